@@ -1,0 +1,25 @@
+import helmet from 'helmet';
+import Koa from 'koa';
+import { config } from '../shared/lib/config.ts';
+import { logger } from '../shared/lib/logger.ts';
+import type { State } from './context.ts';
+import { errors } from './middleware/errors.ts';
+import { requestLog } from './middleware/requestLog.ts';
+import { createRouter, nothingHere } from './router.ts';
+
+const secure = helmet({ crossOriginResourcePolicy: { policy: 'same-site' } });
+
+/** The application: each middleware in its order. */
+export function createApp(): Koa<State> {
+  const app = new Koa<State>({ proxy: config.TRUST_PROXY === 'on' });
+  app.use(requestLog);
+  app.use((ctx, next) => new Promise((resolve, reject) => {
+    secure(ctx.req, ctx.res, (error?: unknown) => (error === undefined ? resolve(next()) : reject(error as Error)));
+  }));
+  app.use(errors);
+  app.use(createRouter().routes() as unknown as Koa.Middleware<State>);
+  app.use(nothingHere);
+  // A client that goes away in the middle of an answer is no fault of ours.
+  app.on('error', (error: Error) => logger.debug({ error: error.message }, 'a connection ended early'));
+  return app;
+}

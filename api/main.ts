@@ -1,0 +1,33 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { listen as listenToAnnouncements, stopListening } from '../shared/queues/announcements.ts';
+import { closeQueues, openQueues } from '../shared/queues/enqueue.ts';
+import { config } from '../shared/lib/config.ts';
+import { db } from '../shared/lib/db.ts';
+import { logger } from '../shared/lib/logger.ts';
+import { onStopSignal } from '../shared/lib/stop.ts';
+import { createApp } from './app.ts';
+import { closeLimiters } from './middleware/rateLimit.ts';
+
+/** The web process. Any number of them may run. */
+await Promise.all([openQueues(), listenToAnnouncements()]);
+
+const server = createServer(createApp().callback());
+server.requestTimeout = 30_000;
+server.headersTimeout = 15_000;
+server.listen(config.PORT, config.HOST);
+await once(server, 'listening');
+logger.info({ port: (server.address() as AddressInfo).port, baseUrl: config.BASE_URL }, 'api listening');
+
+onStopSignal(async () => {
+  // Takes no new connections, and ends when the last request has been answered.
+  const closed = once(server, 'close');
+  server.close();
+  server.closeIdleConnections();
+  await closed;
+  stopListening();
+  closeLimiters();
+  await closeQueues();
+  await db.destroy();
+});

@@ -1,0 +1,40 @@
+import { koaBody } from 'koa-body';
+import { BODY_LIMIT_BYTES } from '../../shared/spec/limits.ts';
+import { ServiceError } from '../../shared/spec/errors.ts';
+import type { Context } from '../context.ts';
+
+const readJson = koaBody({
+  json: true,
+  text: false,
+  urlencoded: false,
+  multipart: false,
+  jsonLimit: BODY_LIMIT_BYTES,
+  parsedMethods: ['POST', 'PATCH', 'PUT', 'DELETE'] as never,
+  onError: (error) => {
+    throw asValidationError(error as Error & { status?: number; type?: string });
+  },
+});
+
+/**
+ * Reads the JSON body of a request, once its caller is known.
+ * @throws ServiceError validation_error; with status 413 where the body is too large.
+ */
+export async function readBody(ctx: Context): Promise<void> {
+  await readJson(ctx as never, async () => {});
+}
+
+/** What the body said; an absent one counts as an empty object, so that what is missing is named. */
+export function bodyOf(ctx: Context): unknown {
+  if (ctx.request.body !== undefined) return ctx.request.body;
+  if (ctx.request.length === undefined || ctx.request.length === 0) return {};
+  throw new ServiceError('validation_error', 'The body must be JSON, sent with "Content-Type: application/json".');
+}
+
+function asValidationError(error: Error & { status?: number; type?: string }): ServiceError {
+  if (error.status === 413) {
+    const detail = `The body must have at most ${BODY_LIMIT_BYTES} bytes.`;
+    return new ServiceError('validation_error', detail, { status: 413 });
+  }
+  if (error.status === 415) return new ServiceError('validation_error', `Content-Encoding: ${error.message}.`);
+  return new ServiceError('validation_error', `The body is no valid JSON object: ${error.message.slice(0, 200)}.`);
+}

@@ -1,0 +1,34 @@
+import type Koa from 'koa';
+import { isOutage } from '../../shared/lib/db.ts';
+import { ServiceError } from '../../shared/spec/errors.ts';
+import type { State } from '../context.ts';
+
+/** Renders whatever was thrown further in as the error envelope; a stranger's error as a 500 that gives nothing away. */
+export const errors: Koa.Middleware<State> = async (ctx, next) => {
+  try {
+    await next();
+    if (ctx.status === 404 && ctx.body === undefined) throw new ServiceError('not_found', notFound(ctx));
+  } catch (thrown) {
+    const error = asServiceError(thrown, ctx);
+    ctx.status = error.status;
+    ctx.set(error.extras.headers ?? {});
+    ctx.body = { error: error.code, detail: error.message };
+  }
+};
+
+function notFound(ctx: Koa.ParameterizedContext): string {
+  return `There is nothing at ${ctx.method} ${ctx.path.slice(0, 200)}.`;
+}
+
+function asServiceError(thrown: unknown, ctx: Koa.ParameterizedContext<State>): ServiceError {
+  if (thrown instanceof ServiceError) return thrown;
+  if (isOutage(thrown)) {
+    ctx.state.log.error({ error: (thrown as Error).message }, 'the database is out of reach');
+    return new ServiceError('internal_error', 'The service is out of reach for the moment. Try again in some seconds.', {
+      status: 503,
+      headers: { 'retry-after': '5' },
+    });
+  }
+  ctx.state.log.error({ err: thrown }, 'a request failed');
+  return new ServiceError('internal_error', `Something failed on our side. Quote ${ctx.state.requestId} to support.`);
+}

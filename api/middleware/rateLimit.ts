@@ -1,0 +1,60 @@
+import type { Redis } from 'ioredis';
+import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
+import { config } from '../../shared/lib/config.ts';
+import { connectForCommands } from '../../shared/lib/redis.ts';
+import { ServiceError } from '../../shared/spec/errors.ts';
+import type { Context } from '../context.ts';
+
+/** `create` and `account` count an account's requests, `public` those of an address (docs/decisions.md: Rates). */
+export type RateClass = 'create' | 'account' | 'public' | 'unlimited';
+type Limited = Exclude<RateClass, 'unlimited'>;
+
+const WINDOW_SECONDS = 60;
+const POINTS: Record<Limited, number> = {
+  create: config.RATE_CREATES_PER_MINUTE,
+  account: config.RATE_REQUESTS_PER_MINUTE,
+  public: config.RATE_PUBLIC_PER_MINUTE,
+};
+
+let limiters: Record<Limited, RateLimiterRedis> | undefined;
+let connection: Redis | undefined;
+
+function openLimiters(): Record<Limited, RateLimiterRedis> {
+  connection = connectForCommands('limits');
+  const limiter = (name: Limited) => {
+    const options = { keyPrefix: `${config.REDIS_PREFIX}:rate:${name}`, points: POINTS[name], duration: WINDOW_SECONDS };
+    // Without Redis each process counts on its own: somewhat too generous, but never unlimited and never down.
+    return new RateLimiterRedis({ ...options, storeClient: connection, insuranceLimiter: new RateLimiterMemory(options) });
+  };
+  return { create: limiter('create'), account: limiter('account'), public: limiter('public') };
+}
+
+/**
+ * Counts a request against its limit, and tells how much is left in the `RateLimit` headers.
+ * @throws ServiceError rate_limited, with `Retry-After` in seconds.
+ */
+export async function limit(ctx: Context, rateClass: RateClass): Promise<void> {
+  if (rateClass === 'unlimited' || config.RATE_LIMITS === 'off') return;
+  limiters ??= openLimiters();
+  const subject = rateClass === 'public' ? ctx.ip : String(ctx.state.caller?.accountId);
+  try {
+    tell(ctx, rateClass, await limiters[rateClass].consume(subject));
+  } catch (rejection) {
+    if (!(rejection instanceof RateLimiterRes)) throw rejection;
+    tell(ctx, rateClass, rejection);
+    const seconds = Math.max(1, Math.ceil(rejection.msBeforeNext / 1_000));
+    throw new ServiceError('rate_limited', `Too many requests: wait ${seconds} s, then go on more slowly.`, {
+      headers: { 'retry-after': String(seconds) },
+    });
+  }
+}
+
+function tell(ctx: Context, name: Limited, { remainingPoints, msBeforeNext }: RateLimiterRes): void {
+  ctx.set('ratelimit-policy', `"${name}";q=${POINTS[name]};w=${WINDOW_SECONDS}`);
+  ctx.set('ratelimit', `"${name}";r=${Math.max(0, remainingPoints)};t=${Math.ceil(msBeforeNext / 1_000)}`);
+}
+
+export function closeLimiters(): void {
+  connection?.disconnect();
+  limiters = undefined;
+}

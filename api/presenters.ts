@@ -1,0 +1,167 @@
+import type { Usage } from '../shared/domain/usage.ts';
+import { activePlan, type BillingStatus, PROCESSOR } from '../shared/domain/subscriptions.ts';
+import { config } from '../shared/lib/config.ts';
+import { type Page, pagesOf } from '../shared/lib/pagination.ts';
+import { type CatalogModel, modelBySlug } from '../shared/spec/catalog.ts';
+import type { Plan } from '../shared/spec/plans.ts';
+import type { ModelStatus } from '../shared/spec/states.ts';
+import type { Account } from '../shared/tables/Account.ts';
+import type { ApiKey } from '../shared/tables/ApiKey.ts';
+import type { Generation } from '../shared/tables/Generation.ts';
+import type { LedgerEntry } from '../shared/tables/LedgerEntry.ts';
+
+/** Each resource as clients see it (spec: Resources and their fields): rows in, JSON out, no decisions. */
+
+/** The list envelope. `path` is the list's own, which `next` and `previous` lead back to. */
+export function presentPage<Item>({ page, totalItems, items }: Page<Item>, path: string, present: (item: Item) => unknown) {
+  const totalPages = pagesOf(totalItems);
+  const linkTo = (number: number) => `${config.BASE_URL}${path}?page=${number}`;
+  return {
+    pagination: {
+      next: page < totalPages ? linkTo(page + 1) : null,
+      previous: page > 1 ? linkTo(Math.min(page - 1, totalPages)) : null,
+      current_page: page,
+      total_pages: totalPages,
+      total_items: totalItems,
+    },
+    data: items.map(present),
+  };
+}
+
+export function presentGeneration(row: Generation) {
+  const model = modelBySlug(row.model);
+  return {
+    uuid: row.uuid,
+    model: row.model,
+    model_name: model.name,
+    kind: model.kind,
+    prompt: row.prompt,
+    params: row.params,
+    status: row.status,
+    output_url: mediaUrl(row.output_path),
+    thumbnail_url: mediaUrl(row.thumbnail_path),
+    credits_charged: row.credits_charged,
+    error_message: row.error_message,
+    created_at: row.created_at,
+    completed_at: row.completed_at,
+    duration_ms: row.completed_at === null ? null : row.completed_at.getTime() - row.created_at.getTime(),
+    is_watermarked: row.is_watermarked,
+  };
+}
+
+export function presentModel(model: CatalogModel & { status: ModelStatus }) {
+  return {
+    uuid: model.uuid,
+    slug: model.slug,
+    name: model.name,
+    provider: 'fal',
+    kind: model.kind,
+    description: model.description,
+    credits_base: model.creditsBase,
+    status: model.status,
+    sort_order: model.sortOrder,
+    params_schema: model.paramsSchema,
+  };
+}
+
+export function presentApiKey(row: ApiKey) {
+  return {
+    uuid: row.uuid,
+    name: row.name,
+    prefix: row.prefix,
+    last_used_at: row.last_used_at,
+    revoked: row.revoked_at !== null,
+    created_at: row.created_at,
+  };
+}
+
+export function presentCreatedApiKey({ key, row }: { key: string; row: ApiKey }) {
+  return { uuid: row.uuid, name: row.name, key, prefix: row.prefix, created_at: row.created_at };
+}
+
+export function presentLedgerEntry(row: LedgerEntry) {
+  return {
+    uuid: row.uuid,
+    entry_type: row.entry_type,
+    amount: row.amount,
+    balance_after: row.balance_after,
+    description: row.description,
+    created_at: row.created_at,
+  };
+}
+
+export function presentUsage({ account, history, byModel }: Usage) {
+  const plan = activePlan(account);
+  return {
+    plan: plan && {
+      slug: plan.slug,
+      name: plan.name,
+      monthly_credits: plan.monthlyCredits,
+      parallel_limit: plan.parallelLimit,
+      price_monthly_cents: plan.priceMonthlyCents,
+    },
+    credits: {
+      balance: account.balance,
+      used_this_period: account.period_used,
+      granted_this_period: account.period_granted,
+      rollover: account.period_rollover,
+      period_start: account.period_start,
+      period_end: account.period_end,
+    },
+    jobs: { in_flight: account.in_flight, parallel_limit: plan?.parallelLimit ?? 0 },
+    history: history.map((day) => ({ date: day.date, credits_used: day.credits, generations: day.generations })),
+    by_model: byModel.map((sum) => ({ model: sum.model, credits: sum.credits, count: sum.generations })),
+  };
+}
+
+export function presentPlan(plan: Plan) {
+  return {
+    slug: plan.slug,
+    name: plan.name,
+    price_monthly_cents: plan.priceMonthlyCents,
+    price_yearly_cents: plan.priceYearlyCents,
+    monthly_credits: plan.monthlyCredits,
+    parallel_limit: plan.parallelLimit,
+    features: plan.features,
+    highlight: plan.highlight,
+  };
+}
+
+export function presentBillingStatus(status: BillingStatus) {
+  return {
+    plan: status.plan && presentPlanOfAccount(status.plan),
+    status: status.status,
+    interval: 'yearly',
+    current_period_end: status.currentPeriodEnd,
+    cancel_at_period_end: status.cancelAtPeriodEnd,
+    processor: PROCESSOR,
+    has_payment_method: status.hasPaymentMethod,
+  };
+}
+
+export function presentUser(account: Account) {
+  const plan = activePlan(account);
+  return {
+    user: {
+      uuid: account.uuid,
+      email: account.email,
+      first_name: account.first_name,
+      language: account.language,
+      use_case: account.use_case,
+      onboarding_step: account.onboarding_step,
+      is_staff: false,
+      social_provider: account.social_provider,
+      plan: plan && presentPlanOfAccount(plan),
+      credits: { balance: account.balance },
+      is_affiliate: false,
+    },
+  };
+}
+
+function presentPlanOfAccount(plan: Plan) {
+  return { slug: plan.slug, name: plan.name, parallel_limit: plan.parallelLimit };
+}
+
+function mediaUrl(path: string | null): string | null {
+  return path === null ? null : `${config.CDN_URL}/${path}`;
+}

@@ -1,0 +1,126 @@
+import Router from '@koa/router';
+import { config } from '../shared/lib/config.ts';
+import { ServiceError } from '../shared/spec/errors.ts';
+import type { Context, Handler, State } from './context.ts';
+import { identify, identifySession, touch, verify } from './middleware/authenticate.ts';
+import { readBody } from './middleware/body.ts';
+import { limit, type RateClass } from './middleware/rateLimit.ts';
+import * as billing from './routes/billing.ts';
+import * as generations from './routes/generations.ts';
+import { health } from './routes/health.ts';
+import * as keys from './routes/keys.ts';
+import { media } from './routes/media.ts';
+import * as models from './routes/models.ts';
+import * as session from './routes/session.ts';
+import * as usage from './routes/usage.ts';
+
+/**
+ * - `none`: public.
+ * - `account`: an API key or the session cookie.
+ * - `account*`: the same, but the handler's own statement checks the key, so that no round trip is spent on it.
+ * - `session`: the session cookie only.
+ */
+type Credentials = 'none' | 'account' | 'account*' | 'session';
+type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+export type Route = readonly [Method, string, Credentials, RateClass, Handler];
+
+/** The whole interface. */
+// biome-ignore format: a table reads best as a table.
+export const ROUTES: readonly Route[] = [
+  ['POST',   '/api/generations/create/',            'account*', 'create',    generations.create],
+  ['GET',    '/api/generations/',                   'account',  'account',   generations.list],
+  ['GET',    '/api/generations/:uuid/',             'account*', 'account',   generations.read],
+  ['DELETE', '/api/generations/:uuid/',             'account',  'account',   generations.remove],
+
+  ['GET',    '/api/models/',                        'none',     'public',    models.list],
+
+  ['POST',   '/api/keys/create/',                   'account',  'account',   keys.create],
+  ['GET',    '/api/keys/',                          'account',  'account',   keys.list],
+  ['POST',   '/api/keys/:uuid/revoke/',             'account',  'account',   keys.revoke],
+
+  ['GET',    '/api/usage/summary/',                 'account',  'account',   usage.summary],
+  ['GET',    '/api/ledger/',                        'account',  'account',   usage.ledger],
+
+  ['GET',    '/api/billing/plans/',                 'none',     'public',    billing.plans],
+  ['GET',    '/api/billing/status/',                'account',  'account',   billing.status],
+  ['POST',   '/api/billing/checkout/',              'account',  'account',   billing.checkout],
+  ['POST',   '/api/billing/portal/',                'account',  'account',   billing.portal],
+
+  ['GET',    '/api/health/',                        'none',     'public',    health],
+
+  ['GET',    '/authentication/social/config/',      'none',     'public',    session.socialConfig],
+  ['GET',    '/authentication/me/',                 'session',  'account',   session.me],
+  ['PATCH',  '/authentication/me/',                 'session',  'account',   session.updateMe],
+  ['POST',   '/authentication/logout/',             'session',  'account',   session.logout],
+  ['POST',   '/authentication/onboarding/advance/', 'session',  'account',   session.advanceOnboarding],
+
+  // A CDN in front takes these; they are not counted.
+  ['GET',    '/media/:shard/:token/:file',          'none',     'unlimited', media],
+];
+
+/** Offered only where everybody may be everybody: on a developer's own machine. */
+// biome-ignore format: as above.
+export const LOCAL_ROUTES: readonly Route[] = [
+  ['POST',   '/authentication/dev/sign-in/',        'none',     'public',    session.devSignIn],
+];
+
+/** Serves the table's routes; whatever else is asked for is a 404, with `Allow` where only the method is wrong. */
+export function createRouter(): Router<State> {
+  const router = new Router<State>();
+  const routes = config.NODE_ENV === 'production' ? ROUTES : [...ROUTES, ...LOCAL_ROUTES];
+  for (const [method, path, credentials, rateClass, handler] of routes) {
+    // Registered without the slash at the end, a path matches with and without it.
+    router.register(path.replace(/\/$/, ''), [method], (ctx) => serve(ctx as Context, path, credentials, rateClass, handler));
+  }
+  return router;
+}
+
+async function serve(
+  ctx: Context,
+  path: string,
+  credentials: Credentials,
+  rateClass: RateClass,
+  handler: Handler,
+): Promise<void> {
+  ctx.state.route = path;
+  await admit(ctx, credentials);
+  try {
+    await limit(ctx, rateClass);
+    await readBody(ctx);
+    await handler(ctx);
+  } catch (error) {
+    await confirmCaller(ctx, credentials, error);
+    throw error;
+  }
+  if (ctx.state.caller !== undefined) touch(ctx.state.caller);
+}
+
+/** Finds out who asks. Guessing at credentials is counted against the address that it comes from. */
+async function admit(ctx: Context, credentials: Credentials): Promise<void> {
+  if (credentials === 'none') return;
+  try {
+    ctx.state.caller = await (credentials === 'session' ? identifySession(ctx) : identify(ctx));
+    if (credentials === 'account') await verify(ctx.state.caller);
+  } catch (error) {
+    if (error instanceof ServiceError) await limit(ctx, 'public');
+    throw error;
+  }
+}
+
+/** A request that fails before the statement that would have checked its key: 401 goes before every other code. */
+async function confirmCaller(ctx: Context, credentials: Credentials, error: unknown): Promise<void> {
+  if (credentials !== 'account*' || ctx.state.caller === undefined) return;
+  if (error instanceof ServiceError && error.code !== 'invalid_api_key') await verify(ctx.state.caller);
+}
+
+/** Whatever no route serves: 404, with `Allow` where the address exists for another method. */
+export async function nothingHere(ctx: Context): Promise<void> {
+  await limit(ctx, 'public');
+  const allowed = [...ROUTES, ...LOCAL_ROUTES].filter(([, path]) => patternOf(path).test(ctx.path)).map(([method]) => method);
+  const headers = allowed.length > 0 ? { allow: [...new Set(allowed)].join(', ') } : undefined;
+  throw new ServiceError('not_found', `There is nothing at ${ctx.method} ${ctx.path.slice(0, 200)}.`, { headers });
+}
+
+function patternOf(path: string): RegExp {
+  return new RegExp(`^${path.replace(/\/$/, '').replaceAll(/:\w+/g, '[^/]+')}/?$`);
+}

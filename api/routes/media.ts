@@ -1,0 +1,32 @@
+import { once } from 'node:events';
+import { resolve } from 'node:path';
+import send from 'send';
+import { config } from '../../shared/lib/config.ts';
+import { ServiceError } from '../../shared/spec/errors.ts';
+import type { Context } from '../context.ts';
+
+const ROOT = resolve(config.MEDIA_DIR);
+
+/**
+ * An output from the disk store, with ranges and conditional requests. Its path is the secret, and its content never
+ * changes, so that any cache on the way may keep it.
+ */
+export async function media(ctx: Context): Promise<void> {
+  const path = ctx.path.slice('/media'.length);
+  // Pages of ours are not to be framed or scripted by what a model made, whatever it made.
+  ctx.set('content-security-policy', "default-src 'none'; sandbox");
+  ctx.set('cross-origin-resource-policy', 'cross-origin');
+  const stream = send(ctx.req, path, { root: ROOT, dotfiles: 'ignore', index: false, immutable: true, maxAge: '365d' });
+  const failed = once(stream, 'error').then(([error]) => error as { statusCode?: number });
+  const missing = new Promise<{ statusCode?: number }>((done) => stream.once('directory', () => done({ statusCode: 404 })));
+  ctx.status = 200;
+  ctx.respond = false;
+  stream.pipe(ctx.res);
+  const problem = await Promise.race([failed, missing, once(ctx.res, 'close').then(() => null)]);
+  if (problem === null || ctx.res.headersSent) return;
+  ctx.respond = true;
+  if (problem.statusCode === 416) {
+    throw new ServiceError('validation_error', 'Range: no such part of the file.', { status: 416 });
+  }
+  throw new ServiceError('not_found', 'There is no such file.');
+}

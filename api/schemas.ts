@@ -1,0 +1,62 @@
+import Type from 'typebox';
+import { MODEL_SLUGS } from '../shared/spec/catalog.ts';
+import { API_KEY_NAME_MAX_CHARACTERS, PROFILE_TEXT_MAX_CHARACTERS, PROMPT_MAX_CHARACTERS } from '../shared/spec/limits.ts';
+import { PLAN_SLUGS } from '../shared/spec/plans.ts';
+
+/** The shapes of requests: one source for validation and types. Unknown fields are refused by name. */
+const closed = { additionalProperties: false };
+
+export const CreateGeneration = Type.Object(
+  {
+    model: Type.Enum([...MODEL_SLUGS]),
+    prompt: Type.String({ trimmed: true, minLength: 1, maxLength: PROMPT_MAX_CHARACTERS, format: 'text' }),
+    // What is in it is the model's own affair: see the catalog.
+    params: Type.Object({}),
+  },
+  closed,
+);
+
+export const CreateApiKey = Type.Object(
+  { name: Type.String({ trimmed: true, minLength: 1, maxLength: API_KEY_NAME_MAX_CHARACTERS, format: 'text' }) },
+  closed,
+);
+
+export const Checkout = Type.Object(
+  {
+    plan: Type.Enum([...PLAN_SLUGS]),
+    // Plans are annual; what is sent here is ignored.
+    interval: Type.Optional(Type.Unknown()),
+  },
+  closed,
+);
+
+const ProfileText = Type.Optional(
+  Type.String({ trimmed: true, maxLength: PROFILE_TEXT_MAX_CHARACTERS, format: 'text' }),
+);
+
+export const Profile = Type.Object(
+  {
+    first_name: ProfileText,
+    language: Type.Optional(
+      Type.String({
+        pattern: '^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$',
+        maxLength: 35,
+        description: 'a language code such as en or pt-BR',
+      }),
+    ),
+    use_case: ProfileText,
+  },
+  closed,
+);
+
+export const AdvanceOnboarding = Type.Object(
+  { step_completed: Type.Enum(['profile', 'plan']), data: Type.Optional(Profile) },
+  closed,
+);
+
+export const DevSignIn = Type.Object({ email: Type.String({ trimmed: true, maxLength: 254, format: 'email' }) }, closed);
+
+/** Other parameters of a query are ignored, as link trackers add them. */
+export const PageQuery = Type.Object({
+  page: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER / 100, default: 1 }),
+});

@@ -1,0 +1,36 @@
+import type { Knex } from 'knex';
+import * as foundation from './0001_foundation.ts';
+
+/** In order; a name, once released, never changes. Listed by hand, so that sources and build agree on the names. */
+const MIGRATIONS: Record<string, Knex.Migration> = { '0001_foundation': foundation };
+
+const source: Knex.MigrationSource<string> = {
+  getMigrations: async () => Object.keys(MIGRATIONS),
+  getMigrationName: (name) => name,
+  getMigration: async (name) => MIGRATIONS[name] as Knex.Migration,
+};
+
+/** The name of the newest migration: what a database must have for this version to run on it. */
+export const NEWEST_MIGRATION = Object.keys(MIGRATIONS).at(-1) as string;
+
+/** Holds for this project's migrations alone; any constant would do. */
+const ADVISORY_LOCK = 7_206_512_001;
+
+/**
+ * Brings the database up to this version. Safe from several processes at once: each waits for the lock, and all but
+ * the first find nothing to do.
+ * @returns the names of the migrations that it applied.
+ */
+export async function migrate(db: Knex): Promise<string[]> {
+  return db.transaction(async (transaction) => {
+    await transaction.raw('SET LOCAL statement_timeout = 0');
+    await transaction.raw('SELECT pg_advisory_xact_lock(?)', [ADVISORY_LOCK]);
+    // The lock belongs to this transaction, and the migrations run inside it: all of them, or none.
+    const [, applied] = (await transaction.migrate.latest({
+      migrationSource: source,
+      tableName: 'migrations',
+      disableTransactions: true,
+    })) as [number, string[]];
+    return applied;
+  });
+}

@@ -1,0 +1,67 @@
+import { v7 as uuidv7 } from 'uuid';
+import { now } from '../lib/clock.ts';
+import { ServiceError } from '../spec/errors.ts';
+import { ONBOARDING_STEPS, type OnboardingStep } from '../spec/states.ts';
+import { Account } from '../tables/Account.ts';
+import { activePlan } from './subscriptions.ts';
+
+/** Who is asking, once their credential has been read. */
+export interface Caller {
+  accountId: number;
+  /** Set for a caller with an API key whose validity the statement that serves them has yet to check. */
+  keyHash: Buffer | null;
+}
+
+/** What a person may say about themselves. */
+export interface Profile {
+  first_name?: string;
+  language?: string;
+  use_case?: string;
+}
+
+/** The account of an e-mail address, made if there is none. The address must have been verified. */
+export async function accountOfEmail(email: string, socialProvider: string): Promise<Account> {
+  const address = email.toLowerCase();
+  const found = await Account.query().findOne({ email: address });
+  if (found !== undefined) return found;
+  // Two first sign-ins at once both try; the unique address lets one in.
+  await Account.query()
+    .insert({ uuid: uuidv7(), email: address, social_provider: socialProvider, created_at: now() })
+    .onConflict('email')
+    .ignore();
+  return Account.query().findOne({ email: address }).throwIfNotFound();
+}
+
+export async function accountById(accountId: number): Promise<Account> {
+  return Account.query().findById(accountId).throwIfNotFound();
+}
+
+export async function updateProfile(accountId: number, profile: Profile): Promise<Account> {
+  if (Object.keys(profile).length === 0) return accountById(accountId);
+  return Account.query().patchAndFetchById(accountId, profile);
+}
+
+/**
+ * Marks an onboarding step as done. Doing one again, or one that comes earlier, changes nothing.
+ * @throws ServiceError subscription_required for `plan` without an active subscription: it cannot be skipped.
+ * @throws ServiceError validation_error for `plan` before `profile`.
+ */
+export async function completeOnboardingStep(
+  accountId: number,
+  step: Exclude<OnboardingStep, 'complete'>,
+  profile: Profile = {},
+): Promise<Account> {
+  return Account.transaction(async (transaction) => {
+    const account = await Account.query(transaction).findById(accountId).forNoKeyUpdate().throwIfNotFound();
+    const position = ONBOARDING_STEPS.indexOf(step);
+    const reached = ONBOARDING_STEPS.indexOf(account.onboarding_step);
+    if (position > reached) {
+      throw new ServiceError('validation_error', `step_completed: complete ${account.onboarding_step} first.`);
+    }
+    if (step === 'plan' && activePlan(account) === null) {
+      throw new ServiceError('subscription_required', 'Choose a plan first: this step cannot be skipped.');
+    }
+    const next = ONBOARDING_STEPS[Math.max(reached, position + 1)] as OnboardingStep;
+    return account.$query(transaction).patchAndFetch({ ...profile, onboarding_step: next });
+  });
+}

@@ -1,0 +1,192 @@
+import { v7 as uuidv7 } from 'uuid';
+import { createBatcher } from '../../lib/batcher.ts';
+import { addMilliseconds, now } from '../../lib/clock.ts';
+import { connectionWasLost, prepared, run } from '../../lib/db.ts';
+import { ring } from '../../queues/enqueue.ts';
+import { type GenerationParams, type ModelSlug, modelBySlug, priceInCredits } from '../../spec/catalog.ts';
+import { ServiceError } from '../../spec/errors.ts';
+import { JOB_DEADLINE_MS, PROBE_STALE_MS } from '../../spec/limits.ts';
+import { Generation } from '../../tables/Generation.ts';
+import type { Caller } from '../accounts.ts';
+
+/** A job as a client orders it, validated and with its defaults filled in. */
+export interface Order {
+  model: ModelSlug;
+  prompt: string;
+  params: GenerationParams;
+}
+
+/** One order on its way into the charge. */
+interface Charge {
+  uuid: string;
+  account_id: number;
+  key_hash: string | null;
+  model: ModelSlug;
+  prompt: string;
+  params: GenerationParams;
+  credits: number;
+  created_at: Date;
+  deadline_at: Date;
+}
+
+type Outcome =
+  | 'accepted'
+  | 'invalid_api_key'
+  | 'subscription_required'
+  | 'model_unavailable'
+  | 'parallel_limit_reached'
+  | 'insufficient_credits';
+
+/** How long a fresh job is left to the dispatch that its creation enqueued, before the sweep enqueues another. */
+const DISPATCH_GRACE_MS = 5_000;
+
+/**
+ * Charges a generation and queues it, or does neither (spec: Create rules).
+ *
+ * The row that it leaves is the outbox: the dispatch is enqueued after commit, and again by the sweep if that is lost.
+ * @throws ServiceError invalid_api_key, subscription_required, model_unavailable, parallel_limit_reached or
+ *   insufficient_credits, in this order of precedence; nothing is charged then.
+ */
+export async function createGeneration(caller: Caller, order: Order): Promise<Generation> {
+  const createdAt = now();
+  const charge: Charge = {
+    uuid: uuidv7(),
+    account_id: caller.accountId,
+    key_hash: caller.keyHash?.toString('hex') ?? null,
+    ...order,
+    credits: priceInCredits(order.params),
+    created_at: createdAt,
+    deadline_at: addMilliseconds(createdAt, JOB_DEADLINE_MS[modelBySlug(order.model).kind]),
+  };
+  const outcome = await submitCharge(charge);
+  if (outcome !== 'accepted') throw new ServiceError(outcome, refusals[outcome](charge));
+  void ring('generation.dispatch', charge.uuid);
+  return Generation.fromDatabaseJson({
+    uuid: charge.uuid,
+    model: charge.model,
+    prompt: charge.prompt,
+    params: charge.params,
+    status: 'queued',
+    credits_charged: charge.credits,
+    created_at: createdAt,
+    completed_at: null,
+    output_path: null,
+    thumbnail_path: null,
+    error_message: null,
+    is_watermarked: false,
+  });
+}
+
+const refusals: Record<Exclude<Outcome, 'accepted'>, (charge: Charge) => string> = {
+  invalid_api_key: () => 'The API key is unknown or revoked.',
+  subscription_required: () => 'Generating needs an active subscription: choose a plan, then try again.',
+  model_unavailable: ({ model }) => `${model} is unavailable at the moment. Nothing was charged; try again later.`,
+  parallel_limit_reached: () =>
+    'As many generations are under way as the plan allows. Wait until one has finished, then try again.',
+  insufficient_credits: ({ credits }) =>
+    `The balance does not cover the ${credits} credits of this generation. Top up, or wait for the next monthly grant.`,
+};
+
+/**
+ * The gate and the charge, for all the orders that wait in this process at the moment: locks the accounts in the order
+ * of their ids, decides each order against the locked row, and writes account, generation, ledger entry and usage.
+ * Set from the locked values (`gate.balance - gate.credits`), not from `a.balance`: Postgres checks constraints on the
+ * row as the statement first saw it, and would refuse where another charge came in between.
+ */
+const CHARGE = prepared(
+  'charge_generations',
+  `WITH request AS MATERIALIZED (
+     SELECT r.*, r.key_hash IS NULL OR k.key_hash IS NOT NULL AS known
+       FROM json_to_recordset(:charges) AS r (uuid uuid, account_id bigint, key_hash text, model text, prompt text,
+              params jsonb, credits integer, created_at timestamptz, deadline_at timestamptz)
+       LEFT JOIN api_keys k
+         ON k.key_hash = decode(r.key_hash, 'hex') AND k.account_id = r.account_id AND k.revoked_at IS NULL
+   ), gate AS MATERIALIZED (
+     SELECT a.id, r.uuid, r.model, r.prompt, r.params, r.credits, r.created_at, r.deadline_at,
+            a.balance, a.plan_credits, a.topup_credits, a.period_used, a.in_flight, a.generation_count, a.ledger_count,
+            least(a.plan_credits, r.credits) AS from_plan,
+            CASE WHEN NOT r.known THEN 'invalid_api_key'
+                 WHEN a.spend_until IS NULL OR a.spend_until <= :now THEN 'subscription_required'
+                 WHEN h.status IS NULL OR h.status = 'offline' OR h.probed_at <= :stale THEN 'model_unavailable'
+                 WHEN a.in_flight >= a.parallel_limit THEN 'parallel_limit_reached'
+                 WHEN a.balance < r.credits THEN 'insufficient_credits'
+                 ELSE 'accepted' END AS outcome
+       FROM request r
+       JOIN accounts a ON a.id = r.account_id
+       LEFT JOIN model_health h ON h.model = r.model
+      ORDER BY a.id
+        FOR NO KEY UPDATE OF a
+   ), charged AS (
+     UPDATE accounts a
+        SET balance = gate.balance - gate.credits,
+            plan_credits = gate.plan_credits - gate.from_plan,
+            topup_credits = gate.topup_credits - (gate.credits - gate.from_plan),
+            period_used = gate.period_used + gate.credits,
+            in_flight = gate.in_flight + 1,
+            generation_count = gate.generation_count + 1,
+            ledger_count = gate.ledger_count + 1
+       FROM gate
+      WHERE a.id = gate.id AND gate.outcome = 'accepted'
+     RETURNING a.id, a.balance, a.generation_count, a.ledger_count, gate.uuid, gate.model, gate.prompt, gate.params,
+               gate.credits, gate.from_plan, gate.created_at, gate.deadline_at
+   ), generation AS (
+     INSERT INTO generations (uuid, account_id, number, model, prompt, params, credits_charged, plan_credits_charged,
+                              created_at, deadline_at, due_at)
+     SELECT uuid, id, generation_count, model, prompt, params, credits, from_plan, created_at, deadline_at,
+            cast(:due AS timestamptz)
+       FROM charged
+   ), burn AS (
+     INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description,
+                                 generation_uuid, created_at)
+     SELECT id, ledger_count, 'burn', -credits, -from_plan, balance, 'Generation: ' || model, uuid, created_at
+       FROM charged
+   ), usage AS (
+     INSERT INTO usage_days AS u (account_id, day, model, credits, generations)
+     SELECT id, cast(created_at AT TIME ZONE 'UTC' AS date), model, credits, 1 FROM charged
+     ON CONFLICT (account_id, day, model)
+     DO UPDATE SET credits = u.credits + excluded.credits, generations = u.generations + 1
+   )
+   SELECT uuid, outcome FROM gate`,
+);
+
+async function chargeAll(charges: Charge[]): Promise<Outcome[]> {
+  const at = now();
+  const rows = await run<{ uuid: string; outcome: Outcome }>(CHARGE, {
+    charges: JSON.stringify(charges),
+    now: at,
+    stale: addMilliseconds(at, -PROBE_STALE_MS),
+    due: addMilliseconds(at, DISPATCH_GRACE_MS),
+  });
+  const outcomes = new Map(rows.map((row) => [row.uuid, row.outcome]));
+  return charges.map((charge) => outcomes.get(charge.uuid) ?? 'invalid_api_key');
+}
+
+/**
+ * A batch whose answer was lost may have been committed. The uuids tell: what is there was charged, the rest is
+ * charged now; and if the lost statement were still to come, the primary key would refuse it.
+ */
+async function chargeOnceMore(charges: Charge[], error: unknown): Promise<Outcome[]> {
+  if (!connectionWasLost(error)) throw error;
+  const rows = await Generation.query()
+    .whereIn(
+      'uuid',
+      charges.map((charge) => charge.uuid),
+    )
+    .select('uuid');
+  const charged = new Set(rows.map((row) => row.uuid));
+  const rest = charges.filter((charge) => !charged.has(charge.uuid));
+  const outcomes = new Map<string, Outcome>([...charged].map((uuid) => [uuid, 'accepted']));
+  if (rest.length > 0) {
+    const again = await chargeAll(rest);
+    rest.forEach((charge, index) => outcomes.set(charge.uuid, again[index] as Outcome));
+  }
+  return charges.map((charge) => outcomes.get(charge.uuid) as Outcome);
+}
+
+const submitCharge = createBatcher<Charge, Outcome>({
+  maxItems: 64,
+  maxInFlight: 2,
+  // One account's charges would wait for each other's row lock anyway; here they wait without holding a connection.
+  keyOf: (charge) => charge.account_id,
+  run: (charges) => chargeAll(charges).catch((error: unknown) => chargeOnceMore(charges, error)),
+});

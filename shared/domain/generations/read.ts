@@ -1,0 +1,84 @@
+import { createBatcher } from '../../lib/batcher.ts';
+import { now } from '../../lib/clock.ts';
+import { prepared, run } from '../../lib/db.ts';
+import { refreshedWithin } from '../../queues/announcements.ts';
+import { ring } from '../../queues/enqueue.ts';
+import { ServiceError } from '../../spec/errors.ts';
+import { REFRESH_INTERVAL_MS, REFRESH_WAIT_MS } from '../../spec/limits.ts';
+import type { Generation } from '../../tables/Generation.ts';
+import type { Caller } from '../accounts.ts';
+
+interface Wanted {
+  uuid: string;
+  caller: Caller;
+}
+
+type Found = Generation & { place: number; known: boolean };
+
+/** The key's look-up and the read as one statement, for all the reads that wait in this process at the moment. */
+const READ = prepared(
+  'read_generations',
+  `SELECT wanted.place, wanted.key_hash IS NULL OR k.key_hash IS NOT NULL AS known,
+          g.uuid, g.model, g.prompt, g.params, g.status, g.credits_charged, g.created_at, g.completed_at, g.output_path,
+          g.thumbnail_path, g.is_watermarked, g.error_message, g.polled_at, g.upstream_handle IS NOT NULL AS submitted
+     FROM unnest(cast(:uuids AS uuid[]), cast(:accounts AS bigint[]), cast(:hashes AS bytea[])) WITH ORDINALITY
+            AS wanted (uuid, account_id, key_hash, place)
+     LEFT JOIN api_keys k
+       ON k.key_hash = wanted.key_hash AND k.account_id = wanted.account_id AND k.revoked_at IS NULL
+     LEFT JOIN generations g
+       ON g.uuid = wanted.uuid AND g.account_id = wanted.account_id AND g.deleted_at IS NULL`,
+);
+
+type ReadRow = Found & { submitted: boolean };
+
+const readRow = createBatcher<Wanted, ReadRow>({
+  maxItems: 64,
+  maxInFlight: 2,
+  run: async (wanted) => {
+    const rows = await run<ReadRow>(READ, {
+      uuids: wanted.map(({ uuid }) => uuid),
+      accounts: wanted.map(({ caller }) => caller.accountId),
+      hashes: wanted.map(({ caller }) => caller.keyHash),
+    });
+    const byPlace = new Array<ReadRow>(wanted.length);
+    for (const row of rows) byPlace[row.place - 1] = row;
+    return byPlace;
+  },
+});
+
+/**
+ * A generation of the caller's. Reading a queued one asks for a refresh of it, unless the last is less than 2 seconds
+ * old, and waits about a second for what it brings (docs/decisions.md: Refresh on read).
+ * @throws ServiceError not_found where it is missing, deleted or somebody else's; invalid_api_key.
+ */
+export async function readGeneration(caller: Caller, uuid: string): Promise<Generation> {
+  const row = await find(caller, uuid);
+  if (row.status !== 'queued' || !refreshIsDue(row)) return row;
+  const refreshed = refreshedWithin(uuid, REFRESH_WAIT_MS);
+  void ringOnce(uuid);
+  await refreshed;
+  return find(caller, uuid);
+}
+
+async function find(caller: Caller, uuid: string): Promise<ReadRow> {
+  const row = await readRow({ uuid, caller });
+  if (!row.known) throw new ServiceError('invalid_api_key', 'The API key is unknown or revoked.');
+  if (row.uuid === null) throw new ServiceError('not_found', 'There is no such generation on this account.');
+  return row;
+}
+
+function refreshIsDue(row: ReadRow): boolean {
+  return row.submitted && (row.polled_at === null || now().getTime() - row.polled_at.getTime() >= REFRESH_INTERVAL_MS);
+}
+
+/** Reads of one generation at the same time share a ring; between processes the worker's gate lets one of them in. */
+const ringing = new Map<string, Promise<void>>();
+
+function ringOnce(uuid: string): Promise<void> {
+  let ring_ = ringing.get(uuid);
+  if (ring_ === undefined) {
+    ring_ = ring('generation.refresh', uuid).finally(() => ringing.delete(uuid));
+    ringing.set(uuid, ring_);
+  }
+  return ring_;
+}

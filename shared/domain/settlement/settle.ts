@@ -1,0 +1,113 @@
+import { createBatcher } from '../../lib/batcher.ts';
+import { now } from '../../lib/clock.ts';
+import { prepared, run } from '../../lib/db.ts';
+
+/**
+ * The end of a generation. Each of the two statements starts from `status = 'queued'`, for all the jobs that end in
+ * this process at the moment: one caller wins each job, and only the winner frees the slot and, on failure, refunds.
+ * Accounts are locked first and in the order of their ids, as everywhere.
+ */
+
+export interface Success {
+  uuid: string;
+  output_path: string;
+  thumbnail_path: string | null;
+  is_watermarked: boolean;
+}
+
+export interface Failure {
+  uuid: string;
+  /** Shown to the customer. */
+  message: string;
+}
+
+const OWNERS = `
+  SELECT a.id, a.balance, a.plan_credits, a.topup_credits, a.period_start, a.period_used, a.in_flight, a.ledger_count
+    FROM accounts a
+   WHERE a.id IN (SELECT g.account_id FROM generations g JOIN answer USING (uuid) WHERE g.status = 'queued')
+   ORDER BY a.id
+     FOR NO KEY UPDATE`;
+
+const SUCCEED = prepared(
+  'succeed_generations',
+  `WITH answer AS MATERIALIZED (
+     SELECT * FROM json_to_recordset(:answers)
+         AS r (uuid uuid, output_path text, thumbnail_path text, is_watermarked boolean)
+   ), owner AS MATERIALIZED (${OWNERS}
+   ), ended AS (
+     UPDATE generations g
+        SET status = 'succeeded', completed_at = :now, output_path = answer.output_path,
+            thumbnail_path = answer.thumbnail_path, is_watermarked = answer.is_watermarked
+       FROM answer, owner
+      WHERE g.uuid = answer.uuid AND g.account_id = owner.id AND g.status = 'queued'
+     RETURNING g.uuid, g.account_id
+   ), freed AS (
+     UPDATE accounts a SET in_flight = owner.in_flight - jobs.ended
+       FROM owner JOIN (SELECT account_id, cast(count(*) AS int) AS ended FROM ended GROUP BY account_id) jobs
+              ON jobs.account_id = owner.id
+      WHERE a.id = owner.id
+   )
+   SELECT uuid FROM ended`,
+);
+
+const FAIL = prepared(
+  'fail_generations',
+  `WITH answer AS MATERIALIZED (
+     SELECT * FROM json_to_recordset(:answers) AS r (uuid uuid, message text)
+   ), owner AS MATERIALIZED (${OWNERS}
+   ), ended AS (
+     UPDATE generations g SET status = 'failed', completed_at = :now, error_message = answer.message
+       FROM answer, owner
+      WHERE g.uuid = answer.uuid AND g.account_id = owner.id AND g.status = 'queued'
+     RETURNING g.uuid, g.account_id, g.model, g.created_at, g.credits_charged, g.plan_credits_charged,
+               CASE WHEN g.created_at >= owner.period_start THEN g.credits_charged ELSE 0 END AS used_this_period
+   ), jobs AS (
+     SELECT account_id, cast(count(*) AS int) AS ended, cast(sum(credits_charged) AS int) AS credits,
+            cast(sum(plan_credits_charged) AS int) AS plan_credits, cast(sum(used_this_period) AS int) AS used
+       FROM ended GROUP BY account_id
+   ), refunded AS (
+     UPDATE accounts a
+        SET balance = owner.balance + jobs.credits,
+            plan_credits = owner.plan_credits + jobs.plan_credits,
+            topup_credits = owner.topup_credits + jobs.credits - jobs.plan_credits,
+            period_used = owner.period_used - jobs.used,
+            in_flight = owner.in_flight - jobs.ended,
+            ledger_count = owner.ledger_count + jobs.ended
+       FROM owner JOIN jobs ON jobs.account_id = owner.id
+      WHERE a.id = owner.id
+   ), refund AS (
+     INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description,
+                                 generation_uuid, created_at)
+     SELECT ended.account_id, owner.ledger_count + row_number() OVER in_order, 'refund', ended.credits_charged,
+            ended.plan_credits_charged, owner.balance + sum(ended.credits_charged) OVER in_order,
+            'Refund: ' || ended.model || ' generation failed', ended.uuid, cast(:now AS timestamptz)
+       FROM ended JOIN owner ON owner.id = ended.account_id
+     WINDOW in_order AS (PARTITION BY ended.account_id ORDER BY ended.uuid)
+   ), usage AS (
+     UPDATE usage_days u SET credits = u.credits - days.credits
+       FROM (SELECT account_id, cast(created_at AT TIME ZONE 'UTC' AS date) AS day, model,
+                    sum(credits_charged) AS credits
+               FROM ended GROUP BY 1, 2, 3) days
+      WHERE u.account_id = days.account_id AND u.day = days.day AND u.model = days.model
+   )
+   SELECT uuid FROM ended`,
+);
+
+/** Ends a generation with its output. @returns whether this call did it, rather than an earlier one. */
+export const succeed = settling<Success>(SUCCEED);
+
+/** Ends a generation without one and gives its credits back. @returns whether this call did it. */
+export const fail = settling<Failure>(FAIL);
+
+function settling<Answer extends { uuid: string }>(statement: typeof SUCCEED): (answer: Answer) => Promise<boolean> {
+  return createBatcher<Answer, boolean>({
+    maxItems: 64,
+    maxInFlight: 2,
+    keyOf: (answer) => answer.uuid,
+    run: async (answers) => {
+      const rows = await run<{ uuid: string }>(statement, { answers: JSON.stringify(answers), now: now() });
+      const ended = new Set(rows.map((row) => row.uuid));
+      return answers.map((answer) => ended.has(answer.uuid));
+    },
+  });
+}

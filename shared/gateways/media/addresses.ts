@@ -1,0 +1,53 @@
+import { lookup } from 'node:dns';
+import { BlockList, isIP } from 'node:net';
+import type { LookupFunction } from 'node:net';
+
+/** Networks that a download from the outside must not reach: this machine, its neighbours, cloud metadata. */
+const PRIVATE = new BlockList();
+for (const [network, bits] of [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.0.0.0', 24],
+  ['192.168.0.0', 16],
+  ['198.18.0.0', 15],
+  ['224.0.0.0', 3],
+] as const) {
+  PRIVATE.addSubnet(network, bits, 'ipv4');
+}
+for (const [network, bits] of [
+  ['::', 96],
+  ['64:ff9b::', 96],
+  ['fc00::', 7],
+  ['fe80::', 10],
+  ['ff00::', 8],
+] as const) {
+  PRIVATE.addSubnet(network, bits, 'ipv6');
+}
+
+/** Whether an IP address is one that only this machine or its network can reach. IPv4 written as IPv6 counts as IPv4. */
+export function isPrivateAddress(address: string): boolean {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
+  const plain = mapped ?? address;
+  return PRIVATE.check(plain, isIP(plain) === 6 ? 'ipv6' : 'ipv4');
+}
+
+/**
+ * Resolves a name like the system does, but answers with an error where it leads to a private address: checked at the
+ * moment of connecting, so that a name cannot be pointed elsewhere after it was looked at.
+ */
+export const lookupPublic: LookupFunction = (hostname, options, callback) => {
+  lookup(hostname, { ...options, all: true }, (error, addresses) => {
+    const found = addresses ?? [];
+    const refused = found.find(({ address }) => isPrivateAddress(address));
+    const first = found[0];
+    if (error !== null) callback(error, '', 0);
+    else if (refused !== undefined || first === undefined) {
+      callback(Object.assign(new Error(`${hostname} is not a public address`), { code: 'EPRIVATE' }), '', 0);
+    } else if (options.all === true) callback(null, found);
+    else callback(null, first.address, first.family);
+  });
+};

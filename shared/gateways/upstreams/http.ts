@@ -1,0 +1,62 @@
+import { Agent, request } from 'undici';
+import { config } from '../../lib/config.ts';
+import { UpstreamError } from './upstream.ts';
+
+export interface JsonAnswer {
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  /** undefined where the body is not JSON. */
+  body: unknown;
+}
+
+/** No honest answer of a queue is longer, unless it carries its output as a data address. */
+const ANSWER_MAX_BYTES = 64 * 1024 * 1024;
+
+const agent = new Agent({
+  connections: config.UPSTREAM_CONCURRENCY,
+  headersTimeout: config.UPSTREAM_TIMEOUT_MS,
+  bodyTimeout: config.UPSTREAM_TIMEOUT_MS,
+  connect: { timeout: Math.min(5_000, config.UPSTREAM_TIMEOUT_MS) },
+  maxResponseSize: ANSWER_MAX_BYTES,
+});
+
+/** Codes of errors that come before a request could have been read at the other end. */
+const NEVER_SENT = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|ERR_INVALID_URL)$/;
+
+/**
+ * One JSON exchange with an upstream, within the configured time.
+ * @throws UpstreamError `unavailable` when the request was never sent, `unknown` when its answer was lost.
+ */
+export async function exchange(
+  method: 'GET' | 'POST' | 'PUT',
+  url: string,
+  headers: Record<string, string>,
+  body?: unknown,
+): Promise<JsonAnswer> {
+  try {
+    const response = await request(url, {
+      method,
+      dispatcher: agent,
+      headers: body === undefined ? headers : { ...headers, 'content-type': 'application/json' },
+      body: body === undefined ? undefined : JSON.stringify(body),
+      signal: AbortSignal.timeout(config.UPSTREAM_TIMEOUT_MS),
+    });
+    return { status: response.statusCode, headers: response.headers, body: parseJson(await response.body.text()) };
+  } catch (error) {
+    const code = String((error as { code?: unknown }).code ?? '');
+    throw new UpstreamError(NEVER_SENT.test(code) ? 'unavailable' : 'unknown', (error as Error).message || code);
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Lets go of idle connections, at the end of a process. */
+export async function closeUpstreamConnections(): Promise<void> {
+  await agent.destroy();
+}

@@ -1,0 +1,17 @@
+/**
+ * The same day and time so many months later, in UTC; where the month is shorter, its last day.
+ * Counted from the anchor each time, so that Jan 31 gives Feb 28 and then Mar 31 again.
+ */
+export function addMonths(anchor: Date, months: number): Date {
+  const result = new Date(anchor);
+  result.setUTCDate(1);
+  result.setUTCMonth(anchor.getUTCMonth() + months);
+  const lastDay = new Date(Date.UTC(result.getUTCFullYear(), result.getUTCMonth() + 1, 0)).getUTCDate();
+  result.setUTCDate(Math.min(anchor.getUTCDate(), lastDay));
+  return result;
+}
+
+/** YYYY-MM-DD of a moment, in UTC. */
+export function utcDay(moment: Date): string {
+  return moment.toISOString().slice(0, 10);
+}

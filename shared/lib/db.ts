@@ -1,0 +1,75 @@
+import knex, { type Knex } from 'knex';
+import { Model } from 'objection';
+import pg from 'pg';
+import { config } from './config.ts';
+
+// Counters and keys are bigint columns that stay far below 2^53, so they are numbers here, not strings.
+pg.types.setTypeParser(pg.types.builtins.INT8, Number);
+
+/**
+ * Opens a pool of connections.
+ * @param timeoutMs how long to wait for a connection, and for an answer; undefined waits for as long as it takes.
+ */
+export function connect(timeoutMs?: number): Knex {
+  return knex({
+    client: 'pg',
+    connection: {
+      connectionString: config.DATABASE_URL,
+      application_name: 'genmeter',
+      connectionTimeoutMillis: timeoutMs,
+      query_timeout: timeoutMs,
+      statement_timeout: timeoutMs === undefined ? undefined : 2 * timeoutMs,
+    } as Knex.PgConnectionConfig,
+    pool: { min: 0, max: config.DATABASE_POOL_MAX },
+    acquireConnectionTimeout: timeoutMs ?? 60_000,
+  });
+}
+
+/** The pool of this process. A query that gets no connection or answer in time is an error, never a hang. */
+export const db: Knex = connect(config.DATABASE_TIMEOUT_MS);
+
+Model.knex(db);
+
+/** What a statement takes: `:name` in its text. */
+export type Bindings = Record<string, unknown>;
+
+export interface Statement {
+  /** Under this name each connection keeps the statement prepared. */
+  name: string;
+  sql: string;
+}
+
+/** A statement that is prepared once on each connection: about 2.5 times as fast as sending its text each time. */
+export function prepared(name: string, sql: string): Statement {
+  return { name, sql };
+}
+
+/** Runs a prepared statement and returns its rows. */
+export async function run<Row>(statement: Statement, bindings: Bindings, within: Knex = db): Promise<Row[]> {
+  const query = within.raw(statement.sql, bindings as Knex.ValueDict).options({ name: statement.name });
+  const result = (await query) as unknown as { rows: Row[] };
+  return result.rows;
+}
+
+/** Whether an error says that the database could not be reached or did not answer, rather than that it refused. */
+export function isOutage(error: unknown): boolean {
+  return connectionWasLost(error) || matches(error, TIMEOUT_CODES, TIMEOUT_MESSAGES);
+}
+
+/** Whether a statement's connection broke, so that nobody knows whether it was carried out; a new one may work. */
+export function connectionWasLost(error: unknown): boolean {
+  return matches(error, LOST_CODES, LOST_MESSAGES);
+}
+
+// Classes 08 (connection exception) and 57P (shutdown) of Postgres, and Node's own.
+const LOST_CODES = /^(08...|57P..|ECONN\w+|EPIPE|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$/;
+const LOST_MESSAGES = /Connection terminated|not queryable|connection error|Connection is closed/i;
+// Class 53 (out of connections, memory, disk) and a statement cancelled by its time-out.
+const TIMEOUT_CODES = /^(53...|57014|ETIMEDOUT)$/;
+const TIMEOUT_MESSAGES = /KnexTimeoutError|Query read timeout|timeout exceeded when trying to connect|timeout expired/i;
+
+function matches(error: unknown, codes: RegExp, messages: RegExp): boolean {
+  if (!(error instanceof Error)) return false;
+  const code = (error as { code?: unknown }).code;
+  return (typeof code === 'string' && codes.test(code)) || messages.test(`${error.name}: ${error.message}`);
+}

@@ -1,0 +1,58 @@
+import { Redis } from 'ioredis';
+import { config } from './config.ts';
+import { logger } from './logger.ts';
+
+/**
+ * For commands that somebody waits for: while Redis is away they are refused at once instead of queued, and the
+ * connection comes back by itself.
+ */
+export function connectForCommands(name: string): Redis {
+  return withErrorLog(
+    name,
+    new Redis(config.REDIS_URL, {
+      connectionName: `genmeter-${name}`,
+      maxRetriesPerRequest: 1,
+      enableOfflineQueue: false,
+      commandTimeout: 2_000,
+      retryStrategy,
+    }),
+  );
+}
+
+/** For workers and subscribers, which wait for Redis however long it is away. */
+export function connectForWaiting(name: string): Redis {
+  return withErrorLog(
+    name,
+    new Redis(config.REDIS_URL, { connectionName: `genmeter-${name}`, maxRetriesPerRequest: null, retryStrategy }),
+  );
+}
+
+/** Resolves once the connection is ready, or after the time is over: what follows copes with a Redis that is away. */
+export async function readyWithin(redis: Redis, milliseconds: number): Promise<void> {
+  if (redis.status === 'ready') return;
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, milliseconds);
+    redis.once('ready', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
+
+function retryStrategy(attempt: number): number {
+  return Math.min(50 * attempt, 1_000);
+}
+
+/** A Redis that is away says so once, not at each attempt to reconnect. */
+function withErrorLog(name: string, redis: Redis): Redis {
+  let away = false;
+  redis.on('error', (error) => {
+    if (!away) logger.warn({ connection: name, error: error.message }, 'redis is out of reach');
+    away = true;
+  });
+  redis.on('ready', () => {
+    if (away) logger.info({ connection: name }, 'redis is back');
+    away = false;
+  });
+  return redis;
+}

@@ -1,0 +1,90 @@
+import { Ajv2020, type AnySchemaObject, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import type { DataValidationCxt } from 'ajv/dist/types/index.js';
+import type { Static, TSchema } from 'typebox';
+import { ServiceError } from '../spec/errors.ts';
+
+/**
+ * Input against a schema. Bodies are taken as they are: "5" is not 5. Queries are text, and may be coerced. Both get
+ * the schema's defaults, and strings of the format `text` must be storable: no NUL, no half of a surrogate pair, and
+ * no U+FFFD, which is what a decoder leaves of bytes that were no UTF-8.
+ */
+const bodies = new Ajv2020({ useDefaults: true });
+const queries = new Ajv2020({ useDefaults: true, coerceTypes: true });
+
+for (const ajv of [bodies, queries]) {
+  ajv.addFormat('text', (text: string) => text.isWellFormed() && !/[\u0000\uFFFD]/.test(text));
+  ajv.addFormat('email', /^[^\s@<>"]{1,64}@[a-z0-9-]+(\.[a-z0-9-]+)*$/i);
+  // Cuts white space off both ends before lengths are checked.
+  ajv.addKeyword({
+    keyword: 'trimmed',
+    type: 'string',
+    schemaType: 'boolean',
+    modifying: true,
+    before: 'maxLength',
+    validate: (_schema: boolean, text: string, _parent?: AnySchemaObject, at?: DataValidationCxt) => {
+      if (at !== undefined) at.parentData[at.parentDataProperty] = text.trim();
+      return true;
+    },
+  });
+}
+
+export type Parse<Value> = (input: unknown) => Value;
+
+/**
+ * Compiles a schema for JSON bodies.
+ * @param within what to put before a field's name, such as `params.`
+ * @returns a function that returns the value with its defaults, or throws a `validation_error` that names the field.
+ */
+export function bodyParser<Schema extends TSchema>(schema: Schema, within = ''): Parse<Static<Schema>> {
+  return parserOf(bodies.compile<Static<Schema>>(schema), within);
+}
+
+/** The same for query strings. */
+export function queryParser<Schema extends TSchema>(schema: Schema): Parse<Static<Schema>> {
+  return parserOf(queries.compile<Static<Schema>>(schema), '');
+}
+
+function parserOf<Value>(validate: ValidateFunction<Value>, within: string): Parse<Value> {
+  return (input) => {
+    if (validate(input)) return input;
+    throw new ServiceError('validation_error', sentenceFor((validate.errors as ErrorObject[])[0] as ErrorObject, within));
+  };
+}
+
+function sentenceFor(error: ErrorObject, within: string): string {
+  const path = error.instancePath.slice(1).replaceAll('/', '.');
+  const params = error.params as Record<string, unknown>;
+  const field = (name: string) => `${within}${path === '' ? '' : `${path}.`}${name}`;
+  const here = `${within}${path}` === '' ? 'The body' : `${within}${path}`.replace(/\.$/, '');
+  switch (error.keyword) {
+    case 'required':
+      return `${field(String(params['missingProperty']))} is required.`;
+    case 'additionalProperties':
+      return `${field(shown(params['additionalProperty']))} is not known here.`;
+    case 'enum':
+      return `${here} must be one of: ${(params['allowedValues'] as unknown[]).join(', ')}.`;
+    case 'type':
+      return `${here} must be ${article(String(params['type']))}.`;
+    case 'format':
+      return params['format'] === 'text'
+        ? `${here} must be Unicode text without NUL characters.`
+        : `${here} must be a valid ${String(params['format'])}.`;
+    case 'minLength':
+    case 'maxLength':
+      return `${here} must have at ${error.keyword === 'minLength' ? 'least' : 'most'} ${String(params['limit'])} character${params['limit'] === 1 ? '' : 's'}.`;
+    case 'minimum':
+    case 'maximum':
+      return `${here} must be at ${error.keyword === 'minimum' ? 'least' : 'most'} ${String(params['limit'])}.`;
+    default:
+      return `${here} ${error.message ?? 'is not valid'}.`;
+  }
+}
+
+/** A field name that a client sent, fit to be repeated to it. */
+function shown(name: unknown): string {
+  return String(name).slice(0, 64).toWellFormed().replaceAll('\u0000', '\uFFFD');
+}
+
+function article(type: string): string {
+  return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`;
+}

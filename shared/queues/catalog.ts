@@ -1,0 +1,79 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import Type, { type Static } from 'typebox';
+import { config } from '../lib/config.ts';
+import { PROBE_INTERVAL_MS } from '../spec/limits.ts';
+
+/**
+ * Every job there is: the contract between the processes. A payload carries ids only, since the truth is in Postgres;
+ * a job only rings the bell for rows that are due, so that a lost one is replaced by the sweep and a repeated one
+ * finds nothing to do.
+ */
+
+/** One flush of creates, or what is due at the same time, goes as one job. */
+export const GENERATIONS_PER_JOB = 64;
+
+const Uuid = Type.String({ pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' });
+const Generations = Type.Object(
+  { generationIds: Type.Array(Uuid, { minItems: 1, maxItems: GENERATIONS_PER_JOB }) },
+  { additionalProperties: false },
+);
+const Nothing = Type.Object({}, { additionalProperties: false });
+
+export const QUEUES = ['generations', 'refreshes', 'upkeep'] as const;
+export type QueueName = (typeof QUEUES)[number];
+
+interface JobDefinition {
+  queue: QueueName;
+  payload: typeof Generations | typeof Nothing;
+  attempts: number;
+  /** For scheduled jobs: the time between two runs, over all workers. */
+  everyMs?: number;
+}
+
+export const JOBS = {
+  /** Hand queued generations to their upstream. */
+  'generation.dispatch': { queue: 'generations', payload: Generations, attempts: 3 },
+  /** Ask the upstream how submitted generations are getting on. */
+  'generation.poll': { queue: 'generations', payload: Generations, attempts: 3 },
+  /** The same, since somebody is reading the generation right now: a queue of its own, so that it never waits. */
+  'generation.refresh': { queue: 'refreshes', payload: Generations, attempts: 1 },
+  /** Ring again for whatever is overdue, and end what is past its deadline. */
+  'generation.sweep': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: config.SWEEP_INTERVAL_MS },
+  /** Probe the upstream of each model. */
+  'models.check': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: PROBE_INTERVAL_MS },
+  /** Forget sessions that are over. */
+  'sessions.forget': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: 3_600_000 },
+} as const satisfies Record<string, JobDefinition>;
+
+export type JobName = keyof typeof JOBS;
+export type Payload<Name extends JobName> = Static<(typeof JOBS)[Name]['payload']>;
+
+/** How long a worker's hold on a job lasts without a sign of life, and how often dead holds are looked for. */
+export const JOB_LOCK_MS = 8_000;
+export const STALLED_CHECK_MS = 4_000;
+/** How many workers may die over the same job before it is given up (the sweep then rings again for its rows). */
+export const STALLED_MAX = 10;
+
+export const JOB_NAMES = Object.keys(JOBS) as JobName[];
+
+export function definitionOf(name: JobName): JobDefinition {
+  return JOBS[name];
+}
+
+const ajv = new Ajv2020();
+const validators = new Map(JOB_NAMES.map((name) => [name, ajv.compile(JOBS[name].payload)]));
+
+/**
+ * Checks a payload against the catalog, when it is enqueued and again when it is received.
+ * @throws Error when it does not fit.
+ */
+export function parsePayload<Name extends JobName>(name: Name, payload: unknown): Payload<Name> {
+  const validate = validators.get(name);
+  if (validate === undefined) throw new Error(`No job is called ${name}.`);
+  if (!validate(payload)) throw new Error(`The payload of ${name} does not fit: ${ajv.errorsText(validate.errors)}.`);
+  return payload as Payload<Name>;
+}
+
+export function isJobName(name: string): name is JobName {
+  return name in JOBS;
+}

@@ -1,0 +1,103 @@
+import { Queue } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { createBatcher } from '../lib/batcher.ts';
+import { config } from '../lib/config.ts';
+import { logger } from '../lib/logger.ts';
+import { connectForCommands, readyWithin } from '../lib/redis.ts';
+import { definitionOf, GENERATIONS_PER_JOB, JOB_NAMES, type JobName, type Payload, parsePayload } from './catalog.ts';
+import type { QueueName } from './catalog.ts';
+
+/** The braces keep a queue's keys in one slot of a Redis Cluster. */
+export const QUEUE_PREFIX = `{${config.REDIS_PREFIX}}`;
+
+let connection: Redis | undefined;
+const queues = new Map<QueueName, Queue>();
+
+/** The producing side of a queue; made at its first use, on one connection for all of them. */
+export function queueNamed(name: QueueName): Queue {
+  let queue = queues.get(name);
+  if (queue === undefined) {
+    connection ??= connectForCommands('producer');
+    queue = new Queue(name, {
+      connection,
+      prefix: QUEUE_PREFIX,
+      skipWaitingForReady: true,
+      skipVersionCheck: true,
+      defaultJobOptions: { removeOnComplete: { count: 1_000 }, removeOnFail: { count: 5_000 } },
+    });
+    // Without a listener an error event would end the process; the connection logs what there is to say.
+    queue.on('error', () => {});
+    queues.set(name, queue);
+  }
+  return queue;
+}
+
+/** Puts a job on its queue. Rejects at once while Redis is away. */
+export async function enqueue<Name extends JobName>(name: Name, payload: Payload<Name>, delayMs = 0): Promise<void> {
+  const definition = definitionOf(name);
+  await queueNamed(definition.queue).add(name, parsePayload(name, payload), {
+    delay: delayMs,
+    attempts: definition.attempts,
+    backoff: { type: 'exponential', delay: 1_000 },
+  });
+}
+
+type GenerationJob = 'generation.dispatch' | 'generation.poll' | 'generation.refresh';
+const bells = new Map<string, (generationId: string) => Promise<void>>();
+
+/**
+ * Rings for one generation, after its row says that it is due. Never rejects and need not be awaited: what gathers
+ * while one call is under way goes as one job, and if Redis loses it, or is away, the sweep rings again.
+ */
+export async function ring(name: GenerationJob, generationId: string, delayMs = 0): Promise<void> {
+  const key = `${name} ${delayMs}`;
+  let bell = bells.get(key);
+  if (bell === undefined) {
+    bell = createBatcher<string, void>({
+      maxItems: GENERATIONS_PER_JOB,
+      maxInFlight: 1,
+      run: async (generationIds) => {
+        await enqueue(name, { generationIds }, delayMs);
+        return [];
+      },
+    });
+    bells.set(key, bell);
+  }
+  try {
+    await bell(generationId);
+  } catch (error) {
+    logger.warn({ job: name, generationId, error: (error as Error).message }, 'not enqueued; the sweep will');
+  }
+}
+
+/**
+ * Sees to it that every scheduled job has its schedule in Redis. Repeated by each worker, since an emptied Redis
+ * forgets schedules like all else; an unchanged one is left as it is.
+ */
+export async function keepSchedules(): Promise<void> {
+  for (const name of JOB_NAMES) {
+    const { queue, everyMs } = definitionOf(name);
+    if (everyMs === undefined) continue;
+    const existing = await queueNamed(queue).getJobScheduler(name);
+    if (existing?.every === everyMs) continue;
+    await queueNamed(queue).upsertJobScheduler(
+      name,
+      { every: everyMs },
+      { name, data: {}, opts: { removeOnComplete: true, removeOnFail: { count: 100 } } },
+    );
+  }
+}
+
+/** Connects ahead of the first job, waiting a moment for Redis. */
+export async function openQueues(): Promise<void> {
+  connection ??= connectForCommands('producer');
+  await readyWithin(connection, 2_000);
+}
+
+export async function closeQueues(): Promise<void> {
+  await Promise.allSettled([...queues.values()].map((queue) => queue.close()));
+  queues.clear();
+  bells.clear();
+  connection?.disconnect();
+  connection = undefined;
+}

@@ -1,0 +1,37 @@
+/** The numbers of the specification's Limits table and of docs/decisions.md, each written once. */
+
+export const PAGE_SIZE = 20;
+
+/** Longest prompt in Unicode characters, after trimming. */
+export const PROMPT_MAX_CHARACTERS = 2_500;
+
+export const API_KEY_NAME_MAX_CHARACTERS = 64;
+export const ACTIVE_API_KEYS_MAX = 20;
+export const API_KEY_PREFIX_CHARACTERS = 12;
+export const API_KEY_TOUCH_MS = 60_000;
+
+export const PROFILE_TEXT_MAX_CHARACTERS = 200;
+
+export const SESSION_DAYS = 30;
+
+/** At most one look at a job's upstream in this time, over all processes. */
+export const REFRESH_INTERVAL_MS = 2_000;
+/** How long a read waits for the refresh that it asked for. */
+export const REFRESH_WAIT_MS = 1_000;
+
+export const JOB_DEADLINE_MS = { video: 30 * 60_000, image: 10 * 60_000 } as const;
+
+/** A submit whose outcome is unknown may be followed by this many more. */
+export const UNKNOWN_SUBMITS_MAX = 1;
+
+export const PROBE_INTERVAL_MS = 10_000;
+/** A model of which no probe was recorded for so long counts as offline: no worker lives. */
+export const PROBE_STALE_MS = 45_000;
+export const PROBES_TO_DEGRADE = 1;
+export const PROBES_TO_OFFLINE = 3;
+export const PROBES_TO_ONLINE = 2;
+
+export const USAGE_HISTORY_DAYS = 30;
+
+/** Largest JSON body; a prompt of the longest kind, escaped, fits many times over. */
+export const BODY_LIMIT_BYTES = 64 * 1024;

@@ -1,0 +1,56 @@
+/** The four annual plans (spec: Plan). Prices are integer cents; only the yearly one is ever charged. */
+export interface Plan {
+  slug: PlanSlug;
+  name: string;
+  priceMonthlyCents: number;
+  priceYearlyCents: number;
+  monthlyCredits: number;
+  parallelLimit: number;
+  features: readonly string[];
+  /** True for the plan presented as the default. */
+  highlight: boolean;
+}
+
+export const PLAN_SLUGS = ['lite', 'starter', 'pro', 'studio'] as const;
+export type PlanSlug = (typeof PLAN_SLUGS)[number];
+
+export const PLANS: readonly Plan[] = [
+  plan('lite', 'Lite', 600, 200, 2),
+  plan('starter', 'Starter', 1200, 400, 3),
+  plan('pro', 'Pro', 2900, 1100, 5, { highlight: true }),
+  plan('studio', 'Studio', 7500, 3000, 8),
+];
+
+const PLAN_BY_SLUG = new Map<string, Plan>(PLANS.map((entry) => [entry.slug, entry]));
+
+/** @throws Error when no such plan exists: a slug is validated, or was stored by us, before it gets here. */
+export function planBySlug(slug: string): Plan {
+  const found = PLAN_BY_SLUG.get(slug);
+  if (found === undefined) throw new Error(`No plan is called ${slug}.`);
+  return found;
+}
+
+function plan(
+  slug: PlanSlug,
+  name: string,
+  priceMonthlyCents: number,
+  monthlyCredits: number,
+  parallelLimit: number,
+  { highlight = false } = {},
+): Plan {
+  return {
+    slug,
+    name,
+    priceMonthlyCents,
+    priceYearlyCents: 12 * priceMonthlyCents,
+    monthlyCredits,
+    parallelLimit,
+    features: [
+      `${monthlyCredits} credits every month`,
+      `${parallelLimit} generations at a time`,
+      'Video and image models on one balance',
+      'REST API access with personal keys',
+    ],
+    highlight,
+  };
+}

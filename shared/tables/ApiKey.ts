@@ -1,0 +1,18 @@
+import { Model } from 'objection';
+
+/** A personal API key. Only its hash and its first characters are known. */
+export class ApiKey extends Model {
+  static override tableName = 'api_keys';
+  static override idColumn = 'key_hash';
+
+  declare key_hash: Buffer;
+  declare uuid: string;
+  declare account_id: number;
+  /** The how-manieth key of its account, from 1, without gaps. */
+  declare number: number;
+  declare name: string;
+  declare prefix: string;
+  declare last_used_at: Date | null;
+  declare revoked_at: Date | null;
+  declare created_at: Date;
+}

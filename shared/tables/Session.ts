@@ -1,0 +1,13 @@
+import { Model } from 'objection';
+
+/** A signed-in browser. Only the hash of its cookie is known. */
+export class Session extends Model {
+  static override tableName = 'sessions';
+  static override idColumn = 'token_hash';
+
+  declare token_hash: Buffer;
+  declare uuid: string;
+  declare account_id: number;
+  declare created_at: Date;
+  declare expires_at: Date;
+}

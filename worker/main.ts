@@ -1,0 +1,69 @@
+import { type Job, Worker } from 'bullmq';
+import { closeDownloadConnections } from '../shared/gateways/media/download.ts';
+import { closeUpstreamConnections } from '../shared/gateways/upstreams/index.ts';
+import { config } from '../shared/lib/config.ts';
+import { db } from '../shared/lib/db.ts';
+import { logger } from '../shared/lib/logger.ts';
+import { connectForWaiting } from '../shared/lib/redis.ts';
+import { onStopSignal } from '../shared/lib/stop.ts';
+import { stopListening } from '../shared/queues/announcements.ts';
+import { isJobName, JOB_LOCK_MS, parsePayload, QUEUES, STALLED_CHECK_MS, STALLED_MAX } from '../shared/queues/catalog.ts';
+import { closeQueues, keepSchedules, openQueues, QUEUE_PREFIX } from '../shared/queues/enqueue.ts';
+import { PROCESSORS } from './registry.ts';
+
+/** The worker process. Any number of them may run. */
+const KEEP_SCHEDULES_MS = 5_000;
+
+async function perform(job: Job): Promise<void> {
+  if (!isJobName(job.name)) throw new Error(`No job is called ${job.name}.`);
+  const payload = parsePayload(job.name, job.data);
+  const process = PROCESSORS[job.name] as (payload: unknown) => Promise<void>;
+  await process(payload);
+}
+
+const connection = connectForWaiting('worker');
+const workers = QUEUES.map(
+  (name) =>
+    new Worker(name, perform, {
+      connection,
+      prefix: QUEUE_PREFIX,
+      concurrency: config.WORKER_CONCURRENCY,
+      lockDuration: JOB_LOCK_MS,
+      stalledInterval: STALLED_CHECK_MS,
+      maxStalledCount: STALLED_MAX,
+      skipVersionCheck: true,
+    }),
+);
+for (const worker of workers) {
+  worker.on('failed', (job, error) => {
+    logger.error({ job: job?.name, jobId: job?.id, attempt: job?.attemptsMade, error: error.message }, 'a job failed');
+  });
+  worker.on('stalled', (jobId) => logger.warn({ queue: worker.name, jobId }, 'took over a job from a dead worker'));
+  // Redis out of reach: the connection says so and comes back by itself.
+  worker.on('error', (error) => logger.debug({ queue: worker.name, error: error.message }, 'worker error'));
+}
+
+await openQueues();
+await keepSchedulesWell();
+const keeping = setInterval(() => void keepSchedulesWell(), KEEP_SCHEDULES_MS);
+// Models are probed at once, not when the schedule next comes round: until then nothing could be created.
+await PROCESSORS['models.check']({}).catch(logProblem);
+logger.info({ queues: QUEUES, concurrency: config.WORKER_CONCURRENCY }, 'worker ready');
+
+function logProblem(error: unknown): void {
+  logger.warn({ error: (error as Error).message }, 'will be tried again');
+}
+
+async function keepSchedulesWell(): Promise<void> {
+  await keepSchedules().catch(logProblem);
+}
+
+onStopSignal(async () => {
+  clearInterval(keeping);
+  // Takes no new jobs, and waits for those under way.
+  await Promise.all(workers.map((worker) => worker.close()));
+  stopListening();
+  await closeQueues();
+  connection.disconnect();
+  await Promise.all([db.destroy(), closeUpstreamConnections(), closeDownloadConnections()]);
+});
