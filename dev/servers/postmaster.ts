@@ -1,0 +1,73 @@
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { commandLine, endProcess, isAlive, isListed, waitUntil, workingFolder } from './processes.ts';
+
+const LONGEST_RECOVERY_MS = 120_000;
+
+/** What a running Postgres says of itself in `postmaster.pid`. */
+export interface Postmaster {
+  pid: number;
+  port: number;
+  status: string;
+}
+
+/** Reads the `postmaster.pid` of a cluster; null when there is none, or not yet all of it. */
+export function readPostmaster(cluster: string): Postmaster | null {
+  let lines: string[];
+  try {
+    lines = readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n');
+  } catch {
+    return null;
+  }
+  const [pid, port] = [Number(lines[0]), Number(lines[3])];
+  return pid > 0 ? { pid, port, status: lines[7]?.trim() ?? '' } : null;
+}
+
+/**
+ * Finds the Postgres that runs on a cluster and waits until it takes connections; null when none does, or when it was
+ * on its way out. Deletes a `postmaster.pid` whose process is another program or a zombie, either of which Postgres takes
+ * for a rival; that of a dead process it replaces itself. In any case it looks, by the folder's inode, whether orphaned
+ * children still hold the shared memory.
+ * @throws Error when it neither becomes ready nor ends within two minutes.
+ */
+export async function findPostmaster(cluster: string): Promise<Postmaster | null> {
+  const found = readPostmaster(cluster);
+  if (found === null) return null;
+  if (!isAlive(found.pid) || !isPostgresOf(found.pid, cluster)) {
+    if (isListed(found.pid)) rmSync(join(cluster, 'postmaster.pid'), { force: true });
+    return null;
+  }
+  const settled = await waitUntil(() => isReady(cluster, found.pid) || !isAlive(found.pid), LONGEST_RECOVERY_MS);
+  if (!settled) {
+    throw new Error(`The Postgres with process id ${found.pid} runs on ${cluster} but takes no connections: end it.`);
+  }
+  return isAlive(found.pid) ? readPostmaster(cluster) : null;
+}
+
+/** Says whether the Postgres with this process id has opened the cluster for connections. */
+export function isReady(cluster: string, pid: number): boolean {
+  const now = readPostmaster(cluster);
+  return now !== null && now.pid === pid && now.status === 'ready';
+}
+
+/** Stops a Postgres of this cluster: the fast shutdown, which ends sessions, then the immediate one. */
+export async function endPostgres(cluster: string, pid: number): Promise<void> {
+  await endProcess(pid, () => isPostgresOf(pid, cluster), [
+    ['SIGINT', 30_000],
+    ['SIGQUIT', 10_000],
+    ['SIGKILL', 5_000],
+  ]);
+}
+
+/** Stops whatever Postgres runs on a cluster, ready or not. */
+export async function endLivePostgres(cluster: string): Promise<void> {
+  const found = readPostmaster(cluster);
+  if (found !== null) await endPostgres(cluster, found.pid);
+}
+
+/** The folder it works in tells also where the cluster has been moved under a running server. */
+function isPostgresOf(pid: number, cluster: string): boolean {
+  if (process.platform === 'win32') return true;
+  const command = commandLine(pid);
+  return /postgres|postmaster/.test(command) && (command.includes(cluster) || workingFolder(pid) === cluster);
+}

@@ -1,0 +1,94 @@
+/** A picture as three planes, the colour ones at half the size: what video encoders take. */
+export interface Planes {
+  width: number;
+  height: number;
+  data: Uint8Array;
+}
+
+/** What is drawn upon every frame: for each touched sample its place, its opacity (0 to 256) and its share of light. */
+export interface Lettering {
+  width: number;
+  height: number;
+  places: Uint32Array;
+  keeps: Uint16Array;
+  adds: Uint16Array;
+}
+
+/** Turns RGBA pixels into limited-range BT.709 planes, what players assume of HD film that does not say otherwise. */
+export function planesOf(rgba: Uint8Array, width: number, height: number): Planes {
+  const data = new Uint8Array((width * height * 3) / 2);
+  forEachSample(rgba, width, height, (place, value) => {
+    data[place] = value;
+  });
+  return { width, height, data };
+}
+
+/** Prepares RGBA lettering for `drawOver`, keeping only the samples that it touches. */
+export function readLettering(rgba: Uint8Array, width: number, height: number): Lettering {
+  const places: number[] = [];
+  const keeps: number[] = [];
+  const adds: number[] = [];
+  forEachSample(rgba, width, height, (place, value, alpha) => {
+    if (alpha === 0) return;
+    const opacity = Math.round((alpha * 256) / 255);
+    places.push(place);
+    keeps.push(256 - opacity);
+    adds.push(value * opacity + 128);
+  });
+  return {
+    width,
+    height,
+    places: Uint32Array.from(places),
+    keeps: Uint16Array.from(keeps),
+    adds: Uint16Array.from(adds),
+  };
+}
+
+/** Fills a frame with the picture, begun `offset` pixels (an even number) from its left and continued round its edge. */
+export function panOver(frame: Uint8Array, { width, height, data }: Planes, offset: number): void {
+  let start = 0;
+  for (const scale of [1, 2, 2]) {
+    const rowLength = width / scale;
+    const shift = offset / scale;
+    for (let row = 0; row < height / scale; row += 1, start += rowLength) {
+      frame.set(data.subarray(start + shift, start + rowLength), start);
+      frame.set(data.subarray(start, start + shift), start + rowLength - shift);
+    }
+  }
+}
+
+/** Draws the lettering upon a frame, and along its lower edge a bar for the share of the film that has passed. */
+export function drawOver(frame: Uint8Array, lettering: Lettering, progress: number): void {
+  const { width, height, places, keeps, adds } = lettering;
+  for (let index = 0; index < places.length; index += 1) {
+    const place = places[index]!;
+    frame[place] = (frame[place]! * keeps[index]! + adds[index]!) >> 8;
+  }
+  const barHeight = Math.round(height / 90);
+  const barWidth = Math.round(width * progress);
+  for (let row = height - barHeight; row < height; row += 1) frame.fill(235, row * width, row * width + barWidth);
+}
+
+function forEachSample(
+  rgba: Uint8Array,
+  width: number,
+  height: number,
+  visit: (place: number, value: number, alpha: number) => void,
+): void {
+  for (let pixel = 0; pixel < width * height; pixel += 1) {
+    const at = pixel * 4;
+    const light = 0.1826 * rgba[at]! + 0.6142 * rgba[at + 1]! + 0.062 * rgba[at + 2]!;
+    visit(pixel, Math.round(16 + light), rgba[at + 3]!);
+  }
+  const blueStart = width * height;
+  const redStart = blueStart + (width * height) / 4;
+  for (let y = 0; y < height; y += 2) {
+    for (let x = 0; x < width; x += 2) {
+      const at = (y * width + x) * 4;
+      const place = (y / 2) * (width / 2) + x / 2;
+      const [red, green, blue, alpha] = [rgba[at]!, rgba[at + 1]!, rgba[at + 2]!, rgba[at + 3]!];
+      visit(blueStart + place, Math.round(128 - 0.1006 * red - 0.3386 * green + 0.4392 * blue), alpha);
+      visit(redStart + place, Math.round(128 + 0.4392 * red - 0.3989 * green - 0.0403 * blue), alpha);
+    }
+  }
+}

@@ -1,0 +1,97 @@
+/** One entry of the `detail` array with which fal explains a 422. */
+export interface InputIssue {
+  loc: string[];
+  msg: string;
+  type: string;
+  input: unknown;
+  url: string;
+  ctx?: Record<string, unknown>;
+}
+
+type Input = Record<string, unknown>;
+
+const PROMPT_MAX_CHARACTERS = 5000;
+
+/** Describes one wrong value the way fal does. */
+export function issue(
+  field: string,
+  type: string,
+  msg: string,
+  input: unknown,
+  ctx?: Record<string, unknown>,
+): InputIssue {
+  return { loc: ['body', field], msg, type, input, url: `https://docs.fal.ai/errors#${type}`, ...(ctx && { ctx }) };
+}
+
+/** Reads the prompt: required, 1 to 5,000 characters. */
+export function readPrompt(input: Input, issues: InputIssue[]): string {
+  const value = input.prompt;
+  if (value === undefined) issues.push(issue('prompt', 'missing', 'Field required', input));
+  else if (typeof value !== 'string') {
+    issues.push(issue('prompt', 'string_type', 'Input should be a valid string', value));
+  } else if (value.trim() === '') {
+    issues.push(
+      issue('prompt', 'string_too_short', 'String should have at least 1 character', value, { min_length: 1 }),
+    );
+  } else if (value.length > PROMPT_MAX_CHARACTERS) {
+    const msg = `String should have at most ${PROMPT_MAX_CHARACTERS} characters`;
+    issues.push(issue('prompt', 'string_too_long', msg, value, { max_length: PROMPT_MAX_CHARACTERS }));
+  } else return value;
+  return '';
+}
+
+/** Reads one of a list of strings. As at fal a number is no substitute: `duration` is `"5"`, not 5. */
+export function readChoice<T extends string>(
+  input: Input,
+  field: string,
+  allowed: readonly T[],
+  fallback: T,
+  issues: InputIssue[],
+): T {
+  const value = input[field] ?? fallback;
+  const found = allowed.find((candidate) => candidate === value);
+  if (found !== undefined) return found;
+  const expected = allowed.map((candidate) => `'${candidate}'`).join(', ');
+  issues.push(issue(field, 'literal_error', `Input should be ${expected}`, value, { expected }));
+  return fallback;
+}
+
+/** Reads a string that stands for something, and gives what it stands for. */
+export function readOption<V>(
+  input: Input,
+  field: string,
+  table: Record<string, V>,
+  fallback: string,
+  issues: InputIssue[],
+): V {
+  return table[readChoice(input, field, Object.keys(table), fallback, issues)]!;
+}
+
+/** Reads a boolean. */
+export function readFlag(input: Input, field: string, fallback: boolean, issues: InputIssue[]): boolean {
+  const value = input[field] ?? fallback;
+  if (typeof value === 'boolean') return value;
+  issues.push(issue(field, 'bool_type', 'Input should be a valid boolean', value));
+  return fallback;
+}
+
+/** Reads a whole number within bounds, both included. */
+export function readInteger(
+  input: Input,
+  field: string,
+  bounds: { min: number; max: number },
+  fallback: number,
+  issues: InputIssue[],
+): number {
+  const value = input[field] ?? fallback;
+  if (typeof value !== 'number' || !Number.isInteger(value)) {
+    issues.push(issue(field, 'int_type', 'Input should be a valid integer', value));
+  } else if (value < bounds.min) {
+    const msg = `Input should be greater than or equal to ${bounds.min}`;
+    issues.push(issue(field, 'greater_than_equal', msg, value, { ge: bounds.min }));
+  } else if (value > bounds.max) {
+    const msg = `Input should be less than or equal to ${bounds.max}`;
+    issues.push(issue(field, 'less_than_equal', msg, value, { le: bounds.max }));
+  } else return value;
+  return fallback;
+}

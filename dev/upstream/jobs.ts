@@ -1,0 +1,154 @@
+import { randomUUID } from 'node:crypto';
+import type { InputIssue } from './input.ts';
+import { issue } from './input.ts';
+import type { MediaFiles, StoredFile } from './mediaFiles.ts';
+import { appPathOf } from './models.ts';
+import type { RenderOrder } from './models.ts';
+import type { RenderPool } from './renderPool.ts';
+
+export type Outcome =
+  | { kind: 'succeeded'; files: StoredFile[] }
+  | { kind: 'failed'; httpStatus: number; detail: string | InputIssue[]; error: string; errorType: string };
+
+export interface Job {
+  id: string;
+  appPath: string;
+  order: RenderOrder;
+  submittedAt: number;
+  startedAt: number | null;
+  completedAt: number | null;
+  outcome: Outcome | null;
+}
+
+export interface Jobs {
+  /** Takes a job on, or returns null when too many wait already. */
+  submit(modelId: string, order: RenderOrder): Job | null;
+  find(appPath: string, id: string): Job | undefined;
+  queuePosition(job: Job): number;
+  /** Ends an unfinished job. False when it had ended before. */
+  cancel(job: Job): boolean;
+  close(): void;
+}
+
+const KEPT_MS = 60 * 60 * 1000;
+const SLOW_MS = 60_000;
+const MAX_KEPT = 5000;
+const MAX_KEPT_BYTES = 2 * 1024 ** 3;
+const MAX_UNFINISHED = 1000;
+
+/**
+ * Keeps the jobs, in memory: after a restart every request is unknown, which its callers must bear with anyway.
+ * Each takes at least `delayMs` from submission to completion, and 60 s with `[slow]` in its prompt; with `[fail]` it
+ * starts and then fails. Finished jobs go after an hour, the oldest sooner when there are more than 5,000
+ * of them or 2 GiB of files.
+ */
+export function keepJobs(options: { delayMs: number; pool: RenderPool; files: MediaFiles }): Jobs {
+  const { delayMs, pool, files } = options;
+  const jobs = new Map<string, Job>();
+  const due = new Map<string, { timer: NodeJS.Timeout; outcome: Outcome }>();
+  let unfinished = 0;
+  let keptBytes = 0;
+  const sweeper = setInterval(sweep, 60_000).unref();
+
+  function submit(modelId: string, order: RenderOrder): Job | null {
+    if (unfinished >= MAX_UNFINISHED) return null;
+    const job: Job = {
+      id: randomUUID(),
+      appPath: appPathOf(modelId),
+      order,
+      submittedAt: Date.now(),
+      startedAt: null,
+      completedAt: null,
+      outcome: null,
+    };
+    jobs.set(job.id, job);
+    unfinished += 1;
+    if (order.prompt.includes('[fail]')) {
+      job.startedAt = Date.now();
+      finishWhenDue(job, failure(job));
+    } else void render(job);
+    return job;
+  }
+
+  async function render(job: Job): Promise<void> {
+    try {
+      const rendered = await pool.render(job.id, job.order, files.folder, () => (job.startedAt = Date.now()));
+      // Cancelled meanwhile: nobody will ask for these.
+      if (job.outcome) return files.remove(rendered);
+      finishWhenDue(job, { kind: 'succeeded', files: rendered });
+    } catch (error) {
+      if (!job.outcome) finish(job, brokenDown(error));
+    }
+  }
+
+  function finishWhenDue(job: Job, outcome: Outcome): void {
+    const minimumMs = job.order.prompt.includes('[slow]') ? Math.max(SLOW_MS, delayMs) : delayMs;
+    const waitMs = job.submittedAt + minimumMs - Date.now();
+    if (waitMs <= 0) return finish(job, outcome);
+    due.set(job.id, { timer: setTimeout(() => finish(job, outcome), waitMs), outcome });
+  }
+
+  function finish(job: Job, outcome: Outcome): void {
+    due.delete(job.id);
+    unfinished -= 1;
+    job.outcome = outcome;
+    job.completedAt = Date.now();
+    keptBytes += bytesOf(outcome);
+    if (isFull()) sweep();
+  }
+
+  function cancel(job: Job): boolean {
+    if (job.outcome) return false;
+    pool.drop(job.id);
+    const rendered = due.get(job.id);
+    clearTimeout(rendered?.timer);
+    if (rendered?.outcome.kind === 'succeeded') files.remove(rendered.outcome.files);
+    const error = 'The request was cancelled by the client';
+    finish(job, { kind: 'failed', httpStatus: 499, detail: error, error, errorType: 'client_cancelled' });
+    return true;
+  }
+
+  function isFull(): boolean {
+    return jobs.size > MAX_KEPT || keptBytes > MAX_KEPT_BYTES;
+  }
+
+  function sweep(): void {
+    const oldest = Date.now() - KEPT_MS;
+    for (const job of jobs.values()) {
+      if (!job.outcome || (job.submittedAt >= oldest && !isFull())) continue;
+      jobs.delete(job.id);
+      keptBytes -= bytesOf(job.outcome);
+      if (job.outcome.kind === 'succeeded') files.remove(job.outcome.files);
+    }
+  }
+
+  return {
+    submit,
+    find: (appPath, id) => {
+      const job = jobs.get(id);
+      return job?.appPath === appPath ? job : undefined;
+    },
+    queuePosition: (job) => pool.positionOf(job.id),
+    cancel,
+    close: () => {
+      clearInterval(sweeper);
+      for (const { timer } of due.values()) clearTimeout(timer);
+    },
+  };
+}
+
+function bytesOf(outcome: Outcome): number {
+  return outcome.kind === 'succeeded' ? outcome.files.reduce((sum, file) => sum + file.sizeBytes, 0) : 0;
+}
+
+function failure(job: Job): Outcome {
+  const error = 'The model could not generate what was asked for. Please change the prompt and try again.';
+  const errorType = 'no_media_generated';
+  const detail = [issue('prompt', errorType, error, job.order.prompt)];
+  return { kind: 'failed', httpStatus: 422, detail, error, errorType };
+}
+
+function brokenDown(error: unknown): Outcome {
+  const detail = error instanceof Error ? error.message : String(error);
+  return { kind: 'failed', httpStatus: 500, detail, error: detail, errorType: 'internal_error' };
+}

@@ -1,0 +1,86 @@
+import type { InputIssue } from './input.ts';
+import type { Job } from './jobs.ts';
+
+/** An answer of the server: a status, a JSON body, and headers beyond the usual. */
+export interface Answer {
+  status: number;
+  body: unknown;
+  headers?: Record<string, string>;
+}
+
+const NOT_RETRYABLE = { 'X-Fal-Retryable': 'false' };
+
+/** An error that is about the request as such: unknown address, missing key, too early. */
+export function refusal(status: number, detail: string, headers: Record<string, string> = {}): Answer {
+  return { status, body: { detail }, headers: { ...NOT_RETRYABLE, ...headers } };
+}
+
+/** 422: the model takes no such input. */
+export function unprocessable(detail: InputIssue[]): Answer {
+  return { status: 422, body: { detail }, headers: NOT_RETRYABLE };
+}
+
+/** The answer to a submission. */
+export function submittedAnswer(job: Job, base: string, queuePosition: number): Answer {
+  return {
+    status: 200,
+    body: { status: 'IN_QUEUE', ...addresses(job, base), queue_position: queuePosition },
+    headers: requestIdHeader(job),
+  };
+}
+
+/** The answer to a status request. As at fal a failed request is COMPLETED too, with `error` and `error_type` added. */
+export function statusAnswer(job: Job, base: string, queuePosition: number, showsLogs: boolean): Answer {
+  const common = { ...addresses(job, base), logs: showsLogs ? logLines(job) : null };
+  const headers = requestIdHeader(job);
+  if (job.outcome) {
+    const metrics = { inference_time: (job.completedAt! - (job.startedAt ?? job.completedAt!)) / 1000 };
+    const failure =
+      job.outcome.kind === 'failed' ? { error: job.outcome.error, error_type: job.outcome.errorType } : {};
+    return { status: 200, body: { status: 'COMPLETED', ...common, metrics, ...failure }, headers };
+  }
+  if (job.startedAt !== null) return { status: 202, body: { status: 'IN_PROGRESS', ...common }, headers };
+  return { status: 202, body: { status: 'IN_QUEUE', ...common, queue_position: queuePosition }, headers };
+}
+
+/** The answer to a request for the result: the media, or why there is none. */
+export function resultAnswer(job: Job, base: string): Answer {
+  const headers = requestIdHeader(job);
+  if (!job.outcome) return refusal(400, 'Request is still in progress', headers);
+  if (job.outcome.kind === 'failed') {
+    const { httpStatus, detail } = job.outcome;
+    return { status: httpStatus, body: { detail }, headers: { ...NOT_RETRYABLE, ...headers } };
+  }
+  const { order } = job;
+  const media = job.outcome.files.map((file) => ({
+    url: `${base}/files/${file.name}`,
+    content_type: file.contentType,
+    file_name: file.name,
+    file_size: file.sizeBytes,
+  }));
+  // The real models send no such field; this one does stamp its work, and says so.
+  const marks = { watermarked: true };
+  if (order.kind === 'video') return { status: 200, body: { video: media[0], seed: order.seed, ...marks }, headers };
+  const images = media.map((image) => ({ ...image, width: order.width, height: order.height }));
+  return { status: 200, body: { images, description: `Sample image of: ${order.prompt}`, ...marks }, headers };
+}
+
+function addresses(job: Job, base: string): Record<string, string> {
+  const response = `${base}/${job.appPath}/requests/${job.id}`;
+  return {
+    request_id: job.id,
+    response_url: response,
+    status_url: `${response}/status`,
+    cancel_url: `${response}/cancel`,
+  };
+}
+
+function requestIdHeader(job: Job): Record<string, string> {
+  return { 'X-Fal-Request-Id': job.id };
+}
+
+function logLines(job: Job): object[] {
+  if (job.startedAt === null) return [];
+  const timestamp = new Date(job.startedAt).toISOString();
+  return [{ timestamp, level: 'INFO', source: 'USER', message: `rendering ${job.order.kind}` }];
+}
