@@ -1,0 +1,57 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import pg from 'pg';
+
+const TEMPLATE = 'genmeter_template';
+
+/** Migrates one database through the release step, as a deployment would; every test file gets a copy of it. */
+export async function makeTemplateDatabase(serverUrl: string): Promise<void> {
+  await onServer(serverUrl, `CREATE DATABASE ${TEMPLATE}`);
+  const { status, output } = await runRelease(urlOf(serverUrl, TEMPLATE));
+  if (status !== 0) throw new Error(`The release step failed:\n${output}`);
+}
+
+/** Runs the release step against a database. */
+export async function runRelease(databaseUrl: string): Promise<{ status: number; output: string }> {
+  const child = spawn(process.execPath, ['dist/migrations/main.js'], {
+    env: { PATH: process.env['PATH'], DATABASE_URL: databaseUrl, REDIS_URL: 'redis://127.0.0.1:1' },
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  const [status] = (await once(child, 'close')) as [number];
+  return { status, output };
+}
+
+let made = 0;
+
+/** A database of its own, migrated unless `empty`. @returns its address. */
+export async function createDatabase({ empty = false } = {}): Promise<string> {
+  const serverUrl = setting('TEST_DATABASE_URL');
+  made += 1;
+  const name = `test_${process.pid}_${made}`;
+  await onServer(serverUrl, `CREATE DATABASE ${name} ${empty ? '' : `TEMPLATE ${TEMPLATE}`}`);
+  return urlOf(serverUrl, name);
+}
+
+/** A setting that `test/run.ts` leaves for the test files. */
+export function setting(name: string): string {
+  const value = process.env[name];
+  if (value === undefined) throw new Error(`${name} is not set: run the tests with "npm test".`);
+  return value;
+}
+
+async function onServer(serverUrl: string, statement: string): Promise<void> {
+  const client = new pg.Client(serverUrl);
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
+
+function urlOf(serverUrl: string, database: string): string {
+  const url = new URL(serverUrl);
+  url.pathname = `/${database}`;
+  return url.href;
+}

@@ -1,0 +1,50 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+
+/** A process of the service, as the Procfile starts it. */
+export interface ServiceProcess {
+  child: ChildProcess;
+  /** All that it has logged so far. */
+  logs(): string;
+  /** Ends it as a platform does, and waits. @returns its exit status. */
+  stop(): Promise<number | null>;
+  /** Ends it as a power cut does, and waits. */
+  kill(): Promise<void>;
+}
+
+const START_TIMEOUT_MS = 20_000;
+
+/** Starts `dist/<entry>` and waits until it logs that it is ready. */
+export async function startProcess(
+  entry: string,
+  env: Record<string, string>,
+  readyMessage: string,
+): Promise<ServiceProcess> {
+  const child = spawn(process.execPath, [`dist/${entry}`], {
+    env: { PATH: process.env['PATH'], NODE_ENV: 'test', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  const exited = once(child, 'exit') as Promise<[number | null]>;
+  await new Promise<void>((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`${entry} was not ready in time:\n${output}`)), START_TIMEOUT_MS);
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', (chunk: Buffer) => {
+        output += chunk.toString();
+        if (!output.includes(readyMessage)) return;
+        clearTimeout(timer);
+        resolve();
+      });
+    }
+    child.once('exit', (status) => {
+      clearTimeout(timer);
+      reject(new Error(`${entry} ended with ${status}:\n${output}`));
+    });
+  });
+  const end = async (signal: NodeJS.Signals) => {
+    child.kill(signal);
+    const [status] = await exited;
+    return status;
+  };
+  return { child, logs: () => output, stop: () => end('SIGTERM'), kill: async () => void (await end('SIGKILL')) };
+}

@@ -1,0 +1,39 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startPostgres } from '../dev/servers/postgres.ts';
+import { startRedis } from '../dev/servers/redis.ts';
+import { makeTemplateDatabase } from './harness/databases.ts';
+
+/**
+ * Runs the tests: starts a Postgres and a Redis of its own on free ports, makes the database that each test file gets
+ * a copy of, and hands over to mocha with whatever arguments there are. `npm test -- -g 'parallel'` works.
+ */
+const folder = await mkdtemp(join(tmpdir(), 'genmeter-test-'));
+const log = () => {};
+const [postgres, redis] = await Promise.all([
+  // What a test writes need not survive a power cut.
+  startPostgres({
+    dataDir: join(folder, 'postgres'),
+    settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' },
+    log,
+  }),
+  startRedis({ dataDir: join(folder, 'redis'), appendOnly: false, log }),
+]);
+console.log(`Testing on ${postgres.how} and ${redis.how}.`);
+
+let status: number | null = 1;
+try {
+  const env = { ...process.env, TEST_DATABASE_URL: postgres.url, TEST_REDIS_URL: redis.url, TEST_FOLDER: folder };
+  await makeTemplateDatabase(postgres.url);
+  const mochaBin = join(createRequire(import.meta.url).resolve('mocha/package.json'), '../bin/mocha.js');
+  const mocha = spawn(process.execPath, [mochaBin, ...process.argv.slice(2)], { stdio: 'inherit', env });
+  [status] = (await once(mocha, 'exit')) as [number | null];
+} finally {
+  await Promise.allSettled([postgres.stop(), redis.stop()]);
+  await rm(folder, { recursive: true, force: true });
+}
+process.exit(status ?? 1);
