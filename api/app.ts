@@ -13,9 +13,12 @@ const secure = helmet({ crossOriginResourcePolicy: { policy: 'same-site' } });
 export function createApp(): Koa<State> {
   const app = new Koa<State>({ proxy: config.TRUST_PROXY === 'on' });
   app.use(requestLog);
-  app.use((ctx, next) => new Promise((resolve, reject) => {
-    secure(ctx.req, ctx.res, (error?: unknown) => (error === undefined ? resolve(next()) : reject(error as Error)));
-  }));
+  app.use(
+    (ctx, next) =>
+      new Promise((resolve, reject) => {
+        secure(ctx.req, ctx.res, (error) => (error === undefined ? resolve(next()) : reject(error as Error)));
+      }),
+  );
   app.use(errors);
   app.use(createRouter().routes() as unknown as Koa.Middleware<State>);
   app.use(nothingHere);

@@ -13,7 +13,8 @@ import { closeLimiters } from './middleware/rateLimit.ts';
 /** The web process. Any number of them may run. */
 await Promise.all([openQueues(), listenToAnnouncements()]);
 
-const server = createServer(createApp().callback());
+const answer = createApp().callback();
+const server = createServer((request, response) => void answer(request, response));
 server.requestTimeout = 30_000;
 server.headersTimeout = 15_000;
 server.listen(config.PORT, config.HOST);

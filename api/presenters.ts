@@ -13,7 +13,11 @@ import type { LedgerEntry } from '../shared/tables/LedgerEntry.ts';
 /** Each resource as clients see it (spec: Resources and their fields): rows in, JSON out, no decisions. */
 
 /** The list envelope. `path` is the list's own, which `next` and `previous` lead back to. */
-export function presentPage<Item>({ page, totalItems, items }: Page<Item>, path: string, present: (item: Item) => unknown) {
+export function presentPage<Item>(
+  { page, totalItems, items }: Page<Item>,
+  path: string,
+  present: (item: Item) => unknown,
+) {
   const totalPages = pagesOf(totalItems);
   const linkTo = (number: number) => `${config.BASE_URL}${path}?page=${number}`;
   return {

@@ -64,13 +64,14 @@ export const LOCAL_ROUTES: readonly Route[] = [
   ['POST',   '/authentication/dev/sign-in/',        'none',     'public',    session.devSignIn],
 ];
 
+const SERVED = config.NODE_ENV === 'production' ? ROUTES : [...ROUTES, ...LOCAL_ROUTES];
+
 /** Serves the table's routes; whatever else is asked for is a 404, with `Allow` where only the method is wrong. */
 export function createRouter(): Router<State> {
   const router = new Router<State>();
-  const routes = config.NODE_ENV === 'production' ? ROUTES : [...ROUTES, ...LOCAL_ROUTES];
-  for (const [method, path, credentials, rateClass, handler] of routes) {
+  for (const [method, path, credentials, rateClass, handler] of SERVED) {
     // Registered without the slash at the end, a path matches with and without it.
-    router.register(path.replace(/\/$/, ''), [method], (ctx) => serve(ctx as Context, path, credentials, rateClass, handler));
+    router.register(path.replace(/\/$/, ''), [method], (ctx) => serve(ctx, path, credentials, rateClass, handler));
   }
   return router;
 }
@@ -116,7 +117,7 @@ async function confirmCaller(ctx: Context, credentials: Credentials, error: unkn
 /** Whatever no route serves: 404, with `Allow` where the address exists for another method. */
 export async function nothingHere(ctx: Context): Promise<void> {
   await limit(ctx, 'public');
-  const allowed = [...ROUTES, ...LOCAL_ROUTES].filter(([, path]) => patternOf(path).test(ctx.path)).map(([method]) => method);
+  const allowed = SERVED.filter(([, path]) => patternOf(path).test(ctx.path)).map(([method]) => method);
   const headers = allowed.length > 0 ? { allow: [...new Set(allowed)].join(', ') } : undefined;
   throw new ServiceError('not_found', `There is nothing at ${ctx.method} ${ctx.path.slice(0, 200)}.`, { headers });
 }

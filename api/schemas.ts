@@ -1,6 +1,10 @@
 import Type from 'typebox';
 import { MODEL_SLUGS } from '../shared/spec/catalog.ts';
-import { API_KEY_NAME_MAX_CHARACTERS, PROFILE_TEXT_MAX_CHARACTERS, PROMPT_MAX_CHARACTERS } from '../shared/spec/limits.ts';
+import {
+  API_KEY_NAME_MAX_CHARACTERS,
+  PROFILE_TEXT_MAX_CHARACTERS,
+  PROMPT_MAX_CHARACTERS,
+} from '../shared/spec/limits.ts';
 import { PLAN_SLUGS } from '../shared/spec/plans.ts';
 
 /** The shapes of requests: one source for validation and types. Unknown fields are refused by name. */
@@ -54,7 +58,10 @@ export const AdvanceOnboarding = Type.Object(
   closed,
 );
 
-export const DevSignIn = Type.Object({ email: Type.String({ trimmed: true, maxLength: 254, format: 'email' }) }, closed);
+export const DevSignIn = Type.Object(
+  { email: Type.String({ trimmed: true, maxLength: 254, format: 'email' }) },
+  closed,
+);
 
 /** Other parameters of a query are ignored, as link trackers add them. */
 export const PageQuery = Type.Object({

@@ -7,7 +7,14 @@ import { logger } from '../shared/lib/logger.ts';
 import { connectForWaiting } from '../shared/lib/redis.ts';
 import { onStopSignal } from '../shared/lib/stop.ts';
 import { stopListening } from '../shared/queues/announcements.ts';
-import { isJobName, JOB_LOCK_MS, parsePayload, QUEUES, STALLED_CHECK_MS, STALLED_MAX } from '../shared/queues/catalog.ts';
+import {
+  isJobName,
+  JOB_LOCK_MS,
+  parsePayload,
+  QUEUES,
+  STALLED_CHECK_MS,
+  STALLED_MAX,
+} from '../shared/queues/catalog.ts';
 import { closeQueues, keepSchedules, openQueues, QUEUE_PREFIX } from '../shared/queues/enqueue.ts';
 import { PROCESSORS } from './registry.ts';
 

@@ -24,10 +24,14 @@ function asServiceError(thrown: unknown, ctx: Koa.ParameterizedContext<State>): 
   if (thrown instanceof ServiceError) return thrown;
   if (isOutage(thrown)) {
     ctx.state.log.error({ error: (thrown as Error).message }, 'the database is out of reach');
-    return new ServiceError('internal_error', 'The service is out of reach for the moment. Try again in some seconds.', {
-      status: 503,
-      headers: { 'retry-after': '5' },
-    });
+    return new ServiceError(
+      'internal_error',
+      'The service is out of reach for the moment. Try again in some seconds.',
+      {
+        status: 503,
+        headers: { 'retry-after': '5' },
+      },
+    );
   }
   ctx.state.log.error({ err: thrown }, 'a request failed');
   return new ServiceError('internal_error', `Something failed on our side. Quote ${ctx.state.requestId} to support.`);

@@ -10,6 +10,8 @@ export type RateClass = 'create' | 'account' | 'public' | 'unlimited';
 type Limited = Exclude<RateClass, 'unlimited'>;
 
 const WINDOW_SECONDS = 60;
+/** Counting holds a request up no longer than this. */
+const COUNTING_MS = 300;
 const POINTS: Record<Limited, number> = {
   create: config.RATE_CREATES_PER_MINUTE,
   account: config.RATE_REQUESTS_PER_MINUTE,
@@ -20,11 +22,19 @@ let limiters: Record<Limited, RateLimiterRedis> | undefined;
 let connection: Redis | undefined;
 
 function openLimiters(): Record<Limited, RateLimiterRedis> {
-  connection = connectForCommands('limits');
+  connection = connectForCommands('limits', COUNTING_MS);
   const limiter = (name: Limited) => {
-    const options = { keyPrefix: `${config.REDIS_PREFIX}:rate:${name}`, points: POINTS[name], duration: WINDOW_SECONDS };
+    const options = {
+      keyPrefix: `${config.REDIS_PREFIX}:rate:${name}`,
+      points: POINTS[name],
+      duration: WINDOW_SECONDS,
+    };
     // Without Redis each process counts on its own: somewhat too generous, but never unlimited and never down.
-    return new RateLimiterRedis({ ...options, storeClient: connection, insuranceLimiter: new RateLimiterMemory(options) });
+    return new RateLimiterRedis({
+      ...options,
+      storeClient: connection,
+      insuranceLimiter: new RateLimiterMemory(options),
+    });
   };
   return { create: limiter('create'), account: limiter('account'), public: limiter('public') };
 }

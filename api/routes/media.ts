@@ -18,7 +18,9 @@ export async function media(ctx: Context): Promise<void> {
   ctx.set('cross-origin-resource-policy', 'cross-origin');
   const stream = send(ctx.req, path, { root: ROOT, dotfiles: 'ignore', index: false, immutable: true, maxAge: '365d' });
   const failed = once(stream, 'error').then(([error]) => error as { statusCode?: number });
-  const missing = new Promise<{ statusCode?: number }>((done) => stream.once('directory', () => done({ statusCode: 404 })));
+  const missing = new Promise<{ statusCode?: number }>((done) =>
+    stream.once('directory', () => done({ statusCode: 404 })),
+  );
   ctx.status = 200;
   ctx.respond = false;
   stream.pipe(ctx.res);

@@ -37,5 +37,6 @@ const RECORD = prepared(
 export async function recordProbe(model: ModelSlug, problem: string | null): Promise<void> {
   const bindings = { model, good: problem === null, now: now(), detail: problem ?? '' };
   const [row] = await run<{ status: ModelStatus }>(RECORD, bindings);
-  if (problem !== null) logger.warn({ model, status: row?.status, problem }, 'the upstream does not answer as it should');
+  if (problem !== null)
+    logger.warn({ model, status: row?.status, problem }, 'the upstream does not answer as it should');
 }

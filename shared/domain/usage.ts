@@ -46,7 +46,9 @@ type Sums<Key extends string> = Record<Key, string> & { credits: string; generat
 /** What an account has spent (spec: Usage summary), from the daily sums that the charge keeps, less refunds. */
 export async function usageOf(accountId: number): Promise<Usage> {
   const today = now();
-  const days = Array.from({ length: USAGE_HISTORY_DAYS }, (_, index) => daysBefore(today, USAGE_HISTORY_DAYS - 1 - index));
+  const days = Array.from({ length: USAGE_HISTORY_DAYS }, (_, index) =>
+    daysBefore(today, USAGE_HISTORY_DAYS - 1 - index),
+  );
   const [account, history, byModel] = await Promise.all([
     Account.query().findById(accountId).throwIfNotFound(),
     run<Sums<'date'>>(HISTORY, { accountId, before: daysBefore(today, USAGE_HISTORY_DAYS) }),

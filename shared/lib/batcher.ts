@@ -8,7 +8,7 @@ export interface BatcherOptions<Item, Result> {
   maxItems: number;
   maxInFlight: number;
   /** Items with the same key are kept apart: never two of them at work at the same time. */
-  keyOf?(item: Item): unknown;
+  keyOf?: (item: Item) => unknown;
 }
 
 interface Waiting<Item, Result> {

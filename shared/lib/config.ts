@@ -18,9 +18,12 @@ const Environment = Type.Object({
   CDN_URL: Type.Optional(HttpUrl()),
   TRUST_PROXY: Switch('off'),
 
-  DATABASE_URL: Type.String({ pattern: '^postgres(ql)?://', description: 'an address such as postgres://user@host/name' }),
+  DATABASE_URL: Type.String({
+    pattern: '^postgres(ql)?://',
+    description: 'an address such as postgres://user@host/name',
+  }),
   DATABASE_POOL_MAX: Count(10, 2),
-  DATABASE_TIMEOUT_MS: Count(2_400, 100),
+  DATABASE_TIMEOUT_MS: Count(2_000, 100),
   REDIS_URL: Type.String({ pattern: '^rediss?://', description: 'an address such as redis://host:6379' }),
   REDIS_PREFIX: Type.String({ pattern: '^[A-Za-z0-9_.-]+$', default: 'genmeter' }),
 
@@ -58,7 +61,9 @@ export interface Config extends Environment {
 /** A configuration that cannot be run with. Its message names the variable and says what to set. */
 export class ConfigError extends Error {}
 
-const validate = new Ajv2020({ coerceTypes: true, useDefaults: true, allErrors: true }).compile<Environment>(Environment);
+const validate = new Ajv2020({ coerceTypes: true, useDefaults: true, allErrors: true }).compile<Environment>(
+  Environment,
+);
 
 /**
  * Reads the configuration from environment variables; an empty one counts as unset.
@@ -70,9 +75,12 @@ export function parseConfig(env: Record<string, string | undefined>): Readonly<C
       .map((name) => [name, env[name]?.trim()] as const)
       .filter(([, value]) => value !== undefined && value !== ''),
   ) as unknown;
-  if (!validate(values)) throw new ConfigError(validate.errors?.map(describe).join(' ') ?? 'The configuration is unusable.');
+  if (!validate(values))
+    throw new ConfigError(validate.errors?.map(describe).join(' ') ?? 'The configuration is unusable.');
   if (values.STRIPE_SECRET_KEY !== undefined) {
-    throw new ConfigError('STRIPE_SECRET_KEY is set, but this version cannot take payments yet. Unset it to run keyless.');
+    throw new ConfigError(
+      'STRIPE_SECRET_KEY is set, but this version cannot take payments yet. Unset it to run keyless.',
+    );
   }
   if (values.NODE_ENV === 'production') {
     throw new ConfigError(
@@ -93,7 +101,8 @@ function describe(error: { instancePath: string; keyword: string; message?: stri
     return `${name} is not set: it must be ${expected(name)}.`;
   }
   const name = error.instancePath.slice(1);
-  if (error.keyword === 'enum') return `${name} must be one of ${(error.params['allowedValues'] as string[]).join(', ')}.`;
+  if (error.keyword === 'enum')
+    return `${name} must be one of ${(error.params['allowedValues'] as string[]).join(', ')}.`;
   if (error.keyword === 'pattern') return `${name} must be ${expected(name)}.`;
   return `${name} ${error.message}.`;
 }

@@ -6,14 +6,14 @@ import { logger } from './logger.ts';
  * For commands that somebody waits for: while Redis is away they are refused at once instead of queued, and the
  * connection comes back by itself.
  */
-export function connectForCommands(name: string): Redis {
+export function connectForCommands(name: string, timeoutMs = 1_000): Redis {
   return withErrorLog(
     name,
     new Redis(config.REDIS_URL, {
       connectionName: `genmeter-${name}`,
       maxRetriesPerRequest: 1,
       enableOfflineQueue: false,
-      commandTimeout: 2_000,
+      commandTimeout: timeoutMs,
       retryStrategy,
     }),
   );

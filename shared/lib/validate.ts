@@ -47,7 +47,10 @@ export function queryParser<Schema extends TSchema>(schema: Schema): Parse<Stati
 function parserOf<Value>(validate: ValidateFunction<Value>, within: string): Parse<Value> {
   return (input) => {
     if (validate(input)) return input;
-    throw new ServiceError('validation_error', sentenceFor((validate.errors as ErrorObject[])[0] as ErrorObject, within));
+    throw new ServiceError(
+      'validation_error',
+      sentenceFor((validate.errors as ErrorObject[])[0] as ErrorObject, within),
+    );
   };
 }
 

@@ -96,6 +96,9 @@ export function priceInCredits(params: GenerationParams): number {
   return 'duration' in params ? VIDEO_CREDITS_PER_SECOND * params.duration : IMAGE_CREDITS;
 }
 
-function oneOf<const Values extends readonly (string | number)[]>(values: Values, options: Record<string, unknown> = {}) {
+function oneOf<const Values extends readonly (string | number)[]>(
+  values: Values,
+  options: Record<string, unknown> = {},
+) {
   return Type.Enum(values as unknown as [Values[number]], options);
 }

@@ -15,7 +15,12 @@ export interface RequestOptions {
 }
 
 /** One HTTP request to the service. JSON in, JSON out, whatever the status. */
-export async function request(baseUrl: string, method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
+export async function request(
+  baseUrl: string,
+  method: string,
+  path: string,
+  options: RequestOptions = {},
+): Promise<Answer> {
   const raw = options.rawBody ?? (options.body === undefined ? undefined : JSON.stringify(options.body));
   const response = await fetch(new URL(path, baseUrl), {
     method,

@@ -86,7 +86,12 @@ export class Service {
 }
 
 /** Starts a service: one web and one worker process unless told otherwise. */
-export async function startService({ apis = 1, workers = 1, env = {}, redisUrl }: ServiceOptions = {}): Promise<Service> {
+export async function startService({
+  apis = 1,
+  workers = 1,
+  env = {},
+  redisUrl,
+}: ServiceOptions = {}): Promise<Service> {
   const upstream = await new StandInUpstream().start();
   const databaseUrl = await createDatabase();
   const database = new pg.Pool({ connectionString: databaseUrl, max: 4 });
@@ -115,7 +120,11 @@ export async function startService({ apis = 1, workers = 1, env = {}, redisUrl }
 }
 
 /** Waits until something holds, looking every 50 ms, and fails with its description if it never does. */
-export async function eventually(what: string, holds: () => Promise<boolean> | boolean, withinMs = 20_000): Promise<void> {
+export async function eventually(
+  what: string,
+  holds: () => Promise<boolean> | boolean,
+  withinMs = 20_000,
+): Promise<void> {
   const until = Date.now() + withinMs;
   while (!(await holds())) {
     if (Date.now() > until) throw new Error(`Not within ${withinMs} ms: ${what}.`);

@@ -94,8 +94,14 @@ export class StandInUpstream {
     return send(response, 200, isVideo ? { video: file } : { images: [file] });
   }
 
-  private accept(model: string, input: Record<string, unknown>, request: IncomingMessage, response: ServerResponse): void {
-    if (this.submit === 'refuse') return send(response, 422, { detail: [{ msg: 'Not allowed by the content policy' }] });
+  private accept(
+    model: string,
+    input: Record<string, unknown>,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): void {
+    if (this.submit === 'refuse')
+      return send(response, 422, { detail: [{ msg: 'Not allowed by the content policy' }] });
     if (misbehave(this.submit === 'drop after acceptance' ? undefined : this.submit, request, response)) return;
     const id = randomUUID();
     const state = ({ succeed: 'succeeded', fail: 'failed', wait: 'running' } as const)[this.outcome];

@@ -30,7 +30,10 @@ interface Position {
  * The smallest block that the rank-th oldest item left lies in.
  * @returns its last number, and how many items are left up to that one.
  */
-export async function blockOf(accountId: number, rank: number): Promise<{ lastNumber: number; livesUpToItsEnd: number }> {
+export async function blockOf(
+  accountId: number,
+  rank: number,
+): Promise<{ lastNumber: number; livesUpToItsEnd: number }> {
   let position: Position = { before: 0, lives: 0 };
   let end = { number: Number.MAX_SAFE_INTEGER, lives: Number.MAX_SAFE_INTEGER };
   for (const level of LEVELS.toReversed()) {

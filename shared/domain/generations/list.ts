@@ -38,7 +38,11 @@ export async function listGenerations(accountId: number, page: number): Promise<
 }
 
 /** Where a page begins whose first item is the rank-th oldest of those that are left. */
-async function firstOfPage(accountId: number, rank: number, deleted: number): Promise<{ newest: number; skip: number }> {
+async function firstOfPage(
+  accountId: number,
+  rank: number,
+  deleted: number,
+): Promise<{ newest: number; skip: number }> {
   if (deleted === 0) return { newest: rank, skip: 0 };
   const block = await blockOf(accountId, rank);
   return { newest: block.lastNumber, skip: block.livesUpToItsEnd - rank };

@@ -40,7 +40,7 @@ const readRow = createBatcher<Wanted, ReadRow>({
       accounts: wanted.map(({ caller }) => caller.accountId),
       hashes: wanted.map(({ caller }) => caller.keyHash),
     });
-    const byPlace = new Array<ReadRow>(wanted.length);
+    const byPlace: ReadRow[] = [];
     for (const row of rows) byPlace[row.place - 1] = row;
     return byPlace;
   },

@@ -1,6 +1,6 @@
 import { createBatcher } from '../../lib/batcher.ts';
 import { now } from '../../lib/clock.ts';
-import { prepared, run } from '../../lib/db.ts';
+import { prepared, run, type Statement } from '../../lib/db.ts';
 
 /**
  * The end of a generation. Each of the two statements starts from `status = 'queued'`, for all the jobs that end in
@@ -94,13 +94,13 @@ const FAIL = prepared(
 );
 
 /** Ends a generation with its output. @returns whether this call did it, rather than an earlier one. */
-export const succeed = settling<Success>(SUCCEED);
+export const succeed: (success: Success) => Promise<boolean> = settling(SUCCEED);
 
 /** Ends a generation without one and gives its credits back. @returns whether this call did it. */
-export const fail = settling<Failure>(FAIL);
+export const fail: (failure: Failure) => Promise<boolean> = settling(FAIL);
 
-function settling<Answer extends { uuid: string }>(statement: typeof SUCCEED): (answer: Answer) => Promise<boolean> {
-  return createBatcher<Answer, boolean>({
+function settling(statement: Statement) {
+  return createBatcher<Success | Failure, boolean>({
     maxItems: 64,
     maxInFlight: 2,
     keyOf: (answer) => answer.uuid,

@@ -58,7 +58,11 @@ async function failExpired(): Promise<void> {
   }
 }
 
-async function expire({ uuid, model, upstream_handle: handle }: Pick<Generation, 'uuid' | 'model' | 'upstream_handle'>) {
+async function expire({
+  uuid,
+  model,
+  upstream_handle: handle,
+}: Pick<Generation, 'uuid' | 'model' | 'upstream_handle'>) {
   await fail({ uuid, message: 'The model did not finish in time.' });
   if (handle === null) return;
   // Refunded is refunded: that the upstream can be spared the rest of the work is a courtesy.

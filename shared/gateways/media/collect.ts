@@ -34,7 +34,9 @@ export async function collectOutput(
     await download(outputUrl, ownHost, incoming);
     const outputPath = `${folder}/${generationId}.${await sniffExtension(incoming, kind)}`;
     const thumbnailPath = `${folder}/${generationId}.thumbnail.webp`;
-    const hasThumbnail = await makeThumbnail({ kind, filePath: incoming }, thumbnail, { ffmpegPath: config.MEDIA_FFMPEG_PATH }).then(
+    const hasThumbnail = await makeThumbnail({ kind, filePath: incoming }, thumbnail, {
+      ffmpegPath: config.MEDIA_FFMPEG_PATH,
+    }).then(
       () => true,
       (error: unknown) => {
         logger.warn({ generationId, error: (error as Error).message }, 'no thumbnail');

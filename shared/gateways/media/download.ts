@@ -41,7 +41,9 @@ export async function download(url: string, ownHost: string, localFile: string):
     if (response.statusCode !== 200) {
       await response.body.dump();
       const message = `The output's address answered ${response.statusCode}.`;
-      throw response.statusCode >= 500 || response.statusCode === 429 ? new Error(message) : new UnusableOutput(message);
+      throw response.statusCode >= 500 || response.statusCode === 429
+        ? new Error(message)
+        : new UnusableOutput(message);
     }
     await pipeline(response.body, limitedTo(config.MEDIA_MAX_BYTES), createWriteStream(localFile), { signal });
     return;
@@ -76,7 +78,11 @@ function decodeDataUrl(url: string): Buffer {
 }
 
 const SIGNATURES: { extension: string; kind: Kind; matches(head: Buffer): boolean }[] = [
-  { extension: 'png', kind: 'image', matches: (head) => head.subarray(0, 8).toString('latin1') === '\x89PNG\r\n\x1a\n' },
+  {
+    extension: 'png',
+    kind: 'image',
+    matches: (head) => head.subarray(0, 8).toString('latin1') === '\x89PNG\r\n\x1a\n',
+  },
   { extension: 'jpg', kind: 'image', matches: (head) => head.subarray(0, 3).toString('hex') === 'ffd8ff' },
   { extension: 'webp', kind: 'image', matches: (head) => head.subarray(8, 12).toString('latin1') === 'WEBP' },
   { extension: 'mp4', kind: 'video', matches: (head) => head.subarray(4, 8).toString('latin1') === 'ftyp' },

@@ -1,6 +1,12 @@
 import type { GenerationParams, Kind } from '../../spec/catalog.ts';
 import { exchange, type JsonAnswer } from './http.ts';
-import { type Upstream, UpstreamError, type UpstreamHandle, type UpstreamJob, type UpstreamProgress } from './upstream.ts';
+import {
+  type Upstream,
+  UpstreamError,
+  type UpstreamHandle,
+  type UpstreamJob,
+  type UpstreamProgress,
+} from './upstream.ts';
 
 export interface FalOptions {
   baseUrl: string;

@@ -21,7 +21,8 @@ const agent = new Agent({
 });
 
 /** Codes of errors that come before a request could have been read at the other end. */
-const NEVER_SENT = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|ERR_INVALID_URL)$/;
+const NEVER_SENT =
+  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|ERR_INVALID_URL)$/;
 
 /**
  * One JSON exchange with an upstream, within the configured time.
@@ -43,8 +44,8 @@ export async function exchange(
     });
     return { status: response.statusCode, headers: response.headers, body: parseJson(await response.body.text()) };
   } catch (error) {
-    const code = String((error as { code?: unknown }).code ?? '');
-    throw new UpstreamError(NEVER_SENT.test(code) ? 'unavailable' : 'unknown', (error as Error).message || code);
+    const { code = '', message } = error as Error & { code?: string };
+    throw new UpstreamError(NEVER_SENT.test(code) ? 'unavailable' : 'unknown', message || code);
   }
 }
 

@@ -1,0 +1,96 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { expect } from 'chai';
+import pg from 'pg';
+import { createDatabase, runRelease } from '../harness/databases.ts';
+import { eventually, type Service, startService } from '../harness/service.ts';
+
+describe('the processes of the Procfile', () => {
+  let service: Service;
+  before(async () => {
+    service = await startService();
+  });
+  after(() => service.stop());
+
+  it('the web process answers what it has taken before it ends on SIGTERM', async () => {
+    const customer = await service.customer('pro');
+    service.upstream.outcome = 'wait';
+    const { uuid, prompt } = await customer.createImage();
+    await eventually('polled', () => (service.upstream.jobsFor(prompt)[0]?.polls.length ?? 0) > 0);
+    const second = await service.startApi();
+    // A read that waits for a refresh is under way when the signal comes.
+    await new Promise((resolve) => setTimeout(resolve, 2_100));
+    service.upstream.status = 'hang';
+    const read = customer.via(second.baseUrl).read(uuid);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    const stopped = second.stop();
+    expect((await read).status).to.equal(200);
+    expect(await stopped).to.equal(0);
+    service.upstream.status = undefined;
+    service.upstream.end(prompt, 'succeeded');
+    expect((await customer.settled(uuid)).status).to.equal('succeeded');
+  });
+
+  it('the worker process finishes what it has begun before it ends on SIGTERM', async () => {
+    const customer = await service.customer('pro');
+    service.upstream.outcome = 'succeed';
+    const worker = service.workers.at(-1);
+    const { prompt, uuid } = await customer.createImage();
+    await eventually('submitted', () => service.upstream.jobsFor(prompt).length === 1);
+    expect(await worker?.stop()).to.equal(0);
+    const [row] = await service.sql('SELECT upstream_handle, submitting_since FROM generations WHERE uuid = $1', [
+      uuid,
+    ]);
+    expect(row.upstream_handle).to.have.property('request_id');
+    expect(row.submitting_since).to.equal(null);
+    await service.startWorker();
+    expect((await customer.settled(uuid)).status).to.equal('succeeded');
+  });
+
+  it('release steps at the same time migrate an empty database once', async () => {
+    const databaseUrl = await createDatabase({ empty: true });
+    const results = await Promise.all(Array.from({ length: 4 }, () => runRelease(databaseUrl)));
+    expect(results.map(({ status }) => status)).to.deep.equal([0, 0, 0, 0]);
+    expect(results.filter(({ output }) => output.includes('was migrated'))).to.have.length(1);
+  });
+
+  for (const [name, value, sentence] of [
+    ['PORT', 'abc', /PORT must be integer/],
+    ['DATABASE_URL', '', /DATABASE_URL is not set/],
+    ['REDIS_URL', 'localhost', /REDIS_URL must be an address such as redis:/],
+    ['NODE_ENV', 'production', /STRIPE_SECRET_KEY is not set/],
+    ['RATE_LIMITS', 'maybe', /RATE_LIMITS must be one of on, off/],
+  ] as const) {
+    it(`a bad ${name} stops the start with a sentence that names it`, async () => {
+      const child = spawn(process.execPath, ['dist/api/main.js'], { env: { ...service.env, [name]: value } });
+      let output = '';
+      child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
+      const [status] = (await once(child, 'close')) as [number];
+      expect(status).to.equal(78);
+      expect(output).to.match(sentence);
+      expect(output.trim().split('\n')).to.have.length(1);
+    });
+  }
+});
+
+describe('the ledger', () => {
+  it('is append-only: the database refuses to change, delete or truncate it', async () => {
+    const client = new pg.Client(await createDatabase());
+    await client.connect();
+    await client.query(`INSERT INTO ledger_entries
+      (account_id, number, entry_type, amount, plan_amount, balance_after, description, created_at)
+      VALUES (1, 1, 'grant', 5, 5, 5, 'test', now())`);
+    for (const statement of [
+      'UPDATE ledger_entries SET amount = 6',
+      'DELETE FROM ledger_entries',
+      'TRUNCATE ledger_entries',
+    ]) {
+      const refused = await client.query(statement).then(
+        () => 'done',
+        (error: Error) => error.message,
+      );
+      expect(refused).to.match(/append-only/);
+    }
+    await client.end();
+  });
+});

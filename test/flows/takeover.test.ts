@@ -1,0 +1,122 @@
+import { mkdtemp } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import type { RunningServer } from '../../dev/servers/postgres.ts';
+import { startRedis } from '../../dev/servers/redis.ts';
+import { setting } from '../harness/databases.ts';
+import { eventually, type Service, startService } from '../harness/service.ts';
+
+describe('when a worker dies', () => {
+  let service: Service;
+  before(async () => {
+    service = await startService();
+  });
+  after(() => service.stop());
+
+  it('another worker takes its submitted jobs over within 15 s', async () => {
+    service.upstream.outcome = 'wait';
+    const customer = await service.customer('pro');
+    const { uuid, prompt } = await customer.createVideo();
+    await eventually('submitted', () => service.upstream.jobsFor(prompt).length === 1);
+    await service.workers[0]?.kill();
+    service.upstream.end(prompt, 'succeeded');
+    const killedAt = Date.now();
+    await service.startWorker();
+    // Nobody reads it: the workers find it by themselves.
+    const [row] = await endedInDatabase(service, uuid, 15_000);
+    expect(row.status).to.equal('succeeded');
+    expect(Date.now() - killedAt).to.be.below(15_000);
+    expect(service.upstream.jobsFor(prompt)).to.have.length(1);
+  });
+
+  it('submits at most once more what it was submitting when it was killed', async () => {
+    const customer = await service.customer('pro');
+    const worker = service.workers.at(-1);
+    service.upstream.outcome = 'succeed';
+    // The upstream accepts, and before its reply can be written down the worker is gone.
+    service.upstream.onAccepted = () => void worker?.child.kill('SIGKILL');
+    const { uuid, prompt } = await customer.createImage();
+    await eventually('accepted', () => service.upstream.jobsFor(prompt).length === 1);
+    service.upstream.onAccepted = () => {};
+    await service.startWorker();
+    const [row] = await endedInDatabase(service, uuid, 15_000);
+    expect(row.status).to.equal('succeeded');
+    expect(service.upstream.jobsFor(prompt)).to.have.length(2);
+  });
+
+  it('gives up, refunded, a job of which two submits have an unknown outcome', async () => {
+    const customer = await service.customer('pro');
+    service.upstream.submit = 'drop after acceptance';
+    const { uuid, prompt } = await customer.createImage();
+    const ended = await customer.settled(uuid);
+    service.upstream.submit = undefined;
+    expect(ended.status).to.equal('failed');
+    expect(service.upstream.jobsFor(prompt)).to.have.length(2);
+    expect(await customer.balance()).to.equal(1100);
+  });
+});
+
+describe('when Redis is emptied or away', () => {
+  let redis: RunningServer;
+  let service: Service;
+  let dataDir: string;
+  before(async () => {
+    dataDir = await mkdtemp(join(setting('TEST_FOLDER'), 'redis-'));
+    redis = await startRedis({ dataDir, appendOnly: false, log: () => {} });
+    service = await startService({ redisUrl: redis.url, env: { RATE_LIMITS: 'on' } });
+  });
+  after(async () => {
+    await service.stop();
+    await redis.stop();
+  });
+
+  it('every waiting job is found again in Postgres', async () => {
+    const customer = await service.customer('studio');
+    service.upstream.outcome = 'wait';
+    const waiting = await Promise.all(Array.from({ length: 3 }, () => customer.createImage()));
+    await eventually('submitted', () => waiting.every(({ prompt }) => service.upstream.jobsFor(prompt).length === 1));
+    await service.workers[0]?.stop();
+    const unsubmitted = await Promise.all(Array.from({ length: 3 }, () => customer.createImage()));
+    const client = new Redis(redis.url);
+    await client.flushall();
+    client.disconnect();
+    service.upstream.outcome = 'succeed';
+    for (const { prompt } of waiting) service.upstream.end(prompt, 'succeeded');
+    await service.startWorker();
+    for (const { uuid } of [...waiting, ...unsubmitted]) {
+      const [row] = await endedInDatabase(service, uuid, 20_000);
+      expect(row.status).to.equal('succeeded');
+    }
+  });
+
+  it('an emptied Redis under a running worker loses its schedules, and gets them back', async () => {
+    const customer = await service.customer('studio');
+    const client = new Redis(redis.url);
+    await client.flushall();
+    const { uuid } = await customer.createImage();
+    await client.flushall();
+    client.disconnect();
+    const [row] = await endedInDatabase(service, uuid, 20_000);
+    expect(row.status).to.equal('succeeded');
+  });
+
+  it('creates are still taken while Redis is away, and run when it is back', async () => {
+    const customer = await service.customer('studio');
+    await redis.stop();
+    const startedAt = Date.now();
+    const created = await customer.create({ model: 'imgmodel-2', params: { resolution: '1K' } });
+    expect(created.status).to.equal(201);
+    expect((await customer.read(created.body.uuid)).body.status).to.equal('queued');
+    expect(Date.now() - startedAt).to.be.below(5_000);
+    redis = await startRedis({ dataDir, port: redis.port, appendOnly: false, log: () => {} });
+    const [row] = await endedInDatabase(service, created.body.uuid, 30_000);
+    expect(row.status).to.equal('succeeded');
+  });
+});
+
+async function endedInDatabase(service: Service, uuid: string, withinMs: number) {
+  const look = () => service.sql('SELECT status FROM generations WHERE uuid = $1', [uuid]);
+  await eventually(`${uuid} ended`, async () => (await look())[0].status !== 'queued', withinMs);
+  return look();
+}

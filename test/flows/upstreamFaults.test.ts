@@ -1,0 +1,116 @@
+import { expect } from 'chai';
+import type { Customer } from '../harness/client.ts';
+import { eventually, type Service, startService } from '../harness/service.ts';
+import type { Misbehaviour } from '../harness/upstream.ts';
+
+describe('when the upstream misbehaves', () => {
+  let service: Service;
+  let customer: Customer;
+  before(async () => {
+    service = await startService({ env: { UPSTREAM_TIMEOUT_MS: '1000' } });
+    customer = await service.customer('studio');
+  });
+  after(() => service.stop());
+  beforeEach(async () => {
+    Object.assign(service.upstream, {
+      outcome: 'succeed',
+      submit: undefined,
+      status: undefined,
+      result: undefined,
+      file: undefined,
+    });
+    await modelsOnline(service);
+  });
+
+  for (const how of ['error', 'busy'] as const) {
+    it(`retries a submission that it answers with ${how}, until it takes it`, async () => {
+      service.upstream.submit = how;
+      const { uuid, prompt } = await customer.createImage();
+      await eventually('the refusal was noted', () => badProbes(service, 'imgmodel-2'));
+      service.upstream.submit = undefined;
+      expect((await customer.settled(uuid)).status).to.equal('succeeded');
+      expect(service.upstream.jobsFor(prompt)).to.have.length(1);
+    });
+  }
+
+  for (const how of ['error', 'garbage', 'hang', 'drop', 'busy'] as Misbehaviour[]) {
+    it(`goes on asking for a status that it answers with ${how}`, async () => {
+      service.upstream.status = how;
+      const { uuid, prompt } = await customer.createImage();
+      await eventually('asked', () => (service.upstream.jobsFor(prompt)[0]?.polls.length ?? 0) > 0);
+      service.upstream.status = undefined;
+      expect((await customer.settled(uuid)).status).to.equal('succeeded');
+    });
+  }
+
+  it('fails and refunds a job whose result is garbage', async () => {
+    service.upstream.result = 'garbage';
+    const { uuid } = await customer.createImage();
+    expect(await customer.settled(uuid)).to.include({
+      status: 'failed',
+      error_message: 'The model returned no output.',
+    });
+  });
+
+  it('fails and refunds a job whose output is no image', async () => {
+    service.upstream.file = 'garbage';
+    const { uuid } = await customer.createImage();
+    const ended = await customer.settled(uuid);
+    expect(ended).to.include({ status: 'failed', error_message: 'The model returned no usable output.' });
+  });
+
+  it('tries an output again that could not be downloaded', async () => {
+    service.upstream.file = 'error';
+    const { uuid, prompt } = await customer.createImage();
+    await eventually('asked', () => (service.upstream.jobsFor(prompt)[0]?.polls.length ?? 0) > 0);
+    service.upstream.file = undefined;
+    expect((await customer.settled(uuid)).status).to.equal('succeeded');
+  });
+
+  it('fails and refunds a job past its deadline, cancels it upstream, and a late success changes nothing', async () => {
+    service.upstream.outcome = 'wait';
+    const balance = await customer.balance();
+    const { uuid, prompt } = await customer.createVideo();
+    await eventually('submitted', () => service.upstream.jobsFor(prompt).length === 1);
+    await service.sql('UPDATE generations SET deadline_at = now() WHERE uuid = $1', [uuid]);
+    await eventually('failed', async () => (await customer.read(uuid)).body.status === 'failed');
+    expect(await customer.balance()).to.equal(balance);
+    await eventually('cancelled', () => service.upstream.jobsFor(prompt)[0]?.cancelled === true);
+    service.upstream.end(prompt, 'succeeded');
+    const ended = (await customer.read(uuid)).body;
+    expect(ended).to.include({
+      status: 'failed',
+      error_message: 'The model did not finish in time.',
+      output_url: null,
+    });
+  });
+
+  it('turns a model offline whose upstream refuses connections, refuses creates without a charge, and comes back', async () => {
+    const port = Number(new URL(service.upstream.url).port);
+    const balance = await customer.balance();
+    await service.upstream.stop();
+    const { uuid } = await customer.createImage();
+    await eventually('offline', () => statusIs(service, 'imgmodel-2', 'offline'), 40_000);
+    const refused = await customer.create({ model: 'imgmodel-2', params: { resolution: '1K' } });
+    expect(refused).to.deep.include({ status: 503 });
+    expect(refused.body.error).to.equal('model_unavailable');
+    expect(await customer.balance()).to.equal(balance - 8);
+    await service.upstream.start(port).catch(() => {});
+    await eventually('online', () => statusIs(service, 'imgmodel-2', 'online'), 40_000);
+    expect((await customer.settled(uuid, 40_000)).status).to.equal('succeeded');
+  }).timeout(120_000);
+});
+
+async function modelsOnline(service: Service): Promise<void> {
+  await service.sql("UPDATE model_health SET status = 'online', bad_probes = 0, good_probes = 2, probed_at = now()");
+}
+
+async function badProbes(service: Service, model: string): Promise<boolean> {
+  const [row] = await service.sql('SELECT bad_probes FROM model_health WHERE model = $1', [model]);
+  return row.bad_probes > 0;
+}
+
+async function statusIs(service: Service, slug: string, status: string): Promise<boolean> {
+  const { body } = await service.request('GET', '/api/models/');
+  return body.data.find((model: { slug: string }) => model.slug === slug).status === status;
+}

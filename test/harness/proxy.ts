@@ -1,0 +1,71 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+/** Stands between the service and one of its servers, and can cut them off from each other. */
+export class Proxy {
+  private readonly target: URL;
+  private readonly sockets = new Set<Socket>();
+  private mode: 'open' | 'refusing' | 'frozen' = 'open';
+  private readonly server = createServer((inside) => this.join(inside));
+  /** The server's address, by way of this proxy. */
+  url = '';
+
+  constructor(targetUrl: string) {
+    this.target = new URL(targetUrl);
+  }
+
+  async start(): Promise<this> {
+    this.server.listen(0, '127.0.0.1');
+    await once(this.server, 'listening');
+    const url = new URL(this.target.href);
+    url.port = String((this.server.address() as AddressInfo).port);
+    this.url = url.href;
+    return this;
+  }
+
+  /** Breaks all connections and lets no new one through. */
+  refuse(): void {
+    this.mode = 'refusing';
+    for (const socket of this.sockets) socket.destroy();
+  }
+
+  /** Nothing gets through any more, in either direction, and nobody is told. */
+  freeze(): void {
+    this.mode = 'frozen';
+    for (const socket of this.sockets) socket.pause();
+  }
+
+  /** Lets everything through again. */
+  open(): void {
+    this.mode = 'open';
+    for (const socket of this.sockets) socket.resume();
+  }
+
+  async stop(): Promise<void> {
+    for (const socket of this.sockets) socket.destroy();
+    this.server.close();
+    await once(this.server, 'close');
+  }
+
+  private join(inside: Socket): void {
+    if (this.mode === 'refusing') {
+      inside.destroy();
+      return;
+    }
+    const outside = connect(Number(this.target.port), this.target.hostname);
+    for (const [from, to] of [
+      [inside, outside],
+      [outside, inside],
+    ] as const) {
+      this.sockets.add(from);
+      from.on('data', (chunk) => to.write(chunk));
+      from.on('end', () => to.end());
+      from.on('error', () => to.destroy());
+      from.on('close', () => {
+        this.sockets.delete(from);
+        to.destroy();
+      });
+      if (this.mode === 'frozen') from.pause();
+    }
+  }
+}
