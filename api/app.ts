@@ -16,7 +16,7 @@ export function createApp(): Koa<State> {
   app.use(
     (ctx, next) =>
       new Promise((resolve, reject) => {
-        secure(ctx.req, ctx.res, (error) => (error === undefined ? resolve(next()) : reject(error as Error)));
+        secure(ctx.req, ctx.res, (error) => (error === undefined ? resolve(next()) : reject(error)));
       }),
   );
   app.use(errors);
