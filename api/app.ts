@@ -11,7 +11,7 @@ const secure = helmet({ crossOriginResourcePolicy: { policy: 'same-site' } });
 
 /** The application: each middleware in its order. */
 export function createApp(): Koa<State> {
-  const app = new Koa<State>({ proxy: config.TRUST_PROXY === 'on' });
+  const app = new Koa<State>({ proxy: config.TRUSTED_PROXIES > 0, maxIpsCount: config.TRUSTED_PROXIES });
   app.use(requestLog);
   app.use(
     (ctx, next) =>

@@ -16,7 +16,8 @@ const Environment = Type.Object({
   HOST: Type.String({ default: '0.0.0.0', minLength: 1 }),
   BASE_URL: Type.Optional(HttpUrl()),
   CDN_URL: Type.Optional(HttpUrl()),
-  TRUST_PROXY: Switch('off'),
+  /** How many proxies of ours stand in front and add to X-Forwarded-For. */
+  TRUSTED_PROXIES: Type.Integer({ minimum: 0, maximum: 10, default: 0 }),
 
   DATABASE_URL: Type.String({
     pattern: '^postgres(ql)?://',

@@ -16,6 +16,7 @@ export function connect(timeoutMs?: number): Knex {
     connection: {
       connectionString: config.DATABASE_URL,
       application_name: 'genmeter',
+      keepAlive: true,
       connectionTimeoutMillis: timeoutMs,
       query_timeout: timeoutMs,
       statement_timeout: timeoutMs === undefined ? undefined : 2 * timeoutMs,

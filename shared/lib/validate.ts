@@ -8,8 +8,8 @@ import { ServiceError } from '../spec/errors.ts';
  * the schema's defaults, and strings of the format `text` must be storable: no NUL, no half of a surrogate pair, and
  * no U+FFFD, which is what a decoder leaves of bytes that were no UTF-8.
  */
-const bodies = new Ajv2020({ useDefaults: true });
-const queries = new Ajv2020({ useDefaults: true, coerceTypes: true });
+const bodies = new Ajv2020({ useDefaults: true, verbose: true });
+const queries = new Ajv2020({ useDefaults: true, coerceTypes: true, verbose: true });
 
 for (const ajv of [bodies, queries]) {
   ajv.addFormat('text', (text: string) => text.isWellFormed() && !/[\u0000\uFFFD]/.test(text));
@@ -72,6 +72,8 @@ function sentenceFor(error: ErrorObject, within: string): string {
       return params['format'] === 'text'
         ? `${here} must be Unicode text without NUL characters.`
         : `${here} must be a valid ${String(params['format'])}.`;
+    case 'pattern':
+      return `${here} must be ${String(error.parentSchema?.['description'] ?? 'of another form')}.`;
     case 'minLength':
     case 'maxLength':
       return `${here} must have at ${error.keyword === 'minLength' ? 'least' : 'most'} ${String(params['limit'])} character${params['limit'] === 1 ? '' : 's'}.`;

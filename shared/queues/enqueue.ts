@@ -48,8 +48,9 @@ const bells = new Map<string, (generationId: string) => Promise<void>>();
 /**
  * Rings for one generation, after its row says that it is due. Never rejects and need not be awaited: what gathers
  * while one call is under way goes as one job, and if Redis loses it, or is away, the sweep rings again.
+ * @returns whether it was heard.
  */
-export async function ring(name: GenerationJob, generationId: string, delayMs = 0): Promise<void> {
+export async function ring(name: GenerationJob, generationId: string, delayMs = 0): Promise<boolean> {
   const key = `${name} ${delayMs}`;
   let bell = bells.get(key);
   if (bell === undefined) {
@@ -65,8 +66,10 @@ export async function ring(name: GenerationJob, generationId: string, delayMs = 
   }
   try {
     await bell(generationId);
+    return true;
   } catch (error) {
     logger.warn({ job: name, generationId, error: (error as Error).message }, 'not enqueued; the sweep will');
+    return false;
   }
 }
 

@@ -55,8 +55,7 @@ export async function readGeneration(caller: Caller, uuid: string): Promise<Gene
   const row = await find(caller, uuid);
   if (row.status !== 'queued' || !refreshIsDue(row)) return row;
   const refreshed = refreshedWithin(uuid, REFRESH_WAIT_MS);
-  void ringOnce(uuid);
-  await refreshed;
+  if (await ringOnce(uuid)) await refreshed;
   return find(caller, uuid);
 }
 
@@ -72,13 +71,13 @@ function refreshIsDue(row: ReadRow): boolean {
 }
 
 /** Reads of one generation at the same time share a ring; between processes the worker's gate lets one of them in. */
-const ringing = new Map<string, Promise<void>>();
+const ringing = new Map<string, Promise<boolean>>();
 
-function ringOnce(uuid: string): Promise<void> {
-  let ring_ = ringing.get(uuid);
-  if (ring_ === undefined) {
-    ring_ = ring('generation.refresh', uuid).finally(() => ringing.delete(uuid));
-    ringing.set(uuid, ring_);
+function ringOnce(uuid: string): Promise<boolean> {
+  let heard = ringing.get(uuid);
+  if (heard === undefined) {
+    heard = ring('generation.refresh', uuid).finally(() => ringing.delete(uuid));
+    ringing.set(uuid, heard);
   }
-  return ring_;
+  return heard;
 }

@@ -39,10 +39,11 @@ let resting: { child: ChildProcess; timer: NodeJS.Timeout } | null = null;
  * The work is done in a child process, one file at a time. Inside the worker sharp alone took it from 45 to 130 MB,
  * and a fault of a decoder would end it. The child is kept for 5 s, so that a busy worker starts it once.
  *
- * Films are decoded by ffmpeg, or where there is none by the optional dependency `@napi-rs/webcodecs`: of the decoders
- * on npm the one that carries H.264, HEVC, VP9 and AV1 for every platform in plain packages, with no download at
- * install. It is 66 MB installed, and 1.3.1 is the last for Node 20. Either way a film takes 0.1 to 0.2 s and an image
- * 0.03 to 0.1 s, after 0.1 s for the child's start.
+ * Films are decoded by ffmpeg, or where there is none by `@ffmpeg/core`, ffmpeg built for WebAssembly: one package
+ * from npm that is the same on every platform and knows every format, where the native decoders on npm come in a
+ * package for each platform, or download one at install. It is 62 MB installed, GPL like ffmpeg, and runs in the child
+ * only. A film takes 0.1 to 0.2 s by ffmpeg and 0.4 to 0.9 s by WebAssembly; an image 0.03 to 0.1 s; a child's start
+ * 0.1 s.
  */
 export function makeThumbnail(
   input: ThumbnailSource,

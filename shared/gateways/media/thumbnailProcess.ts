@@ -37,7 +37,7 @@ async function run(request: ThumbnailRequest): Promise<string | null> {
 async function render({ kind, filePath, ffmpegPath }: ThumbnailRequest): Promise<Buffer> {
   const options = { limitInputPixels: MAX_INPUT_PIXELS, failOn: 'error', sequentialRead: true } as const;
   const frame = kind === 'video' ? await readEarlyFrame(filePath, ffmpegPath) : null;
-  const picture = frame ? sharp(frame.data, { ...options, raw: frame.raw }) : sharp(filePath, options).autoOrient();
+  const picture = frame ? sharp(frame.data, options) : sharp(filePath, options).autoOrient();
   return picture
     .resize({ width: LONGER_SIDE_PX, height: LONGER_SIDE_PX, fit: 'inside', withoutEnlargement: true })
     .webp({ quality: 80 })

@@ -1,20 +1,20 @@
 import { execFile } from 'node:child_process';
-import type { EncodedVideoChunk, VideoFrame } from '@napi-rs/webcodecs';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import type { FfmpegCore } from '@ffmpeg/core';
 
-/** A decoded frame: an encoded picture, or with `raw` the bare pixels. */
+/** A decoded frame, as a PNG. */
 export interface VideoFramePicture {
   data: Uint8Array;
-  raw?: { width: number; height: number; channels: 4 };
 }
 
 const FFMPEG_LIMIT_MS = 8000;
 /** About half a second of a usual film: past a fade-in, and still cheap to reach. */
 const EARLY_SECONDS = 0.5;
-const EARLY_FRAMES = 12;
-const MAX_PACKETS = 500;
+const SCALE = "scale=w='min(1024,iw)':h='min(1024,ih)':force_original_aspect_ratio=decrease";
 
 /**
- * Decodes a frame from the first second of a film, by ffmpeg or else by `@napi-rs/webcodecs`. Throws an Error when
+ * Decodes a frame from the first second of a film, by ffmpeg or else by `@ffmpeg/core`. Throws an Error when
  * neither can.
  */
 export async function readEarlyFrame(filePath: string, ffmpegPath: string): Promise<VideoFramePicture> {
@@ -39,9 +39,8 @@ async function decodeByFfmpeg(filePath: string, ffmpegPath: string): Promise<Vid
 }
 
 function runFfmpeg(ffmpegPath: string, filePath: string, seconds: number): Promise<Uint8Array> {
-  const scale = "scale=w='min(1024,iw)':h='min(1024,ih)':force_original_aspect_ratio=decrease";
   const input = ['-threads', '1', '-protocol_whitelist', 'file', '-ss', String(seconds), '-i', `file:${filePath}`];
-  const output = ['-map', '0:v:0', '-frames:v', '1', '-vf', scale, '-f', 'image2pipe', '-c:v', 'png', 'pipe:1'];
+  const output = ['-map', '0:v:0', '-frames:v', '1', '-vf', SCALE, '-f', 'image2pipe', '-c:v', 'png', 'pipe:1'];
   const args = ['-v', 'error', '-nostdin', ...input, ...output];
   const limits = { timeout: FFMPEG_LIMIT_MS, killSignal: 'SIGKILL', maxBuffer: 16 * 1024 * 1024 } as const;
   return new Promise((resolve, reject) => {
@@ -54,44 +53,31 @@ function runFfmpeg(ffmpegPath: string, filePath: string, seconds: number): Promi
 }
 
 async function decodeByPackage(filePath: string): Promise<VideoFramePicture> {
-  // Loaded only here: it is large, and optional.
-  const { Mp4Demuxer, VideoDecoder } = await import('@napi-rs/webcodecs');
-  let frame: VideoFrame | undefined;
-  let failure: Error | undefined;
-  const onError = (error: Error) => (failure ??= error);
-  const decoder = new VideoDecoder({
-    error: onError,
-    output: (decoded) => {
-      frame?.close();
-      frame = decoded;
-    },
-  });
-  const chunks: EncodedVideoChunk[] = [];
-  const demuxer = new Mp4Demuxer({ error: onError, videoOutput: (chunk) => chunks.push(chunk) });
-  try {
-    await demuxer.load(filePath);
-    const config = demuxer.videoDecoderConfig;
-    if (!config) throw new Error('the file has no video track');
-    decoder.configure({ ...config, hardwareAcceleration: 'prefer-software' });
-    // Packets of sound are counted too, and may come first.
-    for (let packets = 0; chunks.length < EARLY_FRAMES && packets < MAX_PACKETS; packets += EARLY_FRAMES) {
-      await demuxer.demuxAsync(EARLY_FRAMES);
-      if (failure) break;
+  // Made for browsers: it asks where its page is, and would fetch its binary from there.
+  Object.assign(globalThis, { self: { location: { href: import.meta.url } } });
+  const { resolve } = createRequire(import.meta.url);
+  const binary = await readFile(resolve('@ffmpeg/core/wasm'));
+  // Loaded only here: it is large.
+  const { default: create } = await import('@ffmpeg/core');
+  const core = await create({ wasmBinary: binary, locateFile: (name) => name });
+  let lastLine = '';
+  core.setLogger(({ message }) => (lastLine = message));
+  core.FS.writeFile('film', await readFile(filePath));
+  const args = ['-v', 'error', '-i', 'film', '-map', '0:v:0', '-frames:v', '1', '-vf', SCALE, 'frame.png'];
+  for (const seconds of [EARLY_SECONDS, 0]) {
+    if (core.exec('-ss', String(seconds), ...args) === 0) {
+      const data = tryRead(core, 'frame.png');
+      if (data !== null) return { data };
     }
-    for (const chunk of chunks.slice(0, EARLY_FRAMES)) decoder.decode(chunk);
-    await decoder.flush();
-    if (!frame) throw failure ?? new Error('the film has no frame');
-    return await pixelsOf(frame);
-  } finally {
-    frame?.close();
-    decoder.close();
-    demuxer.close();
   }
+  throw new Error(`@ffmpeg/core: ${lastLine || 'no frame'}`);
 }
 
-async function pixelsOf(frame: VideoFrame): Promise<VideoFramePicture> {
-  const { codedWidth: width, codedHeight: height } = frame;
-  const data = new Uint8Array(frame.allocationSize({ format: 'RGBA' }));
-  await frame.copyTo(data, { format: 'RGBA' });
-  return { data, raw: { width, height, channels: 4 } };
+/** No frame at the place that was asked for is no error to ffmpeg: there is no file then. */
+function tryRead(core: FfmpegCore, path: string): Uint8Array | null {
+  try {
+    return core.FS.readFile(path);
+  } catch {
+    return null;
+  }
 }
