@@ -1,6 +1,5 @@
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { join } from 'node:path';
 import { run } from './commands.ts';
 import { unpackRedis } from './redisPackages.ts';
 
@@ -14,13 +13,13 @@ export interface RedisBinary {
 }
 
 /**
- * Finds a Redis fit for BullMQ (6.2 or newer): one on the PATH, else that of the npm package, else that of the
+ * Finds a Redis fit for BullMQ (6.2 or newer): one on the PATH, else that of the
  * distribution's packages, else the stand-in in JavaScript.
  * @throws Error that names all that was tried.
  */
 export async function findRedis(dataDir: string, log: (line: string) => void): Promise<RedisBinary> {
   const tried: string[] = [];
-  for (const look of [lookOnPath, lookInNpmPackage, lookInPackages, lookForStandIn]) {
+  for (const look of [lookOnPath, lookInPackages, lookForStandIn]) {
     const found = await look(dataDir, log);
     if (typeof found !== 'string') {
       if (!found.keepsData) {
@@ -48,18 +47,6 @@ const lookOnPath: Look = async () => {
     if (!found.includes('ENOENT')) problems.push(found);
   }
   return problems.join('; ') || 'no redis-server or valkey-server on the PATH';
-};
-
-const lookInNpmPackage: Look = async () => {
-  const name = `@falkordblite/${process.platform}-${process.arch}`;
-  let packageFile: string;
-  try {
-    packageFile = createRequire(import.meta.url).resolve(`${name}/package.json`);
-  } catch {
-    return `the npm package ${name} is not installed`;
-  }
-  // Without the module it is packed with, it is a plain Redis.
-  return tryBinary(join(packageFile, '../bin/redis-server'), {}, (version) => `redis-server ${version} from ${name}`);
 };
 
 const lookInPackages: Look = async (dataDir, log) => {
