@@ -7,7 +7,20 @@ import { errors } from './middleware/errors.ts';
 import { requestLog } from './middleware/requestLog.ts';
 import { createRouter, nothingHere } from './router.ts';
 
-const secure = helmet({ crossOriginResourcePolicy: { policy: 'same-site' } });
+/** What is answered is data: nothing in it is to be run, framed or guessed at. */
+const secure = helmet({
+  contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
+  crossOriginResourcePolicy: { policy: 'same-site' },
+  strictTransportSecurity: config.BASE_URL.startsWith('https:'),
+  // Of these, what a browser still heeds concerns pages only.
+  crossOriginOpenerPolicy: false,
+  originAgentCluster: false,
+  xDnsPrefetchControl: false,
+  xDownloadOptions: false,
+  xFrameOptions: false,
+  xPermittedCrossDomainPolicies: false,
+  xXssProtection: false,
+});
 
 /** The application: each middleware in its order. */
 export function createApp(): Koa<State> {

@@ -1,8 +1,10 @@
+import { setTimeout } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import { upstreamOf } from '../../gateways/upstreams/index.ts';
 import { UpstreamError } from '../../gateways/upstreams/upstream.ts';
 import { now } from '../../lib/clock.ts';
 import { config } from '../../lib/config.ts';
+import { isOutage } from '../../lib/db.ts';
 import { logger } from '../../lib/logger.ts';
 import { ring } from '../../queues/enqueue.ts';
 import { modelBySlug } from '../../spec/catalog.ts';
@@ -10,6 +12,8 @@ import { REFRESH_INTERVAL_MS, UNKNOWN_SUBMITS_MAX } from '../../spec/limits.ts';
 import { recordProbe } from '../modelHealth.ts';
 import { fail } from './settle.ts';
 import { claimSubmit, type Job, recordAccepted, returnJob } from './steps.ts';
+
+const WRITE_ATTEMPTS = 10;
 
 const slots = pLimit(config.UPSTREAM_CONCURRENCY);
 
@@ -40,11 +44,23 @@ async function submit(job: Job): Promise<void> {
       prompt,
       params,
     });
-    await recordAccepted({ uuid, handle });
+    await persist(() => recordAccepted({ uuid, handle }));
     void ring('generation.poll', uuid, REFRESH_INTERVAL_MS);
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error;
     await notAccepted(job, error);
+  }
+}
+
+/** What an upstream has accepted is worth some patience with the database: forgotten, it would be submitted again. */
+async function persist(write: () => Promise<void>): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await write();
+    } catch (error) {
+      if (!isOutage(error) || attempt === WRITE_ATTEMPTS) throw error;
+      await setTimeout(1_000);
+    }
   }
 }
 
