@@ -1,0 +1,76 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+const ANSWER_TIMEOUT_MS = 30_000;
+const TRIES_MAX = 5;
+
+/** A refusal of the service, with its machine code. */
+export class Refusal extends Error {
+  readonly code: string;
+  readonly status: number;
+
+  constructor(status: number, code: string, detail: string) {
+    super(`${detail} (${status} ${code})`);
+    this.code = code;
+    this.status = status;
+  }
+}
+
+/** Speaks to the service over HTTP, as any client would. */
+export interface Client {
+  get<Answer>(path: string): Promise<Answer>;
+  post<Answer>(path: string, body?: unknown): Promise<Answer>;
+  /** From here on with this API key in place of the session cookie. */
+  useKey(key: string): void;
+}
+
+/** Opens a client on a service. It waits when it is told to: on 429 for as long as `Retry-After` says. */
+export function openClient(baseUrl: string, onWait: (seconds: number) => void): Client {
+  let cookie: string | null = null;
+  let apiKey: string | null = null;
+
+  async function send<Answer>(method: string, path: string, body?: unknown): Promise<Answer> {
+    for (let attempt = 1; ; attempt += 1) {
+      const response = await fetch(`${baseUrl}${path}`, {
+        method,
+        headers: headers(method),
+        body: body === undefined ? undefined : JSON.stringify(body),
+        signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
+      });
+      const text = await response.text();
+      if (response.status === 429 && attempt < TRIES_MAX) {
+        const seconds = Number(response.headers.get('retry-after') ?? 2 ** attempt);
+        onWait(seconds);
+        await delay(seconds * 1_000);
+        continue;
+      }
+      if (!response.ok) throw asRefusal(response.status, text);
+      const token = response.headers.getSetCookie().find((line) => line.startsWith('token='));
+      if (token !== undefined) cookie = token.split(';')[0]!;
+      const answer: Answer = JSON.parse(text);
+      return answer;
+    }
+  }
+
+  function headers(method: string): Record<string, string> {
+    const always = { 'content-type': 'application/json' };
+    if (apiKey !== null) return { ...always, authorization: `Bearer ${apiKey}` };
+    if (cookie === null) return always;
+    // With the cookie, changes must come from the service's own origin.
+    return method === 'GET' ? { ...always, cookie } : { ...always, cookie, origin: new URL(baseUrl).origin };
+  }
+
+  return {
+    get: (path) => send('GET', path),
+    post: (path, body) => send('POST', path, body),
+    useKey: (key) => (apiKey = key),
+  };
+}
+
+function asRefusal(status: number, text: string): Refusal {
+  try {
+    const { error, detail }: { error: string; detail: string } = JSON.parse(text);
+    return new Refusal(status, error, detail);
+  } catch {
+    return new Refusal(status, 'no envelope', `The answer is not of this service: ${text.slice(0, 100)}`);
+  }
+}

@@ -1,0 +1,55 @@
+import { align } from '../stack/summary.ts';
+import type { Client } from './client.ts';
+
+interface Entry {
+  entry_type: string;
+  amount: number;
+  balance_after: number;
+  description: string;
+}
+
+interface Page {
+  pagination: { total_pages: number };
+  data: Entry[];
+}
+
+/** Reads the whole ledger, oldest entry first. */
+export async function readLedger(client: Client): Promise<Entry[]> {
+  const entries: Entry[] = [];
+  for (let page = 1, pages = 1; page <= pages; page += 1) {
+    const answer = await client.get<Page>(`/api/ledger/?page=${page}`);
+    pages = answer.pagination.total_pages;
+    entries.push(...answer.data);
+  }
+  return entries.toReversed();
+}
+
+/** The ledger as a table. */
+export function tableOf(entries: Entry[]): string {
+  const head = ['entry', 'amount', 'balance', 'description'];
+  const rows = entries.map((entry) => [
+    entry.entry_type,
+    `${entry.amount > 0 ? '+' : ''}${entry.amount}`.padStart(6),
+    String(entry.balance_after).padStart(7),
+    entry.description,
+  ]);
+  return align([head, ...rows]);
+}
+
+/**
+ * Adds the ledger up.
+ * @returns the sum in words.
+ * @throws Error when an entry's balance, or the account's, is not the sum of the amounts.
+ */
+export function addUp(entries: Entry[], balance: number): string {
+  let sum = 0;
+  for (const { amount, balance_after: after, description } of entries) {
+    sum += amount;
+    if (sum !== after) throw new Error(`The ledger does not add up at "${description}": ${sum} is not ${after}.`);
+  }
+  if (sum !== balance) throw new Error(`The ledger adds up to ${sum}, but the balance is ${balance}.`);
+  const terms = entries.map(({ amount }, index) =>
+    index === 0 ? String(amount) : `${amount < 0 ? '-' : '+'} ${Math.abs(amount)}`,
+  );
+  return `${terms.join(' ')} = ${sum}, which is the balance.`;
+}

@@ -1,0 +1,104 @@
+import { join } from 'node:path';
+import { codeOf, messageOf } from '../servers/failures.ts';
+import { dataDirOf, loadEnvFile } from '../stack/settings.ts';
+import { type Client, openClient, Refusal } from './client.ts';
+import { openBoard } from './board.ts';
+import { type Generation, generate, type Order } from './jobs.ts';
+import { addUp, readLedger, tableOf } from './ledger.ts';
+import { download, mp4, png } from './outputs.ts';
+import { ensureService, type StopService } from './ownService.ts';
+
+const PLAN = 'pro';
+const ORDERS: Order[] = [
+  { name: 'image', model: 'imgmodel-2', prompt: 'A lighthouse at dusk', params: { resolution: '1K' } },
+  {
+    name: 'video',
+    model: 'vidmodel-video',
+    prompt: 'Waves rolling in below a lighthouse',
+    params: { duration: 5, resolution: '720p', audio: true },
+  },
+  {
+    name: 'failing',
+    model: 'vidmodel-video',
+    prompt: 'A lighthouse that cannot be [fail]',
+    params: { duration: 5, resolution: '720p' },
+  },
+];
+
+/** `npm run demo`: uses a running service as a client would, through its public HTTP interface alone. */
+async function demo(baseUrl: string, folder: string): Promise<void> {
+  const client = openClient(baseUrl, (seconds) => console.log(`  Told to slow down: waiting ${seconds} s.`));
+  await prepareAccount(client);
+  console.log('\nAn image, a video of 5 s and a job that fails, side by side:\n');
+  const [image, video, failing] = await generateAll(client);
+
+  console.log('\nDownloaded and checked:\n');
+  for (const output of [
+    await download(outputUrl(image), folder, 'image.png', png(1024, 1024)),
+    await download(outputUrl(video), folder, 'video.mp4', mp4(1280, 720, 5)),
+  ]) {
+    console.log(`  ${output.file}  ${output.what}`);
+  }
+  if (failing?.status !== 'failed') throw new Error('The job that was to fail did not.');
+
+  const entries = await readLedger(client);
+  const { credits } = await client.get<{ credits: { balance: number } }>('/api/usage/summary/');
+  console.log(`\nThe ledger:\n\n${tableOf(entries)}\n\n  ${addUp(entries, credits.balance)}`);
+}
+
+/** Signs in as somebody new, so that the ledger shows this run alone, takes a plan and goes on with an API key. */
+async function prepareAccount(client: Client): Promise<void> {
+  const email = `demo-${new Date().toISOString().replaceAll(/\D/g, '').slice(0, 17)}@example.com`;
+  await client.post('/authentication/dev/sign-in/', { email });
+  await client.post('/api/billing/checkout/', { plan: PLAN });
+  const { key, prefix } = await client.post<{ key: string; prefix: string }>('/api/keys/create/', { name: 'Demo' });
+  client.useKey(key);
+  console.log(`Signed in as ${email} on the plan ${PLAN}, with the API key ${prefix}...`);
+}
+
+async function generateAll(client: Client): Promise<Generation[]> {
+  const names = ORDERS.map(({ name }) => name);
+  const board = openBoard(names, process.stdout);
+  try {
+    return await Promise.all(ORDERS.map((order) => generate(client, order, board)));
+  } finally {
+    board.close();
+  }
+}
+
+function outputUrl(generation: Generation | undefined): string {
+  if (generation?.output_url) return generation.output_url;
+  throw new Error(`A job that was to succeed did not: ${generation?.error_message ?? 'it has no output'}.`);
+}
+
+function describeProblem(error: unknown): string {
+  if (error instanceof Refusal && error.status === 404) {
+    return `${error.message}: does this service run in production, without the local sign-in?`;
+  }
+  const cause = error instanceof Error ? codeOf(error.cause) : undefined;
+  return cause === undefined ? messageOf(error) : `The service is out of reach (${cause}).`;
+}
+
+let stopService: StopService = async () => {};
+let isEnding = false;
+
+async function end(status: number): Promise<never> {
+  isEnding = true;
+  await stopService();
+  process.exit(status);
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => isEnding || void end(130));
+
+try {
+  loadEnvFile();
+  const given = process.env['BASE_URL']?.trim().replace(/\/+$/, '');
+  const ownUrl = `http://localhost:${process.env['PORT']?.trim() || 3000}`;
+  const baseUrl = given || ownUrl;
+  await ensureService(baseUrl, baseUrl === ownUrl, (stop) => (stopService = stop));
+  await demo(baseUrl, join(dataDirOf(process.env), 'demo'));
+  await end(0);
+} catch (error) {
+  console.error(`\n${describeProblem(error)}`);
+  await end(1);
+}

@@ -1,0 +1,67 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { askService, isReady, waitForService } from '../stack/service.ts';
+
+const LONGEST_START_MS = 120_000;
+
+/** Ends what was started for the demo; where the service ran before, it does nothing. */
+export type StopService = () => Promise<void>;
+
+/**
+ * Sees to it that the service answers at an address: where nothing does, starts one, if `npm start` would be there.
+ * @param onStarted called as soon as there is something to stop.
+ * @throws Error when something else answers there, or it cannot be started.
+ */
+export async function ensureService(
+  baseUrl: string,
+  canStart: boolean,
+  onStarted: (stop: StopService) => void,
+): Promise<void> {
+  const answer = await askService(baseUrl);
+  if (answer.kind === 'stranger') {
+    throw new Error(`Another program answers at ${baseUrl} (${answer.what}): set PORT to a free one, or BASE_URL.`);
+  }
+  if (answer.kind === 'service') {
+    if (!isReady(answer)) await waitUntilReady(baseUrl, () => false);
+    console.log(`Using the service at ${baseUrl}.`);
+    return;
+  }
+  if (!canStart) throw new Error(`Nothing answers at ${baseUrl}: start the service there, or unset BASE_URL.`);
+  console.log(`Nothing answers at ${baseUrl}: starting the service for the time of the demo ...`);
+  await startService(baseUrl, onStarted);
+}
+
+/** Runs `npm start` in the background, in a process group of its own: a ctrl-C is passed on by us, once. */
+async function startService(baseUrl: string, onStarted: (stop: StopService) => void): Promise<void> {
+  const [wrapper, program] = ['../stack/child.ts', '../start.ts'].map((path) =>
+    fileURLToPath(new URL(path, import.meta.url)),
+  );
+  const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), wrapper!, program!], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    detached: true,
+    windowsHide: true,
+  });
+  child.stdin.on('error', () => {});
+  const problems: string[] = [];
+  child.stdout.resume();
+  child.stderr.setEncoding('utf8').on('data', (text: string) => problems.push(text));
+  const exit = once(child, 'exit');
+  const hasEnded = (): boolean => child.exitCode !== null || child.signalCode !== null;
+  onStarted(async () => {
+    if (!hasEnded()) child.kill('SIGTERM');
+    await exit;
+  });
+  try {
+    await waitUntilReady(baseUrl, hasEnded);
+  } catch (error) {
+    throw problems.length > 0 ? new Error(problems.join('').trim(), { cause: error }) : error;
+  }
+}
+
+async function waitUntilReady(baseUrl: string, isOver: () => boolean): Promise<void> {
+  const answer = await waitForService(baseUrl, LONGEST_START_MS, isOver);
+  if (isReady(answer)) return;
+  if (answer.kind !== 'service') throw new Error(`The service does not answer at ${baseUrl}.`);
+  throw new Error('Not all models are online: see how the worker and its upstream are.');
+}

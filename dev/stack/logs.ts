@@ -1,0 +1,68 @@
+import { createWriteStream, existsSync, mkdirSync, renameSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { createInterface } from 'node:readline';
+
+const LARGEST_LOG_BYTES = 10 * 1024 * 1024;
+const LEVEL_NAMES: Record<number, string> = { 40: 'warning', 50: 'error', 60: 'fatal' };
+const WARNING = 40;
+
+interface LogEntry extends Record<string, unknown> {
+  level?: number;
+  time?: string;
+  msg?: string;
+}
+
+/** The log file of one program; what somebody should see at once also goes to the console. */
+export interface ProgramLog {
+  follow(output: Readable): void;
+  close(): Promise<void>;
+}
+
+/** Opens `logs/<name>.log` in the data folder. One of more than 10 MB is first set aside as `.log.1`. */
+export function openLog(dataDir: string, name: string): ProgramLog {
+  const folder = join(dataDir, 'logs');
+  mkdirSync(folder, { recursive: true });
+  const file = join(folder, `${name}.log`);
+  if (existsSync(file) && statSync(file).size > LARGEST_LOG_BYTES) renameSync(file, `${file}.1`);
+  const stream = createWriteStream(file, { flags: 'a' });
+  // A full disk must not end the launcher, and with it the databases.
+  stream.on('error', (error) => console.error(`${name}: its log cannot be written (${error.message})`));
+  return {
+    follow: (output) => {
+      createInterface({ input: output, crlfDelay: Infinity }).on('line', (line) => {
+        stream.write(`${line}\n`);
+        const readable = describeLine(line);
+        if (readable !== null) console.error(`${name}: ${readable}`);
+      });
+    },
+    close: () => new Promise((resolve) => stream.end(() => resolve())),
+  };
+}
+
+/** A log line in words if it is a warning or worse, or no log line at all but, say, a stack trace; else null. */
+export function describeLine(line: string): string | null {
+  const entry = parseEntry(line);
+  if (entry === null) return line.trim() === '' ? null : line;
+  const { level, time: _time, msg, ...details } = entry;
+  if (typeof level !== 'number' || level < WARNING) return null;
+  const told = Object.entries(details).map(([name, value]) => `${name}: ${describeValue(value)}`);
+  const name = LEVEL_NAMES[level] ?? 'error';
+  return `${name}: ${msg ?? 'no message'}${told.length > 0 ? ` (${told.join(', ')})` : ''}`;
+}
+
+function parseEntry(line: string): LogEntry | null {
+  if (!line.startsWith('{')) return null;
+  try {
+    const entry: LogEntry = JSON.parse(line);
+    return entry;
+  } catch {
+    return null;
+  }
+}
+
+/** Of an error only what it says: its stack is in the file. */
+function describeValue(value: unknown): string {
+  if (typeof value === 'object' && value !== null && 'message' in value) return String(value.message);
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

@@ -1,0 +1,117 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { openLog } from './logs.ts';
+import type { ProcessRecord } from './leftovers.ts';
+
+const PATIENCE_MS = 28_000;
+const RESTART_DELAY_MS = 1_000;
+const RESTARTS_MAX = 5;
+const RESTARTS_WINDOW_MS = 60_000;
+/** How a program ends that cannot be run with its configuration: trying again would not help. */
+const EXIT_CONFIG = 78;
+
+const ROOT = new URL('../../', import.meta.url);
+const TSX = import.meta.resolve('tsx');
+
+/** A program of the service that is kept running. */
+export interface Program {
+  name: string;
+  /** Asks it to end, in order, and waits until it has; one that takes longer than half a minute is killed. */
+  stop(): Promise<void>;
+  /** Ends it at once. */
+  kill(): void;
+}
+
+export interface ProgramOptions {
+  name: string;
+  /** Its main file, from the root of the project. */
+  main: string;
+  env: NodeJS.ProcessEnv;
+  dataDir: string;
+  record: ProcessRecord;
+  /** Called once, when it keeps ending. */
+  onGivenUp: (reason: string) => void;
+}
+
+/** Starts a program as a process of its own and starts it again when it ends, up to five times a minute. */
+export function startProgram(options: ProgramOptions): Program {
+  const { name, onGivenUp } = options;
+  const log = openLog(options.dataDir, name);
+  let endedAt: number[] = [];
+  let isStopping = false;
+  let restart: NodeJS.Timeout | undefined;
+  let child = launch();
+
+  function launch(): ChildProcess {
+    const launched = spawnProgram(options);
+    log.follow(launched.stdout!);
+    log.follow(launched.stderr!);
+    // Two events may tell of the same end; one of them always comes.
+    let hasEnded = false;
+    const ended = (how: string, code: number | null): void => {
+      if (hasEnded || isStopping) return;
+      hasEnded = true;
+      onEnded(how, code);
+    };
+    launched.on('error', (error) => ended(error.message, null));
+    launched.on('exit', (code, signal) => ended(signal === null ? `status ${code}` : signal, code));
+    return launched;
+  }
+
+  function onEnded(how: string, code: number | null): void {
+    const now = performance.now();
+    endedAt = [...endedAt.filter((moment) => now - moment < RESTARTS_WINDOW_MS), now];
+    const end = `The ${name} process ended by itself (${how})`;
+    const file = `logs/${name}.log in the data folder`;
+    if (code === EXIT_CONFIG) onGivenUp(`${end}: its configuration cannot be used, see above.`);
+    else if (endedAt.length > RESTARTS_MAX) onGivenUp(`${end}, once too often within a minute: see ${file}.`);
+    else {
+      console.error(`${end} and is started again; more in ${file}.`);
+      restart = setTimeout(() => (child = launch()), RESTART_DELAY_MS);
+    }
+  }
+
+  async function stop(): Promise<void> {
+    isStopping = true;
+    clearTimeout(restart);
+    if (isRunning(child)) {
+      const timer = setTimeout(kill, PATIENCE_MS);
+      const exit = once(child, 'exit');
+      child.kill('SIGTERM');
+      await exit;
+      clearTimeout(timer);
+    }
+    await log.close();
+  }
+
+  function kill(): void {
+    if (isRunning(child)) child.kill('SIGKILL');
+  }
+
+  return { name, stop, kill };
+}
+
+/**
+ * In a process group of its own: the terminal sends its ctrl-C to the whole foreground group, and these take a second
+ * signal, the launcher's, for "end at once".
+ */
+function spawnProgram({ name, main, env, dataDir, record }: ProgramOptions): ChildProcess {
+  const [wrapper, program] = [new URL('child.ts', import.meta.url), new URL(main, ROOT)].map((url) =>
+    fileURLToPath(url),
+  );
+  // The last arguments only say, to whoever lists processes, whose this is.
+  const child = spawn(process.execPath, ['--import', TSX, wrapper!, program!, dataDir, name], {
+    env,
+    stdio: ['pipe', 'pipe', 'pipe'],
+    detached: true,
+    windowsHide: true,
+  });
+  child.stdin.on('error', () => {});
+  if (child.pid !== undefined) record.note(name, child.pid);
+  return child;
+}
+
+function isRunning(child: ChildProcess): boolean {
+  return child.pid !== undefined && child.exitCode === null && child.signalCode === null;
+}

@@ -1,0 +1,132 @@
+import { join } from 'node:path';
+import { messageOf } from '../servers/failures.ts';
+import { claimDataDir } from './claim.ts';
+import { type Database, migrateDatabase, openPostgres, openRedis } from './databases.ts';
+import { endLeftovers, openProcessRecord } from './leftovers.ts';
+import { type Program, startProgram } from './program.ts';
+import { type Answer, isReady, waitForService } from './service.ts';
+import { requireFreePort, type Settings } from './settings.ts';
+import { awaitStopRequest, type StopRequest } from './stopRequest.ts';
+import { align, describeDatabase, firstSteps, shortPath } from './summary.ts';
+import { prepareUpstream } from './upstream.ts';
+
+const LONGEST_START_MS = 60_000;
+
+/** What runs, in the order in which it is stopped; each list at once. */
+interface Running {
+  service: Program[];
+  upstream: Program[];
+  databases: Database[];
+}
+
+/** What the service was started with. */
+interface Surroundings {
+  postgres: Database;
+  redis: Database;
+  upstream: { url: string; how: string };
+}
+
+type Start = (name: string, main: string, env: NodeJS.ProcessEnv) => Program;
+
+/**
+ * Runs the whole service until it is asked to stop.
+ * @returns the exit status.
+ * @throws Error in words when it cannot be started; what did start has been stopped then.
+ */
+export async function runStack(settings: Settings): Promise<number> {
+  const { dataDir, config } = settings;
+  await claimDataDir(dataDir, `process ${process.pid}, ${config.BASE_URL}`);
+  await endLeftovers(dataDir);
+  await requireFreePort(config);
+
+  const running: Running = { service: [], upstream: [], databases: [] };
+  const request = awaitStopRequest(() =>
+    [...running.service, ...running.upstream].forEach((program) => program.kill()),
+  );
+  const record = openProcessRecord(dataDir);
+  const start: Start = (name, main, env) =>
+    startProgram({ name, main, env, dataDir, record, onGivenUp: (reason) => request.make(1, reason) });
+  try {
+    await startAll(settings, running, start, request);
+    return await request.made;
+  } finally {
+    request.make(1);
+    await stopAll(running);
+    record.clear();
+  }
+}
+
+/** Starts everything, unless it is asked to stop before that is done, and tells what runs. */
+async function startAll(settings: Settings, running: Running, start: Start, request: StopRequest): Promise<void> {
+  console.log(`Starting; everything is kept in ${shortPath(settings.dataDir)} ...`);
+  const upstream = await startUpstream(settings, running, start);
+  const [redis, postgres] = await openDatabases(settings, running);
+  if (request.isMade()) return;
+  await migrateDatabase(postgres.url);
+  if (request.isMade()) return;
+
+  const env = {
+    ...process.env,
+    DATABASE_URL: postgres.url,
+    REDIS_URL: redis.url,
+    FAL_BASE_URL: upstream.url,
+    MEDIA_DIR: process.env['MEDIA_DIR']?.trim() || join(settings.dataDir, 'media'),
+  };
+  running.service.push(start('worker', 'worker/main.ts', env), start('api', 'api/main.ts', env));
+  const answer = await waitForService(localAddress(settings), LONGEST_START_MS, () => request.isMade());
+  if (!request.isMade()) tell(settings, { postgres, redis, upstream }, answer);
+}
+
+async function startUpstream(settings: Settings, running: Running, start: Start): Promise<Surroundings['upstream']> {
+  const { falBaseUrl } = settings.given;
+  if (falBaseUrl !== undefined) return { url: falBaseUrl, how: 'FAL_BASE_URL' };
+  const { url, env } = await prepareUpstream(settings);
+  running.upstream.push(start('upstream', 'dev/upstream/main.ts', env));
+  return { url, how: 'the sample upstream, dev/upstream' };
+}
+
+/** Waits for both databases, also where one fails: the one that did start is to be stopped. */
+async function openDatabases(settings: Settings, running: Running): Promise<[redis: Database, postgres: Database]> {
+  const opening = [openRedis, openPostgres].map(async (open) => {
+    const database = await open(settings, console.log);
+    running.databases.push(database);
+    return database;
+  });
+  await Promise.allSettled(opening);
+  const [redis, postgres] = await Promise.all(opening);
+  return [redis!, postgres!];
+}
+
+function tell({ dataDir, config }: Settings, { postgres, redis, upstream }: Surroundings, answer: Answer): void {
+  const logs = `${shortPath(join(dataDir, 'logs'))}/`;
+  if (answer.kind !== 'service') throw new Error(`The API did not answer within a minute: see ${logs}api.log.`);
+  const node = `node ${process.versions.node}`;
+  const parts = [
+    describeDatabase(postgres),
+    describeDatabase(redis),
+    ['Upstream', 'fal queue', upstream.url, upstream.how],
+    ['Worker', answer.version, '-', node],
+    ['API', answer.version, config.BASE_URL, `${node}, listening on ${config.HOST}:${config.PORT}`],
+  ];
+  console.log(`\n${align(parts)}\n`);
+  if (!isReady(answer)) {
+    const states = answer.models.map(({ slug, status }) => `${slug} is ${status}`).join(', ');
+    console.error(`Not all models are online (${states}): see ${logs}worker.log.\n`);
+  }
+  console.log(`${firstSteps(config.BASE_URL, dataDir)}\n\nLogs are in ${logs}; ctrl-C stops everything.`);
+}
+
+async function stopAll({ service, upstream, databases }: Running): Promise<void> {
+  console.log('\nStopping ...');
+  for (const parts of [service, upstream, databases]) {
+    const results = await Promise.allSettled(parts.map((part) => part.stop()));
+    for (const result of results) if (result.status === 'rejected') console.error(messageOf(result.reason));
+  }
+  console.log('Stopped.');
+}
+
+/** Where the API is reached from this machine, whatever it is called from outside. */
+function localAddress({ config: { HOST, PORT } }: Settings): string {
+  const host = HOST === '0.0.0.0' || HOST === '::' ? '127.0.0.1' : HOST.includes(':') ? `[${HOST}]` : HOST;
+  return `http://${host}:${PORT}`;
+}

@@ -1,0 +1,91 @@
+import { existsSync, mkdirSync, realpathSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { resolve } from 'node:path';
+import type { Config } from '../../shared/lib/config.ts';
+import { codeOf, messageOf } from '../servers/failures.ts';
+import { freePort } from '../servers/ports.ts';
+
+/** What is to be started, and where. */
+export interface Settings {
+  /** Absolute, and the folder exists. */
+  dataDir: string;
+  /** Of the service; the addresses of what the launcher starts itself are not in it yet. */
+  config: Readonly<Config>;
+  /** Addresses that were given: their part is not started here. */
+  given: { databaseUrl?: string; redisUrl?: string; falBaseUrl?: string };
+}
+
+/** Stands in until the real address is known, so that all else can be checked before anything is started. */
+const PENDING = { DATABASE_URL: 'postgres://pending', REDIS_URL: 'redis://pending', FAL_BASE_URL: 'http://pending' };
+
+/** Takes over what the file `.env` of the current folder says, where the environment says nothing itself. */
+export function loadEnvFile(): void {
+  if (!existsSync('.env')) return;
+  try {
+    process.loadEnvFile('.env');
+  } catch (error) {
+    throw new Error(`The file .env cannot be read (${messageOf(error)}).`, { cause: error });
+  }
+}
+
+/** The folder that everything is kept in; it may not exist yet. */
+export function dataDirOf(env: NodeJS.ProcessEnv): string {
+  return resolve(env['DATA_DIR']?.trim() || '.data');
+}
+
+/**
+ * Reads the settings from the environment. A variable that the service would refuse ends the process here, with the
+ * same sentence.
+ * @throws Error when one that only the launcher reads is of no use.
+ */
+export async function readSettings(): Promise<Settings> {
+  const env = process.env;
+  const given = {
+    databaseUrl: textOf('DATABASE_URL'),
+    redisUrl: textOf('REDIS_URL'),
+    falBaseUrl: textOf('FAL_BASE_URL'),
+  };
+  for (const [name, value] of Object.entries(PENDING)) env[name] = textOf(name) ?? value;
+  if (textOf('PORT') === '0') env['PORT'] = String(await freePort());
+  const delayMs = textOf('SAMPLE_DELAY_MS');
+  if (delayMs !== undefined && !/^\d{1,7}$/.test(delayMs)) {
+    throw new Error('SAMPLE_DELAY_MS must be a whole number of milliseconds.');
+  }
+  // Only now: it reads the environment when it is loaded.
+  const { config } = await import('../../shared/lib/config.ts');
+  return { dataDir: openDataDir(dataDirOf(env)), config, given };
+}
+
+/**
+ * Makes sure that the API will be able to listen.
+ * @throws Error that names PORT.
+ */
+export async function requireFreePort({ PORT, HOST }: Config): Promise<void> {
+  const problem = await new Promise<Error | null>((done) => {
+    const server = createServer();
+    server.once('error', done);
+    server.listen(PORT, HOST, () => server.close(() => done(null)));
+  });
+  if (problem === null) return;
+  if (codeOf(problem) === 'EADDRINUSE') {
+    throw new Error(`Port ${PORT} is taken by another program: end it, or set PORT to a free one.`, { cause: problem });
+  }
+  throw new Error(`Port ${PORT} of ${HOST} cannot be listened on (${problem.message}): set PORT or HOST.`, {
+    cause: problem,
+  });
+}
+
+function textOf(name: string): string | undefined {
+  return process.env[name]?.trim() || undefined;
+}
+
+function openDataDir(dataDir: string): string {
+  try {
+    mkdirSync(dataDir, { recursive: true });
+    return realpathSync(dataDir);
+  } catch (error) {
+    throw new Error(`The data folder ${dataDir} cannot be made (${messageOf(error)}): set DATA_DIR to another one.`, {
+      cause: error,
+    });
+  }
+}
