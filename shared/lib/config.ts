@@ -104,13 +104,20 @@ function describe(error: { instancePath: string; keyword: string; message?: stri
   const name = error.instancePath.slice(1);
   if (error.keyword === 'enum')
     return `${name} must be one of ${(error.params['allowedValues'] as string[]).join(', ')}.`;
-  if (error.keyword === 'pattern') return `${name} must be ${expected(name)}.`;
-  return `${name} ${error.message}.`;
+  return `${name} must be ${expected(name)}.`;
+}
+
+interface Described {
+  description?: string;
+  minimum?: number;
+  maximum?: number;
 }
 
 function expected(name: string): string {
-  const property = (Environment.properties as Record<string, { description?: string }>)[name];
-  return property?.description ?? 'set';
+  const { description, minimum, maximum } = (Environment.properties as Record<string, Described>)[name] ?? {};
+  if (description !== undefined) return description;
+  if (minimum === undefined) return 'set to a text';
+  return maximum === undefined ? `a whole number from ${minimum}` : `a whole number from ${minimum} to ${maximum}`;
 }
 
 function loadConfig(): Readonly<Config> {

@@ -55,7 +55,7 @@ describe('the processes of the Procfile', () => {
   });
 
   for (const [name, value, sentence] of [
-    ['PORT', 'abc', /PORT must be integer/],
+    ['PORT', 'abc', /PORT must be a whole number from 0 to 65535/],
     ['DATABASE_URL', '', /DATABASE_URL is not set/],
     ['REDIS_URL', 'localhost', /REDIS_URL must be an address such as redis:/],
     ['NODE_ENV', 'production', /STRIPE_SECRET_KEY is not set/],

@@ -58,13 +58,17 @@ async function look(job: Job): Promise<boolean> {
     else await collect(job, progress);
     return true;
   } catch (error) {
-    const lost = error instanceof UpstreamError && error.fault === 'gone' && isOlderThan(job, GONE_AFTER_MS);
+    const gone = error instanceof UpstreamError && error.fault === 'gone';
+    const lost = gone && isOlderThan(job, GONE_AFTER_MS);
     if (lost || error instanceof UnusableOutput) {
       logger.error({ generationId: uuid, error: error.message }, 'the upstream did not deliver');
       await fail({ uuid, message: lost ? 'The model lost this job.' : 'The model returned no usable output.' });
       return true;
     }
-    logger.warn({ generationId: uuid, error: (error as Error).message }, 'not refreshed; will look again');
+    logger[gone ? 'info' : 'warn'](
+      { generationId: uuid, error: (error as Error).message },
+      'not refreshed; will look again',
+    );
     return false;
   }
 }
