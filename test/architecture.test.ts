@@ -1,0 +1,280 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { IMAGE_ASPECT_RATIOS, IMAGE_RESOLUTIONS, MODELS, priceInCredits } from '../shared/spec/catalog.ts';
+import { VIDEO_ASPECT_RATIOS, VIDEO_DURATIONS_SECONDS, VIDEO_RESOLUTIONS } from '../shared/spec/catalog.ts';
+import { ERROR_STATUS } from '../shared/spec/errors.ts';
+import * as limits from '../shared/spec/limits.ts';
+import { PLANS } from '../shared/spec/plans.ts';
+import { GENERATION_STATUSES, LEDGER_ENTRY_TYPES, MODEL_STATUSES, ONBOARDING_STEPS } from '../shared/spec/states.ts';
+
+const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
+
+/** What is deployed. */
+const DEPLOYED = ['api', 'worker', 'shared', 'migrations'];
+/** Each room of `shared` imports only itself and rooms that stand before it. */
+const ROOMS = ['spec', 'lib', 'queues', 'tables', 'gateways', 'domain'];
+/** What says nothing about what is in a file. */
+const NAMES_THAT_SAY_NOTHING = ['util', 'utils', 'helper', 'helpers', 'common', 'manager', 'service'];
+const READS_THE_ENVIRONMENT = 'shared/lib/config.ts';
+
+/** The endpoint tables of the specification, as far as they are built: method, path, who may ask. */
+const ENDPOINTS = `
+  POST   /api/generations/create/              key/cookie
+  GET    /api/generations/                     key/cookie
+  GET    /api/generations/:uuid/               key/cookie
+  DELETE /api/generations/:uuid/               key/cookie
+  GET    /api/models/                          public
+  POST   /api/keys/create/                     key/cookie
+  GET    /api/keys/                            key/cookie
+  POST   /api/keys/:uuid/revoke/               key/cookie
+  GET    /api/usage/summary/                   key/cookie
+  GET    /api/ledger/                          key/cookie
+  GET    /api/billing/plans/                   public
+  GET    /api/billing/status/                  key/cookie
+  POST   /api/billing/checkout/                key/cookie
+  POST   /api/billing/portal/                  key/cookie
+  GET    /api/health/                          public
+  GET    /authentication/social/config/        public
+  GET    /authentication/me/                   cookie
+  PATCH  /authentication/me/                   cookie
+  POST   /authentication/logout/               cookie
+  POST   /authentication/onboarding/advance/   cookie
+`;
+
+/** Beyond the specification: where outputs are served, and the local sign-in. */
+const OWN_ENDPOINTS = `
+  GET    /media/:shard/:token/:file            public
+  POST   /authentication/dev/sign-in/          public
+`;
+
+/** How `api/router.ts` writes who may ask. */
+const CREDENTIALS: Record<string, string> = {
+  none: 'public',
+  account: 'key/cookie',
+  'account*': 'key/cookie',
+  session: 'cookie',
+};
+
+interface Source {
+  /** From the root of the project, with forward slashes. */
+  path: string;
+  text: string;
+  /** The files of the project that it imports, and the packages. */
+  imports: string[];
+}
+
+function readSources(folder: string): Source[] {
+  return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && /\.(ts|mts|mjs|cjs|js)$/.test(entry.name))
+    .map((entry) => {
+      const file = join(entry.parentPath, entry.name);
+      const text = readFileSync(file, 'utf8');
+      const specifiers = [...text.matchAll(/(?:\bfrom|\bimport|\brequire)\s*\(?\s*['"]([^'"]+)['"]/g)].map(
+        ([, name = '']) => name,
+      );
+      const imports = specifiers.map((name) =>
+        name.startsWith('.') ? relative(ROOT, join(dirname(file), name)) : name,
+      );
+      return { path: relative(ROOT, file), text, imports };
+    });
+}
+
+const sources = DEPLOYED.flatMap(readSources);
+
+/** `shared/lib/redisProbe.ts` consists of `redis` and `probe`. */
+function wordsOf(path: string): string[] {
+  const words = basename(path)
+    .replace(/\.\w+$/, '')
+    .split(/(?=[A-Z])|[-_.]/);
+  return words.map((word) => word.toLowerCase());
+}
+
+/** The rows of a table above, with one space between the columns. */
+function rowsOf(table: string): string[] {
+  const lines = table.trim().split('\n');
+  return lines.map((line) => line.trim().split(/\s+/).join(' '));
+}
+
+/** The imports that break a rule, as `file -> import`. */
+function imports(from: (path: string) => boolean, to: (imported: string) => boolean): string[] {
+  return sources
+    .filter(({ path }) => from(path))
+    .flatMap(({ path, imports }) => imports.filter(to).map((imported) => `${path} -> ${imported}`));
+}
+
+const isIn =
+  (...folders: string[]) =>
+  (path: string) =>
+    folders.some((folder) => path.startsWith(`${folder}/`));
+
+describe('the architecture', () => {
+  describe('directions', () => {
+    it('finds the imports that it checks', () => {
+      expect(imports(isIn('api'), isIn('shared')).length).to.be.above(20);
+      expect(imports(isIn('shared'), isIn('shared')).length).to.be.above(50);
+    });
+
+    it('api and worker never import each other, and nothing shared imports them', () => {
+      expect(imports(isIn('api'), isIn('worker', 'migrations'))).to.deep.equal([]);
+      expect(imports(isIn('worker'), isIn('api', 'migrations'))).to.deep.equal([]);
+      expect(imports(isIn('shared', 'migrations'), isIn('api', 'worker'))).to.deep.equal([]);
+      expect(imports(isIn('shared'), isIn('migrations'))).to.deep.equal([]);
+    });
+
+    it('nothing that is deployed imports dev or test', () => {
+      expect(imports(() => true, isIn('dev', 'test'))).to.deep.equal([]);
+    });
+
+    for (const [index, room] of ROOMS.entries()) {
+      it(`shared/${room} imports only ${['itself', ...ROOMS.slice(0, index)].join(', ')}`, () => {
+        const later = ROOMS.slice(index + 1).map((name) => `shared/${name}`);
+        expect(imports(isIn(`shared/${room}`), isIn(...later))).to.deep.equal([]);
+      });
+    }
+
+    it('shared has these rooms, and no others', () => {
+      const rooms = readdirSync(join(ROOT, 'shared'), { withFileTypes: true });
+      expect(rooms.every((entry) => entry.isDirectory())).to.equal(true);
+      expect(rooms.map(({ name }) => name)).to.have.members(ROOMS);
+    });
+
+    it('no import leads back to where it came from', () => {
+      const importsOf = new Map(sources.map(({ path, imports }) => [path, imports]));
+      const cycles = new Set<string>();
+      const cleared = new Set<string>();
+      const walk = (path: string, trail: string[]) => {
+        if (trail.includes(path)) cycles.add([...trail.slice(trail.indexOf(path)), path].join(' -> '));
+        if (trail.includes(path) || cleared.has(path)) return;
+        for (const imported of importsOf.get(path) ?? []) walk(imported, [...trail, path]);
+        cleared.add(path);
+      };
+      for (const { path } of sources) walk(path, []);
+      expect([...cycles]).to.deep.equal([]);
+    });
+  });
+
+  describe('what stays where it belongs', () => {
+    it('api and worker contain no SQL', () => {
+      expect(
+        imports(isIn('api', 'worker'), (imported) => ['knex', 'objection', 'pg'].includes(imported)),
+      ).to.deep.equal([]);
+      const statements = sources
+        .filter(({ path }) => isIn('api', 'worker')(path))
+        .filter(({ text }) =>
+          /import\s*\{[^}]*\b(run|prepared|connect)\b[^}]*\}\s*from\s*'[^']*lib\/db\.ts'/.test(text),
+        );
+      expect(statements.map(({ path }) => path)).to.deep.equal([]);
+      const queries = sources.filter(
+        ({ path, text }) => isIn('api', 'worker')(path) && /\bdb\.(?!destroy\b|ts\b)|\bdb\(|\.query\(/.test(text),
+      );
+      expect(queries.map(({ path }) => path)).to.deep.equal([]);
+    });
+
+    it('tables are defined in shared/tables only', () => {
+      const tables = sources.filter(({ text }) => /\bextends Model\b/.test(text)).map(({ path }) => path);
+      expect(tables.filter((path) => !isIn('shared/tables')(path))).to.deep.equal([]);
+    });
+
+    it(`process.env is read in ${READS_THE_ENVIRONMENT} only`, () => {
+      const readers = sources.filter(
+        ({ text, imports }) => /\bprocess\s*(\.|\?\.|\[)\s*['"]?env\b/.test(text) || imports.includes('node:process'),
+      );
+      expect(readers.map(({ path }) => path)).to.deep.equal([READS_THE_ENVIRONMENT]);
+    });
+
+    it('files are named by what is in them', () => {
+      const named = sources.filter(({ path }) => wordsOf(path).some((word) => NAMES_THAT_SAY_NOTHING.includes(word)));
+      expect(named.map(({ path }) => path)).to.deep.equal([]);
+    });
+
+    it('paths are at most four deep', () => {
+      expect(sources.map(({ path }) => path).filter((path) => path.split('/').length > 4)).to.deep.equal([]);
+    });
+  });
+
+  describe('the specification', () => {
+    it('every route has its entry in the router, with its credentials, and no other route has one', () => {
+      const router = readFileSync(join(ROOT, 'api/router.ts'), 'utf8');
+      const entries = [...router.matchAll(/^ {2}\['([A-Z]+)',\s*'([^']+)',\s*'([^']+)',/gm)];
+      const routes = entries.map(
+        ([, method = '', path = '', credentials = '']) => `${method} ${path} ${CREDENTIALS[credentials]}`,
+      );
+      expect(routes).to.have.members([...rowsOf(ENDPOINTS), ...rowsOf(OWN_ENDPOINTS)]);
+    });
+
+    it('every error code has its entry, with its status; internal_error is the only other one', () => {
+      expect(ERROR_STATUS).to.deep.equal({
+        validation_error: 400,
+        invalid_api_key: 401,
+        insufficient_credits: 402,
+        subscription_required: 402,
+        admin_required: 403,
+        not_found: 404,
+        parallel_limit_reached: 409,
+        rate_limited: 429,
+        model_unavailable: 503,
+        internal_error: 500,
+      });
+    });
+
+    it('every state has its entry, in order', () => {
+      expect(GENERATION_STATUSES).to.deep.equal(['queued', 'succeeded', 'failed']);
+      expect(MODEL_STATUSES).to.deep.equal(['online', 'degraded', 'offline']);
+      expect(LEDGER_ENTRY_TYPES).to.deep.equal(['grant', 'burn', 'refund', 'rollover', 'expiry', 'topup']);
+      expect(ONBOARDING_STEPS).to.deep.equal(['profile', 'plan', 'complete']);
+    });
+
+    it('every limit is what was decided', () => {
+      expect(limits).to.deep.include({
+        PAGE_SIZE: 20,
+        PROMPT_MAX_CHARACTERS: 2_500,
+        API_KEY_NAME_MAX_CHARACTERS: 64,
+        ACTIVE_API_KEYS_MAX: 20,
+        API_KEY_PREFIX_CHARACTERS: 12,
+        API_KEY_TOUCH_MS: 60_000,
+        SESSION_DAYS: 30,
+        REFRESH_INTERVAL_MS: 2_000,
+        REFRESH_WAIT_MS: 1_000,
+        JOB_DEADLINE_MS: { video: 30 * 60_000, image: 10 * 60_000 },
+        UNKNOWN_SUBMITS_MAX: 1,
+        PROBE_INTERVAL_MS: 10_000,
+        PROBE_STALE_MS: 45_000,
+        PROBES_TO_DEGRADE: 1,
+        PROBES_TO_OFFLINE: 3,
+        PROBES_TO_ONLINE: 2,
+        USAGE_HISTORY_DAYS: 30,
+      });
+    });
+
+    it('every plan costs, grants and allows what the table says, and a year is twelve months', () => {
+      const table = PLANS.map((plan) => [plan.slug, plan.priceMonthlyCents, plan.monthlyCredits, plan.parallelLimit]);
+      expect(table).to.deep.equal([
+        ['lite', 600, 200, 2],
+        ['starter', 1200, 400, 3],
+        ['pro', 2900, 1100, 5],
+        ['studio', 7500, 3000, 8],
+      ]);
+      for (const plan of PLANS) expect(plan.priceYearlyCents).to.equal(12 * plan.priceMonthlyCents);
+    });
+
+    it('every model takes and costs what the table says', () => {
+      expect([VIDEO_DURATIONS_SECONDS, VIDEO_RESOLUTIONS, VIDEO_ASPECT_RATIOS]).to.deep.equal([
+        [5, 10],
+        ['720p', '1080p'],
+        ['16:9', '9:16'],
+      ]);
+      expect([IMAGE_RESOLUTIONS, IMAGE_ASPECT_RATIOS]).to.deep.equal([
+        ['1K', '2K', '4K'],
+        ['16:9', '1:1', '9:16'],
+      ]);
+      const base = MODELS.map(({ slug, name, creditsBase }) => [slug, name, creditsBase]);
+      expect(base).to.deep.equal([
+        ['vidmodel-video', 'Video model', 35],
+        ['imgmodel-2', 'Image model', 8],
+      ]);
+      expect(priceInCredits({ duration: 10, resolution: '720p', audio: false, aspect_ratio: '16:9' })).to.equal(70);
+    });
+  });
+});

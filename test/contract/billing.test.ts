@@ -1,0 +1,207 @@
+import { expect } from 'chai';
+import type { Customer } from '../harness/client.ts';
+import { type Service, startService } from '../harness/service.ts';
+import { expectError, expectTimestamp, tally } from './envelope.ts';
+import { modelsOnline, succeedAll } from './seeds.ts';
+
+const checkout = (customer: Customer, body: object) => customer.call('POST', '/api/billing/checkout/', { body });
+
+const statusOf = async (customer: Customer) => (await customer.call('GET', '/api/billing/status/')).body;
+
+describe('billing', () => {
+  let service: Service;
+  before(async () => {
+    service = await startService({ apis: 2, workers: 0 });
+    await modelsOnline(service);
+  });
+  after(() => service.stop());
+
+  describe('plans', () => {
+    it('is a plain array with the table of the specification, for anybody', async () => {
+      const { status, body } = await service.request('GET', '/api/billing/plans/');
+      expect(status).to.equal(200);
+      const rows = body.map((plan: Record<string, unknown>) => {
+        expect(plan).to.have.all.keys(
+          'slug',
+          'name',
+          'price_monthly_cents',
+          'price_yearly_cents',
+          'monthly_credits',
+          'parallel_limit',
+          'features',
+          'highlight',
+        );
+        expect(plan['name']).to.be.a('string').with.length.above(0);
+        expect(plan['features']).to.be.an('array').with.length.above(0);
+        for (const feature of plan['features'] as unknown[]) expect(feature).to.be.a('string');
+        return [
+          plan['slug'],
+          plan['price_monthly_cents'],
+          plan['price_yearly_cents'],
+          plan['monthly_credits'],
+          plan['parallel_limit'],
+          plan['highlight'],
+        ];
+      });
+      expect(rows).to.deep.equal([
+        ['lite', 600, 7200, 200, 2, false],
+        ['starter', 1200, 14400, 400, 3, false],
+        ['pro', 2900, 34800, 1100, 5, true],
+        ['studio', 7500, 90000, 3000, 8, false],
+      ]);
+    });
+  });
+
+  describe('status', () => {
+    it('is none, without a plan, where there never was a subscription', async () => {
+      expect(await statusOf(await service.customer(null))).to.deep.equal({
+        plan: null,
+        status: 'none',
+        interval: 'yearly',
+        current_period_end: null,
+        cancel_at_period_end: false,
+        processor: 'stripe',
+        has_payment_method: true,
+      });
+    });
+
+    it('is active, with the plan and the end of the paid year, when subscribed', async () => {
+      const { current_period_end: paidUntil, ...rest } = await statusOf(await service.customer('starter'));
+      expect(rest).to.deep.equal({
+        plan: { slug: 'starter', name: 'Starter', parallel_limit: 3 },
+        status: 'active',
+        interval: 'yearly',
+        cancel_at_period_end: false,
+        processor: 'stripe',
+        has_payment_method: true,
+      });
+      expectTimestamp(paidUntil);
+      expect((Date.parse(paidUntil) - Date.now()) / 86_400_000).to.be.within(364, 366);
+    });
+  });
+
+  describe('checkout in local keyless development', () => {
+    for (const [plan, credits] of Object.entries({ lite: 200, starter: 400, pro: 1100, studio: 3000 })) {
+      it(`activates ${plan} directly, with ${credits} credits`, async () => {
+        const customer = await service.customer(null);
+        const { status, body } = await checkout(customer, { plan });
+        expect([status, body]).to.deep.equal([200, { checkout_url: null, activated: true }]);
+        expect((await statusOf(customer)).plan.slug).to.equal(plan);
+        expect(await customer.ledger()).to.deep.equal([['grant', credits]]);
+      });
+    }
+
+    it('ignores an interval field, whatever it is', async () => {
+      for (const interval of ['monthly', 'yearly', 5, null, { every: ['day'] }]) {
+        const customer = await service.customer(null);
+        expect((await checkout(customer, { plan: 'lite', interval })).status).to.equal(200);
+        expect((await statusOf(customer)).interval).to.equal('yearly');
+      }
+    });
+
+    it('answers 400 validation_error to an unknown plan, and to none', async () => {
+      const customer = await service.customer(null);
+      for (const plan of [
+        'gold',
+        'LITE',
+        '',
+        null,
+        5,
+        true,
+        ['lite'],
+        { slug: 'lite' },
+        'constructor',
+        '__proto__',
+        undefined,
+      ]) {
+        expectError(await checkout(customer, { plan }), 'validation_error', 'plan');
+      }
+      expect(await customer.ledger()).to.deep.equal([]);
+    });
+
+    it('answers 400 validation_error to the plan that the account is on', async () => {
+      const customer = await service.customer('pro');
+      expectError(await checkout(customer, { plan: 'pro' }), 'validation_error', 'plan');
+      expect(await customer.ledger()).to.deep.equal([['grant', 1100]]);
+    });
+
+    it('grants the monthly difference on an upgrade, and nothing twice for going up, down and up again', async () => {
+      const customer = await service.customer('lite');
+      const steps: [string, number, number][] = [
+        ['pro', 900, 5],
+        ['lite', 0, 2],
+        ['pro', 0, 5],
+        ['starter', 0, 3],
+        ['studio', 1900, 8],
+        ['lite', 0, 2],
+        ['studio', 0, 8],
+      ];
+      const expected: [string, number][] = [['grant', 200]];
+      for (const [plan, granted, parallelLimit] of steps) {
+        expect((await checkout(customer, { plan })).status, plan).to.equal(200);
+        if (granted > 0) expected.push(['grant', granted]);
+        expect(await customer.ledger(), plan).to.deep.equal(expected);
+        expect((await statusOf(customer)).plan).to.include({ slug: plan, parallel_limit: parallelLimit });
+        expect((await customer.call('GET', '/api/usage/summary/')).body.jobs.parallel_limit).to.equal(parallelLimit);
+      }
+      expect((await customer.call('GET', '/api/usage/summary/')).body.credits).to.include({
+        balance: 3000,
+        granted_this_period: 3000,
+      });
+    });
+
+    it('grants nothing twice either when the credits were spent in between', async () => {
+      const customer = await service.customer('pro');
+      await customer.createVideo();
+      await succeedAll(service, customer);
+      await checkout(customer, { plan: 'lite' });
+      await checkout(customer, { plan: 'pro' });
+      expect(await customer.balance()).to.equal(1065);
+      await checkout(customer, { plan: 'studio' });
+      expect(await customer.balance()).to.equal(2965);
+    });
+
+    it('asked for many times at once over two processes, starts one subscription with one grant', async () => {
+      const customer = await service.customer(null);
+      const ways = service.baseUrls.map((url) => customer.via(url));
+      const answers = await Promise.all(
+        Array.from({ length: 10 }, (_, index) => checkout(ways[index % 2] ?? customer, { plan: 'pro' })),
+      );
+      expect(tally(answers.map(({ status }) => status))).to.deep.equal({ 200: 1, 400: 9 });
+      expect(await customer.ledger()).to.deep.equal([['grant', 1100]]);
+      expect(await subscriptionsOf(customer)).to.deep.equal([{ plan_slug: 'pro', status: 'active' }]);
+    });
+
+    it("asked for two plans at once, grants the larger plan's credits in all", async () => {
+      for (let round = 0; round < 5; round += 1) {
+        const customer = await service.customer(null);
+        const [a, b] = service.baseUrls.map((url) => customer.via(url)) as [Customer, Customer];
+        await Promise.all([checkout(a, { plan: 'lite' }), checkout(b, { plan: 'studio' })]);
+        expect(await customer.balance()).to.equal(3000);
+        expect(await subscriptionsOf(customer)).to.have.lengthOf(1);
+      }
+    });
+
+    it('works with a session as with a key', async () => {
+      const customer = await service.customer(null);
+      const { status } = await customer.browse('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
+      expect(status).to.equal(200);
+    });
+  });
+
+  describe('portal', () => {
+    it('is null in local keyless development', async () => {
+      const customer = await service.customer('lite');
+      const { status, body } = await customer.call('POST', '/api/billing/portal/');
+      expect([status, body]).to.deep.equal([200, { portal_url: null }]);
+      expect((await customer.browse('POST', '/api/billing/portal/', { body: {} })).status).to.equal(200);
+    });
+  });
+
+  function subscriptionsOf({ email }: Customer) {
+    return service.sql(
+      'SELECT s.plan_slug, s.status FROM subscriptions s JOIN accounts a ON a.id = s.account_id WHERE a.email = $1',
+      [email],
+    );
+  }
+});

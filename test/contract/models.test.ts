@@ -1,0 +1,87 @@
+import { expect } from 'chai';
+import { type Service, startService } from '../harness/service.ts';
+import { expectError, UUID } from './envelope.ts';
+import { modelsOnline, setModel } from './seeds.ts';
+
+describe('models', () => {
+  let service: Service;
+  before(async () => {
+    service = await startService({ workers: 0 });
+  });
+  after(() => service.stop());
+
+  const statuses = async () => {
+    const { body } = await service.request('GET', '/api/models/');
+    return Object.fromEntries(body.data.map((model: { slug: string; status: string }) => [model.slug, model.status]));
+  };
+
+  it('lists the two live models to anybody, with what they accept', async () => {
+    await modelsOnline(service);
+    const { status, body } = await service.request('GET', '/api/models/');
+    expect(status).to.equal(200);
+    expect(body.pagination).to.deep.equal({
+      next: null,
+      previous: null,
+      current_page: 1,
+      total_pages: 1,
+      total_items: 2,
+    });
+    const described = body.data.map(({ uuid, description, provider, ...rest }: Record<string, string>) => {
+      expect(uuid).to.match(UUID);
+      expect(description).to.be.a('string').with.length.above(0);
+      expect(provider).to.be.a('string').with.length.above(0);
+      return rest;
+    });
+    expect(described).to.deep.equal([
+      {
+        slug: 'vidmodel-video',
+        name: 'Video model',
+        kind: 'video',
+        credits_base: 35,
+        status: 'online',
+        sort_order: 1,
+        params_schema: {
+          durations: [5, 10],
+          resolutions: ['720p', '1080p'],
+          audio: true,
+          aspect_ratios: ['16:9', '9:16'],
+        },
+      },
+      {
+        slug: 'imgmodel-2',
+        name: 'Image model',
+        kind: 'image',
+        credits_base: 8,
+        status: 'online',
+        sort_order: 2,
+        params_schema: { resolutions: ['1K', '2K', '4K'], aspect_ratios: ['16:9', '1:1', '9:16'] },
+      },
+    ]);
+  });
+
+  it('shows each model as online, degraded or offline, from live health checks', async () => {
+    await modelsOnline(service);
+    await setModel(service, 'imgmodel-2', 'degraded');
+    expect(await statuses()).to.deep.equal({ 'vidmodel-video': 'online', 'imgmodel-2': 'degraded' });
+    await setModel(service, 'vidmodel-video', 'offline');
+    expect(await statuses()).to.deep.equal({ 'vidmodel-video': 'offline', 'imgmodel-2': 'degraded' });
+  });
+
+  it('shows a model as offline that no worker has probed for 45 s, or ever', async () => {
+    await setModel(service, 'vidmodel-video', 'online', 46);
+    await service.sql(`DELETE FROM model_health WHERE model = 'imgmodel-2'`);
+    expect(await statuses()).to.deep.equal({ 'vidmodel-video': 'offline', 'imgmodel-2': 'offline' });
+  });
+
+  it('is paged like every list', async () => {
+    const { body } = await service.request('GET', '/api/models/?page=2');
+    expect(body.data).to.deep.equal([]);
+    expect(body.pagination).to.include({ current_page: 2, total_pages: 1, total_items: 2, next: null });
+    expectError(await service.request('GET', '/api/models/?page=0'), 'validation_error', 'page');
+  });
+
+  it('asks no credentials, and does not mind bad ones', async () => {
+    const answer = await service.request('GET', '/api/models/', { headers: { authorization: 'Bearer nonsense' } });
+    expect(answer.status).to.equal(200);
+  });
+});

@@ -1,0 +1,166 @@
+import { expect } from 'chai';
+import type { Customer } from '../harness/client.ts';
+import { type Service, startService } from '../harness/service.ts';
+import { deleteNumbers, seedImages, topUp } from './seeds.ts';
+
+const PAGE_SIZE = 20;
+/** Deletions are counted in blocks of so many numbers, and again in blocks of that many blocks. */
+const BLOCK = 256;
+
+/** Pseudo-random numbers below `limit`, the same in every run. */
+function dice(seed: number): (limit: number) => number {
+  let state = seed;
+  return (limit) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * limit);
+  };
+}
+
+const range = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, index) => first + index);
+
+const list = async (customer: Customer, page: number) =>
+  (await customer.call('GET', `/api/generations/?page=${page}`)).body;
+
+const allPages = (left: number[]) => range(1, Math.ceil(left.length / PAGE_SIZE) + 1);
+
+describe('lists', () => {
+  let service: Service;
+  before(async () => {
+    service = await startService({ workers: 0 });
+  });
+  after(() => service.stop());
+
+  /** Compares pages of the list with those of a naive one: the numbers that are left, oldest first. */
+  async function expectPages(customer: Customer, left: number[], pages: number[]): Promise<void> {
+    const newestFirst = left.toReversed();
+    const totalPages = Math.max(1, Math.ceil(left.length / PAGE_SIZE));
+    const answers = await Promise.all(pages.map((page) => list(customer, page)));
+    for (const [index, { pagination, data }] of answers.entries()) {
+      const page = pages[index] ?? 0;
+      const link = (number: number) => `${service.baseUrl}/api/generations/?page=${number}`;
+      expect(pagination, `page ${page}`).to.deep.equal({
+        next: page < totalPages ? link(page + 1) : null,
+        previous: page > 1 ? link(Math.min(page - 1, totalPages)) : null,
+        current_page: page,
+        total_pages: totalPages,
+        total_items: left.length,
+      });
+      const numbers = data.map(({ prompt }: { prompt: string }) => Number(prompt));
+      expect(numbers, `page ${page}`).to.deep.equal(newestFirst.slice((page - 1) * PAGE_SIZE, page * PAGE_SIZE));
+    }
+  }
+
+  for (const count of [0, 1, 19, 20, 21, 40, 41]) {
+    it(`of ${count} have pages of 20, and 200 with empty data past the last one`, async () => {
+      const customer = await service.customer('pro');
+      if (count > 0) await seedImages(service, customer, count);
+      const left = count === 0 ? [] : range(1, count);
+      await expectPages(customer, left, [1, 2, 3, 4, 1000]);
+    });
+  }
+
+  it('lead from page to page by next and by previous', async () => {
+    const customer = await service.customer('pro');
+    await seedImages(service, customer, 65);
+    const walk = async (from: string, direction: 'next' | 'previous') => {
+      const lengths: number[] = [];
+      for (let path: string | null = from; path !== null; ) {
+        const { body }: { body: any } = await customer.call('GET', path);
+        lengths.push(body.data.length);
+        path = body.pagination[direction];
+      }
+      return lengths;
+    };
+    expect(await walk('/api/generations/', 'next')).to.deep.equal([20, 20, 20, 5]);
+    expect(await walk('/api/generations/?page=4', 'previous')).to.deep.equal([5, 20, 20, 20]);
+    expect(await walk('/api/generations/?page=900', 'previous')).to.deep.equal([0, 5, 20, 20, 20]);
+  });
+
+  it('show every item that is left once, after 250 of 700 were deleted one by one and at once', async () => {
+    const customer = await service.customer('pro');
+    await seedImages(service, customer, 700);
+    const rows = await service.sql<{ uuid: string; number: number }>(
+      `SELECT uuid, number::int FROM generations WHERE account_id = (SELECT id FROM accounts WHERE email = $1) ORDER BY number`,
+      [customer.email],
+    );
+    const roll = dice(7);
+    let left = rows;
+    for (const count of [1, 49, 200]) {
+      const gone = new Set(Array.from({ length: count }, () => left[roll(left.length)]?.uuid ?? ''));
+      const answers = await Promise.all([...gone].map((uuid) => customer.call('DELETE', `/api/generations/${uuid}/`)));
+      expect(answers.every(({ status }) => status === 204)).to.equal(true);
+      left = left.filter(({ uuid }) => !gone.has(uuid));
+      const numbers = left.map(({ number }) => number);
+      await expectPages(customer, numbers, allPages(numbers));
+    }
+    const blocks = await service.sql(
+      `SELECT level, sum(deleted)::int AS deleted FROM generation_deletions
+        WHERE account_id = (SELECT id FROM accounts WHERE email = $1) GROUP BY level ORDER BY level`,
+      [customer.email],
+    );
+    const deleted = rows.length - left.length;
+    expect(blocks).to.deep.equal([1, 2].map((level) => ({ level, deleted })));
+  });
+
+  const shapes: Record<string, (number: number) => boolean> = {
+    'the first block': (number) => number <= BLOCK,
+    'the second block': (number) => number > BLOCK && number <= 2 * BLOCK,
+    'the last block, which is not full': (number) => number > 3 * BLOCK,
+    'the numbers around the borders of blocks': (number) => number % BLOCK <= 1 || number % BLOCK === BLOCK - 1,
+    'every second number': (number) => number % 2 === 0,
+    'all but every hundredth': (number) => number % 100 !== 0,
+    'all but the oldest': (number) => number !== 1,
+    'all but the newest': (number) => number !== 900,
+    'all of them': () => true,
+  };
+  for (const [what, isDeleted] of Object.entries(shapes)) {
+    it(`of 900 show all that is left when ${what} were deleted`, async () => {
+      const customer = await service.customer('pro');
+      await seedImages(service, customer, 900);
+      const all = range(1, 900);
+      await deleteNumbers(service, customer, all.filter(isDeleted));
+      const left = all.filter((number) => !isDeleted(number));
+      await expectPages(customer, left, allPages(left));
+      await seedImages(service, customer, 5);
+      await expectPages(customer, [...left, ...range(901, 905)], [1, 2]);
+    });
+  }
+
+  it('of 70,000 with deletions of every kind are the same as a naive list', async function () {
+    this.slow(20_000);
+    const customer = await service.customer('pro');
+    await topUp(service, customer, 70_000);
+    await seedImages(service, customer, 70_000);
+    const roll = dice(42);
+    let left = range(1, 70_000);
+    const rounds: ((number: number) => boolean)[] = [
+      // A whole block of blocks but for its ends, a stretch over its border, and single ones all over.
+      (number) => number > 5_000 && number < 5_000 + 3 * BLOCK,
+      (number) => number > 65_536 - 300 && number < 65_536 + 300,
+      () => roll(100) === 0,
+      () => roll(3) === 0,
+      (number) => number > 2 && number <= 65_536 - 1,
+    ];
+    for (const isDeleted of rounds) {
+      const gone = new Set(left.filter(isDeleted));
+      await deleteNumbers(service, customer, [...gone]);
+      left = left.filter((number) => !gone.has(number));
+      const totalPages = Math.ceil(left.length / PAGE_SIZE);
+      /** The pages that the borders of the large blocks, and of some small ones, fall on; the ends; and any. */
+      const bordering = [BLOCK, 5_000, 20 * BLOCK, 65_536, 65_536 + BLOCK].map((number) => {
+        const newer = left.length - left.filter((candidate) => candidate <= number).length;
+        return Math.floor(newer / PAGE_SIZE) + 1;
+      });
+      const pages = [
+        1,
+        2,
+        totalPages - 1,
+        totalPages,
+        totalPages + 1,
+        ...bordering,
+        ...Array.from({ length: 20 }, () => 1 + roll(totalPages)),
+      ];
+      await expectPages(customer, left, [...new Set(pages.filter((page) => page >= 1))]);
+    }
+  });
+});

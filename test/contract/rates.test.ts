@@ -1,0 +1,164 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { type Answer, type Customer, IMAGE, request } from '../harness/client.ts';
+import { type Service, startService } from '../harness/service.ts';
+import { expectError, tally } from './envelope.ts';
+import { modelsOnline, succeedAll } from './seeds.ts';
+
+/** Small enough to be reached, and different, so that it shows which one was. */
+const LIMITS = { RATE_CREATES_PER_MINUTE: '3', RATE_REQUESTS_PER_MINUTE: '6', RATE_PUBLIC_PER_MINUTE: '4' };
+
+/** The answers to so many requests, one after the other. */
+async function times(count: number, once: (index: number) => Promise<Answer>): Promise<Answer[]> {
+  const answers: Answer[] = [];
+  for (let index = 0; index < count; index += 1) answers.push(await once(index));
+  return answers;
+}
+
+function expectLimited(answer: Answer, name: string, quota: number): void {
+  expectError(answer, 'rate_limited');
+  expect(Number(answer.headers.get('retry-after'))).to.be.within(1, 60);
+  expect(answer.headers.get('ratelimit-policy')).to.equal(`"${name}";q=${quota};w=60`);
+  expect(answer.headers.get('ratelimit')).to.match(new RegExp(`^"${name}";r=0;t=\\d+$`));
+}
+
+describe('rates', () => {
+  let service: Service;
+  /** Two processes that count together, behind a proxy that tells the client's address. */
+  let limited: string[];
+  before(async () => {
+    service = await startService({ workers: 0 });
+    await modelsOnline(service);
+    const env = { RATE_LIMITS: 'on', TRUSTED_PROXIES: '1', ...LIMITS };
+    limited = (await Promise.all([service.startApi(env), service.startApi(env)])).map(({ baseUrl }) => baseUrl);
+  });
+  after(() => service.stop());
+
+  let addresses = 0;
+  /** An address that nothing has been counted against. */
+  const freshAddress = () => {
+    addresses += 1;
+    return `198.51.100.${addresses}`;
+  };
+  const via = (customer: Customer, index = 0) => customer.via(limited[index % 2] ?? '');
+  const fromAddress = (address: string, path: string, headers: Record<string, string> = {}) =>
+    request(limited[0] ?? '', 'GET', path, { headers: { 'x-forwarded-for': address, ...headers } });
+
+  it('every answer tells in the RateLimit headers how much is left', async () => {
+    const customer = await service.customer(null);
+    const answers = await times(3, () => via(customer).call('GET', '/api/keys/'));
+    expect(answers.map(({ headers }) => headers.get('ratelimit')?.split(';')[1])).to.deep.equal(['r=5', 'r=4', 'r=3']);
+    expect(answers[0]?.headers.get('ratelimit-policy')).to.equal('"account";q=6;w=60');
+    const missing = await via(customer).read(randomUUID());
+    expect([missing.status, missing.headers.get('ratelimit')?.split(';')[1]]).to.deep.equal([404, 'r=2']);
+  });
+
+  it('an account has so many creates a minute, over all processes; then 429 with Retry-After, charging nothing', async () => {
+    const customer = await service.customer('pro');
+    const answers = await times(4, (index) => via(customer, index).create(IMAGE));
+    expect(answers.slice(0, 3).map(({ status }) => status)).to.deep.equal([201, 201, 201]);
+    expectLimited(answers[3] as Answer, 'create', 3);
+    expect(await customer.balance()).to.equal(1100 - 3 * 8);
+    await succeedAll(service, customer);
+    expect((await via(customer).call('GET', '/api/generations/')).status).to.equal(200);
+  });
+
+  it('an account has so many other requests a minute, by key and by session together', async () => {
+    const customer = await service.customer('pro');
+    const answers = await times(7, (index) =>
+      index % 2 === 0
+        ? via(customer, index).call('GET', '/api/keys/')
+        : via(customer, index).browse('GET', '/authentication/me/'),
+    );
+    expect(tally(answers.map(({ status }) => status))).to.deep.equal({ 200: 6, 429: 1 });
+    expectLimited(answers[6] as Answer, 'account', 6);
+    expect((await via(customer).create(IMAGE)).status).to.equal(201);
+    const other = await service.customer(null);
+    expect((await via(other).call('GET', '/api/keys/')).status).to.equal(200);
+  });
+
+  it('holds when all come at once', async () => {
+    const customer = await service.customer(null);
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => via(customer, index).call('GET', '/api/keys/')),
+    );
+    expect(tally(answers.map(({ status }) => status))).to.deep.equal({ 200: 6, 429: 14 });
+  });
+
+  it('an address has so many public requests a minute, whatever it asks for', async () => {
+    const address = freshAddress();
+    const paths = [
+      '/api/models/',
+      '/api/health/',
+      '/api/billing/plans/',
+      '/nothing/here/',
+      '/authentication/social/config/',
+    ];
+    const answers = await times(5, (index) => fromAddress(address, paths[index] ?? ''));
+    expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 200, 404, 429]);
+    expectLimited(answers[4] as Answer, 'public', 4);
+    expect((await fromAddress(freshAddress(), '/api/models/')).status).to.equal(200);
+  });
+
+  it('failed credentials count against the address, and cost no account anything', async () => {
+    const address = freshAddress();
+    const answers = await times(5, (index) =>
+      fromAddress(address, '/api/keys/', { authorization: `Bearer svc_${String(index).repeat(40)}` }),
+    );
+    expect(answers.map(({ status }) => status)).to.deep.equal([401, 401, 401, 401, 429]);
+    expectLimited(answers[4] as Answer, 'public', 4);
+    expectError(await fromAddress(address, '/authentication/me/', { cookie: 'token=guess' }), 'rate_limited');
+    const customer = await service.customer(null);
+    const headers = { 'x-forwarded-for': address };
+    expect((await via(customer).call('GET', '/api/keys/', { headers })).status).to.equal(200);
+  });
+
+  it('a revoked key counts against the address, not against its account', async () => {
+    const customer = await service.customer('pro');
+    const revoked = (await customer.browse('POST', '/api/keys/create/', { body: { name: 'leaked' } })).body;
+    const headers = { authorization: `Bearer ${revoked.key}`, 'x-forwarded-for': freshAddress() };
+    const create = () =>
+      via(customer).call('POST', '/api/generations/create/', { headers, body: { ...IMAGE, prompt: 'a' } });
+    expect((await create()).status).to.equal(201);
+    await customer.browse('POST', `/api/keys/${revoked.uuid}/revoke/`);
+    const answers = await times(5, create);
+    expect(answers.map(({ status }) => status)).to.deep.equal([401, 401, 401, 401, 429]);
+    expect((await via(customer).create(IMAGE)).status).to.equal(201);
+  });
+
+  it('401 goes before 429, and 429 before 400', async () => {
+    const customer = await service.customer('pro');
+    const revoked = (await customer.browse('POST', '/api/keys/create/', { body: { name: 'spent' } })).body;
+    await times(3, () => via(customer).create(IMAGE));
+    expectError(await via(customer).create({ model: 'none', params: {} }), 'rate_limited');
+    const headers = { authorization: `Bearer ${revoked.key}`, 'x-forwarded-for': freshAddress() };
+    await via(customer).call('GET', '/api/keys/', { headers });
+    await customer.browse('POST', `/api/keys/${revoked.uuid}/revoke/`);
+    expectError(await via(customer).call('POST', '/api/generations/create/', { headers, body: {} }), 'invalid_api_key');
+  });
+
+  it('without a trusted proxy an address cannot be made up', async () => {
+    const { baseUrl } = await service.startApi({
+      RATE_LIMITS: 'on',
+      REDIS_PREFIX: `untrusted-${randomUUID()}`,
+      ...LIMITS,
+    });
+    const answers = await times(5, () =>
+      request(baseUrl, 'GET', '/api/health/', { headers: { 'x-forwarded-for': freshAddress() } }),
+    );
+    expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 200, 200, 429]);
+  });
+
+  it('behind a trusted proxy, an address cannot be made up either: the one that the proxy saw counts', async () => {
+    const seen = freshAddress();
+    const answers = await times(5, () => fromAddress(`${freshAddress()}, ${seen}`, '/api/health/'));
+    expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 200, 200, 429]);
+  });
+
+  it('are off with RATE_LIMITS=off', async () => {
+    const customer = await service.customer(null);
+    const answers = await Promise.all(Array.from({ length: 30 }, () => customer.call('GET', '/api/keys/')));
+    expect(tally(answers.map(({ status }) => status))).to.deep.equal({ 200: 30 });
+    expect(answers[0]?.headers.get('ratelimit')).to.equal(null);
+  });
+});

@@ -1,0 +1,45 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
+import type { Answer } from '../harness/client.ts';
+
+export interface WireOptions {
+  headers?: Record<string, string | string[]>;
+  body?: string | Uint8Array;
+}
+
+/** A request whose path goes out as it is written: `fetch` would resolve dots and drop what it takes for a fault. */
+export async function wireRequest(
+  baseUrl: string,
+  method: string,
+  path: string,
+  { headers = {}, body }: WireOptions = {},
+): Promise<Answer & { text: string }> {
+  const { hostname, port } = new URL(baseUrl);
+  const request = httpRequest({ hostname, port, method, path, headers, agent: false });
+  request.end(body);
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk as Buffer);
+  const text = Buffer.concat(chunks).toString();
+  const isJson = response.headers['content-type']?.includes('json') === true && text !== '';
+  return {
+    status: response.statusCode ?? 0,
+    headers: new Headers(response.headers as Record<string, string>),
+    body: isJson ? JSON.parse(text) : undefined,
+    text,
+  };
+}
+
+/** Sends bytes that need not be HTTP at all. @returns what came back until the service hung up. */
+export async function sendBytes(baseUrl: string, bytes: string): Promise<string> {
+  const { hostname, port } = new URL(baseUrl);
+  const socket = connect(Number(port), hostname);
+  let answer = '';
+  socket.on('data', (chunk: Buffer) => (answer += chunk.toString()));
+  // Hanging up on what is no HTTP is as good an answer as any.
+  socket.on('error', () => {});
+  socket.write(bytes);
+  await new Promise((resolve) => socket.once('close', resolve));
+  return answer;
+}

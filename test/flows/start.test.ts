@@ -1,0 +1,88 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { freePort } from '../../dev/servers/ports.ts';
+import { newCustomer, request } from '../harness/client.ts';
+import { setting } from '../harness/databases.ts';
+
+interface Started {
+  child: ChildProcess;
+  baseUrl: string;
+  output(): string;
+}
+
+describe('npm start', function () {
+  this.timeout(180_000);
+  const dataDir = join(setting('TEST_FOLDER'), 'start');
+  const running: ChildProcess[] = [];
+  after(async () => {
+    for (const child of running) if (child.exitCode === null && child.signalCode === null) await end(child, 'SIGTERM');
+  });
+
+  async function start(port: number, folder = dataDir): Promise<Started> {
+    const child = spawn(process.execPath, ['--import', 'tsx', 'dev/start.ts'], {
+      env: { PATH: process.env['PATH'], HOME: process.env['HOME'], PORT: String(port), DATA_DIR: folder },
+    });
+    running.push(child);
+    let output = '';
+    await new Promise<void>((resolve, reject) => {
+      for (const stream of [child.stdout, child.stderr]) {
+        stream.on('data', (chunk: Buffer) => {
+          output += chunk.toString();
+          if (output.includes('/api/generations/create/')) resolve();
+        });
+      }
+      child.once('exit', (status) => reject(new Error(`ended with ${status}:\n${output}`)));
+    });
+    return { child, baseUrl: `http://localhost:${port}`, output: () => output };
+  }
+
+  it('boots the whole service, keeps its data through kill -9 and a stop, and leaves no process behind', async () => {
+    const port = await freePort();
+    const first = await start(port);
+    for (const part of ['Postgres', 'Redis', 'Upstream', 'Worker', 'API']) expect(first.output()).to.include(part);
+    const customer = await newCustomer(first.baseUrl, 'starter');
+    const { uuid } = await customer.createImage();
+    expect((await customer.settled(uuid)).status).to.equal('succeeded');
+
+    await end(first.child, 'SIGKILL');
+    const second = await start(port);
+    expect((await customer.read(uuid)).body.status).to.equal('succeeded');
+    expect(await customer.balance()).to.equal(392);
+
+    expect(await end(second.child, 'SIGINT')).to.equal(0);
+    const addresses = [...second.output().matchAll(/127\.0\.0\.1:(\d+)/g)].map(([, listening]) => Number(listening));
+    expect(addresses).to.have.length.above(3);
+    for (const listening of new Set(addresses)) expect(await accepts(listening), String(listening)).to.equal(false);
+  });
+
+  it('two copies run side by side, and a taken port is one sentence that names PORT', async () => {
+    const [one, other] = await Promise.all([start(await freePort()), start(await freePort(), `${dataDir}-2`)]);
+    for (const { baseUrl } of [one, other]) {
+      expect((await request(baseUrl, 'GET', '/api/health/')).status).to.equal(200);
+    }
+    const taken = Number(new URL(one.baseUrl).port);
+    const refused = await start(taken, `${dataDir}-3`).catch((error: Error) => error.message);
+    expect(refused).to.match(/set PORT/);
+    expect(await Promise.all([end(one.child, 'SIGTERM'), end(other.child, 'SIGTERM')])).to.deep.equal([0, 0]);
+  });
+});
+
+async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
+  const exited = once(child, 'exit');
+  child.kill(signal);
+  return ((await exited) as [number | null])[0];
+}
+
+/** Whether anything listens on a port. */
+async function accepts(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  const answer = await Promise.race([
+    once(socket, 'connect').then(() => true),
+    once(socket, 'close').then(() => false),
+  ]).catch(() => false);
+  socket.destroy();
+  return answer;
+}

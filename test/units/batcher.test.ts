@@ -1,0 +1,107 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { expect } from 'chai';
+import { type BatcherOptions, createBatcher } from '../../shared/lib/batcher.ts';
+
+/** A batcher whose batches end when the test says so. */
+function watched(options: Partial<BatcherOptions<string, string>> = {}) {
+  const batches: { items: string[]; end: () => void; fail: (error: Error) => void }[] = [];
+  const submit = createBatcher<string, string>({
+    maxItems: 3,
+    maxInFlight: 1,
+    run: (items) =>
+      new Promise((resolve, reject) => {
+        batches.push({ items, end: () => resolve(items.map((item) => `${item}!`)), fail: reject });
+      }),
+    ...options,
+  });
+  return { submit, batches, seen: () => batches.map(({ items }) => items) };
+}
+
+describe('a batcher', () => {
+  it('runs a lone item alone, and answers it with its own result', async () => {
+    const { submit, batches, seen } = watched();
+    const answer = submit('a');
+    await nextTurn();
+    expect(seen()).to.deep.equal([['a']]);
+    batches[0]?.end();
+    expect(await answer).to.equal('a!');
+  });
+
+  it('lets what arrives while it is busy go together, in order, as many as there may be', async () => {
+    const { submit, batches, seen } = watched();
+    const answers = [submit('a')];
+    await nextTurn();
+    for (const item of ['b', 'c', 'd', 'e']) answers.push(submit(item));
+    await nextTurn();
+    expect(seen()).to.deep.equal([['a']]);
+    for (let index = 0; index < 3; index += 1) {
+      batches[index]?.end();
+      await nextTurn();
+      await nextTurn();
+    }
+    expect(seen()).to.deep.equal([['a'], ['b', 'c', 'd'], ['e']]);
+    expect(await Promise.all(answers)).to.deep.equal(['a!', 'b!', 'c!', 'd!', 'e!']);
+  });
+
+  it('never has more batches at work than it may', async () => {
+    let atWork = 0;
+    let most = 0;
+    const submit = createBatcher<number, number>({
+      maxItems: 2,
+      maxInFlight: 3,
+      run: async (items) => {
+        atWork += 1;
+        most = Math.max(most, atWork);
+        await nextTurn();
+        atWork -= 1;
+        return items.map((item) => item * 2);
+      },
+    });
+    const items = Array.from({ length: 50 }, (_, index) => index);
+    expect(await Promise.all(items.map(submit))).to.deep.equal(items.map((item) => item * 2));
+    expect([most, atWork]).to.deep.equal([3, 0]);
+  });
+
+  it('keeps items with the same key apart and in order, without holding up the others', async () => {
+    const { submit, batches, seen } = watched({ maxInFlight: 2, keyOf: (item) => item[0] });
+    const answers = ['a1', 'a2', 'b1', 'a3'].map(submit);
+    await nextTurn();
+    expect(seen()).to.deep.equal([['a1', 'b1']]);
+    answers.push(submit('c1'), submit('b2'));
+    await nextTurn();
+    expect(seen()).to.deep.equal([['a1', 'b1'], ['c1']]);
+    for (let index = 0; index < 4; index += 1) {
+      batches[index]?.end();
+      await nextTurn();
+      await nextTurn();
+    }
+    expect(seen().slice(2)).to.deep.equal([['a2', 'b2'], ['a3']]);
+    expect(await Promise.all(answers)).to.deep.equal(['a1!', 'a2!', 'b1!', 'a3!', 'c1!', 'b2!']);
+  });
+
+  it('rejects the items of a batch that fails, and goes on with the next', async () => {
+    const { submit, batches } = watched({ keyOf: (item) => item });
+    const outcomes = Promise.allSettled([submit('a'), submit('b'), submit('a')]);
+    await nextTurn();
+    batches[0]?.fail(new Error('no connection'));
+    await nextTurn();
+    await nextTurn();
+    batches[1]?.end();
+    expect(
+      (await outcomes).map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : outcome.reason.message)),
+    ).to.deep.equal(['no connection', 'no connection', 'a!']);
+  });
+
+  it('rejects them also when the work throws before it begins', async () => {
+    const submit = createBatcher<string, string>({
+      maxItems: 1,
+      maxInFlight: 1,
+      run: () => {
+        throw new Error('at once');
+      },
+    });
+    for (const item of ['a', 'b']) {
+      expect(await submit(item).catch((error: Error) => error.message)).to.equal('at once');
+    }
+  });
+});

@@ -1,0 +1,116 @@
+import { spawnSync } from 'node:child_process';
+import { expect } from 'chai';
+
+const GOOD = { DATABASE_URL: 'postgres://user@host/name', REDIS_URL: 'redis://host:6379' };
+
+describe('the configuration', () => {
+  let parseConfig: (env: Record<string, string | undefined>) => Record<string, unknown>;
+  before(async () => {
+    // The module reads the environment of its process, too.
+    for (const [name, value] of Object.entries(GOOD)) process.env[name] ??= value;
+    ({ parseConfig } = (await import('../../shared/lib/config.ts')) as never);
+  });
+
+  const refusal = (env: Record<string, string | undefined>): string => {
+    try {
+      parseConfig({ ...GOOD, ...env });
+    } catch (error) {
+      return (error as Error).message;
+    }
+    return '';
+  };
+
+  const bad: [string, string | undefined][] = [
+    ['DATABASE_URL', undefined],
+    ['DATABASE_URL', ''],
+    ['DATABASE_URL', 'mysql://host/name'],
+    ['REDIS_URL', undefined],
+    ['REDIS_URL', 'http://host'],
+    ['REDIS_PREFIX', 'with space'],
+    ['REDIS_PREFIX', '{brace}'],
+    ['NODE_ENV', 'staging'],
+    ['LOG_LEVEL', 'loud'],
+    ['PORT', 'abc'],
+    ['PORT', '-1'],
+    ['PORT', '65536'],
+    ['PORT', '1.5'],
+    ['BASE_URL', 'example.com'],
+    ['BASE_URL', 'ftp://example.com'],
+    ['BASE_URL', 'https://'],
+    ['BASE_URL', 'https://['],
+    ['CDN_URL', 'cdn'],
+    ['TRUSTED_PROXIES', 'on'],
+    ['TRUSTED_PROXIES', '-1'],
+    ['DATABASE_POOL_MAX', '1'],
+    ['DATABASE_TIMEOUT_MS', '0'],
+    ['MEDIA_MAX_BYTES', '1'],
+    ['FAL_BASE_URL', 'queue.fal.run'],
+    ['UPSTREAM_TIMEOUT_MS', 'soon'],
+    ['UPSTREAM_CONCURRENCY', '0'],
+    ['WORKER_CONCURRENCY', '0'],
+    ['SWEEP_INTERVAL_MS', '1'],
+    ['RATE_LIMITS', 'true'],
+    ['RATE_CREATES_PER_MINUTE', '0'],
+    ['RATE_REQUESTS_PER_MINUTE', '-5'],
+    ['RATE_PUBLIC_PER_MINUTE', 'many'],
+    ['STRIPE_SECRET_KEY', 'sk_test_1'],
+  ];
+  for (const [name, value] of bad) {
+    it(`with ${name} ${value === undefined ? 'missing' : `"${value}"`} is refused with a sentence that names it`, () => {
+      expect(refusal({ [name]: value })).to.match(new RegExp(`^${name} .+\\.$`));
+    });
+  }
+
+  it('names all that is wrong at once', () => {
+    const sentences = refusal({ PORT: 'x', RATE_LIMITS: 'y', REDIS_URL: 'z' });
+    for (const name of ['PORT', 'RATE_LIMITS', 'REDIS_URL']) expect(sentences).to.include(name);
+  });
+
+  it('gives nothing away of what is secret when it is wrong', () => {
+    expect(refusal({ DATABASE_URL: 'mysql://user:secret@host' })).to.not.include('secret');
+  });
+
+  it('refuses to give plans away in production', () => {
+    expect(refusal({ NODE_ENV: 'production' })).to.match(/STRIPE_SECRET_KEY is not set/);
+  });
+
+  it('takes an empty or blank variable for one that is not set', () => {
+    expect(parseConfig({ ...GOOD, PORT: ' ', RATE_LIMITS: '', CDN_URL: '' })).to.include({
+      PORT: 3000,
+      RATE_LIMITS: 'on',
+    });
+  });
+
+  it('allows an account 60 creates and 600 other requests a minute, an address 120 public ones, by default', () => {
+    expect(parseConfig(GOOD)).to.include({
+      RATE_LIMITS: 'on',
+      RATE_CREATES_PER_MINUTE: 60,
+      RATE_REQUESTS_PER_MINUTE: 600,
+      RATE_PUBLIC_PER_MINUTE: 120,
+    });
+  });
+
+  it('derives the addresses from each other, without a slash at the end', () => {
+    expect(parseConfig({ ...GOOD, PORT: '8080' })).to.include({
+      BASE_URL: 'http://localhost:8080',
+      CDN_URL: 'http://localhost:8080/media',
+    });
+    expect(parseConfig({ ...GOOD, BASE_URL: 'https://a.example//' })).to.include({
+      BASE_URL: 'https://a.example',
+      CDN_URL: 'https://a.example/media',
+    });
+    expect(parseConfig({ ...GOOD, CDN_URL: 'https://cdn.example/x/' })).to.include({
+      CDN_URL: 'https://cdn.example/x',
+    });
+  });
+
+  it('ends a process that lacks some of it, with the sentence on stderr', () => {
+    const { status, stdout, stderr } = spawnSync(process.execPath, ['dist/api/main.js'], { env: {}, encoding: 'utf8' });
+    expect([status, stdout]).to.deep.equal([78, '']);
+    expect(stderr).to.match(/^DATABASE_URL is not set: .+\. REDIS_URL is not set: .+\.\n$/);
+  });
+
+  it('is frozen', () => {
+    expect(Object.isFrozen(parseConfig(GOOD))).to.equal(true);
+  });
+});
