@@ -8,15 +8,22 @@ import { db } from '../shared/lib/db.ts';
 import { logger } from '../shared/lib/logger.ts';
 import { onStopSignal } from '../shared/lib/stop.ts';
 import { createApp } from './app.ts';
-import { closeLimiters } from './middleware/rateLimit.ts';
+import { closeLimiters, openLimitersEarly } from './middleware/rateLimit.ts';
 
 /** The web process. Any number of them may run. */
-await Promise.all([openQueues(), listenToAnnouncements()]);
+await Promise.all([openQueues(), listenToAnnouncements(), openLimitersEarly()]);
 
 const answer = createApp().callback();
 const server = createServer((request, response) => void answer(request, response));
 server.requestTimeout = 30_000;
 server.headersTimeout = 15_000;
+// What is no HTTP gets no further than here; the answer has the form of all others.
+server.on('clientError', (_error, socket) => {
+  if (!socket.writable) return;
+  const body = JSON.stringify({ error: 'validation_error', detail: 'The request is no valid HTTP.' });
+  const head = `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
+  socket.end(`${head}Connection: close\r\n\r\n${body}`);
+});
 server.listen(config.PORT, config.HOST);
 await once(server, 'listening');
 logger.info({ port: (server.address() as AddressInfo).port, baseUrl: config.BASE_URL }, 'api listening');

@@ -4,7 +4,7 @@ import { ServiceError } from '../shared/spec/errors.ts';
 import type { Context, Handler, State } from './context.ts';
 import { identify, identifySession, touch, verify } from './middleware/authenticate.ts';
 import { readBody } from './middleware/body.ts';
-import { limit, type RateClass } from './middleware/rateLimit.ts';
+import { limit, type RateClass, uncount } from './middleware/rateLimit.ts';
 import * as billing from './routes/billing.ts';
 import * as generations from './routes/generations.ts';
 import { health } from './routes/health.ts';
@@ -68,7 +68,7 @@ const SERVED = config.NODE_ENV === 'production' ? ROUTES : [...ROUTES, ...LOCAL_
 
 /** Serves the table's routes; whatever else is asked for is a 404, with `Allow` where only the method is wrong. */
 export function createRouter(): Router<State> {
-  const router = new Router<State>();
+  const router = new Router<State>({ sensitive: true });
   for (const [method, path, credentials, rateClass, handler] of SERVED) {
     // Registered without the slash at the end, a path matches with and without it.
     router.register(path.replace(/\/$/, ''), [method], (ctx) => serve(ctx, path, credentials, rateClass, handler));
@@ -90,8 +90,12 @@ async function serve(
     await readBody(ctx);
     await handler(ctx);
   } catch (error) {
-    await confirmCaller(ctx, credentials, error);
-    throw error;
+    const refusal = await confirmCaller(ctx, credentials, error);
+    if (refusal instanceof ServiceError && refusal.code === 'invalid_api_key') {
+      await uncount(ctx, rateClass);
+      await limit(ctx, 'public');
+    } else if (ctx.state.caller !== undefined) touch(ctx.state.caller);
+    throw refusal;
   }
   if (ctx.state.caller !== undefined) touch(ctx.state.caller);
 }
@@ -109,9 +113,13 @@ async function admit(ctx: Context, credentials: Credentials): Promise<void> {
 }
 
 /** A request that fails before the statement that would have checked its key: 401 goes before every other code. */
-async function confirmCaller(ctx: Context, credentials: Credentials, error: unknown): Promise<void> {
-  if (credentials !== 'account*' || ctx.state.caller === undefined) return;
-  if (error instanceof ServiceError && error.code !== 'invalid_api_key') await verify(ctx.state.caller);
+async function confirmCaller(ctx: Context, credentials: Credentials, error: unknown): Promise<unknown> {
+  if (credentials !== 'account*' || ctx.state.caller === undefined) return error;
+  if (!(error instanceof ServiceError) || error.code === 'invalid_api_key') return error;
+  return verify(ctx.state.caller).then(
+    () => error,
+    (refusal: unknown) => refusal,
+  );
 }
 
 /** Whatever no route serves: 404, with `Allow` where the address exists for another method. */

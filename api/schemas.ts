@@ -62,8 +62,3 @@ export const DevSignIn = Type.Object(
   { email: Type.String({ trimmed: true, maxLength: 254, format: 'email' }) },
   closed,
 );
-
-/** Other parameters of a query are ignored, as link trackers add them. */
-export const PageQuery = Type.Object({
-  page: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER / 100, default: 1 }),
-});

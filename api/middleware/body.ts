@@ -26,7 +26,8 @@ export async function readBody(ctx: Context): Promise<void> {
 /** What the body said; an absent one counts as an empty object, so that what is missing is named. */
 export function bodyOf(ctx: Context): unknown {
   if (ctx.request.body !== undefined) return ctx.request.body;
-  if (ctx.request.length === undefined || ctx.request.length === 0) return {};
+  const isInChunks = ctx.get('transfer-encoding') !== '';
+  if (!isInChunks && (ctx.request.length === undefined || ctx.request.length === 0)) return {};
   throw new ServiceError('validation_error', 'The body must be JSON, sent with "Content-Type: application/json".');
 }
 
@@ -34,6 +35,9 @@ function asValidationError(error: Error & { status?: number; type?: string }): S
   if (error.status === 413) {
     const detail = `The body must have at most ${BODY_LIMIT_BYTES} bytes.`;
     return new ServiceError('validation_error', detail, { status: 413 });
+  }
+  if (/forbidden prototype property/.test(error.message)) {
+    return new ServiceError('validation_error', '__proto__ is not known here.');
   }
   if (error.status === 415) return new ServiceError('validation_error', `Content-Encoding: ${error.message}.`);
   return new ServiceError('validation_error', `The body is no valid JSON object: ${error.message.slice(0, 200)}.`);

@@ -1,9 +1,8 @@
-import { queryParser } from '../../shared/lib/validate.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import type { Context } from '../context.ts';
-import { PageQuery } from '../schemas.ts';
 
-const parsePage = queryParser(PageQuery);
+/** Few enough digits for the number to be exact. */
+const PAGE = /^[1-9][0-9]{0,14}$/;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
@@ -11,7 +10,9 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
  * @throws ServiceError validation_error
  */
 export function pageOf(ctx: Context): number {
-  return parsePage({ ...ctx.query }).page;
+  const { page = '1' } = ctx.query;
+  if (typeof page === 'string' && PAGE.test(page)) return Number(page);
+  throw new ServiceError('validation_error', 'page must be a whole number, 1 or more.');
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import { config } from '../../shared/lib/config.ts';
-import { connectForCommands } from '../../shared/lib/redis.ts';
+import { connectForCommands, readyWithin } from '../../shared/lib/redis.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import type { Context } from '../context.ts';
 
@@ -62,6 +62,19 @@ export async function limit(ctx: Context, rateClass: RateClass): Promise<void> {
 function tell(ctx: Context, name: Limited, { remainingPoints, msBeforeNext }: RateLimiterRes): void {
   ctx.set('ratelimit-policy', `"${name}";q=${POINTS[name]};w=${WINDOW_SECONDS}`);
   ctx.set('ratelimit', `"${name}";r=${Math.max(0, remainingPoints)};t=${Math.ceil(msBeforeNext / 1_000)}`);
+}
+
+/** Connects ahead of the first request, which would be counted by this process alone. */
+export async function openLimitersEarly(): Promise<void> {
+  if (config.RATE_LIMITS === 'off') return;
+  limiters ??= openLimiters();
+  await readyWithin(connection as Redis, 2_000);
+}
+
+/** Takes back what was counted against an account for a request that turned out not to be its own. */
+export async function uncount(ctx: Context, rateClass: RateClass): Promise<void> {
+  if (rateClass === 'unlimited' || limiters === undefined) return;
+  await limiters[rateClass].reward(String(ctx.state.caller?.accountId));
 }
 
 export function closeLimiters(): void {

@@ -27,6 +27,13 @@ export async function media(ctx: Context): Promise<void> {
   const problem = await Promise.race([failed, missing, once(ctx.res, 'close').then(() => null)]);
   if (problem === null || ctx.res.headersSent) return;
   ctx.respond = true;
+  // What `send` said about the file is not true of the error.
+  for (const name of ['cache-control', 'etag', 'last-modified', 'content-type']) ctx.remove(name);
+  if (problem.statusCode === 412) {
+    throw new ServiceError('validation_error', 'If-Match or If-Unmodified-Since: the file is another one.', {
+      status: 412,
+    });
+  }
   if (problem.statusCode === 416) {
     throw new ServiceError('validation_error', 'Range: no such part of the file.', { status: 416 });
   }

@@ -54,6 +54,7 @@ export async function createApiKey(accountId: number, name: string): Promise<{ k
 export async function listApiKeys(accountId: number, page: number): Promise<Page<ApiKey>> {
   const { key_count: totalItems } = await Account.query().findById(accountId).select('key_count').throwIfNotFound();
   const newest = totalItems - offsetOf(page);
+  if (newest <= 0) return { page, totalItems, items: [] };
   const items = await ApiKey.query()
     .where({ account_id: accountId })
     .whereBetween('number', [newest - PAGE_SIZE + 1, newest])

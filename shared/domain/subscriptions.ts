@@ -27,7 +27,7 @@ export async function billingStatus(accountId: number): Promise<BillingStatus> {
   const plan = activePlan(account);
   return {
     plan,
-    status: latest?.status ?? 'none',
+    status: plan === null && latest !== undefined ? 'canceled' : (latest?.status ?? 'none'),
     currentPeriodEnd: latest?.current_period_end ?? null,
     cancelAtPeriodEnd: latest?.cancel_at_period_end ?? false,
     // Keyless: every plan is given away, so that nothing is missing for an automatic top-up.
@@ -50,9 +50,28 @@ export async function activatePlan(accountId: number, slug: PlanSlug): Promise<v
   await Account.transaction(async (transaction) => {
     const account = await lockAccount(transaction, accountId);
     const live = await Subscription.query(transaction).modify('live').findOne({ account_id: accountId });
-    if (live === undefined) await startSubscription(transaction, account, plan);
-    else await switchPlan(transaction, account, live, plan);
+    if (live !== undefined && live.current_period_end > now()) {
+      await switchPlan(transaction, account, live, plan);
+      return;
+    }
+    const free = live === undefined ? account : await endSubscription(transaction, account, live);
+    await startSubscription(transaction, free, plan);
   });
+}
+
+/** Ends a subscription whose paid time is over. Plan credits end with it; top-up credits stay. */
+async function endSubscription(transaction: Transaction, account: Account, ended: Subscription): Promise<Account> {
+  await ended.$query(transaction).patch({ status: 'canceled' });
+  const left = account.plan_credits;
+  const expiry = {
+    entryType: 'expiry' as const,
+    amount: -left,
+    planAmount: -left,
+    description: 'Plan credits expired with the subscription',
+    effectKey: `expiry:${ended.uuid}:end`,
+  };
+  const none = { plan_slug: null, spend_until: null, parallel_limit: 0 };
+  return moveCredits(transaction, account, left > 0 ? [expiry] : [], none);
 }
 
 async function startSubscription(transaction: Transaction, account: Account, plan: Plan): Promise<void> {

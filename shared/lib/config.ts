@@ -88,6 +88,10 @@ export function parseConfig(env: Record<string, string | undefined>): Readonly<C
       'STRIPE_SECRET_KEY is not set. Without it plans are given away, so that NODE_ENV=production is refused.',
     );
   }
+  for (const name of ['BASE_URL', 'CDN_URL', 'FAL_BASE_URL'] as const) {
+    if (values[name] !== undefined && !URL.canParse(values[name]))
+      throw new ConfigError(`${name} must be an address such as https://example.com.`);
+  }
   const baseUrl = (values.BASE_URL ?? `http://localhost:${values.PORT}`).replace(/\/+$/, '');
   return Object.freeze({
     ...values,

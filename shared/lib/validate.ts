@@ -1,32 +1,29 @@
-import { Ajv2020, type AnySchemaObject, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import { Ajv2020, type AnySchemaObject, type ErrorObject } from 'ajv/dist/2020.js';
 import type { DataValidationCxt } from 'ajv/dist/types/index.js';
 import type { Static, TSchema } from 'typebox';
 import { ServiceError } from '../spec/errors.ts';
 
 /**
- * Input against a schema. Bodies are taken as they are: "5" is not 5. Queries are text, and may be coerced. Both get
- * the schema's defaults, and strings of the format `text` must be storable: no NUL, no half of a surrogate pair, and
- * no U+FFFD, which is what a decoder leaves of bytes that were no UTF-8.
+ * Input against a schema, taken as it is: "5" is not 5. It gets the schema's defaults, and strings of the format
+ * `text` must be storable: no NUL, no half of a surrogate pair, and no U+FFFD, which is what a decoder leaves of bytes
+ * that were no UTF-8.
  */
-const bodies = new Ajv2020({ useDefaults: true, verbose: true });
-const queries = new Ajv2020({ useDefaults: true, coerceTypes: true, verbose: true });
+const ajv = new Ajv2020({ useDefaults: true, verbose: true });
 
-for (const ajv of [bodies, queries]) {
-  ajv.addFormat('text', (text: string) => text.isWellFormed() && !/[\u0000\uFFFD]/.test(text));
-  ajv.addFormat('email', /^[^\s@<>"]{1,64}@[a-z0-9-]+(\.[a-z0-9-]+)*$/i);
-  // Cuts white space off both ends before lengths are checked.
-  ajv.addKeyword({
-    keyword: 'trimmed',
-    type: 'string',
-    schemaType: 'boolean',
-    modifying: true,
-    before: 'maxLength',
-    validate: (_schema: boolean, text: string, _parent?: AnySchemaObject, at?: DataValidationCxt) => {
-      if (at !== undefined) at.parentData[at.parentDataProperty] = text.trim();
-      return true;
-    },
-  });
-}
+ajv.addFormat('text', (text: string) => text.isWellFormed() && !/[\u0000\uFFFD]/.test(text));
+ajv.addFormat('email', /^[^\s@<>"\p{Cc}\p{Cs}\uFFFD]{1,64}@[a-z0-9-]+(\.[a-z0-9-]+)*$/iu);
+// Cuts white space off both ends before lengths are checked.
+ajv.addKeyword({
+  keyword: 'trimmed',
+  type: 'string',
+  schemaType: 'boolean',
+  modifying: true,
+  before: 'maxLength',
+  validate: (_schema: boolean, text: string, _parent?: AnySchemaObject, at?: DataValidationCxt) => {
+    if (at !== undefined) at.parentData[at.parentDataProperty] = text.trim();
+    return true;
+  },
+});
 
 export type Parse<Value> = (input: unknown) => Value;
 
@@ -36,15 +33,7 @@ export type Parse<Value> = (input: unknown) => Value;
  * @returns a function that returns the value with its defaults, or throws a `validation_error` that names the field.
  */
 export function bodyParser<Schema extends TSchema>(schema: Schema, within = ''): Parse<Static<Schema>> {
-  return parserOf(bodies.compile<Static<Schema>>(schema), within);
-}
-
-/** The same for query strings. */
-export function queryParser<Schema extends TSchema>(schema: Schema): Parse<Static<Schema>> {
-  return parserOf(queries.compile<Static<Schema>>(schema), '');
-}
-
-function parserOf<Value>(validate: ValidateFunction<Value>, within: string): Parse<Value> {
+  const validate = ajv.compile<Static<Schema>>(schema);
   return (input) => {
     if (validate(input)) return input;
     throw new ServiceError(

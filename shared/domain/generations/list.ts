@@ -32,18 +32,16 @@ export async function listGenerations(accountId: number, page: number): Promise<
   const totalItems = counts.generation_count - counts.generations_deleted;
   const remaining = totalItems - offsetOf(page);
   if (remaining <= 0) return { page, totalItems, items: [] };
-  const { newest, skip } = await firstOfPage(accountId, remaining, counts.generations_deleted);
+  const { newest, skip } = await firstOfPage(accountId, remaining, counts);
   const rows = await run<Generation>(PAGE, { accountId, newest, skip, limit: PAGE_SIZE });
   return { page, totalItems, items: rows.map((row) => Generation.fromDatabaseJson(row)) };
 }
 
 /** Where a page begins whose first item is the rank-th oldest of those that are left. */
-async function firstOfPage(
-  accountId: number,
-  rank: number,
-  deleted: number,
-): Promise<{ newest: number; skip: number }> {
-  if (deleted === 0) return { newest: rank, skip: 0 };
+async function firstOfPage(accountId: number, rank: number, counts: Counts): Promise<{ newest: number; skip: number }> {
+  if (counts.generations_deleted === 0) return { newest: rank, skip: 0 };
   const block = await blockOf(accountId, rank);
-  return { newest: block.lastNumber, skip: block.livesUpToItsEnd - rank };
+  // Numbers of the last block that were not given out yet are no items.
+  const unused = Math.max(0, block.lastNumber - counts.generation_count);
+  return { newest: block.lastNumber - unused, skip: block.livesUpToItsEnd - unused - rank };
 }

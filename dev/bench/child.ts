@@ -1,0 +1,78 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+
+/** A process of the bench: it is asked things, and answers when they are done. */
+export interface Child {
+  pid: number;
+  /** Rejects with the child's own error, or when it ends before it has answered. */
+  ask<Result>(method: string, ...args: unknown[]): Promise<Result>;
+  end(): Promise<void>;
+}
+
+interface Answer {
+  id: number;
+  result?: unknown;
+  error?: string;
+}
+
+/** Starts a module of the bench as a process of its own; the module answers through {@link answerParent}. */
+export async function startChild(module: URL, env: NodeJS.ProcessEnv): Promise<Child> {
+  const child = fork(module, [], {
+    env,
+    execArgv: ['--import', import.meta.resolve('tsx')],
+    serialization: 'advanced',
+  });
+  const exited = once(child, 'exit');
+  const waiting = new Map<number, (answer: Answer) => void>();
+  let asked = 0;
+  let isEnding = false;
+  const ready = Promise.race([
+    once(child, 'message'),
+    exited.then(() => Promise.reject(new Error(`${module.pathname} ended at its start`))),
+  ]);
+  child.on('message', (answer: Answer) => {
+    waiting.get(answer.id)?.(answer);
+    waiting.delete(answer.id);
+  });
+  child.on('exit', () => {
+    for (const [id, settle] of waiting) settle({ id, error: `${module.pathname} ended` });
+  });
+  await ready;
+
+  function ask<Result>(method: string, ...args: unknown[]): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      asked += 1;
+      waiting.set(asked, ({ result, error }) => {
+        if (error === undefined) resolve(result as Result);
+        else reject(new Error(error));
+      });
+      child.send({ id: asked, method, args });
+    });
+  }
+
+  async function end(): Promise<void> {
+    if (!isEnding && child.exitCode === null && child.signalCode === null) child.disconnect();
+    isEnding = true;
+    await exited;
+  }
+  return { pid: child.pid as number, ask, end };
+}
+
+type Handlers = Record<string, (...args: never[]) => unknown>;
+
+/** The child's side: answers what the parent asks by calling the function of that name; ends with the parent. */
+export function answerParent(handlers: Handlers): void {
+  process.on('disconnect', () => process.exit(0));
+  // A ctrl-C reaches the whole group; the parent takes care of the order.
+  process.on('SIGINT', () => {});
+  process.on('message', (message: { id: number; method: string; args: never[] }) => {
+    const { id, method, args } = message;
+    Promise.resolve()
+      .then(() => handlers[method]!(...args))
+      .then(
+        (result) => process.send?.({ id, result }),
+        (error: unknown) => process.send?.({ id, error: (error as Error).stack ?? String(error) }),
+      );
+  });
+  process.send?.({ id: 0 });
+}

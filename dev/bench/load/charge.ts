@@ -1,0 +1,83 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { v7 as uuidv7 } from 'uuid';
+import { createGeneration } from '../../../shared/domain/generations/create.ts';
+import { db } from '../../../shared/lib/db.ts';
+import { closeQueues, openQueues } from '../../../shared/queues/enqueue.ts';
+import { keyHashOf, SPARE_ACCOUNT } from '../seed.ts';
+
+/** The service's own charge of one generation, ready to be run without the service. */
+export interface ChargeStatement {
+  name: string;
+  text: string;
+  /** What the statement takes for a new generation of an account. */
+  valuesFor(account: number): unknown[];
+}
+
+interface Query {
+  name: string;
+  text: string;
+  values: unknown[];
+}
+
+/**
+ * Catches the statement that the service charges with on its way to the database, by creating one generation of the
+ * spare account: what is compared with is the same SQL by construction, however the service builds it.
+ */
+export async function catchCharge(): Promise<ChargeStatement> {
+  let caught: Query | undefined;
+  await openQueues();
+  const original = Reflect.get(pg.Client.prototype, 'query') as (...args: unknown[]) => unknown;
+  Reflect.set(pg.Client.prototype, 'query', function query(this: pg.Client, ...args: unknown[]) {
+    const [sent] = args as [Partial<Query> | undefined];
+    if (sent?.text?.includes('INSERT INTO generations') === true) caught = { ...(sent as Query) };
+    return original.apply(this, args);
+  });
+  const keyHash = keyHashOf(SPARE_ACCOUNT);
+  const { uuid } = await createGeneration(
+    { accountId: SPARE_ACCOUNT, keyHash },
+    {
+      model: 'imgmodel-2',
+      prompt: 'A lighthouse at dusk, seen from the sea, painted in oil',
+      params: { resolution: '1K', aspect_ratio: '16:9' },
+    },
+  );
+  Reflect.set(pg.Client.prototype, 'query', original);
+  // Its dispatch is on its way still.
+  await delay(200);
+  await Promise.all([db.destroy(), closeQueues()]);
+  if (caught === undefined)
+    throw new Error('The service created a generation without a statement that could be caught.');
+  const { name, text, values } = caught;
+  const spare: Marks = { uuid, account: SPARE_ACCOUNT, keyHash, keyHex: keyHash.toString('hex') };
+  const hashes = new Map<number, Buffer>();
+  return {
+    name,
+    text,
+    valuesFor: (account) => {
+      let hash = hashes.get(account);
+      if (hash === undefined) hashes.set(account, (hash = keyHashOf(account)));
+      const marks: Marks = { uuid: uuidv7(), account, keyHash: hash, keyHex: hash.toString('hex') };
+      return values.map((value) => filled(value, spare, marks));
+    },
+  };
+}
+
+interface Marks {
+  uuid: string;
+  account: number;
+  keyHash: Buffer;
+  keyHex: string;
+}
+
+function filled(value: unknown, from: Marks, to: Marks): unknown {
+  if (typeof value === 'string') {
+    return value
+      .replaceAll(from.uuid, to.uuid)
+      .replaceAll(String(from.account), String(to.account))
+      .replaceAll(from.keyHex, to.keyHex);
+  }
+  if (value === from.account) return to.account;
+  if (Buffer.isBuffer(value)) return value.equals(from.keyHash) ? to.keyHash : value;
+  return Array.isArray(value) ? value.map((item) => filled(item, from, to)) : value;
+}

@@ -1,0 +1,80 @@
+import { quantile } from '../statistics.ts';
+
+/** Does one thing, and calls back when it is done. */
+export type Client = (done: (error: Error | null) => void) => void;
+
+export interface LoopResult {
+  done: number;
+  perSecond: number;
+  medianMs: number;
+  p99Ms: number;
+}
+
+/** Clients at work, each of which begins its next exchange when its last one has ended. */
+export interface Loop {
+  /** Raises the number of exchanges that may have been begun in all. */
+  allow(total: number): void;
+  /** Begins no more; resolves when those under way have ended. */
+  stop(): Promise<LoopResult>;
+}
+
+/** Starts clients in a closed loop, up to a number of exchanges that may be raised. */
+export function startLoop(clients: readonly Client[], allowed = Number.POSITIVE_INFINITY): Loop {
+  const startedAt = performance.now();
+  const latencies: number[] = [];
+  const paused: Client[] = [];
+  let lastDoneAt = startedAt;
+  let limit = allowed;
+  let begun = 0;
+  let underWay = 0;
+  let isStopping = false;
+  let failure: Error | null = null;
+  let finish: (() => void) | undefined;
+
+  function begin(client: Client): void {
+    if (isStopping || failure !== null) {
+      if (underWay === 0) finish?.();
+      return;
+    }
+    if (begun >= limit) {
+      paused.push(client);
+      return;
+    }
+    begun += 1;
+    underWay += 1;
+    const sentAt = performance.now();
+    client((error) => {
+      underWay -= 1;
+      failure ??= error;
+      lastDoneAt = performance.now();
+      latencies.push(lastDoneAt - sentAt);
+      begin(client);
+    });
+  }
+
+  for (const client of clients) begin(client);
+  return {
+    allow: (total) => {
+      limit = total;
+      while (paused.length > 0 && begun < limit) begin(paused.pop() as Client);
+    },
+    stop: async () => {
+      isStopping = true;
+      if (underWay > 0) await new Promise<void>((resolve) => (finish = resolve));
+      if (failure !== null) throw failure;
+      return {
+        done: latencies.length,
+        perSecond: (1_000 * latencies.length) / (lastDoneAt - startedAt),
+        medianMs: quantile(latencies, 0.5),
+        p99Ms: quantile(latencies, 0.99),
+      };
+    },
+  };
+}
+
+/** Runs clients for so long, and lets each end what it has begun. */
+export async function runLoop(clients: readonly Client[], durationMs: number): Promise<LoopResult> {
+  const loop = startLoop(clients);
+  await new Promise((resolve) => setTimeout(resolve, durationMs));
+  return loop.stop();
+}

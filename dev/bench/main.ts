@@ -1,0 +1,52 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { availableParallelism, cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { measureCreates } from './figures/create.ts';
+import { measureGrowth } from './figures/growth.ts';
+import { measurePipeline } from './figures/pipeline.ts';
+import { measureReads } from './figures/read.ts';
+import { type FigureName, parseOptions } from './options.ts';
+import { type Measurement, rowsOf, tableOf } from './report.ts';
+import { setStage, type Stage } from './stage.ts';
+
+/**
+ * `npm run bench [-- --quick] [--only create,read] [--json FILE] [--profile FOLDER]`: measures the built service
+ * against what it stands on, and prints how the ratios compare with the targets.
+ */
+const options = parseOptions(process.argv.slice(2));
+const startedAt = new Date();
+const say = (line: string) =>
+  console.log(`${((Date.now() - startedAt.getTime()) / 1_000).toFixed(0).padStart(4)} s  ${line}`);
+
+const MEASURES: [FigureName[], (stage: Stage) => Promise<Measurement[]>][] = [
+  [['create', 'latency', 'hot'], measureCreates],
+  [['read'], measureReads],
+  [['pipeline'], measurePipeline],
+  [['growth'], measureGrowth],
+];
+
+say('building, and starting Postgres and Redis');
+const stage = await setStage(options, say);
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => void stage.close().then(() => process.exit(1)));
+}
+const measurements: Measurement[] = [];
+try {
+  for (const [names, measure] of MEASURES) {
+    const wanted = names.filter((name) => options.only.includes(name));
+    if (wanted.length === 0) continue;
+    say(`measuring ${wanted.join(', ')}`);
+    measurements.push(...(await measure(stage)));
+  }
+} finally {
+  await stage.close();
+}
+
+const rows = rowsOf(measurements);
+const file = options.json ?? join(mkdtempSync(join(tmpdir(), 'bench-result-')), 'bench.json');
+const seconds = Math.round((Date.now() - startedAt.getTime()) / 1_000);
+const machine = { processors: availableParallelism(), model: cpus()[0]?.model, node: process.version };
+const servers = { postgres: stage.postgres.how, redis: stage.redis.how };
+writeFileSync(file, `${JSON.stringify({ startedAt, seconds, machine, servers, options, rows }, null, 2)}\n`);
+console.log(`\n${tableOf(rows)}\n`);
+console.log(`${options.quick ? 'Quick: too short for figures to trust. ' : ''}Took ${seconds} s. JSON: ${file}`);

@@ -1,0 +1,61 @@
+import { parseArgs } from 'node:util';
+
+export const FIGURES = ['create', 'latency', 'hot', 'read', 'pipeline', 'growth'] as const;
+export type FigureName = (typeof FIGURES)[number];
+
+/** What `npm run bench` was asked for, and how much of it. */
+export interface Options {
+  only: readonly FigureName[];
+  quick: boolean;
+  /** Where the JSON goes; undefined: next to the other output of the run. */
+  json: string | undefined;
+  /** A folder for CPU profiles of the service's processes; figures of a profiled run are somewhat low. */
+  profile: string | undefined;
+  rounds: number;
+  roundMs: number;
+  accounts: number;
+  /** Generations of the small and of the large database that growth compares. */
+  growth: { small: number; large: number; requests: number };
+  pipeline: { rounds: number; leastInFlight: number; bareMs: number };
+}
+
+const FULL = {
+  rounds: 5,
+  roundMs: 3_000,
+  accounts: 1_000,
+  growth: { small: 10_000, large: 1_000_000, requests: 600 },
+  pipeline: { rounds: 3, leastInFlight: 500, bareMs: 6_000 },
+};
+
+/** Enough to see that everything works; too little for figures to trust. */
+const QUICK = {
+  rounds: 2,
+  roundMs: 400,
+  accounts: 200,
+  growth: { small: 1_000, large: 20_000, requests: 60 },
+  pipeline: { rounds: 1, leastInFlight: 200, bareMs: 1_000 },
+};
+
+/**
+ * Reads the command line.
+ * @throws Error that names what it does not know.
+ */
+export function parseOptions(args: string[]): Options {
+  const { values } = parseArgs({
+    args,
+    options: {
+      only: { type: 'string' },
+      quick: { type: 'boolean', default: false },
+      json: { type: 'string' },
+      profile: { type: 'string' },
+    },
+  });
+  const only = values.only === undefined ? FIGURES : values.only.split(',').map(figureNamed);
+  return { only, quick: values.quick, json: values.json, profile: values.profile, ...(values.quick ? QUICK : FULL) };
+}
+
+function figureNamed(name: string): FigureName {
+  const figure = FIGURES.find((known) => known === name.trim());
+  if (figure === undefined) throw new Error(`--only ${name}: there is no such figure. Known: ${FIGURES.join(', ')}.`);
+  return figure;
+}

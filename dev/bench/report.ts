@@ -1,0 +1,72 @@
+import { judge, TARGETS, type Target, type TargetName } from './targets.ts';
+
+/** One figure: a ratio, or a size, and the absolute parts that it was made of. */
+export interface Measurement {
+  /** What it is judged by; information only where there is no target. */
+  target?: TargetName;
+  title?: string;
+  /** null where this machine cannot tell. */
+  value: number | null;
+  parts: Record<string, number | string>;
+}
+
+interface Row {
+  title: string;
+  value: number | null;
+  unit: string;
+  reach: number | null;
+  aim: number | null;
+  verdict: string;
+  parts: Measurement['parts'];
+}
+
+/** The measurements with what is expected of them: what the table shows and the JSON holds. */
+export function rowsOf(measurements: readonly Measurement[]): Row[] {
+  return measurements.map(({ target, title, value, parts }) => {
+    const found: Target | undefined = target && TARGETS[target];
+    return {
+      title: title ?? found?.title ?? '',
+      value: value === null ? null : Number(value.toPrecision(4)),
+      unit: found?.unit ?? 'ratio',
+      reach: found?.reach ?? null,
+      aim: found?.aim ?? null,
+      verdict: value === null ? 'n/a' : found === undefined ? 'info' : judge(found, value),
+      parts,
+    };
+  });
+}
+
+/** The columns that are set to the right. */
+const NUMBERS = new Set([1, 2, 3]);
+
+/** The rows as a table of text. */
+export function tableOf(rows: readonly Row[]): string {
+  const head = ['figure', 'value', 'reach', 'aim', '', 'parts'];
+  const lines = rows.map((row) => [
+    row.title,
+    row.value === null ? 'n/a' : shown(row.value, row.unit),
+    row.reach === null ? '' : shown(row.reach, row.unit),
+    row.aim === null ? '' : shown(row.aim, row.unit),
+    row.verdict,
+    Object.entries(row.parts)
+      .map(([name, part]) => `${name} ${typeof part === 'number' ? rounded(part) : part}`)
+      .join(', '),
+  ]);
+  const widths = head.map((_, column) => Math.max(...[head, ...lines].map((line) => (line[column] as string).length)));
+  return [head, ...lines]
+    .map((line) =>
+      line
+        .map((cell, column) => (NUMBERS.has(column) ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!)))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+function shown(value: number, unit: string): string {
+  return unit === 'MB' ? `${Math.round(value)} MB` : value.toFixed(2);
+}
+
+function rounded(part: number): string {
+  return part >= 100 ? Math.round(part).toLocaleString('en-US') : String(Number(part.toPrecision(3)));
+}

@@ -1,0 +1,124 @@
+import { createHash } from 'node:crypto';
+import type { Client } from 'pg';
+
+/** The data that a measurement starts from: written by SQL, and true to every sum and counter of the service. */
+export interface Seed {
+  /** Accounts with a plan, a key and credits for years, numbered from 1. */
+  accounts: number;
+  /** Succeeded generations of account 1, and of each of the others. */
+  hotRows: number;
+  rowsEach: number;
+}
+
+/** The account that stands for "one hot account"; where load is spread, it goes to the others. */
+export const HOT_ACCOUNT = 1;
+
+/** One more account, whose number occurs nowhere else: it marks the places to fill in a statement that was caught. */
+export const SPARE_ACCOUNT = 9_007_199_254_000;
+
+const CREDITS = 2_000_000_000;
+
+/** The API key of an account. */
+export function keyOf(account: number): string {
+  return `svc_${createHash('sha256').update(`bench ${account}`).digest('hex').slice(0, 40)}`;
+}
+
+export function keyHashOf(account: number): Buffer {
+  return createHash('sha256').update(keyOf(account)).digest();
+}
+
+/** Every fifth generation is a video, the others are images. */
+const SPENT_AFTER = (n: string) => `(8 * (${n} - ${n} / 5) + 35 * (${n} / 5))`;
+const SPENT_ON = (n: string) => `CASE WHEN ${n} % 5 = 0 THEN 35 ELSE 8 END`;
+const MODEL_OF = (n: string) => `CASE WHEN ${n} % 5 = 0 THEN 'vidmodel-video' ELSE 'imgmodel-2' END`;
+
+const KEY = `'svc_' || left(encode(sha256(convert_to('bench ' || id, 'UTF8')), 'hex'), 40)`;
+
+const ACCOUNTS = `
+  INSERT INTO accounts (id, uuid, email, social_provider, onboarding_step, created_at, plan_slug, spend_until,
+                        parallel_limit, balance, plan_credits, period_start, period_end, period_granted, period_used,
+                        generation_count, ledger_count, key_count, active_key_count)
+  OVERRIDING SYSTEM VALUE
+  SELECT id, gen_random_uuid(), 'bench-' || id || '@example.com', 'dev', 'complete', now() - interval '301 days',
+         'studio', now() + interval '60 days', 2000000000, ${CREDITS} - spent, ${CREDITS} - spent,
+         now() - interval '301 days', now() + interval '20 days', ${CREDITS}, spent, rows, rows + 1, 1, 1
+    FROM bench_accounts, LATERAL (SELECT ${SPENT_AFTER('rows')} AS spent) sums`;
+
+const KEYS = `
+  INSERT INTO api_keys (key_hash, uuid, account_id, number, name, prefix, created_at)
+  SELECT sha256(convert_to(${KEY}, 'UTF8')), gen_random_uuid(), id, 1, 'bench', left(${KEY}, 12), now()
+    FROM bench_accounts`;
+
+const SUBSCRIPTIONS = `
+  INSERT INTO subscriptions (uuid, account_id, plan_slug, status, processor, started_at, current_period_end, created_at)
+  SELECT gen_random_uuid(), id, plan_slug, 'active', 'stripe', created_at, spend_until, created_at FROM accounts`;
+
+const GRANTS = `
+  INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description,
+                              effect_key, created_at)
+  SELECT id, 1, 'grant', ${CREDITS}, ${CREDITS}, ${CREDITS}, 'Monthly credits: Studio plan', 'grant:bench:' || id,
+         created_at
+    FROM accounts`;
+
+/** In the order of time, in which the accounts' generations lie mixed, as they would. */
+const GENERATIONS = `
+  INSERT INTO generations (uuid, account_id, number, model, prompt, params, status, credits_charged,
+                           plan_credits_charged, created_at, deadline_at, completed_at, output_path, due_at, media_token,
+                           upstream_handle)
+  SELECT uuid, id, n, ${MODEL_OF('n')}, 'A lighthouse at dusk, seen from the sea, number ' || n,
+         CASE WHEN n % 5 = 0
+              THEN jsonb '{"audio": false, "duration": 5, "resolution": "720p", "aspect_ratio": "16:9"}'
+              ELSE jsonb '{"resolution": "1K", "aspect_ratio": "1:1"}' END,
+         'succeeded', ${SPENT_ON('n')}, ${SPENT_ON('n')}, at, at + interval '10 minutes', at + interval '20 seconds',
+         left(md5(uuid::text), 2) || '/' || md5(uuid::text) || '/' || uuid || '.png', at, uuid,
+         jsonb_build_object('request_id', uuid)
+    FROM (SELECT id, n, at, (lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0') || '7' || left(hash, 3)
+                             || '8' || substr(hash, 4, 15))::uuid AS uuid
+            FROM bench_accounts, generate_series(1, rows) AS n,
+                 LATERAL (SELECT now() - interval '300 days' * (1 - n::float8 / (rows + 1)) AS at,
+                                 md5(id || ' ' || n) AS hash) derived
+           ORDER BY at) generation`;
+
+const BURNS = `
+  INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description,
+                              generation_uuid, created_at)
+  SELECT account_id, number + 1, 'burn', -credits_charged, -plan_credits_charged,
+         ${CREDITS} - ${SPENT_AFTER('number')}, 'Generation: ' || model, uuid, created_at
+    FROM generations ORDER BY uuid`;
+
+const USAGE = `
+  INSERT INTO usage_days (account_id, day, model, credits, generations)
+  SELECT account_id, (created_at AT TIME ZONE 'UTC')::date, model, sum(credits_charged), count(*)
+    FROM generations GROUP BY 1, 2, 3`;
+
+/** Fresh for the whole run, as no worker need be there to probe. */
+const HEALTH = `
+  INSERT INTO model_health (model, status, bad_probes, good_probes, probed_at, detail)
+  SELECT model, 'online', 0, 2, now() + interval '1 day', '' FROM unnest(ARRAY['vidmodel-video', 'imgmodel-2']) AS model`;
+
+/** Fills an empty database. */
+export async function seed(client: Client, { accounts, hotRows, rowsEach }: Seed): Promise<void> {
+  await client.query(`
+    CREATE TEMPORARY TABLE bench_accounts AS
+    SELECT id::bigint, (CASE WHEN id = ${HOT_ACCOUNT} THEN ${hotRows} ELSE ${rowsEach} END)::bigint AS rows
+      FROM generate_series(1, ${accounts}) AS id
+     UNION ALL SELECT ${SPARE_ACCOUNT}, 0`);
+  for (const sql of [ACCOUNTS, KEYS, SUBSCRIPTIONS, GRANTS, GENERATIONS, BURNS, USAGE, HEALTH]) await client.query(sql);
+  await client.query('DROP TABLE bench_accounts');
+  await client.query('VACUUM ANALYZE');
+  await client.query('CHECKPOINT');
+}
+
+/** Deletes every twentieth generation of the hot account, with the counts that deleting them one by one leaves. */
+export async function deleteSome(client: Client): Promise<void> {
+  await client.query(`
+    WITH gone AS (
+      UPDATE generations SET deleted_at = now() WHERE account_id = ${HOT_ACCOUNT} AND number % 20 = 0 RETURNING number
+    ), counted AS (
+      UPDATE accounts SET generations_deleted = (SELECT count(*) FROM gone) WHERE id = ${HOT_ACCOUNT}
+    )
+    INSERT INTO generation_deletions (account_id, level, block, deleted)
+    SELECT ${HOT_ACCOUNT}, level, (number - 1) / size, count(*)
+      FROM gone, (VALUES (1, 256), (2, 65536)) AS l (level, size) GROUP BY 2, 3`);
+  await client.query('VACUUM ANALYZE generations, generation_deletions, accounts');
+}

@@ -1,0 +1,87 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** A process of the service as it is deployed: the built code, under plain node. */
+export interface ServiceProcess {
+  pid: number;
+  /** Stops it gracefully, and returns what it wrote to its log. */
+  end(): Promise<string>;
+}
+
+export interface ServiceOptions {
+  env: NodeJS.ProcessEnv;
+  logFile: string;
+  profileDir?: string | undefined;
+}
+
+/** Starts `dist/api/main.js` or another main of the build, with the flags that the Procfile gives it. */
+export async function startService(script: string, options: ServiceOptions): Promise<ServiceProcess> {
+  const profile = options.profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${options.profileDir}`];
+  const log = openSync(options.logFile, 'a');
+  const args = [...deployedFlags(script), ...profile, script];
+  const child = spawn(process.execPath, args, { cwd: ROOT, env: options.env, stdio: ['ignore', log, log] });
+  closeSync(log);
+  await once(child, 'spawn');
+  return {
+    pid: child.pid as number,
+    end: async () => {
+      await endWell(child);
+      return readFileSync(options.logFile, 'utf8');
+    },
+  };
+}
+
+/** Runs one of the build's mains to its end. */
+export async function runService(script: string, env: NodeJS.ProcessEnv): Promise<void> {
+  const child = spawn(process.execPath, [script], { cwd: ROOT, env, stdio: 'inherit' });
+  const [status] = (await once(child, 'exit')) as [number | null];
+  if (status !== 0) throw new Error(`${script} ended with ${status}.`);
+}
+
+/** Builds `dist` anew, so that it is this source which is measured. */
+export async function build(): Promise<void> {
+  const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
+  const child = spawn(npm, ['run', '--silent', 'build'], {
+    cwd: ROOT,
+    stdio: 'inherit',
+    shell: process.platform === 'win32',
+  });
+  const [status] = (await once(child, 'exit')) as [number | null];
+  if (status !== 0) throw new Error('npm run build failed.');
+}
+
+/** Resolves once an address answers with 200. */
+export async function untilHealthy(url: string): Promise<void> {
+  const deadline = performance.now() + 30_000;
+  for (;;) {
+    const status = await fetch(url).then(
+      (response) => response.status,
+      () => 0,
+    );
+    if (status === 200) return;
+    if (performance.now() > deadline) throw new Error(`${url} did not become healthy within 30 s.`);
+    await delay(50);
+  }
+}
+
+function deployedFlags(script: string): string[] {
+  const procfile = join(ROOT, 'Procfile');
+  if (!existsSync(procfile)) return [];
+  const line = readFileSync(procfile, 'utf8')
+    .split('\n')
+    .find((entry) => entry.includes(script));
+  return line?.split(/\s+/).filter((word) => word.startsWith('--')) ?? [];
+}
+
+async function endWell(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, 'exit');
+  child.kill('SIGTERM');
+  await exited;
+}

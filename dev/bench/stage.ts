@@ -1,0 +1,144 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { freePort } from '../servers/ports.ts';
+import { type RunningServer, startPostgres } from '../servers/postgres.ts';
+import { startRedis } from '../servers/redis.ts';
+import { type Child, startChild } from './child.ts';
+import type { Options } from './options.ts';
+import { build, runService, type ServiceProcess, startService, untilHealthy } from './service.ts';
+
+export interface Api extends ServiceProcess {
+  port: number;
+}
+
+/** Everything that a measurement runs on: servers of its own, the built service, and processes that load it. */
+export interface Stage {
+  options: Options;
+  postgres: RunningServer;
+  redis: RunningServer;
+  say(line: string): void;
+  /** Makes a migrated, empty database, and opens a client on it. */
+  database(name: string): Promise<{ url: string; client: pg.Client }>;
+  api(databaseUrl: string): Promise<Api>;
+  worker(databaseUrl: string, env: NodeJS.ProcessEnv): Promise<ServiceProcess>;
+  /** Starts a module of the bench as a process with the service's configuration for a database. */
+  child(module: string, databaseUrl: string): Promise<Child>;
+  close(): Promise<void>;
+}
+
+/** Flushes to disk as in production; only checkpoints are kept out of the rounds. */
+const POSTGRES_SETTINGS = {
+  shared_buffers: '256MB',
+  max_connections: '300',
+  max_wal_size: '8GB',
+  checkpoint_timeout: '1h',
+};
+export const REDIS_PREFIX = 'bench';
+
+/** Starts the servers, builds the service and migrates the database that the others are copied from. */
+export async function setStage(options: Options, say: (line: string) => void): Promise<Stage> {
+  const folder = mkdtempSync(join(tmpdir(), 'bench-'));
+  const closers: (() => Promise<unknown>)[] = [];
+  let closing: Promise<void> | undefined;
+
+  function close(): Promise<void> {
+    closing ??= (async () => {
+      for (const closer of closers.toReversed()) await closer().catch((error: Error) => say(error.message));
+      rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+    })();
+    return closing;
+  }
+
+  try {
+    await build();
+    const postgres = await startPostgres({ dataDir: join(folder, 'postgres'), settings: POSTGRES_SETTINGS });
+    closers.push(() => postgres.stop());
+    const redis = await startRedis({ dataDir: join(folder, 'redis') });
+    closers.push(() => redis.stop());
+    say(`${postgres.how}, ${redis.how}, node ${process.version}`);
+    await runService('dist/migrations/main.js', environment(postgres.url, redis.url, folder));
+    let logs = 0;
+
+    async function start(script: string, databaseUrl: string, env: NodeJS.ProcessEnv): Promise<ServiceProcess> {
+      logs += 1;
+      const service = await startService(script, {
+        env: { ...environment(databaseUrl, redis.url, folder), ...env },
+        logFile: join(folder, `service-${logs}.log`),
+        profileDir: options.profile,
+      });
+      let ending: Promise<string> | undefined;
+      const end = async () => {
+        ending ??= service.end();
+        const log = await ending;
+        tellOfWarnings(script, log, say);
+        return log;
+      };
+      closers.push(end);
+      return { ...service, end };
+    }
+
+    return {
+      options,
+      postgres,
+      redis,
+      say,
+      close,
+      database: async (name) => {
+        const url = postgres.url.replace(/[^/]+$/, name);
+        await copyDatabase(postgres.url.replace(/[^/]+$/, 'postgres'), name);
+        const client = new pg.Client({ connectionString: url });
+        await client.connect();
+        closers.push(() => client.end());
+        return { url, client };
+      },
+      api: async (databaseUrl) => {
+        const port = await freePort();
+        const service = await start('dist/api/main.js', databaseUrl, { PORT: String(port), HOST: '127.0.0.1' });
+        await untilHealthy(`http://127.0.0.1:${port}/api/health/`);
+        return { ...service, port };
+      },
+      worker: (databaseUrl, env) => start('dist/worker/main.js', databaseUrl, env),
+      child: async (module, databaseUrl) => {
+        const env = environment(databaseUrl, redis.url, folder);
+        const child = await startChild(new URL(module, import.meta.url), env);
+        closers.push(() => child.end());
+        return child;
+      },
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** The service's configuration: its defaults, whatever the environment of whoever runs the bench says. */
+function environment(databaseUrl: string, redisUrl: string, folder: string): NodeJS.ProcessEnv {
+  const { PATH, HOME, TMPDIR, SystemRoot } = process.env;
+  return {
+    PATH,
+    HOME,
+    TMPDIR,
+    SystemRoot,
+    DATABASE_URL: databaseUrl,
+    REDIS_URL: redisUrl,
+    REDIS_PREFIX,
+    MEDIA_DIR: join(folder, 'media'),
+    RATE_LIMITS: 'off',
+    LOG_LEVEL: 'warn',
+  };
+}
+
+/** Makes a database like the migrated one. */
+async function copyDatabase(serverUrl: string, name: string): Promise<void> {
+  const client = new pg.Client({ connectionString: serverUrl });
+  await client.connect();
+  await client.query(`CREATE DATABASE ${name} TEMPLATE genmeter`);
+  await client.end();
+}
+
+function tellOfWarnings(script: string, log: string, say: (line: string) => void): void {
+  const lines = log.split('\n').filter((line) => line !== '');
+  if (lines.length > 0) say(`${script} logged ${lines.length} warnings, the first: ${lines[0]?.slice(0, 300)}`);
+}

@@ -1,0 +1,36 @@
+/** What the service is to reach and what it aims at, for each figure; they are ratios unless a unit is given. */
+export interface Target {
+  title: string;
+  reach: number;
+  aim: number;
+  better: 'more' | 'less';
+  unit?: 'MB';
+}
+
+const growth = (what: string): Target => ({ title: `growth: ${what}`, reach: 1.2, aim: 1.05, better: 'less' });
+
+export const TARGETS = {
+  create32: { title: 'create, 32 clients : bare statement', reach: 0.6, aim: 0.9, better: 'more' },
+  create128: { title: 'create, 128 clients : bare statement', reach: 0.9, aim: 1.15, better: 'more' },
+  latency: { title: 'create, 2 clients, median : bare Koa and statement', reach: 2, aim: 1.3, better: 'less' },
+  hot: { title: 'create, one hot account : bare statement', reach: 0.5, aim: 1, better: 'more' },
+  read: { title: 'read by key : bare Koa and one select', reach: 1, aim: 1.6, better: 'more' },
+  pipeline: { title: 'whole pipeline : bare BullMQ, two jobs each', reach: 0.3, aim: 1, better: 'more' },
+  growthFirst: growth('list, page 1'),
+  growthMiddle: growth('list, a middle page'),
+  growthLedger: growth('ledger, page 1'),
+  growthUsage: growth('usage summary'),
+  growthCreate: growth('create'),
+  memoryApi: { title: 'RSS of the API under load', reach: 150, aim: 125, better: 'less', unit: 'MB' },
+  memoryWorker: { title: 'RSS of the worker under load', reach: 150, aim: 110, better: 'less', unit: 'MB' },
+} as const satisfies Record<string, Target>;
+
+export type TargetName = keyof typeof TARGETS;
+export type Verdict = 'aim' | 'ok' | 'missed';
+
+/** Whether a value meets its aim, or what it has to reach, or neither. */
+export function judge({ reach, aim, better }: Target, value: number): Verdict {
+  const meets = (limit: number) => (better === 'more' ? value >= limit : value <= limit);
+  if (meets(aim)) return 'aim';
+  return meets(reach) ? 'ok' : 'missed';
+}

@@ -1,0 +1,77 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { median } from './statistics.ts';
+
+/** What processes take of the machine, where the system tells (Linux); elsewhere null. */
+
+export interface Memory {
+  residentMb: number;
+  peakMb: number;
+}
+
+/** The memory that a process holds, and the most that it has held. */
+export function memoryOf(pid: number): Memory | null {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+    const megabytes = (field: string) => Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) / 1_024;
+    return { residentMb: megabytes('VmRSS'), peakMb: megabytes('VmHWM') };
+  } catch {
+    return null;
+  }
+}
+
+/** Processor time, in milliseconds, that a process and its children have used so far. */
+export function processorMs(pid: number): number | null {
+  const own = statOf(pid);
+  if (own === null) return null;
+  const children = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map((name) => statOf(Number(name)))
+    .filter((stat) => stat?.parent === pid);
+  return children.reduce((sum, stat) => sum + (stat?.ms ?? 0), own.ms + own.endedChildrenMs);
+}
+
+/** The kernel counts in hundredths of a second, whatever its own tick. */
+const TICK_MS = 10;
+
+function statOf(pid: number): { parent: number; ms: number; endedChildrenMs: number } | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    // Counted from behind the name, which may hold spaces and brackets.
+    const fields = stat
+      .slice(stat.lastIndexOf(')') + 2)
+      .split(' ')
+      .map(Number);
+    const at = (field: number) => fields[field - 3] ?? 0;
+    return { parent: at(4), ms: TICK_MS * (at(14) + at(15)), endedChildrenMs: TICK_MS * (at(16) + at(17)) };
+  } catch {
+    return null;
+  }
+}
+
+/** Runs something, and tells how many microseconds of processor time each process spent on each item of it. */
+export async function withProcessorTime<Result>(
+  processes: Record<string, number | null>,
+  work: () => Promise<Result>,
+  itemsOf: (result: Result) => number,
+): Promise<{ result: Result; microseconds: Record<string, number> }> {
+  const sample = () =>
+    Object.entries(processes).map(([name, pid]) => [name, pid === null ? null : processorMs(pid)] as const);
+  const before = new Map(sample());
+  const result = await work();
+  const microseconds: Record<string, number> = {};
+  for (const [name, after] of sample()) {
+    const start = before.get(name);
+    if (after === null || start === null || start === undefined) continue;
+    microseconds[`${name} µs`] = (1_000 * (after - start)) / itemsOf(result);
+  }
+  return { result, microseconds };
+}
+
+/** The rounds' median for each process. */
+export function medianMicroseconds(
+  rounds: readonly { microseconds: Record<string, number> }[],
+): Record<string, number> {
+  const names = Object.keys(rounds[0]?.microseconds ?? {});
+  const of = (name: string) => median(rounds.map(({ microseconds }) => microseconds[name] as number));
+  return Object.fromEntries(names.map((name) => [name, of(name)]));
+}

@@ -1,0 +1,36 @@
+import type { Client } from 'pg';
+
+/** Accounts whose numbers contradict their ledger, their generations or their usage. There must be none. */
+const CONTRADICTIONS = `
+  SELECT count(*)::int AS count, min(a.id) AS example
+    FROM accounts a
+    LEFT JOIN (SELECT account_id, count(*) AS entries, max(number) AS newest, sum(amount) AS balance,
+                      sum(plan_amount) AS plan_credits
+                 FROM ledger_entries GROUP BY account_id) l ON l.account_id = a.id
+    LEFT JOIN ledger_entries last ON last.account_id = a.id AND last.number = a.ledger_count
+    LEFT JOIN (SELECT account_id, count(*) AS rows, max(number) AS newest,
+                      count(*) FILTER (WHERE status = 'queued') AS queued,
+                      sum(credits_charged) FILTER (WHERE status <> 'failed') AS spent
+                 FROM generations GROUP BY account_id) g ON g.account_id = a.id
+    LEFT JOIN (SELECT account_id, sum(credits) AS credits, sum(generations) AS generations
+                 FROM usage_days GROUP BY account_id) u ON u.account_id = a.id
+   WHERE (a.balance, a.plan_credits, a.balance, a.ledger_count, a.ledger_count)
+           IS DISTINCT FROM (l.balance, l.plan_credits, last.balance_after::bigint, l.entries, l.newest)
+      OR (a.generation_count, a.generation_count, a.in_flight, a.period_used)
+           IS DISTINCT FROM (coalesce(g.rows, 0), coalesce(g.newest, 0), coalesce(g.queued, 0), coalesce(g.spent, 0))
+      OR (a.period_used, a.generation_count)
+           IS DISTINCT FROM (coalesce(u.credits, 0), coalesce(u.generations, 0))`;
+
+/**
+ * Adds everything up, so that a wrong result cannot pass for a fast one.
+ * @param generations how many there must be by now.
+ * @throws Error that says what does not add up.
+ */
+export async function verifySums(client: Client, generations: number): Promise<void> {
+  const [found] = (await client.query<{ count: number; example: string }>(CONTRADICTIONS)).rows;
+  if (found!.count > 0) throw new Error(`${found!.count} accounts do not add up, for example ${found!.example}.`);
+  const [stored] = (await client.query<{ count: number }>('SELECT count(*)::int AS count FROM generations')).rows;
+  if (stored!.count !== generations) {
+    throw new Error(`There are ${stored!.count} generations where ${generations} were answered for.`);
+  }
+}
