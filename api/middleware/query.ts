@@ -2,7 +2,7 @@ import { ServiceError } from '../../shared/spec/errors.ts';
 import type { Context } from '../context.ts';
 
 /** Few enough digits for the number to be exact. */
-const PAGE = /^[1-9][0-9]{0,14}$/;
+const PAGE = /^0*[1-9][0-9]{0,14}$/;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**

@@ -10,9 +10,13 @@ describe('reading a queued generation', () => {
   after(() => service.stop());
 
   it('refreshes it, and shows a finished job on that same read', async () => {
-    service.upstream.outcome = 'wait';
     const customer = await service.customer('pro');
-    const { uuid, prompt } = await customer.createVideo();
+    // The first output of a worker takes longer: it starts the process that makes thumbnails.
+    await Promise.all(
+      [customer.createImage(), customer.createImage()].map(async (image) => customer.settled((await image).uuid)),
+    );
+    service.upstream.outcome = 'wait';
+    const { uuid, prompt } = await customer.createImage();
     const job = () => service.upstream.jobsFor(prompt)[0];
     await eventually('polled by the worker', () => (job()?.polls.length ?? 0) > 0);
     service.upstream.end(prompt, 'succeeded');

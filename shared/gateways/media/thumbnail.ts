@@ -24,7 +24,7 @@ export interface ThumbnailReply {
 }
 
 const TIME_LIMIT_MS = 20_000;
-const IDLE_MS = 5000;
+const IDLE_MS = 30_000;
 /** The decoder's memory is out of the garbage collector's sight: a process that has grown to this is not kept. */
 const MAX_RESIDENT_BYTES = 256 * 1024 ** 2;
 
@@ -37,7 +37,7 @@ let resting: { child: ChildProcess; timer: NodeJS.Timeout } | null = null;
  * be a picture of more than 50 megapixels, or in a format that no upstream sends) or takes longer than 20 s.
  *
  * The work is done in a child process, one file at a time. Inside the worker sharp alone took it from 45 to 130 MB,
- * and a fault of a decoder would end it. The child is kept for 5 s, so that a busy worker starts it once.
+ * and a fault of a decoder would end it. The child is kept for 30 s, so that a busy worker starts it once.
  *
  * Films are decoded by ffmpeg, or where there is none by `@ffmpeg/core`, ffmpeg built for WebAssembly: one package
  * from npm that is the same on every platform and knows every format, where the native decoders on npm come in a
