@@ -1,3 +1,4 @@
+import { tidyIncoming } from '../shared/gateways/media/collect.ts';
 import { checkModels } from '../shared/domain/settlement/checkModels.ts';
 import { dispatch } from '../shared/domain/settlement/dispatch.ts';
 import { refresh } from '../shared/domain/settlement/refresh.ts';
@@ -12,5 +13,6 @@ export const PROCESSORS: { [Name in JobName]: (payload: Payload<Name>) => Promis
   'generation.refresh': ({ generationIds }) => refresh(generationIds, 'read'),
   'generation.sweep': () => sweep(),
   'models.check': () => checkModels(),
+  'media.tidy': () => tidyIncoming(),
   'sessions.forget': () => forgetExpiredSessions(),
 };

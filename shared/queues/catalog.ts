@@ -41,6 +41,8 @@ export const JOBS = {
   'generation.sweep': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: config.SWEEP_INTERVAL_MS },
   /** Probe the upstream of each model. */
   'models.check': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: PROBE_INTERVAL_MS },
+  /** Remove what dead workers left of downloads. */
+  'media.tidy': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: 3_600_000 },
   /** Forget sessions that are over. */
   'sessions.forget': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: 3_600_000 },
 } as const satisfies Record<string, JobDefinition>;

@@ -7,6 +7,9 @@ import { discard, diskStore } from './diskStore.ts';
 import { download, sniffExtension } from './download.ts';
 import { makeThumbnail } from './thumbnail.ts';
 
+/** Far longer than a download may take. */
+const ABANDONED_MS = 3_600_000;
+
 const store = diskStore(config.MEDIA_DIR);
 const ownHost = new URL(config.FAL_BASE_URL).host;
 
@@ -46,9 +49,15 @@ export async function collectOutput(
     if (hasThumbnail) await store.keep(thumbnail, thumbnailPath);
     await store.keep(incoming, outputPath);
     return { outputPath, thumbnailPath: hasThumbnail ? thumbnailPath : null };
-  } finally {
+  } catch (error) {
     await Promise.all([discard(incoming), discard(thumbnail)]);
+    throw error;
   }
+}
+
+/** Removes what workers that died had begun to fetch. */
+export async function tidyIncoming(): Promise<void> {
+  await store.forgetAbandoned(ABANDONED_MS);
 }
 
 /** `ab/cdef…`: 122 random bits that nobody can guess, spread over 256 folders. */

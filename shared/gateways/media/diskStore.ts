@@ -1,4 +1,4 @@
-import { mkdir, rename, rm } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 /** Where outputs live. Paths are relative, with forward slashes; CDN_URL stands before them in what clients see. */
@@ -7,6 +7,8 @@ export interface MediaStore {
   incomingDir(): Promise<string>;
   /** Moves a finished local file to its place. Replacing one that is there is allowed: a retry writes the same. */
   keep(localFile: string, path: string): Promise<void>;
+  /** Removes incoming files that nobody has touched for so long. */
+  forgetAbandoned(olderThanMs: number): Promise<void>;
 }
 
 /** Keeps outputs below a folder; files appear there whole or not at all. */
@@ -21,6 +23,18 @@ export function diskStore(folder: string): MediaStore {
       const target = join(folder, path);
       await mkdir(dirname(target), { recursive: true });
       await rename(localFile, target);
+    },
+    forgetAbandoned: async (olderThanMs) => {
+      await mkdir(incoming, { recursive: true });
+      for (const name of await readdir(incoming)) {
+        const file = join(incoming, name);
+        // Another worker may be quicker.
+        const touchedAt = await stat(file).then(
+          ({ mtimeMs }) => mtimeMs,
+          () => Date.now(),
+        );
+        if (Date.now() - touchedAt > olderThanMs) await discard(file);
+      }
     },
   };
 }
