@@ -18,7 +18,6 @@ const JOBS_EACH = 2;
 const CREATE_CLIENTS = 32;
 /** Enough jobs waiting that the bare worker is never idle. */
 const BARE_BACKLOG = 4_000;
-const MOST_IN_FLIGHT = 8_000;
 /** No round may take longer than this to come to its steady state, or to its end. */
 const PATIENCE_MS = 120_000;
 
@@ -99,14 +98,17 @@ export async function measurePipeline(stage: Stage): Promise<Measurement[]> {
   ];
 }
 
-/** Finds out, while the code gets warm, how many must be under way for a round of a dozen seconds that never idles. */
+/**
+ * Finds out, while the code gets warm, how many must be under way: with too few, all of them wait out the two seconds
+ * at the same time, and the machine idles. Twice as many, until that brings next to nothing.
+ */
 async function enoughInFlight(rig: Rig): Promise<number> {
-  let { leastInFlight: inFlight } = rig.stage.options.pipeline;
-  for (;;) {
+  const { leastInFlight, mostInFlight } = rig.stage.options.pipeline;
+  let before = 0;
+  for (let inFlight = leastInFlight; ; inFlight *= 2) {
     const { perSecond } = await serviceRound(rig, inFlight);
-    // The first poll comes after two seconds: more than half of them a second cannot end.
-    if (perSecond < 0.3 * inFlight || inFlight >= MOST_IN_FLIGHT) return Math.ceil(4 * perSecond);
-    inFlight *= 4;
+    if (perSecond < 1.1 * before || inFlight >= mostInFlight) return inFlight;
+    before = perSecond;
   }
 }
 

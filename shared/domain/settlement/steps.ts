@@ -107,7 +107,7 @@ const ACCEPTED = prepared(
   `UPDATE generations g
       SET upstream_handle = r.handle, submitting_since = NULL, leased_until = NULL, due_at = :due
      FROM json_to_recordset(:receipts) AS r (uuid uuid, handle jsonb)
-    WHERE g.uuid = r.uuid AND g.upstream_handle IS NULL`,
+    WHERE g.uuid = ANY (cast(:uuids AS uuid[])) AND g.uuid = r.uuid AND g.upstream_handle IS NULL`,
 );
 
 /** Writes down that, and as what, the upstream took a job. */
@@ -116,7 +116,8 @@ export const recordAccepted = createBatcher<Receipt, void>({
   maxInFlight: 2,
   run: async (receipts) => {
     const due = addMilliseconds(now(), REFRESH_INTERVAL_MS + GRACE_MS);
-    await run(ACCEPTED, { receipts: JSON.stringify(receipts), due });
+    const uuids = receipts.map(({ uuid }) => uuid);
+    await run(ACCEPTED, { uuids, receipts: JSON.stringify(receipts), due });
     return [];
   },
 });
