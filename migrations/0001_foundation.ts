@@ -116,6 +116,7 @@ export async function up(knex: Knex): Promise<void> {
       unknown_submits       smallint    NOT NULL DEFAULT 0,
       upstream_handle       jsonb,
       polled_at             timestamptz,
+      next_poll_at          timestamptz,
       media_token           uuid,
 
       CONSTRAINT finished_means_completed CHECK ((status = 'queued') = (completed_at IS NULL)),

@@ -10,9 +10,6 @@ const source: Knex.MigrationSource<string> = {
   getMigration: async (name) => MIGRATIONS[name] as Knex.Migration,
 };
 
-/** The name of the newest migration: what a database must have for this version to run on it. */
-export const NEWEST_MIGRATION = Object.keys(MIGRATIONS).at(-1) as string;
-
 /** Holds for this project's migrations alone; any constant would do. */
 const ADVISORY_LOCK = 7_206_512_001;
 

@@ -1,4 +1,7 @@
 import { type Job, Worker } from 'bullmq';
+import { checkModelsIfOverdue } from '../shared/domain/settlement/checkModels.ts';
+import { allEnded } from '../shared/domain/settlement/refresh.ts';
+import { failExpired } from '../shared/domain/settlement/sweep.ts';
 import { closeDownloadConnections } from '../shared/gateways/media/download.ts';
 import { closeUpstreamConnections } from '../shared/gateways/upstreams/index.ts';
 import { config } from '../shared/lib/config.ts';
@@ -19,7 +22,7 @@ import { closeQueues, keepSchedules, openQueues, QUEUE_PREFIX } from '../shared/
 import { PROCESSORS } from './registry.ts';
 
 /** The worker process. Any number of them may run. */
-const KEEP_SCHEDULES_MS = 5_000;
+const KEEP_UP_MS = 5_000;
 
 async function perform(job: Job): Promise<void> {
   if (!isJobName(job.name)) throw new Error(`No job is called ${job.name}.`);
@@ -51,8 +54,8 @@ for (const worker of workers) {
 }
 
 await openQueues();
-await keepSchedulesWell();
-const keeping = setInterval(() => void keepSchedulesWell(), KEEP_SCHEDULES_MS);
+await keepSchedules().catch(logProblem);
+const keeping = setInterval(() => void keepUp(), KEEP_UP_MS);
 // Models are probed at once, not when the schedule next comes round: until then nothing could be created.
 await PROCESSORS['models.check']({}).catch(logProblem);
 logger.info({ queues: QUEUES, concurrency: config.WORKER_CONCURRENCY }, 'worker ready');
@@ -61,14 +64,16 @@ function logProblem(error: unknown): void {
   logger.warn({ error: (error as Error).message }, 'will be tried again');
 }
 
-async function keepSchedulesWell(): Promise<void> {
-  await keepSchedules().catch(logProblem);
+/** What must go on when Redis has forgotten the schedules, or is away: each part whatever becomes of the others. */
+async function keepUp(): Promise<void> {
+  await Promise.all([keepSchedules(), checkModelsIfOverdue(), failExpired()].map((part) => part.catch(logProblem)));
 }
 
 onStopSignal(async () => {
   clearInterval(keeping);
   // Takes no new jobs, and waits for those under way.
   await Promise.all(workers.map((worker) => worker.close()));
+  await allEnded();
   stopListening();
   await closeQueues();
   connection.disconnect();

@@ -22,7 +22,7 @@ const ownerOfKey = new LRUCache<string, { accountId: number; touchedAt: number }
  * @throws ServiceError invalid_api_key
  */
 export async function identify(ctx: Context): Promise<Caller> {
-  const token = ctx.cookies.get(SESSION_COOKIE);
+  const token = ctx.cookies.get(SESSION_COOKIE) || undefined;
   const keyHash = presentedKey(ctx);
   if (keyHash === null && token === undefined) {
     throw refused('Send an API key as "Authorization: Bearer svc_…" or "X-API-Key: svc_…", or sign in.');
@@ -41,7 +41,7 @@ export async function identify(ctx: Context): Promise<Caller> {
  * @throws ServiceError invalid_api_key
  */
 export async function identifySession(ctx: Context): Promise<Caller> {
-  const token = ctx.cookies.get(SESSION_COOKIE);
+  const token = ctx.cookies.get(SESSION_COOKIE) || undefined;
   if (token === undefined) throw refused('Sign in first: this takes the session cookie, not an API key.');
   return sessionCaller(ctx, token);
 }

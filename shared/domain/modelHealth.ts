@@ -40,3 +40,9 @@ export async function recordProbe(model: ModelSlug, problem: string | null): Pro
   if (problem !== null)
     logger.warn({ model, status: row?.status, problem }, 'the upstream does not answer as it should');
 }
+
+/** When the model that was left alone longest was last probed; null where one never was. */
+export async function lastProbedAt(): Promise<Date | null> {
+  const rows = await ModelHealth.query().select('probed_at').orderBy('probed_at');
+  return rows.length < MODELS.length ? null : (rows[0]?.probed_at ?? null);
+}

@@ -31,7 +31,12 @@ export async function closeSession(token: string): Promise<void> {
   await Session.query().deleteById(sha256(token));
 }
 
+const AT_ONCE = 1_000;
+
 /** Forgets sessions that have expired. */
 export async function forgetExpiredSessions(): Promise<void> {
-  await Session.query().where('expires_at', '<=', now()).delete();
+  for (let forgotten = AT_ONCE; forgotten === AT_ONCE; ) {
+    const expired = Session.query().select('token_hash').where('expires_at', '<=', now()).limit(AT_ONCE);
+    forgotten = await Session.query().whereIn('token_hash', expired).delete();
+  }
 }

@@ -9,6 +9,8 @@ export interface BatcherOptions<Item, Result> {
   maxInFlight: number;
   /** Items with the same key are kept apart: never two of them at work at the same time. */
   keyOf?: (item: Item) => unknown;
+  /** Which errors may be one item's fault alone: after such a one each item is tried by itself. */
+  isOneItemsFault?: (error: unknown) => boolean;
 }
 
 interface Waiting<Item, Result> {
@@ -19,7 +21,7 @@ interface Waiting<Item, Result> {
 
 /** @returns a function that queues an item, and resolves with the item's own result or rejects with its batch's error. */
 export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result>): (item: Item) => Promise<Result> {
-  const { maxItems, maxInFlight, keyOf } = options;
+  const { maxItems, maxInFlight, keyOf, isOneItemsFault } = options;
   const ready: Waiting<Item, Result>[] = [];
   /** For each key at work, the items that wait for it. */
   const held = new Map<unknown, Waiting<Item, Result>[]>();
@@ -56,11 +58,20 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
       const results = await options.run(batch.map((entry) => entry.item));
       batch.forEach((entry, index) => entry.resolve(results[index] as Result));
     } catch (error) {
-      for (const entry of batch) entry.reject(error);
+      if (batch.length > 1 && isOneItemsFault?.(error) === true) await Promise.all(batch.map(alone));
+      else for (const entry of batch) entry.reject(error);
     } finally {
       inFlight -= 1;
       batch.forEach(release);
       schedule();
+    }
+  }
+
+  async function alone(entry: Waiting<Item, Result>): Promise<void> {
+    try {
+      entry.resolve((await options.run([entry.item]))[0] as Result);
+    } catch (error) {
+      entry.reject(error);
     }
   }
 

@@ -24,7 +24,7 @@ const Environment = Type.Object({
     description: 'an address such as postgres://user@host/name',
   }),
   DATABASE_POOL_MAX: Count(10, 2),
-  DATABASE_TIMEOUT_MS: Count(2_000, 100),
+  DATABASE_TIMEOUT_MS: Count(1_500, 100),
   REDIS_URL: Type.String({ pattern: '^rediss?://', description: 'an address such as redis://host:6379' }),
   REDIS_PREFIX: Type.String({ pattern: '^[A-Za-z0-9_.-]+$', default: 'genmeter' }),
 
@@ -36,11 +36,11 @@ const Environment = Type.Object({
   FAL_KEY: Type.String({ minLength: 1, default: 'none' }),
   FAL_VIDEO_MODEL: Type.String({ minLength: 1, default: 'fal-ai/bytedance/seedance/v1.5/pro/text-to-video' }),
   FAL_IMAGE_MODEL: Type.String({ minLength: 1, default: 'fal-ai/nano-banana-2' }),
-  UPSTREAM_TIMEOUT_MS: Count(8_000, 100),
+  UPSTREAM_TIMEOUT_MS: Count(6_000, 100),
   UPSTREAM_CONCURRENCY: Count(64),
 
   WORKER_CONCURRENCY: Count(16),
-  SWEEP_INTERVAL_MS: Count(3_000, 100),
+  SWEEP_INTERVAL_MS: Count(2_000, 100),
 
   RATE_LIMITS: Switch('on'),
   RATE_CREATES_PER_MINUTE: Count(60),

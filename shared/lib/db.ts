@@ -6,6 +6,9 @@ import { config } from './config.ts';
 // Counters and keys are bigint columns that stay far below 2^53, so they are numbers here, not strings.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
 
+/** How much longer than the server's own limit its answer is waited for. */
+const ANSWER_GRACE_MS = 500;
+
 /**
  * Opens a pool of connections.
  * @param timeoutMs how long to wait for a connection, and for an answer; undefined waits for as long as it takes.
@@ -18,12 +21,26 @@ export function connect(timeoutMs?: number): Knex {
       application_name: 'genmeter',
       keepAlive: true,
       connectionTimeoutMillis: timeoutMs,
-      query_timeout: timeoutMs,
-      statement_timeout: timeoutMs === undefined ? undefined : 2 * timeoutMs,
+      // The server gives up first: what it has cancelled has certainly not happened.
+      statement_timeout: timeoutMs,
+      query_timeout: timeoutMs === undefined ? undefined : timeoutMs + ANSWER_GRACE_MS,
+      idle_in_transaction_session_timeout: timeoutMs === undefined ? undefined : 2 * timeoutMs,
     } as Knex.PgConnectionConfig,
-    pool: { min: 0, max: config.DATABASE_POOL_MAX },
+    pool: { min: 0, max: config.DATABASE_POOL_MAX, validate: isAtRest },
     acquireConnectionTimeout: timeoutMs ?? 60_000,
   });
+}
+
+/**
+ * Whether nothing is under way on a connection. One whose answer was no longer waited for still has its statement, or
+ * its transaction, open: whoever got it next would work inside somebody else's transaction.
+ */
+function isAtRest(connection: pg.Client): boolean {
+  const { readyForQuery, _queryQueue: queue } = connection as unknown as {
+    readyForQuery: boolean;
+    _queryQueue: unknown[];
+  };
+  return readyForQuery && queue.length === 0 && connection.getTransactionStatus() === 'I';
 }
 
 /** The pool of this process. A query that gets no connection or answer in time is an error, never a hang. */
@@ -54,23 +71,38 @@ export async function run<Row>(statement: Statement, bindings: Bindings, within:
 
 /** Whether an error says that the database could not be reached or did not answer, rather than that it refused. */
 export function isOutage(error: unknown): boolean {
-  return connectionWasLost(error) || matches(error, TIMEOUT_CODES, TIMEOUT_MESSAGES);
+  return outcomeIsUnknown(error) || matches(error, TIMEOUT_CODES, TIMEOUT_MESSAGES);
 }
 
-/** Whether a statement's connection broke, so that nobody knows whether it was carried out; a new one may work. */
-export function connectionWasLost(error: unknown): boolean {
+/** Whether nobody knows if a statement was carried out: its connection broke, or its answer did not come in time. */
+export function outcomeIsUnknown(error: unknown): boolean {
   return matches(error, LOST_CODES, LOST_MESSAGES);
+}
+
+/** Whether a row with one of the statement's unique keys was there already. */
+export function isDuplicate(error: unknown): boolean {
+  return error instanceof Error && codeOf(error) === '23505';
+}
+
+/** Whether the database looked at a statement and refused it, as it may one item of a batch for another's sake. */
+export function isRefusal(error: unknown): boolean {
+  return !isOutage(error);
 }
 
 // Classes 08 (connection exception) and 57P (shutdown) of Postgres, and Node's own.
 const LOST_CODES = /^(08...|57P..|ECONN\w+|EPIPE|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$/;
-const LOST_MESSAGES = /Connection terminated|not queryable|connection error|Connection is closed/i;
+const LOST_MESSAGES = /Connection terminated|not queryable|connection error|Connection is closed|Query read timeout/i;
 // Class 53 (out of connections, memory, disk) and a statement cancelled by its time-out.
 const TIMEOUT_CODES = /^(53...|57014|ETIMEDOUT)$/;
-const TIMEOUT_MESSAGES = /KnexTimeoutError|Query read timeout|timeout exceeded when trying to connect|timeout expired/i;
+const TIMEOUT_MESSAGES = /KnexTimeoutError|timeout exceeded when trying to connect|timeout expired/i;
+
+/** The code of an error of Postgres or of Node, which objection wraps into one of its own. */
+function codeOf(error: Error & { code?: unknown; nativeError?: { code?: unknown } }): unknown {
+  return error.nativeError?.code ?? error.code;
+}
 
 function matches(error: unknown, codes: RegExp, messages: RegExp): boolean {
   if (!(error instanceof Error)) return false;
-  const code = (error as { code?: unknown }).code;
+  const code = codeOf(error);
   return (typeof code === 'string' && codes.test(code)) || messages.test(`${error.name}: ${error.message}`);
 }

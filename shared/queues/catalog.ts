@@ -19,7 +19,8 @@ const Generations = Type.Object(
 );
 const Nothing = Type.Object({}, { additionalProperties: false });
 
-export const QUEUES = ['generations', 'refreshes', 'upkeep'] as const;
+/** One for each duty, so that none waits behind another. */
+export const QUEUES = ['dispatches', 'polls', 'refreshes', 'upkeep'] as const;
 export type QueueName = (typeof QUEUES)[number];
 
 interface JobDefinition {
@@ -32,10 +33,10 @@ interface JobDefinition {
 
 export const JOBS = {
   /** Hand queued generations to their upstream. */
-  'generation.dispatch': { queue: 'generations', payload: Generations, attempts: 3 },
+  'generation.dispatch': { queue: 'dispatches', payload: Generations, attempts: 3 },
   /** Ask the upstream how submitted generations are getting on. */
-  'generation.poll': { queue: 'generations', payload: Generations, attempts: 3 },
-  /** The same, since somebody is reading the generation right now: a queue of its own, so that it never waits. */
+  'generation.poll': { queue: 'polls', payload: Generations, attempts: 3 },
+  /** The same, since somebody is reading the generation right now. */
   'generation.refresh': { queue: 'refreshes', payload: Generations, attempts: 1 },
   /** Ring again for whatever is overdue, and end what is past its deadline. */
   'generation.sweep': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: config.SWEEP_INTERVAL_MS },

@@ -4,7 +4,15 @@ import { createBatcher } from '../lib/batcher.ts';
 import { config } from '../lib/config.ts';
 import { logger } from '../lib/logger.ts';
 import { connectForCommands, readyWithin } from '../lib/redis.ts';
-import { definitionOf, GENERATIONS_PER_JOB, JOB_NAMES, type JobName, type Payload, parsePayload } from './catalog.ts';
+import {
+  definitionOf,
+  GENERATIONS_PER_JOB,
+  JOBS,
+  JOB_NAMES,
+  type JobName,
+  type Payload,
+  parsePayload,
+} from './catalog.ts';
 import type { QueueName } from './catalog.ts';
 
 /** The braces keep a queue's keys in one slot of a Redis Cluster. */
@@ -42,23 +50,40 @@ export async function enqueue<Name extends JobName>(name: Name, payload: Payload
   });
 }
 
-type GenerationJob = 'generation.dispatch' | 'generation.poll' | 'generation.refresh';
-const bells = new Map<string, (generationId: string) => Promise<void>>();
+type Bell = (generationId: string) => Promise<void>;
+const bells = new Map<string, Bell>();
 
 /**
  * Rings for one generation, after its row says that it is due. Never rejects and need not be awaited: what gathers
  * while one call is under way goes as one job, and if Redis loses it, or is away, the sweep rings again.
  * @returns whether it was heard.
  */
-export async function ring(name: GenerationJob, generationId: string, delayMs = 0): Promise<boolean> {
-  const key = `${name} ${delayMs}`;
+export function ring(name: 'generation.dispatch' | 'generation.poll', generationId: string, delayMs = 0) {
+  return pull(`${name} ${delayMs}`, generationId, (generationIds) => enqueue(name, { generationIds }, delayMs));
+}
+
+/** Rings for a generation that somebody is reading; once more is not louder, however long nobody answers. */
+export function ringForReader(generationId: string): Promise<boolean> {
+  const name = 'generation.refresh';
+  return pull(name, generationId, async (generationIds) => {
+    await queueNamed(JOBS[name].queue).addBulk(
+      generationIds.map((id) => ({
+        name,
+        data: parsePayload(name, { generationIds: [id] }),
+        opts: { deduplication: { id } },
+      })),
+    );
+  });
+}
+
+async function pull(key: string, generationId: string, add: (generationIds: string[]) => Promise<unknown>) {
   let bell = bells.get(key);
   if (bell === undefined) {
     bell = createBatcher<string, void>({
       maxItems: GENERATIONS_PER_JOB,
       maxInFlight: 1,
       run: async (generationIds) => {
-        await enqueue(name, { generationIds }, delayMs);
+        await add(generationIds);
         return [];
       },
     });
@@ -68,10 +93,13 @@ export async function ring(name: GenerationJob, generationId: string, delayMs = 
     await bell(generationId);
     return true;
   } catch (error) {
-    logger.warn({ job: name, generationId, error: (error as Error).message }, 'not enqueued; the sweep will');
+    logger.warn({ bell: key, generationId, error: (error as Error).message }, 'not heard; the sweep rings again');
     return false;
   }
 }
+
+/** A schedule that is so many times its interval late has lost its next run. */
+const SCHEDULE_LATE = 3;
 
 /**
  * Sees to it that every scheduled job has its schedule in Redis. Repeated by each worker, since an emptied Redis
@@ -82,7 +110,8 @@ export async function keepSchedules(): Promise<void> {
     const { queue, everyMs } = definitionOf(name);
     if (everyMs === undefined) continue;
     const existing = await queueNamed(queue).getJobScheduler(name);
-    if (existing?.every === everyMs) continue;
+    const isRunning = existing?.next !== undefined && existing.next > Date.now() - SCHEDULE_LATE * everyMs;
+    if (existing?.every === everyMs && isRunning) continue;
     await queueNamed(queue).upsertJobScheduler(
       name,
       { every: everyMs },

@@ -42,6 +42,8 @@ export class Generation extends Model {
   declare upstream_handle: Record<string, unknown> | null;
   /** The last look at the upstream, by anyone. */
   declare polled_at: Date | null;
+  /** When the poll that was rung for is due. */
+  declare next_poll_at: Date | null;
   /** The unguessable part of its files' paths. */
   declare media_token: string | null;
 }

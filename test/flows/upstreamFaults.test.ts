@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { Customer } from '../harness/client.ts';
 import { eventually, type Service, startService } from '../harness/service.ts';
@@ -25,11 +26,14 @@ describe('when the upstream misbehaves', () => {
   for (const how of ['error', 'busy'] as const) {
     it(`retries a submission that it answers with ${how}, until it takes it`, async () => {
       service.upstream.submit = how;
+      const before = service.upstream.submits;
       const { uuid, prompt } = await customer.createImage();
-      await eventually('the refusal was noted', () => badProbes(service, 'imgmodel-2'));
+      await eventually('turned away twice', () => service.upstream.submits >= before + 2);
       service.upstream.submit = undefined;
       expect((await customer.settled(uuid)).status).to.equal('succeeded');
       expect(service.upstream.jobsFor(prompt)).to.have.length(1);
+      // It was busy, not away: nobody else was refused for it.
+      expect(await statusIs(service, 'imgmodel-2', 'online')).to.equal(true);
     });
   }
 
@@ -42,6 +46,28 @@ describe('when the upstream misbehaves', () => {
       expect((await customer.settled(uuid)).status).to.equal('succeeded');
     });
   }
+
+  it('a receipt that cannot be stored ends its own job, refunded, and no other', async () => {
+    const prompts = ['fine 1', '[poison]', 'fine 2'].map((text) => `${text} ${randomUUID()}`);
+    const jobs = await Promise.all(prompts.map((prompt) => customer.createImage(prompt)));
+    const ended = await Promise.all(jobs.map(({ uuid }) => customer.settled(uuid)));
+    expect(ended.map(({ status }) => status)).to.deep.equal(['succeeded', 'failed', 'succeeded']);
+    const runs = prompts.map((prompt) => service.upstream.jobsFor(prompt).length);
+    expect(runs).to.deep.equal([1, 2, 1]);
+  });
+
+  it('goes on polling a job that nobody reads, and never leaves it alone for long', async () => {
+    service.upstream.outcome = 'wait';
+    const { uuid, prompt } = await customer.createImage();
+    await new Promise((resolve) => setTimeout(resolve, 14_000));
+    const polls = service.upstream.jobsFor(prompt)[0]?.polls ?? [];
+    const gaps = polls.slice(1).map((poll, index) => poll - (polls[index] as number));
+    expect(gaps.length).to.be.within(3, 6);
+    expect(Math.min(...gaps)).to.be.above(1_900);
+    expect(Math.max(...gaps)).to.be.below(5_000);
+    service.upstream.end(prompt, 'succeeded');
+    expect((await customer.settled(uuid)).status).to.equal('succeeded');
+  });
 
   it('fails and refunds a job whose result is garbage', async () => {
     service.upstream.result = 'garbage';
@@ -103,11 +129,6 @@ describe('when the upstream misbehaves', () => {
 
 async function modelsOnline(service: Service): Promise<void> {
   await service.sql("UPDATE model_health SET status = 'online', bad_probes = 0, good_probes = 2, probed_at = now()");
-}
-
-async function badProbes(service: Service, model: string): Promise<boolean> {
-  const [row] = await service.sql('SELECT bad_probes FROM model_health WHERE model = $1', [model]);
-  return row.bad_probes > 0;
 }
 
 async function statusIs(service: Service, slug: string, status: string): Promise<boolean> {

@@ -94,16 +94,21 @@ export class StandInUpstream {
     return send(response, 200, isVideo ? { video: file } : { images: [file] });
   }
 
+  /** How often something was submitted, accepted or not. */
+  submits = 0;
+
   private accept(
     model: string,
     input: Record<string, unknown>,
     request: IncomingMessage,
     response: ServerResponse,
   ): void {
+    this.submits += 1;
     if (this.submit === 'refuse')
       return send(response, 422, { detail: [{ msg: 'Not allowed by the content policy' }] });
     if (misbehave(this.submit === 'drop after acceptance' ? undefined : this.submit, request, response)) return;
-    const id = randomUUID();
+    // An id that no database can store, for whoever asks for it.
+    const id = String(input['prompt']).includes('[poison]') ? `${randomUUID()}\u0000` : randomUUID();
     const state = ({ succeed: 'succeeded', fail: 'failed', wait: 'running' } as const)[this.outcome];
     const job: UpstreamJob = { id, model, prompt: String(input['prompt']), input, state, polls: [], cancelled: false };
     this.jobs.push(job);

@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from 'uuid';
 import { createBatcher } from '../../lib/batcher.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
-import { connectionWasLost, prepared, run } from '../../lib/db.ts';
+import { isDuplicate, isRefusal, outcomeIsUnknown, prepared, run } from '../../lib/db.ts';
 import { ring } from '../../queues/enqueue.ts';
 import { type GenerationParams, type ModelSlug, modelBySlug, priceInCredits } from '../../spec/catalog.ts';
 import { ServiceError } from '../../spec/errors.ts';
@@ -166,26 +166,34 @@ async function chargeAll(charges: Charge[]): Promise<Outcome[]> {
   return charges.map((charge) => outcomes.get(charge.uuid) ?? 'invalid_api_key');
 }
 
+const CHARGE_ATTEMPTS = 3;
+
 /**
- * A batch whose answer was lost may have been committed. The uuids tell: what is there was charged, the rest is
- * charged now; and if the lost statement were still to come, the primary key would refuse it.
+ * Charges a batch to a certain end. Where an answer was lost, the batch may have been committed, or still be about to
+ * be: the uuids tell what was charged, and the rest is charged now. If the lost statement was under way all the same,
+ * the primary key refuses the second one, which tells in its turn.
  */
-async function chargeOnceMore(charges: Charge[], error: unknown): Promise<Outcome[]> {
-  if (!connectionWasLost(error)) throw error;
-  const rows = await Generation.query()
-    .whereIn(
-      'uuid',
-      charges.map((charge) => charge.uuid),
-    )
-    .select('uuid');
-  const charged = new Set(rows.map((row) => row.uuid));
-  const rest = charges.filter((charge) => !charged.has(charge.uuid));
-  const outcomes = new Map<string, Outcome>([...charged].map((uuid) => [uuid, 'accepted']));
-  if (rest.length > 0) {
-    const again = await chargeAll(rest);
-    rest.forEach((charge, index) => outcomes.set(charge.uuid, again[index] as Outcome));
+async function chargeSurely(charges: Charge[]): Promise<Outcome[]> {
+  const outcomes = new Map<string, Outcome>();
+  let rest = charges;
+  for (let attempt = 1; rest.length > 0; attempt += 1) {
+    try {
+      const answers = await chargeAll(rest);
+      rest.forEach(({ uuid }, index) => outcomes.set(uuid, answers[index] as Outcome));
+      rest = [];
+    } catch (error) {
+      if (attempt === CHARGE_ATTEMPTS || !(outcomeIsUnknown(error) || isDuplicate(error))) throw error;
+      for (const uuid of await chargedAmong(rest)) outcomes.set(uuid, 'accepted');
+      rest = rest.filter(({ uuid }) => !outcomes.has(uuid));
+    }
   }
-  return charges.map((charge) => outcomes.get(charge.uuid) as Outcome);
+  return charges.map(({ uuid }) => outcomes.get(uuid) as Outcome);
+}
+
+async function chargedAmong(charges: Charge[]): Promise<string[]> {
+  const uuids = charges.map(({ uuid }) => uuid);
+  const rows = await Generation.query().whereIn('uuid', uuids).select('uuid');
+  return rows.map(({ uuid }) => uuid);
 }
 
 const submitCharge = createBatcher<Charge, Outcome>({
@@ -193,5 +201,6 @@ const submitCharge = createBatcher<Charge, Outcome>({
   maxInFlight: 2,
   // One account's charges would wait for each other's row lock anyway; here they wait without holding a connection.
   keyOf: (charge) => charge.account_id,
-  run: (charges) => chargeAll(charges).catch((error: unknown) => chargeOnceMore(charges, error)),
+  isOneItemsFault: isRefusal,
+  run: chargeSurely,
 });

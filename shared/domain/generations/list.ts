@@ -43,5 +43,6 @@ async function firstOfPage(accountId: number, rank: number, counts: Counts): Pro
   const block = await blockOf(accountId, rank);
   // Numbers of the last block that were not given out yet are no items.
   const unused = Math.max(0, block.lastNumber - counts.generation_count);
-  return { newest: block.lastNumber - unused, skip: block.livesUpToItsEnd - unused - rank };
+  // A deletion since the counts were read may have moved the place by some items, but never to before the block's end.
+  return { newest: block.lastNumber - unused, skip: Math.max(0, block.livesUpToItsEnd - unused - rank) };
 }

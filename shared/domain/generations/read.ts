@@ -1,8 +1,8 @@
 import { createBatcher } from '../../lib/batcher.ts';
 import { now } from '../../lib/clock.ts';
-import { prepared, run } from '../../lib/db.ts';
+import { isRefusal, prepared, run } from '../../lib/db.ts';
 import { refreshedWithin } from '../../queues/announcements.ts';
-import { ring } from '../../queues/enqueue.ts';
+import { ringForReader } from '../../queues/enqueue.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { REFRESH_INTERVAL_MS, REFRESH_WAIT_MS } from '../../spec/limits.ts';
 import type { Generation } from '../../tables/Generation.ts';
@@ -34,6 +34,7 @@ type ReadRow = Found & { submitted: boolean };
 const readRow = createBatcher<Wanted, ReadRow>({
   maxItems: 64,
   maxInFlight: 2,
+  isOneItemsFault: isRefusal,
   run: async (wanted) => {
     const rows = await run<ReadRow>(READ, {
       uuids: wanted.map(({ uuid }) => uuid),
@@ -76,7 +77,7 @@ const ringing = new Map<string, Promise<boolean>>();
 function ringOnce(uuid: string): Promise<boolean> {
   let heard = ringing.get(uuid);
   if (heard === undefined) {
-    heard = ring('generation.refresh', uuid).finally(() => ringing.delete(uuid));
+    heard = ringForReader(uuid).finally(() => ringing.delete(uuid));
     ringing.set(uuid, heard);
   }
   return heard;

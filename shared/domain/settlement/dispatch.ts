@@ -64,16 +64,18 @@ async function persist(write: () => Promise<void>): Promise<void> {
   }
 }
 
-async function notAccepted({ uuid, model, created_at: createdAt }: Job, error: UpstreamError): Promise<void> {
+async function notAccepted(job: Job, error: UpstreamError): Promise<void> {
+  const { uuid, model, created_at: createdAt } = job;
   if (error.fault === 'refused') {
     await fail({ uuid, message: error.message });
     return;
   }
   const delayMs = retryDelayMs(createdAt);
   logger.warn({ generationId: uuid, fault: error.fault, error: error.message, delayMs }, 'not submitted');
-  await returnJob(uuid, delayMs, error.fault === 'unknown' ? 'unknown' : 'not accepted');
+  await returnJob(job, delayMs, error.fault === 'unknown' ? 'unknown' : 'not accepted');
   void ring('generation.dispatch', uuid, delayMs);
-  await recordProbe(model, error.message);
+  // An upstream that answers, if only that it is busy, is there: its health is for the probes to judge.
+  if (!error.wasAnswered) await recordProbe(model, error.message);
 }
 
 /** A quarter of the job's age, but at least 1 and at most 30 seconds. */

@@ -11,13 +11,14 @@ import { announceRefreshed } from '../../queues/announcements.ts';
 import { ring } from '../../queues/enqueue.ts';
 import { modelBySlug } from '../../spec/catalog.ts';
 import { fail, succeed } from './settle.ts';
-import { type Job, passGateToPoll, passGateToRead, pollDelayMs, whileHoldingGate } from './steps.ts';
+import { type Job, passGateToPoll, passGateToRead, whileHoldingGate } from './steps.ts';
 
 /** An upstream that has just taken a job may not know it yet everywhere; one that still doesn't has lost it. */
 const GONE_AFTER_MS = 60_000;
 
 const pollSlots = pLimit(config.UPSTREAM_CONCURRENCY);
 const readSlots = pLimit(config.UPSTREAM_CONCURRENCY);
+const collectSlots = pLimit(config.UPSTREAM_CONCURRENCY);
 
 const announce = createBatcher<string, void>({
   maxItems: 64,
@@ -31,6 +32,8 @@ const announce = createBatcher<string, void>({
 /**
  * Looks how submitted generations are getting on, and ends those that are done: the one way an upstream's answer gets
  * in. Asked for by reads and by the worker's own polls; whoever passes the gate looks, and rings for the next look.
+ *
+ * Resolves when all have been looked at; outputs are collected after that, so that a slow download holds nobody up.
  */
 export async function refresh(generationIds: string[], askedBy: 'read' | 'poll'): Promise<void> {
   const slots = askedBy === 'read' ? readSlots : pollSlots;
@@ -40,50 +43,82 @@ export async function refresh(generationIds: string[], askedBy: 'read' | 'poll')
       slots(async () => {
         const job = await passGate(uuid);
         if (job === undefined) return;
-        const ended = await look(job);
-        void announce(uuid);
-        if (!ended) void ring('generation.poll', uuid, pollDelayMs(job.created_at));
+        const progress = await check(job);
+        if (progress.state === 'running') goOn(job);
+        else keepTrackOf(end(job, progress));
       }),
     ),
   );
 }
 
-/** @returns whether the job has ended. */
-async function look(job: Job): Promise<boolean> {
-  const { uuid, model } = job;
+const ending = new Set<Promise<void>>();
+
+function keepTrackOf(work: Promise<void>): void {
+  ending.add(work);
+  void work.finally(() => ending.delete(work));
+}
+
+/** Waits until no output is being collected any more; for a process that stops. */
+export async function allEnded(): Promise<void> {
+  while (ending.size > 0) await Promise.all(ending);
+}
+
+/** What cannot be found out now counts as running: it is asked again. */
+async function check(job: Job): Promise<UpstreamProgress> {
   try {
-    const progress = await upstreamOf(model).check(job.upstream_handle);
-    if (progress.state === 'running') return false;
-    if (progress.state === 'failed') await fail({ uuid, message: progress.message });
-    else await collect(job, progress);
-    return true;
+    return await upstreamOf(job.model).check(job.upstream_handle);
   } catch (error) {
-    const gone = error instanceof UpstreamError && error.fault === 'gone';
-    const lost = gone && isOlderThan(job, GONE_AFTER_MS);
-    if (lost || error instanceof UnusableOutput) {
-      logger.error({ generationId: uuid, error: error.message }, 'the upstream did not deliver');
-      await fail({ uuid, message: lost ? 'The model lost this job.' : 'The model returned no usable output.' });
-      return true;
-    }
-    logger[gone ? 'info' : 'warn'](
-      { generationId: uuid, error: (error as Error).message },
+    if (!(error instanceof UpstreamError)) throw error;
+    const isGone = error.fault === 'gone';
+    if (isGone && isOlderThan(job, GONE_AFTER_MS)) return { state: 'failed', message: 'The model lost this job.' };
+    logger[isGone ? 'info' : 'warn'](
+      { generationId: job.uuid, error: error.message },
       'not refreshed; will look again',
     );
-    return false;
+    return { state: 'running' };
+  }
+}
+
+function goOn(job: Job): void {
+  void announce(job.uuid);
+  // Whole seconds, so that jobs of about the same age share a ring; up, so that none comes before it is due.
+  void ring('generation.poll', job.uuid, Math.ceil(job.poll_delay_ms / 1_000) * 1_000);
+}
+
+/** Never rejects: what could not be ended now is looked at again. */
+async function end(job: Job, progress: Exclude<UpstreamProgress, { state: 'running' }>): Promise<void> {
+  const { uuid } = job;
+  try {
+    if (progress.state === 'failed') await fail({ uuid, message: progress.message });
+    else await whileHoldingGate(uuid, () => collectSlots(() => collect(job, progress)));
+    void announce(uuid);
+  } catch (error) {
+    logger.warn({ generationId: uuid, error: (error as Error).message }, 'not ended; will look again');
+    goOn(job);
   }
 }
 
 async function collect(job: Job, progress: UpstreamProgress & { state: 'succeeded' }): Promise<void> {
   const { uuid, model } = job;
-  const { outputPath, thumbnailPath } = await whileHoldingGate(uuid, () =>
-    collectOutput(progress.outputUrl, modelBySlug(model).kind, uuid, job.media_token as string),
-  );
-  await succeed({
-    uuid,
-    output_path: outputPath,
-    thumbnail_path: thumbnailPath,
-    is_watermarked: progress.isWatermarked,
-  });
+  try {
+    const kind = modelBySlug(model).kind;
+    const { outputPath, thumbnailPath } = await collectOutput(
+      progress.outputUrl,
+      kind,
+      uuid,
+      job.media_token as string,
+    );
+    await succeed({
+      uuid,
+      output_path: outputPath,
+      thumbnail_path: thumbnailPath,
+      is_watermarked: progress.isWatermarked,
+    });
+  } catch (error) {
+    if (!(error instanceof UnusableOutput)) throw error;
+    logger.error({ generationId: uuid, error: error.message }, 'the upstream did not deliver');
+    await fail({ uuid, message: 'The model returned no usable output.' });
+  }
 }
 
 function isOlderThan(job: Job, milliseconds: number): boolean {

@@ -1,6 +1,6 @@
 import { createBatcher } from '../../lib/batcher.ts';
 import { now } from '../../lib/clock.ts';
-import { prepared, run, type Statement } from '../../lib/db.ts';
+import { isRefusal, prepared, run, type Statement } from '../../lib/db.ts';
 
 /**
  * The end of a generation. Each of the two statements starts from `status = 'queued'`, for all the jobs that end in
@@ -107,6 +107,7 @@ function settling(statement: Statement) {
   return createBatcher<Success | Failure, boolean>({
     maxItems: 64,
     maxInFlight: 2,
+    isOneItemsFault: isRefusal,
     keyOf: (answer) => answer.uuid,
     run: async (answers) => {
       const uuids = answers.map(({ uuid }) => uuid);

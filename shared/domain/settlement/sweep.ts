@@ -16,7 +16,7 @@ const OVERDUE = prepared(
      SELECT uuid FROM generations WHERE status = 'queued' AND due_at <= :now AND deadline_at > :now
       ORDER BY uuid LIMIT ${AT_ONCE} FOR NO KEY UPDATE SKIP LOCKED
    )
-   UPDATE generations g SET due_at = :again FROM overdue WHERE g.uuid = overdue.uuid
+   UPDATE generations g SET due_at = :again, next_poll_at = NULL FROM overdue WHERE g.uuid = overdue.uuid
    RETURNING g.uuid, g.upstream_handle IS NOT NULL AS submitted`,
 );
 
@@ -31,8 +31,8 @@ const EXPIRED = prepared(
  * have taken it died, or Redis forgot), and fails and refunds jobs past their deadline.
  */
 export async function sweep(): Promise<void> {
-  await failExpired();
-  await ringForOverdue();
+  const results = await Promise.allSettled([failExpired(), ringForOverdue()]);
+  for (const result of results) if (result.status === 'rejected') throw result.reason;
 }
 
 async function ringForOverdue(): Promise<void> {
@@ -50,7 +50,8 @@ async function ringForOverdue(): Promise<void> {
   }
 }
 
-async function failExpired(): Promise<void> {
+/** Fails and refunds what is past its deadline; needs Postgres only. */
+export async function failExpired(): Promise<void> {
   for (;;) {
     const rows = await run<Pick<Generation, 'uuid' | 'model' | 'upstream_handle'>>(EXPIRED, { now: now() });
     await Promise.all(rows.map(expire));
@@ -65,8 +66,8 @@ async function expire({
 }: Pick<Generation, 'uuid' | 'model' | 'upstream_handle'>) {
   await fail({ uuid, message: 'The model did not finish in time.' });
   if (handle === null) return;
-  // Refunded is refunded: that the upstream can be spared the rest of the work is a courtesy.
-  await upstreamOf(model)
+  // Refunded is refunded: that the upstream can be spared the rest of the work is a courtesy, and not waited for.
+  void upstreamOf(model)
     .cancel(handle)
     .catch((error: unknown) => logger.info({ generationId: uuid, error: (error as Error).message }, 'not cancelled'));
 }

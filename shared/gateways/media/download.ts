@@ -74,6 +74,7 @@ function limitedTo(maxBytes: number): Transform {
 function decodeDataUrl(url: string): Buffer {
   const comma = url.indexOf(',');
   if (comma < 0 || !url.slice(0, comma).endsWith(';base64')) throw new UnusableOutput('The output is no base64 data.');
+  if (0.75 * (url.length - comma) > config.MEDIA_MAX_BYTES) throw new UnusableOutput('The output is too large.');
   return Buffer.from(url.slice(comma + 1), 'base64');
 }
 

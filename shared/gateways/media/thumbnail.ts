@@ -24,6 +24,8 @@ export interface ThumbnailReply {
 }
 
 const TIME_LIMIT_MS = 20_000;
+/** Who has waited longer for their turn goes without. */
+const WAIT_LIMIT_MS = 20_000;
 const IDLE_MS = 30_000;
 /** The decoder's memory is out of the garbage collector's sight: a process that has grown to this is not kept. */
 const MAX_RESIDENT_BYTES = 256 * 1024 ** 2;
@@ -52,7 +54,11 @@ export function makeThumbnail(
 ): Promise<void> {
   const { kind, filePath } = input;
   const request = { kind, filePath, outputPath, ffmpegPath: options.ffmpegPath ?? 'ffmpeg' };
-  const result = previous.then(() => runInChild(request));
+  const askedAt = performance.now();
+  const result = previous.then(() => {
+    if (performance.now() - askedAt > WAIT_LIMIT_MS) throw new Error('too many thumbnails are being made');
+    return runInChild(request);
+  });
   previous = result.catch(() => {});
   return result;
 }

@@ -65,7 +65,7 @@ export function falUpstream({ baseUrl, key, modelId, kind }: FalOptions): Upstre
     const result = await asked(() => ask('GET', responseUrl));
     if (result.status === 200) return outputOf(result.body, kind);
     const failed = typeof fieldOf(status.body, 'error') === 'string';
-    if (result.status === 429 || (result.status >= 500 && !failed)) {
+    if ([401, 403, 404, 408, 429].includes(result.status) || (result.status >= 500 && !failed)) {
       throw new UpstreamError('unavailable', statusMessage(result));
     }
     return { state: 'failed', message: refusalMessage(result.body) };
@@ -89,7 +89,7 @@ async function asked(question: () => Promise<JsonAnswer>): Promise<JsonAnswer> {
   try {
     return await question();
   } catch (error) {
-    throw new UpstreamError('unavailable', (error as Error).message);
+    throw new UpstreamError('unavailable', (error as Error).message, { wasAnswered: false });
   }
 }
 
@@ -132,10 +132,14 @@ function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== '';
 }
 
+const HANDLE_FIELDS = ['request_id', 'status_url', 'response_url', 'cancel_url'] as const;
+/** Nothing that could not be stored, or that would be a burden to. */
+const PLAIN = /^[\x21-\x7e]{1,2000}$/;
+
 function isHandle(body: unknown, origin: string): body is FalHandle {
   return (
-    isText(fieldOf(body, 'request_id')) &&
-    ['status_url', 'response_url', 'cancel_url'].every((name) => sameOrigin(fieldOf(body, name), origin))
+    HANDLE_FIELDS.every((name) => PLAIN.test(String(fieldOf(body, name)))) &&
+    HANDLE_FIELDS.slice(1).every((name) => sameOrigin(fieldOf(body, name), origin))
   );
 }
 

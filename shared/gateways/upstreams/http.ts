@@ -12,17 +12,19 @@ export interface JsonAnswer {
 /** No honest answer of a queue is longer, unless it carries its output as a data address. */
 const ANSWER_MAX_BYTES = 64 * 1024 * 1024;
 
-const agent = new Agent({
-  connections: config.UPSTREAM_CONCURRENCY,
+const options = {
   headersTimeout: config.UPSTREAM_TIMEOUT_MS,
   bodyTimeout: config.UPSTREAM_TIMEOUT_MS,
   connect: { timeout: Math.min(5_000, config.UPSTREAM_TIMEOUT_MS) },
   maxResponseSize: ANSWER_MAX_BYTES,
-});
+};
+// Submits never wait for a connection behind questions: their time would run out before they were sent.
+const forSubmits = new Agent({ ...options, connections: config.UPSTREAM_CONCURRENCY });
+const forQuestions = new Agent({ ...options, connections: 2 * config.UPSTREAM_CONCURRENCY });
 
 /** Codes of errors that come before a request could have been read at the other end. */
 const NEVER_SENT =
-  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|ERR_INVALID_URL)$/;
+  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EPROTO|CERT_\w+|DEPTH_ZERO_\w+|SELF_SIGNED_\w+|UNABLE_TO_\w+|ERR_TLS_\w+|UND_ERR_CONNECT_TIMEOUT|ERR_INVALID_URL)$/;
 
 /**
  * One JSON exchange with an upstream, within the configured time.
@@ -37,7 +39,7 @@ export async function exchange(
   try {
     const response = await request(url, {
       method,
-      dispatcher: agent,
+      dispatcher: method === 'POST' ? forSubmits : forQuestions,
       headers: body === undefined ? headers : { ...headers, 'content-type': 'application/json' },
       body: body === undefined ? undefined : JSON.stringify(body),
       signal: AbortSignal.timeout(config.UPSTREAM_TIMEOUT_MS),
@@ -45,7 +47,7 @@ export async function exchange(
     return { status: response.statusCode, headers: response.headers, body: parseJson(await response.body.text()) };
   } catch (error) {
     const { code = '', message } = error as Error & { code?: string };
-    throw new UpstreamError(NEVER_SENT.test(code) ? 'unavailable' : 'unknown', message || code);
+    throw new UpstreamError(NEVER_SENT.test(code) ? 'unavailable' : 'unknown', message || code, { wasAnswered: false });
   }
 }
 
@@ -59,5 +61,5 @@ function parseJson(text: string): unknown {
 
 /** Lets go of idle connections, at the end of a process. */
 export async function closeUpstreamConnections(): Promise<void> {
-  await agent.destroy();
+  await Promise.all([forSubmits.destroy(), forQuestions.destroy()]);
 }

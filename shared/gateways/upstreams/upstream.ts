@@ -41,10 +41,13 @@ export type UpstreamFault = 'refused' | 'unavailable' | 'unknown' | 'gone';
 
 export class UpstreamError extends Error {
   readonly fault: UpstreamFault;
+  /** Whether there was an answer at all; false is a fault of the transport. */
+  readonly wasAnswered: boolean;
 
-  constructor(fault: UpstreamFault, message: string) {
+  constructor(fault: UpstreamFault, message: string, { wasAnswered = true } = {}) {
     super(message);
     this.name = 'UpstreamError';
     this.fault = fault;
+    this.wasAnswered = wasAnswered;
   }
 }
