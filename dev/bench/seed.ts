@@ -86,10 +86,11 @@ const BURNS = `
          ${CREDITS} - ${SPENT_AFTER('number')}, 'Generation: ' || model, uuid, created_at
     FROM generations ORDER BY uuid`;
 
+/** Also in the order of time: an account's days lie apart from each other. */
 const USAGE = `
   INSERT INTO usage_days (account_id, day, model, credits, generations)
   SELECT account_id, (created_at AT TIME ZONE 'UTC')::date, model, sum(credits_charged), count(*)
-    FROM generations GROUP BY 1, 2, 3`;
+    FROM generations GROUP BY 1, 2, 3 ORDER BY 2`;
 
 /** Fresh for the whole run, as no worker need be there to probe. */
 const HEALTH = `

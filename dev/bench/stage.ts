@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -40,6 +40,8 @@ export const REDIS_PREFIX = 'bench';
 /** Starts the servers, builds the service and migrates the database that the others are copied from. */
 export async function setStage(options: Options, say: (line: string) => void): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), 'bench-'));
+  // Where root runs this, Postgres runs as another account, which has to get through to its data.
+  chmodSync(folder, 0o711);
   const closers: (() => Promise<unknown>)[] = [];
   let closing: Promise<void> | undefined;
 

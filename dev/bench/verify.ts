@@ -1,4 +1,7 @@
+import { Redis } from 'ioredis';
 import type { Client } from 'pg';
+import { SPARE_ACCOUNT } from './seed.ts';
+import { REDIS_PREFIX } from './stage.ts';
 
 /** Accounts whose numbers contradict their ledger, their generations or their usage. There must be none. */
 const CONTRADICTIONS = `
@@ -33,4 +36,34 @@ export async function verifySums(client: Client, generations: number): Promise<v
   if (stored!.count !== generations) {
     throw new Error(`There are ${stored!.count} generations where ${generations} were answered for.`);
   }
+}
+
+/**
+ * Every generation of the API must be named by some job that waits, as a create without its dispatch is half a create.
+ * Empties the Redis in the end.
+ * @throws Error where they are not as many.
+ */
+export async function verifyDispatches(redisUrl: string, client: Client, byApi: number): Promise<void> {
+  const { rows } = await client.query<{ uuid: string }>('SELECT uuid FROM generations WHERE account_id <> $1', [
+    SPARE_ACCOUNT,
+  ]);
+  const redis = new Redis(redisUrl);
+  const named = new Set<string>();
+  // Whatever the queue is called: no worker has run, so that all jobs are there.
+  for (const job of await redis.keys(`{${REDIS_PREFIX}}:*`)) {
+    const data = (await redis.type(job)) === 'hash' ? await redis.hget(job, 'data') : null;
+    for (const [uuid] of data?.matchAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g) ?? []) named.add(uuid);
+  }
+  await redis.flushall();
+  redis.disconnect();
+  const enqueued = rows.filter(({ uuid }) => named.has(uuid)).length;
+  if (enqueued !== byApi) throw new Error(`${enqueued} dispatches wait where the API created ${byApi} generations.`);
+}
+
+/** @throws Error where a generation has not succeeded. */
+export async function verifyEnds(client: Client): Promise<void> {
+  const { rows } = await client.query<{ others: number }>(
+    `SELECT count(*)::int AS others FROM generations WHERE status <> 'succeeded'`,
+  );
+  if (rows[0]!.others > 0) throw new Error(`${rows[0]!.others} generations did not succeed.`);
 }

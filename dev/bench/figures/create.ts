@@ -1,16 +1,14 @@
-import { Redis } from 'ioredis';
-import type { Client } from 'pg';
 import type { Child } from '../child.ts';
 import type { LoopResult } from '../load/closedLoop.ts';
 import type { Requests } from '../load/http.ts';
 import type { FigureName } from '../options.ts';
 import type { Measurement } from '../report.ts';
 import { createRequest, spreadAccounts } from '../requests.ts';
-import { HOT_ACCOUNT, seed, SPARE_ACCOUNT } from '../seed.ts';
-import { type Api, REDIS_PREFIX, type Stage } from '../stage.ts';
+import { HOT_ACCOUNT, seed } from '../seed.ts';
+import type { Api, Stage } from '../stage.ts';
 import { inTurn, median, ratioOf, type Rounds } from '../statistics.ts';
 import { medianMicroseconds, type Memory, memoryOf, withProcessorTime } from '../usage.ts';
-import { verifySums } from '../verify.ts';
+import { verifyDispatches, verifySums } from '../verify.ts';
 
 /** What creating is measured with: the API and, beside it, the bare statement and a bare web server. */
 interface Rig {
@@ -55,7 +53,7 @@ export async function measureCreates(stage: Stage): Promise<Measurement[]> {
     if (stage.options.only.includes(name)) measurements.push(...(await measure(rig)));
   measurements.push(memoryMeasurement(idle, memoryOf(api.pid)));
   await verifySums(client, rig.created.inAll);
-  await verifyDispatches(stage, client, rig.created.byApi);
+  await verifyDispatches(stage.redis.url, client, rig.created.byApi);
   await Promise.all([api.end(), rig.http.end(), rig.statement.end(), rig.bareKoa.end()]);
   return measurements;
 }
@@ -185,22 +183,4 @@ function memoryMeasurement(idle: Memory | null, loaded: Memory | null): Measurem
     value: loaded?.peakMb ?? null,
     parts: { idle: idle?.residentMb ?? 'n/a', 'after the load': loaded?.residentMb ?? 'n/a', 'value is the': 'peak' },
   };
-}
-
-/** Every generation of the API must be named by some job that waits: a create without its dispatch is half a create. */
-async function verifyDispatches(stage: Stage, client: Client, byApi: number): Promise<void> {
-  const { rows } = await client.query<{ uuid: string }>('SELECT uuid FROM generations WHERE account_id <> $1', [
-    SPARE_ACCOUNT,
-  ]);
-  const redis = new Redis(stage.redis.url);
-  const named = new Set<string>();
-  const prefix = `{${REDIS_PREFIX}}:generations:`;
-  for (const id of await redis.lrange(`${prefix}wait`, 0, -1)) {
-    const data = await redis.hget(`${prefix}${id}`, 'data');
-    for (const [uuid] of data?.matchAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g) ?? []) named.add(uuid);
-  }
-  await redis.flushall();
-  redis.disconnect();
-  const enqueued = rows.filter(({ uuid }) => named.has(uuid)).length;
-  if (enqueued !== byApi) throw new Error(`${enqueued} dispatches wait where the API created ${byApi} generations.`);
 }

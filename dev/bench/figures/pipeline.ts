@@ -10,7 +10,8 @@ import type { ServiceProcess } from '../service.ts';
 import type { Api, Stage } from '../stage.ts';
 import { inTurn, median, ratioOf } from '../statistics.ts';
 import { medianMicroseconds, memoryOf, withProcessorTime } from '../usage.ts';
-import { verifySums } from '../verify.ts';
+import { until } from '../until.ts';
+import { verifyEnds, verifySums } from '../verify.ts';
 
 /** The service's own default, and what the bare worker gets. */
 const CONCURRENCY = 16;
@@ -18,8 +19,6 @@ const JOBS_EACH = 2;
 const CREATE_CLIENTS = 32;
 /** Enough jobs waiting that the bare worker is never idle. */
 const BARE_BACKLOG = 4_000;
-/** No round may take longer than this to come to its steady state, or to its end. */
-const PATIENCE_MS = 120_000;
 
 interface Rig {
   stage: Stage;
@@ -180,15 +179,6 @@ async function bareRound({ stage, adder, performer }: Rig): Promise<number> {
   return (1_000 * jobs) / JOBS_EACH / (to.at - from!.at);
 }
 
-/** Asks every 20 ms, which costs nothing. */
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + PATIENCE_MS;
-  while (!(await isSo())) {
-    if (performance.now() > deadline) throw new Error('The pipeline did not get on within two minutes.');
-    await delay(20);
-  }
-}
-
 async function queued(client: Client): Promise<number> {
   const { rows } = await client.query<{ queued: number }>('SELECT sum(in_flight)::int AS queued FROM accounts');
   return rows[0]?.queued ?? 0;
@@ -201,11 +191,4 @@ async function workerIsReady(client: Client): Promise<void> {
     return rowCount === 0;
   });
   await delay(1_000);
-}
-
-async function verifyEnds(client: Client): Promise<void> {
-  const { rows } = await client.query<{ others: number }>(
-    `SELECT count(*)::int AS others FROM generations WHERE status <> 'succeeded'`,
-  );
-  if (rows[0]!.others > 0) throw new Error(`${rows[0]!.others} generations did not succeed.`);
 }
