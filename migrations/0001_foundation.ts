@@ -176,6 +176,15 @@ export async function up(knex: Knex): Promise<void> {
       PRIMARY KEY (account_id, day, model)
     ) WITH (fillfactor = 70);
 
+    -- The same since the account began, so that its totals cost no more as it grows old.
+    CREATE TABLE usage_totals (
+      account_id   bigint  NOT NULL,
+      model        text    NOT NULL,
+      credits      bigint  NOT NULL,
+      generations  bigint  NOT NULL,
+      PRIMARY KEY (account_id, model)
+    ) WITH (fillfactor = 50);
+
     CREATE TABLE model_health (
       model        text        PRIMARY KEY,
       status       text        NOT NULL CHECK (status IN ('online', 'degraded', 'offline')),
@@ -189,7 +198,7 @@ export async function up(knex: Knex): Promise<void> {
 
 export async function down(knex: Knex): Promise<void> {
   await knex.raw(`
-    DROP TABLE model_health, usage_days, ledger_entries, generation_deletions, generations, subscriptions, api_keys,
+    DROP TABLE model_health, usage_totals, usage_days, ledger_entries, generation_deletions, generations, subscriptions, api_keys,
       sessions, accounts;
     DROP FUNCTION refuse_to_rewrite_the_ledger;
   `);

@@ -92,6 +92,10 @@ const USAGE = `
   SELECT account_id, (created_at AT TIME ZONE 'UTC')::date, model, sum(credits_charged), count(*)
     FROM generations GROUP BY 1, 2, 3 ORDER BY 2`;
 
+const TOTALS = `
+  INSERT INTO usage_totals (account_id, model, credits, generations)
+  SELECT account_id, model, sum(credits), sum(generations) FROM usage_days GROUP BY 1, 2`;
+
 /** Fresh for the whole run, as no worker need be there to probe. */
 const HEALTH = `
   INSERT INTO model_health (model, status, bad_probes, good_probes, probed_at, detail)
@@ -104,7 +108,8 @@ export async function seed(client: Client, { accounts, hotRows, rowsEach }: Seed
     SELECT id::bigint, (CASE WHEN id = ${HOT_ACCOUNT} THEN ${hotRows} ELSE ${rowsEach} END)::bigint AS rows
       FROM generate_series(1, ${accounts}) AS id
      UNION ALL SELECT ${SPARE_ACCOUNT}, 0`);
-  for (const sql of [ACCOUNTS, KEYS, SUBSCRIPTIONS, GRANTS, GENERATIONS, BURNS, USAGE, HEALTH]) await client.query(sql);
+  for (const sql of [ACCOUNTS, KEYS, SUBSCRIPTIONS, GRANTS, GENERATIONS, BURNS, USAGE, TOTALS, HEALTH])
+    await client.query(sql);
   await client.query('DROP TABLE bench_accounts');
   await client.query('VACUUM ANALYZE');
   await client.query('CHECKPOINT');

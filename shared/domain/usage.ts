@@ -37,13 +37,13 @@ const HISTORY = prepared(
 
 const BY_MODEL = prepared(
   'usage_by_model',
-  `SELECT model, sum(credits) AS credits, sum(generations) AS generations
-     FROM usage_days WHERE account_id = :accountId GROUP BY model ORDER BY model`,
+  'SELECT model, credits, generations FROM usage_totals WHERE account_id = :accountId ORDER BY model',
 );
 
-type Sums<Key extends string> = Record<Key, string> & { credits: string; generations: number };
+/** A sum of bigints is of a type that arrives as text. */
+type Sums<Key extends string> = Record<Key, string> & { credits: string | number; generations: number };
 
-/** What an account has spent (spec: Usage summary), from the daily sums that the charge keeps, less refunds. */
+/** What an account has spent (spec: Usage summary), from the sums that the charge keeps, less refunds. */
 export async function usageOf(accountId: number): Promise<Usage> {
   const today = now();
   const days = Array.from({ length: USAGE_HISTORY_DAYS }, (_, index) =>

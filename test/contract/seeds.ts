@@ -73,6 +73,11 @@ export async function seedImages(service: Service, { email }: Customer, count: n
        SELECT account_id, (created_at AT TIME ZONE 'UTC')::date, 'imgmodel-2', count(*), count(*) FROM made GROUP BY 1, 2
        ON CONFLICT (account_id, day, model) DO UPDATE
          SET credits = u.credits + excluded.credits, generations = u.generations + excluded.generations
+     ), totalled AS (
+       INSERT INTO usage_totals AS u (account_id, model, credits, generations)
+       SELECT account_id, 'imgmodel-2', count(*), count(*) FROM made GROUP BY 1
+       ON CONFLICT (account_id, model) DO UPDATE
+         SET credits = u.credits + excluded.credits, generations = u.generations + excluded.generations
      )
      UPDATE accounts a
         SET balance = owner.balance - $2::int, plan_credits = owner.plan_credits - from_plan,

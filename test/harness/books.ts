@@ -35,6 +35,11 @@ const INVARIANTS: Record<string, string> = {
      WHERE u.credits <> (SELECT coalesce(sum(g.credits_charged), 0) FROM generations g
                           WHERE g.account_id = u.account_id AND g.model = u.model AND g.status <> 'failed'
                             AND (g.created_at AT TIME ZONE 'UTC')::date = u.day)`,
+  'the totals by model are the sums of their days': `
+    SELECT t.account_id FROM usage_totals t
+       LEFT JOIN (SELECT account_id, model, sum(credits) AS credits, sum(generations) AS generations
+                    FROM usage_days GROUP BY 1, 2) days USING (account_id, model)
+     WHERE (t.credits, t.generations) IS DISTINCT FROM (days.credits, days.generations)`,
 };
 
 /** @returns a sentence for each invariant that does not hold. */

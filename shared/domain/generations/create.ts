@@ -148,6 +148,11 @@ const CHARGE = prepared(
      SELECT id, cast(created_at AT TIME ZONE 'UTC' AS date), model, credits, 1 FROM charged
      ON CONFLICT (account_id, day, model)
      DO UPDATE SET credits = u.credits + excluded.credits, generations = u.generations + 1
+   ), total AS (
+     INSERT INTO usage_totals AS u (account_id, model, credits, generations)
+     SELECT id, model, credits, 1 FROM charged
+     ON CONFLICT (account_id, model)
+     DO UPDATE SET credits = u.credits + excluded.credits, generations = u.generations + 1
    )
    SELECT uuid, outcome FROM gate`,
 );

@@ -93,6 +93,10 @@ const FAIL = prepared(
                     sum(credits_charged) AS credits
                FROM ended GROUP BY 1, 2, 3) days
       WHERE u.account_id = days.account_id AND u.day = days.day AND u.model = days.model
+   ), total AS (
+     UPDATE usage_totals u SET credits = u.credits - models.credits
+       FROM (SELECT account_id, model, sum(credits_charged) AS credits FROM ended GROUP BY 1, 2) models
+      WHERE u.account_id = models.account_id AND u.model = models.model
    )
    SELECT uuid FROM ended`,
 );

@@ -9,8 +9,8 @@ export interface JsonAnswer {
   body: unknown;
 }
 
-/** No honest answer of a queue is longer, unless it carries its output as a data address. */
-const ANSWER_MAX_BYTES = 64 * 1024 * 1024;
+/** No honest answer of a queue is longer: outputs are asked for as addresses. */
+const ANSWER_MAX_BYTES = 8 * 1024 * 1024;
 
 const options = {
   headersTimeout: config.UPSTREAM_TIMEOUT_MS,
