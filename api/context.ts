@@ -10,6 +10,8 @@ export interface State {
   caller?: Caller;
   /** The value of the session cookie that the caller was recognised by. */
   sessionToken?: string;
+  /** The generation that the request made, for the log. */
+  generationId?: string;
   /** The pattern of the route that serves the request. */
   route?: string;
 }

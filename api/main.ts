@@ -25,7 +25,12 @@ server.on('clientError', (_error, socket) => {
   socket.end(`${head}Connection: close\r\n\r\n${body}`);
 });
 server.listen(config.PORT, config.HOST);
-await once(server, 'listening');
+await once(server, 'listening').catch((error: Error) => {
+  process.stderr.write(
+    `PORT ${config.PORT} of ${config.HOST} cannot be listened on (${error.message}): set PORT or HOST.\n`,
+  );
+  process.exit(78);
+});
 logger.info({ port: (server.address() as AddressInfo).port, baseUrl: config.BASE_URL }, 'api listening');
 
 onStopSignal(async () => {

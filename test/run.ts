@@ -10,8 +10,13 @@ import { makeTemplateDatabase } from './harness/databases.ts';
 
 /**
  * Runs the tests: starts a Postgres and a Redis of its own on free ports, makes the database that each test file gets
- * a copy of, and hands over to mocha with whatever arguments there are. `npm test -- -g 'parallel'` works.
+ * a copy of, and hands over to mocha with whatever arguments there are: all files unless some are named.
+ *
+ *     npm test -- test/contract/keys.test.ts
+ *     npm test -- -g 'parallel limit'
  */
+const args = process.argv.slice(2);
+const files = args.some((arg) => arg.endsWith('.test.ts')) ? [] : ['test/**/*.test.ts'];
 const folder = await mkdtemp(join(tmpdir(), 'genmeter-test-'));
 const log = () => {};
 const [postgres, redis] = await Promise.all([
@@ -30,7 +35,7 @@ try {
   const env = { ...process.env, TEST_DATABASE_URL: postgres.url, TEST_REDIS_URL: redis.url, TEST_FOLDER: folder };
   await makeTemplateDatabase(postgres.url);
   const mochaBin = join(createRequire(import.meta.url).resolve('mocha/package.json'), '../bin/mocha.js');
-  const mocha = spawn(process.execPath, [mochaBin, ...process.argv.slice(2)], { stdio: 'inherit', env });
+  const mocha = spawn(process.execPath, [mochaBin, ...args, ...files], { stdio: 'inherit', env });
   [status] = (await once(mocha, 'exit')) as [number | null];
 } finally {
   await Promise.allSettled([postgres.stop(), redis.stop()]);

@@ -2,6 +2,7 @@ import { type Job, Worker } from 'bullmq';
 import { checkModelsIfOverdue } from '../shared/domain/settlement/checkModels.ts';
 import { allEnded } from '../shared/domain/settlement/refresh.ts';
 import { failExpired } from '../shared/domain/settlement/sweep.ts';
+import { requireMediaDir } from '../shared/gateways/media/collect.ts';
 import { closeDownloadConnections } from '../shared/gateways/media/download.ts';
 import { closeUpstreamConnections } from '../shared/gateways/upstreams/index.ts';
 import { config } from '../shared/lib/config.ts';
@@ -31,6 +32,7 @@ async function perform(job: Job): Promise<void> {
   await process(payload);
 }
 
+await requireMediaDir();
 const connection = connectForWaiting('worker');
 const workers = QUEUES.map(
   (name) =>
@@ -54,25 +56,30 @@ for (const worker of workers) {
 }
 
 await openQueues();
-await keepSchedules().catch(logProblem);
+await keepSchedules().catch(logProblem('the schedules'));
 const keeping = setInterval(() => void keepUp(), KEEP_UP_MS);
 // Models are probed at once, not when the schedule next comes round: until then nothing could be created.
-await PROCESSORS['models.check']({}).catch(logProblem);
+await PROCESSORS['models.check']({}).catch(logProblem('probing the models'));
 logger.info({ queues: QUEUES, concurrency: config.WORKER_CONCURRENCY }, 'worker ready');
 
-function logProblem(error: unknown): void {
-  logger.warn({ error: (error as Error).message }, 'will be tried again');
+function logProblem(what: string): (error: unknown) => void {
+  return (error) => logger.warn({ error: (error as Error).message }, `${what}: will be tried again`);
 }
 
 /** What must go on when Redis has forgotten the schedules, or is away: each part whatever becomes of the others. */
 async function keepUp(): Promise<void> {
-  await Promise.all([keepSchedules(), checkModelsIfOverdue(), failExpired()].map((part) => part.catch(logProblem)));
+  await Promise.all([
+    keepSchedules().catch(logProblem('the schedules')),
+    checkModelsIfOverdue().catch(logProblem('probing the models')),
+    failExpired().catch(logProblem('failing what is past its deadline')),
+  ]);
 }
 
 onStopSignal(async () => {
   clearInterval(keeping);
   // Takes no new jobs, and waits for those under way.
-  await Promise.all(workers.map((worker) => worker.close()));
+  // With Redis away there are none, and it could not be told.
+  await Promise.all(workers.map((worker) => worker.close(connection.status !== 'ready')));
   await allEnded();
   stopListening();
   await closeQueues();

@@ -21,6 +21,6 @@ export function pageOf(ctx: Context): number {
  */
 export function uuidOf(ctx: Context): string {
   const uuid = (ctx as unknown as { params: { uuid: string } }).params.uuid;
-  if (!UUID.test(uuid)) throw new ServiceError('not_found', 'The address ends in something that is no uuid.');
+  if (!UUID.test(uuid)) throw new ServiceError('not_found', 'There is no such thing: the address must have its uuid.');
   return uuid.toLowerCase();
 }

@@ -20,6 +20,7 @@ export const requestLog: Koa.Middleware<State> = async (ctx, next) => {
       status: ctx.status,
       ms: Math.round(performance.now() - startedAt),
       account: ctx.state.caller?.accountId,
+      generationId: ctx.state.generationId,
     },
     'request',
   );

@@ -19,6 +19,7 @@ export async function create(ctx: Context): Promise<void> {
   const { model, prompt, params } = parseOrder(bodyOf(ctx));
   const order: Order = { model, prompt, params: (parseParams[model] as Parse<GenerationParams>)(params) };
   const generation = await createGeneration(callerOf(ctx), order);
+  ctx.state.generationId = generation.uuid;
   ctx.status = 201;
   ctx.body = presentGeneration(generation);
 }

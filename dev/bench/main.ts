@@ -5,7 +5,7 @@ import { measureCreates } from './figures/create.ts';
 import { measureGrowth } from './figures/growth.ts';
 import { measurePipeline } from './figures/pipeline.ts';
 import { measureReads } from './figures/read.ts';
-import { type FigureName, parseOptions } from './options.ts';
+import { type FigureName, type Options, parseOptions } from './options.ts';
 import { type Measurement, rowsOf, tableOf } from './report.ts';
 import { setStage, type Stage } from './stage.ts';
 
@@ -13,7 +13,7 @@ import { setStage, type Stage } from './stage.ts';
  * `npm run bench [-- --quick] [--only create,read] [--json FILE] [--profile FOLDER]`: measures the built service
  * against what it stands on, and prints how the ratios compare with the targets.
  */
-const options = parseOptions(process.argv.slice(2));
+const options = optionsOrEnd();
 const startedAt = new Date();
 const say = (line: string) =>
   console.log(`${((Date.now() - startedAt.getTime()) / 1_000).toFixed(0).padStart(4)} s  ${line}`);
@@ -50,3 +50,13 @@ const servers = { postgres: stage.postgres.how, redis: stage.redis.how };
 writeFileSync(file, `${JSON.stringify({ startedAt, seconds, machine, servers, options, rows }, null, 2)}\n`);
 console.log(`\n${tableOf(rows)}\n`);
 console.log(`${options.quick ? 'Quick: too short for figures to trust. ' : ''}Took ${seconds} s. JSON: ${file}`);
+
+function optionsOrEnd(): Options {
+  try {
+    return parseOptions(process.argv.slice(2));
+  } catch (error) {
+    console.error((error as Error).message);
+    console.error('npm run bench [-- --quick] [--only create,read] [--json FILE] [--profile FOLDER]');
+    process.exit(2);
+  }
+}

@@ -79,13 +79,11 @@ export function parseConfig(env: Record<string, string | undefined>): Readonly<C
   if (!validate(values))
     throw new ConfigError(validate.errors?.map(describe).join(' ') ?? 'The configuration is unusable.');
   if (values.STRIPE_SECRET_KEY !== undefined) {
-    throw new ConfigError(
-      'STRIPE_SECRET_KEY is set, but this version cannot take payments yet. Unset it to run keyless.',
-    );
+    throw new ConfigError('STRIPE_SECRET_KEY cannot be used yet: this version takes no payments. Unset it.');
   }
   if (values.NODE_ENV === 'production') {
     throw new ConfigError(
-      'STRIPE_SECRET_KEY is not set. Without it plans are given away, so that NODE_ENV=production is refused.',
+      'NODE_ENV=production is refused: this version takes no payments, so that plans would be given away.',
     );
   }
   for (const name of ['BASE_URL', 'CDN_URL', 'FAL_BASE_URL'] as const) {
@@ -120,7 +118,7 @@ interface Described {
 function expected(name: string): string {
   const { description, minimum, maximum } = (Environment.properties as Record<string, Described>)[name] ?? {};
   if (description !== undefined) return description;
-  if (minimum === undefined) return 'set to a text';
+  if (minimum === undefined) return 'a text that is not empty';
   return maximum === undefined ? `a whole number from ${minimum}` : `a whole number from ${minimum} to ${maximum}`;
 }
 

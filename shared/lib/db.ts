@@ -2,6 +2,7 @@ import knex, { type Knex } from 'knex';
 import { Model } from 'objection';
 import pg from 'pg';
 import { config } from './config.ts';
+import { logger } from './logger.ts';
 
 // Counters and keys are bigint columns that stay far below 2^53, so they are numbers here, not strings.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
@@ -26,6 +27,13 @@ export function connect(timeoutMs?: number): Knex {
       query_timeout: timeoutMs === undefined ? undefined : timeoutMs + ANSWER_GRACE_MS,
       idle_in_transaction_session_timeout: timeoutMs === undefined ? undefined : 2 * timeoutMs,
     } as Knex.PgConnectionConfig,
+    // What knex has to say goes where everything goes.
+    log: {
+      warn: (message: unknown) => logger.warn({ knex: String(message) }, 'the database pool'),
+      error: (message: unknown) => logger.warn({ knex: String(message) }, 'the database pool'),
+      debug: () => {},
+      deprecate: () => {},
+    },
     pool: { min: 0, max: config.DATABASE_POOL_MAX, validate: isAtRest },
     acquireConnectionTimeout: timeoutMs ?? 60_000,
   });

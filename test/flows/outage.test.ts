@@ -58,6 +58,14 @@ describe('while a server is out of reach', () => {
       expect((await customer.settled(created.body.uuid, 40_000)).status).to.equal('succeeded');
     }
   });
+
+  it('Redis (refuse): the processes still end on SIGTERM, soon and with status 0', async () => {
+    redis.refuse();
+    const startedAt = Date.now();
+    expect(await Promise.all([service.apis[0]?.stop(), service.workers[0]?.stop()])).to.deep.equal([0, 0]);
+    expect(Date.now() - startedAt).to.be.below(10_000);
+    redis.open();
+  });
 }).timeout(120_000);
 
 async function within<Result>(milliseconds: number, request: Promise<Result>): Promise<Result> {

@@ -58,7 +58,7 @@ describe('the processes of the Procfile', () => {
     ['PORT', 'abc', /PORT must be a whole number from 0 to 65535/],
     ['DATABASE_URL', '', /DATABASE_URL is not set/],
     ['REDIS_URL', 'localhost', /REDIS_URL must be an address such as redis:/],
-    ['NODE_ENV', 'production', /STRIPE_SECRET_KEY is not set/],
+    ['NODE_ENV', 'production', /NODE_ENV=production is refused/],
     ['RATE_LIMITS', 'maybe', /RATE_LIMITS must be one of on, off/],
   ] as const) {
     it(`a bad ${name} stops the start with a sentence that names it`, async () => {

@@ -71,7 +71,7 @@ describe('the configuration', () => {
   });
 
   it('refuses to give plans away in production', () => {
-    expect(refusal({ NODE_ENV: 'production' })).to.match(/STRIPE_SECRET_KEY is not set/);
+    expect(refusal({ NODE_ENV: 'production' })).to.match(/NODE_ENV=production is refused/);
   });
 
   it('takes an empty or blank variable for one that is not set', () => {

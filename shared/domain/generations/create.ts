@@ -84,7 +84,7 @@ const refusals: Record<Exclude<Outcome, 'accepted'>, (charge: Charge) => string>
   parallel_limit_reached: () =>
     'As many generations are under way as the plan allows. Wait until one has finished, then try again.',
   insufficient_credits: ({ credits }) =>
-    `The balance does not cover the ${credits} credits of this generation. Top up, or wait for the next monthly grant.`,
+    `The balance does not cover the ${credits} credits of this generation. Add credits, or wait for the next grant.`,
 };
 
 /**

@@ -1,6 +1,7 @@
 import { createBatcher } from '../../lib/batcher.ts';
 import { now } from '../../lib/clock.ts';
 import { isRefusal, prepared, run, type Statement } from '../../lib/db.ts';
+import { logger } from '../../lib/logger.ts';
 
 /**
  * The end of a generation. Each of the two statements starts from `status = 'queued'`, for all the jobs that end in
@@ -117,7 +118,13 @@ function settling(statement: Statement) {
       const uuids = answers.map(({ uuid }) => uuid);
       const rows = await run<{ uuid: string }>(statement, { uuids, answers: JSON.stringify(answers), now: now() });
       const ended = new Set(rows.map((row) => row.uuid));
+      for (const answer of answers) if (ended.has(answer.uuid)) log(answer);
       return answers.map((answer) => ended.has(answer.uuid));
     },
   });
+}
+
+function log(answer: Success | Failure): void {
+  if ('message' in answer) logger.info({ generationId: answer.uuid, reason: answer.message }, 'failed and refunded');
+  else logger.info({ generationId: answer.uuid }, 'succeeded');
 }

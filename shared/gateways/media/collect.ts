@@ -13,6 +13,18 @@ const ABANDONED_MS = 3_600_000;
 const store = diskStore(config.MEDIA_DIR);
 const ownHost = new URL(config.FAL_BASE_URL).host;
 
+/** Ends the process, with a sentence, where outputs could not be kept. */
+export async function requireMediaDir(): Promise<void> {
+  try {
+    await store.incomingDir();
+  } catch (error) {
+    process.stderr.write(
+      `MEDIA_DIR cannot be written to (${(error as Error).message}): set it to a folder that can.\n`,
+    );
+    process.exit(78);
+  }
+}
+
 export interface Collected {
   outputPath: string;
   thumbnailPath: string | null;
