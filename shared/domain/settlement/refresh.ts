@@ -18,7 +18,6 @@ const GONE_AFTER_MS = 60_000;
 
 const pollSlots = pLimit(config.UPSTREAM_CONCURRENCY);
 const readSlots = pLimit(config.UPSTREAM_CONCURRENCY);
-const collectSlots = pLimit(config.UPSTREAM_CONCURRENCY);
 
 const announce = createBatcher<string, void>({
   maxItems: 64,
@@ -33,34 +32,41 @@ const announce = createBatcher<string, void>({
  * Looks how submitted generations are getting on, and ends those that are done: the one way an upstream's answer gets
  * in. Asked for by reads and by the worker's own polls; whoever passes the gate looks, and rings for the next look.
  *
- * Resolves when all have been looked at; outputs are collected after that, so that a slow download holds nobody up.
+ * Resolves when all have been looked at, so that a slow download holds no job of the queue up. Each keeps its slot
+ * until its output is collected: no more is begun than can be carried at a time, and the rest waits in the queue.
  */
 export async function refresh(generationIds: string[], askedBy: 'read' | 'poll'): Promise<void> {
   const slots = askedBy === 'read' ? readSlots : pollSlots;
   const passGate = askedBy === 'read' ? passGateToRead : passGateToPoll;
   await Promise.all(
-    generationIds.map((uuid) =>
-      slots(async () => {
-        const job = await passGate(uuid);
-        if (job === undefined) return;
-        const progress = await check(job);
-        if (progress.state === 'running') goOn(job);
-        else keepTrackOf(end(job, progress));
-      }),
+    generationIds.map(
+      (uuid) =>
+        new Promise<void>((looked, failed) => {
+          keepTrackOf(
+            slots(async () => {
+              const job = await passGate(uuid);
+              const progress = job === undefined ? undefined : await check(job);
+              looked();
+              if (job === undefined || progress === undefined) return;
+              if (progress.state === 'running') goOn(job);
+              else await end(job, progress);
+            }).catch(failed),
+          );
+        }),
     ),
   );
 }
 
-const ending = new Set<Promise<void>>();
+const underWay = new Set<Promise<void>>();
 
 function keepTrackOf(work: Promise<void>): void {
-  ending.add(work);
-  void work.finally(() => ending.delete(work));
+  underWay.add(work);
+  void work.finally(() => underWay.delete(work));
 }
 
-/** Waits until no output is being collected any more; for a process that stops. */
+/** Waits until nothing is being looked at or collected any more; for a process that stops. */
 export async function allEnded(): Promise<void> {
-  while (ending.size > 0) await Promise.all(ending);
+  while (underWay.size > 0) await Promise.all(underWay);
 }
 
 /** What cannot be found out now counts as running: it is asked again. */
@@ -90,7 +96,7 @@ async function end(job: Job, progress: Exclude<UpstreamProgress, { state: 'runni
   const { uuid } = job;
   try {
     if (progress.state === 'failed') await fail({ uuid, message: progress.message });
-    else await whileHoldingGate(uuid, () => collectSlots(() => collect(job, progress)));
+    else await whileHoldingGate(uuid, () => collect(job, progress));
     void announce(uuid);
   } catch (error) {
     logger.warn({ generationId: uuid, error: (error as Error).message }, 'not ended; will look again');
