@@ -8,10 +8,10 @@ import { db } from '../shared/lib/db.ts';
 import { logger } from '../shared/lib/logger.ts';
 import { onStopSignal } from '../shared/lib/stop.ts';
 import { createApp } from './app.ts';
-import { closeLimiters, openLimitersEarly } from './middleware/rateLimit.ts';
+import { closeLimiters, openLimiters } from './middleware/rateLimit.ts';
 
 /** The web process. Any number of them may run. */
-await Promise.all([openQueues(), listenToAnnouncements(), openLimitersEarly()]);
+await Promise.all([openQueues(), listenToAnnouncements(), openLimiters()]);
 
 const answer = createApp().callback();
 const server = createServer((request, response) => void answer(request, response));

@@ -77,8 +77,7 @@ async function keepUp(): Promise<void> {
 
 onStopSignal(async () => {
   clearInterval(keeping);
-  // Takes no new jobs, and waits for those under way.
-  // With Redis away there are none, and it could not be told.
+  // Takes no new jobs, and waits for those under way. Redis, while it is away, cannot be told and is not waited for.
   await Promise.all(workers.map((worker) => worker.close(connection.status !== 'ready')));
   await allEnded();
   stopListening();

@@ -21,8 +21,13 @@ const POINTS: Record<Limited, number> = {
 let limiters: Record<Limited, RateLimiterRedis> | undefined;
 let connection: Redis | undefined;
 
-function openLimiters(): Record<Limited, RateLimiterRedis> {
-  connection = connectForCommands('limits', COUNTING_MS);
+/**
+ * Connects ahead of the first request, which this process would otherwise count alone. Where limits are off there is
+ * nothing to open, and nothing is counted.
+ */
+export async function openLimiters(): Promise<void> {
+  if (config.RATE_LIMITS === 'off') return;
+  const redis = connectForCommands('limits', COUNTING_MS);
   const limiter = (name: Limited) => {
     const options = {
       keyPrefix: `${config.REDIS_PREFIX}:rate:${name}`,
@@ -32,11 +37,13 @@ function openLimiters(): Record<Limited, RateLimiterRedis> {
     // Without Redis each process counts on its own: somewhat too generous, but never unlimited and never down.
     return new RateLimiterRedis({
       ...options,
-      storeClient: connection,
+      storeClient: redis,
       insuranceLimiter: new RateLimiterMemory(options),
     });
   };
-  return { create: limiter('create'), account: limiter('account'), public: limiter('public') };
+  limiters = { create: limiter('create'), account: limiter('account'), public: limiter('public') };
+  connection = redis;
+  await readyWithin(redis, 2_000);
 }
 
 /**
@@ -44,8 +51,7 @@ function openLimiters(): Record<Limited, RateLimiterRedis> {
  * @throws ServiceError rate_limited, with `Retry-After` in seconds.
  */
 export async function limit(ctx: Context, rateClass: RateClass): Promise<void> {
-  if (rateClass === 'unlimited' || config.RATE_LIMITS === 'off') return;
-  limiters ??= openLimiters();
+  if (rateClass === 'unlimited' || limiters === undefined) return;
   const subject = rateClass === 'public' ? ctx.ip : String(ctx.state.caller?.accountId);
   try {
     tell(ctx, rateClass, await limiters[rateClass].consume(subject));
@@ -62,13 +68,6 @@ export async function limit(ctx: Context, rateClass: RateClass): Promise<void> {
 function tell(ctx: Context, name: Limited, { remainingPoints, msBeforeNext }: RateLimiterRes): void {
   ctx.set('ratelimit-policy', `"${name}";q=${POINTS[name]};w=${WINDOW_SECONDS}`);
   ctx.set('ratelimit', `"${name}";r=${Math.max(0, remainingPoints)};t=${Math.ceil(msBeforeNext / 1_000)}`);
-}
-
-/** Connects ahead of the first request, which would be counted by this process alone. */
-export async function openLimitersEarly(): Promise<void> {
-  if (config.RATE_LIMITS === 'off') return;
-  limiters ??= openLimiters();
-  await readyWithin(connection as Redis, 2_000);
 }
 
 /** Takes back what was counted against an account for a request that turned out not to be its own. */

@@ -13,7 +13,7 @@ interface Wanted {
   caller: Caller;
 }
 
-type Found = Generation & { place: number; known: boolean };
+type Found = Generation & { place: number; known: boolean; submitted: boolean };
 
 /** The key's look-up and the read as one statement, for all the reads that wait in this process at the moment. */
 const READ = prepared(
@@ -29,19 +29,17 @@ const READ = prepared(
        ON g.uuid = wanted.uuid AND g.account_id = wanted.account_id AND g.deleted_at IS NULL`,
 );
 
-type ReadRow = Found & { submitted: boolean };
-
-const readRow = createBatcher<Wanted, ReadRow>({
+const readRow = createBatcher<Wanted, Found>({
   maxItems: 64,
   maxInFlight: 2,
   isOneItemsFault: isRefusal,
   run: async (wanted) => {
-    const rows = await run<ReadRow>(READ, {
+    const rows = await run<Found>(READ, {
       uuids: wanted.map(({ uuid }) => uuid),
       accounts: wanted.map(({ caller }) => caller.accountId),
       hashes: wanted.map(({ caller }) => caller.keyHash),
     });
-    const byPlace: ReadRow[] = [];
+    const byPlace: Found[] = [];
     for (const row of rows) byPlace[row.place - 1] = row;
     return byPlace;
   },
@@ -56,29 +54,17 @@ export async function readGeneration(caller: Caller, uuid: string): Promise<Gene
   const row = await find(caller, uuid);
   if (row.status !== 'queued' || !refreshIsDue(row)) return row;
   const refreshed = refreshedWithin(uuid, REFRESH_WAIT_MS);
-  if (await ringOnce(uuid)) await refreshed;
+  if (await ringForReader(uuid)) await refreshed;
   return find(caller, uuid);
 }
 
-async function find(caller: Caller, uuid: string): Promise<ReadRow> {
+async function find(caller: Caller, uuid: string): Promise<Found> {
   const row = await readRow({ uuid, caller });
   if (!row.known) throw new ServiceError('invalid_api_key', 'The API key is unknown or revoked.');
   if (row.uuid === null) throw new ServiceError('not_found', 'There is no such generation on this account.');
   return row;
 }
 
-function refreshIsDue(row: ReadRow): boolean {
+function refreshIsDue(row: Found): boolean {
   return row.submitted && (row.polled_at === null || now().getTime() - row.polled_at.getTime() >= REFRESH_INTERVAL_MS);
-}
-
-/** Reads of one generation at the same time share a ring; between processes the worker's gate lets one of them in. */
-const ringing = new Map<string, Promise<boolean>>();
-
-function ringOnce(uuid: string): Promise<boolean> {
-  let heard = ringing.get(uuid);
-  if (heard === undefined) {
-    heard = ringForReader(uuid).finally(() => ringing.delete(uuid));
-    ringing.set(uuid, heard);
-  }
-  return heard;
 }
