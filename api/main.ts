@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { listen as listenToAnnouncements, stopListening } from '../shared/queues/announcements.ts';
+import { listen as listenToAnnouncements, stopListening, stopWaiting } from '../shared/queues/announcements.ts';
 import { closeQueues, openQueues } from '../shared/queues/enqueue.ts';
 import { config } from '../shared/lib/config.ts';
 import { db } from '../shared/lib/db.ts';
@@ -11,6 +11,8 @@ import { createApp } from './app.ts';
 import { closeLimiters, openLimiters } from './middleware/rateLimit.ts';
 
 /** The web process. Any number of them may run. */
+const CLOSE_IDLE_MS = 100;
+
 await Promise.all([openQueues(), listenToAnnouncements(), openLimiters()]);
 
 const answer = createApp().callback();
@@ -34,11 +36,15 @@ await once(server, 'listening').catch((error: Error) => {
 logger.info({ port: (server.address() as AddressInfo).port, baseUrl: config.BASE_URL }, 'api listening');
 
 onStopSignal(async () => {
+  // Those who wait for the end of a generation are answered with what there is.
+  stopWaiting();
   // Takes no new connections, and ends when the last request has been answered.
   const closed = once(server, 'close');
   server.close();
-  server.closeIdleConnections();
+  // A connection is idle, and can be closed, once its request has been answered.
+  const closing = setInterval(() => server.closeIdleConnections(), CLOSE_IDLE_MS);
   await closed;
+  clearInterval(closing);
   stopListening();
   closeLimiters();
   await closeQueues();

@@ -2,9 +2,9 @@ import type { Usage } from '../shared/domain/usage.ts';
 import { activePlan, type BillingStatus, PROCESSOR } from '../shared/domain/subscriptions.ts';
 import { config } from '../shared/lib/config.ts';
 import { type Page, pagesOf } from '../shared/lib/pagination.ts';
-import { type CatalogModel, modelBySlug } from '../shared/spec/catalog.ts';
+import type { OfferedModel } from '../shared/domain/modelHealth.ts';
+import { modelBySlug } from '../shared/spec/catalog.ts';
 import type { Plan } from '../shared/spec/plans.ts';
-import type { ModelStatus } from '../shared/spec/states.ts';
 import type { Account } from '../shared/tables/Account.ts';
 import type { ApiKey } from '../shared/tables/ApiKey.ts';
 import type { Generation } from '../shared/tables/Generation.ts';
@@ -53,12 +53,12 @@ export function presentGeneration(row: Generation) {
   };
 }
 
-export function presentModel(model: CatalogModel & { status: ModelStatus }) {
+export function presentModel(model: OfferedModel) {
   return {
     uuid: model.uuid,
     slug: model.slug,
     name: model.name,
-    provider: 'fal',
+    provider: model.provider,
     kind: model.kind,
     description: model.description,
     credits_base: model.creditsBase,

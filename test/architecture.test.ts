@@ -239,7 +239,6 @@ describe('the architecture', () => {
         REFRESH_WAIT_MS: 1_000,
         JOB_DEADLINE_MS: { video: 30 * 60_000, image: 10 * 60_000 },
         UNKNOWN_SUBMITS_MAX: 1,
-        PROBE_INTERVAL_MS: 10_000,
         PROBE_STALE_MS: 45_000,
         PROBES_TO_DEGRADE: 1,
         PROBES_TO_OFFLINE: 3,

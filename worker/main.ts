@@ -1,10 +1,10 @@
 import { type Job, Worker } from 'bullmq';
 import { checkModelsIfOverdue } from '../shared/domain/settlement/checkModels.ts';
-import { allEnded } from '../shared/domain/settlement/refresh.ts';
+import { allEnded, beginNoMore } from '../shared/domain/settlement/underWay.ts';
 import { failExpired } from '../shared/domain/settlement/sweep.ts';
-import { requireMediaDir } from '../shared/gateways/media/collect.ts';
+import { requireMediaStore } from '../shared/gateways/media/collect.ts';
 import { closeDownloadConnections } from '../shared/gateways/media/download.ts';
-import { closeUpstreamConnections } from '../shared/gateways/upstreams/index.ts';
+import { closeUpstreamConnections, requireKeys } from '../shared/gateways/upstreams/index.ts';
 import { config } from '../shared/lib/config.ts';
 import { db } from '../shared/lib/db.ts';
 import { logger } from '../shared/lib/logger.ts';
@@ -32,7 +32,8 @@ async function perform(job: Job): Promise<void> {
   await process(payload);
 }
 
-await requireMediaDir();
+requireKeys();
+await requireMediaStore();
 const connection = connectForWaiting('worker');
 const workers = QUEUES.map(
   (name) =>
@@ -77,6 +78,7 @@ async function keepUp(): Promise<void> {
 
 onStopSignal(async () => {
   clearInterval(keeping);
+  beginNoMore();
   // Takes no new jobs, and waits for those under way. Redis, while it is away, cannot be told and is not waited for.
   await Promise.all(workers.map((worker) => worker.close(connection.status !== 'ready')));
   await allEnded();

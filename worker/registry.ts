@@ -1,4 +1,6 @@
-import { tidyIncoming } from '../shared/gateways/media/collect.ts';
+import { tidyIncoming } from '../shared/gateways/media/incoming.ts';
+import { forgetIdempotencyKeys } from '../shared/domain/generations/idempotency.ts';
+import { removeDueFiles } from '../shared/domain/mediaRemovals.ts';
 import { checkModels } from '../shared/domain/settlement/checkModels.ts';
 import { dispatch } from '../shared/domain/settlement/dispatch.ts';
 import { refresh } from '../shared/domain/settlement/refresh.ts';
@@ -14,5 +16,7 @@ export const PROCESSORS: { [Name in JobName]: (payload: Payload<Name>) => Promis
   'generation.sweep': () => sweep(),
   'models.check': () => checkModels(),
   'media.tidy': () => tidyIncoming(),
+  'media.remove': () => removeDueFiles(),
+  'idempotencyKeys.forget': () => forgetIdempotencyKeys(),
   'sessions.forget': () => forgetExpiredSessions(),
 };

@@ -1,4 +1,5 @@
 import { ServiceError } from '../../shared/spec/errors.ts';
+import { WAIT_MAX_SECONDS } from '../../shared/spec/limits.ts';
 import type { Context } from '../context.ts';
 
 /** Few enough digits for the number to be exact. */
@@ -13,6 +14,16 @@ export function pageOf(ctx: Context): number {
   const { page = '1' } = ctx.query;
   if (typeof page === 'string' && PAGE.test(page)) return Number(page);
   throw new ServiceError('validation_error', 'page must be a whole number, 1 or more.');
+}
+
+/**
+ * How many seconds the reader of a generation is ready to wait for its end; 0 unless it says so.
+ * @throws ServiceError validation_error
+ */
+export function waitOf(ctx: Context): number {
+  const { wait = '0' } = ctx.query;
+  if (typeof wait === 'string' && /^\d{1,2}$/.test(wait) && Number(wait) <= WAIT_MAX_SECONDS) return Number(wait);
+  throw new ServiceError('validation_error', `wait must be a whole number of seconds, from 0 to ${WAIT_MAX_SECONDS}.`);
 }
 
 /**

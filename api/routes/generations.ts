@@ -1,4 +1,5 @@
-import { createGeneration, type Order } from '../../shared/domain/generations/create.ts';
+import type { Order } from '../../shared/domain/generations/charge.ts';
+import { createGeneration } from '../../shared/domain/generations/create.ts';
 import { listGenerations } from '../../shared/domain/generations/list.ts';
 import { readGeneration } from '../../shared/domain/generations/read.ts';
 import { deleteGeneration } from '../../shared/domain/generations/remove.ts';
@@ -6,7 +7,8 @@ import { bodyParser, type Parse } from '../../shared/lib/validate.ts';
 import { type GenerationParams, MODELS } from '../../shared/spec/catalog.ts';
 import { callerOf, type Context } from '../context.ts';
 import { bodyOf } from '../middleware/body.ts';
-import { pageOf, uuidOf } from '../middleware/query.ts';
+import { idempotencyKeyOf } from '../middleware/idempotencyKey.ts';
+import { pageOf, uuidOf, waitOf } from '../middleware/query.ts';
 import { presentGeneration, presentPage } from '../presenters.ts';
 import { CreateGeneration } from '../schemas.ts';
 
@@ -18,8 +20,9 @@ const parseParams = Object.fromEntries(
 export async function create(ctx: Context): Promise<void> {
   const { model, prompt, params } = parseOrder(bodyOf(ctx));
   const order: Order = { model, prompt, params: (parseParams[model] as Parse<GenerationParams>)(params) };
-  const generation = await createGeneration(callerOf(ctx), order);
+  const { generation, isReplay } = await createGeneration(callerOf(ctx), order, idempotencyKeyOf(ctx));
   ctx.state.generationId = generation.uuid;
+  if (isReplay) ctx.set('idempotent-replayed', 'true');
   ctx.status = 201;
   ctx.body = presentGeneration(generation);
 }
@@ -30,7 +33,8 @@ export async function list(ctx: Context): Promise<void> {
 }
 
 export async function read(ctx: Context): Promise<void> {
-  ctx.body = presentGeneration(await readGeneration(callerOf(ctx), uuidOf(ctx)));
+  const wait = { seconds: waitOf(ctx), isPointless: () => ctx.res.destroyed };
+  ctx.body = presentGeneration(await readGeneration(callerOf(ctx), uuidOf(ctx), wait));
 }
 
 export async function remove(ctx: Context): Promise<void> {

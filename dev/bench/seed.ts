@@ -98,8 +98,8 @@ const TOTALS = `
 
 /** Fresh for the whole run, as no worker need be there to probe. */
 const HEALTH = `
-  INSERT INTO model_health (model, status, bad_probes, good_probes, probed_at, detail)
-  SELECT model, 'online', 0, 2, now() + interval '1 day', '' FROM unnest(ARRAY['vidmodel-video', 'imgmodel-2']) AS model`;
+  INSERT INTO upstream_health (model, position, upstream, status, bad_probes, good_probes, probed_at, detail)
+  SELECT model, 0, '', 'online', 0, 2, now() + interval '1 day', '' FROM unnest(ARRAY['vidmodel-video', 'imgmodel-2']) AS model`;
 
 /** Fills an empty database. */
 export async function seed(client: Client, { accounts, hotRows, rowsEach }: Seed): Promise<void> {

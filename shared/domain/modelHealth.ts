@@ -1,29 +1,76 @@
+import { type Route, ROUTES } from '../gateways/upstreams/index.ts';
 import { addMilliseconds, now } from '../lib/clock.ts';
 import { prepared, run } from '../lib/db.ts';
 import { logger } from '../lib/logger.ts';
 import { type CatalogModel, MODELS, type ModelSlug } from '../spec/catalog.ts';
 import { PROBE_STALE_MS, PROBES_TO_DEGRADE, PROBES_TO_OFFLINE, PROBES_TO_ONLINE } from '../spec/limits.ts';
 import type { ModelStatus } from '../spec/states.ts';
-import { ModelHealth } from '../tables/ModelHealth.ts';
+import { UpstreamHealth } from '../tables/UpstreamHealth.ts';
 
-/** The models on sale with their status, in their order. A model that no worker has probed lately is offline. */
-export async function modelsWithStatus(): Promise<(CatalogModel & { status: ModelStatus })[]> {
-  const rows = await ModelHealth.query();
+/** A model as `GET /api/models/` shows it. */
+export interface OfferedModel extends CatalogModel {
+  status: ModelStatus;
+  /** Whose model its first choice is. */
+  provider: string;
+}
+
+/** The models on sale with their status, in their order. */
+export async function modelsWithStatus(): Promise<OfferedModel[]> {
+  const statusOf = await statuses();
+  return MODELS.map((model) => ({
+    ...model,
+    provider: ROUTES[model.slug][0]?.upstream.name ?? '',
+    status: together(statusOf(model.slug, 0), statusOf(model.slug, 1)),
+  }));
+}
+
+/** A model whose first choice is offline can be had from its fallback: not as it should be, but it can. */
+function together(first: ModelStatus, fallback: ModelStatus): ModelStatus {
+  if (first !== 'offline') return first;
+  return fallback === 'offline' ? 'offline' : 'degraded';
+}
+
+/** How long a choice of upstreams is stood by; probes come much more rarely. */
+const CHOICE_MS = 1_000;
+let choice: { routes: Route[]; madeAt: number } | undefined;
+
+/** The upstream that each model's jobs go to now: its first choice, and while that is offline its fallback. */
+export async function currentRoutes(): Promise<Route[]> {
+  if (Object.values(ROUTES).every((routes) => routes.length === 1)) return Object.values(ROUTES).flat();
+  if (choice !== undefined && now().getTime() - choice.madeAt < CHOICE_MS) return choice.routes;
+  const statusOf = await statuses();
+  const routes = MODELS.flatMap(({ slug }) => {
+    const [first, fallback] = ROUTES[slug];
+    const isOut = statusOf(slug, 0) === 'offline' && statusOf(slug, 1) !== 'offline';
+    return (isOut && fallback !== undefined ? fallback : first) ?? [];
+  });
+  choice = { routes, madeAt: now().getTime() };
+  return routes;
+}
+
+/** One that no worker has probed lately, or that there is none of, counts as offline. */
+async function statuses(): Promise<(model: ModelSlug, position: number) => ModelStatus> {
+  const rows = await UpstreamHealth.query();
   const freshSince = addMilliseconds(now(), -PROBE_STALE_MS);
-  const statusOf = new Map(rows.map((row) => [row.model, row.probed_at > freshSince ? row.status : 'offline']));
-  return MODELS.map((model) => ({ ...model, status: statusOf.get(model.slug) ?? 'offline' }));
+  const fresh = rows.filter((row) => row.probed_at > freshSince);
+  return (model, position) =>
+    fresh.find((row) => row.model === model && row.position === position)?.status ?? 'offline';
 }
 
 /** Degraded after one bad probe, offline after three in a row, online again after two good ones in a row. */
 const RECORD = prepared(
   'record_probe',
-  `INSERT INTO model_health AS h (model, status, good_probes, bad_probes, probed_at, detail)
-   VALUES (:model, CASE WHEN :good THEN 'online' ELSE 'degraded' END, cast(cast(:good AS boolean) AS int),
-           1 - cast(cast(:good AS boolean) AS int), :now, :detail)
-   ON CONFLICT (model) DO UPDATE SET
-     good_probes = CASE WHEN :good THEN h.good_probes + 1 ELSE 0 END,
-     bad_probes = CASE WHEN :good THEN 0 ELSE h.bad_probes + 1 END,
+  `INSERT INTO upstream_health AS h (model, position, upstream, status, good_probes, bad_probes, probed_at, detail)
+   VALUES (:model, :position, :upstream, CASE WHEN :good THEN 'online' ELSE 'degraded' END,
+           cast(cast(:good AS boolean) AS int), 1 - cast(cast(:good AS boolean) AS int), :now, :detail)
+   ON CONFLICT (model, position) DO UPDATE SET
+     upstream = excluded.upstream,
+     good_probes = CASE WHEN h.upstream <> excluded.upstream THEN excluded.good_probes
+                        WHEN :good THEN h.good_probes + 1 ELSE 0 END,
+     bad_probes = CASE WHEN h.upstream <> excluded.upstream THEN excluded.bad_probes
+                       WHEN :good THEN 0 ELSE h.bad_probes + 1 END,
      status = CASE
+       WHEN h.upstream <> excluded.upstream THEN excluded.status
        WHEN :good AND (h.status = 'online' OR h.good_probes + 1 >= ${PROBES_TO_ONLINE}) THEN 'online'
        WHEN NOT :good AND h.bad_probes + 1 >= ${PROBES_TO_OFFLINE} THEN 'offline'
        WHEN NOT :good AND h.bad_probes + 1 >= ${PROBES_TO_DEGRADE} AND h.status = 'online' THEN 'degraded'
@@ -33,16 +80,29 @@ const RECORD = prepared(
    RETURNING status`,
 );
 
-/** Writes down how a model's upstream answered; a submission that could not be delivered counts as a bad probe. */
-export async function recordProbe(model: ModelSlug, problem: string | null): Promise<void> {
-  const bindings = { model, good: problem === null, now: now(), detail: problem ?? '' };
+/**
+ * Writes down how an upstream of a model answered; a submission that could not be delivered counts as a bad probe.
+ * One that is no choice for the model any more is let go.
+ */
+export async function recordProbe({ model, upstream, modelId }: Route, problem: string | null): Promise<void> {
+  const position = ROUTES[model].findIndex(
+    (route) => route.upstream.name === upstream.name && route.modelId === modelId,
+  );
+  if (position < 0) return;
+  const name = `${upstream.name}:${modelId}`;
+  const bindings = { model, position, upstream: name, good: problem === null, now: now(), detail: problem ?? '' };
   const [row] = await run<{ status: ModelStatus }>(RECORD, bindings);
   if (problem !== null)
-    logger.warn({ model, status: row?.status, problem }, 'the upstream does not answer as it should');
+    logger.warn({ model, upstream: name, status: row?.status, problem }, 'the upstream does not answer as it should');
 }
 
-/** When the model that was left alone longest was last probed; null where one never was. */
+/** When the upstream that was left alone longest was last probed; null where one never was. */
 export async function lastProbedAt(): Promise<Date | null> {
-  const rows = await ModelHealth.query().select('probed_at').orderBy('probed_at');
-  return rows.length < MODELS.length ? null : (rows[0]?.probed_at ?? null);
+  const rows = await UpstreamHealth.query();
+  const times = Object.values(ROUTES).flatMap((routes) =>
+    routes.map(({ model }, position) =>
+      rows.find((row) => row.model === model && row.position === position)?.probed_at.getTime(),
+    ),
+  );
+  return times.includes(undefined) ? null : new Date(Math.min(...(times as number[])));
 }

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import Type, { type Static } from 'typebox';
 
@@ -5,6 +6,12 @@ const Port = (fallback: number) => Type.Integer({ minimum: 0, maximum: 65_535, d
 const Count = (fallback: number, minimum = 1) => Type.Integer({ minimum, maximum: 1_000_000, default: fallback });
 const HttpUrl = (options: Record<string, unknown> = {}) =>
   Type.String({ pattern: '^https?://[^\\s]+$', description: 'an address such as https://example.com', ...options });
+const UpstreamModel = (options: Record<string, unknown> = {}) =>
+  Type.String({
+    pattern: '^[a-z0-9_-]+:\\S+$',
+    description: 'the name of an upstream and of its model, such as fal:fal-ai/nano-banana-2',
+    ...options,
+  });
 const Switch = (fallback: 'on' | 'off') => Type.Enum(['on', 'off'], { default: fallback });
 
 /** Every environment variable that the service reads, with its default. This is the only place that reads them. */
@@ -31,14 +38,37 @@ const Environment = Type.Object({
   MEDIA_DIR: Type.String({ default: '.data/media', minLength: 1 }),
   MEDIA_MAX_BYTES: Type.Integer({ minimum: 1_000, default: 512 * 1024 * 1024 }),
   MEDIA_FFMPEG_PATH: Type.Optional(Type.String({ minLength: 1 })),
+  /** With a bucket outputs are kept there, and MEDIA_DIR holds them only on their way in. */
+  MEDIA_S3_BUCKET: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9._-]+$', description: 'the name of a bucket' })),
+  MEDIA_S3_ENDPOINT: Type.Optional(HttpUrl()),
+  MEDIA_S3_REGION: Type.String({ default: 'us-east-1', minLength: 1 }),
+  MEDIA_S3_ACCESS_KEY_ID: Type.Optional(Type.String()),
+  MEDIA_S3_SECRET_ACCESS_KEY: Type.Optional(Type.String()),
+  /** Put before every key in the bucket. */
+  MEDIA_S3_PREFIX: Type.String({
+    default: '',
+    pattern: '^([^/\\s]+(/[^/\\s]+)*)?$',
+    description: 'a path without slashes at its ends',
+  }),
 
+  VIDEO_UPSTREAM: UpstreamModel({ default: 'fal:fal-ai/bytedance/seedance/v1.5/pro/text-to-video' }),
+  VIDEO_UPSTREAM_FALLBACK: Type.Optional(UpstreamModel()),
+  IMAGE_UPSTREAM: UpstreamModel({ default: 'fal:fal-ai/nano-banana-2' }),
+  IMAGE_UPSTREAM_FALLBACK: Type.Optional(UpstreamModel()),
   FAL_BASE_URL: HttpUrl({ default: 'https://queue.fal.run' }),
-  FAL_KEY: Type.String({ minLength: 1, default: 'none' }),
-  FAL_VIDEO_MODEL: Type.String({ minLength: 1, default: 'fal-ai/bytedance/seedance/v1.5/pro/text-to-video' }),
-  FAL_IMAGE_MODEL: Type.String({ minLength: 1, default: 'fal-ai/nano-banana-2' }),
+  FAL_KEY: Type.Optional(Type.String()),
+  OPENAI_BASE_URL: HttpUrl({ default: 'https://api.openai.com/v1' }),
+  OPENAI_API_KEY: Type.Optional(Type.String()),
+  REPLICATE_BASE_URL: HttpUrl({ default: 'https://api.replicate.com/v1' }),
+  REPLICATE_API_TOKEN: Type.Optional(Type.String()),
+  /** JSON, or the name of a file of it: see shared/gateways/upstreams/settings.ts. */
+  UPSTREAMS: Type.String({ default: '{}' }),
   UPSTREAM_TIMEOUT_MS: Count(6_000, 100),
+  UPSTREAM_SYNC_TIMEOUT_MS: Count(240_000, 100),
   UPSTREAM_CONCURRENCY: Count(64),
 
+  /** Well below the time after which a model without a probe counts as offline. */
+  PROBE_INTERVAL_MS: Type.Integer({ minimum: 200, maximum: 20_000, default: 10_000 }),
   WORKER_CONCURRENCY: Count(16),
   SWEEP_INTERVAL_MS: Count(2_000, 100),
 
@@ -86,15 +116,60 @@ export function parseConfig(env: Record<string, string | undefined>): Readonly<C
       'NODE_ENV=production is refused: this version takes no payments, so that plans would be given away.',
     );
   }
-  for (const name of ['BASE_URL', 'CDN_URL', 'FAL_BASE_URL'] as const) {
+  for (const name of ADDRESSES) {
     if (values[name] !== undefined && !URL.canParse(values[name]))
       throw new ConfigError(`${name} must be an address such as https://example.com.`);
   }
+  requireBucketSettings(values);
   const baseUrl = (values.BASE_URL ?? `http://localhost:${values.PORT}`).replace(/\/+$/, '');
   return Object.freeze({
     ...values,
     BASE_URL: baseUrl,
     CDN_URL: (values.CDN_URL ?? `${baseUrl}/media`).replace(/\/+$/, ''),
+    UPSTREAMS: withVariables(textOf(values.UPSTREAMS), env),
+  });
+}
+
+const ADDRESSES = [
+  'BASE_URL',
+  'CDN_URL',
+  'FAL_BASE_URL',
+  'OPENAI_BASE_URL',
+  'REPLICATE_BASE_URL',
+  'MEDIA_S3_ENDPOINT',
+] as const;
+
+/** Outputs in a bucket are served from there, not by the API; and half a pair of keys is none. */
+function requireBucketSettings(values: Environment): void {
+  if (values.MEDIA_S3_BUCKET !== undefined && values.CDN_URL === undefined) {
+    throw new ConfigError(
+      'CDN_URL is not set: with MEDIA_S3_BUCKET it must be the address that the bucket is read at.',
+    );
+  }
+  const pair = ['MEDIA_S3_ACCESS_KEY_ID', 'MEDIA_S3_SECRET_ACCESS_KEY'] as const;
+  const missing = pair.filter((name) => values[name] === undefined);
+  if (missing.length === 1) throw new ConfigError(`${missing[0]} is not set, but the other half of the pair is.`);
+}
+
+/** What UPSTREAMS says itself, or the file that it names. */
+function textOf(value: string): string {
+  if (value.startsWith('{')) return value;
+  try {
+    return readFileSync(value, 'utf8');
+  } catch (error) {
+    throw new ConfigError(
+      // Its name is not repeated: it may be JSON in quotes, with keys in it.
+      `UPSTREAMS must be JSON or the name of a file that can be read (${(error as NodeJS.ErrnoException).code}).`,
+    );
+  }
+}
+
+/** Puts variables in the place of `${NAME}`, inside JSON strings: so that secrets need not stand in a file. */
+function withVariables(json: string, env: Record<string, string | undefined>): string {
+  return json.replaceAll(/\$\{(\w+)\}/g, (_, name: string) => {
+    const value = env[name]?.trim();
+    if (value === undefined || value === '') throw new ConfigError(`${name} is not set, but UPSTREAMS refers to it.`);
+    return JSON.stringify(value).slice(1, -1);
   });
 }
 
@@ -122,9 +197,10 @@ function expected(name: string): string {
   return maximum === undefined ? `a whole number from ${minimum}` : `a whole number from ${minimum} to ${maximum}`;
 }
 
-function loadConfig(): Readonly<Config> {
+/** What `parse` returns. Where it throws a ConfigError the process ends, with its sentence on stderr. */
+export function orExit<Parsed>(parse: () => Parsed): Parsed {
   try {
-    return parseConfig(process.env);
+    return parse();
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     process.stderr.write(`${error.message}\n`);
@@ -132,5 +208,5 @@ function loadConfig(): Readonly<Config> {
   }
 }
 
-/** The configuration of this process. A process that lacks some of it ends here, with a sentence on stderr. */
-export const config = loadConfig();
+/** The configuration of this process. */
+export const config = orExit(() => parseConfig(process.env));

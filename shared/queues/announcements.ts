@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import { createBatcher } from '../lib/batcher.ts';
 import { config } from '../lib/config.ts';
 import { connectForCommands, connectForWaiting } from '../lib/redis.ts';
 
@@ -10,13 +11,23 @@ const CHANNEL = `${config.REDIS_PREFIX}:refreshed`;
 
 let publisher: Redis | undefined;
 let subscriber: Redis | undefined;
+let isOpen = true;
 const waiting = new Map<string, Set<() => void>>();
 
-/** Tells all processes that these generations were just refreshed. Never rejects. */
-export async function announceRefreshed(generationIds: string[]): Promise<void> {
-  publisher ??= connectForCommands('announcer');
-  await publisher.publish(CHANNEL, generationIds.join(' ')).catch(() => 0);
+/** Tells all processes that a generation was just looked at, or has ended. */
+export function announce(generationId: string): void {
+  void publish(generationId);
 }
+
+const publish = createBatcher<string, void>({
+  maxItems: 64,
+  maxInFlight: 1,
+  run: async (generationIds) => {
+    publisher ??= connectForCommands('announcer');
+    await publisher.publish(CHANNEL, generationIds.join(' ')).catch(() => 0);
+    return [];
+  },
+});
 
 /** Starts listening; call once, in a process that waits. */
 export async function listen(): Promise<void> {
@@ -43,6 +54,17 @@ export function refreshedWithin(generationId: string, milliseconds: number): Pro
     const timer = setTimeout(wake, milliseconds);
     wakers.add(wake);
   });
+}
+
+/** Lets all who wait go on with what there is; for a process that stops. Nobody waits after that. */
+export function stopWaiting(): void {
+  isOpen = false;
+  for (const wakers of waiting.values()) for (const wake of wakers) wake();
+}
+
+/** Whether anybody may still wait here. */
+export function maySleep(): boolean {
+  return isOpen;
 }
 
 export function stopListening(): void {

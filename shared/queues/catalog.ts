@@ -1,7 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import Type, { type Static } from 'typebox';
 import { config } from '../lib/config.ts';
-import { PROBE_INTERVAL_MS } from '../spec/limits.ts';
 
 /**
  * Every job there is: the contract between the processes. A payload carries ids only, since the truth is in Postgres;
@@ -41,9 +40,13 @@ export const JOBS = {
   /** Ring again for whatever is overdue, and end what is past its deadline. */
   'generation.sweep': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: config.SWEEP_INTERVAL_MS },
   /** Probe the upstream of each model. */
-  'models.check': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: PROBE_INTERVAL_MS },
+  'models.check': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: config.PROBE_INTERVAL_MS },
   /** Remove what dead workers left of downloads. */
   'media.tidy': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: 3_600_000 },
+  /** Remove the files of generations that are gone. */
+  'media.remove': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: 5_000 },
+  /** Forget idempotency keys that have done their service. */
+  'idempotencyKeys.forget': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: 3_600_000 },
   /** Forget sessions that are over. */
   'sessions.forget': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: 3_600_000 },
 } as const satisfies Record<string, JobDefinition>;

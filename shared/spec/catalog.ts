@@ -96,6 +96,22 @@ export function priceInCredits(params: GenerationParams): number {
   return 'duration' in params ? VIDEO_CREDITS_PER_SECOND * params.duration : IMAGE_CREDITS;
 }
 
+/** All that can be ordered of a model: every combination of its params. */
+export function everyParams(slug: ModelSlug): GenerationParams[] {
+  if (slug === 'vidmodel-video') {
+    return VIDEO_DURATIONS_SECONDS.flatMap((duration) =>
+      VIDEO_RESOLUTIONS.flatMap((resolution) =>
+        VIDEO_ASPECT_RATIOS.flatMap((aspect_ratio) =>
+          [true, false].map((audio) => ({ duration, resolution, audio, aspect_ratio })),
+        ),
+      ),
+    );
+  }
+  return IMAGE_RESOLUTIONS.flatMap((resolution) =>
+    IMAGE_ASPECT_RATIOS.map((aspect_ratio) => ({ resolution, aspect_ratio })),
+  );
+}
+
 function oneOf<const Values extends readonly (string | number)[]>(
   values: Values,
   options: Record<string, unknown> = {},

@@ -24,7 +24,16 @@ export const JOB_DEADLINE_MS = { video: 30 * 60_000, image: 10 * 60_000 } as con
 /** A submit whose outcome is unknown may be followed by this many more. */
 export const UNKNOWN_SUBMITS_MAX = 1;
 
-export const PROBE_INTERVAL_MS = 10_000;
+/** When what a failed job may have left in the storage is removed: far longer than a collection can be under way. */
+export const LATE_FILES_MS = 15 * 60_000;
+
+/** For so long at least an idempotency key answers for the order that it came with. */
+export const IDEMPOTENCY_KEY_MS = 24 * 3_600_000;
+export const IDEMPOTENCY_KEY_MAX_CHARACTERS = 255;
+
+/** The longest that a read may wait for the end of a generation. */
+export const WAIT_MAX_SECONDS = 45;
+
 /** A model of which no probe was recorded for so long counts as offline: no worker lives. */
 export const PROBE_STALE_MS = 45_000;
 export const PROBES_TO_DEGRADE = 1;

@@ -33,7 +33,7 @@ export class Generation extends Model {
 
   /** When the sweep rings again, unless something has happened by then. */
   declare due_at: Date;
-  /** No other worker submits it before this time. */
+  /** No worker takes it for submitting before this time. */
   declare leased_until: Date | null;
   /** Set while a submit is under way: found set by the next worker, it means that the outcome is unknown. */
   declare submitting_since: Date | null;
@@ -46,4 +46,11 @@ export class Generation extends Model {
   declare next_poll_at: Date | null;
   /** The unguessable part of its files' paths. */
   declare media_token: string | null;
+  /** Who was last asked to make it, and by which of their models. */
+  declare upstream: string | null;
+  declare upstream_model: string | null;
+  /** What the finished run cost us; a decimal, since it may be a fraction of a cent. */
+  declare provider_cost_cents: string | null;
+  /** Of the request that created it, for as long as that may be repeated. */
+  declare idempotency_key: string | null;
 }

@@ -206,7 +206,7 @@ describe('generations', () => {
       expectError(await customer.create(IMAGE), 'model_unavailable');
       await setModel(service, 'imgmodel-2', 'online', 30);
       expect((await customer.create(IMAGE)).status).to.equal(201);
-      await service.sql(`DELETE FROM model_health WHERE model = 'imgmodel-2'`);
+      await service.sql(`DELETE FROM upstream_health WHERE model = 'imgmodel-2'`);
       expectError(await customer.create(IMAGE), 'model_unavailable');
     });
 

@@ -69,7 +69,7 @@ describe('models', () => {
 
   it('shows a model as offline that no worker has probed for 45 s, or ever', async () => {
     await setModel(service, 'vidmodel-video', 'online', 46);
-    await service.sql(`DELETE FROM model_health WHERE model = 'imgmodel-2'`);
+    await service.sql(`DELETE FROM upstream_health WHERE model = 'imgmodel-2'`);
     expect(await statuses()).to.deep.equal({ 'vidmodel-video': 'offline', 'imgmodel-2': 'offline' });
   });
 

@@ -9,9 +9,9 @@ type ModelStatus = 'online' | 'degraded' | 'offline';
 /** Says how a model is, from a probe so many seconds ago; by default from one that stays fresh for an hour. */
 export async function setModel(service: Service, model: ModelSlug, status: ModelStatus, probedSecondsAgo = -3_600) {
   await service.sql(
-    `INSERT INTO model_health (model, status, bad_probes, good_probes, probed_at, detail)
-     VALUES ($1, $2, 0, 0, now() - $3 * interval '1 second', '')
-     ON CONFLICT (model) DO UPDATE SET status = excluded.status, probed_at = excluded.probed_at`,
+    `INSERT INTO upstream_health (model, position, upstream, status, bad_probes, good_probes, probed_at, detail)
+     VALUES ($1, 0, '', $2, 0, 0, now() - $3 * interval '1 second', '')
+     ON CONFLICT (model, position) DO UPDATE SET status = excluded.status, probed_at = excluded.probed_at`,
     [model, status, probedSecondsAgo],
   );
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { Customer } from '../harness/client.ts';
 import { eventually, type Service, startService } from '../harness/service.ts';
-import type { Misbehaviour } from '../harness/upstream.ts';
+import type { Misbehaviour } from '../harness/misbehave.ts';
 
 describe('when the upstream misbehaves', () => {
   let service: Service;
@@ -128,7 +128,7 @@ describe('when the upstream misbehaves', () => {
 });
 
 async function modelsOnline(service: Service): Promise<void> {
-  await service.sql("UPDATE model_health SET status = 'online', bad_probes = 0, good_probes = 2, probed_at = now()");
+  await service.sql("UPDATE upstream_health SET status = 'online', bad_probes = 0, good_probes = 2, probed_at = now()");
 }
 
 async function statusIs(service: Service, slug: string, status: string): Promise<boolean> {

@@ -2,9 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-
-/** What the stand-in does with a request of a kind, in the place of answering as it should. */
-export type Misbehaviour = 'hang' | 'garbage' | 'error' | 'drop' | 'busy' | 'forget';
+import { type Misbehaviour, misbehave, MP4, PNG, readBody, send } from './misbehave.ts';
 
 export interface UpstreamJob {
   id: string;
@@ -16,13 +14,6 @@ export interface UpstreamJob {
   polls: number[];
   cancelled: boolean;
 }
-
-const PNG = Buffer.from(
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
-  'base64',
-);
-/** The first box of an MP4: enough to be taken for one. */
-const MP4 = Buffer.from('000000206674797069736f6d0000020069736f6d69736f326176633169736f366d703431', 'hex');
 
 /**
  * A model provider that speaks fal's queue protocol over real HTTP, keeps books of what it was asked, and misbehaves
@@ -133,36 +124,4 @@ export class StandInUpstream {
     response.writeHead(200, { 'content-type': isVideo ? 'video/mp4' : 'image/png' });
     response.end(isVideo ? MP4 : PNG);
   }
-}
-
-/** @returns whether it did: then the request has had its answer, or will never have one. */
-function misbehave(how: string | undefined, request: IncomingMessage, response: ServerResponse): boolean {
-  switch (how) {
-    case 'hang':
-      return true;
-    case 'drop':
-      request.socket.destroy();
-      return true;
-    case 'garbage':
-      response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Welcome to nginx!</html>');
-      return true;
-    case 'error':
-      send(response, 500, { detail: 'Internal Server Error' });
-      return true;
-    case 'busy':
-      send(response, 429, { detail: 'Too many requests' });
-      return true;
-    default:
-      return false;
-  }
-}
-
-function send(response: ServerResponse, status: number, body: unknown): void {
-  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
-}
-
-async function readBody(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString();
 }

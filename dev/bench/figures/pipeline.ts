@@ -43,7 +43,7 @@ export async function measurePipeline(stage: Stage): Promise<Measurement[]> {
   const upstream = await stage.child('./standins/upstream.ts', url);
   const base = await upstream.ask<string>('base');
   const api = await stage.api(url);
-  const env = { FAL_BASE_URL: base, WORKER_CONCURRENCY: String(CONCURRENCY) };
+  const env = { FAL_BASE_URL: base, FAL_KEY: 'bench', WORKER_CONCURRENCY: String(CONCURRENCY) };
   const worker = await stage.worker(url, env);
   await workerIsReady(client);
   const http = await stage.child('./load/http.ts', url);
@@ -187,7 +187,7 @@ async function queued(client: Client): Promise<number> {
 /** The worker probes the models when it starts; what was seeded lies in the future until then. */
 async function workerIsReady(client: Client): Promise<void> {
   await until(async () => {
-    const { rowCount } = await client.query('SELECT 1 FROM model_health WHERE probed_at > now()');
+    const { rowCount } = await client.query('SELECT 1 FROM upstream_health WHERE probed_at > now()');
     return rowCount === 0;
   });
   await delay(1_000);

@@ -34,7 +34,9 @@ export async function catchCharge(): Promise<ChargeStatement> {
     return original.apply(this, args);
   });
   const keyHash = keyHashOf(SPARE_ACCOUNT);
-  const { uuid } = await createGeneration(
+  const {
+    generation: { uuid },
+  } = await createGeneration(
     { accountId: SPARE_ACCOUNT, keyHash },
     {
       model: 'imgmodel-2',

@@ -1,53 +1,36 @@
+import { isDeepStrictEqual } from 'node:util';
 import { v7 as uuidv7 } from 'uuid';
-import { createBatcher } from '../../lib/batcher.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
-import { isDuplicate, isRefusal, outcomeIsUnknown, prepared, run } from '../../lib/db.ts';
 import { ring } from '../../queues/enqueue.ts';
-import { type GenerationParams, type ModelSlug, modelBySlug, priceInCredits } from '../../spec/catalog.ts';
+import { modelBySlug, priceInCredits } from '../../spec/catalog.ts';
 import { ServiceError } from '../../spec/errors.ts';
-import { JOB_DEADLINE_MS, PROBE_STALE_MS } from '../../spec/limits.ts';
+import { JOB_DEADLINE_MS } from '../../spec/limits.ts';
 import { Generation } from '../../tables/Generation.ts';
 import type { Caller } from '../accounts.ts';
+import { type Charge, type Order, type Outcome, submitCharge } from './charge.ts';
 
-/** A job as a client orders it, validated and with its defaults filled in. */
-export interface Order {
-  model: ModelSlug;
-  prompt: string;
-  params: GenerationParams;
+/** What became of an order. */
+export interface Creation {
+  generation: Generation;
+  /** Whether this is the answer to an earlier request with the same idempotency key: nothing was charged now. */
+  isReplay: boolean;
 }
-
-/** One order on its way into the charge. */
-interface Charge {
-  uuid: string;
-  account_id: number;
-  key_hash: string | null;
-  model: ModelSlug;
-  prompt: string;
-  params: GenerationParams;
-  credits: number;
-  created_at: Date;
-  deadline_at: Date;
-}
-
-type Outcome =
-  | 'accepted'
-  | 'invalid_api_key'
-  | 'subscription_required'
-  | 'model_unavailable'
-  | 'parallel_limit_reached'
-  | 'insufficient_credits';
-
-/** How long a fresh job is left to the dispatch that its creation enqueued, before the sweep enqueues another. */
-const DISPATCH_GRACE_MS = 5_000;
 
 /**
  * Charges a generation and queues it, or does neither (spec: Create rules).
  *
  * The row that it leaves is the outbox: the dispatch is enqueued after commit, and again by the sweep if that is lost.
+ * @param idempotencyKey of an order that may be sent more than once; the first one that is accepted is charged, and
+ *   answers for the others (docs/decisions.md: Idempotency-Key).
  * @throws ServiceError invalid_api_key, subscription_required, model_unavailable, parallel_limit_reached or
- *   insufficient_credits, in this order of precedence; nothing is charged then.
+ *   insufficient_credits, in this order of precedence; nothing is charged then. validation_error where the key came
+ *   with another order before.
  */
-export async function createGeneration(caller: Caller, order: Order): Promise<Generation> {
+export async function createGeneration(
+  caller: Caller,
+  order: Order,
+  idempotencyKey: string | null = null,
+): Promise<Creation> {
   const createdAt = now();
   const charge: Charge = {
     uuid: uuidv7(),
@@ -57,18 +40,32 @@ export async function createGeneration(caller: Caller, order: Order): Promise<Ge
     credits: priceInCredits(order.params),
     created_at: createdAt,
     deadline_at: addMilliseconds(createdAt, JOB_DEADLINE_MS[modelBySlug(order.model).kind]),
+    idempotency_key: idempotencyKey,
   };
   const outcome = await submitCharge(charge);
+  if (outcome === 'replayed') return replay(charge);
   if (outcome !== 'accepted') throw new ServiceError(outcome, refusals[outcome](charge));
   void ring('generation.dispatch', charge.uuid);
+  return { generation: asQueued({ ...charge, credits_charged: charge.credits }), isReplay: false };
+}
+
+/** A generation as it is answered when it has just been created. */
+function asQueued({
+  uuid,
+  model,
+  prompt,
+  params,
+  credits_charged,
+  created_at,
+}: Pick<Generation, 'uuid' | 'model' | 'prompt' | 'params' | 'credits_charged' | 'created_at'>): Generation {
   return Generation.fromDatabaseJson({
-    uuid: charge.uuid,
-    model: charge.model,
-    prompt: charge.prompt,
-    params: charge.params,
+    uuid,
+    model,
+    prompt,
+    params,
     status: 'queued',
-    credits_charged: charge.credits,
-    created_at: createdAt,
+    credits_charged,
+    created_at,
     completed_at: null,
     output_path: null,
     thumbnail_path: null,
@@ -77,7 +74,24 @@ export async function createGeneration(caller: Caller, order: Order): Promise<Ge
   });
 }
 
-const refusals: Record<Exclude<Outcome, 'accepted'>, (charge: Charge) => string> = {
+/** The first answer again, if the order is the same. */
+async function replay(charge: Charge): Promise<Creation> {
+  const { account_id, idempotency_key } = charge;
+  const first = await Generation.query().findOne({ account_id, idempotency_key });
+  // Forgotten just now: it is as good as new.
+  if (first === undefined) throw new ServiceError('internal_error', 'Please send that again.', { status: 503 });
+  const isSame =
+    first.model === charge.model && first.prompt === charge.prompt && isDeepStrictEqual(first.params, charge.params);
+  if (!isSame) {
+    throw new ServiceError(
+      'validation_error',
+      'Idempotency-Key was used for another request: use a new key for each new request.',
+    );
+  }
+  return { generation: asQueued(first), isReplay: true };
+}
+
+const refusals: Record<Exclude<Outcome, 'accepted' | 'replayed'>, (charge: Charge) => string> = {
   invalid_api_key: () => 'The API key is unknown or revoked.',
   subscription_required: () => 'Generating needs an active subscription: choose a plan, then try again.',
   model_unavailable: ({ model }) => `${model} is unavailable at the moment. Nothing was charged; try again later.`,
@@ -86,126 +100,3 @@ const refusals: Record<Exclude<Outcome, 'accepted'>, (charge: Charge) => string>
   insufficient_credits: ({ credits }) =>
     `The balance does not cover the ${credits} credits of this generation. Add credits, or wait for the next grant.`,
 };
-
-/**
- * The gate and the charge, for all the orders that wait in this process at the moment: locks the accounts in the order
- * of their ids, decides each order against the locked row, and writes account, generation, ledger entry and usage.
- * Set from the locked values (`gate.balance - gate.credits`), not from `a.balance`: Postgres checks constraints on the
- * row as the statement first saw it, and would refuse where another charge came in between.
- * The arrays repeat what the rows say: without them the planner, who takes every batch for a hundred rows, would read
- * small tables whole.
- */
-const CHARGE = prepared(
-  'charge_generations',
-  `WITH request AS MATERIALIZED (
-     SELECT r.*, r.key_hash IS NULL OR k.key_hash IS NOT NULL AS known
-       FROM json_to_recordset(:charges) AS r (uuid uuid, account_id bigint, key_hash text, model text, prompt text,
-              params jsonb, credits integer, created_at timestamptz, deadline_at timestamptz)
-       LEFT JOIN api_keys k
-         ON k.key_hash = ANY (cast(:hashes AS bytea[])) AND k.key_hash = decode(r.key_hash, 'hex')
-        AND k.account_id = r.account_id AND k.revoked_at IS NULL
-   ), gate AS MATERIALIZED (
-     SELECT a.id, r.uuid, r.model, r.prompt, r.params, r.credits, r.created_at, r.deadline_at,
-            a.balance, a.plan_credits, a.topup_credits, a.period_used, a.in_flight, a.generation_count, a.ledger_count,
-            least(a.plan_credits, r.credits) AS from_plan,
-            CASE WHEN NOT r.known THEN 'invalid_api_key'
-                 WHEN a.spend_until IS NULL OR a.spend_until <= :now THEN 'subscription_required'
-                 WHEN h.status IS NULL OR h.status = 'offline' OR h.probed_at <= :stale THEN 'model_unavailable'
-                 WHEN a.in_flight >= a.parallel_limit THEN 'parallel_limit_reached'
-                 WHEN a.balance < r.credits THEN 'insufficient_credits'
-                 ELSE 'accepted' END AS outcome
-       FROM request r
-       JOIN accounts a ON a.id = ANY (cast(:accounts AS bigint[])) AND a.id = r.account_id
-       LEFT JOIN model_health h ON h.model = r.model
-      ORDER BY a.id
-        FOR NO KEY UPDATE OF a
-   ), charged AS (
-     UPDATE accounts a
-        SET balance = gate.balance - gate.credits,
-            plan_credits = gate.plan_credits - gate.from_plan,
-            topup_credits = gate.topup_credits - (gate.credits - gate.from_plan),
-            period_used = gate.period_used + gate.credits,
-            in_flight = gate.in_flight + 1,
-            generation_count = gate.generation_count + 1,
-            ledger_count = gate.ledger_count + 1
-       FROM gate
-      WHERE a.id = gate.id AND gate.outcome = 'accepted'
-     RETURNING a.id, a.balance, a.generation_count, a.ledger_count, gate.uuid, gate.model, gate.prompt, gate.params,
-               gate.credits, gate.from_plan, gate.created_at, gate.deadline_at
-   ), generation AS (
-     INSERT INTO generations (uuid, account_id, number, model, prompt, params, credits_charged, plan_credits_charged,
-                              created_at, deadline_at, due_at)
-     SELECT uuid, id, generation_count, model, prompt, params, credits, from_plan, created_at, deadline_at,
-            cast(:due AS timestamptz)
-       FROM charged
-   ), burn AS (
-     INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description,
-                                 generation_uuid, created_at)
-     SELECT id, ledger_count, 'burn', -credits, -from_plan, balance, 'Generation: ' || model, uuid, created_at
-       FROM charged
-   ), usage AS (
-     INSERT INTO usage_days AS u (account_id, day, model, credits, generations)
-     SELECT id, cast(created_at AT TIME ZONE 'UTC' AS date), model, credits, 1 FROM charged
-     ON CONFLICT (account_id, day, model)
-     DO UPDATE SET credits = u.credits + excluded.credits, generations = u.generations + 1
-   ), total AS (
-     INSERT INTO usage_totals AS u (account_id, model, credits, generations)
-     SELECT id, model, credits, 1 FROM charged
-     ON CONFLICT (account_id, model)
-     DO UPDATE SET credits = u.credits + excluded.credits, generations = u.generations + 1
-   )
-   SELECT uuid, outcome FROM gate`,
-);
-
-async function chargeAll(charges: Charge[]): Promise<Outcome[]> {
-  const at = now();
-  const rows = await run<{ uuid: string; outcome: Outcome }>(CHARGE, {
-    charges: JSON.stringify(charges),
-    accounts: charges.map((charge) => charge.account_id),
-    hashes: charges.map((charge) => (charge.key_hash === null ? null : Buffer.from(charge.key_hash, 'hex'))),
-    now: at,
-    stale: addMilliseconds(at, -PROBE_STALE_MS),
-    due: addMilliseconds(at, DISPATCH_GRACE_MS),
-  });
-  const outcomes = new Map(rows.map((row) => [row.uuid, row.outcome]));
-  return charges.map((charge) => outcomes.get(charge.uuid) ?? 'invalid_api_key');
-}
-
-const CHARGE_ATTEMPTS = 3;
-
-/**
- * Charges a batch to a certain end. Where an answer was lost, the batch may have been committed, or still be about to
- * be: the uuids tell what was charged, and the rest is charged now. If the lost statement was under way all the same,
- * the primary key refuses the second one, which tells in its turn.
- */
-async function chargeSurely(charges: Charge[]): Promise<Outcome[]> {
-  const outcomes = new Map<string, Outcome>();
-  let rest = charges;
-  for (let attempt = 1; rest.length > 0; attempt += 1) {
-    try {
-      const answers = await chargeAll(rest);
-      rest.forEach(({ uuid }, index) => outcomes.set(uuid, answers[index] as Outcome));
-      rest = [];
-    } catch (error) {
-      if (attempt === CHARGE_ATTEMPTS || !(outcomeIsUnknown(error) || isDuplicate(error))) throw error;
-      for (const uuid of await chargedAmong(rest)) outcomes.set(uuid, 'accepted');
-      rest = rest.filter(({ uuid }) => !outcomes.has(uuid));
-    }
-  }
-  return charges.map(({ uuid }) => outcomes.get(uuid) as Outcome);
-}
-
-async function chargedAmong(charges: Charge[]): Promise<string[]> {
-  const uuids = charges.map(({ uuid }) => uuid);
-  const rows = await Generation.query().whereIn('uuid', uuids).select('uuid');
-  return rows.map(({ uuid }) => uuid);
-}
-
-const submitCharge = createBatcher<Charge, Outcome>({
-  maxItems: 64,
-  maxInFlight: 2,
-  // One account's charges would wait for each other's row lock anyway; here they wait without holding a connection.
-  keyOf: (charge) => charge.account_id,
-  isOneItemsFault: isRefusal,
-  run: chargeSurely,
-});

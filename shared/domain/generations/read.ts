@@ -1,7 +1,7 @@
 import { createBatcher } from '../../lib/batcher.ts';
 import { now } from '../../lib/clock.ts';
 import { isRefusal, prepared, run } from '../../lib/db.ts';
-import { refreshedWithin } from '../../queues/announcements.ts';
+import { maySleep, refreshedWithin } from '../../queues/announcements.ts';
 import { ringForReader } from '../../queues/enqueue.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { REFRESH_INTERVAL_MS, REFRESH_WAIT_MS } from '../../spec/limits.ts';
@@ -45,17 +45,42 @@ const readRow = createBatcher<Wanted, Found>({
   },
 });
 
+/** How a reader waits for the end of a generation. */
+export interface Wait {
+  /** For how long at the most; 0 for not at all. */
+  seconds: number;
+  /** Whether nobody is there any more to be answered. */
+  isPointless: () => boolean;
+}
+
 /**
  * A generation of the caller's. Reading a queued one asks for a refresh of it, unless the last is less than 2 seconds
- * old, and waits about a second for what it brings (docs/decisions.md: Refresh on read).
+ * old, and waits about a second for what it brings (docs/decisions.md: Refresh on read). With `wait` it does
+ * so again and again until the generation has ended or the time is over.
  * @throws ServiceError not_found where it is missing, deleted or somebody else's; invalid_api_key.
  */
-export async function readGeneration(caller: Caller, uuid: string): Promise<Generation> {
+export async function readGeneration(caller: Caller, uuid: string, wait?: Wait): Promise<Generation> {
   const row = await find(caller, uuid);
-  if (row.status !== 'queued' || !refreshIsDue(row)) return row;
+  if (row.status !== 'queued') return row;
+  if (wait !== undefined && wait.seconds > 0) return waitForEnd(caller, row, wait);
+  if (!refreshIsDue(row)) return row;
   const refreshed = refreshedWithin(uuid, REFRESH_WAIT_MS);
   if (await ringForReader(uuid)) await refreshed;
   return find(caller, uuid);
+}
+
+/** Looks again whenever there is news, and every 2 seconds where none comes: announcements may get lost. */
+async function waitForEnd(caller: Caller, found: Found, { seconds, isPointless }: Wait): Promise<Generation> {
+  const until = performance.now() + 1_000 * seconds;
+  for (;;) {
+    const leftMs = until - performance.now();
+    // Listened for before the row is read: what happens in between is heard.
+    const news = refreshedWithin(found.uuid, Math.min(REFRESH_INTERVAL_MS, leftMs));
+    const row = await find(caller, found.uuid);
+    if (row.status !== 'queued' || leftMs <= 0 || !maySleep() || isPointless()) return row;
+    if (refreshIsDue(row)) void ringForReader(row.uuid);
+    await news;
+  }
 }
 
 async function find(caller: Caller, uuid: string): Promise<Found> {

@@ -13,7 +13,7 @@ const DELETE = prepared(
      UPDATE generations g SET deleted_at = :now
        FROM owner
       WHERE g.uuid = :uuid AND g.account_id = owner.id AND g.deleted_at IS NULL
-     RETURNING g.account_id, g.number
+     RETURNING g.account_id, g.number, g.status, g.media_token
    ), counted AS (
      UPDATE accounts a SET generations_deleted = owner.generations_deleted + 1
        FROM gone, owner
@@ -23,12 +23,17 @@ const DELETE = prepared(
      SELECT gone.account_id, l.level, (gone.number - 1) / l.size, 1
        FROM gone, (VALUES ${LEVEL_VALUES}) AS l (level, size)
      ON CONFLICT (account_id, level, block) DO UPDATE SET deleted = d.deleted + 1
+   ), files AS (
+     -- Of one that is still queued, whatever ends it sees to that.
+     INSERT INTO media_removals (media_token, due_at)
+     SELECT media_token, cast(:now AS timestamptz) FROM gone WHERE status = 'succeeded'
+     ON CONFLICT (media_token) DO NOTHING
    )
    SELECT number FROM gone`,
 );
 
 /**
- * Takes a generation off the lists, for good. It does not give credits back; a queued one keeps its slot, still ends,
+ * Takes a generation off the lists, for good, and soon its files from the storage. It does not give credits back; a queued one keeps its slot, still ends,
  * and is still refunded if it fails.
  * @throws ServiceError not_found where it is missing, deleted already or somebody else's.
  */

@@ -1,32 +1,28 @@
 import pLimit from 'p-limit';
-import { collectOutput } from '../../gateways/media/collect.ts';
-import { UnusableOutput } from '../../gateways/media/download.ts';
-import { upstreamOf } from '../../gateways/upstreams/index.ts';
-import { UpstreamError, type UpstreamProgress } from '../../gateways/upstreams/upstream.ts';
-import { createBatcher } from '../../lib/batcher.ts';
+import {
+  type Route,
+  type UpstreamEnd,
+  UpstreamError,
+  upstreamOf,
+  type UpstreamProgress,
+} from '../../gateways/upstreams/index.ts';
 import { now } from '../../lib/clock.ts';
 import { config } from '../../lib/config.ts';
 import { logger } from '../../lib/logger.ts';
-import { announceRefreshed } from '../../queues/announcements.ts';
+import { announce } from '../../queues/announcements.ts';
 import { ring } from '../../queues/enqueue.ts';
-import { modelBySlug } from '../../spec/catalog.ts';
-import { fail, succeed } from './settle.ts';
-import { type Job, passGateToPoll, passGateToRead, whileHoldingGate } from './steps.ts';
+import { deliver, routeOf } from './deliver.ts';
+import { makeRoom } from './handOut.ts';
+import { whileHoldingGate } from './hold.ts';
+import { passGateToPoll, passGateToRead } from './gate.ts';
+import type { Job } from './steps.ts';
+import { keepTrackOf } from './underWay.ts';
 
 /** An upstream that has just taken a job may not know it yet everywhere; one that still doesn't has lost it. */
 const GONE_AFTER_MS = 60_000;
 
 const pollSlots = pLimit(config.UPSTREAM_CONCURRENCY);
 const readSlots = pLimit(config.UPSTREAM_CONCURRENCY);
-
-const announce = createBatcher<string, void>({
-  maxItems: 64,
-  maxInFlight: 1,
-  run: async (uuids) => {
-    await announceRefreshed(uuids);
-    return [];
-  },
-});
 
 /**
  * Looks how submitted generations are getting on, and ends those that are done: the one way an upstream's answer gets
@@ -57,22 +53,12 @@ export async function refresh(generationIds: string[], askedBy: 'read' | 'poll')
   );
 }
 
-const underWay = new Set<Promise<void>>();
-
-function keepTrackOf(work: Promise<void>): void {
-  underWay.add(work);
-  void work.finally(() => underWay.delete(work));
-}
-
-/** Waits until nothing is being looked at or collected any more; for a process that stops. */
-export async function allEnded(): Promise<void> {
-  while (underWay.size > 0) await Promise.all(underWay);
-}
-
 /** What cannot be found out now counts as running: it is asked again. */
 async function check(job: Job): Promise<UpstreamProgress> {
   try {
-    return await upstreamOf(job.model).check(job.upstream_handle);
+    const route = routeOf(job);
+    if (route === undefined) throw new UpstreamError('unavailable', `${job.upstream} is not configured any more`);
+    return await upstreamOf(route).check(job.upstream_handle);
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error;
     const isGone = error.fault === 'gone';
@@ -86,44 +72,20 @@ async function check(job: Job): Promise<UpstreamProgress> {
 }
 
 function goOn(job: Job): void {
-  void announce(job.uuid);
+  announce(job.uuid);
   // Whole seconds, so that jobs of about the same age share a ring; up, so that none comes before it is due.
   void ring('generation.poll', job.uuid, Math.ceil(job.poll_delay_ms / 1_000) * 1_000);
 }
 
 /** Never rejects: what could not be ended now is looked at again. */
-async function end(job: Job, progress: Exclude<UpstreamProgress, { state: 'running' }>): Promise<void> {
-  const { uuid } = job;
+async function end(job: Job, end: UpstreamEnd): Promise<void> {
+  const { uuid, upstream } = job;
   try {
-    if (progress.state === 'failed') await fail({ uuid, message: progress.message });
-    else await whileHoldingGate(uuid, () => collect(job, progress));
-    void announce(uuid);
+    await whileHoldingGate(uuid, () => deliver(job, routeOf(job) as Route, end));
+    await makeRoom(upstream);
   } catch (error) {
     logger.warn({ generationId: uuid, error: (error as Error).message }, 'not ended; will look again');
     goOn(job);
-  }
-}
-
-async function collect(job: Job, progress: UpstreamProgress & { state: 'succeeded' }): Promise<void> {
-  const { uuid, model } = job;
-  try {
-    const kind = modelBySlug(model).kind;
-    const { outputPath, thumbnailPath } = await collectOutput(
-      progress.outputUrl,
-      kind,
-      uuid,
-      job.media_token as string,
-    );
-    await succeed({
-      uuid,
-      output_path: outputPath,
-      thumbnail_path: thumbnailPath,
-      is_watermarked: progress.isWatermarked,
-    });
-  } catch (error) {
-    if (!(error instanceof UnusableOutput)) throw error;
-    logger.error({ generationId: uuid, error: error.message }, 'the upstream did not deliver');
-    await fail({ uuid, message: 'The model returned no usable output.' });
   }
 }
 

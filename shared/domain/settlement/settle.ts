@@ -1,7 +1,9 @@
 import { createBatcher } from '../../lib/batcher.ts';
-import { now } from '../../lib/clock.ts';
+import { addMilliseconds, now } from '../../lib/clock.ts';
 import { isRefusal, prepared, run, type Statement } from '../../lib/db.ts';
 import { logger } from '../../lib/logger.ts';
+import { announce } from '../../queues/announcements.ts';
+import { LATE_FILES_MS } from '../../spec/limits.ts';
 
 /**
  * The end of a generation. Each of the two statements starts from `status = 'queued'`, for all the jobs that end in
@@ -15,6 +17,8 @@ export interface Success {
   output_path: string;
   thumbnail_path: string | null;
   is_watermarked: boolean;
+  /** What the run cost us, in cents and fractions of one; null where its price is not known. */
+  provider_cost_cents: number | null;
 }
 
 export interface Failure {
@@ -35,16 +39,21 @@ const SUCCEED = prepared(
   'succeed_generations',
   `WITH answer AS MATERIALIZED (
      SELECT * FROM json_to_recordset(:answers)
-         AS r (uuid uuid, output_path text, thumbnail_path text, is_watermarked boolean)
+         AS r (uuid uuid, output_path text, thumbnail_path text, is_watermarked boolean, provider_cost_cents numeric)
    ), owner AS MATERIALIZED (${OWNERS}
    ), ended AS (
      UPDATE generations g
         SET status = 'succeeded', completed_at = :now, output_path = answer.output_path,
-            thumbnail_path = answer.thumbnail_path, is_watermarked = answer.is_watermarked
+            thumbnail_path = answer.thumbnail_path, is_watermarked = answer.is_watermarked,
+            provider_cost_cents = answer.provider_cost_cents
        FROM answer, owner
       WHERE g.uuid = ANY (cast(:uuids AS uuid[])) AND g.uuid = answer.uuid AND g.account_id = owner.id
         AND g.status = 'queued'
-     RETURNING g.uuid, g.account_id
+     RETURNING g.uuid, g.account_id, g.deleted_at, g.media_token
+   ), unwanted AS (
+     INSERT INTO media_removals (media_token, due_at)
+     SELECT media_token, cast(:now AS timestamptz) FROM ended WHERE deleted_at IS NOT NULL
+     ON CONFLICT (media_token) DO NOTHING
    ), freed AS (
      UPDATE accounts a SET in_flight = owner.in_flight - jobs.ended
        FROM owner JOIN (SELECT account_id, cast(count(*) AS int) AS ended FROM ended GROUP BY account_id) jobs
@@ -65,7 +74,12 @@ const FAIL = prepared(
       WHERE g.uuid = ANY (cast(:uuids AS uuid[])) AND g.uuid = answer.uuid AND g.account_id = owner.id
         AND g.status = 'queued'
      RETURNING g.uuid, g.account_id, g.model, g.created_at, g.credits_charged, g.plan_credits_charged,
+               g.media_token,
                CASE WHEN g.created_at >= owner.period_start THEN g.credits_charged ELSE 0 END AS used_this_period
+   ), leftovers AS (
+     INSERT INTO media_removals (media_token, due_at)
+     SELECT media_token, cast(:late AS timestamptz) FROM ended WHERE media_token IS NOT NULL
+     ON CONFLICT (media_token) DO UPDATE SET due_at = excluded.due_at
    ), jobs AS (
      SELECT account_id, cast(count(*) AS int) AS ended, cast(sum(credits_charged) AS int) AS credits,
             cast(sum(plan_credits_charged) AS int) AS plan_credits, cast(sum(used_this_period) AS int) AS used
@@ -116,15 +130,18 @@ function settling(statement: Statement) {
     keyOf: (answer) => answer.uuid,
     run: async (answers) => {
       const uuids = answers.map(({ uuid }) => uuid);
-      const rows = await run<{ uuid: string }>(statement, { uuids, answers: JSON.stringify(answers), now: now() });
+      const at = now();
+      const bindings = { uuids, answers: JSON.stringify(answers), now: at, late: addMilliseconds(at, LATE_FILES_MS) };
+      const rows = await run<{ uuid: string }>(statement, bindings);
       const ended = new Set(rows.map((row) => row.uuid));
-      for (const answer of answers) if (ended.has(answer.uuid)) log(answer);
+      for (const answer of answers) if (ended.has(answer.uuid)) tell(answer);
       return answers.map((answer) => ended.has(answer.uuid));
     },
   });
 }
 
-function log(answer: Success | Failure): void {
+function tell(answer: Success | Failure): void {
+  announce(answer.uuid);
   if ('message' in answer) logger.info({ generationId: answer.uuid, reason: answer.message }, 'failed and refunded');
   else logger.info({ generationId: answer.uuid }, 'succeeded');
 }

@@ -4,7 +4,10 @@ import { prepared, run } from '../../lib/db.ts';
 import { logger } from '../../lib/logger.ts';
 import { ring } from '../../queues/enqueue.ts';
 import type { Generation } from '../../tables/Generation.ts';
+import { routeOf } from './deliver.ts';
+import { makeRoom } from './handOut.ts';
 import { fail } from './settle.ts';
+import type { Job } from './steps.ts';
 
 const AT_ONCE = 1_000;
 const RING_AGAIN_MS = 10_000;
@@ -22,7 +25,7 @@ const OVERDUE = prepared(
 
 const EXPIRED = prepared(
   'sweep_expired',
-  `SELECT uuid, model, upstream_handle FROM generations WHERE status = 'queued' AND deadline_at <= :now
+  `SELECT uuid, model, upstream, upstream_model, upstream_handle FROM generations WHERE status = 'queued' AND deadline_at <= :now
     ORDER BY uuid LIMIT ${AT_ONCE}`,
 );
 
@@ -50,24 +53,25 @@ async function ringForOverdue(): Promise<void> {
   }
 }
 
+type Expired = Pick<Job, 'uuid' | 'model' | 'upstream' | 'upstream_model'> & Pick<Generation, 'upstream_handle'>;
+
 /** Fails and refunds what is past its deadline; needs Postgres only. */
 export async function failExpired(): Promise<void> {
   for (;;) {
-    const rows = await run<Pick<Generation, 'uuid' | 'model' | 'upstream_handle'>>(EXPIRED, { now: now() });
+    const rows = await run<Expired>(EXPIRED, { now: now() });
     await Promise.all(rows.map(expire));
     if (rows.length < AT_ONCE) return;
   }
 }
 
-async function expire({
-  uuid,
-  model,
-  upstream_handle: handle,
-}: Pick<Generation, 'uuid' | 'model' | 'upstream_handle'>) {
+async function expire(job: Expired): Promise<void> {
+  const { uuid, upstream, upstream_handle: handle } = job;
   await fail({ uuid, message: 'The model did not finish in time.' });
-  if (handle === null) return;
+  const route = routeOf(job);
+  if (handle === null || route === undefined) return;
   // Refunded is refunded: that the upstream can be spared the rest of the work is a courtesy, and not waited for.
-  void upstreamOf(model)
+  void upstreamOf(route)
     .cancel(handle)
     .catch((error: unknown) => logger.info({ generationId: uuid, error: (error as Error).message }, 'not cancelled'));
+  await makeRoom(upstream);
 }

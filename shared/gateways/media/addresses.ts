@@ -13,6 +13,7 @@ for (const [network, bits] of [
   ['172.16.0.0', 12],
   ['192.0.0.0', 24],
   ['192.0.2.0', 24],
+  ['192.88.99.0', 24],
   ['192.168.0.0', 16],
   ['198.18.0.0', 15],
   ['224.0.0.0', 3],
@@ -24,6 +25,9 @@ for (const [network, bits] of [
   ['::ffff:0:0:0', 96],
   ['64:ff9b::', 96],
   ['64:ff9b:1::', 48],
+  ['100::', 64],
+  ['2001::', 23],
+  ['2001:db8::', 32],
   ['2002::', 16],
   ['fec0::', 10],
   ['fc00::', 7],
@@ -35,8 +39,7 @@ for (const [network, bits] of [
 
 /** Whether an IP address is one that only this machine or its network can reach. IPv4 written as IPv6 counts as IPv4. */
 export function isPrivateAddress(address: string): boolean {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
-  const plain = mapped ?? address;
+  const [plain = ''] = address.split('%');
   return PRIVATE.check(plain, isIP(plain) === 6 ? 'ipv6' : 'ipv4');
 }
 

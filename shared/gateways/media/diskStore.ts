@@ -1,45 +1,42 @@
-import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
+import { access, constants, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { type MediaStore, UnusableStore } from './mediaStore.ts';
 
-/** Where outputs live. Paths are relative, with forward slashes; CDN_URL stands before them in what clients see. */
-export interface MediaStore {
-  /** A folder for files on their way in. */
-  incomingDir(): Promise<string>;
-  /** Moves a finished local file to its place. Replacing one that is there is allowed: a retry writes the same. */
-  keep(localFile: string, path: string): Promise<void>;
-  /** Removes incoming files that nobody has touched for so long. */
-  forgetAbandoned(olderThanMs: number): Promise<void>;
-}
-
-/** Keeps outputs below a folder; files appear there whole or not at all. */
+/**
+ * Keeps outputs below a folder. Local files are moved there, and so must come from the same file system. What was
+ * kept survives a power cut: content before name, so that no name ever stands for half a file.
+ */
 export function diskStore(folder: string): MediaStore {
-  const incoming = join(folder, '.incoming');
   return {
-    incomingDir: async () => {
-      await mkdir(incoming, { recursive: true });
-      return incoming;
-    },
     keep: async (localFile, path) => {
       const target = join(folder, path);
       await mkdir(dirname(target), { recursive: true });
+      await settle(localFile, 'r+');
       await rename(localFile, target);
+      // Not every platform and file system lets a folder be settled by itself.
+      await settle(dirname(target), 'r').catch(() => {});
     },
-    forgetAbandoned: async (olderThanMs) => {
-      await mkdir(incoming, { recursive: true });
-      for (const name of await readdir(incoming)) {
-        const file = join(incoming, name);
-        // Another worker may be quicker.
-        const touchedAt = await stat(file).then(
-          ({ mtimeMs }) => mtimeMs,
-          () => Date.now(),
-        );
-        if (Date.now() - touchedAt > olderThanMs) await discard(file);
+    removeFolder: async (path) => {
+      await rm(join(folder, path), { recursive: true, force: true });
+    },
+    probe: async () => {
+      try {
+        await mkdir(folder, { recursive: true });
+        await access(folder, constants.W_OK);
+      } catch (error) {
+        throw new UnusableStore((error as Error).message, { cause: error });
       }
     },
+    close: async () => {},
   };
 }
 
-/** Removes a local file that may be there. */
-export async function discard(localFile: string): Promise<void> {
-  await rm(localFile, { force: true });
+/** Waits until the content of a file, or the names in a folder, are on the disk itself. */
+async function settle(path: string, flags: 'r' | 'r+'): Promise<void> {
+  const handle = await open(path, flags);
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
 }

@@ -1,111 +1,147 @@
 import { createWriteStream } from 'node:fs';
-import { open, writeFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
-import { Transform } from 'node:stream';
+import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Agent, type Dispatcher, request } from 'undici';
 import { config } from '../../lib/config.ts';
-import type { Kind } from '../../spec/catalog.ts';
 import { isPrivateAddress, lookupPublic } from './addresses.ts';
 
 /** An output that will never be had: it is not there, not what it should be, or too large. */
 export class UnusableOutput extends Error {}
 
-const DOWNLOAD_TIMEOUT_MS = 120_000;
+/** What an upstream's outputs may lead to, besides the public internet. */
+export interface Trust {
+  /** The upstream's own host and port, wherever that is. */
+  ownHost: string;
+  /** Whether private addresses are allowed: an upstream in our own network. */
+  isLocal: boolean;
+}
+
+const LIMITS = {
+  maxBytes: config.MEDIA_MAX_BYTES,
+  /** Of the whole download, with its redirects. */
+  timeoutMs: 120_000,
+  /** How long nothing may come. */
+  idleMs: 15_000,
+};
+export type DownloadLimits = typeof LIMITS;
+
 const REDIRECTS_MAX = 3;
 
-const timeouts = { connections: config.UPSTREAM_CONCURRENCY, headersTimeout: 15_000, bodyTimeout: 15_000 };
-const toAnywhere = new Agent(timeouts);
-const toPublicOnly = new Agent({ ...timeouts, connect: { lookup: lookupPublic } });
+/** Answers below 500 after which the next try may go better. */
+const PASSING = [408, 425, 429];
+
+const toAnywhere = new Agent({ connections: config.UPSTREAM_CONCURRENCY });
+const toPublicOnly = new Agent({ connections: config.UPSTREAM_CONCURRENCY, connect: { lookup: lookupPublic } });
 
 /**
- * Streams an output to a local file, within limits of size and time. Private addresses are refused, other than the
- * configured upstream's own host. A `data:` address is decoded.
+ * Streams an output to a local file, within limits of size and time. Private addresses are refused, unless the
+ * upstream is trusted with them. Headers go to the host of the first address only. A `data:` address is decoded.
+ * Where it throws, a part of the output may be left in the file.
  * @throws UnusableOutput where trying again would not help; any other error where it may.
  */
-export async function download(url: string, ownHost: string, localFile: string): Promise<void> {
-  if (url.startsWith('data:')) {
-    await writeFile(localFile, decodeDataUrl(url));
-    return;
-  }
-  const signal = AbortSignal.timeout(DOWNLOAD_TIMEOUT_MS);
+export async function download(
+  { url, headers }: { url: string; headers?: Record<string, string> },
+  trust: Trust,
+  localFile: string,
+  limits: Partial<DownloadLimits> = {},
+): Promise<void> {
+  const { maxBytes, timeoutMs, idleMs } = { ...LIMITS, ...limits };
+  const signal = AbortSignal.timeout(timeoutMs);
+  const source = /^data:/i.test(url)
+    ? Readable.from(decodeDataUrl(url), { objectMode: false })
+    : await openOutput(url, trust, { headers, signal, headersTimeout: idleMs, bodyTimeout: idleMs }, maxBytes);
+  await pipeline(source, limitedTo(maxBytes), createWriteStream(localFile), { signal });
+}
+
+type RequestOptions = Pick<Dispatcher.RequestOptions, 'headersTimeout' | 'bodyTimeout'> & {
+  headers?: Record<string, string>;
+  signal: AbortSignal;
+};
+
+/** Follows redirects to where the output is. */
+async function openOutput(
+  url: string,
+  trust: Trust,
+  { headers, ...options }: RequestOptions,
+  maxBytes: number,
+): Promise<Readable> {
   let address = url;
+  let hasLeft = false;
   for (let redirects = 0; redirects <= REDIRECTS_MAX; redirects += 1) {
-    const response = await request(address, { dispatcher: dispatcherFor(address, ownHost), signal });
-    const location = response.headers['location'];
-    if (response.statusCode >= 300 && response.statusCode < 400 && typeof location === 'string') {
-      await response.body.dump();
-      address = new URL(location, address).href;
-      continue;
-    }
-    if (response.statusCode !== 200) {
-      await response.body.dump();
-      const message = `The output's address answered ${response.statusCode}.`;
-      throw response.statusCode >= 500 || response.statusCode === 429
-        ? new Error(message)
-        : new UnusableOutput(message);
-    }
-    await pipeline(response.body, limitedTo(config.MEDIA_MAX_BYTES), createWriteStream(localFile), { signal });
-    return;
+    const dispatcher = dispatcherFor(address, trust);
+    // Whoever it was sent away to does not decide what it is asked for with the headers.
+    hasLeft ||= new URL(address).origin !== new URL(url).origin;
+    const {
+      statusCode,
+      headers: answered,
+      body,
+    } = await request(address, {
+      ...options,
+      dispatcher,
+      headers: hasLeft ? undefined : headers,
+    }).catch(giveUpOnPrivate);
+    const isTooLarge = Number(answered['content-length']) > maxBytes;
+    if (statusCode === 200 && !isTooLarge) return body;
+    await body.dump({ signal: options.signal, limit: 16_384 });
+    if (statusCode === 200) throw tooLarge(maxBytes);
+    const location = answered['location'];
+    if (statusCode < 300 || statusCode >= 400 || typeof location !== 'string') throw refusal(statusCode);
+    address = URL.canParse(location, address) ? new URL(location, address).href : location;
   }
   throw new UnusableOutput('The output is behind too many redirects.');
 }
 
-function dispatcherFor(address: string, ownHost: string): Dispatcher {
+function refusal(statusCode: number): Error {
+  const message = `The output's address answered ${statusCode}.`;
+  const mayPass = statusCode >= 500 || PASSING.includes(statusCode);
+  return mayPass ? new Error(message) : new UnusableOutput(message);
+}
+
+function dispatcherFor(address: string, { ownHost, isLocal }: Trust): Dispatcher {
   const url = URL.canParse(address) ? new URL(address) : null;
   if (url === null || !/^https?:$/.test(url.protocol)) throw new UnusableOutput('The output has no usable address.');
-  if (url.host === ownHost) return toAnywhere;
+  if (url.host === ownHost || isLocal) return toAnywhere;
   const host = url.hostname.replace(/^\[|\]$/g, '');
   if (isIP(host) !== 0 && isPrivateAddress(host)) throw new UnusableOutput('The output is at a private address.');
   return toPublicOnly;
 }
 
+function giveUpOnPrivate(error: Error & { code?: string }): never {
+  throw error.code === 'EPRIVATE' ? new UnusableOutput('The output is at a private address.') : error;
+}
+
+function tooLarge(maxBytes: number): UnusableOutput {
+  return new UnusableOutput(`The output is larger than ${maxBytes} bytes.`);
+}
+
+/** The length that was announced may be none, or a lie. */
 function limitedTo(maxBytes: number): Transform {
   let bytes = 0;
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
       bytes += chunk.length;
-      if (bytes > maxBytes) done(new UnusableOutput(`The output is larger than ${maxBytes} bytes.`));
+      if (bytes > maxBytes) done(tooLarge(maxBytes));
       else done(null, chunk);
     },
   });
 }
 
-function decodeDataUrl(url: string): Buffer {
-  const comma = url.indexOf(',');
-  if (comma < 0 || !url.slice(0, comma).endsWith(';base64')) throw new UnusableOutput('The output is no base64 data.');
-  if (0.75 * (url.length - comma) > config.MEDIA_MAX_BYTES) throw new UnusableOutput('The output is too large.');
-  return Buffer.from(url.slice(comma + 1), 'base64');
-}
+const PIECE_CHARACTERS = 64 * 1024;
 
-const SIGNATURES: { extension: string; kind: Kind; matches(head: Buffer): boolean }[] = [
-  {
-    extension: 'png',
-    kind: 'image',
-    matches: (head) => head.subarray(0, 8).toString('latin1') === '\x89PNG\r\n\x1a\n',
-  },
-  { extension: 'jpg', kind: 'image', matches: (head) => head.subarray(0, 3).toString('hex') === 'ffd8ff' },
-  { extension: 'webp', kind: 'image', matches: (head) => head.subarray(8, 12).toString('latin1') === 'WEBP' },
-  { extension: 'mp4', kind: 'video', matches: (head) => head.subarray(4, 8).toString('latin1') === 'ftyp' },
-  { extension: 'webm', kind: 'video', matches: (head) => head.subarray(0, 4).toString('hex') === '1a45dfa3' },
-];
-
-/**
- * What a file really is, by its first bytes, whatever its sender called it.
- * @returns the ending for its name.
- * @throws UnusableOutput where it is not of the kind that was ordered.
- */
-export async function sniffExtension(localFile: string, kind: Kind): Promise<string> {
-  const file = await open(localFile);
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(16), 0, 16, 0);
-    const head = buffer.subarray(0, bytesRead);
-    const found = SIGNATURES.find((signature) => signature.kind === kind && signature.matches(head));
-    if (found === undefined) throw new UnusableOutput(`The output is no ${kind}.`);
-    return found.extension;
-  } finally {
-    await file.close();
+/** Piece by piece, so that a large output is not in memory once more. */
+function* decodeDataUrl(url: string): Generator<Buffer> {
+  const start = url.indexOf(',') + 1;
+  if (!/;base64,$/i.test(url.slice(0, start))) throw new UnusableOutput('The output is no base64 data.');
+  let rest = '';
+  for (let at = start; at < url.length; at += PIECE_CHARACTERS) {
+    const piece = rest + url.slice(at, at + PIECE_CHARACTERS).replaceAll(/\s/g, '');
+    if (!/^[A-Za-z0-9+/_-]*={0,2}$/.test(piece)) throw new UnusableOutput('The output is no base64 data.');
+    const whole = piece.length - (piece.length % 4);
+    yield Buffer.from(piece.slice(0, whole), 'base64');
+    rest = piece.slice(whole);
   }
+  yield Buffer.from(rest, 'base64');
 }
 
 /** Lets go of idle connections, at the end of a process. */

@@ -1,20 +1,25 @@
-import type { GenerationParams, Kind } from '../../spec/catalog.ts';
-import { exchange, type JsonAnswer } from './http.ts';
+import type { Kind } from '../../spec/catalog.ts';
 import {
+  asked,
+  fieldOf,
+  isPlain,
+  MESSAGES,
+  notSubmitted,
+  sameOrigin,
+  sentence,
+  textOf,
+  unavailable,
+} from './answers.ts';
+import { exchange, type JsonAnswer } from './http.ts';
+import type { Route } from './settings.ts';
+import {
+  type Submission,
   type Upstream,
   UpstreamError,
   type UpstreamHandle,
   type UpstreamJob,
   type UpstreamProgress,
 } from './upstream.ts';
-
-export interface FalOptions {
-  baseUrl: string;
-  key: string;
-  /** Such as `fal-ai/nano-banana-2`. */
-  modelId: string;
-  kind: Kind;
-}
 
 interface FalHandle extends UpstreamHandle {
   request_id: string;
@@ -30,7 +35,7 @@ const NO_SUCH_REQUEST = '00000000-0000-0000-0000-000000000000';
  * fal's queue: a job is submitted, looked at under the addresses that the submission returns, and its result fetched.
  * It takes no idempotency key, so that a submit whose reply is lost has an unknown outcome.
  */
-export function falUpstream({ baseUrl, key, modelId, kind }: FalOptions): Upstream {
+export function falUpstream({ upstream: { baseUrl, key }, modelId, kind }: Route): Upstream {
   const headers = { authorization: `Key ${key}`, accept: 'application/json' };
   const origin = new URL(baseUrl).origin;
   // fal keeps the requests of all the paths of an app in one place: owner and app, without the path.
@@ -39,36 +44,30 @@ export function falUpstream({ baseUrl, key, modelId, kind }: FalOptions): Upstre
   /** Our key goes to the queue's own address and nowhere else. */
   function ask(method: 'GET' | 'PUT', url: string): Promise<JsonAnswer> {
     if (!sameOrigin(url, origin)) throw new UpstreamError('unavailable', `${url} is not an address of this upstream`);
-    return exchange(method, url, headers);
+    return exchange(method, url, { headers });
   }
 
-  async function submit(job: UpstreamJob): Promise<UpstreamHandle> {
-    const answer = await exchange('POST', `${baseUrl}/${modelId}`, headers, falInput(job.prompt, job.params));
-    if (answer.status === 200) {
-      if (isHandle(answer.body, origin)) return pickHandle(answer.body);
-      throw new UpstreamError('unknown', 'The upstream answered a submission with something that is no receipt.');
+  async function submit({ input }: UpstreamJob): Promise<Submission> {
+    const answer = await exchange('POST', `${baseUrl}/${modelId}`, { headers, body: input });
+    if (answer.status === 200 && isHandle(answer.body, origin)) return { state: 'accepted', handle: pick(answer.body) };
+    // Said by fal itself: the same request would fail the same way.
+    if (answer.status >= 500 && answer.headers['x-fal-retryable'] === 'false') {
+      throw new UpstreamError('refused', failureMessage(answer.body));
     }
-    if (answer.status === 400 || answer.status === 422) throw new UpstreamError('refused', refusalMessage(answer.body));
-    if (answer.status === 504 || answer.status < 400) throw new UpstreamError('unknown', statusMessage(answer));
-    throw new UpstreamError('unavailable', statusMessage(answer));
+    throw notSubmitted(answer, failureMessage);
   }
 
   async function check(handle: UpstreamHandle): Promise<UpstreamProgress> {
     const { status_url: statusUrl, response_url: responseUrl } = handle as FalHandle;
     const status = await asked(() => ask('GET', statusUrl));
     if (status.status === 202) return { state: 'running' };
-    if (status.status === 404) throw new UpstreamError('gone', statusMessage(status));
-    if (status.status !== 200 || fieldOf(status.body, 'status') === undefined) {
-      throw new UpstreamError('unavailable', statusMessage(status));
-    }
+    if (status.status === 404) throw new UpstreamError('gone', 'The upstream does not know the request.');
+    if (status.status !== 200 || fieldOf(status.body, 'status') === undefined) throw unavailable(status);
     if (fieldOf(status.body, 'status') !== 'COMPLETED') return { state: 'running' };
     const result = await asked(() => ask('GET', responseUrl));
     if (result.status === 200) return outputOf(result.body, kind);
-    const failed = typeof fieldOf(status.body, 'error') === 'string';
-    if ([401, 403, 404, 408, 429].includes(result.status) || (result.status >= 500 && !failed)) {
-      throw new UpstreamError('unavailable', statusMessage(result));
-    }
-    return { state: 'failed', message: refusalMessage(result.body) };
+    if (isNoResultYet(result, status)) throw unavailable(result);
+    return { state: 'failed', message: failureMessage(result.body, status.body) };
   }
 
   async function cancel(handle: UpstreamHandle): Promise<void> {
@@ -78,83 +77,68 @@ export function falUpstream({ baseUrl, key, modelId, kind }: FalOptions): Upstre
   async function probe(): Promise<void> {
     const answer = await asked(() => ask('GET', `${baseUrl}/${app}/requests/${NO_SUCH_REQUEST}/status`));
     const understood = answer.status < 500 && ![401, 403, 429].includes(answer.status);
-    if (!understood || answer.body === undefined) throw new UpstreamError('unavailable', statusMessage(answer));
+    if (!understood || answer.body === undefined) throw unavailable(answer);
   }
 
-  return { name: `fal ${modelId}`, submit, check, cancel, probe };
+  return { kind, isSynchronous: false, submit, check, cancel, probe };
 }
 
-/** A question whose answer is lost can be asked again: nothing is unknown about it. */
-async function asked(question: () => Promise<JsonAnswer>): Promise<JsonAnswer> {
-  try {
-    return await question();
-  } catch (error) {
-    throw new UpstreamError('unavailable', (error as Error).message, { wasAnswered: false });
-  }
-}
-
-function falInput(prompt: string, params: GenerationParams): Record<string, unknown> {
-  if ('duration' in params) {
-    return {
-      prompt,
-      duration: String(params.duration),
-      resolution: params.resolution,
-      aspect_ratio: params.aspect_ratio,
-      generate_audio: params.audio,
-    };
-  }
-  return { prompt, resolution: params.resolution, aspect_ratio: params.aspect_ratio };
+/** Whether the queue did not give the result out, rather than the job having none. */
+function isNoResultYet(result: JsonAnswer, status: JsonAnswer): boolean {
+  if ([401, 403, 404, 408, 429].includes(result.status)) return true;
+  if (result.status < 500 || result.headers['x-fal-retryable'] === 'false') return false;
+  return textOf(fieldOf(status.body, 'error')) === undefined && typeOf(result.body) === undefined;
 }
 
 function outputOf(body: unknown, kind: Kind): UpstreamProgress {
   const images = fieldOf(body, 'images');
   const output = kind === 'video' ? fieldOf(body, 'video') : Array.isArray(images) ? (images[0] as unknown) : undefined;
   const url = fieldOf(output, 'url');
-  if (typeof url !== 'string') return { state: 'failed', message: 'The model returned no output.' };
-  return { state: 'succeeded', outputUrl: url, isWatermarked: fieldOf(body, 'watermarked') === true };
+  if (typeof url !== 'string') return { state: 'failed', message: MESSAGES.noOutput };
+  return { state: 'succeeded', output: { url }, isWatermarked: fieldOf(body, 'watermarked') === true };
 }
 
-/** fal says what is wrong as `detail`: a sentence, or a list of `{ msg }`. */
-function refusalMessage(body: unknown): string {
+/** What fal calls a fault (`type` of a model's error, `error_type` of the queue's), in words for a customer. */
+const MEANINGS: Record<string, string> = {
+  content_policy_violation: MESSAGES.notAllowed,
+  no_media_generated: 'The model could not generate what was asked for. Please change the prompt and try again.',
+  generation_timeout: MESSAGES.tookTooLong,
+  request_timeout: MESSAGES.tookTooLong,
+  startup_timeout: MESSAGES.tookTooLong,
+  client_cancelled: MESSAGES.cancelled,
+  client_disconnected: MESSAGES.brokeDown,
+  downstream_service_error: MESSAGES.brokeDown,
+  downstream_service_unavailable: MESSAGES.brokeDown,
+  internal_server_error: MESSAGES.brokeDown,
+  internal_error: MESSAGES.brokeDown,
+};
+
+/** `detail` is a sentence with an `error_type` beside it, or a list of `{ type, msg }`. */
+function failureMessage(body: unknown, status?: unknown): string {
+  const type = typeOf(body) ?? typeOf(status);
+  const known = type === undefined ? undefined : Object.hasOwn(MEANINGS, type) ? MEANINGS[type] : undefined;
+  if (known !== undefined) return known;
+  if (type?.startsWith('runner_') === true) return MESSAGES.brokeDown;
   const detail = fieldOf(body, 'detail');
-  if (typeof detail === 'string' && detail !== '') return sentence(detail);
-  const messages = Array.isArray(detail) ? detail.map((entry) => fieldOf(entry, 'msg')).filter(isText) : [];
-  return messages.length > 0 ? sentence(messages.join('; ')) : 'The model could not make this.';
+  const messages = Array.isArray(detail) ? detail.map((entry) => textOf(fieldOf(entry, 'msg'))) : [textOf(detail)];
+  const said = messages.filter((message) => message !== undefined).join('; ');
+  return said === '' ? MESSAGES.notMade : sentence(said);
 }
 
-const MESSAGE_MAX_CHARACTERS = 500;
-
-function sentence(text: string): string {
-  return text.replaceAll('\u0000', '').slice(0, MESSAGE_MAX_CHARACTERS).toWellFormed();
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string' && value !== '';
+function typeOf(body: unknown): string | undefined {
+  const detail = fieldOf(body, 'detail');
+  return textOf(fieldOf(body, 'error_type')) ?? textOf(fieldOf(Array.isArray(detail) ? detail[0] : undefined, 'type'));
 }
 
 const HANDLE_FIELDS = ['request_id', 'status_url', 'response_url', 'cancel_url'] as const;
-/** Nothing that could not be stored, or that would be a burden to. */
-const PLAIN = /^[\x21-\x7e]{1,2000}$/;
 
 function isHandle(body: unknown, origin: string): body is FalHandle {
   return (
-    HANDLE_FIELDS.every((name) => PLAIN.test(String(fieldOf(body, name)))) &&
+    HANDLE_FIELDS.every((name) => isPlain(fieldOf(body, name))) &&
     HANDLE_FIELDS.slice(1).every((name) => sameOrigin(fieldOf(body, name), origin))
   );
 }
 
-function pickHandle({ request_id, status_url, response_url, cancel_url }: FalHandle): FalHandle {
+function pick({ request_id, status_url, response_url, cancel_url }: FalHandle): FalHandle {
   return { request_id, status_url, response_url, cancel_url };
-}
-
-function sameOrigin(url: unknown, origin: string): boolean {
-  return typeof url === 'string' && URL.canParse(url) && new URL(url).origin === origin;
-}
-
-function fieldOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
-}
-
-function statusMessage({ status }: JsonAnswer): string {
-  return `The upstream answered ${status}.`;
 }

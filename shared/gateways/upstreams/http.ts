@@ -1,4 +1,4 @@
-import { Agent, request } from 'undici';
+import { Agent, type Dispatcher, FormData, request } from 'undici';
 import { config } from '../../lib/config.ts';
 import { UpstreamError } from './upstream.ts';
 
@@ -9,14 +9,22 @@ export interface JsonAnswer {
   body: unknown;
 }
 
+export interface Question {
+  headers: Record<string, string>;
+  /** Sent as JSON, or as the form that it is. */
+  body?: Record<string, unknown> | FormData;
+  /** How long all of it may take. Default: UPSTREAM_TIMEOUT_MS. */
+  timeoutMs?: number;
+}
+
 /** No honest answer of a queue is longer: outputs are asked for as addresses. */
 const ANSWER_MAX_BYTES = 8 * 1024 * 1024;
 
 const options = {
-  headersTimeout: config.UPSTREAM_TIMEOUT_MS,
-  bodyTimeout: config.UPSTREAM_TIMEOUT_MS,
+  // Bounded by each question's own time, and by its size where it is read whole.
+  headersTimeout: 0,
+  bodyTimeout: 0,
   connect: { timeout: Math.min(5_000, config.UPSTREAM_TIMEOUT_MS) },
-  maxResponseSize: ANSWER_MAX_BYTES,
 };
 // Submits never wait for a connection behind questions: their time would run out before they were sent.
 const forSubmits = new Agent({ ...options, connections: config.UPSTREAM_CONCURRENCY });
@@ -30,28 +38,53 @@ const NEVER_SENT =
  * One JSON exchange with an upstream, within the configured time.
  * @throws UpstreamError `unavailable` when the request was never sent, `unknown` when its answer was lost.
  */
-export async function exchange(
-  method: 'GET' | 'POST' | 'PUT',
+export function exchange(method: Dispatcher.HttpMethod, url: string, question: Question): Promise<JsonAnswer> {
+  return converse(method, url, question, async (response) => ({
+    status: response.statusCode,
+    headers: response.headers,
+    body: parseJson(await textOf(response.body)),
+  }));
+}
+
+/**
+ * One exchange whose answer the caller reads as it comes.
+ * @throws UpstreamError as `exchange`, also where `read` throws anything else.
+ */
+export async function converse<Read>(
+  method: Dispatcher.HttpMethod,
   url: string,
-  headers: Record<string, string>,
-  body?: unknown,
-): Promise<JsonAnswer> {
+  { headers, body, timeoutMs = config.UPSTREAM_TIMEOUT_MS }: Question,
+  read: (response: Dispatcher.ResponseData) => Promise<Read>,
+): Promise<Read> {
+  const isJson = body !== undefined && !(body instanceof FormData);
   try {
     const response = await request(url, {
       method,
       dispatcher: method === 'POST' ? forSubmits : forQuestions,
-      headers: body === undefined ? headers : { ...headers, 'content-type': 'application/json' },
-      body: body === undefined ? undefined : JSON.stringify(body),
-      signal: AbortSignal.timeout(config.UPSTREAM_TIMEOUT_MS),
+      headers: isJson ? { ...headers, 'content-type': 'application/json' } : headers,
+      body: isJson ? JSON.stringify(body) : body,
+      signal: AbortSignal.timeout(timeoutMs),
     });
-    return { status: response.statusCode, headers: response.headers, body: parseJson(await response.body.text()) };
+    return await read(response);
   } catch (error) {
+    if (error instanceof UpstreamError) throw error;
     const { code = '', message } = error as Error & { code?: string };
     throw new UpstreamError(NEVER_SENT.test(code) ? 'unavailable' : 'unknown', message || code, { wasAnswered: false });
   }
 }
 
-function parseJson(text: string): unknown {
+async function textOf(body: Dispatcher.ResponseData['body']): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > ANSWER_MAX_BYTES) throw new Error(`an answer of more than ${ANSWER_MAX_BYTES} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {

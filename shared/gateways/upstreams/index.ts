@@ -1,20 +1,52 @@
-import { config } from '../../lib/config.ts';
-import type { ModelSlug } from '../../spec/catalog.ts';
+import { ConfigError, orExit } from '../../lib/config.ts';
+import type { Adapter } from './knownModels.ts';
 import { falUpstream } from './fal.ts';
+import { openaiUpstream } from './openai.ts';
+import { replicateUpstream } from './replicate.ts';
+import { ROUTES, type Route } from './settings.ts';
 import type { Upstream } from './upstream.ts';
 
-const fal = { baseUrl: config.FAL_BASE_URL.replace(/\/+$/, ''), key: config.FAL_KEY };
-
-const UPSTREAMS: Record<ModelSlug, Upstream> = {
-  'vidmodel-video': falUpstream({ ...fal, modelId: config.FAL_VIDEO_MODEL, kind: 'video' }),
-  'imgmodel-2': falUpstream({ ...fal, modelId: config.FAL_IMAGE_MODEL, kind: 'image' }),
+const ADAPTERS: Record<Adapter, (route: Route) => Upstream> = {
+  fal: falUpstream,
+  openai: openaiUpstream,
+  replicate: replicateUpstream,
 };
 
-/** Who makes what is ordered of a model. */
-export function upstreamOf(model: ModelSlug): Upstream {
-  return UPSTREAMS[model];
+const upstreams = new Map<string, Upstream>();
+
+/** Who answers at the end of a route. */
+export function upstreamOf(route: Route): Upstream {
+  const name = `${route.upstream.name}:${route.modelId}:${route.kind}`;
+  let upstream = upstreams.get(name);
+  if (upstream === undefined) {
+    upstream = ADAPTERS[route.upstream.adapter](route);
+    upstreams.set(name, upstream);
+  }
+  return upstream;
+}
+
+/** Whether jobs wait for their turn at it: its use is limited, or a submission lasts until the output is there. */
+export function takesTurns(route: Route): boolean {
+  const { concurrency, perMinute } = route.upstream;
+  return concurrency !== null || perMinute !== null || upstreamOf(route).isSynchronous;
+}
+
+/** The variables of the providers that take nobody without a key. */
+const KEYS: Partial<Record<Adapter, string>> = { fal: 'FAL_KEY', replicate: 'REPLICATE_API_TOKEN' };
+
+/** Ends the process, with a sentence, where an upstream that it is to use wants a key and none is set. */
+export function requireKeys(): void {
+  orExit(() => {
+    for (const { upstream } of Object.values(ROUTES).flat()) {
+      const variable = KEYS[upstream.adapter];
+      if (upstream.key !== null || variable === undefined) continue;
+      const place = upstream.name === upstream.adapter ? variable : `UPSTREAMS/upstreams/${upstream.name}/key`;
+      throw new ConfigError(`${place} is not set: it must be the key of ${upstream.baseUrl}.`);
+    }
+  });
 }
 
 export { closeUpstreamConnections } from './http.ts';
+export { costCentsOf, inputOf, type Route, ROUTES, routeTo } from './settings.ts';
 export { UpstreamError } from './upstream.ts';
-export type { UpstreamHandle, UpstreamProgress } from './upstream.ts';
+export type { UpstreamEnd, UpstreamHandle, UpstreamOutput, UpstreamProgress } from './upstream.ts';

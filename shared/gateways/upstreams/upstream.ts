@@ -1,28 +1,40 @@
-import type { GenerationParams, Kind } from '../../spec/catalog.ts';
+import type { Kind } from '../../spec/catalog.ts';
 
 /** What an upstream is asked to make. */
 export interface UpstreamJob {
   /** Also the idempotency key, where the upstream takes one. */
   generationId: string;
-  kind: Kind;
-  prompt: string;
-  params: GenerationParams;
+  /** As the upstream's model wants it. */
+  input: Record<string, unknown>;
+  /** When its result is of no use to anybody any more. */
+  deadlineAt: Date;
+  /** The name of a new local file, for an upstream that answers with the output itself. */
+  newFile(): Promise<string>;
 }
 
 /** How an upstream that accepted a job knows it; stored as JSON, read by the same adapter only. */
 export type UpstreamHandle = Record<string, unknown>;
 
-export type UpstreamProgress =
-  | { state: 'running' }
-  | { state: 'succeeded'; outputUrl: string; isWatermarked: boolean }
+/** Where an output is to be had: at an address, perhaps with headers for its own host alone; or here already. */
+export type UpstreamOutput = { url: string; headers?: Record<string, string> } | { file: string };
+
+export type UpstreamEnd =
+  | { state: 'succeeded'; output: UpstreamOutput; isWatermarked: boolean }
   /** `message` is shown to the customer. */
   | { state: 'failed'; message: string };
 
-/** A model provider. Every adapter implements this, and throws nothing but `UpstreamError`. */
+export type UpstreamProgress = { state: 'running' } | UpstreamEnd;
+
+/** An upstream that answers at once has ended the job with its answer; any other has only accepted it. */
+export type Submission = { state: 'accepted'; handle: UpstreamHandle } | UpstreamEnd;
+
+/** One model at a provider. Every adapter implements this, and throws nothing but `UpstreamError`. */
 export interface Upstream {
-  /** For the logs. */
-  name: string;
-  submit(job: UpstreamJob): Promise<UpstreamHandle>;
+  kind: Kind;
+  /** Whether `submit` lasts until the output is there: minutes, not a moment. */
+  isSynchronous: boolean;
+  submit(job: UpstreamJob): Promise<Submission>;
+  /** Never called where submissions are synchronous. */
   check(handle: UpstreamHandle): Promise<UpstreamProgress>;
   /** Asks for a job to be stopped. That it came too late is not an error. */
   cancel(handle: UpstreamHandle): Promise<void>;
@@ -43,11 +55,14 @@ export class UpstreamError extends Error {
   readonly fault: UpstreamFault;
   /** Whether there was an answer at all; false is a fault of the transport. */
   readonly wasAnswered: boolean;
+  /** How long the upstream asked to be left alone. */
+  readonly retryAfterMs: number;
 
-  constructor(fault: UpstreamFault, message: string, { wasAnswered = true } = {}) {
+  constructor(fault: UpstreamFault, message: string, { wasAnswered = true, retryAfterMs = 0 } = {}) {
     super(message);
     this.name = 'UpstreamError';
     this.fault = fault;
     this.wasAnswered = wasAnswered;
+    this.retryAfterMs = retryAfterMs;
   }
 }

@@ -2,12 +2,16 @@ import { Model } from 'objection';
 import type { ModelSlug } from '../spec/catalog.ts';
 import type { ModelStatus } from '../spec/states.ts';
 
-/** What the workers' probes found out about a model's upstream. */
-export class ModelHealth extends Model {
-  static override tableName = 'model_health';
-  static override idColumn = 'model';
+/** What the workers' probes found out about one of a model's upstreams. */
+export class UpstreamHealth extends Model {
+  static override tableName = 'upstream_health';
+  static override idColumn = ['model', 'position'];
 
   declare model: ModelSlug;
+  /** 0 is the first choice of the model, 1 its fallback. */
+  declare position: number;
+  /** `name:model id`. */
+  declare upstream: string;
   declare status: ModelStatus;
   /** Failed probes in a row. */
   declare bad_probes: number;

@@ -1,0 +1,176 @@
+import { createBatcher } from '../../lib/batcher.ts';
+import { addMilliseconds, now } from '../../lib/clock.ts';
+import { isDuplicate, isRefusal, outcomeIsUnknown, prepared, run } from '../../lib/db.ts';
+import type { GenerationParams, ModelSlug } from '../../spec/catalog.ts';
+import { PROBE_STALE_MS } from '../../spec/limits.ts';
+import { Generation } from '../../tables/Generation.ts';
+
+/** A job as a client orders it, validated and with its defaults filled in. */
+export interface Order {
+  model: ModelSlug;
+  prompt: string;
+  params: GenerationParams;
+}
+
+/** One order on its way into the charge. */
+export interface Charge extends Order {
+  uuid: string;
+  account_id: number;
+  key_hash: string | null;
+  credits: number;
+  created_at: Date;
+  deadline_at: Date;
+  idempotency_key: string | null;
+}
+
+export type Outcome =
+  | 'accepted'
+  | 'replayed'
+  | 'invalid_api_key'
+  | 'subscription_required'
+  | 'model_unavailable'
+  | 'parallel_limit_reached'
+  | 'insufficient_credits';
+
+/** How long a fresh job is left to the dispatch that its creation enqueued, before the sweep enqueues another. */
+const DISPATCH_GRACE_MS = 5_000;
+
+/** One that is not there yet when the statement begins, but is committed before it ends, is refused by its unique key. */
+const FIRST_WITH_KEY = `
+       LEFT JOIN generations first
+         ON first.account_id = ANY (cast(:accounts AS bigint[])) AND first.idempotency_key = ANY (cast(:keys AS text[]))
+        AND first.account_id = r.account_id AND first.idempotency_key = r.idempotency_key`;
+
+/**
+ * The gate and the charge, for all the orders that wait in this process at the moment: locks the accounts in the order
+ * of their ids, decides each order against the locked row, and writes account, generation, ledger entry and usage.
+ * Set from the locked values (`gate.balance - gate.credits`), not from `a.balance`: Postgres checks constraints on the
+ * row as the statement first saw it, and would refuse where another charge came in between.
+ * The arrays repeat what the rows say: without them the planner, who takes every batch for a hundred rows, would read
+ * small tables whole.
+ */
+const charging = (name: string, hasKeys: boolean) =>
+  prepared(
+    name,
+    `WITH request AS MATERIALIZED (
+     SELECT r.*, r.key_hash IS NULL OR k.key_hash IS NOT NULL AS known
+       FROM json_to_recordset(:charges) AS r (uuid uuid, account_id bigint, key_hash text, model text, prompt text,
+              params jsonb, credits integer, created_at timestamptz, deadline_at timestamptz, idempotency_key text)
+       LEFT JOIN api_keys k
+         ON k.key_hash = ANY (cast(:hashes AS bytea[])) AND k.key_hash = decode(r.key_hash, 'hex')
+        AND k.account_id = r.account_id AND k.revoked_at IS NULL
+   ), usable AS MATERIALIZED (
+     SELECT DISTINCT model FROM upstream_health WHERE status <> 'offline' AND probed_at > :stale
+   ), gate AS MATERIALIZED (
+     SELECT a.id, r.uuid, r.model, r.prompt, r.params, r.credits, r.created_at, r.deadline_at, r.idempotency_key,
+            a.balance, a.plan_credits, a.topup_credits, a.period_used, a.in_flight, a.generation_count, a.ledger_count,
+            least(a.plan_credits, r.credits) AS from_plan,
+            CASE WHEN NOT r.known THEN 'invalid_api_key'
+                 ${hasKeys ? "WHEN first.uuid IS NOT NULL THEN 'replayed'" : ''}
+                 WHEN a.spend_until IS NULL OR a.spend_until <= :now THEN 'subscription_required'
+                 WHEN usable.model IS NULL THEN 'model_unavailable'
+                 WHEN a.in_flight >= a.parallel_limit THEN 'parallel_limit_reached'
+                 WHEN a.balance < r.credits THEN 'insufficient_credits'
+                 ELSE 'accepted' END AS outcome
+       FROM request r
+       JOIN accounts a ON a.id = ANY (cast(:accounts AS bigint[])) AND a.id = r.account_id
+       LEFT JOIN usable ON usable.model = r.model
+       ${hasKeys ? FIRST_WITH_KEY : ''}
+      ORDER BY a.id
+        FOR NO KEY UPDATE OF a
+   ), charged AS (
+     UPDATE accounts a
+        SET balance = gate.balance - gate.credits,
+            plan_credits = gate.plan_credits - gate.from_plan,
+            topup_credits = gate.topup_credits - (gate.credits - gate.from_plan),
+            period_used = gate.period_used + gate.credits,
+            in_flight = gate.in_flight + 1,
+            generation_count = gate.generation_count + 1,
+            ledger_count = gate.ledger_count + 1
+       FROM gate
+      WHERE a.id = gate.id AND gate.outcome = 'accepted'
+     RETURNING a.id, a.balance, a.generation_count, a.ledger_count, gate.uuid, gate.model, gate.prompt, gate.params,
+               gate.credits, gate.from_plan, gate.created_at, gate.deadline_at, gate.idempotency_key
+   ), generation AS (
+     INSERT INTO generations (uuid, account_id, number, model, prompt, params, credits_charged, plan_credits_charged,
+                              created_at, deadline_at, due_at, idempotency_key)
+     SELECT uuid, id, generation_count, model, prompt, params, credits, from_plan, created_at, deadline_at,
+            cast(:due AS timestamptz), idempotency_key
+       FROM charged
+   ), burn AS (
+     INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description,
+                                 generation_uuid, created_at)
+     SELECT id, ledger_count, 'burn', -credits, -from_plan, balance, 'Generation: ' || model, uuid, created_at
+       FROM charged
+   ), usage AS (
+     INSERT INTO usage_days AS u (account_id, day, model, credits, generations)
+     SELECT id, cast(created_at AT TIME ZONE 'UTC' AS date), model, credits, 1 FROM charged
+     ON CONFLICT (account_id, day, model)
+     DO UPDATE SET credits = u.credits + excluded.credits, generations = u.generations + 1
+   ), total AS (
+     INSERT INTO usage_totals AS u (account_id, model, credits, generations)
+     SELECT id, model, credits, 1 FROM charged
+     ON CONFLICT (account_id, model)
+     DO UPDATE SET credits = u.credits + excluded.credits, generations = u.generations + 1
+   )
+   SELECT uuid, outcome FROM gate`,
+  );
+
+const CHARGE = charging('charge_generations', false);
+const CHARGE_WITH_KEYS = charging('charge_generations_with_keys', true);
+
+async function chargeAll(charges: Charge[]): Promise<Outcome[]> {
+  const at = now();
+  const keys = charges.map((charge) => charge.idempotency_key).filter((key) => key !== null);
+  const rows = await run<{ uuid: string; outcome: Outcome }>(keys.length > 0 ? CHARGE_WITH_KEYS : CHARGE, {
+    charges: JSON.stringify(charges),
+    accounts: charges.map((charge) => charge.account_id),
+    hashes: charges.map((charge) => (charge.key_hash === null ? null : Buffer.from(charge.key_hash, 'hex'))),
+    now: at,
+    stale: addMilliseconds(at, -PROBE_STALE_MS),
+    due: addMilliseconds(at, DISPATCH_GRACE_MS),
+    ...(keys.length > 0 ? { keys } : {}),
+  });
+  const outcomes = new Map(rows.map((row) => [row.uuid, row.outcome]));
+  return charges.map((charge) => outcomes.get(charge.uuid) ?? 'invalid_api_key');
+}
+
+const CHARGE_ATTEMPTS = 3;
+
+/**
+ * Charges a batch to a certain end. Where an answer was lost, the batch may have been committed, or still be about to
+ * be: the uuids tell what was charged, and the rest is charged now. If the lost statement was under way all the same,
+ * the primary key refuses the second one, which tells in its turn.
+ */
+async function chargeSurely(charges: Charge[]): Promise<Outcome[]> {
+  const outcomes = new Map<string, Outcome>();
+  let rest = charges;
+  for (let attempt = 1; rest.length > 0; attempt += 1) {
+    try {
+      const answers = await chargeAll(rest);
+      rest.forEach(({ uuid }, index) => outcomes.set(uuid, answers[index] as Outcome));
+      rest = [];
+    } catch (error) {
+      if (attempt === CHARGE_ATTEMPTS || !(outcomeIsUnknown(error) || isDuplicate(error))) throw error;
+      for (const uuid of await chargedAmong(rest)) outcomes.set(uuid, 'accepted');
+      rest = rest.filter(({ uuid }) => !outcomes.has(uuid));
+    }
+  }
+  return charges.map(({ uuid }) => outcomes.get(uuid) as Outcome);
+}
+
+async function chargedAmong(charges: Charge[]): Promise<string[]> {
+  const uuids = charges.map(({ uuid }) => uuid);
+  const rows = await Generation.query().whereIn('uuid', uuids).select('uuid');
+  return rows.map(({ uuid }) => uuid);
+}
+
+/** Charges and queues an order, together with those of others, or says why not. */
+export const submitCharge = createBatcher<Charge, Outcome>({
+  maxItems: 64,
+  maxInFlight: 2,
+  // One account's charges would wait for each other's row lock anyway; here they wait without holding a connection.
+  keyOf: (charge) => charge.account_id,
+  isOneItemsFault: isRefusal,
+  run: chargeSurely,
+});

@@ -1,0 +1,140 @@
+import type { Knex } from 'knex';
+import { type Route, takesTurns } from '../../gateways/upstreams/index.ts';
+import { createBatcher } from '../../lib/batcher.ts';
+import { addMilliseconds, now } from '../../lib/clock.ts';
+import { config } from '../../lib/config.ts';
+import { isRefusal, prepared, run } from '../../lib/db.ts';
+import { REFRESH_INTERVAL_MS } from '../../spec/limits.ts';
+import { currentRoutes } from '../modelHealth.ts';
+import { CLOCKS_DIFFER_MS, GRACE_MS, type Job, JOB_COLUMNS, step } from './steps.ts';
+
+/** The claim's own way to the database and back, and the submit, take no longer; then another worker may have the job. */
+export const LEASE_MS = config.UPSTREAM_TIMEOUT_MS + 2 * config.DATABASE_TIMEOUT_MS + 1_500;
+
+/** What both ways of claiming a job do to it. One that is found in the middle of a submit counts as a submit. */
+const CLAIM = `
+     UPDATE generations g
+        SET unknown_submits = g.unknown_submits + cast(g.submitting_since IS NOT NULL AS int), submitting_since = :now,
+            leased_until = :lease, due_at = :lease, media_token = coalesce(g.media_token, gen_random_uuid()),
+            upstream = free.upstream, upstream_model = free.upstream_model
+       FROM free WHERE g.uuid = free.uuid
+     RETURNING ${JOB_COLUMNS}`;
+
+const ROUTE = 'json_to_recordset(:routes) AS route (model text, upstream text, upstream_model text)';
+const IS_FREE = `g.status = 'queued' AND g.upstream_handle IS NULL AND g.deadline_at > :now
+          AND (g.leased_until IS NULL OR g.leased_until <= :now)`;
+
+/** Routes as the claiming statements take them. */
+function routeBindings(routes: Route[]): string {
+  return JSON.stringify(
+    routes.map(({ model, upstream, modelId }) => ({ model, upstream: upstream.name, upstream_model: modelId })),
+  );
+}
+
+/**
+ * Takes a job for submitting, or undefined where it is over, submitted, in another worker's hands, or goes to an
+ * upstream where jobs wait for their turn. A job that is found in the middle of a submit was left there by a worker
+ * that died or got no answer: that one is counted.
+ */
+export const claimSubmit = step(
+  prepared(
+    'claim_submit',
+    `WITH free AS (
+       SELECT g.uuid, route.upstream, route.upstream_model
+         FROM generations g JOIN ${ROUTE} ON route.model = g.model
+        WHERE g.uuid = ANY (:uuids) AND ${IS_FREE}
+        ORDER BY g.uuid FOR NO KEY UPDATE OF g SKIP LOCKED
+     ) ${CLAIM}`,
+  ),
+  async (at) => ({
+    lease: addMilliseconds(at, LEASE_MS),
+    routes: routeBindings((await currentRoutes()).filter((route) => !takesTurns(route))),
+  }),
+);
+
+const OLDEST = prepared(
+  'claim_oldest',
+  `WITH taken AS (
+     SELECT count(*) AS jobs FROM generations
+      WHERE status = 'queued' AND upstream = :upstream
+        AND (upstream_handle IS NOT NULL OR (submitting_since IS NOT NULL AND leased_until > :now))
+   ), free AS (
+     SELECT g.uuid, route.upstream, route.upstream_model
+       FROM generations g JOIN ${ROUTE} ON route.model = g.model
+      WHERE ${IS_FREE}
+      ORDER BY g.uuid
+      LIMIT (SELECT least(:limit, greatest(0, coalesce(cast(:concurrency AS int), :limit) - taken.jobs)) FROM taken)
+        FOR NO KEY UPDATE OF g SKIP LOCKED
+   ) ${CLAIM}`,
+);
+
+/**
+ * Takes the oldest jobs that wait for an upstream, as many as its limits leave room for. To be called by whoever has
+ * the upstream's turn, in the transaction that holds it: what is counted then stays so until the claim is committed.
+ */
+export async function claimOldest(transaction: Knex, routes: Route[], limit: number): Promise<Job[]> {
+  const at = now();
+  const upstream = (routes[0] as Route).upstream;
+  const bindings = {
+    routes: routeBindings(routes),
+    upstream: upstream.name,
+    concurrency: upstream.concurrency,
+    limit,
+    now: at,
+    lease: addMilliseconds(at, LEASE_MS),
+  };
+  return run<Job>(OLDEST, bindings, transaction);
+}
+
+interface Receipt {
+  uuid: string;
+  handle: Record<string, unknown>;
+}
+
+const ACCEPTED = prepared(
+  'record_accepted',
+  `WITH mine AS (
+     SELECT uuid FROM generations WHERE uuid = ANY (:uuids) AND upstream_handle IS NULL ORDER BY uuid FOR NO KEY UPDATE
+   )
+   UPDATE generations g
+      SET upstream_handle = r.handle, submitting_since = NULL, leased_until = NULL, due_at = :due
+     FROM json_to_recordset(:receipts) AS r (uuid uuid, handle jsonb), mine
+    WHERE g.uuid = mine.uuid AND g.uuid = r.uuid AND g.upstream_handle IS NULL`,
+);
+
+/** Writes down that, and as what, the upstream took a job. */
+export const recordAccepted = createBatcher<Receipt, void>({
+  maxItems: 64,
+  maxInFlight: 2,
+  isOneItemsFault: isRefusal,
+  run: async (receipts) => {
+    const due = addMilliseconds(now(), REFRESH_INTERVAL_MS + GRACE_MS);
+    const uuids = receipts.map(({ uuid }) => uuid);
+    await run(ACCEPTED, { uuids, receipts: JSON.stringify(receipts), due });
+    return [];
+  },
+});
+
+const RETURN = prepared(
+  'return_job',
+  `UPDATE generations
+      SET leased_until = :earliest, due_at = :due, submitting_since = CASE WHEN :unknown THEN submitting_since END
+    WHERE uuid = :uuid AND upstream_handle IS NULL AND submitting_since = :since`,
+);
+
+/**
+ * Gives a claimed job back to be submitted again later; where the outcome is unknown, the next claim counts that. One
+ * that another worker has claimed since is left to it.
+ */
+export async function returnJob(job: Job, delayMs: number, outcome: 'not accepted' | 'unknown'): Promise<void> {
+  const { uuid, submitting_since: since } = job;
+  const at = now();
+  await run(RETURN, {
+    uuid,
+    since,
+    // The ring for it must not come too early by the clock of another machine.
+    earliest: addMilliseconds(at, delayMs - CLOCKS_DIFFER_MS),
+    due: addMilliseconds(at, delayMs + GRACE_MS),
+    unknown: outcome === 'unknown',
+  });
+}

@@ -1,0 +1,57 @@
+import { addMilliseconds, now } from '../../lib/clock.ts';
+import { prepared, run, type Statement } from '../../lib/db.ts';
+import { REFRESH_INTERVAL_MS } from '../../spec/limits.ts';
+import { LEASE_MS } from './claim.ts';
+import { GRACE_MS } from './steps.ts';
+
+/** Work on a job that takes longer than a step's hold on it lasts: the hold is renewed every second until it is done. */
+
+const MINE = `(SELECT uuid FROM generations WHERE uuid = ANY (:uuids) AND status = 'queued'
+            ORDER BY uuid FOR NO KEY UPDATE SKIP LOCKED) mine`;
+
+const HOLD_GATES = prepared(
+  'hold_gates',
+  `UPDATE generations g SET polled_at = :now, due_at = :until FROM ${MINE} WHERE g.uuid = mine.uuid`,
+);
+
+const HOLD_LEASES = prepared(
+  'hold_leases',
+  `UPDATE generations g SET leased_until = :until, due_at = :until FROM ${MINE}
+    WHERE g.uuid = mine.uuid AND g.submitting_since IS NOT NULL AND g.upstream_handle IS NULL`,
+);
+
+/**
+ * Keeps a job's gate shut while its output is being collected: nobody else starts on the same output, and when this
+ * process dies the gate opens 2 seconds later.
+ */
+export const whileHoldingGate = holding(HOLD_GATES, GRACE_MS);
+
+/**
+ * Keeps a job's lease while its upstream works on it, where a submission lasts until the output is there: when this
+ * process dies, another one finds a submit of unknown outcome when the lease is over.
+ */
+export const whileHoldingLease = holding(HOLD_LEASES, LEASE_MS);
+
+function holding(statement: Statement, holdMs: number) {
+  const held = new Set<string>();
+  let renewing: NodeJS.Timeout | undefined;
+
+  function renew(): void {
+    const at = now();
+    run(statement, { uuids: [...held], now: at, until: addMilliseconds(at, holdMs) }).catch(() => {});
+  }
+
+  return async <Result>(uuid: string, work: () => Promise<Result>): Promise<Result> => {
+    held.add(uuid);
+    renewing ??= setInterval(renew, REFRESH_INTERVAL_MS / 2);
+    try {
+      return await work();
+    } finally {
+      held.delete(uuid);
+      if (held.size === 0) {
+        clearInterval(renewing);
+        renewing = undefined;
+      }
+    }
+  };
+}

@@ -1,0 +1,43 @@
+import { open } from 'node:fs/promises';
+import type { Kind } from '../../spec/catalog.ts';
+import { UnusableOutput } from './download.ts';
+
+interface Format {
+  kind: Kind;
+  /** The ending of its name. */
+  extension: string;
+  contentType: string;
+  matches(head: Buffer): boolean;
+}
+
+const hasText = (text: string, at: number) => (head: Buffer) => head.toString('latin1', at, at + text.length) === text;
+
+const FORMATS: Format[] = [
+  { kind: 'image', extension: 'png', contentType: 'image/png', matches: hasText('\x89PNG\r\n\x1a\n', 0) },
+  { kind: 'image', extension: 'jpg', contentType: 'image/jpeg', matches: hasText('\xff\xd8\xff', 0) },
+  {
+    kind: 'image',
+    extension: 'webp',
+    contentType: 'image/webp',
+    matches: (head) => hasText('RIFF', 0)(head) && hasText('WEBP', 8)(head),
+  },
+  { kind: 'video', extension: 'mp4', contentType: 'video/mp4', matches: hasText('ftyp', 4) },
+  { kind: 'video', extension: 'webm', contentType: 'video/webm', matches: hasText('\x1a\x45\xdf\xa3', 0) },
+];
+
+/**
+ * What a file really is, by its first bytes, whatever its sender called it.
+ * @throws UnusableOutput where it is not of the kind that was ordered.
+ */
+export async function sniffFormat(localFile: string, kind: Kind): Promise<Format> {
+  const file = await open(localFile);
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(16), 0, 16, 0);
+    const head = buffer.subarray(0, bytesRead);
+    const found = FORMATS.find((format) => format.kind === kind && format.matches(head));
+    if (found === undefined) throw new UnusableOutput(`The output is no ${kind}.`);
+    return found;
+  } finally {
+    await file.close();
+  }
+}

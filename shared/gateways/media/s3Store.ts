@@ -1,0 +1,110 @@
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { setTimeout } from 'node:timers/promises';
+import { type MediaStore, UnusableStore } from './mediaStore.ts';
+import { connectTo, S3_LIMITS, type S3Connection, type S3Limits, type S3Options } from './s3Connection.ts';
+
+const PAUSE_MS = 500;
+const CACHE_CONTROL = 'public, max-age=31536000, immutable';
+
+/** Keeps outputs in a bucket of anything that speaks S3. An upload that breaks off leaves nothing there. */
+export function s3Store(options: S3Options, limits: S3Limits = S3_LIMITS): MediaStore {
+  let connection: Promise<S3Connection> | undefined;
+  const connect = () => (connection ??= connectTo(options, limits));
+  return {
+    keep: async (localFile, path, contentType) => upload(await connect(), { localFile, path, contentType }),
+    removeFolder: async (folder) => removeBelow(await connect(), folder),
+    probe: async () => probe(await connect()),
+    close: async () => (await connection)?.client.destroy(),
+  };
+}
+
+interface Upload {
+  localFile: string;
+  path: string;
+  contentType: string;
+}
+
+/** Tries some times, since the SDK repeats no request whose body is a stream. */
+async function upload(connection: S3Connection, file: Upload): Promise<void> {
+  const { limits } = connection;
+  const { size } = await stat(file.localFile);
+  const signal = AbortSignal.timeout(limits.uploadMs + Math.ceil(size / limits.leastBytesPerMs));
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await put(connection, file, size, signal);
+    } catch (error) {
+      if (attempt === limits.attempts || error instanceof UnusableStore || signal.aborted) throw error;
+      await setTimeout(attempt * PAUSE_MS);
+    }
+  }
+}
+
+async function put(
+  { client, sdk, bucket, keyOf, explained }: S3Connection,
+  { localFile, path, contentType }: Upload,
+  size: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const body = createReadStream(localFile);
+  const unreadable = new AbortController();
+  body.once('error', (error) => unreadable.abort(error));
+  const command = new sdk.PutObjectCommand({
+    Bucket: bucket,
+    Key: keyOf(path),
+    Body: body,
+    ContentLength: size,
+    ContentType: contentType,
+    CacheControl: CACHE_CONTROL,
+  });
+  try {
+    await explained(client.send(command, { abortSignal: AbortSignal.any([signal, unreadable.signal]) }));
+  } catch (error) {
+    unreadable.signal.throwIfAborted();
+    throw error;
+  } finally {
+    body.destroy();
+  }
+}
+
+async function removeBelow(connection: S3Connection, folder: string): Promise<void> {
+  const { client, sdk, bucket, keyOf, explained, limits } = connection;
+  let token: string | undefined;
+  do {
+    const list = new sdk.ListObjectsV2Command({
+      Bucket: bucket,
+      Prefix: `${keyOf(folder)}/`,
+      ContinuationToken: token,
+    });
+    const page = await explained(client.send(list, { abortSignal: AbortSignal.timeout(limits.requestMs) }));
+    // One by one: for a bulk delete some stores want a checksum that others do not know.
+    for (const { Key } of page.Contents ?? []) {
+      await remove(connection, Key as string, AbortSignal.timeout(limits.requestMs));
+    }
+    token = page.NextContinuationToken;
+  } while (token !== undefined);
+}
+
+async function remove(
+  { client, sdk, bucket, explained }: S3Connection,
+  key: string,
+  abortSignal: AbortSignal,
+): Promise<void> {
+  const command = new sdk.DeleteObjectCommand({ Bucket: bucket, Key: key });
+  const deleted = client.send(command, { abortSignal }).catch((error: Error) => {
+    // Another worker was quicker; not every store calls that a success.
+    if (error.name !== 'NoSuchKey') throw error;
+  });
+  await explained(deleted);
+}
+
+/** Does with a small object all that is done with outputs, so that rights that lack come to light at once. */
+async function probe(connection: S3Connection): Promise<void> {
+  const { client, sdk, bucket, keyOf, explained, limits } = connection;
+  const abortSignal = AbortSignal.timeout(limits.probeMs);
+  const key = keyOf('.probe');
+  await explained(client.send(new sdk.PutObjectCommand({ Bucket: bucket, Key: key, Body: 'probe' }), { abortSignal }));
+  const list = new sdk.ListObjectsV2Command({ Bucket: bucket, Prefix: key, MaxKeys: 1 });
+  await explained(client.send(list, { abortSignal }));
+  await remove(connection, key, abortSignal);
+}

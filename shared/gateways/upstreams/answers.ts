@@ -1,0 +1,81 @@
+import type { JsonAnswer } from './http.ts';
+import { UpstreamError } from './upstream.ts';
+
+/** What adapters do with the JSON that they are answered, none of which is to be believed. */
+
+/** What customers are told of the ways in which a job can fail, whoever the upstream is. */
+export const MESSAGES = {
+  notAllowed: "The model's content policy does not allow this. Please change the prompt and try again.",
+  brokeDown: 'The model broke down over this job. Please try again.',
+  tookTooLong: 'The model took too long over this job. Please try again.',
+  notStarted: 'The model did not start in time. Please try again.',
+  cancelled: 'The job was cancelled.',
+  noOutput: 'The model returned no output.',
+  notMade: 'The model could not make this.',
+} as const;
+
+export function fieldOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
+}
+
+export function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** Nothing that could not be stored, or that would be a burden to. */
+const PLAIN = /^[\x21-\x7e]{1,2000}$/;
+
+/** Whether something may be an id or an address. */
+export function isPlain(value: unknown): value is string {
+  return typeof value === 'string' && PLAIN.test(value);
+}
+
+const MESSAGE_MAX_CHARACTERS = 500;
+
+/** An upstream's words, cut down to what can be stored and shown. */
+export function sentence(text: string): string {
+  return text.replaceAll('\u0000', '').slice(0, MESSAGE_MAX_CHARACTERS).toWellFormed();
+}
+
+/** The question was not answered, or a submission surely not accepted. */
+export function unavailable(answer: JsonAnswer): UpstreamError {
+  return new UpstreamError('unavailable', statusMessage(answer), { retryAfterMs: retryAfterMs(answer) });
+}
+
+export function statusMessage({ status }: JsonAnswer): string {
+  return `The upstream answered ${status}.`;
+}
+
+/** A wait of more than this is no answer to a customer. */
+const RETRY_AFTER_MAX_MS = 60_000;
+
+/** What the header Retry-After says; 0 where it does not say it in seconds. */
+function retryAfterMs({ headers }: JsonAnswer): number {
+  const header = headers['retry-after'];
+  if (typeof header !== 'string' || !/^\d{1,6}(\.\d+)?$/.test(header)) return 0;
+  return Math.min(RETRY_AFTER_MAX_MS, Math.ceil(Number(header) * 1_000));
+}
+
+/** A question whose answer is lost can be asked again: nothing is unknown about it. */
+export async function asked(question: () => Promise<JsonAnswer>): Promise<JsonAnswer> {
+  try {
+    return await question();
+  } catch (error) {
+    if (error instanceof UpstreamError && error.fault === 'unavailable') throw error;
+    throw new UpstreamError('unavailable', (error as Error).message, { wasAnswered: false });
+  }
+}
+
+/**
+ * What became of a submission that was not answered with a receipt.
+ * @param refusal what to tell the customer, of a submission that will never be taken.
+ */
+export function notSubmitted(answer: JsonAnswer, refusal: (body: unknown) => string): UpstreamError {
+  if (answer.status === 400 || answer.status === 422) return new UpstreamError('refused', refusal(answer.body));
+  if (answer.status === 504 || answer.status < 400) return new UpstreamError('unknown', statusMessage(answer));
+  return unavailable(answer);
+}
+
+export function sameOrigin(url: unknown, origin: string): boolean {
+  return typeof url === 'string' && URL.canParse(url) && new URL(url).origin === origin;
+}

@@ -1,0 +1,84 @@
+import type { Kind } from '../../spec/catalog.ts';
+import type { Template } from './template.ts';
+
+export const ADAPTERS = ['fal', 'openai', 'replicate'] as const;
+export type Adapter = (typeof ADAPTERS)[number];
+
+/** What is to be known of an upstream's model: its input, and what a finished run costs us, in cents. */
+export interface ModelTable {
+  input: Template;
+  cents?: Template;
+  cents_per_second?: Template;
+}
+
+const VIDEO_SIZES = {
+  $by: 'resolution aspect_ratio',
+  '720p 16:9': '1280x720',
+  '720p 9:16': '720x1280',
+  '1080p 16:9': '1920x1080',
+  '1080p 9:16': '1080x1920',
+};
+
+/** Both sides multiples of 16, as diffusion models want them. */
+const IMAGE_SIZES = {
+  $by: 'resolution aspect_ratio',
+  '1K 1:1': '1024x1024',
+  '1K 16:9': '1376x768',
+  '1K 9:16': '768x1376',
+  '2K 1:1': '2048x2048',
+  '2K 16:9': '2752x1536',
+  '2K 9:16': '1536x2752',
+  '4K 1:1': '4096x4096',
+  '4K 16:9': '5504x3072',
+  '4K 9:16': '3072x5504',
+};
+
+/** What a model is sent of which no more is known than the protocol that it is reached by. */
+export const USUAL_INPUTS: Record<Adapter, Record<Kind, Template>> = {
+  fal: {
+    video: {
+      prompt: '$prompt',
+      duration: '{duration}',
+      resolution: '$resolution',
+      aspect_ratio: '$aspect_ratio',
+      generate_audio: '$audio',
+    },
+    image: { prompt: '$prompt', resolution: '$resolution', aspect_ratio: '$aspect_ratio' },
+  },
+  openai: {
+    video: { prompt: '$prompt', seconds: '{duration}', size: VIDEO_SIZES },
+    image: { prompt: '$prompt', n: 1, size: IMAGE_SIZES },
+  },
+  replicate: {
+    video: {
+      prompt: '$prompt',
+      duration: '$duration',
+      resolution: '$resolution',
+      aspect_ratio: '$aspect_ratio',
+      generate_audio: '$audio',
+    },
+    image: { prompt: '$prompt', resolution: '$resolution', aspect_ratio: '$aspect_ratio' },
+  },
+};
+
+/**
+ * Models that need no description in UPSTREAMS, by adapter and id. Prices are the providers' list prices of November
+ * 2026, for the staff's figures only; what a contract says otherwise goes into UPSTREAMS.
+ */
+export const KNOWN_MODELS: Record<string, ModelTable> = {
+  'fal:fal-ai/bytedance/seedance/v1.5/pro/text-to-video': {
+    input: USUAL_INPUTS.fal.video,
+    // By tokens, of which a second at 24 frames has 21,600 in 720p and 48,600 in 1080p: 240 cents a million, half silent.
+    cents_per_second: {
+      $by: 'resolution audio',
+      '720p true': 5.184,
+      '720p false': 2.592,
+      '1080p true': 11.664,
+      '1080p false': 5.832,
+    },
+  },
+  'fal:fal-ai/nano-banana-2': {
+    input: USUAL_INPUTS.fal.image,
+    cents: { $by: 'resolution', '1K': 8, '2K': 12, '4K': 16 },
+  },
+};

@@ -1,0 +1,46 @@
+import type { GenerationParams } from '../../spec/catalog.ts';
+
+/**
+ * How an upstream's input is made from an order: data, so that a model with other field names is a matter of
+ * configuration.
+ *
+ * - `"$duration"` is the value as it is (here a number), `"{duration}"` inside any text its text (`"5"`);
+ * - `{ "$by": "resolution aspect_ratio", "720p 16:9": "1280x720", ... }` looks the values up in a table;
+ * - `null` leaves the field out;
+ * - all else stands for itself; objects and lists may hold more of these.
+ */
+export type Template = string | number | boolean | null | Template[] | { [field: string]: Template };
+
+/** What a template may refer to: the prompt and the params by their names. */
+export type Order = { prompt: string } & GenerationParams;
+
+/** @throws Error in words where the template refers to something that is not there. */
+export function fill(template: Template, order: Order): unknown {
+  if (typeof template === 'string') return fillText(template, order);
+  if (Array.isArray(template)) return template.map((item) => fill(item, order));
+  if (typeof template !== 'object' || template === null) return template;
+  if ('$by' in template) return fill(lookUp(template, order), order);
+  const fields = Object.entries(template).map(([name, value]) => [name, fill(value, order)] as const);
+  return Object.fromEntries(fields.filter(([, value]) => value !== null));
+}
+
+function fillText(text: string, order: Order): unknown {
+  const whole = /^\$(\w+)$/.exec(text)?.[1];
+  if (whole !== undefined) return valueOf(whole, order);
+  return text.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(valueOf(name, order)));
+}
+
+function lookUp(table: { [field: string]: Template }, order: Order): Template {
+  const by = table['$by'];
+  if (typeof by !== 'string') throw new Error('"$by" must be the names of what the table goes by');
+  const names = by.split(' ');
+  const key = names.map((name) => String(valueOf(name, order))).join(' ');
+  const found = Object.hasOwn(table, key) ? table[key] : undefined;
+  if (found === undefined) throw new Error(`the table by ${names.join(' and ')} has no "${key}"`);
+  return found;
+}
+
+function valueOf(name: string, order: Order): unknown {
+  if (Object.hasOwn(order, name)) return (order as Record<string, unknown>)[name];
+  throw new Error(`there is no "${name}": there are ${Object.keys(order).join(', ')}`);
+}

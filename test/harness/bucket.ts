@@ -1,0 +1,158 @@
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import S3rver from '@20minutes/s3rver';
+
+/** How an object's content is called on the server's disk. */
+const SUFFIX = '._S3rver_object';
+
+/** Anything below the bucket, other than a list of what is there. */
+const IS_OBJECT = /^\/[^/?]+\/[^?]/;
+
+const XML = '<?xml version="1.0" encoding="UTF-8"?>';
+
+const ACCESS_DENIED = `${XML}<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>`;
+
+/**
+ * A bucket on a real S3 server, which checks signatures. Everybody may read its objects, and nobody without the keys
+ * anything else. It misbehaves on demand.
+ */
+export class Bucket {
+  readonly name = 'outputs';
+  /** What is done with requests, in the place of serving them. */
+  mode: 'serve' | 'hang' | 'error' | 'busy' | 'drop' | 'deny' | 'garbage' = 'serve';
+  /** How many objects a list names at most. */
+  pageSize = 1_000;
+  /** What it was asked for, as `PUT /outputs/a.png`. */
+  readonly requests: string[] = [];
+  /** The headers of each upload. */
+  readonly uploads: IncomingMessage['headers'][] = [];
+  endpoint = '';
+  private folder = '';
+  private s3: S3rver | undefined;
+  private readonly server = createServer((request, response) => this.answer(request, response));
+
+  async start(): Promise<this> {
+    this.folder = await mkdtemp(join(tmpdir(), 'genmeter-bucket-'));
+    const options = { directory: this.folder, silent: true, vhostBuckets: false };
+    this.s3 = new S3rver({ ...options, configureBuckets: [{ name: this.name }] });
+    await this.s3.configureBuckets();
+    await this.comeBack();
+    return this;
+  }
+
+  async stop(): Promise<void> {
+    await this.refuse();
+    this.s3?.logger.close();
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  /** From now on connections are refused, until it comes back at the same address. */
+  async refuse(): Promise<void> {
+    if (!this.server.listening) return;
+    this.server.close();
+    this.server.closeAllConnections();
+    await once(this.server, 'close');
+  }
+
+  async comeBack(): Promise<void> {
+    this.server.listen(this.endpoint === '' ? 0 : Number(new URL(this.endpoint).port), '127.0.0.1');
+    await once(this.server, 'listening');
+    this.endpoint = `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+  }
+
+  /** What a store needs to know. */
+  get options() {
+    const keys = { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' };
+    return { bucket: this.name, endpoint: this.endpoint, region: 'us-east-1', prefix: '', ...keys };
+  }
+
+  /** The configuration of a service that keeps its outputs here. */
+  get env(): Record<string, string> {
+    return {
+      MEDIA_S3_BUCKET: this.name,
+      MEDIA_S3_ENDPOINT: this.endpoint,
+      MEDIA_S3_ACCESS_KEY_ID: this.options.accessKeyId,
+      MEDIA_S3_SECRET_ACCESS_KEY: this.options.secretAccessKey,
+      CDN_URL: this.url,
+    };
+  }
+
+  /** Where everybody can read it. */
+  get url(): string {
+    return `${this.endpoint}/${this.name}`;
+  }
+
+  /** The keys of all objects, in order. */
+  async keys(): Promise<string[]> {
+    const entries = await readdir(join(this.folder, this.name), { recursive: true });
+    const objects = entries.filter((entry) => entry.endsWith(SUFFIX));
+    return objects.map((entry) => entry.slice(0, -SUFFIX.length).replaceAll('\\', '/')).sort();
+  }
+
+  /** Puts objects there at once, without a request for each. */
+  async place(keys: string[]): Promise<void> {
+    for (const key of keys) {
+      const file = join(this.folder, this.name, `${key}${SUFFIX}`);
+      await mkdir(dirname(file), { recursive: true });
+      await writeFile(file, 'placed');
+    }
+  }
+
+  /** Serves again, without objects and memories. */
+  async empty(): Promise<void> {
+    this.mode = 'serve';
+    this.pageSize = 1_000;
+    this.requests.length = 0;
+    this.uploads.length = 0;
+    await rm(join(this.folder, this.name), { recursive: true });
+    await mkdir(join(this.folder, this.name));
+  }
+
+  private answer(request: IncomingMessage, response: ServerResponse): void {
+    const { method = '', url = '', headers } = request;
+    this.requests.push(`${method} ${url}`);
+    if (method === 'PUT') this.uploads.push(headers);
+    switch (this.mode) {
+      case 'hang':
+        return;
+      case 'drop':
+        request.socket.destroy();
+        return;
+      case 'error':
+        return respond(response, 500, '');
+      case 'busy':
+        return respond(response, 503, '<html>Please come back later.</html>');
+      case 'garbage':
+        return respond(response, 404, '<html>Welcome to nginx!</html>');
+      case 'deny':
+        return respond(response, 403, ACCESS_DENIED);
+      default: {
+        const isObject = IS_OBJECT.test(url);
+        const isPublic = isObject && /^(GET|HEAD)$/.test(method);
+        if (!isPublic && headers.authorization === undefined) return respond(response, 403, ACCESS_DENIED);
+        if (isObject || !url.startsWith(`/${this.name}/`)) this.s3?.callback()(request, response);
+        else void this.list(new URL(url, this.endpoint).searchParams, response);
+      }
+    }
+  }
+
+  /** Of lists the server knows neither the signature, with the slash at the end of the path, nor a second page. */
+  private async list(query: URLSearchParams, response: ServerResponse): Promise<void> {
+    const after = query.get('continuation-token') ?? '';
+    const keys = (await this.keys()).filter((key) => key.startsWith(query.get('prefix') ?? '') && key > after);
+    const page = keys.slice(0, Number(query.get('max-keys') ?? this.pageSize));
+    const isTruncated = page.length < keys.length;
+    const contents = page.map((key) => `<Contents><Key>${key}</Key></Contents>`).join('');
+    const next = isTruncated ? `<NextContinuationToken>${page.at(-1)}</NextContinuationToken>` : '';
+    const end = `<IsTruncated>${isTruncated}</IsTruncated>${next}`;
+    respond(response, 200, `${XML}<ListBucketResult>${contents}${end}</ListBucketResult>`);
+  }
+}
+
+function respond(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, { 'content-type': text.startsWith('<html') ? 'text/html' : 'application/xml' }).end(text);
+}

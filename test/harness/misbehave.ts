@@ -1,0 +1,45 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+/** What all stand-ins for model providers have in common: how they misbehave on demand, and what they deliver. */
+
+/** What a stand-in does with a request of a kind, in the place of answering as it should. */
+export type Misbehaviour = 'hang' | 'garbage' | 'error' | 'drop' | 'busy' | 'forget';
+
+export const PNG = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
+/** The first box of an MP4: enough to be taken for one. */
+export const MP4 = Buffer.from('000000206674797069736f6d0000020069736f6d69736f326176633169736f366d703431', 'hex');
+
+/** @returns whether it did: then the request has had its answer, or will never have one. */
+export function misbehave(how: string | undefined, request: IncomingMessage, response: ServerResponse): boolean {
+  switch (how) {
+    case 'hang':
+      return true;
+    case 'drop':
+      request.socket.destroy();
+      return true;
+    case 'garbage':
+      response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Welcome to nginx!</html>');
+      return true;
+    case 'error':
+      send(response, 500, { detail: 'Internal Server Error' });
+      return true;
+    case 'busy':
+      send(response, 429, { detail: 'Too many requests' });
+      return true;
+    default:
+      return false;
+  }
+}
+
+export function send(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+}
+
+export async function readBody(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString();
+}

@@ -1,0 +1,155 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import type { RequestListener } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { expectFailure } from '../harness/failure.ts';
+import { PNG } from '../harness/misbehave.ts';
+import { closeSites, startRedirect, startSite } from '../harness/sites.ts';
+
+const sendPng: RequestListener = (_request, response) => void response.end(PNG);
+
+/** A site that sends on from step to step, and delivers at the last. */
+const startChain = (length: number) =>
+  startSite((request, response) => {
+    const step = Number(request.url?.slice(1));
+    if (step === length) response.end(PNG);
+    else response.writeHead(307, { location: String(step + 1) }).end();
+  });
+
+describe('what a download may lead to', () => {
+  let { download, UnusableOutput, closeDownloadConnections } = {} as typeof import('../../shared/gateways/media/download.ts');
+  let { isPrivateAddress, lookupPublic } = {} as typeof import('../../shared/gateways/media/addresses.ts');
+  let folder: string;
+  let file: string;
+  before(async () => {
+    // The module reads the environment of its process.
+    process.env['DATABASE_URL'] ??= 'postgres://user@host/name';
+    process.env['REDIS_URL'] ??= 'redis://host:6379';
+    ({ download, UnusableOutput, closeDownloadConnections } = await import('../../shared/gateways/media/download.ts'));
+    ({ isPrivateAddress, lookupPublic } = await import('../../shared/gateways/media/addresses.ts'));
+    folder = await mkdtemp(join(tmpdir(), 'genmeter-download-'));
+    file = join(folder, 'incoming');
+  });
+  afterEach(closeSites);
+  after(async () => {
+    await closeDownloadConnections();
+    await rm(folder, { recursive: true });
+  });
+
+  /** As from an upstream whose own host this is. */
+  const fetchFrom = ({ url, host }: { url: string; host: string }, path = '') =>
+    download({ url: `${url}${path}` }, { ownHost: host, isLocal: false }, file);
+  const isUseless = async (work: Promise<unknown>, message: RegExp) =>
+    expect(await expectFailure(work, message)).to.be.instanceOf(UnusableOutput);
+
+  describe('behind redirects', () => {
+    it('follows three, and not a fourth', async () => {
+      await fetchFrom(await startChain(3), '/0');
+      expect(await readFile(file)).to.deep.equal(PNG);
+      await isUseless(fetchFrom(await startChain(4), '/0'), /too many redirects/);
+    });
+
+    for (const location of [
+      'http://[',
+      'file:///etc/passwd',
+      'ftp://example.com/x',
+      'data:image/png;base64,AAAA',
+      '//',
+    ]) {
+      it(`refuses one to ${location}`, async () => {
+        await isUseless(fetchFrom(await startRedirect(location)), /no usable address/);
+      });
+    }
+
+    it('sends headers to the first origin, and to no other one', async () => {
+      const other = await startSite(sendPng);
+      const first = await startSite((request, response) => {
+        const location = request.url === '/here' ? '/there' : other.url;
+        response.writeHead(302, { location }).end();
+      });
+      const headers = { authorization: 'Bearer secret' };
+      await download({ url: `${first.url}/here`, headers }, { ownHost: '', isLocal: true }, file);
+      expect(first.seen).to.deep.equal([
+        ['/here', 'Bearer secret'],
+        ['/there', 'Bearer secret'],
+      ]);
+      expect(other.seen).to.deep.equal([['/', undefined]]);
+    });
+
+    it('sends no headers where another origin has sent it back', async () => {
+      let home = '';
+      const other = await startSite((_request, response) => response.writeHead(302, { location: `${home}/back` }).end());
+      const first = await startSite((request, response) => {
+        if (request.url === '/back') response.end(PNG);
+        else response.writeHead(302, { location: other.url }).end();
+      });
+      home = first.url;
+      await download({ url: first.url, headers: { authorization: 'x' } }, { ownHost: '', isLocal: true }, file);
+      expect(first.seen.at(-1)).to.deep.equal(['/back', undefined]);
+    });
+  });
+
+  describe('from private addresses', () => {
+    const hosts = [
+      ...['127.0.0.1', '127.1', '2130706433', '0x7f000001', '0x7f.1', '0177.0.0.1', '0', '0.0.0.0', '127.0.0.1.'],
+      ...['[::1]', '[::]', '[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '[0:0:0:0:0:ffff:127.0.0.1]', '[::127.0.0.1]'],
+      ...['localhost', 'LOCALHOST'],
+    ];
+    for (const name of hosts) {
+      it(`refuses ${name}, at first and behind a redirect`, async () => {
+        const secret = await startSite(sendPng);
+        const url = `http://${name}:${new URL(secret.url).port}/`;
+        await isUseless(download({ url }, { ownHost: 'example.com', isLocal: false }, file), /private address/);
+        await isUseless(fetchFrom(await startRedirect(url)), /private address/);
+        expect(secret.seen).to.deep.equal([]);
+      });
+    }
+
+    const others = [
+      ...['10.0.0.1', '100.64.0.1', '169.254.169.254', '172.16.0.1', '172.31.255.255', '192.168.1.1', '198.18.0.1'],
+      ...['224.0.0.1', '255.255.255.255', '[fe80::1]', '[fd00::1]', '[fec0::1]', '[ff02::1]', '[::ffff:10.0.0.1]'],
+      ...['[::ffff:a9fe:a9fe]', '[64:ff9b::7f00:1]', '[2002:7f00:1::]', '[2001::1]', '[::ffff:0:127.0.0.1]'],
+      ...['①②⑦.⓪.⓪.①', '127。0。0。1', '%31%32%37.0.0.1'],
+    ];
+    for (const name of others) {
+      it(`refuses ${name}`, async () => {
+        await isUseless(
+          download({ url: `http://${name}/` }, { ownHost: 'example.com', isLocal: false }, file, { timeoutMs: 500 }),
+          /private address/,
+        );
+      });
+    }
+
+    it('takes them from an upstream that is trusted with them, and from its own host', async () => {
+      const local = await startSite(sendPng);
+      await download({ url: local.url }, { ownHost: 'example.com', isLocal: true }, file);
+      await download({ url: local.url }, { ownHost: local.host, isLocal: false }, file);
+      expect(local.seen).to.have.length(2);
+      const elsewhere = { url: local.url.replace('127.0.0.1', 'localhost') };
+      await isUseless(download(elsewhere, { ownHost: local.host, isLocal: false }, file), /private address/);
+    });
+
+    it('knows public addresses, however they are written', () => {
+      for (const address of [
+        '8.8.8.8',
+        '1.1.1.1',
+        '172.32.0.1',
+        '::ffff:8.8.8.8',
+        '::ffff:808:808',
+        '2606:4700::1111',
+      ]) {
+        expect(isPrivateAddress(address), address).to.equal(false);
+      }
+      expect(isPrivateAddress('fe80::1%eth0')).to.equal(true);
+    });
+
+    it('looks at a name when it connects, not before', async () => {
+      const resolve = (name: string, all: boolean) =>
+        new Promise((done) => lookupPublic(name, { all }, (error, address) => done(error ?? address)));
+      expect(await resolve('8.8.8.8', false)).to.equal('8.8.8.8');
+      expect(await resolve('8.8.8.8', true)).to.deep.equal([{ address: '8.8.8.8', family: 4 }]);
+      for (const all of [false, true]) expect(await resolve('localhost', all)).to.include({ code: 'EPRIVATE' });
+    });
+  });
+});

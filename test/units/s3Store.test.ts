@@ -1,0 +1,232 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { UnusableStore } from '../../shared/gateways/media/mediaStore.ts';
+import { S3_LIMITS, type S3Options } from '../../shared/gateways/media/s3Connection.ts';
+import { s3Store } from '../../shared/gateways/media/s3Store.ts';
+import { Bucket } from '../harness/bucket.ts';
+import { eventually } from '../harness/service.ts';
+
+const CONTENT = Buffer.from('not really a picture');
+const QUICK = { ...S3_LIMITS, idleMs: 500, requestMs: 3_000, uploadMs: 5_000, probeMs: 1_000 };
+
+describe('the S3 store', () => {
+  const bucket = new Bucket();
+  let folder: string;
+  let file: string;
+  before(async () => {
+    await bucket.start();
+    folder = await mkdtemp(join(tmpdir(), 'genmeter-s3-'));
+    file = join(folder, 'incoming');
+    await writeFile(file, CONTENT);
+  });
+  after(async () => {
+    await bucket.stop();
+    await rm(folder, { recursive: true });
+  });
+  beforeEach(async () => {
+    await bucket.empty();
+  });
+
+  const open = (options: Partial<S3Options> = {}) => s3Store({ ...bucket.options, ...options }, QUICK);
+  const failureOf = (work: Promise<unknown>): Promise<Error> =>
+    work.then(
+      () => new Error('It succeeded.'),
+      (error: Error) => error,
+    );
+
+  describe('keeping', () => {
+    it('puts a file where everybody can read it, with its type and length, to be kept by any cache for a year', async () => {
+      await open().keep(file, 'ab/cdef/image.png', 'image/png');
+      for (const method of ['GET', 'HEAD']) {
+        const response = await fetch(`${bucket.url}/ab/cdef/image.png`, { method });
+        expect(response.status).to.equal(200);
+        expect(response.headers.get('content-type')).to.equal('image/png');
+        expect(response.headers.get('content-length')).to.equal(String(CONTENT.length));
+        expect(response.headers.get('accept-ranges')).to.equal('bytes');
+        expect(response.headers.get('cache-control')).to.equal('public, max-age=31536000, immutable');
+        expect(await response.text()).to.equal(method === 'GET' ? CONTENT.toString() : '');
+      }
+    });
+
+    it('leaves the local file to whoever has it', async () => {
+      await open().keep(file, 'ab/cdef/image.png', 'image/png');
+      expect(await readFile(file)).to.deep.equal(CONTENT);
+    });
+
+    it('puts everything below the prefix', async () => {
+      await open({ prefix: 'genmeter/outputs' }).keep(file, 'ab/cdef/image.png', 'image/png');
+      expect(await bucket.keys()).to.deep.equal(['genmeter/outputs/ab/cdef/image.png']);
+    });
+
+    it('replaces what lies there already', async () => {
+      await bucket.place(['ab/cdef/image.png']);
+      await open().keep(file, 'ab/cdef/image.png', 'image/png');
+      expect(await (await fetch(`${bucket.url}/ab/cdef/image.png`)).text()).to.equal(CONTENT.toString());
+    });
+
+    it('announces the length, and sends nothing that only Amazon understands', async () => {
+      await open().keep(file, 'ab/cdef/image.png', 'image/png');
+      const headers = bucket.uploads[0] ?? {};
+      expect(headers).to.include({ 'content-length': '20', 'x-amz-content-sha256': 'UNSIGNED-PAYLOAD' });
+      const names = Object.keys(headers).join(' ');
+      expect(names).to.not.match(/transfer-encoding|content-encoding|trailer|checksum|expect/);
+    });
+
+    it('carries a hundred at a time', async () => {
+      const store = open();
+      await Promise.all(Array.from({ length: 100 }, (_, index) => store.keep(file, `ab/${index}/a.png`, 'image/png')));
+      expect(await bucket.keys()).to.have.length(100);
+      await store.close();
+    });
+
+    it('says so where the local file is gone, without asking the bucket', async () => {
+      expect((await failureOf(open().keep(join(folder, 'gone'), 'ab/c/a.png', 'image/png'))).message).to.match(
+        /ENOENT/,
+      );
+      expect(bucket.requests).to.deep.equal([]);
+    });
+  });
+
+  describe('when the bucket misbehaves', () => {
+    for (const mode of ['error', 'busy', 'drop', 'hang'] as const) {
+      it(`tries an upload again that ends with ${mode}, until it is taken`, async () => {
+        bucket.mode = mode;
+        const kept = open().keep(file, 'ab/cdef/image.png', 'image/png');
+        await eventually('tried', () => bucket.uploads.length === 1);
+        expect(await bucket.keys()).to.deep.equal([]);
+        bucket.mode = 'serve';
+        await kept;
+        expect(await bucket.keys()).to.deep.equal(['ab/cdef/image.png']);
+      });
+
+      it(`gives an upload up that ends with ${mode} three times, as one that may go better later`, async () => {
+        bucket.mode = mode;
+        const error = await failureOf(open().keep(file, 'ab/cdef/image.png', 'image/png'));
+        expect(error).to.not.be.instanceOf(UnusableStore);
+        expect(error.message).to.match(/^bucket outputs at http:.+ (answered 50\d|cannot be reached: .+)$/);
+        expect(bucket.uploads).to.have.length(3);
+      });
+    }
+
+    it('tries no upload again that is refused', async () => {
+      bucket.mode = 'deny';
+      expect(await failureOf(open().keep(file, 'ab/c/a.png', 'image/png'))).to.be.instanceOf(UnusableStore);
+      expect(bucket.uploads).to.have.length(1);
+    });
+
+    it('gives everything up in time where nothing ever moves', async () => {
+      bucket.mode = 'hang';
+      const startedAt = Date.now();
+      const store = s3Store(bucket.options, { ...QUICK, idleMs: 60_000, requestMs: 500, uploadMs: 500, probeMs: 500 });
+      const work = [store.keep(file, 'ab/c/a.png', 'image/png'), store.removeFolder('ab/c'), store.probe()];
+      for (const error of await Promise.all(work.map(failureOf))) {
+        expect(error.message).to.match(/does not answer in time$/);
+        expect(error).to.not.be.instanceOf(UnusableStore);
+      }
+      expect(Date.now() - startedAt).to.be.below(3_000);
+    });
+
+    it('says that nobody listens, and finds it when it is back', async () => {
+      const store = open();
+      await bucket.refuse();
+      try {
+        const work = [store.keep(file, 'ab/c/a.png', 'image/png'), store.removeFolder('ab/c'), store.probe()];
+        for (const { message } of await Promise.all(work.map(failureOf))) {
+          expect(message).to.match(/cannot be reached: connect ECONNREFUSED/);
+        }
+      } finally {
+        await bucket.comeBack();
+      }
+      await store.keep(file, 'ab/c/a.png', 'image/png');
+      expect(await bucket.keys()).to.deep.equal(['ab/c/a.png']);
+    });
+  });
+
+  describe('removing', () => {
+    it('takes away all that is in a folder, and nothing else', async () => {
+      const others = ['ab/cd.png', 'ab/cde/image.png', 'xab/cd/image.png'];
+      await bucket.place([...others, 'ab/cd/image.png', 'ab/cd/image.thumbnail.webp', 'ab/cd/deeper/image.png']);
+      await open().removeFolder('ab/cd');
+      expect(await bucket.keys()).to.deep.equal(others);
+    });
+
+    it('looks below the prefix only', async () => {
+      await bucket.place(['ab/cd/image.png', 'outputs/ab/cd/image.png']);
+      await open({ prefix: 'outputs' }).removeFolder('ab/cd');
+      expect(await bucket.keys()).to.deep.equal(['ab/cd/image.png']);
+    });
+
+    it('takes away more than one list holds', async () => {
+      bucket.pageSize = 10;
+      await bucket.place(Array.from({ length: 25 }, (_, index) => `ab/cd/${index}.png`));
+      await open().removeFolder('ab/cd');
+      expect(await bucket.keys()).to.deep.equal([]);
+      expect(bucket.requests.filter((line) => line.startsWith('GET'))).to.have.length(3);
+    });
+
+    it('finds nothing wrong with a folder that is not there', async () => {
+      await open().removeFolder('ab/cd');
+    });
+
+    it('says so where it may not, and leaves it for later', async () => {
+      await bucket.place(['ab/cd/image.png']);
+      bucket.mode = 'deny';
+      expect((await failureOf(open().removeFolder('ab/cd'))).message).to.match(/answered 403 AccessDenied/);
+      expect(await bucket.keys()).to.deep.equal(['ab/cd/image.png']);
+    });
+  });
+
+  describe('probing', () => {
+    it('puts, lists and deletes a small object, and leaves nothing', async () => {
+      await open({ prefix: 'outputs' }).probe();
+      expect(bucket.requests.map((line) => line.split('?')[0])).to.deep.equal([
+        'PUT /outputs/outputs/.probe',
+        'GET /outputs/',
+        'DELETE /outputs/outputs/.probe',
+      ]);
+      expect(await bucket.keys()).to.deep.equal([]);
+    });
+
+    const misfits: [string, Partial<S3Options>, RegExp][] = [
+      ['a bucket that there is not', { bucket: 'others' }, /answered 404 NoSuchBucket: there is no such bucket$/],
+      [
+        'a key that nobody knows',
+        { accessKeyId: 'someone' },
+        /answered 403 InvalidAccessKeyId: .+MEDIA_S3_ACCESS_KEY_ID$/,
+      ],
+      ['a secret that does not fit', { secretAccessKey: 'x' }, /answered 403 SignatureDoesNotMatch: MEDIA_S3_SECRET_/],
+    ];
+    for (const [what, options, sentence] of misfits) {
+      it(`refuses ${what}`, async () => {
+        const error = await failureOf(open(options).probe());
+        expect(error).to.be.instanceOf(UnusableStore);
+        expect(error.message).to.match(sentence);
+      });
+    }
+
+    it('refuses a bucket where the rights are lacking, and what is no store at all', async () => {
+      for (const [mode, sentence] of [
+        ['deny', /answered 403 AccessDenied: access denied; the key needs the rights to/],
+        ['garbage', /answered 404 NotFound: is that the address of an S3 store\?$/],
+      ] as const) {
+        bucket.mode = mode;
+        const error = await failureOf(open().probe());
+        expect(error).to.be.instanceOf(UnusableStore);
+        expect(error.message).to.match(sentence);
+      }
+    });
+
+    it('takes a bucket that is away or busy for one that may come back', async () => {
+      for (const mode of ['error', 'busy', 'drop', 'hang'] as const) {
+        bucket.mode = mode;
+        expect(await failureOf(open().probe()), mode).to.not.be.instanceOf(UnusableStore);
+      }
+      const unknown = open({ endpoint: 'http://no-such-host.invalid' });
+      const error = await failureOf(unknown.probe());
+      expect(error).to.not.be.instanceOf(UnusableStore);
+      expect(error.message).to.match(/^bucket outputs at http:\/\/no-such-host\.invalid cannot be reached: /);
+    });
+  });
+});

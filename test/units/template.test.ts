@@ -1,0 +1,113 @@
+import { expect } from 'chai';
+import { fill, type Order, type Template } from '../../shared/gateways/upstreams/template.ts';
+
+const VIDEO: Order = { prompt: 'a lighthouse', duration: 5, resolution: '720p', audio: false, aspect_ratio: '16:9' };
+const IMAGE: Order = { prompt: 'a lighthouse', resolution: '4K', aspect_ratio: '1:1' };
+
+/** What filling a template throws. */
+function refusal(template: Template, order = VIDEO): string {
+  try {
+    return `nothing, but: ${JSON.stringify(fill(template, order))}`;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+describe('a template', () => {
+  const filled: [string, Template, unknown][] = [
+    ['a number as it is', '$duration', 5],
+    ['a number as text', '{duration}', '5'],
+    ['a switch as it is', '$audio', false],
+    ['a switch as text', '{audio}', 'false'],
+    ['a text as it is', '$resolution', '720p'],
+    [
+      'values inside a text',
+      '{prompt}, in {resolution} ({aspect_ratio}, {resolution})',
+      'a lighthouse, in 720p (16:9, 720p)',
+    ],
+    ['numbers that stand for themselves', 24, 24],
+    ['switches that stand for themselves', true, true],
+    ['texts that stand for themselves', 'mp4', 'mp4'],
+    ['an empty text', '', ''],
+    ['braces that hold no name', '{ "a": {} } {a b}', '{ "a": {} } {a b}'],
+    ['a dollar that does not stand for the whole', 'for $duration', 'for $duration'],
+    ['nothing, in the place of a field', { a: null, b: 1 }, { b: 1 }],
+    ['an object in an object', { a: { b: { c: '$duration' } } }, { a: { b: { c: 5 } } }],
+    ['an empty object and an empty list', { a: {}, b: [] }, { a: {}, b: [] }],
+    ['a list', ['$duration', { a: '{audio}' }, ['$prompt'], 1], [5, { a: 'false' }, ['a lighthouse'], 1]],
+    ['a row of a table', { size: { $by: 'resolution', '720p': 'small', '1080p': 'large' } }, { size: 'small' }],
+    ['a row by two values', { $by: 'resolution aspect_ratio', '720p 16:9': '1280x720' }, '1280x720'],
+    ['a row by a number', { $by: 'duration', '5': 'short', '10': 'long' }, 'short'],
+    ['a row by a switch', { $by: 'audio', true: 'loud', false: 'silent' }, 'silent'],
+    ['a row that refers to a value', { $by: 'audio', false: '{duration}s of {prompt}' }, '5s of a lighthouse'],
+    ['a row that is a table', { $by: 'audio', false: { $by: 'duration', '5': 'a', '10': 'b' } }, 'a'],
+    ['a row that is an object', { $by: 'audio', false: { fps: 24, seconds: '$duration' } }, { fps: 24, seconds: 5 }],
+    ['a row that leaves the field out', { a: { $by: 'audio', true: 'stereo', false: null }, b: 1 }, { b: 1 }],
+  ];
+  for (const [what, template, result] of filled) {
+    it(`gives ${what}`, () => {
+      expect(fill(template, VIDEO)).to.deep.equal(result);
+    });
+  }
+
+  it('is filled from the params of an image just so', () => {
+    const template = { text: '$prompt', size: { $by: 'resolution aspect_ratio', '4K 1:1': [4096, 4096] } };
+    expect(fill(template, IMAGE)).to.deep.equal({ text: 'a lighthouse', size: [4096, 4096] });
+  });
+
+  it('is not changed by being filled', () => {
+    const template = { a: '$duration', b: { $by: 'audio', false: ['{prompt}'] } };
+    const before = structuredClone(template);
+    fill(template, VIDEO);
+    expect(template).to.deep.equal(before);
+  });
+
+  for (const prompt of ['{duration} $audio', '$duration', '{"$by": "audio"}', '$&$1$`', '${HOME}', '{constructor}']) {
+    it(`never reads a prompt as a template: ${prompt}`, () => {
+      const order = { ...VIDEO, prompt };
+      expect(fill({ a: '$prompt', b: '{prompt}', c: 'of {prompt}!' }, order)).to.deep.equal({
+        a: prompt,
+        b: prompt,
+        c: `of ${prompt}!`,
+      });
+    });
+  }
+
+  const refused: [string, Template, string][] = [
+    [
+      'a value that is not there',
+      '$seconds',
+      'there is no "seconds": there are prompt, duration, resolution, audio, aspect_ratio',
+    ],
+    [
+      'one inside a text',
+      'in {size}',
+      'there is no "size": there are prompt, duration, resolution, audio, aspect_ratio',
+    ],
+    ['one deep inside', { a: [{ b: '$size' }] }, 'there is no "size"'],
+    ['what every object has', '$constructor', 'there is no "constructor"'],
+    ['a table by something that is not there', { $by: 'size', small: 1 }, 'there is no "size"'],
+    ['a table by nothing', { $by: '', '720p': 1 }, 'there is no ""'],
+    ['a table without the row', { $by: 'resolution', '1080p': 1 }, 'the table by resolution has no "720p"'],
+    [
+      'a table by two without the row',
+      { $by: 'resolution audio', '720p true': 1 },
+      'the table by resolution and audio has no "720p false"',
+    ],
+    ['a row that has a value that is not there', { $by: 'audio', false: '$size' }, 'there is no "size"'],
+  ];
+  for (const [what, template, message] of refused) {
+    it(`is refused for ${what}, in words that name it`, () => {
+      expect(refusal(template)).to.match(new RegExp(`^${message}`));
+    });
+  }
+
+  it('is refused where it asks an image for what only videos have', () => {
+    expect(refusal('$duration', IMAGE)).to.equal('there is no "duration": there are prompt, resolution, aspect_ratio');
+  });
+
+  it('does not take what every object has for a row of a table', () => {
+    const order = { ...IMAGE, prompt: 'constructor' };
+    expect(refusal({ $by: 'prompt' }, order)).to.equal('the table by prompt has no "constructor"');
+  });
+});

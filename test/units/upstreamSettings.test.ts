@@ -1,0 +1,452 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { everyParams, type GenerationParams, type ModelSlug } from '../../shared/spec/catalog.ts';
+
+type Settings = typeof import('../../shared/gateways/upstreams/settings.ts');
+type Env = Record<string, string>;
+
+const SERVERS = { DATABASE_URL: 'postgres://user@host/name', REDIS_URL: 'redis://host:6379' };
+const SECRET = 'sk-do-not-tell-5f1e';
+
+describe('the upstreams of the configuration', () => {
+  let parse: (env: Env) => ReturnType<Settings['parseUpstreams']>;
+  let settings: Settings;
+  let ConfigError: new () => Error;
+  let folder: string;
+  before(async () => {
+    // The modules read the environment of their process, too.
+    for (const [name, value] of Object.entries(SERVERS)) process.env[name] ??= value;
+    const config = await import('../../shared/lib/config.ts');
+    settings = await import('../../shared/gateways/upstreams/settings.ts');
+    ({ ConfigError } = config as never);
+    parse = (env) => settings.parseUpstreams(config.parseConfig({ ...SERVERS, ...env }));
+    folder = await mkdtemp(join(tmpdir(), 'genmeter-upstreams-'));
+  });
+  after(() => rm(folder, { recursive: true }));
+
+  /** What is said of an environment that cannot be used. */
+  const refusal = (env: Env): string => {
+    try {
+      parse(env);
+    } catch (error) {
+      expect(error).to.be.instanceOf(ConfigError);
+      return (error as Error).message;
+    }
+    return 'nothing';
+  };
+
+  const routesOf = (model: ModelSlug, env: Env) => parse(env).routes[model];
+  const only = (model: ModelSlug, env: Env) => {
+    const [route, ...more] = routesOf(model, env);
+    if (route === undefined || more.length > 0) throw new Error(`There are ${more.length} routes too many.`);
+    return route;
+  };
+  const costs = (model: ModelSlug, env: Env) =>
+    everyParams(model).map((params) => settings.costCentsOf(only(model, env), { prompt: 'a prompt', ...params }));
+
+  describe('where nothing is said', () => {
+    it("are fal's, with one way to each model", () => {
+      const { upstreams, routes } = parse({ FAL_KEY: 'k' });
+      expect(upstreams.get('fal')).to.deep.equal({
+        name: 'fal',
+        adapter: 'fal',
+        baseUrl: 'https://queue.fal.run',
+        key: 'k',
+        concurrency: null,
+        perMinute: null,
+        isLocal: false,
+        takesForms: false,
+      });
+      const ways = Object.entries(routes).map(([model, [way, ...more]]) => [
+        model,
+        way?.kind,
+        `${way?.upstream.name}:${way?.modelId}`,
+        more.length,
+      ]);
+      expect(ways).to.deep.equal([
+        ['vidmodel-video', 'video', 'fal:fal-ai/bytedance/seedance/v1.5/pro/text-to-video', 0],
+        ['imgmodel-2', 'image', 'fal:fal-ai/nano-banana-2', 0],
+      ]);
+    });
+
+    it('have no key where none is set', () => {
+      const keys = [...parse({}).upstreams.values()].map(({ name, key }) => [name, key]);
+      expect(keys).to.deep.equal([
+        ['fal', null],
+        ['openai', null],
+        ['replicate', null],
+      ]);
+    });
+
+    const videoCents: Record<string, number> = {
+      '5 720p true 16:9': 25.92,
+      '5 720p false 16:9': 12.96,
+      '5 720p true 9:16': 25.92,
+      '5 720p false 9:16': 12.96,
+      '5 1080p true 16:9': 58.32,
+      '5 1080p false 16:9': 29.16,
+      '5 1080p true 9:16': 58.32,
+      '5 1080p false 9:16': 29.16,
+      '10 720p true 16:9': 51.84,
+      '10 720p false 16:9': 25.92,
+      '10 720p true 9:16': 51.84,
+      '10 720p false 9:16': 25.92,
+      '10 1080p true 16:9': 116.64,
+      '10 1080p false 16:9': 58.32,
+      '10 1080p true 9:16': 116.64,
+      '10 1080p false 9:16': 58.32,
+    };
+    it('know what every video costs, in cents', () => {
+      const params = everyParams('vidmodel-video').map(named);
+      const found = Object.fromEntries(params.map((name, index) => [name, costs('vidmodel-video', {})[index]]));
+      expect(found).to.deep.equal(videoCents);
+    });
+
+    const imageCents: Record<string, number> = {
+      '1K 16:9': 8,
+      '1K 1:1': 8,
+      '1K 9:16': 8,
+      '2K 16:9': 12,
+      '2K 1:1': 12,
+      '2K 9:16': 12,
+      '4K 16:9': 16,
+      '4K 1:1': 16,
+      '4K 9:16': 16,
+    };
+    it('know what every image costs, in cents', () => {
+      const params = everyParams('imgmodel-2').map(named);
+      const found = Object.fromEntries(params.map((name, index) => [name, costs('imgmodel-2', {})[index]]));
+      expect(found).to.deep.equal(imageCents);
+    });
+
+    it('know no price of a model that nothing is known of', () => {
+      const env = { IMAGE_UPSTREAM: 'replicate:owner/name' };
+      expect(new Set(costs('imgmodel-2', env))).to.deep.equal(new Set([null]));
+    });
+  });
+
+  describe('where variables name them', () => {
+    it('are the first choice and the fallback, in that order', () => {
+      const routes = routesOf('vidmodel-video', {
+        VIDEO_UPSTREAM: 'replicate:bytedance/seedance-1-pro:9dcd6d',
+        VIDEO_UPSTREAM_FALLBACK: 'fal:fal-ai/veo3',
+      });
+      const ways = routes.map(({ upstream, modelId, model, kind }) => [upstream.name, modelId, model, kind]);
+      expect(ways).to.deep.equal([
+        ['replicate', 'bytedance/seedance-1-pro:9dcd6d', 'vidmodel-video', 'video'],
+        ['fal', 'fal-ai/veo3', 'vidmodel-video', 'video'],
+      ]);
+    });
+
+    it('have their addresses without slashes at the end, and their keys', () => {
+      const { upstreams } = parse({
+        FAL_BASE_URL: 'http://127.0.0.1:1//',
+        OPENAI_BASE_URL: 'http://gateway/v1/',
+        OPENAI_API_KEY: 'o',
+        REPLICATE_BASE_URL: 'http://replica/v1',
+        REPLICATE_API_TOKEN: 'r',
+      });
+      const found = [...upstreams.values()].map(({ name, adapter, baseUrl, key }) => [name, adapter, baseUrl, key]);
+      expect(found).to.deep.equal([
+        ['fal', 'fal', 'http://127.0.0.1:1', null],
+        ['openai', 'openai', 'http://gateway/v1', 'o'],
+        ['replicate', 'replicate', 'http://replica/v1', 'r'],
+      ]);
+    });
+
+    it('send every order something that the protocol takes, also to a model that nothing is known of', () => {
+      const replicate = only('vidmodel-video', { VIDEO_UPSTREAM: 'replicate:owner/name' });
+      const video = { prompt: 'a', duration: 10, resolution: '1080p', audio: true, aspect_ratio: '9:16' } as const;
+      expect(settings.inputOf(replicate, video)).to.deep.equal({
+        prompt: 'a',
+        duration: 10,
+        resolution: '1080p',
+        aspect_ratio: '9:16',
+        generate_audio: true,
+      });
+      const openai = only('imgmodel-2', { IMAGE_UPSTREAM: 'openai:gpt-image-9' });
+      const image = { prompt: 'a', resolution: '2K', aspect_ratio: '16:9' } as const;
+      expect(settings.inputOf(openai, image)).to.deep.equal({ prompt: 'a', n: 1, size: '2752x1536' });
+    });
+
+    for (const name of [
+      'VIDEO_UPSTREAM',
+      'VIDEO_UPSTREAM_FALLBACK',
+      'IMAGE_UPSTREAM',
+      'IMAGE_UPSTREAM_FALLBACK',
+    ] as const) {
+      it(`are refused with a sentence that names ${name} where there is no such upstream`, () => {
+        expect(refusal({ [name]: 'nobody:model' })).to.equal(
+          `${name} must begin with the name of an upstream (fal, openai, replicate) and a colon.`,
+        );
+      });
+
+      for (const value of ['fal-ai/nano-banana-2', 'fal:', ':model', 'FAL:model', 'fal:a model']) {
+        it(`are refused with a sentence that names ${name} where it is "${value}"`, () => {
+          expect(refusal({ [name]: value })).to.match(new RegExp(`^${name} must be .+\\.$`));
+        });
+      }
+    }
+  });
+
+  describe('where UPSTREAMS says more', () => {
+    const gateway = { adapter: 'openai', base_url: 'https://gateway.example/v1/', key: SECRET };
+
+    it('are joined by a second gateway of the same protocol, under its own name', () => {
+      const upstreams = JSON.stringify({
+        upstreams: { 'my-gateway': { ...gateway, concurrency: 8, per_minute: 30, local: true, form: true } },
+      });
+      const directory = parse({ UPSTREAMS: upstreams, IMAGE_UPSTREAM: 'my-gateway:gpt-image', OPENAI_API_KEY: 'o' });
+      expect(directory.routes['imgmodel-2'][0]?.upstream).to.deep.equal({
+        name: 'my-gateway',
+        adapter: 'openai',
+        baseUrl: 'https://gateway.example/v1',
+        key: SECRET,
+        concurrency: 8,
+        perMinute: 30,
+        isLocal: true,
+        takesForms: true,
+      });
+      expect(directory.upstreams.get('openai')).to.include({ baseUrl: 'https://api.openai.com/v1', key: 'o' });
+    });
+
+    it('are named, the new ones too, where a variable names none of them', () => {
+      const UPSTREAMS = JSON.stringify({ upstreams: { 'my-gateway': gateway } });
+      expect(refusal({ UPSTREAMS, IMAGE_UPSTREAM: 'other:model' })).to.equal(
+        'IMAGE_UPSTREAM must begin with the name of an upstream (fal, openai, replicate, my-gateway) and a colon.',
+      );
+    });
+
+    it('are changed in what it says, and in nothing else', () => {
+      const UPSTREAMS = JSON.stringify({ upstreams: { fal: { per_minute: 10 } } });
+      const fal = parse({ UPSTREAMS, FAL_KEY: 'k', FAL_BASE_URL: 'http://127.0.0.1:1' }).upstreams.get('fal');
+      expect(fal).to.deep.include({ adapter: 'fal', baseUrl: 'http://127.0.0.1:1', key: 'k', perMinute: 10 });
+    });
+
+    it('win over the variables of their own', () => {
+      const UPSTREAMS = JSON.stringify({ upstreams: { replicate: { base_url: 'http://proxy/v1', key: 'p' } } });
+      const replicate = parse({ UPSTREAMS, REPLICATE_API_TOKEN: 'r' }).upstreams.get('replicate');
+      expect(replicate).to.include({ baseUrl: 'http://proxy/v1', key: 'p' });
+    });
+
+    it('are read from a file that it names', async () => {
+      const file = join(folder, 'upstreams.json');
+      await writeFile(file, `\n${JSON.stringify({ upstreams: { 'my-gateway': gateway } }, null, 2)}\n`);
+      expect(parse({ UPSTREAMS: file }).upstreams.get('my-gateway')).to.include({ key: SECRET });
+    });
+
+    it('may refer to variables, of which secrets come in whole', async () => {
+      const MY_KEY = 'quote " backslash \\ ${FAL_KEY} end';
+      const text =
+        '{ "upstreams": { "mine": { "adapter": "openai", "base_url": "https://${MY_HOST}/v1", "key": "${MY_KEY}" } } }';
+      const file = join(folder, 'variables.json');
+      await writeFile(file, text);
+      for (const UPSTREAMS of [text, file]) {
+        const mine = parse({ UPSTREAMS, MY_KEY, MY_HOST: 'a.example', FAL_KEY: 'k' }).upstreams.get('mine');
+        expect(mine).to.include({ key: MY_KEY, baseUrl: 'https://a.example/v1' });
+      }
+    });
+
+    for (const env of [{}, { MY_KEY: '' }, { MY_KEY: '  ' }] as Env[]) {
+      it(`are refused where it refers to a variable that is not set: ${JSON.stringify(env)}`, () => {
+        const UPSTREAMS = '{ "upstreams": { "fal": { "key": "${MY_KEY}" } } }';
+        expect(refusal({ UPSTREAMS, ...env })).to.equal('MY_KEY is not set, but UPSTREAMS refers to it.');
+      });
+    }
+
+    it("give a known model another input and other prices, and keep what it doesn't speak of", () => {
+      const model = 'fal:fal-ai/nano-banana-2';
+      const prices = { cents: { $by: 'resolution', '1K': 6.5, '2K': 9, '4K': 13 } };
+      const cheaper = JSON.stringify({ models: { [model]: prices } });
+      expect(costs('imgmodel-2', { UPSTREAMS: cheaper })).to.deep.equal([6.5, 6.5, 6.5, 9, 9, 9, 13, 13, 13]);
+      const order = { prompt: 'a', resolution: '1K', aspect_ratio: '1:1' } as const;
+      expect(settings.inputOf(only('imgmodel-2', { UPSTREAMS: cheaper }), order)).to.deep.equal(order);
+      const input = { text: '$prompt', size: '{resolution}', format: 'png' };
+      const other = only('imgmodel-2', { UPSTREAMS: JSON.stringify({ models: { [model]: { input } } }) });
+      expect(settings.inputOf(other, order)).to.deep.equal({ text: 'a', size: '1K', format: 'png' });
+      expect(settings.costCentsOf(other, order)).to.equal(8);
+    });
+
+    it('price by the run, by the second, or both, to a hundredth of a hundredth', () => {
+      const VIDEO_UPSTREAM = 'replicate:owner/name';
+      const table = { cents: 0.33333, cents_per_second: { $by: 'audio', true: 0.2, false: 0.1 } };
+      const UPSTREAMS = JSON.stringify({ models: { [VIDEO_UPSTREAM]: table } });
+      const loud = { prompt: 'a', duration: 10, resolution: '720p', audio: true, aspect_ratio: '16:9' } as const;
+      const route = only('vidmodel-video', { VIDEO_UPSTREAM, UPSTREAMS });
+      expect(settings.costCentsOf(route, loud)).to.equal(2.3333);
+      expect(settings.costCentsOf(route, { ...loud, duration: 5, audio: false })).to.equal(0.8333);
+    });
+
+    it("take a known model's table for another gateway of the same protocol, and its own table for itself alone", () => {
+      const models = { 'mirror:fal-ai/nano-banana-2': { cents: 1 } };
+      const mirror = { adapter: 'fal', base_url: 'https://mirror.example' };
+      const UPSTREAMS = JSON.stringify({ upstreams: { mirror, second: mirror }, models });
+      const cents = (name: string) =>
+        costs('imgmodel-2', { UPSTREAMS, IMAGE_UPSTREAM: `${name}:fal-ai/nano-banana-2` });
+      expect([cents('mirror')[0], cents('second')[0], cents('fal')[0]]).to.deep.equal([1, 8, 8]);
+    });
+
+    it('lead to a certain model also where no variable names it, as for a job of yesterday', () => {
+      const directory = parse({ REPLICATE_API_TOKEN: 'r' });
+      const route = settings.routeTo('imgmodel-2', 'replicate', 'owner/old', directory);
+      expect(route).to.deep.include({ model: 'imgmodel-2', kind: 'image', modelId: 'owner/old' });
+      expect(route?.upstream.key).to.equal('r');
+      expect(settings.routeTo('imgmodel-2', 'removed', 'owner/old', directory)).to.equal(undefined);
+    });
+  });
+
+  describe('where UPSTREAMS cannot be used', () => {
+    const upstream = (more: object, name = 'mine') => ({ upstreams: { [name]: { key: SECRET, ...more } } });
+    const good = { adapter: 'openai', base_url: 'https://a.example' };
+    const model = (table: unknown) => ({ ...upstream(good), models: { 'fal:fal-ai/nano-banana-2': table } });
+
+    const refused: [string, unknown, RegExp][] = [
+      ['an upstream without anything', upstream({}), /^UPSTREAMS\/upstreams\/mine must have/],
+      ['an upstream without an adapter', upstream({ base_url: 'https://a' }), /^UPSTREAMS\/upstreams\/mine must have/],
+      ['an upstream without an address', upstream({ adapter: 'fal' }), /^UPSTREAMS\/upstreams\/mine must have/],
+      [
+        'an unheard-of adapter',
+        upstream({ ...good, adapter: 'runway' }),
+        /UPSTREAMS\/upstreams\/mine\/adapter must be/,
+      ],
+      ['an address that is none', upstream({ ...good, base_url: 'a.example' }), /UPSTREAMS\/upstreams\/mine\/base_url/],
+      [
+        'an address that only begins as one',
+        upstream({ ...good, base_url: 'https://[' }),
+        /UPSTREAMS\/upstreams\/mine/,
+      ],
+      ['an address of files', upstream({ ...good, base_url: 'file:///etc' }), /UPSTREAMS\/upstreams\/mine\/base_url/],
+      ['an empty key', upstream({ ...good, key: '' }), /UPSTREAMS\/upstreams\/mine\/key/],
+      ['a key that is no text', upstream({ ...good, key: [SECRET] }), /UPSTREAMS\/upstreams\/mine\/key must be string/],
+      [
+        'no jobs at a time',
+        upstream({ ...good, concurrency: 0 }),
+        /UPSTREAMS\/upstreams\/mine\/concurrency must be >= 1/,
+      ],
+      ['half a job a minute', upstream({ ...good, per_minute: 0.5 }), /UPSTREAMS\/upstreams\/mine\/per_minute must be/],
+      [
+        'a switch that is a text',
+        upstream({ ...good, local: 'yes' }),
+        /UPSTREAMS\/upstreams\/mine\/local must be boolean/,
+      ],
+      ['a form that is a number', upstream({ ...good, form: 1 }), /UPSTREAMS\/upstreams\/mine\/form must be boolean/],
+      ['a field that does not exist', upstream({ ...good, url: SECRET }), /^UPSTREAMS\/upstreams\/mine must NOT have/],
+      ['a name that is none', upstream(good, 'My Gateway'), /^UPSTREAMS\/upstreams must NOT have/],
+      ['a list of upstreams', { upstreams: [{ key: SECRET }] }, /^UPSTREAMS\/upstreams must be object/],
+      ['a word too many', { ...upstream(good), model: {} }, /^UPSTREAMS must NOT have/],
+      ['a negative price', model({ cents: -1 }), /UPSTREAMS\/models\/fal:fal-ai~1nano-banana-2\/cents must be >= 0/],
+      ['a price that is a text', model({ cents: '8' }), /UPSTREAMS\/models\/fal:fal-ai~1nano-banana-2\/cents/],
+      ['an input that is a text', model({ input: '$prompt' }), /UPSTREAMS\/models\/\S+\/input must be object/],
+      ['a field of a model that does not exist', model({ price: 8 }), /^UPSTREAMS\/models\/\S+ must NOT have/],
+    ];
+    for (const [what, value, message] of refused) {
+      it(`says so of ${what}, names the place and keeps the key`, () => {
+        const said = refusal({ UPSTREAMS: JSON.stringify(value) });
+        expect(said).to.match(message).and.match(/\.$/);
+        expect(said).to.not.include(SECRET);
+      });
+    }
+
+    it('names all that is wrong at once', () => {
+      const UPSTREAMS = JSON.stringify(upstream({ ...good, adapter: 'runway', concurrency: 0, local: 1 }));
+      const said = refusal({ UPSTREAMS });
+      for (const field of ['adapter', 'concurrency', 'local'])
+        expect(said).to.include(`UPSTREAMS/upstreams/mine/${field}`);
+    });
+
+    const misfits: [string, unknown, RegExp][] = [
+      [
+        'a table that misses a combination',
+        { cents: { $by: 'resolution aspect_ratio', '1K 16:9': 1, '1K 1:1': 1 } },
+        /^UPSTREAMS\/models\/fal:fal-ai\/nano-banana-2 does not fit {"resolution":"1K","aspect_ratio":"9:16"}: the table by resolution and aspect_ratio has no "1K 9:16"\.$/,
+      ],
+      [
+        'an input that asks for what an image does not have',
+        { input: { text: '$prompt', seconds: '{duration}' } },
+        /^UPSTREAMS\/models\/fal:fal-ai\/nano-banana-2 does not fit .+: there is no "duration": there are prompt, resolution, aspect_ratio\.$/,
+      ],
+      [
+        'a price that is none for some',
+        { cents: { $by: 'resolution', '1K': 8, '2K': 12, '4K': 'a lot' } },
+        /^UPSTREAMS\/models\/fal:fal-ai\/nano-banana-2 does not fit {"resolution":"4K".+: a price must be a number, not "a lot"\.$/,
+      ],
+      [
+        'a negative price in a table',
+        { cents: { $by: 'resolution', '1K': 8, '2K': -12, '4K': 16 } },
+        /^UPSTREAMS\/models\/fal:fal-ai\/nano-banana-2 does not fit {"resolution":"2K".+: a price must be a number, not -12\.$/,
+      ],
+      [
+        'an input that is none for some',
+        { input: { $by: 'resolution', '1K': { text: '$prompt' }, '2K': '$prompt', '4K': { text: '$prompt' } } },
+        /^UPSTREAMS\/models\/fal:fal-ai\/nano-banana-2 does not fit {"resolution":"2K".+\.$/,
+      ],
+      [
+        'a price that is left out',
+        { cents: { $by: 'resolution', '1K': null, '2K': 1, '4K': 1 } },
+        /^UPSTREAMS\/models\/\S+ does not fit .+: a price must be a number, not null\.$/,
+      ],
+    ];
+    for (const [what, table, message] of misfits) {
+      it(`tries every order at its start, and says so of ${what}`, () => {
+        const UPSTREAMS = JSON.stringify({ ...upstream(good), models: { 'fal:fal-ai/nano-banana-2': table } });
+        const said = refusal({ UPSTREAMS });
+        expect(said).to.match(message);
+        expect(said).to.not.include(SECRET);
+      });
+    }
+
+    it('tries the fallback as it tries the first choice', () => {
+      const models = { 'replicate:owner/name': { input: { prompt: '$size' } } };
+      const env = { UPSTREAMS: JSON.stringify({ models }), VIDEO_UPSTREAM_FALLBACK: 'replicate:owner/name' };
+      expect(refusal(env)).to.match(/^UPSTREAMS\/models\/replicate:owner\/name does not fit .+: there is no "size"/);
+    });
+
+    const unreadable = [
+      `{"upstreams":{"mine":{"key":"${SECRET}"}}`,
+      `{"upstreams":{"mine":{"key":${SECRET}}}}`,
+      `{"upstreams":{"mine":{"key":"${SECRET}",}}}`,
+      `{${SECRET}}`,
+      `{"key": '${SECRET}'}`,
+      `{"key": "${SECRET}\n"}`,
+    ];
+    for (const UPSTREAMS of unreadable) {
+      it(`says that it is no JSON, and keeps the key: ${JSON.stringify(UPSTREAMS)}`, () => {
+        const said = refusal({ UPSTREAMS });
+        expect(said).to.match(/^UPSTREAMS is no valid JSON.*\.$/);
+        expect(said).to.not.include(SECRET).and.not.include(SECRET.slice(0, 10));
+      });
+    }
+
+    it('says of a file that it is no JSON, and keeps the key', async () => {
+      const file = join(folder, 'broken.json');
+      await writeFile(file, `{"key": ${SECRET}}`);
+      const said = refusal({ UPSTREAMS: file });
+      expect(said).to.match(/^UPSTREAMS is no valid JSON.*\.$/);
+      expect(said).to.not.include(SECRET.slice(0, 10));
+    });
+
+    it('says of a file that it cannot be read', () => {
+      const said = refusal({ UPSTREAMS: join(folder, 'missing.json') });
+      expect(said).to.match(/^UPSTREAMS must be JSON or the name of a file that can be read .*ENOENT.*\.$/);
+    });
+
+    // Quotes around a value are kept by some that set variables.
+    for (const UPSTREAMS of [`'{"key":"${SECRET}"}'`, `"{'key':'${SECRET}'}"`, `[{"key":"${SECRET}"}]`, SECRET]) {
+      it(`keeps the key where JSON cannot be told from the name of a file: ${UPSTREAMS}`, () => {
+        const said = refusal({ UPSTREAMS });
+        expect(said).to.match(/^UPSTREAMS must be JSON or the name of a file/);
+        expect(said).to.not.include(SECRET);
+      });
+    }
+
+    it('names a list or a text in the place of an object', () => {
+      for (const text of ['[]', '"a"', '7']) expect(refusal({ UPSTREAMS: text })).to.match(/^UPSTREAMS /);
+    });
+  });
+});
+
+function named(params: GenerationParams): string {
+  return Object.values(params).join(' ');
+}
