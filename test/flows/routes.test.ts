@@ -1,0 +1,214 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import type { Customer } from '../harness/client.ts';
+import type { Misbehaviour } from '../harness/misbehave.ts';
+import { eventually, type Service, startService } from '../harness/service.ts';
+import { StandInUpstream } from '../harness/upstream.ts';
+
+const IMAGE = { model: 'imgmodel-2', params: { resolution: '1K' } };
+
+describe('a model with a fallback', () => {
+  let second: StandInUpstream;
+  let service: Service;
+  let customer: Customer;
+  before(async () => {
+    second = await new StandInUpstream().start();
+    const upstreams = { second: { adapter: 'fal', base_url: second.url, key: 'other' } };
+    const models = {
+      'second:some/image': { input: { text: '{prompt}', prompt: '$prompt', px: '$resolution' }, cents: 3.5 },
+    };
+    service = await startService({
+      workers: 2,
+      env: {
+        IMAGE_UPSTREAM_FALLBACK: 'second:some/image',
+        UPSTREAMS: JSON.stringify({ upstreams, models }),
+        PROBE_INTERVAL_MS: '1000',
+        UPSTREAM_TIMEOUT_MS: '800',
+      },
+    });
+    customer = await service.customer('studio');
+  });
+  after(async () => {
+    await service.stop();
+    await second.stop();
+  });
+
+  const runBy = async (uuid: string) =>
+    (
+      await service.sql('SELECT upstream, upstream_model, provider_cost_cents FROM generations WHERE uuid = $1', [uuid])
+    )[0];
+
+  it('is made by its first choice while that is there', async () => {
+    await eventually('online', () => statusIs(service, 'imgmodel-2', 'online'));
+    const { uuid, prompt } = await customer.createImage();
+    expect((await customer.settled(uuid)).status).to.equal('succeeded');
+    expect(service.upstream.jobsFor(prompt)).to.have.length(1);
+    expect(await runBy(uuid)).to.deep.equal({
+      upstream: 'fal',
+      upstream_model: 'fal-ai/nano-banana-2',
+      provider_cost_cents: '8.0000',
+    });
+  });
+
+  it('is made by its fallback, as that one wants to be asked, while its first choice is offline', async () => {
+    service.upstream.submit = 'error';
+    service.upstream.status = 'error';
+    const early = await customer.createImage();
+    await eventually('degraded', async () => (await healthOf(service))[0] === 'offline');
+    expect(await statusIs(service, 'imgmodel-2', 'degraded')).to.equal(true);
+    expect(await statusIs(service, 'vidmodel-video', 'offline')).to.equal(true);
+    const video = await customer.create({ model: 'vidmodel-video', params: { duration: 5, resolution: '720p' } });
+    expect([video.status, video.body.error]).to.deep.equal([503, 'model_unavailable']);
+    const { uuid, prompt } = await customer.createImage();
+    // The one that the first choice would not take goes to the fallback, too.
+    for (const id of [uuid, early.uuid]) expect((await customer.settled(id)).status).to.equal('succeeded');
+    expect(service.upstream.jobsFor(prompt)).to.have.length(0);
+    expect(second.jobsFor(prompt)[0]?.input).to.deep.equal({ text: prompt, prompt, px: '1K' });
+    expect(await runBy(uuid)).to.deep.equal({
+      upstream: 'second',
+      upstream_model: 'some/image',
+      provider_cost_cents: '3.5000',
+    });
+  });
+
+  it('finishes at its fallback what it began there, and goes back to its first choice', async () => {
+    second.outcome = 'wait';
+    const { uuid, prompt } = await customer.createImage();
+    await eventually('submitted', () => second.jobsFor(prompt).length === 1);
+    service.upstream.submit = undefined;
+    service.upstream.status = undefined;
+    await eventually('online', () => statusIs(service, 'imgmodel-2', 'online'));
+    second.end(prompt, 'succeeded');
+    expect((await customer.settled(uuid)).status).to.equal('succeeded');
+    const next = await customer.createImage();
+    await customer.settled(next.uuid);
+    expect((await runBy(next.uuid)).upstream).to.equal('fal');
+    second.outcome = 'succeed';
+  });
+
+  it('is submitted at most once more in all where the outcome is unknown, wherever that is', async () => {
+    service.upstream.submit = 'drop after acceptance';
+    second.submit = 'drop after acceptance';
+    const { uuid, prompt } = await customer.createImage();
+    expect((await customer.settled(uuid)).status).to.equal('failed');
+    service.upstream.submit = undefined;
+    second.submit = undefined;
+    expect(service.upstream.jobsFor(prompt).length + second.jobsFor(prompt).length).to.equal(2);
+  });
+
+  it('is offline when both are, refuses creates without a charge, and comes back with either', async () => {
+    await eventually('online', () => statusIs(service, 'imgmodel-2', 'online'));
+    service.upstream.status = 'garbage';
+    second.status = 'hang';
+    await eventually('offline', () => statusIs(service, 'imgmodel-2', 'offline'));
+    const balance = await customer.balance();
+    const refused = await customer.create(IMAGE);
+    expect([refused.status, refused.body.error]).to.deep.equal([503, 'model_unavailable']);
+    expect(await customer.balance()).to.equal(balance);
+    second.status = undefined;
+    await eventually('degraded', () => statusIs(service, 'imgmodel-2', 'degraded'));
+    expect((await customer.create(IMAGE)).status).to.equal(201);
+    service.upstream.status = undefined;
+    await eventually('online', () => statusIs(service, 'imgmodel-2', 'online'));
+  });
+});
+
+describe('the health of a model', () => {
+  let service: Service;
+  let customer: Customer;
+  before(async () => {
+    service = await startService({ env: { PROBE_INTERVAL_MS: '500', UPSTREAM_TIMEOUT_MS: '300' } });
+    customer = await service.customer('pro');
+  });
+  after(() => service.stop());
+
+  for (const how of ['error', 'garbage', 'hang', 'drop', 'busy'] as Misbehaviour[]) {
+    it(`goes by degraded to offline when its upstream answers with ${how}, and back to online`, async () => {
+      await eventually('online', () => statusIs(service, 'imgmodel-2', 'online'));
+      service.upstream.status = how;
+      await eventually('degraded', async () => (await healthOf(service))[0] !== 'online');
+      await eventually('offline', () => statusIs(service, 'imgmodel-2', 'offline'));
+      const refused = await customer.create(IMAGE);
+      expect([refused.status, refused.body.error]).to.deep.equal([503, 'model_unavailable']);
+      service.upstream.status = undefined;
+      await eventually('online', () => statusIs(service, 'imgmodel-2', 'online'));
+      expect((await customer.create(IMAGE)).status).to.equal(201);
+    });
+  }
+
+  it('is offline when no worker has probed it for 45 s, and online again with the first one', async () => {
+    await eventually('online', () => statusIs(service, 'imgmodel-2', 'online'));
+    await service.workers[0]?.kill();
+    await service.sql(`UPDATE upstream_health SET probed_at = probed_at - interval '45 seconds'`);
+    expect(await statusIs(service, 'imgmodel-2', 'offline')).to.equal(true);
+    expect((await customer.create(IMAGE)).status).to.equal(503);
+    await service.startWorker();
+    expect(await statusIs(service, 'imgmodel-2', 'online')).to.equal(true);
+  });
+});
+
+describe('an upstream whose use is limited', () => {
+  let service: Service;
+  after(() => service.stop());
+
+  it('has never more jobs under way than it may, over all workers, and gets them in their order', async () => {
+    service = await startService({
+      workers: 3,
+      env: { UPSTREAMS: JSON.stringify({ upstreams: { fal: { concurrency: 2 } } }) },
+    });
+    service.upstream.outcome = 'wait';
+    const customers = await Promise.all([1, 2].map(() => service.customer('studio')));
+    const jobs: { uuid: string; prompt: string; owner: Customer }[] = [];
+    for (let index = 0; index < 12; index += 1) {
+      const owner = customers[index % 2] as Customer;
+      jobs.push({ ...(await owner.createImage(`job ${index} ${randomUUID()}`)), owner });
+    }
+    let most = 0;
+    const running = () => service.upstream.jobs.filter((job) => job.state === 'running');
+    for (let ended = 0; ended < jobs.length; ended += 1) {
+      await eventually('the next is submitted', () => running().length === Math.min(2, jobs.length - ended), 15_000);
+      most = Math.max(most, running().length);
+      const [oldest] = running();
+      service.upstream.end(oldest?.prompt ?? '', 'succeeded');
+      const { uuid, owner } = jobs.find(({ prompt }) => prompt === oldest?.prompt) as (typeof jobs)[number];
+      expect((await owner.settled(uuid)).status).to.equal('succeeded');
+    }
+    expect(most).to.equal(2);
+    expect(service.upstream.submits).to.equal(12);
+    // The first two came as they were created; from then on the oldest that waited.
+    expect(service.upstream.jobs.slice(2).map(({ prompt }) => prompt)).to.deep.equal(
+      jobs
+        .map(({ prompt }) => prompt)
+        .filter((prompt) => !service.upstream.jobs.slice(0, 2).some((job) => job.prompt === prompt)),
+    );
+    await service.stop();
+  }).timeout(120_000);
+
+  it('is handed no more jobs a minute than it may, over all workers, and all of them in the end', async () => {
+    service = await startService({
+      workers: 3,
+      env: { UPSTREAMS: JSON.stringify({ upstreams: { fal: { per_minute: 120 } } }) },
+    });
+    const at: number[] = [];
+    service.upstream.onAccepted = () => void at.push(performance.now());
+    const customer = await service.customer('studio');
+    const jobs = await Promise.all(Array.from({ length: 8 }, () => customer.createImage()));
+    const ended = await Promise.all(jobs.map(({ uuid }) => customer.settled(uuid)));
+    expect(ended.map(({ status }) => status)).to.deep.equal(Array(8).fill('succeeded'));
+    // Two at once, then one every half second.
+    expect((at[7] as number) - (at[0] as number)).to.be.within(2_900, 9_000);
+    for (let index = 2; index < 8; index += 1) {
+      expect((at[index] as number) - (at[index - 2] as number), `submits ${index - 2} to ${index}`).to.be.above(450);
+    }
+  }).timeout(60_000);
+});
+
+async function healthOf(service: Service): Promise<string[]> {
+  const rows = await service.sql(`SELECT status FROM upstream_health WHERE model = 'imgmodel-2' ORDER BY position`);
+  return rows.map((row) => row.status as string);
+}
+
+async function statusIs(service: Service, slug: string, status: string): Promise<boolean> {
+  const { body } = await service.request('GET', '/api/models/');
+  return body.data.find((model: { slug: string }) => model.slug === slug).status === status;
+}
