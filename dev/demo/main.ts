@@ -39,7 +39,9 @@ async function demo(baseUrl: string, folder: string): Promise<void> {
   ]) {
     console.log(`  ${output.file}  ${output.what}`);
   }
-  if (failing?.status !== 'failed') throw new Error('The job that was to fail did not.');
+  if (failing?.status !== 'failed') {
+    throw new Error('The job that was to fail did not: only the sample upstream heeds [fail].');
+  }
 
   const entries = await readLedger(client);
   const { credits } = await client.get<{ credits: { balance: number } }>('/api/usage/summary/');

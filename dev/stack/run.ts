@@ -8,7 +8,7 @@ import { type Answer, isReady, waitForService } from './service.ts';
 import { requireFreePort, type Settings } from './settings.ts';
 import { awaitStopRequest, type StopRequest } from './stopRequest.ts';
 import { align, describeDatabase, firstSteps, shortPath } from './summary.ts';
-import { prepareUpstream } from './upstream.ts';
+import { describeUpstreams, prepareSample, sampleVariables } from './upstreams.ts';
 
 const LONGEST_START_MS = 60_000;
 
@@ -23,7 +23,8 @@ interface Running {
 interface Surroundings {
   postgres: Database;
   redis: Database;
-  upstream: { url: string; how: string };
+  /** Where the sample upstream is; null where it is not needed. */
+  sampleUrl: string | null;
 }
 
 type Start = (name: string, main: string, env: NodeJS.ProcessEnv) => Program;
@@ -59,7 +60,7 @@ export async function runStack(settings: Settings): Promise<number> {
 /** Starts everything, unless it is asked to stop before that is done, and tells what runs. */
 async function startAll(settings: Settings, running: Running, start: Start, request: StopRequest): Promise<void> {
   console.log(`Starting; everything is kept in ${shortPath(settings.dataDir)} ...`);
-  const upstream = await startUpstream(settings, running, start);
+  const sampleUrl = await startSample(settings, running, start);
   const [redis, postgres] = await openDatabases(settings, running);
   if (request.isMade()) return;
   await migrateDatabase(postgres.url);
@@ -69,20 +70,20 @@ async function startAll(settings: Settings, running: Running, start: Start, requ
     ...process.env,
     DATABASE_URL: postgres.url,
     REDIS_URL: redis.url,
-    FAL_BASE_URL: upstream.url,
+    ...sampleVariables(settings.upstreams, sampleUrl),
     MEDIA_DIR: process.env['MEDIA_DIR']?.trim() || join(settings.dataDir, 'media'),
   };
   running.service.push(start('worker', 'worker/main.ts', env), start('api', 'api/main.ts', env));
   const answer = await waitForService(localAddress(settings), LONGEST_START_MS, () => request.isMade());
-  if (!request.isMade()) tell(settings, { postgres, redis, upstream }, answer);
+  if (!request.isMade()) tell(settings, { postgres, redis, sampleUrl }, answer);
 }
 
-async function startUpstream(settings: Settings, running: Running, start: Start): Promise<Surroundings['upstream']> {
-  const { falBaseUrl } = settings.given;
-  if (falBaseUrl !== undefined) return { url: falBaseUrl, how: 'FAL_BASE_URL' };
-  const { url, env } = await prepareUpstream(settings);
+/** Starts the sample upstream, if any model is to be made there. */
+async function startSample(settings: Settings, running: Running, start: Start): Promise<string | null> {
+  if (!settings.upstreams.needsSample) return null;
+  const { url, env } = await prepareSample(settings.dataDir);
   running.upstream.push(start('upstream', 'dev/upstream/main.ts', env));
-  return { url, how: 'the sample upstream, dev/upstream' };
+  return url;
 }
 
 /** Waits for both databases, also where one fails: the one that did start is to be stopped. */
@@ -97,14 +98,15 @@ async function openDatabases(settings: Settings, running: Running): Promise<[red
   return [redis!, postgres!];
 }
 
-function tell({ dataDir, config }: Settings, { postgres, redis, upstream }: Surroundings, answer: Answer): void {
+function tell(settings: Settings, { postgres, redis, sampleUrl }: Surroundings, answer: Answer): void {
+  const { dataDir, config } = settings;
   const logs = `${shortPath(join(dataDir, 'logs'))}/`;
   if (answer.kind !== 'service') throw new Error(`The API did not answer within a minute: see ${logs}api.log.`);
   const node = `node ${process.versions.node}`;
   const parts = [
     describeDatabase(postgres),
     describeDatabase(redis),
-    ['Upstream', 'fal queue', upstream.url, upstream.how],
+    ...describeUpstreams(settings.upstreams, sampleUrl),
     ['Worker', answer.version, '-', node],
     ['API', answer.version, config.BASE_URL, `${node}, listening on ${config.HOST}:${config.PORT}`],
   ];

@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import type { Config } from '../../shared/lib/config.ts';
 import { codeOf, messageOf } from '../servers/failures.ts';
 import { freePort } from '../servers/ports.ts';
+import { planUpstreams, requireKeys, type UpstreamPlan } from './upstreams.ts';
 
 /** What is to be started, and where. */
 export interface Settings {
@@ -12,11 +13,12 @@ export interface Settings {
   /** Of the service; the addresses of what the launcher starts itself are not in it yet. */
   config: Readonly<Config>;
   /** Addresses that were given: their part is not started here. */
-  given: { databaseUrl?: string; redisUrl?: string; falBaseUrl?: string };
+  given: { databaseUrl?: string; redisUrl?: string };
+  upstreams: UpstreamPlan;
 }
 
 /** Stands in until the real address is known, so that all else can be checked before anything is started. */
-const PENDING = { DATABASE_URL: 'postgres://pending', REDIS_URL: 'redis://pending', FAL_BASE_URL: 'http://pending' };
+const PENDING = { DATABASE_URL: 'postgres://pending', REDIS_URL: 'redis://pending' };
 
 /** Takes over what the file `.env` of the current folder says, where the environment says nothing itself. */
 export function loadEnvFile(): void {
@@ -40,11 +42,7 @@ export function dataDirOf(env: NodeJS.ProcessEnv): string {
  */
 export async function readSettings(): Promise<Settings> {
   const env = process.env;
-  const given = {
-    databaseUrl: textOf('DATABASE_URL'),
-    redisUrl: textOf('REDIS_URL'),
-    falBaseUrl: textOf('FAL_BASE_URL'),
-  };
+  const given = { databaseUrl: textOf('DATABASE_URL'), redisUrl: textOf('REDIS_URL') };
   for (const [name, value] of Object.entries(PENDING)) env[name] = textOf(name) ?? value;
   // The local sign-in takes everybody at their word, so that only this machine is let in unless HOST says otherwise.
   env['HOST'] = textOf('HOST') ?? '127.0.0.1';
@@ -53,9 +51,12 @@ export async function readSettings(): Promise<Settings> {
   if (delayMs !== undefined && !/^\d{1,7}$/.test(delayMs)) {
     throw new Error('SAMPLE_DELAY_MS must be a whole number of milliseconds.');
   }
-  // Only now: it reads the environment when it is loaded.
+  // Only now: they read the environment when they are loaded.
   const { config } = await import('../../shared/lib/config.ts');
-  return { dataDir: openDataDir(dataDirOf(env)), config, given };
+  const { parseUpstreams } = await import('../../shared/gateways/upstreams/settings.ts');
+  const upstreams = planUpstreams(config, parseUpstreams(config), env);
+  requireKeys(upstreams);
+  return { dataDir: openDataDir(dataDirOf(env)), config, given, upstreams };
 }
 
 /**

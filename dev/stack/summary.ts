@@ -2,7 +2,7 @@ import { join, relative } from 'node:path';
 import type { Database } from './databases.ts';
 
 /** One line of what runs: what, version, address, and where it comes from. */
-type Part = readonly [what: string, version: string, address: string, note: string];
+export type Part = readonly [what: string, version: string, address: string, note: string];
 
 /** The line of a database, without the password in its address. */
 export function describeDatabase({ name, version, url, how }: Database): Part {

@@ -1,18 +1,19 @@
-/** One entry of the `detail` array with which fal explains a 422. */
+/** What was asked for, before anybody looked whether it can be. */
+export type Input = Record<string, unknown>;
+
+/** Why an input does not fit, which each protocol says in its own way. `type`, `msg` and `ctx` are as fal has them. */
 export interface InputIssue {
-  loc: string[];
-  msg: string;
+  /** Empty where it is the input as a whole. */
+  field: string;
   type: string;
+  msg: string;
   input: unknown;
-  url: string;
   ctx?: Record<string, unknown>;
 }
 
-type Input = Record<string, unknown>;
-
 const PROMPT_MAX_CHARACTERS = 5000;
 
-/** Describes one wrong value the way fal does. */
+/** Describes one wrong value. */
 export function issue(
   field: string,
   type: string,
@@ -20,7 +21,7 @@ export function issue(
   input: unknown,
   ctx?: Record<string, unknown>,
 ): InputIssue {
-  return { loc: ['body', field], msg, type, input, url: `https://docs.fal.ai/errors#${type}`, ...(ctx && { ctx }) };
+  return { field, type, msg, input, ...(ctx && { ctx }) };
 }
 
 /** Reads the prompt: required, 1 to 5,000 characters. */
@@ -40,7 +41,7 @@ export function readPrompt(input: Input, issues: InputIssue[]): string {
   return '';
 }
 
-/** Reads one of a list of strings. As at fal a number is no substitute: `duration` is `"5"`, not 5. */
+/** Reads one of a list of strings. A number is no substitute: as at fal and OpenAI `"5"` is not 5. */
 export function readChoice<T extends string>(
   input: Input,
   field: string,

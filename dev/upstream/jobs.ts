@@ -1,19 +1,30 @@
-import { randomUUID } from 'node:crypto';
-import type { InputIssue } from './input.ts';
-import { issue } from './input.ts';
+import { EventEmitter, once } from 'node:events';
+import type { Input } from './input.ts';
 import type { MediaFiles, StoredFile } from './mediaFiles.ts';
-import { appPathOf } from './models.ts';
-import type { RenderOrder } from './models.ts';
+import type { RenderOrder } from './orders.ts';
 import type { RenderPool } from './renderPool.ts';
 
-export type Outcome =
-  | { kind: 'succeeded'; files: StoredFile[] }
-  | { kind: 'failed'; httpStatus: number; detail: string | InputIssue[]; error: string; errorType: string };
+export interface Failure {
+  kind: 'failed';
+  reason: 'nothing made' | 'cancelled' | 'broke down';
+  message: string;
+}
 
-export interface Job {
+export type Outcome = { kind: 'succeeded'; files: StoredFile[] } | Failure;
+
+/** What a protocol hands over. */
+export interface Submission {
+  /** As the protocol's ids look; files are named after it. */
   id: string;
-  appPath: string;
+  /** Whose it is: it is found in this book only. */
+  book: string;
+  model: string;
+  /** As it was asked for. */
+  input: Input;
   order: RenderOrder;
+}
+
+export interface Job extends Submission {
   submittedAt: number;
   startedAt: number | null;
   completedAt: number | null;
@@ -22,11 +33,15 @@ export interface Job {
 
 export interface Jobs {
   /** Takes a job on, or returns null when too many wait already. */
-  submit(modelId: string, order: RenderOrder): Job | null;
-  find(appPath: string, id: string): Job | undefined;
+  submit(submission: Submission): Job | null;
+  find(book: string, id: string): Job | undefined;
   queuePosition(job: Job): number;
+  /** Resolves once the job has an outcome. */
+  ended(job: Job): Promise<Outcome>;
   /** Ends an unfinished job. False when it had ended before. */
   cancel(job: Job): boolean;
+  /** Ends a job if need be, and drops it with its files. */
+  forget(job: Job): void;
   close(): void;
 }
 
@@ -35,6 +50,7 @@ const SLOW_MS = 60_000;
 const MAX_KEPT = 5000;
 const MAX_KEPT_BYTES = 2 * 1024 ** 3;
 const MAX_UNFINISHED = 1000;
+const NOTHING_MADE = 'The model could not generate what was asked for. Please change the prompt and try again.';
 
 /**
  * Keeps the jobs, in memory: after a restart every request is unknown, which its callers must bear with anyway.
@@ -46,26 +62,19 @@ export function keepJobs(options: { delayMs: number; pool: RenderPool; files: Me
   const { delayMs, pool, files } = options;
   const jobs = new Map<string, Job>();
   const due = new Map<string, { timer: NodeJS.Timeout; outcome: Outcome }>();
+  const ends = new EventEmitter();
   let unfinished = 0;
   let keptBytes = 0;
   const sweeper = setInterval(sweep, 60_000).unref();
 
-  function submit(modelId: string, order: RenderOrder): Job | null {
+  function submit(submission: Submission): Job | null {
     if (unfinished >= MAX_UNFINISHED) return null;
-    const job: Job = {
-      id: randomUUID(),
-      appPath: appPathOf(modelId),
-      order,
-      submittedAt: Date.now(),
-      startedAt: null,
-      completedAt: null,
-      outcome: null,
-    };
+    const job: Job = { ...submission, submittedAt: Date.now(), startedAt: null, completedAt: null, outcome: null };
     jobs.set(job.id, job);
     unfinished += 1;
-    if (order.prompt.includes('[fail]')) {
+    if (job.order.prompt.includes('[fail]')) {
       job.startedAt = Date.now();
-      finishWhenDue(job, failure(job));
+      finishWhenDue(job, { kind: 'failed', reason: 'nothing made', message: NOTHING_MADE });
     } else void render(job);
     return job;
   }
@@ -94,7 +103,13 @@ export function keepJobs(options: { delayMs: number; pool: RenderPool; files: Me
     job.outcome = outcome;
     job.completedAt = Date.now();
     keptBytes += bytesOf(outcome);
+    ends.emit(job.id);
     if (isFull()) sweep();
+  }
+
+  async function ended(job: Job): Promise<Outcome> {
+    if (!job.outcome) await once(ends, job.id);
+    return job.outcome!;
   }
 
   function cancel(job: Job): boolean {
@@ -103,9 +118,15 @@ export function keepJobs(options: { delayMs: number; pool: RenderPool; files: Me
     const rendered = due.get(job.id);
     clearTimeout(rendered?.timer);
     if (rendered?.outcome.kind === 'succeeded') files.remove(rendered.outcome.files);
-    const error = 'The request was cancelled by the client';
-    finish(job, { kind: 'failed', httpStatus: 499, detail: error, error, errorType: 'client_cancelled' });
+    finish(job, { kind: 'failed', reason: 'cancelled', message: 'The request was cancelled by the client' });
     return true;
+  }
+
+  function forget(job: Job): void {
+    cancel(job);
+    if (!jobs.delete(job.id) || !job.outcome) return;
+    keptBytes -= bytesOf(job.outcome);
+    if (job.outcome.kind === 'succeeded') files.remove(job.outcome.files);
   }
 
   function isFull(): boolean {
@@ -115,21 +136,20 @@ export function keepJobs(options: { delayMs: number; pool: RenderPool; files: Me
   function sweep(): void {
     const oldest = Date.now() - KEPT_MS;
     for (const job of jobs.values()) {
-      if (!job.outcome || (job.submittedAt >= oldest && !isFull())) continue;
-      jobs.delete(job.id);
-      keptBytes -= bytesOf(job.outcome);
-      if (job.outcome.kind === 'succeeded') files.remove(job.outcome.files);
+      if (job.outcome && (job.submittedAt < oldest || isFull())) forget(job);
     }
   }
 
   return {
     submit,
-    find: (appPath, id) => {
+    find: (book, id) => {
       const job = jobs.get(id);
-      return job?.appPath === appPath ? job : undefined;
+      return job?.book === book ? job : undefined;
     },
     queuePosition: (job) => pool.positionOf(job.id),
+    ended,
     cancel,
+    forget,
     close: () => {
       clearInterval(sweeper);
       for (const { timer } of due.values()) clearTimeout(timer);
@@ -141,14 +161,7 @@ function bytesOf(outcome: Outcome): number {
   return outcome.kind === 'succeeded' ? outcome.files.reduce((sum, file) => sum + file.sizeBytes, 0) : 0;
 }
 
-function failure(job: Job): Outcome {
-  const error = 'The model could not generate what was asked for. Please change the prompt and try again.';
-  const errorType = 'no_media_generated';
-  const detail = [issue('prompt', errorType, error, job.order.prompt)];
-  return { kind: 'failed', httpStatus: 422, detail, error, errorType };
-}
-
-function brokenDown(error: unknown): Outcome {
-  const detail = error instanceof Error ? error.message : String(error);
-  return { kind: 'failed', httpStatus: 500, detail, error: detail, errorType: 'internal_error' };
+function brokenDown(error: unknown): Failure {
+  const message = error instanceof Error ? error.message : String(error);
+  return { kind: 'failed', reason: 'broke down', message };
 }

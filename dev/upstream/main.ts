@@ -1,12 +1,11 @@
 import { startSampleUpstream } from './server.ts';
 
 // A process of its own, apart from the service: it reads its few settings itself.
-const { PORT, SAMPLE_DELAY_MS, FAL_KEY, SAMPLE_DATA_DIR } = process.env;
+const { PORT, SAMPLE_DELAY_MS, SAMPLE_DATA_DIR } = process.env;
 
 const upstream = await startSampleUpstream({
   port: Number(PORT || 0),
   delayMs: Number(SAMPLE_DELAY_MS || 1500),
-  falKey: FAL_KEY || undefined,
   dataDir: SAMPLE_DATA_DIR || undefined,
 });
 console.log(JSON.stringify({ listening: upstream.url }));

@@ -12,7 +12,7 @@ import {
   Output,
 } from 'mediabunny';
 import { digestOf } from './artwork.ts';
-import type { VideoOrder } from './models.ts';
+import type { VideoOrder } from './orders.ts';
 
 const SAMPLE_RATE = 44_100;
 /** The encoder pads its last packet: sound as long as the picture would lengthen the film. */

@@ -1,6 +1,6 @@
 import sharp from 'sharp';
 import { pictureSvg } from './artwork.ts';
-import type { ImageOrder } from './models.ts';
+import type { ImageOrder } from './orders.ts';
 
 /** Renders an image of exactly the size and format asked for. */
 export async function renderImage(order: ImageOrder): Promise<Uint8Array> {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { StoredFile } from './mediaFiles.ts';
-import type { RenderOrder } from './models.ts';
+import type { RenderOrder } from './orders.ts';
 
 /** What a render thread is sent, and what it answers. */
 export interface RenderTask {

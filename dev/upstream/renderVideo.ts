@@ -2,7 +2,7 @@ import sharp from 'sharp';
 import h264 from 'h264-mp4-encoder';
 import { landscapeSvg, letteringSvg } from './artwork.ts';
 import { drawOver, panOver, planesOf, readLettering } from './frames.ts';
-import type { VideoOrder } from './models.ts';
+import type { VideoOrder } from './orders.ts';
 import { muxFilm } from './muxFilm.ts';
 
 /** Frames a second: few, since every one costs rendering time. */

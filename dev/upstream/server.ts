@@ -1,9 +1,8 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
+import type { Answer } from './answer.ts';
 import { keepJobs } from './jobs.ts';
 import { openMediaFiles } from './mediaFiles.ts';
-import type { Answer } from './protocol.ts';
-import { refusal } from './protocol.ts';
 import { startRenderPool } from './renderPool.ts';
 import { createRoutes } from './routes.ts';
 
@@ -12,13 +11,12 @@ export interface SampleUpstreamOptions {
   port?: number;
   /** Least time from submission to completion, in milliseconds. Default 1,500. */
   delayMs?: number;
-  /** The one accepted key. Without it any key will do, but there has to be one. */
-  falKey?: string;
   /** Where the rendered files are kept. Default: a temporary folder, removed at the end. */
   dataDir?: string;
 }
 
 export interface SampleUpstream {
+  /** Of fal's queue; OpenAI's and Replicate's protocols are under it, at `/v1`. */
   url: string;
   stop(): Promise<void>;
 }
@@ -26,8 +24,9 @@ export interface SampleUpstream {
 const RENDER_THREADS = 2;
 
 /**
- * Starts the sample upstream: a server that speaks fal's queue protocol and renders, on this machine and at no cost,
- * a film or image of what was asked for, with the prompt and the word SAMPLE upon it. It listens on 127.0.0.1.
+ * Starts the sample upstream: a server that speaks fal's queue protocol, OpenAI's and Replicate's, and renders, on this
+ * machine and at no cost, a film or image of what was asked for, with the prompt and the word SAMPLE upon it. It
+ * listens on 127.0.0.1.
  *
  * In a prompt, `[reject]` has the submission refused, `[fail]` has the job fail after it started, and `[slow]` has it
  * take a minute.
@@ -38,15 +37,25 @@ export async function startSampleUpstream(options: SampleUpstreamOptions = {}): 
   const jobs = keepJobs({ delayMs: options.delayMs ?? 1500, pool, files });
   const server = createServer();
   const url = `http://127.0.0.1:${await listen(server, options.port ?? 0)}`;
-  const route = createRoutes({ base: url, falKey: options.falKey, jobs });
+  const route = createRoutes({ base: url, jobs, files });
   server.on('request', (request, response) => {
-    const file = /^\/files\/([^/?]+)$/.exec(request.url ?? '');
-    if (file && (request.method === 'GET' || request.method === 'HEAD')) files.serve(file[1]!, request, response);
-    else
-      void route(request)
-        .catch(brokenDown)
-        .then((answer) => reply(request, response, answer));
+    void answerTo(request)
+      .catch(brokenDown)
+      .then((answer) => reply(request, response, answer));
   });
+
+  async function answerTo(request: IncomingMessage): Promise<Answer> {
+    const { pathname: path, searchParams: query } = new URL(request.url ?? '/', url);
+    return route({ method: request.method ?? '', path, query, request });
+  }
+
+  function reply(request: IncomingMessage, response: ServerResponse, answer: Answer): void {
+    // A body that nobody read would be taken for the next request of this connection.
+    if (!request.complete) response.setHeader('Connection', 'close');
+    if ('file' in answer) return files.serve(answer.file, request, response);
+    response.writeHead(answer.status, { 'Content-Type': 'application/json', ...answer.headers });
+    response.end(JSON.stringify(answer.body));
+  }
 
   async function stop(): Promise<void> {
     jobs.close();
@@ -72,12 +81,5 @@ function listen(server: Server, port: number): Promise<number> {
 }
 
 function brokenDown(error: unknown): Answer {
-  return refusal(500, error instanceof Error ? error.message : String(error));
-}
-
-function reply(request: IncomingMessage, response: ServerResponse, { status, body, headers }: Answer): void {
-  // A body that nobody read would be taken for the next request of this connection.
-  if (!request.complete) response.setHeader('Connection', 'close');
-  response.writeHead(status, { 'Content-Type': 'application/json', ...headers });
-  response.end(JSON.stringify(body));
+  return { status: 500, body: { detail: error instanceof Error ? error.message : String(error) } };
 }

@@ -1,9 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { parseEnv } from 'node:util';
 import { expect } from 'chai';
 import { freePort } from '../../dev/servers/ports.ts';
+import { startSampleUpstream } from '../../dev/upstream/server.ts';
 import { newCustomer, request } from '../harness/client.ts';
 import { setting } from '../harness/databases.ts';
 
@@ -21,9 +24,10 @@ describe('npm start', function () {
     for (const child of running) if (child.exitCode === null && child.signalCode === null) await end(child, 'SIGTERM');
   });
 
-  async function start(port: number, folder = dataDir): Promise<Started> {
+  async function start(port: number, folder = dataDir, settings: Record<string, string> = {}): Promise<Started> {
+    const { PATH, HOME } = process.env;
     const child = spawn(process.execPath, ['--import', 'tsx', 'dev/start.ts'], {
-      env: { PATH: process.env['PATH'], HOME: process.env['HOME'], PORT: String(port), DATA_DIR: folder },
+      env: { PATH, HOME, PORT: String(port), DATA_DIR: folder, ...settings },
     });
     running.push(child);
     let output = '';
@@ -67,6 +71,64 @@ describe('npm start', function () {
     const refused = await start(taken, `${dataDir}-3`).catch((error: Error) => error.message);
     expect(refused).to.match(/set PORT/);
     expect(await Promise.all([end(one.child, 'SIGTERM'), end(other.child, 'SIGTERM')])).to.deep.equal([0, 0]);
+  });
+
+  it('a provider that was given is used, and the sample upstream stands in for one that was not', async () => {
+    const given = await startSampleUpstream({ delayMs: 100 });
+    try {
+      const started = await start(await freePort(), dataDir, {
+        VIDEO_UPSTREAM: 'openai:own',
+        OPENAI_BASE_URL: `${given.url}/v1`,
+        OPENAI_API_KEY: 'own',
+        IMAGE_UPSTREAM: 'replicate:some/model',
+        IMAGE_UPSTREAM_FALLBACK: 'openai:own',
+      });
+      const lines = started
+        .output()
+        .split('\n')
+        .map((line) => line.trim().split(/ {2,}/));
+      const sample = lines.find(([part, name]) => part === 'Upstream' && name === 'replicate');
+      expect(lines).to.deep.include([
+        'Upstream',
+        'openai',
+        `${given.url}/v1`,
+        'OPENAI_BASE_URL, for vidmodel-video and imgmodel-2 as fallback',
+      ]);
+      expect(sample?.[3]).to.equal('the sample upstream, dev/upstream, for imgmodel-2');
+      expect(sample?.[2])
+        .to.match(/^http:\/\/127\.0\.0\.1:\d+\/v1$/)
+        .and.not.equal(`${given.url}/v1`);
+      const customer = await newCustomer(started.baseUrl);
+      for (const { uuid } of [await customer.createImage(), await customer.createVideo()]) {
+        expect((await customer.settled(uuid)).status).to.equal('succeeded');
+      }
+      expect(await end(started.child, 'SIGTERM')).to.equal(0);
+    } finally {
+      await given.stop();
+    }
+  });
+
+  it('a provider of which only the address was given ends it with a sentence that names the key', async () => {
+    const settings = { FAL_BASE_URL: 'http://127.0.0.1:1' };
+    const ended = await start(await freePort(), dataDir, settings).catch((error: Error) => error.message);
+    expect(ended)
+      .to.match(/^ended with 1:/)
+      .and.match(/FAL_KEY is not set: /);
+  });
+});
+
+describe('.env.example', () => {
+  it('has every variable of the configuration, with its default', async () => {
+    const needed = { DATABASE_URL: 'postgres://user@host/name', REDIS_URL: 'redis://host:6379' };
+    // The module reads the environment of its process, too.
+    for (const [name, value] of Object.entries(needed)) process.env[name] ??= value;
+    const { parseConfig } = await import('../../shared/lib/config.ts');
+    const example = parseEnv(readFileSync('.env.example', 'utf8'));
+    expect(parseConfig({ ...example, ...needed })).to.deep.equal(parseConfig(needed));
+    const source = readFileSync('shared/lib/config.ts', 'utf8');
+    const names = [...source.matchAll(/^ {2}([A-Z][A-Z0-9_]*): /gm)].map(([, name]) => name);
+    const ofStartAlone = ['DATA_DIR', 'SAMPLE_DELAY_MS'];
+    expect(Object.keys(example)).to.have.members([...new Set(names), ...ofStartAlone]);
   });
 });
 

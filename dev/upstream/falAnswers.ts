@@ -1,27 +1,28 @@
-import type { InputIssue } from './input.ts';
-import type { Job } from './jobs.ts';
-
-/** An answer of the server: a status, a JSON body, and headers beyond the usual. */
-export interface Answer {
-  status: number;
-  body: unknown;
-  headers?: Record<string, string>;
-}
+import type { JsonAnswer } from './answer.ts';
+import { type InputIssue, issue } from './input.ts';
+import type { Failure, Job } from './jobs.ts';
 
 const NOT_RETRYABLE = { 'X-Fal-Retryable': 'false' };
 
+/** What a result answers, and what the status calls it, when there is none. */
+const FAILURES = {
+  'nothing made': { status: 422, type: 'no_media_generated' },
+  cancelled: { status: 499, type: 'client_cancelled' },
+  'broke down': { status: 500, type: 'internal_error' },
+} as const satisfies Record<Failure['reason'], { status: number; type: string }>;
+
 /** An error that is about the request as such: unknown address, missing key, too early. */
-export function refusal(status: number, detail: string, headers: Record<string, string> = {}): Answer {
+export function refusal(status: number, detail: string, headers: Record<string, string> = {}): JsonAnswer {
   return { status, body: { detail }, headers: { ...NOT_RETRYABLE, ...headers } };
 }
 
 /** 422: the model takes no such input. */
-export function unprocessable(detail: InputIssue[]): Answer {
-  return { status: 422, body: { detail }, headers: NOT_RETRYABLE };
+export function unprocessable(issues: InputIssue[]): JsonAnswer {
+  return { status: 422, body: { detail: issues.map(entryOf) }, headers: NOT_RETRYABLE };
 }
 
 /** The answer to a submission. */
-export function submittedAnswer(job: Job, base: string, queuePosition: number): Answer {
+export function submittedAnswer(job: Job, base: string, queuePosition: number): JsonAnswer {
   return {
     status: 200,
     body: { status: 'IN_QUEUE', ...addresses(job, base), queue_position: queuePosition },
@@ -30,13 +31,15 @@ export function submittedAnswer(job: Job, base: string, queuePosition: number): 
 }
 
 /** The answer to a status request. As at fal a failed request is COMPLETED too, with `error` and `error_type` added. */
-export function statusAnswer(job: Job, base: string, queuePosition: number, showsLogs: boolean): Answer {
+export function statusAnswer(job: Job, base: string, queuePosition: number, showsLogs: boolean): JsonAnswer {
   const common = { ...addresses(job, base), logs: showsLogs ? logLines(job) : null };
   const headers = requestIdHeader(job);
   if (job.outcome) {
     const metrics = { inference_time: (job.completedAt! - (job.startedAt ?? job.completedAt!)) / 1000 };
     const failure =
-      job.outcome.kind === 'failed' ? { error: job.outcome.error, error_type: job.outcome.errorType } : {};
+      job.outcome.kind === 'failed'
+        ? { error: job.outcome.message, error_type: FAILURES[job.outcome.reason].type }
+        : {};
     return { status: 200, body: { status: 'COMPLETED', ...common, metrics, ...failure }, headers };
   }
   if (job.startedAt !== null) return { status: 202, body: { status: 'IN_PROGRESS', ...common }, headers };
@@ -44,12 +47,12 @@ export function statusAnswer(job: Job, base: string, queuePosition: number, show
 }
 
 /** The answer to a request for the result: the media, or why there is none. */
-export function resultAnswer(job: Job, base: string): Answer {
+export function resultAnswer(job: Job, base: string): JsonAnswer {
   const headers = requestIdHeader(job);
   if (!job.outcome) return refusal(400, 'Request is still in progress', headers);
   if (job.outcome.kind === 'failed') {
-    const { httpStatus, detail } = job.outcome;
-    return { status: httpStatus, body: { detail }, headers: { ...NOT_RETRYABLE, ...headers } };
+    const { status } = FAILURES[job.outcome.reason];
+    return { status, body: { detail: detailOf(job, job.outcome) }, headers: { ...NOT_RETRYABLE, ...headers } };
   }
   const { order } = job;
   const media = job.outcome.files.map((file) => ({
@@ -65,8 +68,19 @@ export function resultAnswer(job: Job, base: string): Answer {
   return { status: 200, body: { images, description: `Sample image of: ${order.prompt}`, ...marks }, headers };
 }
 
+/** One wrong value, as an entry of a 422's `detail`. */
+function entryOf({ field, type, msg, input, ctx }: InputIssue): object {
+  const loc = field === '' ? ['body'] : ['body', field];
+  return { loc, msg, type, input, url: `https://docs.fal.ai/errors#${type}`, ...(ctx && { ctx }) };
+}
+
+function detailOf({ order }: Job, { reason, message }: Failure): unknown {
+  if (reason !== 'nothing made') return message;
+  return [entryOf(issue('prompt', FAILURES[reason].type, message, order.prompt))];
+}
+
 function addresses(job: Job, base: string): Record<string, string> {
-  const response = `${base}/${job.appPath}/requests/${job.id}`;
+  const response = `${base}/${job.model.split('/').slice(0, 2).join('/')}/requests/${job.id}`;
   return {
     request_id: job.id,
     response_url: response,
