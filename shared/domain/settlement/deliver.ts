@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { collectOutput } from '../../gateways/media/collect.ts';
 import { UnusableOutput } from '../../gateways/media/download.ts';
-import { costCentsOf, type Route, routeTo, type UpstreamEnd } from '../../gateways/upstreams/index.ts';
+import { costCentsOf, MESSAGES, type Route, routeTo, type UpstreamEnd } from '../../gateways/upstreams/index.ts';
 import { now } from '../../lib/clock.ts';
 import { isOutage } from '../../lib/db.ts';
 import { logger } from '../../lib/logger.ts';
@@ -59,6 +59,6 @@ export async function deliver(job: Job, route: Route, end: UpstreamEnd): Promise
   } catch (error) {
     if (!(error instanceof UnusableOutput)) throw error;
     logger.error({ generationId: uuid, error: error.message }, 'the upstream did not deliver');
-    await fail({ uuid, message: 'The model returned no usable output.' });
+    await fail({ uuid, message: MESSAGES.unusableOutput });
   }
 }

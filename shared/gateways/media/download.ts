@@ -72,20 +72,15 @@ async function openOutput(
     const dispatcher = dispatcherFor(address, trust);
     // Whoever it was sent away to does not decide what it is asked for with the headers.
     hasLeft ||= new URL(address).origin !== new URL(url).origin;
-    const {
-      statusCode,
-      headers: answered,
-      body,
-    } = await request(address, {
-      ...options,
-      dispatcher,
-      headers: hasLeft ? undefined : headers,
-    }).catch(giveUpOnPrivate);
-    const isTooLarge = Number(answered['content-length']) > maxBytes;
+    const answer = await request(address, { ...options, dispatcher, headers: hasLeft ? undefined : headers }).catch(
+      giveUpOnPrivate,
+    );
+    const { statusCode, body } = answer;
+    const isTooLarge = Number(answer.headers['content-length']) > maxBytes;
     if (statusCode === 200 && !isTooLarge) return body;
     await body.dump({ signal: options.signal, limit: 16_384 });
     if (statusCode === 200) throw tooLarge(maxBytes);
-    const location = answered['location'];
+    const location = answer.headers['location'];
     if (statusCode < 300 || statusCode >= 400 || typeof location !== 'string') throw refusal(statusCode);
     address = URL.canParse(location, address) ? new URL(location, address).href : location;
   }

@@ -44,7 +44,7 @@ export interface S3Connection {
   explained: <Result>(request: Promise<Result>) => Promise<Result>;
 }
 
-/** Loads the SDK, which takes 30 MB of memory. Nothing is sent yet. */
+/** Loads the SDK, which takes 25 MB of memory. Nothing is sent yet. */
 export async function connectTo(options: S3Options, limits: S3Limits): Promise<S3Connection> {
   const { bucket, endpoint, region, accessKeyId, secretAccessKey, prefix } = options;
   const sdk = await import('@aws-sdk/client-s3');

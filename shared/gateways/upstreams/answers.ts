@@ -11,6 +11,7 @@ export const MESSAGES = {
   notStarted: 'The model did not start in time. Please try again.',
   cancelled: 'The job was cancelled.',
   noOutput: 'The model returned no output.',
+  unusableOutput: 'The model returned no usable output.',
   notMade: 'The model could not make this.',
 } as const;
 

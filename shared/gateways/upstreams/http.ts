@@ -28,6 +28,8 @@ const options = {
 };
 // Submits never wait for a connection behind questions: their time would run out before they were sent.
 const forSubmits = new Agent({ ...options, connections: config.UPSTREAM_CONCURRENCY });
+// Those that last until the output is there would hold every connection for minutes.
+const forOutputs = new Agent({ ...options, connections: config.UPSTREAM_CONCURRENCY });
 const forQuestions = new Agent({ ...options, connections: 2 * config.UPSTREAM_CONCURRENCY });
 
 /** Codes of errors that come before a request could have been read at the other end. */
@@ -53,17 +55,17 @@ export function exchange(method: Dispatcher.HttpMethod, url: string, question: Q
 export async function converse<Read>(
   method: Dispatcher.HttpMethod,
   url: string,
-  { headers, body, timeoutMs = config.UPSTREAM_TIMEOUT_MS }: Question,
+  { headers, body, timeoutMs }: Question,
   read: (response: Dispatcher.ResponseData) => Promise<Read>,
 ): Promise<Read> {
   const isJson = body !== undefined && !(body instanceof FormData);
   try {
     const response = await request(url, {
       method,
-      dispatcher: method === 'POST' ? forSubmits : forQuestions,
+      dispatcher: timeoutMs === undefined ? (method === 'POST' ? forSubmits : forQuestions) : forOutputs,
       headers: isJson ? { ...headers, 'content-type': 'application/json' } : headers,
       body: isJson ? JSON.stringify(body) : body,
-      signal: AbortSignal.timeout(timeoutMs),
+      signal: AbortSignal.timeout(timeoutMs ?? config.UPSTREAM_TIMEOUT_MS),
     });
     return await read(response);
   } catch (error) {
@@ -94,5 +96,5 @@ export function parseJson(text: string): unknown {
 
 /** Lets go of idle connections, at the end of a process. */
 export async function closeUpstreamConnections(): Promise<void> {
-  await Promise.all([forSubmits.destroy(), forQuestions.destroy()]);
+  await Promise.all([forSubmits, forOutputs, forQuestions].map((agent) => agent.destroy()));
 }

@@ -32,7 +32,7 @@ export async function receiveImage(
   try {
     const beginning = await take(text, BEGINNING_CHARACTERS);
     // An address may hold the image itself, and base64 may come with the beginning of such an address.
-    const preamble = /^data:[^,]*,/.exec(beginning)?.[0];
+    const preamble = /^data:[^,]*,/i.exec(beginning)?.[0];
     let image: ImageAnswer['image'];
     if (answer.field === 'url' && preamble === undefined) {
       const url = beginning + (await take(text, ADDRESS_MAX_CHARACTERS));

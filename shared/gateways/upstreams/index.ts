@@ -48,5 +48,6 @@ export function requireKeys(): void {
 
 export { closeUpstreamConnections } from './http.ts';
 export { costCentsOf, inputOf, type Route, ROUTES, routeTo } from './settings.ts';
+export { MESSAGES } from './answers.ts';
 export { UpstreamError } from './upstream.ts';
 export type { UpstreamEnd, UpstreamHandle, UpstreamOutput, UpstreamProgress } from './upstream.ts';

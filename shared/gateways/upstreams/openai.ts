@@ -3,7 +3,17 @@ import { now } from '../../lib/clock.ts';
 import { config } from '../../lib/config.ts';
 import { UnusableOutput } from '../media/download.ts';
 import { discard } from '../media/incoming.ts';
-import { asked, fieldOf, isPlain, notSubmitted, sameOrigin, sentence, textOf, unavailable } from './answers.ts';
+import {
+  asked,
+  fieldOf,
+  isPlain,
+  MESSAGES,
+  notSubmitted,
+  sameOrigin,
+  sentence,
+  textOf,
+  unavailable,
+} from './answers.ts';
 import { converse, exchange, type JsonAnswer } from './http.ts';
 import { receiveImage } from './imageAnswer.ts';
 import type { Route } from './settings.ts';
@@ -124,8 +134,8 @@ function succeeded(output: UpstreamOutput, body: unknown): UpstreamEnd {
   return { state: 'succeeded', output, isWatermarked: fieldOf(body, 'watermarked') === true };
 }
 
-const NO_OUTPUT: UpstreamEnd = { state: 'failed', message: 'The model returned no output.' };
-const UNUSABLE: UpstreamEnd = { state: 'failed', message: 'The model returned no usable output.' };
+const NO_OUTPUT: UpstreamEnd = { state: 'failed', message: MESSAGES.noOutput };
+const UNUSABLE: UpstreamEnd = { state: 'failed', message: MESSAGES.unusableOutput };
 
 /** It goes into a path, where dots alone would lead elsewhere. */
 function isId(value: unknown): value is string {
@@ -159,13 +169,12 @@ function notTaken(answer: JsonAnswer): UpstreamError {
 /** What is wrong, in words for a customer. `detail` is FastAPI's, by which vLLM-Omni and SGLang are served. */
 function failureMessage(body: unknown): string {
   const codes = codesOf(body);
-  if (codes.some((code) => AGAINST_POLICY.test(code)))
-    return "The model's content policy does not allow this. Please change the prompt and try again.";
-  if (codes.some((code) => BREAKDOWN.test(code))) return 'The model broke down over this job. Please try again.';
+  if (codes.some((code) => AGAINST_POLICY.test(code))) return MESSAGES.notAllowed;
+  if (codes.some((code) => BREAKDOWN.test(code))) return MESSAGES.brokeDown;
   const [error, detail] = [fieldOf(body, 'error'), fieldOf(body, 'detail')];
   const first: unknown = Array.isArray(detail) ? fieldOf(detail[0], 'msg') : detail;
   const said = textOf(fieldOf(error, 'message')) ?? textOf(error) ?? textOf(first);
-  return said === undefined ? 'The model could not make this.' : sentence(said);
+  return said === undefined ? MESSAGES.notMade : sentence(said);
 }
 
 function codesOf(body: unknown): string[] {
