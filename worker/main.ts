@@ -4,6 +4,7 @@ import { allEnded, beginNoMore } from '../shared/domain/settlement/underWay.ts';
 import { failExpired } from '../shared/domain/settlement/sweep.ts';
 import { requireMediaStore } from '../shared/gateways/media/collect.ts';
 import { closeDownloadConnections } from '../shared/gateways/media/download.ts';
+import { closeStore } from '../shared/gateways/media/store.ts';
 import { closeUpstreamConnections, requireKeys } from '../shared/gateways/upstreams/index.ts';
 import { config } from '../shared/lib/config.ts';
 import { db } from '../shared/lib/db.ts';
@@ -85,5 +86,5 @@ onStopSignal(async () => {
   stopListening();
   await closeQueues();
   connection.disconnect();
-  await Promise.all([db.destroy(), closeUpstreamConnections(), closeDownloadConnections()]);
+  await Promise.all([db.destroy(), closeUpstreamConnections(), closeDownloadConnections(), closeStore()]);
 });

@@ -10,36 +10,63 @@ import { logger } from '../lib/logger.ts';
  * until it is done.
  */
 
-const AT_ONCE = 200;
+const AT_ONCE = 100;
 const SIDE_BY_SIDE = 8;
+/** Longer than a batch takes, also with a storage that is slow to say no. */
+const CLAIM_MS = 5 * 60_000;
 const RETRY_MS = 60_000;
 
-const DUE = prepared(
-  'media_removals_due',
-  `SELECT media_token FROM media_removals WHERE due_at <= :now ORDER BY due_at LIMIT ${AT_ONCE}`,
+const CLAIM = prepared(
+  'claim_media_removals',
+  `WITH due AS (
+     SELECT media_token FROM media_removals WHERE due_at <= :now
+      ORDER BY due_at LIMIT ${AT_ONCE} FOR UPDATE SKIP LOCKED
+   )
+   UPDATE media_removals r SET due_at = :claim FROM due WHERE r.media_token = due.media_token
+   RETURNING r.media_token`,
 );
-const DONE = prepared('media_removed', 'DELETE FROM media_removals WHERE media_token = :token AND due_at <= :now');
-const LATER = prepared('media_not_removed', 'UPDATE media_removals SET due_at = :due WHERE media_token = :token');
+// Whoever has asked for another removal meanwhile has set another time.
+const DONE = prepared('media_removed', 'DELETE FROM media_removals WHERE media_token = :token AND due_at = :claim');
+const GIVE_BACK = prepared(
+  'media_not_removed',
+  'UPDATE media_removals SET due_at = :due WHERE media_token = ANY (:tokens) AND due_at = :claim',
+);
 
-/** Removes the files whose time has come. One that cannot be removed now is tried again a minute later. */
+/** Removes the files whose time has come. While the storage cannot do it, it is left alone for a minute. */
 export async function removeDueFiles(): Promise<void> {
-  const slots = pLimit(SIDE_BY_SIDE);
   for (;;) {
     const at = now();
-    const rows = await run<{ media_token: string }>(DUE, { now: at });
-    await Promise.all(rows.map(({ media_token: token }) => slots(() => remove(token, at))));
-    if (rows.length < AT_ONCE) return;
+    const claim = addMilliseconds(at, CLAIM_MS);
+    const rows = await run<{ media_token: string }>(CLAIM, { now: at, claim });
+    const left = await removeAll(
+      rows.map((row) => row.media_token),
+      claim,
+    );
+    if (left.length > 0) await run(GIVE_BACK, { tokens: left, claim, due: addMilliseconds(now(), RETRY_MS) });
+    if (left.length > 0 || rows.length < AT_ONCE) return;
   }
 }
 
-async function remove(token: string, at: Date): Promise<void> {
-  try {
-    await removeFiles(token);
-    await run(DONE, { token, now: at });
-  } catch (error) {
-    logger.warn({ error: (error as Error).message }, 'files of a generation not removed; will be tried again');
-    await run(LATER, { token, due: addMilliseconds(at, RETRY_MS) });
-  }
+/** @returns what could not be removed: with the first failure the rest is given up, too. */
+async function removeAll(tokens: string[], claim: Date): Promise<string[]> {
+  const slots = pLimit(SIDE_BY_SIDE);
+  const left: string[] = [];
+  await Promise.all(
+    tokens.map((token) =>
+      slots(async () => {
+        try {
+          if (left.length > 0) throw new Error('given up with another one');
+          await removeFiles(token);
+          await run(DONE, { token, claim });
+        } catch (error) {
+          if (left.length === 0)
+            logger.warn({ error: (error as Error).message }, 'files not removed; will be tried again');
+          left.push(token);
+        }
+      }),
+    ),
+  );
+  return left;
 }
 
 const LATE = prepared(

@@ -19,7 +19,7 @@ const Generations = Type.Object(
 const Nothing = Type.Object({}, { additionalProperties: false });
 
 /** One for each duty, so that none waits behind another. */
-export const QUEUES = ['dispatches', 'polls', 'refreshes', 'upkeep'] as const;
+export const QUEUES = ['dispatches', 'polls', 'refreshes', 'files', 'upkeep'] as const;
 export type QueueName = (typeof QUEUES)[number];
 
 interface JobDefinition {
@@ -42,9 +42,9 @@ export const JOBS = {
   /** Probe the upstream of each model. */
   'models.check': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: config.PROBE_INTERVAL_MS },
   /** Remove what dead workers left of downloads. */
-  'media.tidy': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: 3_600_000 },
+  'media.tidy': { queue: 'files', payload: Nothing, attempts: 1, everyMs: 3_600_000 },
   /** Remove the files of generations that are gone. */
-  'media.remove': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: 5_000 },
+  'media.remove': { queue: 'files', payload: Nothing, attempts: 1, everyMs: 5_000 },
   /** Forget idempotency keys that have done their service. */
   'idempotencyKeys.forget': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: 3_600_000 },
   /** Forget sessions that are over. */

@@ -7,6 +7,7 @@ import { expect } from 'chai';
 import sharp from 'sharp';
 import { Bucket } from '../harness/bucket.ts';
 import type { Customer } from '../harness/client.ts';
+import { setting } from '../harness/databases.ts';
 import { MP4, PNG } from '../harness/misbehave.ts';
 import { eventually, type Service, startService } from '../harness/service.ts';
 
@@ -29,15 +30,37 @@ const FILM = `
   encoder.finalize();
   (await import('node:fs')).writeFileSync(process.argv[1], encoder.FS.readFile(encoder.outputFilename));`;
 
-for (const place of ['a bucket', 'the disk'] as const) {
-  describe(`outputs in ${place}`, () => {
+/** Fails unless a client gets it as it should. @returns its content. */
+async function expectServed(url: string, contentType: string): Promise<Buffer> {
+  const [head, whole] = await Promise.all([fetch(url, { method: 'HEAD' }), fetch(url)]);
+  const content = Buffer.from(await whole.arrayBuffer());
+  for (const { status, headers } of [head, whole]) {
+    expect(status).to.equal(200);
+    expect(headers.get('content-type')).to.equal(contentType);
+    expect(headers.get('content-length')).to.equal(String(content.length));
+    expect(headers.get('accept-ranges')).to.equal('bytes');
+    expect(headers.get('cache-control')).to.equal('public, max-age=31536000, immutable');
+  }
+  const part = await fetch(url, { headers: { range: 'bytes=1-3' } });
+  expect([part.status, await part.text()]).to.deep.equal([206, content.subarray(1, 4).toString()]);
+  return content;
+}
+
+async function makeFilm(): Promise<Buffer> {
+  const film = join(setting('TEST_FOLDER'), randomUUID());
+  await run(process.execPath, ['--input-type=module', '-e', FILM, film]);
+  return readFile(film);
+}
+
+for (const place of ['in a bucket', 'on the disk'] as const) {
+  describe(`outputs ${place}`, () => {
     const bucket = new Bucket();
     let service: Service;
     let customer: Customer;
     let folder: string;
     before(async () => {
       await bucket.start();
-      service = await startService({ env: place === 'a bucket' ? bucket.env : {} });
+      service = await startService({ env: place === 'in a bucket' ? bucket.env : {} });
       customer = await service.customer('studio');
       folder = service.env['MEDIA_DIR'] as string;
     });
@@ -49,29 +72,14 @@ for (const place of ['a bucket', 'the disk'] as const) {
       service.upstream.outcome = 'succeed';
     });
 
-    const base = () => (place === 'a bucket' ? bucket.url : `${service.baseUrl}/media`);
+    const base = () => (place === 'in a bucket' ? bucket.url : `${service.baseUrl}/media`);
 
     /** Where every file lies, from the address that stands before all of them. */
     async function files(): Promise<string[]> {
-      if (place === 'a bucket') return bucket.keys();
+      if (place === 'in a bucket') return bucket.keys();
       const entries = await readdir(folder, { recursive: true, withFileTypes: true });
       const found = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
       return found.map((file) => file.slice(folder.length + 1).replaceAll('\\', '/'));
-    }
-
-    async function expectServed(url: string, contentType: string): Promise<Buffer> {
-      const [head, whole] = await Promise.all([fetch(url, { method: 'HEAD' }), fetch(url)]);
-      const content = Buffer.from(await whole.arrayBuffer());
-      for (const { status, headers } of [head, whole]) {
-        expect(status).to.equal(200);
-        expect(headers.get('content-type')).to.equal(contentType);
-        expect(headers.get('content-length')).to.equal(String(content.length));
-        expect(headers.get('accept-ranges')).to.equal('bytes');
-        expect(headers.get('cache-control')).to.equal('public, max-age=31536000, immutable');
-      }
-      const part = await fetch(url, { headers: { range: 'bytes=1-3' } });
-      expect([part.status, await part.text()]).to.deep.equal([206, content.subarray(1, 4).toString()]);
-      return content;
     }
 
     it('have addresses under CDN_URL, where a client gets them with their type and length', async () => {
@@ -121,7 +129,7 @@ for (const place of ['a bucket', 'the disk'] as const) {
       expect(await readdir(join(folder, '.incoming'))).to.deep.equal([]);
     });
 
-    if (place === 'a bucket') {
+    if (place === 'in a bucket') {
       it('are not served by the API, whatever lies on its disk', async () => {
         await mkdir(join(folder, 'ab/cdef'), { recursive: true });
         await writeFile(join(folder, 'ab/cdef/old.png'), PNG);
@@ -138,12 +146,6 @@ for (const place of ['a bucket', 'the disk'] as const) {
         ['webp', 'image/webp', 'image', () => picture.clone().webp().toBuffer()],
         ['mp4', 'video/mp4', 'video', makeFilm],
       ];
-
-      async function makeFilm(): Promise<Buffer> {
-        const film = join(folder, 'film');
-        await run(process.execPath, ['--input-type=module', '-e', FILM, film]);
-        return readFile(film);
-      }
 
       for (const [extension, contentType, kind, make] of samples) {
         it(`have a thumbnail: ${extension}`, async () => {

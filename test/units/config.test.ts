@@ -44,6 +44,16 @@ describe('the configuration', () => {
     ['DATABASE_POOL_MAX', '1'],
     ['DATABASE_TIMEOUT_MS', '0'],
     ['MEDIA_MAX_BYTES', '1'],
+    ['MEDIA_S3_BUCKET', 'with space'],
+    ['MEDIA_S3_ENDPOINT', 'minio:9000'],
+    ['MEDIA_S3_PREFIX', '/outputs/'],
+    ['VIDEO_UPSTREAM', 'fal'],
+    ['IMAGE_UPSTREAM_FALLBACK', 'Fal:x'],
+    ['OPENAI_BASE_URL', 'localhost:8000'],
+    ['REPLICATE_BASE_URL', 'https://['],
+    ['UPSTREAMS', 'no-such-file.json'],
+    ['UPSTREAM_SYNC_TIMEOUT_MS', '0'],
+    ['PROBE_INTERVAL_MS', '60000'],
     ['FAL_BASE_URL', 'queue.fal.run'],
     ['UPSTREAM_TIMEOUT_MS', 'soon'],
     ['UPSTREAM_CONCURRENCY', '0'],
@@ -60,6 +70,13 @@ describe('the configuration', () => {
       expect(refusal({ [name]: value })).to.match(new RegExp(`^${name} .+\\.$`));
     });
   }
+
+  it('with a bucket wants the address that it is read at, and both halves of its keys', () => {
+    const bucket = { MEDIA_S3_BUCKET: 'outputs' };
+    expect(refusal(bucket)).to.match(/^CDN_URL is not set: with MEDIA_S3_BUCKET /);
+    const half = { ...bucket, CDN_URL: 'https://cdn.example', MEDIA_S3_ACCESS_KEY_ID: 'id' };
+    expect(refusal(half)).to.match(/^MEDIA_S3_SECRET_ACCESS_KEY is not set/);
+  });
 
   it('names all that is wrong at once', () => {
     const sentences = refusal({ PORT: 'x', RATE_LIMITS: 'y', REDIS_URL: 'z' });

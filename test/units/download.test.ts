@@ -11,25 +11,23 @@ import { closeSites, type Site, startRawSite, startSite } from '../harness/sites
 const sendPng: RequestListener = (_request, response) => void response.end(PNG);
 
 describe('downloading an output', () => {
-  let { download, UnusableOutput, closeDownloadConnections } = {} as typeof import('../../shared/gateways/media/download.ts');
+  let { download, UnusableOutput } = {} as typeof import('../../shared/gateways/media/download.ts');
   let folder: string;
   let file: string;
   before(async () => {
     // The module reads the environment of its process.
     process.env['DATABASE_URL'] ??= 'postgres://user@host/name';
     process.env['REDIS_URL'] ??= 'redis://host:6379';
-    ({ download, UnusableOutput, closeDownloadConnections } = await import('../../shared/gateways/media/download.ts'));
+    ({ download, UnusableOutput } = await import('../../shared/gateways/media/download.ts'));
     folder = await mkdtemp(join(tmpdir(), 'genmeter-download-'));
     file = join(folder, 'incoming');
   });
   afterEach(closeSites);
-  after(async () => {
-    await closeDownloadConnections();
-    await rm(folder, { recursive: true });
-  });
+  after(() => rm(folder, { recursive: true }));
 
   const fetchFrom = ({ url, host }: Pick<Site, 'url' | 'host'>, limits: Partial<DownloadLimits> = {}) =>
     download({ url }, { ownHost: host, isLocal: false }, file, limits);
+  const take = (url: string, maxBytes = 1_000_000) => fetchFrom({ url, host: '' }, { maxBytes });
   const isUseless = async (work: Promise<unknown>, message: RegExp) =>
     expect(await expectFailure(work, message)).to.be.instanceOf(UnusableOutput);
   const mayGoBetter = async (work: Promise<unknown>, message: RegExp) =>
@@ -148,8 +146,6 @@ describe('downloading an output', () => {
   });
 
   describe('that came inside its address', () => {
-    const take = (url: string, maxBytes = 1_000_000) => fetchFrom({ url, host: '' }, { maxBytes });
-
     it('decodes it, in pieces and with line breaks', async () => {
       const content = Buffer.from(Array.from({ length: 300_001 }, (_, index) => index % 251));
       await take(`data:image/png;base64,${content.toString('base64')}`);

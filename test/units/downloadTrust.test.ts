@@ -3,6 +3,7 @@ import type { RequestListener } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { isPrivateAddress, lookupPublic } from '../../shared/gateways/media/addresses.ts';
 import { expectFailure } from '../harness/failure.ts';
 import { PNG } from '../harness/misbehave.ts';
 import { closeSites, startRedirect, startSite } from '../harness/sites.ts';
@@ -17,25 +18,31 @@ const startChain = (length: number) =>
     else response.writeHead(307, { location: String(step + 1) }).end();
   });
 
+const resolve = (name: string, all: boolean) =>
+  new Promise((done) => lookupPublic(name, { all }, (error, address) => done(error ?? address)));
+
+const HOME = `
+  127.0.0.1 127.1 2130706433 0x7f000001 0x7f.1 0177.0.0.1 0 0.0.0.0 127.0.0.1. localhost LOCALHOST
+  [::1] [::] [::ffff:127.0.0.1] [::ffff:7f00:1] [0:0:0:0:0:ffff:127.0.0.1] [::127.0.0.1]`;
+const NEIGHBOURS = `
+  10.0.0.1 100.64.0.1 169.254.169.254 172.16.0.1 172.31.255.255 192.168.1.1 198.18.0.1 224.0.0.1 255.255.255.255
+  [fe80::1] [fd00::1] [fec0::1] [ff02::1] [2002:7f00:1::] [2001::1] [64:ff9b::7f00:1]
+  [::ffff:10.0.0.1] [::ffff:a9fe:a9fe] [::ffff:0:127.0.0.1] ①②⑦.⓪.⓪.① 127。0。0。1 %31%32%37.0.0.1`;
+
 describe('what a download may lead to', () => {
-  let { download, UnusableOutput, closeDownloadConnections } = {} as typeof import('../../shared/gateways/media/download.ts');
-  let { isPrivateAddress, lookupPublic } = {} as typeof import('../../shared/gateways/media/addresses.ts');
+  let { download, UnusableOutput } = {} as typeof import('../../shared/gateways/media/download.ts');
   let folder: string;
   let file: string;
   before(async () => {
     // The module reads the environment of its process.
     process.env['DATABASE_URL'] ??= 'postgres://user@host/name';
     process.env['REDIS_URL'] ??= 'redis://host:6379';
-    ({ download, UnusableOutput, closeDownloadConnections } = await import('../../shared/gateways/media/download.ts'));
-    ({ isPrivateAddress, lookupPublic } = await import('../../shared/gateways/media/addresses.ts'));
+    ({ download, UnusableOutput } = await import('../../shared/gateways/media/download.ts'));
     folder = await mkdtemp(join(tmpdir(), 'genmeter-download-'));
     file = join(folder, 'incoming');
   });
   afterEach(closeSites);
-  after(async () => {
-    await closeDownloadConnections();
-    await rm(folder, { recursive: true });
-  });
+  after(() => rm(folder, { recursive: true }));
 
   /** As from an upstream whose own host this is. */
   const fetchFrom = ({ url, host }: { url: string; host: string }, path = '') =>
@@ -79,7 +86,9 @@ describe('what a download may lead to', () => {
 
     it('sends no headers where another origin has sent it back', async () => {
       let home = '';
-      const other = await startSite((_request, response) => response.writeHead(302, { location: `${home}/back` }).end());
+      const other = await startSite((_request, response) =>
+        response.writeHead(302, { location: `${home}/back` }).end(),
+      );
       const first = await startSite((request, response) => {
         if (request.url === '/back') response.end(PNG);
         else response.writeHead(302, { location: other.url }).end();
@@ -90,13 +99,8 @@ describe('what a download may lead to', () => {
     });
   });
 
-  describe('from private addresses', () => {
-    const hosts = [
-      ...['127.0.0.1', '127.1', '2130706433', '0x7f000001', '0x7f.1', '0177.0.0.1', '0', '0.0.0.0', '127.0.0.1.'],
-      ...['[::1]', '[::]', '[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '[0:0:0:0:0:ffff:127.0.0.1]', '[::127.0.0.1]'],
-      ...['localhost', 'LOCALHOST'],
-    ];
-    for (const name of hosts) {
+  describe('at private addresses', () => {
+    for (const name of HOME.trim().split(/\s+/)) {
       it(`refuses ${name}, at first and behind a redirect`, async () => {
         const secret = await startSite(sendPng);
         const url = `http://${name}:${new URL(secret.url).port}/`;
@@ -106,13 +110,7 @@ describe('what a download may lead to', () => {
       });
     }
 
-    const others = [
-      ...['10.0.0.1', '100.64.0.1', '169.254.169.254', '172.16.0.1', '172.31.255.255', '192.168.1.1', '198.18.0.1'],
-      ...['224.0.0.1', '255.255.255.255', '[fe80::1]', '[fd00::1]', '[fec0::1]', '[ff02::1]', '[::ffff:10.0.0.1]'],
-      ...['[::ffff:a9fe:a9fe]', '[64:ff9b::7f00:1]', '[2002:7f00:1::]', '[2001::1]', '[::ffff:0:127.0.0.1]'],
-      ...['①②⑦.⓪.⓪.①', '127。0。0。1', '%31%32%37.0.0.1'],
-    ];
-    for (const name of others) {
+    for (const name of NEIGHBOURS.trim().split(/\s+/)) {
       it(`refuses ${name}`, async () => {
         await isUseless(
           download({ url: `http://${name}/` }, { ownHost: 'example.com', isLocal: false }, file, { timeoutMs: 500 }),
@@ -145,8 +143,6 @@ describe('what a download may lead to', () => {
     });
 
     it('looks at a name when it connects, not before', async () => {
-      const resolve = (name: string, all: boolean) =>
-        new Promise((done) => lookupPublic(name, { all }, (error, address) => done(error ?? address)));
       expect(await resolve('8.8.8.8', false)).to.equal('8.8.8.8');
       expect(await resolve('8.8.8.8', true)).to.deep.equal([{ address: '8.8.8.8', family: 4 }]);
       for (const all of [false, true]) expect(await resolve('localhost', all)).to.include({ code: 'EPRIVATE' });

@@ -6,6 +6,7 @@ import { UnusableStore } from '../../shared/gateways/media/mediaStore.ts';
 import { S3_LIMITS, type S3Options } from '../../shared/gateways/media/s3Connection.ts';
 import { s3Store } from '../../shared/gateways/media/s3Store.ts';
 import { Bucket } from '../harness/bucket.ts';
+import { failureOf } from '../harness/failure.ts';
 import { eventually } from '../harness/service.ts';
 
 const CONTENT = Buffer.from('not really a picture');
@@ -30,12 +31,6 @@ describe('the S3 store', () => {
   });
 
   const open = (options: Partial<S3Options> = {}) => s3Store({ ...bucket.options, ...options }, QUICK);
-  const failureOf = (work: Promise<unknown>): Promise<Error> =>
-    work.then(
-      () => new Error('It succeeded.'),
-      (error: Error) => error,
-    );
-
   describe('keeping', () => {
     it('puts a file where everybody can read it, with its type and length, to be kept by any cache for a year', async () => {
       await open().keep(file, 'ab/cdef/image.png', 'image/png');
@@ -175,58 +170,6 @@ describe('the S3 store', () => {
       bucket.mode = 'deny';
       expect((await failureOf(open().removeFolder('ab/cd'))).message).to.match(/answered 403 AccessDenied/);
       expect(await bucket.keys()).to.deep.equal(['ab/cd/image.png']);
-    });
-  });
-
-  describe('probing', () => {
-    it('puts, lists and deletes a small object, and leaves nothing', async () => {
-      await open({ prefix: 'outputs' }).probe();
-      expect(bucket.requests.map((line) => line.split('?')[0])).to.deep.equal([
-        'PUT /outputs/outputs/.probe',
-        'GET /outputs/',
-        'DELETE /outputs/outputs/.probe',
-      ]);
-      expect(await bucket.keys()).to.deep.equal([]);
-    });
-
-    const misfits: [string, Partial<S3Options>, RegExp][] = [
-      ['a bucket that there is not', { bucket: 'others' }, /answered 404 NoSuchBucket: there is no such bucket$/],
-      [
-        'a key that nobody knows',
-        { accessKeyId: 'someone' },
-        /answered 403 InvalidAccessKeyId: .+MEDIA_S3_ACCESS_KEY_ID$/,
-      ],
-      ['a secret that does not fit', { secretAccessKey: 'x' }, /answered 403 SignatureDoesNotMatch: MEDIA_S3_SECRET_/],
-    ];
-    for (const [what, options, sentence] of misfits) {
-      it(`refuses ${what}`, async () => {
-        const error = await failureOf(open(options).probe());
-        expect(error).to.be.instanceOf(UnusableStore);
-        expect(error.message).to.match(sentence);
-      });
-    }
-
-    it('refuses a bucket where the rights are lacking, and what is no store at all', async () => {
-      for (const [mode, sentence] of [
-        ['deny', /answered 403 AccessDenied: access denied; the key needs the rights to/],
-        ['garbage', /answered 404 NotFound: is that the address of an S3 store\?$/],
-      ] as const) {
-        bucket.mode = mode;
-        const error = await failureOf(open().probe());
-        expect(error).to.be.instanceOf(UnusableStore);
-        expect(error.message).to.match(sentence);
-      }
-    });
-
-    it('takes a bucket that is away or busy for one that may come back', async () => {
-      for (const mode of ['error', 'busy', 'drop', 'hang'] as const) {
-        bucket.mode = mode;
-        expect(await failureOf(open().probe()), mode).to.not.be.instanceOf(UnusableStore);
-      }
-      const unknown = open({ endpoint: 'http://no-such-host.invalid' });
-      const error = await failureOf(unknown.probe());
-      expect(error).to.not.be.instanceOf(UnusableStore);
-      expect(error.message).to.match(/^bucket outputs at http:\/\/no-such-host\.invalid cannot be reached: /);
     });
   });
 });

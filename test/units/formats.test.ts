@@ -1,0 +1,63 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { expectFailure } from '../harness/failure.ts';
+import { MP4, PNG } from '../harness/misbehave.ts';
+import { closeSites, startSite } from '../harness/sites.ts';
+
+describe('what an output really is', () => {
+  type Download = typeof import('../../shared/gateways/media/download.ts');
+  let { download, UnusableOutput } = {} as Download;
+  let { sniffFormat } = {} as typeof import('../../shared/gateways/media/formats.ts');
+  let folder: string;
+  let file: string;
+  before(async () => {
+    // The modules read the environment of their process.
+    process.env['DATABASE_URL'] ??= 'postgres://user@host/name';
+    process.env['REDIS_URL'] ??= 'redis://host:6379';
+    ({ download, UnusableOutput } = await import('../../shared/gateways/media/download.ts'));
+    ({ sniffFormat } = await import('../../shared/gateways/media/formats.ts'));
+    folder = await mkdtemp(join(tmpdir(), 'genmeter-formats-'));
+    file = join(folder, 'incoming');
+  });
+  afterEach(closeSites);
+  after(() => rm(folder, { recursive: true }));
+
+  async function formatOf(content: string | Buffer, calledBySender: string, kind: 'image' | 'video' = 'image') {
+    const { url, host } = await startSite((_request, response) => {
+      response.setHeader('content-type', calledBySender).end(content);
+    });
+    await download({ url }, { ownHost: host, isLocal: false }, file);
+    return sniffFormat(file, kind);
+  }
+
+  it('is found out by its content: a picture that is called a text is one', async () => {
+    expect(await formatOf(PNG, 'text/plain')).to.include({ extension: 'png', contentType: 'image/png' });
+  });
+
+  it('is not what it is called: a page is no picture, and neither is nothing', async () => {
+    for (const content of ['<html>Welcome to nginx!</html>', '{"error":"expired"}', '', 'RIFF....WAVEfmt ']) {
+      const error = await expectFailure(formatOf(content, 'image/png'), /^The output is no image\.$/);
+      expect(error).to.be.instanceOf(UnusableOutput);
+    }
+  });
+
+  it('must be what was ordered: a picture is no film, and a film no picture', async () => {
+    await expectFailure(formatOf(PNG, 'video/mp4', 'video'), /^The output is no video\.$/);
+    await expectFailure(formatOf(MP4, 'image/png', 'image'), /^The output is no image\.$/);
+  });
+
+  const heads: [string, string, 'image' | 'video', string][] = [
+    ['jpg', 'image/jpeg', 'image', 'ffd8ffe000104a464946'],
+    ['webp', 'image/webp', 'image', '524946462a00000057454250'],
+    ['mp4', 'video/mp4', 'video', '0000002066747970'],
+    ['webm', 'video/webm', 'video', '1a45dfa3'],
+  ];
+  for (const [extension, contentType, kind, head] of heads) {
+    it(`may be ${extension}`, async () => {
+      await writeFile(file, Buffer.from(head, 'hex'));
+      expect(await sniffFormat(file, kind)).to.include({ extension, contentType });
+    });
+  }
+});
