@@ -2,6 +2,7 @@ import type { Usage } from '../shared/domain/usage.ts';
 import { activePlan, type BillingStatus, PROCESSOR } from '../shared/domain/subscriptions.ts';
 import { config } from '../shared/lib/config.ts';
 import { type Page, pagesOf } from '../shared/lib/pagination.ts';
+import type { TopupSettings } from '../shared/domain/billing/settings.ts';
 import type { OfferedModel } from '../shared/domain/modelHealth.ts';
 import { modelBySlug } from '../shared/spec/catalog.ts';
 import type { Plan } from '../shared/spec/plans.ts';
@@ -168,4 +169,20 @@ function presentPlanOfAccount(plan: Plan) {
 
 function mediaUrl(path: string | null): string | null {
   return path === null ? null : `${config.CDN_URL}/${path}`;
+}
+
+/** Where to pay; or that there was nothing to pay, and what was asked for is there. */
+export function presentCheckout(url: string | null) {
+  return url === null ? { checkout_url: null, activated: true } : { checkout_url: url };
+}
+
+export function presentTopupSettings(settings: TopupSettings) {
+  return {
+    auto_topup_enabled: settings.isEnabled,
+    auto_topup_amount_cents: settings.amountCents,
+    auto_topup_threshold_credits: settings.thresholdCredits,
+    preview_credits: settings.previewCredits,
+    // Beyond the specification, and there only where there is something to say.
+    ...(settings.problem === null ? {} : { auto_topup_problem: settings.problem }),
+  };
 }

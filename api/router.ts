@@ -13,6 +13,7 @@ import { media } from './routes/media.ts';
 import * as models from './routes/models.ts';
 import * as session from './routes/session.ts';
 import * as usage from './routes/usage.ts';
+import * as webhooks from './routes/webhooks.ts';
 
 /**
  * - `none`: public.
@@ -46,6 +47,11 @@ export const ROUTES: readonly Route[] = [
   ['POST',   '/api/billing/checkout/',              'account',  'account',   billing.checkout],
   ['POST',   '/api/billing/portal/',                'account',  'account',   billing.portal],
 
+  ['GET',    '/api/billing/topup/settings/',        'account',  'account',   billing.readTopupSettings],
+  ['PATCH',  '/api/billing/topup/settings/',        'account',  'account',   billing.updateTopupSettings],
+  ['POST',   '/api/billing/topup/',                 'account',  'account',   billing.topup],
+  ['POST',   '/api/billing/webhooks/processor/',    'none',     'unlimited', webhooks.processorEvent],
+
   ['GET',    '/api/health/',                        'none',     'public',    health],
 
   ['GET',    '/authentication/social/config/',      'none',     'public',    session.socialConfig],
@@ -63,6 +69,9 @@ export const ROUTES: readonly Route[] = [
 export const LOCAL_ROUTES: readonly Route[] = [
   ['POST',   '/authentication/dev/sign-in/',        'none',     'public',    session.devSignIn],
 ];
+
+/** Whose bodies are signed, and so must be taken as they come. */
+const SIGNED = new Set(['/api/billing/webhooks/processor/']);
 
 const SERVED = config.NODE_ENV === 'production' ? ROUTES : [...ROUTES, ...LOCAL_ROUTES];
 
@@ -87,7 +96,7 @@ async function serve(
   await admit(ctx, credentials);
   try {
     await limit(ctx, rateClass);
-    await readBody(ctx);
+    if (!SIGNED.has(path)) await readBody(ctx);
     await handler(ctx);
   } catch (error) {
     const refusal = await confirmCaller(ctx, credentials, error);

@@ -4,6 +4,8 @@ import {
   API_KEY_NAME_MAX_CHARACTERS,
   PROFILE_TEXT_MAX_CHARACTERS,
   PROMPT_MAX_CHARACTERS,
+  TOPUP_MAX_CENTS,
+  TOPUP_MIN_CENTS,
 } from '../shared/spec/limits.ts';
 import { PLAN_SLUGS } from '../shared/spec/plans.ts';
 
@@ -36,6 +38,20 @@ export const Checkout = Type.Object(
 
 const ProfileText = Type.Optional(
   Type.String({ trimmed: true, maxLength: PROFILE_TEXT_MAX_CHARACTERS, format: 'text' }),
+);
+
+/** Money as JSON has it: -0 is 0 and refused by the minimum, 5e3 is 5000. */
+const Cents = Type.Integer({ minimum: TOPUP_MIN_CENTS, maximum: TOPUP_MAX_CENTS });
+
+export const Topup = Type.Object({ amount_cents: Cents }, closed);
+
+export const TopupSettings = Type.Object(
+  {
+    auto_topup_enabled: Type.Optional(Type.Boolean()),
+    auto_topup_amount_cents: Type.Optional(Cents),
+    auto_topup_threshold_credits: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000_000 })),
+  },
+  closed,
 );
 
 export const Profile = Type.Object(

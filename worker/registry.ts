@@ -1,6 +1,11 @@
 import { tidyIncoming } from '../shared/gateways/media/incoming.ts';
 import { forgetIdempotencyKeys } from '../shared/domain/generations/idempotency.ts';
 import { removeDueFiles } from '../shared/domain/mediaRemovals.ts';
+import { lowAccounts, topUpIfLow } from '../shared/domain/billing/autoTopups.ts';
+import { applyEvent, applyWaitingEvents } from '../shared/domain/billing/paymentEvents.ts';
+import { keepBillingUp, reconcilePayments } from '../shared/domain/billing/reconcile.ts';
+import { grantDueCredits } from '../shared/domain/grants.ts';
+import { forgetIdempotentRequests } from '../shared/domain/idempotentRequests.ts';
 import { checkModels } from '../shared/domain/settlement/checkModels.ts';
 import { dispatch } from '../shared/domain/settlement/dispatch.ts';
 import { refresh } from '../shared/domain/settlement/refresh.ts';
@@ -17,6 +22,16 @@ export const PROCESSORS: { [Name in JobName]: (payload: Payload<Name>) => Promis
   'models.check': () => checkModels(),
   'media.tidy': () => tidyIncoming(),
   'media.remove': () => removeDueFiles(),
-  'idempotencyKeys.forget': () => forgetIdempotencyKeys(),
+  'idempotencyKeys.forget': async () => {
+    await forgetIdempotencyKeys();
+    await forgetIdempotentRequests();
+  },
+  'payments.apply': async ({ eventIds }) => void (await Promise.all(eventIds.map(applyEvent))),
+  'payments.sweep': () => applyWaitingEvents(),
+  'account.topUp': async ({ accountIds }) => void (await Promise.all(accountIds.map(topUpIfLow))),
+  'topups.sweep': async () => void (await Promise.all((await lowAccounts()).map(topUpIfLow))),
+  'billing.keepUp': () => keepBillingUp(),
+  'payments.reconcile': () => reconcilePayments(),
+  'credits.grant': async () => void (await grantDueCredits()),
   'sessions.forget': () => forgetExpiredSessions(),
 };

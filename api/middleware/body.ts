@@ -31,6 +31,27 @@ export function bodyOf(ctx: Context): unknown {
   throw new ServiceError('validation_error', 'The body must be JSON, sent with "Content-Type: application/json".');
 }
 
+/** Largest event of the payment processor. */
+const RAW_LIMIT_BYTES = 1024 * 1024;
+
+/**
+ * The body as it came, for whoever checks a signature over it.
+ * @throws ServiceError validation_error, with status 413 where it is too large.
+ */
+export async function rawBodyOf(ctx: Context): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of ctx.req as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > RAW_LIMIT_BYTES) {
+      const detail = `The body must have at most ${RAW_LIMIT_BYTES} bytes.`;
+      throw new ServiceError('validation_error', detail, { status: 413 });
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
 function asValidationError(error: Error & { status?: number; type?: string }): ServiceError {
   if (error.status === 413) {
     const detail = `The body must have at most ${BODY_LIMIT_BYTES} bytes.`;

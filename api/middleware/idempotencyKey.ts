@@ -1,6 +1,7 @@
+import { once, type Remember } from '../../shared/domain/idempotentRequests.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { IDEMPOTENCY_KEY_MAX_CHARACTERS } from '../../shared/spec/limits.ts';
-import type { Context } from '../context.ts';
+import { callerOf, type Context } from '../context.ts';
 
 const KEY = new RegExp(`^[\\x20-\\x7e]{1,${IDEMPOTENCY_KEY_MAX_CHARACTERS}}$`);
 
@@ -15,4 +16,20 @@ export function idempotencyKeyOf(ctx: Context): string | null {
   if (KEY.test(key)) return key;
   const detail = `Idempotency-Key must have 1 to ${IDEMPOTENCY_KEY_MAX_CHARACTERS} plain ASCII characters, such as a UUID.`;
   throw new ServiceError('validation_error', detail);
+}
+
+/**
+ * Carries a request out once for each key that comes with it, and gives its answer again where it is repeated.
+ * @param request what was asked for, once it has been read.
+ */
+export async function idempotently<Answer>(
+  ctx: Context,
+  scope: string,
+  request: unknown,
+  work: (id: string, remember: Remember<Answer>) => Promise<Answer>,
+): Promise<Answer> {
+  const repeatable = { accountId: callerOf(ctx).accountId, scope, key: idempotencyKeyOf(ctx), request };
+  const { answer, isReplay } = await once(repeatable, work);
+  if (isReplay) ctx.set('idempotent-replayed', 'true');
+  return answer;
 }

@@ -1,7 +1,9 @@
 import { createApiKey, listApiKeys, revokeApiKey } from '../../shared/domain/apiKeys.ts';
+import type { Remember } from '../../shared/domain/idempotentRequests.ts';
 import { bodyParser } from '../../shared/lib/validate.ts';
 import { callerOf, type Context } from '../context.ts';
 import { bodyOf } from '../middleware/body.ts';
+import { idempotently } from '../middleware/idempotencyKey.ts';
 import { pageOf, uuidOf } from '../middleware/query.ts';
 import { presentApiKey, presentCreatedApiKey, presentPage } from '../presenters.ts';
 import { CreateApiKey } from '../schemas.ts';
@@ -9,8 +11,14 @@ import { CreateApiKey } from '../schemas.ts';
 const parseCreate = bodyParser(CreateApiKey);
 
 export async function create(ctx: Context): Promise<void> {
-  const { name } = parseCreate(bodyOf(ctx));
-  ctx.body = presentCreatedApiKey(await createApiKey(callerOf(ctx).accountId, name));
+  const request = parseCreate(bodyOf(ctx));
+  const { accountId } = callerOf(ctx);
+  ctx.body = await idempotently(ctx, 'keys.create', request, async (_id, remember: Remember<object>) => {
+    const created = await createApiKey(accountId, request.name, (transaction, key) =>
+      remember(transaction, presentCreatedApiKey(key)),
+    );
+    return presentCreatedApiKey(created);
+  });
   ctx.status = 201;
 }
 

@@ -50,8 +50,8 @@ const KEYS = `
     FROM bench_accounts`;
 
 const SUBSCRIPTIONS = `
-  INSERT INTO subscriptions (uuid, account_id, plan_slug, status, processor, started_at, current_period_end, created_at)
-  SELECT gen_random_uuid(), id, plan_slug, 'active', 'stripe', created_at, spend_until, created_at FROM accounts`;
+  INSERT INTO subscriptions (uuid, account_id, plan_slug, status, processor, started_at, current_period_end, paid_until, created_at)
+  SELECT gen_random_uuid(), id, plan_slug, 'active', 'stripe', created_at, spend_until, spend_until, created_at FROM accounts`;
 
 const GRANTS = `
   INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description,

@@ -1,3 +1,4 @@
+import type { Transaction } from 'objection';
 import { v7 as uuidv7 } from 'uuid';
 import { createBatcher } from '../lib/batcher.ts';
 import { now } from '../lib/clock.ts';
@@ -18,13 +19,24 @@ export function hashApiKey(key: string): Buffer | null {
   return KEY_FORMAT.test(key) ? sha256(key) : null;
 }
 
+/** A key with its text, which is told only now. */
+export interface CreatedApiKey {
+  key: string;
+  row: ApiKey;
+}
+
 /**
  * Makes a key. Its text is in the answer and nowhere else.
+ * @param onCreated may write more in the same transaction.
  * @throws ServiceError validation_error when the account has 20 active keys.
  */
-export async function createApiKey(accountId: number, name: string): Promise<{ key: string; row: ApiKey }> {
+export async function createApiKey(
+  accountId: number,
+  name: string,
+  onCreated: (transaction: Transaction, created: CreatedApiKey) => Promise<void> = async () => {},
+): Promise<CreatedApiKey> {
   const key = `svc_${randomHex(20)}`;
-  const row = await Account.transaction(async (transaction) => {
+  return Account.transaction(async (transaction) => {
     // The gate and the count are one statement, so that no number of simultaneous requests makes a 21st key.
     const [account] = await Account.query(transaction)
       .where('id', accountId)
@@ -37,7 +49,7 @@ export async function createApiKey(accountId: number, name: string): Promise<{ k
         `name: the account has ${ACTIVE_API_KEYS_MAX} active keys, the most there can be; revoke one first.`,
       );
     }
-    return ApiKey.query(transaction).insertAndFetch({
+    const row = await ApiKey.query(transaction).insertAndFetch({
       key_hash: sha256(key),
       uuid: uuidv7(),
       account_id: accountId,
@@ -46,8 +58,9 @@ export async function createApiKey(accountId: number, name: string): Promise<{ k
       prefix: key.slice(0, API_KEY_PREFIX_CHARACTERS),
       created_at: now(),
     });
+    await onCreated(transaction, { key, row });
+    return { key, row };
   });
-  return { key, row };
 }
 
 /** Keys of an account, newest first, revoked ones among them. */

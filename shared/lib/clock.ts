@@ -1,14 +1,8 @@
-/** The time, from one place, so that a test can move it. */
-let offsetMs = 0;
+import { config } from './config.ts';
 
-/** Now, by this process' clock and what a test has added to it. */
+/** Now, by this process' clock and what a test has added to it: the one place that time comes from. */
 export function now(): Date {
-  return new Date(Date.now() + offsetMs);
-}
-
-/** Moves the time of this process by so many milliseconds in all; 0 puts it back. */
-export function setClockOffset(milliseconds: number): void {
-  offsetMs = milliseconds;
+  return new Date(Date.now() + config.CLOCK_OFFSET_MS);
 }
 
 export function addMilliseconds(date: Date, milliseconds: number): Date {

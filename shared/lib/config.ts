@@ -6,6 +6,7 @@ const Port = (fallback: number) => Type.Integer({ minimum: 0, maximum: 65_535, d
 const Count = (fallback: number, minimum = 1) => Type.Integer({ minimum, maximum: 1_000_000, default: fallback });
 const HttpUrl = (options: Record<string, unknown> = {}) =>
   Type.String({ pattern: '^https?://[^\\s]+$', description: 'an address such as https://example.com', ...options });
+const Price = Type.String({ pattern: '^price_\\S+$', description: 'the id of a price of Stripe, price_...' });
 const UpstreamModel = (options: Record<string, unknown> = {}) =>
   Type.String({
     pattern: '^[a-z0-9_-]+:\\S+$',
@@ -17,6 +18,8 @@ const Switch = (fallback: 'on' | 'off') => Type.Enum(['on', 'off'], { default: f
 /** Every environment variable that the service reads, with its default. This is the only place that reads them. */
 const Environment = Type.Object({
   NODE_ENV: Type.Enum(['development', 'test', 'production'], { default: 'development' }),
+  /** Moves the time of all processes, for tests of what takes months. */
+  CLOCK_OFFSET_MS: Type.Integer({ minimum: 0, default: 0 }),
   LOG_LEVEL: Type.Enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], { default: 'info' }),
 
   PORT: Port(3000),
@@ -77,7 +80,18 @@ const Environment = Type.Object({
   RATE_REQUESTS_PER_MINUTE: Count(600),
   RATE_PUBLIC_PER_MINUTE: Count(120),
 
-  STRIPE_SECRET_KEY: Type.Optional(Type.String()),
+  STRIPE_SECRET_KEY: Type.Optional(
+    Type.String({ pattern: '^(sk|rk)_\\S+$', description: 'a secret key of Stripe, sk_...' }),
+  ),
+  STRIPE_WEBHOOK_SECRET: Type.Optional(
+    Type.String({ pattern: '^whsec_\\S+$', description: 'a signing secret of Stripe, whsec_...' }),
+  ),
+  STRIPE_PRICE_LITE: Type.Optional(Price),
+  STRIPE_PRICE_STARTER: Type.Optional(Price),
+  STRIPE_PRICE_PRO: Type.Optional(Price),
+  STRIPE_PRICE_STUDIO: Type.Optional(Price),
+  /** In the place of Stripe's own address. */
+  STRIPE_API_BASE: Type.Optional(HttpUrl()),
 });
 
 type Environment = Static<typeof Environment>;
@@ -108,14 +122,7 @@ export function parseConfig(env: Record<string, string | undefined>): Readonly<C
   ) as unknown;
   if (!validate(values))
     throw new ConfigError(validate.errors?.map(describe).join(' ') ?? 'The configuration is unusable.');
-  if (values.STRIPE_SECRET_KEY !== undefined) {
-    throw new ConfigError('STRIPE_SECRET_KEY cannot be used yet: this version takes no payments. Unset it.');
-  }
-  if (values.NODE_ENV === 'production') {
-    throw new ConfigError(
-      'NODE_ENV=production is refused: this version takes no payments, so that plans would be given away.',
-    );
-  }
+  requirePayments(values);
   for (const name of ADDRESSES) {
     if (values[name] !== undefined && !URL.canParse(values[name]))
       throw new ConfigError(`${name} must be an address such as https://example.com.`);
@@ -137,6 +144,31 @@ const ADDRESSES = [
   'OPENAI_BASE_URL',
   'REPLICATE_BASE_URL',
   'MEDIA_S3_ENDPOINT',
+  'STRIPE_API_BASE',
+] as const;
+
+/** Without a payment processor plans are given away, which is for development only; with one, all of it is needed. */
+function requirePayments(values: Environment): void {
+  if (values.NODE_ENV === 'production' && values.CLOCK_OFFSET_MS !== 0) {
+    throw new ConfigError('CLOCK_OFFSET_MS must be 0 with NODE_ENV=production: it is for tests.');
+  }
+  if (values.STRIPE_SECRET_KEY === undefined) {
+    if (values.NODE_ENV !== 'production') return;
+    throw new ConfigError('STRIPE_SECRET_KEY is not set: NODE_ENV=production is refused while plans are given away.');
+  }
+  const missing = PAYMENT_SETTINGS.filter((name) => values[name] === undefined);
+  if (missing.length === 0) return;
+  throw new ConfigError(
+    `${missing.join(', ')} ${missing.length === 1 ? 'is' : 'are'} not set, but STRIPE_SECRET_KEY is: npm run stripe:setup makes and prints them.`,
+  );
+}
+
+const PAYMENT_SETTINGS = [
+  'STRIPE_WEBHOOK_SECRET',
+  'STRIPE_PRICE_LITE',
+  'STRIPE_PRICE_STARTER',
+  'STRIPE_PRICE_PRO',
+  'STRIPE_PRICE_STUDIO',
 ] as const;
 
 /** Outputs in a bucket are served from there, not by the API; and half a pair of keys is none. */

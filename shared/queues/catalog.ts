@@ -9,22 +9,30 @@ import { config } from '../lib/config.ts';
  */
 
 /** One flush of creates, or what is due at the same time, goes as one job. */
-export const GENERATIONS_PER_JOB = 64;
+export const IDS_PER_JOB = 64;
 
 const Uuid = Type.String({ pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' });
 const Generations = Type.Object(
-  { generationIds: Type.Array(Uuid, { minItems: 1, maxItems: GENERATIONS_PER_JOB }) },
+  { generationIds: Type.Array(Uuid, { minItems: 1, maxItems: IDS_PER_JOB }) },
+  { additionalProperties: false },
+);
+const Accounts = Type.Object(
+  { accountIds: Type.Array(Type.Integer({ minimum: 1 }), { minItems: 1, maxItems: IDS_PER_JOB }) },
+  { additionalProperties: false },
+);
+const Events = Type.Object(
+  { eventIds: Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { minItems: 1, maxItems: IDS_PER_JOB }) },
   { additionalProperties: false },
 );
 const Nothing = Type.Object({}, { additionalProperties: false });
 
 /** One for each duty, so that none waits behind another. */
-export const QUEUES = ['dispatches', 'polls', 'refreshes', 'files', 'upkeep'] as const;
+export const QUEUES = ['dispatches', 'polls', 'refreshes', 'payments', 'files', 'upkeep'] as const;
 export type QueueName = (typeof QUEUES)[number];
 
 interface JobDefinition {
   queue: QueueName;
-  payload: typeof Generations | typeof Nothing;
+  payload: typeof Generations | typeof Accounts | typeof Events | typeof Nothing;
   attempts: number;
   /** For scheduled jobs: the time between two runs, over all workers. */
   everyMs?: number;
@@ -41,6 +49,20 @@ export const JOBS = {
   'generation.sweep': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: config.SWEEP_INTERVAL_MS },
   /** Probe the upstream of each model. */
   'models.check': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: config.PROBE_INTERVAL_MS },
+  /** Act upon events of the payment processor. */
+  'payments.apply': { queue: 'payments', payload: Events, attempts: 1 },
+  /** Act upon events that were missed, or could not be acted upon. */
+  'payments.sweep': { queue: 'payments', payload: Nothing, attempts: 1, everyMs: config.SWEEP_INTERVAL_MS },
+  /** Buy credits for accounts that have fallen below their threshold. */
+  'account.topUp': { queue: 'payments', payload: Accounts, attempts: 1 },
+  /** The same for those that were missed. */
+  'topups.sweep': { queue: 'payments', payload: Nothing, attempts: 1, everyMs: 60_000 },
+  /** Settle, end and look after whatever is due by the clock. */
+  'billing.keepUp': { queue: 'payments', payload: Nothing, attempts: 1, everyMs: 30_000 },
+  /** Ask the payment processor for what never arrived. */
+  'payments.reconcile': { queue: 'payments', payload: Nothing, attempts: 1, everyMs: 3_600_000 },
+  /** Turn the credit periods that are over, and grant the next month. */
+  'credits.grant': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: 30_000 },
   /** Remove what dead workers left of downloads. */
   'media.tidy': { queue: 'files', payload: Nothing, attempts: 1, everyMs: 3_600_000 },
   /** Remove the files of generations that are gone. */

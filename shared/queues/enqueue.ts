@@ -4,15 +4,7 @@ import { createBatcher } from '../lib/batcher.ts';
 import { config } from '../lib/config.ts';
 import { logger } from '../lib/logger.ts';
 import { connectForCommands, readyWithin } from '../lib/redis.ts';
-import {
-  definitionOf,
-  GENERATIONS_PER_JOB,
-  JOBS,
-  JOB_NAMES,
-  type JobName,
-  type Payload,
-  parsePayload,
-} from './catalog.ts';
+import { definitionOf, IDS_PER_JOB, JOBS, JOB_NAMES, type JobName, type Payload, parsePayload } from './catalog.ts';
 import type { QueueName } from './catalog.ts';
 
 /** The braces keep a queue's keys in one slot of a Redis Cluster. */
@@ -50,7 +42,7 @@ export async function enqueue<Name extends JobName>(name: Name, payload: Payload
   });
 }
 
-type Bell = (generationId: string) => Promise<void>;
+type Bell = (id: string) => Promise<void>;
 const bells = new Map<string, Bell>();
 
 /**
@@ -76,24 +68,34 @@ export function ringForReader(generationId: string): Promise<boolean> {
   });
 }
 
-async function pull(key: string, generationId: string, add: (generationIds: string[]) => Promise<unknown>) {
+/** Rings for an event that was stored. */
+export function ringForEvents(eventId: string): Promise<boolean> {
+  return pull('payments.apply', eventId, (eventIds) => enqueue('payments.apply', { eventIds }));
+}
+
+/** Rings for an account whose balance has fallen below its threshold. */
+export function ringForTopup(accountId: number): Promise<boolean> {
+  return pull('account.topUp', String(accountId), (ids) => enqueue('account.topUp', { accountIds: ids.map(Number) }));
+}
+
+async function pull(key: string, id: string, add: (ids: string[]) => Promise<unknown>) {
   let bell = bells.get(key);
   if (bell === undefined) {
     bell = createBatcher<string, void>({
-      maxItems: GENERATIONS_PER_JOB,
+      maxItems: IDS_PER_JOB,
       maxInFlight: 1,
-      run: async (generationIds) => {
-        await add(generationIds);
+      run: async (ids) => {
+        await add(ids);
         return [];
       },
     });
     bells.set(key, bell);
   }
   try {
-    await bell(generationId);
+    await bell(id);
     return true;
   } catch (error) {
-    logger.warn({ bell: key, generationId, error: (error as Error).message }, 'not heard; the sweep rings again');
+    logger.warn({ bell: key, id, error: (error as Error).message }, 'not heard; the sweep rings again');
     return false;
   }
 }

@@ -40,6 +40,16 @@ export const PROBES_TO_DEGRADE = 1;
 export const PROBES_TO_OFFLINE = 3;
 export const PROBES_TO_ONLINE = 2;
 
+/** Manual and automatic top-ups (spec: Limits; docs/decisions.md: Billing). */
+export const TOPUP_MIN_CENTS = 5_000;
+export const TOPUP_MAX_CENTS = 1_000_000;
+/** At most one automatic top-up an account in this time. */
+export const AUTO_TOPUP_INTERVAL_MS = 3_600_000;
+/** So many declined automatic top-ups in a row switch them off. */
+export const AUTO_TOPUP_DECLINES_MAX = 3;
+/** How long a subscription whose renewal is not paid may still be spent under. */
+export const PAST_DUE_DAYS = 14;
+
 export const USAGE_HISTORY_DAYS = 30;
 
 /** Largest JSON body; a prompt of the longest kind, escaped, fits many times over. */

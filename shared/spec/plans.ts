@@ -30,6 +30,15 @@ export function planBySlug(slug: string): Plan {
   return found;
 }
 
+/**
+ * Credits that a top-up buys at a plan's rate: `floor(amount_cents x monthly_credits / price_monthly_cents)`, exactly,
+ * as all products are far below 2^53 (spec: Billing, Behaviour).
+ */
+export function topupCredits(amountCents: number, { monthlyCredits, priceMonthlyCents }: Plan): number {
+  const product = amountCents * monthlyCredits;
+  return (product - (product % priceMonthlyCents)) / priceMonthlyCents;
+}
+
 function plan(
   slug: PlanSlug,
   name: string,

@@ -30,6 +30,19 @@ export class Account extends Model {
   declare period_rollover: number;
   declare period_used: number;
 
+  declare stripe_customer_id: string | null;
+  /** Whether the processor has a payment method on file, when it was last asked. */
+  declare has_payment_method: boolean;
+  declare auto_topup_enabled: boolean;
+  declare auto_topup_amount_cents: number;
+  declare auto_topup_threshold_credits: number;
+  /** When the last automatic top-up was begun. */
+  declare auto_topup_claimed_at: Date | null;
+  /** Declined automatic top-ups in a row. */
+  declare auto_topup_declines: number;
+  /** Why we switched automatic top-ups off. */
+  declare auto_topup_problem: string | null;
+
   declare in_flight: number;
   declare generation_count: number;
   declare generations_deleted: number;

@@ -16,6 +16,16 @@ export class Subscription extends Model {
   /** The end of what is paid for. */
   declare current_period_end: Date;
   declare cancel_at_period_end: boolean;
+  /** null for one that was given away, without a payment processor. */
+  declare stripe_subscription_id: string | null;
+  /** Up to here months may be granted: the end of the last period whose invoice was paid. */
+  declare paid_until: Date;
+  declare past_due_since: Date | null;
+  /** Whether its payment is being disputed: nothing may be spent then. */
+  declare is_disputed: boolean;
+  /** Of the last look at the processor that was applied. */
+  declare sync_ticket: number;
+  declare synced_at: Date | null;
   declare created_at: Date;
 
   static override modifiers = {

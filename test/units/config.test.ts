@@ -63,7 +63,10 @@ describe('the configuration', () => {
     ['RATE_CREATES_PER_MINUTE', '0'],
     ['RATE_REQUESTS_PER_MINUTE', '-5'],
     ['RATE_PUBLIC_PER_MINUTE', 'many'],
-    ['STRIPE_SECRET_KEY', 'sk_test_1'],
+    ['STRIPE_SECRET_KEY', 'pk_test_1'],
+    ['STRIPE_WEBHOOK_SECRET', 'secret'],
+    ['STRIPE_PRICE_PRO', 'prod_1'],
+    ['STRIPE_API_BASE', 'localhost:1'],
   ];
   for (const [name, value] of bad) {
     it(`with ${name} ${value === undefined ? 'missing' : `"${value}"`} is refused with a sentence that names it`, () => {

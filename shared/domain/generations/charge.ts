@@ -1,6 +1,7 @@
 import { createBatcher } from '../../lib/batcher.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { isDuplicate, isRefusal, outcomeIsUnknown, prepared, run } from '../../lib/db.ts';
+import { ringForTopup } from '../../queues/enqueue.ts';
 import type { GenerationParams, ModelSlug } from '../../spec/catalog.ts';
 import { PROBE_STALE_MS } from '../../spec/limits.ts';
 import { Generation } from '../../tables/Generation.ts';
@@ -64,7 +65,7 @@ const charging = (name: string, hasKeys: boolean) =>
    ), gate AS MATERIALIZED (
      SELECT a.id, r.uuid, r.model, r.prompt, r.params, r.credits, r.created_at, r.deadline_at, r.idempotency_key,
             a.balance, a.plan_credits, a.topup_credits, a.period_used, a.in_flight, a.generation_count, a.ledger_count,
-            least(a.plan_credits, r.credits) AS from_plan,
+            a.auto_topup_enabled, a.auto_topup_threshold_credits, least(a.plan_credits, r.credits) AS from_plan,
             CASE WHEN NOT r.known THEN 'invalid_api_key'
                  ${hasKeys ? "WHEN first.uuid IS NOT NULL THEN 'replayed'" : ''}
                  WHEN a.spend_until IS NULL OR a.spend_until <= :now THEN 'subscription_required'
@@ -113,7 +114,9 @@ const charging = (name: string, hasKeys: boolean) =>
      ON CONFLICT (account_id, model)
      DO UPDATE SET credits = u.credits + excluded.credits, generations = u.generations + 1
    )
-   SELECT uuid, outcome FROM gate`,
+   SELECT uuid, outcome, outcome = 'accepted' AND auto_topup_enabled
+                             AND balance - credits < auto_topup_threshold_credits AS is_low
+     FROM gate`,
   );
 
 const CHARGE = charging('charge_generations', false);
@@ -122,16 +125,21 @@ const CHARGE_WITH_KEYS = charging('charge_generations_with_keys', true);
 async function chargeAll(charges: Charge[]): Promise<Outcome[]> {
   const at = now();
   const keys = charges.map((charge) => charge.idempotency_key).filter((key) => key !== null);
-  const rows = await run<{ uuid: string; outcome: Outcome }>(keys.length > 0 ? CHARGE_WITH_KEYS : CHARGE, {
-    charges: JSON.stringify(charges),
-    accounts: charges.map((charge) => charge.account_id),
-    hashes: charges.map((charge) => (charge.key_hash === null ? null : Buffer.from(charge.key_hash, 'hex'))),
-    now: at,
-    stale: addMilliseconds(at, -PROBE_STALE_MS),
-    due: addMilliseconds(at, DISPATCH_GRACE_MS),
-    ...(keys.length > 0 ? { keys } : {}),
-  });
+  const rows = await run<{ uuid: string; outcome: Outcome; is_low: boolean }>(
+    keys.length > 0 ? CHARGE_WITH_KEYS : CHARGE,
+    {
+      charges: JSON.stringify(charges),
+      accounts: charges.map((charge) => charge.account_id),
+      hashes: charges.map((charge) => (charge.key_hash === null ? null : Buffer.from(charge.key_hash, 'hex'))),
+      now: at,
+      stale: addMilliseconds(at, -PROBE_STALE_MS),
+      due: addMilliseconds(at, DISPATCH_GRACE_MS),
+      ...(keys.length > 0 ? { keys } : {}),
+    },
+  );
   const outcomes = new Map(rows.map((row) => [row.uuid, row.outcome]));
+  const low = new Set(rows.filter((row) => row.is_low).map((row) => row.uuid));
+  for (const charge of charges) if (low.has(charge.uuid)) void ringForTopup(charge.account_id);
   return charges.map((charge) => outcomes.get(charge.uuid) ?? 'invalid_api_key');
 }
 

@@ -7,6 +7,7 @@ import { ServiceError } from '../../spec/errors.ts';
 import { JOB_DEADLINE_MS } from '../../spec/limits.ts';
 import { Generation } from '../../tables/Generation.ts';
 import type { Caller } from '../accounts.ts';
+import { topUpFor } from '../billing/autoTopups.ts';
 import { type Charge, type Order, type Outcome, submitCharge } from './charge.ts';
 
 /** What became of an order. */
@@ -42,11 +43,18 @@ export async function createGeneration(
     deadline_at: addMilliseconds(createdAt, JOB_DEADLINE_MS[modelBySlug(order.model).kind]),
     idempotency_key: idempotencyKey,
   };
-  const outcome = await submitCharge(charge);
+  const outcome = await chargeOrTopUp(charge);
   if (outcome === 'replayed') return replay(charge);
   if (outcome !== 'accepted') throw new ServiceError(outcome, refusals[outcome](charge));
   void ring('generation.dispatch', charge.uuid);
   return { generation: asQueued({ ...charge, credits_charged: charge.credits }), isReplay: false };
+}
+
+/** What the balance does not cover is tried once more, where an automatic top-up makes up for it (spec: Limits). */
+async function chargeOrTopUp(charge: Charge): Promise<Outcome> {
+  const outcome = await submitCharge(charge);
+  if (outcome !== 'insufficient_credits' || !(await topUpFor(charge.account_id, charge.credits))) return outcome;
+  return submitCharge(charge);
 }
 
 /** A generation as it is answered when it has just been created. */

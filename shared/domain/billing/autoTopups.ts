@@ -1,0 +1,115 @@
+import { setTimeout } from 'node:timers/promises';
+import { v7 as uuidv7 } from 'uuid';
+import { processor, ProcessorError } from '../../gateways/payments/index.ts';
+import { addMilliseconds, now } from '../../lib/clock.ts';
+import { logger } from '../../lib/logger.ts';
+import { AUTO_TOPUP_INTERVAL_MS } from '../../spec/limits.ts';
+import { Account } from '../../tables/Account.ts';
+import { Topup } from '../../tables/Topup.ts';
+import { lockAccount } from '../credits.ts';
+import { activePlan } from '../subscriptions.ts';
+import { carryOut, type Effect, takeTicket } from './effects.ts';
+import { beginTopup, failedEffect, paidEffect, paymentEffect } from './topups.ts';
+
+/** How long a create waits for a top-up that somebody else has begun. */
+const WAIT_MS = 12_000;
+const LOOK_EVERY_MS = 250;
+
+/**
+ * Buys credits by itself for an account that has fallen below its threshold; nothing where it has not, has switched
+ * that off, or has done so within the hour.
+ */
+export async function topUpIfLow(accountId: number): Promise<void> {
+  const topup = await claim(accountId, (account) => account.balance < account.auto_topup_threshold_credits);
+  if (topup !== undefined) await charge(topup);
+}
+
+/**
+ * Buys credits for a generation that the balance does not cover, or waits for those that are being bought.
+ * @returns whether it is worth trying again.
+ */
+export async function topUpFor(accountId: number, credits: number): Promise<boolean> {
+  const { auto_topup_enabled: isEnabled } = await Account.query().findById(accountId).throwIfNotFound();
+  if (!isEnabled) return false;
+  const topup = await claim(accountId, (account) => account.balance < credits);
+  if (topup !== undefined) return (await charge(topup)) === 'succeeded';
+  const until = performance.now() + WAIT_MS;
+  for (;;) {
+    const account = await Account.query().findById(accountId).throwIfNotFound();
+    if (account.balance >= credits) return true;
+    const isBought = await Topup.query()
+      .where({ account_id: accountId, kind: 'automatic', status: 'pending' })
+      .where('created_at', '>', addMilliseconds(now(), -2 * WAIT_MS))
+      .first();
+    if (isBought === undefined || performance.now() > until) return false;
+    await setTimeout(LOOK_EVERY_MS);
+  }
+}
+
+/** The hour is taken before anything is charged, and whatever comes of it: two processes never both charge. */
+async function claim(accountId: number, isNeeded: (account: Account) => boolean): Promise<Topup | undefined> {
+  return Account.transaction(async (transaction) => {
+    const account = await lockAccount(transaction, accountId);
+    const claimedAt = account.auto_topup_claimed_at;
+    const isFree = claimedAt === null || claimedAt <= addMilliseconds(now(), -AUTO_TOPUP_INTERVAL_MS);
+    const isReady = account.auto_topup_enabled && isFree && activePlan(account) !== null;
+    if (!isReady || !isNeeded(account)) return undefined;
+    if (processor !== null && account.stripe_customer_id === null) return undefined;
+    await account.$query(transaction).patch({ auto_topup_claimed_at: now() });
+    return beginTopup(account, 'automatic', account.auto_topup_amount_cents, uuidv7(), transaction);
+  });
+}
+
+/**
+ * Charges an automatic top-up and credits it. Charged again it says what came of the first time; while nobody knows, it
+ * stays pending, and the reconciler asks again.
+ */
+export async function charge(topup: Topup): Promise<Topup['status']> {
+  try {
+    const effect = await chargeEffect(topup);
+    if (effect !== null) await carryOut(effect);
+  } catch (error) {
+    if (!(error instanceof ProcessorError)) throw error;
+    logger.warn(
+      { topup: topup.uuid, fault: error.fault, error: error.message },
+      'an automatic top-up is not settled yet',
+    );
+  }
+  return (await Topup.query().findById(topup.uuid).throwIfNotFound()).status;
+}
+
+async function chargeEffect(topup: Topup): Promise<Effect | null> {
+  if (processor === null) return paidEffect(topup);
+  const account = await Account.query().findById(topup.account_id).throwIfNotFound();
+  const customerId = account.stripe_customer_id as string;
+  const ticket = await takeTicket();
+  const paymentMethodId = await processor.paymentMethodOf(customerId);
+  const { uuid: topupUuid, amount_cents: amountCents } = topup;
+  if (paymentMethodId === null) return failedEffect(topup, 'declined', ticket);
+  try {
+    const payment = await processor.chargeTopup({ customerId, paymentMethodId, topupUuid, amountCents });
+    return await paymentEffect(payment, ticket);
+  } catch (error) {
+    if (!(error instanceof ProcessorError) || error.fault !== 'refused') throw error;
+    logger.error({ topup: topupUuid, error: error.message }, 'the processor takes no such payment');
+    return failedEffect(topup, 'declined', ticket);
+  }
+}
+
+const LOW_AT_ONCE = 100;
+
+/** Accounts that are below their threshold and were missed: a process died, or the hour was not over. */
+export async function lowAccounts(): Promise<number[]> {
+  const rows = await Account.query()
+    .select('id')
+    .where({ auto_topup_enabled: true })
+    .whereColumn('balance', '<', 'auto_topup_threshold_credits')
+    .where((free) =>
+      free
+        .whereNull('auto_topup_claimed_at')
+        .orWhere('auto_topup_claimed_at', '<=', addMilliseconds(now(), -AUTO_TOPUP_INTERVAL_MS)),
+    )
+    .where('spend_until', '>', now())
+    .limit(LOW_AT_ONCE);
+  return rows.map(({ id }) => id);
+}

@@ -1,0 +1,73 @@
+import { processor, ProcessorError } from '../../gateways/payments/index.ts';
+import { config } from '../../lib/config.ts';
+import { ServiceError } from '../../spec/errors.ts';
+import { type PlanSlug, planBySlug } from '../../spec/plans.ts';
+import { Account } from '../../tables/Account.ts';
+import { Subscription } from '../../tables/Subscription.ts';
+import { customerOf } from './customers.ts';
+import { activatePlan } from './keyless.ts';
+
+/** Where a customer goes to pay; null where there is nothing to pay and the plan or the credits are there already. */
+export type Checkout = string | null;
+
+/** The pages that a customer comes back to. */
+export const RETURN = {
+  successUrl: `${config.BASE_URL}/account/?checkout=success`,
+  cancelUrl: `${config.BASE_URL}/account/?checkout=canceled`,
+};
+
+/**
+ * Opens a checkout of a plan, or of the change to another one. Without a processor the plan is active at once.
+ * @param requestKey names the request, where it may be repeated.
+ * @throws ServiceError validation_error for the plan that the account is on, or while an invoice is open.
+ */
+export async function checkout(accountId: number, slug: PlanSlug, requestKey: string): Promise<Checkout> {
+  if (processor === null) {
+    await activatePlan(accountId, slug);
+    return null;
+  }
+  const account = await Account.query().findById(accountId).throwIfNotFound();
+  const current = await Subscription.query()
+    .where({ account_id: accountId })
+    .whereIn('status', ['active', 'past_due', 'unpaid'])
+    .first();
+  if (current !== undefined) return switchTo(slug, account, current);
+  const customerId = await customerOf(account);
+  const order = { customerId, accountUuid: account.uuid, plan: slug, metadata: {} };
+  return orUnavailable(processor.openSubscriptionCheckout(order, RETURN, `checkout-${requestKey}`));
+}
+
+async function switchTo(slug: PlanSlug, account: Account, current: Subscription): Promise<Checkout> {
+  const { status, plan_slug: plan, stripe_subscription_id: subscriptionId } = current;
+  if (plan === slug && status === 'active') {
+    throw new ServiceError('validation_error', `plan: the account is on the ${planBySlug(slug).name} plan already.`);
+  }
+  if (status !== 'active' || subscriptionId === null) {
+    throw new ServiceError(
+      'validation_error',
+      'plan: pay the open invoice of the current subscription first, in the billing portal.',
+    );
+  }
+  const order = { customerId: await customerOf(account), subscriptionId, plan: slug };
+  return orUnavailable(processor?.openPlanSwitch(order, RETURN.successUrl) ?? Promise.resolve(''));
+}
+
+/** The processor's portal: payment methods, invoices, cancellation. null without a processor. */
+export async function portal(accountId: number): Promise<string | null> {
+  if (processor === null) return null;
+  const account = await Account.query().findById(accountId).throwIfNotFound();
+  return orUnavailable(processor.openPortal(await customerOf(account), `${config.BASE_URL}/account/`));
+}
+
+/** While the processor is away, the request may be sent again. */
+export async function orUnavailable<Result>(answer: Promise<Result>): Promise<Result> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (!(error instanceof ProcessorError) || error.fault === 'refused') throw error;
+    throw new ServiceError('internal_error', 'The payment processor does not answer. Try again in a minute.', {
+      status: 503,
+      headers: { 'retry-after': '60' },
+    });
+  }
+}

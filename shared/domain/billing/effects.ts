@@ -1,0 +1,44 @@
+import type { Transaction } from 'objection';
+import { prepared, run } from '../../lib/db.ts';
+import { Account } from '../../tables/Account.ts';
+import { lockAccount } from '../credits.ts';
+
+/**
+ * What a look at the payment processor means to an account. Looking is done first and without any lock; what it means
+ * is worked out and written under the account's lock, against what the database says by then.
+ */
+export interface Effect {
+  accountId: number;
+  /** May find that there is nothing to do. @returns what is left to be done at the processor, if anything. */
+  apply(transaction: Transaction, account: Account): Promise<Afterwards | undefined>;
+}
+
+/** Repeated by the reconciler where it is not done. */
+export type Afterwards = () => Promise<void>;
+
+/**
+ * Applies an effect.
+ * @param mark writes down in the same transaction that it was; false where it had been before.
+ */
+export async function carryOut(
+  effect: Effect,
+  mark: (transaction: Transaction) => Promise<boolean> = async () => true,
+): Promise<void> {
+  const afterwards = await Account.transaction(async (transaction) => {
+    const account = await lockAccount(transaction, effect.accountId);
+    if (!(await mark(transaction))) return undefined;
+    return effect.apply(transaction, account);
+  });
+  await afterwards?.();
+}
+
+const TICKET = prepared('sync_ticket', `SELECT nextval('sync_tickets') AS ticket`);
+
+/**
+ * Taken before a look at the processor. Of two looks the one with the later ticket is applied last, or alone: it began
+ * after the other, and each change is followed by a look that begins after it.
+ */
+export async function takeTicket(): Promise<number> {
+  const [row] = await run<{ ticket: number }>(TICKET, {});
+  return (row as { ticket: number }).ticket;
+}

@@ -1,0 +1,143 @@
+import type { Transaction } from 'objection';
+import pLimit from 'p-limit';
+import { type ProcessorEvent, ProcessorError, requireProcessor } from '../../gateways/payments/index.ts';
+import { createBatcher } from '../../lib/batcher.ts';
+import { addMilliseconds, now } from '../../lib/clock.ts';
+import { isRefusal, prepared, run } from '../../lib/db.ts';
+import { logger } from '../../lib/logger.ts';
+import { ringForEvents } from '../../queues/enqueue.ts';
+import { ServiceError } from '../../spec/errors.ts';
+import { PaymentEvent } from '../../tables/PaymentEvent.ts';
+import { carryOut, type Effect, takeTicket } from './effects.ts';
+import { subscriptionEffect } from './syncSubscription.ts';
+import { paymentEffect } from './topups.ts';
+
+/** What was rung for is left to that ring for a moment before the sweep finds it. */
+const GRACE_MS = 5_000;
+
+const STORE = prepared(
+  'store_events',
+  `INSERT INTO payment_events (event_id, type, object_id, payload, received_at, due_at)
+   SELECT event_id, type, object_id, payload, cast(:now AS timestamptz), cast(:due AS timestamptz)
+     FROM json_to_recordset(:events) AS r (event_id text, type text, object_id text, payload text)
+   ON CONFLICT (event_id) DO NOTHING`,
+);
+
+interface Received {
+  event_id: string;
+  type: string;
+  object_id: string;
+  payload: string;
+}
+
+const store = createBatcher<Received, void>({
+  maxItems: 64,
+  maxInFlight: 2,
+  keyOf: ({ event_id: id }) => id,
+  isOneItemsFault: isRefusal,
+  run: async (events) => {
+    const at = now();
+    await run(STORE, { events: JSON.stringify(events), now: at, due: addMilliseconds(at, GRACE_MS) });
+    return [];
+  },
+});
+
+/**
+ * Takes an event of the processor's in: once it is stored it will be acted upon, and may be acknowledged.
+ * @throws ServiceError validation_error where it is not the processor's, or too old.
+ */
+export async function receiveEvent(body: Buffer, signature: string): Promise<void> {
+  const event = verify(body, signature);
+  await store({ event_id: event.id, type: event.type, object_id: event.objectId, payload: body.toString() });
+  void ringForEvents(event.id);
+}
+
+function verify(body: Buffer, signature: string): ProcessorEvent {
+  try {
+    return requireProcessor().verifyEvent(body, signature);
+  } catch (error) {
+    if (!(error instanceof ProcessorError)) throw error;
+    throw new ServiceError('validation_error', `Stripe-Signature: ${error.message.split('\n')[0]}`);
+  }
+}
+
+/** Acts upon an event, once; what cannot be done now is tried again later and later. */
+export async function applyEvent(eventId: string): Promise<void> {
+  const event = await PaymentEvent.query().findById(eventId);
+  if (event === undefined || event.applied_at !== null) return;
+  try {
+    const effect = await effectOf(event);
+    if (effect === null) await markApplied(eventId);
+    else await carryOut(effect, (transaction) => markApplied(eventId, transaction));
+    logger.info({ event: eventId, type: event.type, accountId: effect?.accountId }, 'payment event applied');
+  } catch (error) {
+    const attempts = event.attempts + 1;
+    const problem = (error as Error).message.slice(0, 500);
+    logger.warn({ event: eventId, type: event.type, attempts, problem }, 'payment event not applied yet');
+    const due_at = addMilliseconds(now(), Math.min(3_600_000, 2_000 * 2 ** Math.min(attempts, 11)));
+    await PaymentEvent.query().findById(eventId).whereNull('applied_at').patch({ attempts, problem, due_at });
+  }
+}
+
+/** @returns whether it had not been. */
+async function markApplied(eventId: string, transaction?: Transaction): Promise<boolean> {
+  const marked = await PaymentEvent.query(transaction)
+    .patch({ applied_at: now(), problem: null })
+    .where({ event_id: eventId })
+    .whereNull('applied_at');
+  return marked === 1;
+}
+
+/** What an event makes us look at. Only its object's id is taken from it: its contents may be out of date. */
+async function effectOf({ type, object_id: id }: PaymentEvent): Promise<Effect | null> {
+  const processor = requireProcessor();
+  if (type.startsWith('customer.subscription.')) return subscriptionEffect(id);
+  if (type.startsWith('invoice.')) return subscriptionEffectOrNull(await processor.subscriptionOfInvoice(id));
+  if (type.startsWith('payment_intent.')) return intentEffect(id);
+  if (type.startsWith('checkout.session.')) return sessionEffect(id);
+  if (type === 'charge.refunded') return chargeEffect(id);
+  if (type.startsWith('charge.dispute.')) return chargeEffect(await processor.chargeOfDispute(id));
+  return null;
+}
+
+async function subscriptionEffectOrNull(subscriptionId: string | null): Promise<Effect | null> {
+  return subscriptionId === null ? null : subscriptionEffect(subscriptionId);
+}
+
+export async function intentEffect(intentId: string): Promise<Effect | null> {
+  const ticket = await takeTicket();
+  return paymentEffect(await requireProcessor().readPayment(intentId), ticket);
+}
+
+async function sessionEffect(sessionId: string): Promise<Effect | null> {
+  const session = await requireProcessor().readSession(sessionId);
+  if (session?.intentId != null) return intentEffect(session.intentId);
+  return subscriptionEffectOrNull(session?.subscriptionId ?? null);
+}
+
+/** Money that went back, or is wanted back: credits of a top-up go with it; a subscription ends or is suspended. */
+async function chargeEffect(chargeId: string | null): Promise<Effect | null> {
+  const ticket = await takeTicket();
+  const processor = requireProcessor();
+  const charge = chargeId === null ? null : await processor.readCharge(chargeId);
+  if (charge === null) return null;
+  if (!('subscriptionId' in charge)) return paymentEffect(charge, ticket);
+  const { subscriptionId, isRefunded, dispute } = charge;
+  if (isRefunded || dispute === 'lost') await processor.cancelSubscription(subscriptionId);
+  return subscriptionEffect(subscriptionId, dispute === 'open');
+}
+
+const WAITING_AT_ONCE = 200;
+const SIDE_BY_SIDE = 4;
+
+/** Acts upon the events whose ring was lost, and again upon those that could not be acted upon. */
+export async function applyWaitingEvents(): Promise<void> {
+  const waiting = await PaymentEvent.query()
+    .select('event_id')
+    .whereNull('applied_at')
+    .where('due_at', '<=', now())
+    .orderBy('due_at')
+    .limit(WAITING_AT_ONCE);
+  const slots = pLimit(SIDE_BY_SIDE);
+  await Promise.all(waiting.map(({ event_id: id }) => slots(() => applyEvent(id))));
+}

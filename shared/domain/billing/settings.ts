@@ -1,0 +1,68 @@
+import { processor } from '../../gateways/payments/index.ts';
+import { ServiceError } from '../../spec/errors.ts';
+import { topupCredits } from '../../spec/plans.ts';
+import { Account } from '../../tables/Account.ts';
+import { activePlan } from '../subscriptions.ts';
+import { orUnavailable } from './checkout.ts';
+
+export interface TopupSettings {
+  isEnabled: boolean;
+  amountCents: number;
+  thresholdCredits: number;
+  /** What the amount buys at the rate of the plan now; 0 without one. */
+  previewCredits: number;
+  /** Why we switched them off; null where we did not. */
+  problem: string | null;
+}
+
+export interface SettingsChange {
+  auto_topup_enabled?: boolean;
+  auto_topup_amount_cents?: number;
+  auto_topup_threshold_credits?: number;
+}
+
+export async function topupSettings(accountId: number): Promise<TopupSettings> {
+  return asSettings(await Account.query().findById(accountId).throwIfNotFound());
+}
+
+/**
+ * Changes the settings of automatic top-ups. To switch them on clears what they were switched off for.
+ * @throws ServiceError subscription_required when they are to be on without an active subscription or a payment method.
+ */
+export async function changeTopupSettings(accountId: number, change: SettingsChange): Promise<TopupSettings> {
+  const account = await Account.query().findById(accountId).throwIfNotFound();
+  if (Object.keys(change).length === 0) return asSettings(account);
+  const isSwitchedOn = change.auto_topup_enabled === true;
+  if (isSwitchedOn) await requireMeans(account);
+  const cleared = isSwitchedOn ? { auto_topup_declines: 0, auto_topup_problem: null } : {};
+  return asSettings(await Account.query().patchAndFetchById(accountId, { ...change, ...cleared }));
+}
+
+async function requireMeans(account: Account): Promise<void> {
+  if (activePlan(account) === null) {
+    throw new ServiceError(
+      'subscription_required',
+      'Automatic top-ups need an active subscription: choose a plan first.',
+    );
+  }
+  if (processor === null) return;
+  const { stripe_customer_id: customerId } = account;
+  const method = customerId === null ? null : await orUnavailable(processor.paymentMethodOf(customerId));
+  await account.$query().patch({ has_payment_method: method !== null });
+  if (method !== null) return;
+  throw new ServiceError(
+    'subscription_required',
+    'Automatic top-ups need a payment method on file: add one in the billing portal.',
+  );
+}
+
+function asSettings(account: Account): TopupSettings {
+  const plan = activePlan(account);
+  return {
+    isEnabled: account.auto_topup_enabled,
+    amountCents: account.auto_topup_amount_cents,
+    thresholdCredits: account.auto_topup_threshold_credits,
+    previewCredits: plan === null ? 0 : topupCredits(account.auto_topup_amount_cents, plan),
+    problem: account.auto_topup_problem,
+  };
+}

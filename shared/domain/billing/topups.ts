@@ -1,0 +1,171 @@
+import type { Transaction } from 'objection';
+import { v7 as uuidv7 } from 'uuid';
+import { type PaymentFailure, processor, type ProcessorPayment } from '../../gateways/payments/index.ts';
+import { now } from '../../lib/clock.ts';
+import { logger } from '../../lib/logger.ts';
+import { ServiceError } from '../../spec/errors.ts';
+import { AUTO_TOPUP_DECLINES_MAX } from '../../spec/limits.ts';
+import { topupCredits } from '../../spec/plans.ts';
+import { Account } from '../../tables/Account.ts';
+import { Topup } from '../../tables/Topup.ts';
+import { moveCredits } from '../credits.ts';
+import { activePlan } from '../subscriptions.ts';
+import { type Checkout, orUnavailable, RETURN } from './checkout.ts';
+import { customerOf } from './customers.ts';
+import { carryOut, type Effect } from './effects.ts';
+
+/**
+ * Opens a checkout of credits, at the rate of the account's plan now. Without a processor they are there at once.
+ * @param uuid of the top-up: the same for a request that is repeated.
+ * @throws ServiceError subscription_required
+ */
+export async function topUp(accountId: number, amountCents: number, uuid: string = uuidv7()): Promise<Checkout> {
+  const account = await Account.query().findById(accountId).throwIfNotFound();
+  const topup = await beginTopup(account, 'manual', amountCents, uuid);
+  if (processor === null) {
+    await carryOut(paidEffect(topup));
+    return null;
+  }
+  const { credits } = topup;
+  const customerId = await customerOf(account);
+  const order = { customerId, topupUuid: topup.uuid, amountCents, credits };
+  const session = await orUnavailable(processor.openTopupCheckout(order, RETURN));
+  await Topup.query().findById(topup.uuid).patch({ stripe_session_id: session.sessionId });
+  return session.url;
+}
+
+/**
+ * Writes down that a payment is begun, before anybody is asked to pay it.
+ * @throws ServiceError subscription_required
+ */
+export async function beginTopup(
+  account: Account,
+  kind: Topup['kind'],
+  amountCents: number,
+  uuid: string,
+  transaction?: Transaction,
+): Promise<Topup> {
+  const plan = activePlan(account);
+  if (plan === null) {
+    throw new ServiceError('subscription_required', 'Credits are sold with a subscription: choose a plan first.');
+  }
+  await Topup.query(transaction)
+    .insert({
+      uuid,
+      account_id: account.id,
+      kind,
+      status: 'pending',
+      amount_cents: amountCents,
+      credits: topupCredits(amountCents, plan),
+      created_at: now(),
+    })
+    .onConflict('uuid')
+    .ignore();
+  return Topup.query(transaction).findById(uuid).throwIfNotFound();
+}
+
+/** What a look at a payment means to the account whose top-up it pays; null where it is none of ours. */
+export async function paymentEffect(payment: ProcessorPayment | null, ticket: number): Promise<Effect | null> {
+  if (payment === null || payment.topupUuid === null) return null;
+  const topup = await Topup.query().findById(payment.topupUuid);
+  if (topup === undefined) return null;
+  if (payment.status === 'succeeded' && payment.amountCents !== topup.amount_cents) {
+    logger.error(
+      { topup: topup.uuid, intent: payment.intentId, amountCents: payment.amountCents },
+      'not what was ordered',
+    );
+    return null;
+  }
+  return effectOn(topup, { ...payment, ticket });
+}
+
+/** Without a processor every top-up counts as paid. */
+export function paidEffect(topup: Topup): Effect {
+  const paid = { intentId: null, status: 'succeeded', reversedCents: 0, failure: null } as const;
+  return effectOn(topup, { ...paid, ticket: topup.sync_ticket + 1 });
+}
+
+/** One that will never be paid. */
+export function failedEffect(topup: Topup, failure: PaymentFailure, ticket: number): Effect {
+  return effectOn(topup, { intentId: null, status: 'failed', reversedCents: 0, failure, ticket });
+}
+
+type Look = Pick<ProcessorPayment, 'status' | 'reversedCents' | 'failure'> & {
+  intentId: string | null;
+  ticket: number;
+};
+
+function effectOn(topup: Topup, look: Look): Effect {
+  return {
+    accountId: topup.account_id,
+    apply: async (transaction, account) => {
+      const current = await Topup.query(transaction).findById(topup.uuid).throwIfNotFound();
+      if (current.sync_ticket >= look.ticket) return undefined;
+      await takeOver(transaction, account, current, look);
+      return undefined;
+    },
+  };
+}
+
+async function takeOver(transaction: Transaction, account: Account, topup: Topup, look: Look): Promise<void> {
+  // Paid is paid: what was refunded since is told by what was reversed.
+  const status = topup.status === 'succeeded' ? 'succeeded' : look.status;
+  const isPaidNow = status === 'succeeded' && topup.status !== 'succeeded';
+  const isFailedNow = status === 'failed' && topup.status !== 'failed';
+  const customer = isPaidNow ? await credit(transaction, account, topup) : account;
+  if (isFailedNow && topup.kind === 'automatic') await countDecline(transaction, customer, look);
+  const adjusted = status === 'succeeded' ? await adjust(transaction, customer, topup, look.reversedCents) : {};
+  await topup.$query(transaction).patch({
+    ...adjusted,
+    status,
+    failure: status === 'failed' ? look.failure : null,
+    stripe_payment_intent_id: topup.stripe_payment_intent_id ?? look.intentId,
+    sync_ticket: look.ticket,
+    completed_at: topup.completed_at ?? (status === 'pending' ? null : now()),
+  });
+}
+
+async function credit(transaction: Transaction, account: Account, topup: Topup): Promise<Account> {
+  const entry = {
+    entryType: 'topup' as const,
+    amount: topup.credits,
+    planAmount: 0,
+    description: `Top-up: ${topup.credits} credits`,
+    effectKey: `topup:${topup.uuid}`,
+  };
+  const recovered = topup.kind === 'automatic' ? { auto_topup_declines: 0, auto_topup_problem: null } : {};
+  return moveCredits(transaction, account, [entry], recovered);
+}
+
+/** Three declines in a row, or a bank that wants to see the customer, switch automatic top-ups off: they never loop. */
+async function countDecline(transaction: Transaction, account: Account, { failure }: Look): Promise<void> {
+  const declines = account.auto_topup_declines + 1;
+  const isOff = failure === 'authentication_required' || declines >= AUTO_TOPUP_DECLINES_MAX;
+  await account.$query(transaction).patch({
+    auto_topup_declines: isOff ? 0 : declines,
+    ...(isOff ? { auto_topup_enabled: false, auto_topup_problem: failure ?? 'declined' } : {}),
+  });
+}
+
+/** Takes back the credits of what was refunded or is disputed, as far as they are there, and gives back what was won. */
+async function adjust(
+  transaction: Transaction,
+  account: Account,
+  topup: Topup,
+  reversedCents: number,
+): Promise<Partial<Topup>> {
+  const reversed = Math.min(topup.amount_cents, reversedCents);
+  const wanted = Math.floor((topup.credits * reversed) / topup.amount_cents);
+  const missing = wanted - topup.credits_taken_back;
+  const amount = missing > 0 ? -Math.min(missing, account.topup_credits) : -missing;
+  if (amount === 0) return {};
+  const entry = {
+    entryType: amount < 0 ? ('expiry' as const) : ('grant' as const),
+    amount,
+    planAmount: 0,
+    description: amount < 0 ? 'Top-up refunded or disputed' : 'Top-up: dispute won',
+    effectKey: `topup:${topup.uuid}:${topup.adjustments + 1}`,
+  };
+  await moveCredits(transaction, account, [entry]);
+  return { credits_taken_back: topup.credits_taken_back - amount, adjustments: topup.adjustments + 1 };
+}

@@ -1,0 +1,82 @@
+import { now } from '../lib/clock.ts';
+import { prepared, run } from '../lib/db.ts';
+import { logger } from '../lib/logger.ts';
+import { PLANS } from '../spec/plans.ts';
+
+/** Accounts whose month is turned by one statement. */
+const AT_ONCE = 1_000;
+
+/**
+ * The turn of a credit period (docs/decisions.md: Credits), for as many due accounts as fit one statement: what is left
+ * of the plan's credits expires, up to a month's worth of it is carried over, and the next month is granted; as ledger
+ * entries in this order, so that they alone add up to the balance.
+ *
+ * Months are counted from the subscription's start each time, so that a month end that was clamped is not lost. Only
+ * what is paid for is granted. Accounts that somebody else works on are passed over: the next statement finds them.
+ * The effect key makes a month's grant one of its kind; that the account's row moves on in the same statement makes
+ * sure that it is not tried twice.
+ */
+const TURN = prepared(
+  'turn_periods',
+  `WITH plan AS MATERIALIZED (
+     SELECT * FROM json_to_recordset(:plans) AS p (slug text, name text, credits integer)
+   ), due AS MATERIALIZED (
+     SELECT a.id, a.balance, a.plan_credits, a.topup_credits, a.ledger_count, a.period_index, a.period_end,
+            least(a.plan_credits, a.period_granted) AS carried, plan.credits AS granted, plan.name AS plan_name,
+            s.uuid AS subscription, s.started_at
+       FROM accounts a
+       JOIN subscriptions s ON s.account_id = a.id AND s.status = 'active'
+       JOIN plan ON plan.slug = a.plan_slug
+      WHERE a.plan_slug IS NOT NULL AND a.period_end <= :now AND a.period_end < s.paid_until
+      ORDER BY a.period_end
+      LIMIT ${AT_ONCE}
+        FOR NO KEY UPDATE OF a SKIP LOCKED
+   ), turned AS (
+     UPDATE accounts a
+        SET balance = due.topup_credits + due.carried + due.granted,
+            plan_credits = due.carried + due.granted,
+            ledger_count = due.ledger_count + 1 + cast(due.plan_credits > 0 AS int) + cast(due.carried > 0 AS int),
+            period_index = due.period_index + 1,
+            period_start = due.period_end,
+            period_end = (due.started_at AT TIME ZONE 'UTC' + make_interval(months => due.period_index + 2)) AT TIME ZONE 'UTC',
+            period_granted = due.granted,
+            period_rollover = due.carried,
+            period_used = 0
+       FROM due WHERE a.id = due.id
+   ), entries AS (
+     INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description,
+                                 effect_key, created_at)
+     SELECT due.id, due.ledger_count + entry.place, entry.type, entry.amount, entry.amount, entry.balance_after,
+            entry.description, entry.type || ':' || due.subscription || ':' || due.period_index + 1, cast(:now AS timestamptz)
+       FROM due, LATERAL (VALUES
+              (1, 'expiry', -due.plan_credits, due.topup_credits, 'Unspent plan credits of the month'),
+              (1 + cast(due.plan_credits > 0 AS int), 'rollover', due.carried, due.topup_credits + due.carried,
+               'Rolled over from the month before'),
+              (1 + cast(due.plan_credits > 0 AS int) + cast(due.carried > 0 AS int), 'grant', due.granted,
+               due.topup_credits + due.carried + due.granted, 'Monthly credits: ' || due.plan_name || ' plan')
+            ) AS entry (place, type, amount, balance_after, description)
+      WHERE entry.amount <> 0
+   )
+   SELECT cast(count(*) AS int) AS accounts FROM due`,
+);
+
+const PLAN_ROWS = JSON.stringify(
+  PLANS.map(({ slug, name, monthlyCredits }) => ({ slug, name, credits: monthlyCredits })),
+);
+
+/**
+ * Turns the credit period of every account whose month is over, as often as months have passed: after days of
+ * standstill each is turned in its order, none twice.
+ * @returns how many periods were turned.
+ */
+export async function grantDueCredits(): Promise<number> {
+  let turned = 0;
+  for (;;) {
+    const [row] = await run<{ accounts: number }>(TURN, { plans: PLAN_ROWS, now: now() });
+    const accounts = row?.accounts ?? 0;
+    turned += accounts;
+    if (accounts === 0) break;
+  }
+  if (turned > 0) logger.info({ turned }, 'credit periods turned');
+  return turned;
+}

@@ -1,0 +1,151 @@
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
+import type { Transaction } from 'objection';
+import { v4 as uuidv4 } from 'uuid';
+import { addMilliseconds, now } from '../lib/clock.ts';
+import { ServiceError } from '../spec/errors.ts';
+import { IDEMPOTENCY_KEY_MS } from '../spec/limits.ts';
+import { IdempotentRequest } from '../tables/IdempotentRequest.ts';
+
+/**
+ * Requests that come with an Idempotency-Key: the first that succeeds is carried out, and its answer given to all
+ * (docs/decisions.md: Idempotency-Key). Refusals are not remembered. The creation of generations does without: there the
+ * key is a column of what is created.
+ */
+
+/** One that has not ended after so long has died with its process, and is carried out anew. */
+const DEAD_AFTER_MS = 60_000;
+const WAIT_MS = 10_000;
+const LOOK_EVERY_MS = 100;
+
+export interface Repeatable {
+  accountId: number;
+  /** What it does, such as `keys.create`: the same key may serve for something else. */
+  scope: string;
+  /** null where the client gave none: then it is carried out each time. */
+  key: string | null;
+  /** What is asked for, as JSON. */
+  request: unknown;
+}
+
+/** How an answer is remembered together with what it answers for, where that is one transaction. */
+export type Remember<Answer> = (transaction: Transaction, answer: Answer) => Promise<void>;
+
+/**
+ * @param work carries the request out. It gets an id that is the same when it has to be carried out again, and a way to
+ *   have its answer remembered in its own transaction.
+ * @throws ServiceError validation_error where the key came with another request before.
+ */
+export async function once<Answer>(
+  repeatable: Repeatable,
+  work: (id: string, remember: Remember<Answer>) => Promise<Answer>,
+): Promise<{ answer: Answer; isReplay: boolean }> {
+  const { key } = repeatable;
+  if (key === null) return { answer: await work(uuidv4(), async () => {}), isReplay: false };
+  const keyed = { ...repeatable, key };
+  const mine = await claim(keyed);
+  if (mine === undefined) return { answer: await answerOf<Answer>(keyed), isReplay: true };
+  try {
+    const answer = await work(mine.id, (transaction, result) => remember(keyed, result, transaction));
+    await remember(keyed, answer);
+    return { answer, isReplay: false };
+  } catch (error) {
+    await rowOf(keyed).whereNull('answer').delete();
+    throw error;
+  }
+}
+
+type Keyed = Repeatable & { key: string };
+
+function rowOf({ accountId, scope, key }: Keyed, transaction?: Transaction) {
+  return IdempotentRequest.query(transaction).where({ account_id: accountId, scope, key_hash: hash(key) });
+}
+
+/** @returns the row for whoever is to carry the request out; undefined where somebody has, or is about to. */
+async function claim(keyed: Keyed): Promise<IdempotentRequest | undefined> {
+  const row = {
+    account_id: keyed.accountId,
+    scope: keyed.scope,
+    key_hash: hash(keyed.key),
+    id: uuidv4(),
+    request_hash: hash(JSON.stringify(keyed.request)),
+    created_at: now(),
+  };
+  const inserted = await IdempotentRequest.query()
+    .insert(row)
+    .onConflict(['account_id', 'scope', 'key_hash'])
+    .ignore()
+    .returning('id');
+  const [first] = inserted as unknown as IdempotentRequest[];
+  if (first?.id === row.id) return first;
+  const existing = await rowOf(keyed).first();
+  if (existing !== undefined && !existing.request_hash.equals(row.request_hash)) {
+    throw new ServiceError(
+      'validation_error',
+      'Idempotency-Key was used for another request: use a new key for each new request.',
+    );
+  }
+  const dead = addMilliseconds(now(), -DEAD_AFTER_MS);
+  const [taken] = await rowOf(keyed)
+    .whereNull('answer')
+    .where('created_at', '<=', dead)
+    .patch({ created_at: now() })
+    .returning('*');
+  return taken;
+}
+
+async function answerOf<Answer>(keyed: Keyed): Promise<Answer> {
+  const until = performance.now() + WAIT_MS;
+  for (;;) {
+    const row = await rowOf(keyed).first();
+    if (row?.answer != null) return decrypt(row.answer, keyed) as Answer;
+    // Gone: the first was refused, and this one may try by itself.
+    if (row === undefined || performance.now() > until) break;
+    await setTimeout(LOOK_EVERY_MS);
+  }
+  throw new ServiceError(
+    'internal_error',
+    'The first request with this Idempotency-Key has not been answered. Try again.',
+    {
+      status: 503,
+      headers: { 'retry-after': '5' },
+    },
+  );
+}
+
+async function remember(keyed: Keyed, answer: unknown, transaction?: Transaction): Promise<void> {
+  await rowOf(keyed, transaction)
+    .whereNull('answer')
+    .patch({ answer: encrypt(answer, keyed) });
+}
+
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+
+/** By the key itself, of which we keep a hash only: an answer may hold an API key's text. */
+function encrypt(answer: unknown, keyed: Keyed): Buffer {
+  const iv = randomBytes(IV_BYTES);
+  const cipher = createCipheriv('aes-256-gcm', secretOf(keyed), iv);
+  const text = Buffer.concat([cipher.update(JSON.stringify(answer), 'utf8'), cipher.final()]);
+  return Buffer.concat([iv, cipher.getAuthTag(), text]);
+}
+
+function decrypt(stored: Buffer, keyed: Keyed): unknown {
+  const decipher = createDecipheriv('aes-256-gcm', secretOf(keyed), stored.subarray(0, IV_BYTES));
+  decipher.setAuthTag(stored.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
+  const text = Buffer.concat([decipher.update(stored.subarray(IV_BYTES + TAG_BYTES)), decipher.final()]);
+  return JSON.parse(text.toString('utf8'));
+}
+
+function secretOf({ accountId, scope, key }: Keyed): Buffer {
+  return createHash('sha256').update(`answer ${accountId} ${scope} ${key}`).digest();
+}
+
+function hash(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}
+
+/** Forgets requests that are more than a day old. */
+export async function forgetIdempotentRequests(): Promise<void> {
+  await IdempotentRequest.query().delete().where('created_at', '<=', addMilliseconds(now(), -IDEMPOTENCY_KEY_MS));
+}

@@ -1,0 +1,131 @@
+import type { PlanSlug } from '../../spec/plans.ts';
+import type { SubscriptionStatus } from '../../spec/states.ts';
+
+/** A subscription as the processor has it now. */
+export interface ProcessorSubscription {
+  id: string;
+  customerId: string;
+  /** Of the account that it was started for; null where that is not said. */
+  accountUuid: string | null;
+  /** null where what it is for is none of our plans. */
+  plan: PlanSlug | null;
+  status: SubscriptionStatus;
+  startedAt: Date;
+  currentPeriodEnd: Date;
+  cancelAtPeriodEnd: boolean;
+  /** Whether the last invoice, and with it the current period, is paid. */
+  isPaid: boolean;
+}
+
+/** Why a payment did not come about, in the terms that matter. */
+export type PaymentFailure = 'authentication_required' | 'declined' | 'canceled';
+
+/** A payment as the processor has it now. */
+export interface ProcessorPayment {
+  intentId: string;
+  /** The top-up that it pays for; null where it is for something else. */
+  topupUuid: string | null;
+  status: 'pending' | 'succeeded' | 'failed';
+  amountCents: number;
+  /** What was refunded, or is disputed and not won back. */
+  reversedCents: number;
+  failure: PaymentFailure | null;
+}
+
+/** What became of the money of a charge that paid a subscription's invoice. */
+export interface SubscriptionCharge {
+  subscriptionId: string;
+  isRefunded: boolean;
+  dispute: 'none' | 'open' | 'won' | 'lost';
+}
+
+export interface ProcessorEvent {
+  id: string;
+  type: string;
+  /** Of what it is about. */
+  objectId: string;
+}
+
+export interface NewCustomer {
+  accountUuid: string;
+  email: string;
+}
+
+/** The pages that a customer comes back to. */
+export interface ReturnAddresses {
+  successUrl: string;
+  cancelUrl: string;
+}
+
+/**
+ * A payment processor. Money is in cents of one currency. Calls that make something take a key under which they may
+ * be repeated. All of them throw ProcessorError where it is away or refuses.
+ */
+export interface PaymentProcessor {
+  createCustomer(customer: NewCustomer): Promise<string>;
+  /** The id of a payment method that can be charged without the customer, or null. */
+  paymentMethodOf(customerId: string): Promise<string | null>;
+
+  /** Opens a page where a plan's year is paid and a subscription begins. Pages that are open still are closed. */
+  openSubscriptionCheckout(
+    order: { customerId: string; accountUuid: string; plan: PlanSlug; metadata: Record<string, string> },
+    addresses: ReturnAddresses,
+    key: string,
+  ): Promise<string>;
+  /** Opens a page where the change to another plan is confirmed. */
+  openPlanSwitch(
+    order: { customerId: string; subscriptionId: string; plan: PlanSlug },
+    returnUrl: string,
+  ): Promise<string>;
+  openPortal(customerId: string, returnUrl: string): Promise<string>;
+  /** Opens a page where a top-up is paid. */
+  openTopupCheckout(
+    order: { customerId: string; topupUuid: string; amountCents: number; credits: number },
+    addresses: ReturnAddresses,
+  ): Promise<{ sessionId: string; url: string }>;
+  /** Charges a top-up to the payment method on file, the customer being away. Repeated, it says what came of the first. */
+  chargeTopup(order: {
+    customerId: string;
+    paymentMethodId: string;
+    topupUuid: string;
+    amountCents: number;
+  }): Promise<ProcessorPayment>;
+
+  readSubscription(subscriptionId: string): Promise<ProcessorSubscription | null>;
+  /** Ends a subscription at once. That it had ended before is not an error. */
+  cancelSubscription(subscriptionId: string): Promise<void>;
+  readPayment(intentId: string): Promise<ProcessorPayment | null>;
+  /** What a checkout page led to so far. */
+  readSession(
+    sessionId: string,
+  ): Promise<{ subscriptionId: string | null; intentId: string | null; isExpired: boolean } | null>;
+  /** The payment behind a charge or a dispute, if it was a top-up's; else what it means to a subscription. */
+  readCharge(chargeId: string): Promise<ProcessorPayment | SubscriptionCharge | null>;
+  /** The charge that a dispute is about. */
+  chargeOfDispute(disputeId: string): Promise<string | null>;
+  /** The subscription that an invoice is for; null where it is for something else. */
+  subscriptionOfInvoice(invoiceId: string): Promise<string | null>;
+
+  subscriptionsSince(since: Date): AsyncIterable<string>;
+  paymentsSince(since: Date): AsyncIterable<string>;
+
+  /**
+   * Checks that a webhook's body is the processor's, and fresh.
+   * @throws ProcessorError `refused`
+   */
+  verifyEvent(body: Buffer, signature: string): ProcessorEvent;
+}
+
+/**
+ * - `refused`: it understood, and says no. Repeating it changes nothing.
+ * - `away`: it could not be asked, or is broken; nobody knows whether it did what it was told.
+ */
+export class ProcessorError extends Error {
+  readonly fault: 'refused' | 'away';
+
+  constructor(fault: 'refused' | 'away', message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'ProcessorError';
+    this.fault = fault;
+  }
+}

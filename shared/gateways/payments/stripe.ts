@@ -1,0 +1,289 @@
+import Stripe from 'stripe';
+import type { PlanSlug } from '../../spec/plans.ts';
+import { type PaymentProcessor, ProcessorError, type ProcessorPayment, type SubscriptionCharge } from './processor.ts';
+import { ACCOUNT_KEY, asPayment, asSubscription, idOf, TOPUP_KEY } from './stripeShapes.ts';
+
+export interface StripeOptions {
+  secretKey: string;
+  webhookSecret: string;
+  prices: Record<PlanSlug, string>;
+  /** Another address than Stripe's own. */
+  apiBase?: string;
+}
+
+/** All money is in one currency: the plans' prices have it, and top-ups are charged in it. */
+const CURRENCY = 'usd';
+
+const TIMEOUT_MS = 10_000;
+/** Stripe's library repeats what it may, under the same key. */
+const RETRIES = 1;
+
+/** How old a webhook may be. */
+const TOLERANCE_SECONDS = 300;
+
+/** The client of Stripe's library, at Stripe's address or another one. */
+export function stripeClient(secretKey: string, apiBase?: string): Stripe {
+  const base = apiBase === undefined ? undefined : new URL(apiBase);
+  return new Stripe(secretKey, {
+    timeout: TIMEOUT_MS,
+    maxNetworkRetries: RETRIES,
+    telemetry: false,
+    ...(base && {
+      host: base.hostname,
+      port: base.port || (base.protocol === 'https:' ? 443 : 80),
+      protocol: base.protocol === 'https:' ? ('https' as const) : ('http' as const),
+    }),
+  });
+}
+
+/** Stripe, by its own library. */
+export function stripeProcessor({ secretKey, webhookSecret, prices, apiBase }: StripeOptions): PaymentProcessor {
+  const stripe = stripeClient(secretKey, apiBase);
+
+  async function readIntent(intentId: string): Promise<ProcessorPayment | null> {
+    const intent = await found(stripe.paymentIntents.retrieve(intentId, { expand: ['latest_charge'] }));
+    if (intent === null) return null;
+    const charge = intent.latest_charge;
+    const isDisputed = typeof charge === 'object' && charge?.disputed === true;
+    return asPayment(intent, isDisputed ? await disputedOf(charge.id) : 0);
+  }
+
+  /** What of a charge is disputed and was not won back. */
+  async function disputedOf(chargeId: string): Promise<number> {
+    const { data } = await said(stripe.disputes.list({ charge: chargeId, limit: 10 }));
+    return data.filter(isLoss).reduce((sum, dispute) => sum + dispute.amount, 0);
+  }
+
+  async function chargeOfSubscription(charge: Stripe.Charge, intentId: string): Promise<SubscriptionCharge | null> {
+    const payment = { type: 'payment_intent', payment_intent: intentId } as const;
+    const { data } = await said(stripe.invoicePayments.list({ payment, limit: 1 }));
+    const invoiceId = idOf(data[0]?.invoice);
+    const subscriptionId = invoiceId === null ? null : await subscriptionOfInvoice(invoiceId);
+    if (subscriptionId === null) return null;
+    const disputes = charge.disputed ? (await said(stripe.disputes.list({ charge: charge.id, limit: 10 }))).data : [];
+    return { subscriptionId, isRefunded: charge.refunded, dispute: disputeState(disputes) };
+  }
+
+  async function subscriptionOfInvoice(invoiceId: string): Promise<string | null> {
+    const invoice = await found(stripe.invoices.retrieve(invoiceId));
+    return idOf(invoice?.parent?.subscription_details?.subscription);
+  }
+
+  async function closeOpenSessions(customerId: string): Promise<void> {
+    const open = await said(stripe.checkout.sessions.list({ customer: customerId, status: 'open', limit: 100 }));
+    const subscribing = open.data.filter(({ mode }) => mode === 'subscription');
+    // One that was paid in the meantime cannot be closed; the subscription that it led to will tell.
+    await Promise.all(subscribing.map(({ id }) => found(stripe.checkout.sessions.expire(id)).catch(() => null)));
+  }
+
+  return {
+    createCustomer: async ({ accountUuid, email }) => {
+      const customer = { email, metadata: { [ACCOUNT_KEY]: accountUuid } };
+      return (await said(stripe.customers.create(customer, { idempotencyKey: `customer-${accountUuid}` }))).id;
+    },
+
+    paymentMethodOf: async (customerId) => {
+      const customer = await found(stripe.customers.retrieve(customerId));
+      if (customer === null || customer.deleted === true) return null;
+      const preferred = idOf(customer.invoice_settings.default_payment_method);
+      if (preferred !== null) return preferred;
+      return (await said(stripe.customers.listPaymentMethods(customerId, { limit: 1 }))).data[0]?.id ?? null;
+    },
+
+    openSubscriptionCheckout: async ({ customerId, accountUuid, plan, metadata }, addresses, key) => {
+      await closeOpenSessions(customerId);
+      const ours = { ...metadata, [ACCOUNT_KEY]: accountUuid };
+      const session = await said(
+        stripe.checkout.sessions.create(
+          {
+            mode: 'subscription',
+            customer: customerId,
+            client_reference_id: accountUuid,
+            line_items: [{ price: prices[plan], quantity: 1 }],
+            metadata: ours,
+            subscription_data: { metadata: ours },
+            success_url: addresses.successUrl,
+            cancel_url: addresses.cancelUrl,
+          },
+          { idempotencyKey: key },
+        ),
+      );
+      return addressIn(session.url);
+    },
+
+    openPlanSwitch: async ({ customerId, subscriptionId, plan }, returnUrl) => {
+      const subscription = await said(stripe.subscriptions.retrieve(subscriptionId));
+      const item = subscription.items.data[0]?.id ?? '';
+      const session = await said(
+        stripe.billingPortal.sessions.create({
+          customer: customerId,
+          return_url: returnUrl,
+          flow_data: {
+            type: 'subscription_update_confirm',
+            after_completion: { type: 'redirect', redirect: { return_url: returnUrl } },
+            subscription_update_confirm: {
+              subscription: subscriptionId,
+              items: [{ id: item, price: prices[plan], quantity: 1 }],
+            },
+          },
+        }),
+      );
+      return session.url;
+    },
+
+    openPortal: async (customerId, returnUrl) =>
+      (await said(stripe.billingPortal.sessions.create({ customer: customerId, return_url: returnUrl }))).url,
+
+    openTopupCheckout: async ({ customerId, topupUuid, amountCents, credits }, addresses) => {
+      const metadata = { [TOPUP_KEY]: topupUuid };
+      const session = await said(
+        stripe.checkout.sessions.create(
+          {
+            mode: 'payment',
+            customer: customerId,
+            line_items: [
+              {
+                quantity: 1,
+                price_data: {
+                  currency: CURRENCY,
+                  unit_amount: amountCents,
+                  product_data: { name: `${credits} credits` },
+                },
+              },
+            ],
+            metadata,
+            payment_intent_data: { metadata, setup_future_usage: 'off_session' },
+            success_url: addresses.successUrl,
+            cancel_url: addresses.cancelUrl,
+          },
+          { idempotencyKey: `topup-session-${topupUuid}` },
+        ),
+      );
+      return { sessionId: session.id, url: addressIn(session.url) };
+    },
+
+    chargeTopup: async ({ customerId, paymentMethodId, topupUuid, amountCents }) => {
+      const order: Stripe.PaymentIntentCreateParams = {
+        amount: amountCents,
+        currency: CURRENCY,
+        customer: customerId,
+        payment_method: paymentMethodId,
+        off_session: true,
+        confirm: true,
+        metadata: { [TOPUP_KEY]: topupUuid },
+      };
+      try {
+        return asPayment(await stripe.paymentIntents.create(order, { idempotencyKey: `topup-${topupUuid}` }));
+      } catch (error) {
+        // A card that is declined is an answer, too, with the payment that it declined in it.
+        if (error instanceof Stripe.errors.StripeCardError && error.payment_intent !== undefined) {
+          return asPayment(error.payment_intent);
+        }
+        throw asProcessorError(error);
+      }
+    },
+
+    readSubscription: async (subscriptionId) => {
+      const subscription = await found(stripe.subscriptions.retrieve(subscriptionId, { expand: ['latest_invoice'] }));
+      return subscription && asSubscription(subscription, prices);
+    },
+
+    cancelSubscription: async (subscriptionId) => {
+      await found(stripe.subscriptions.cancel(subscriptionId));
+    },
+
+    readPayment: (intentId) => readIntent(intentId),
+
+    readSession: async (sessionId) => {
+      const session = await found(stripe.checkout.sessions.retrieve(sessionId));
+      if (session === null) return null;
+      return {
+        subscriptionId: idOf(session.subscription),
+        intentId: idOf(session.payment_intent),
+        isExpired: session.status === 'expired',
+      };
+    },
+
+    readCharge: async (chargeId) => {
+      const charge = await found(stripe.charges.retrieve(chargeId));
+      const intentId = idOf(charge?.payment_intent);
+      if (charge === null || intentId === null) return null;
+      const payment = await readIntent(intentId);
+      return payment?.topupUuid === null ? chargeOfSubscription(charge, intentId) : payment;
+    },
+
+    chargeOfDispute: async (disputeId) => idOf((await found(stripe.disputes.retrieve(disputeId)))?.charge),
+    subscriptionOfInvoice,
+
+    subscriptionsSince: (since) => ids(stripe.subscriptions.list({ status: 'all', created: { gte: seconds(since) } })),
+    paymentsSince: (since) => ids(stripe.paymentIntents.list({ created: { gte: seconds(since) } })),
+
+    verifyEvent: (body, signature) => {
+      try {
+        const event = stripe.webhooks.constructEvent(body, signature, webhookSecret, TOLERANCE_SECONDS);
+        const objectId = (event.data.object as { id?: unknown }).id;
+        return { id: event.id, type: event.type, objectId: typeof objectId === 'string' ? objectId : '' };
+      } catch (error) {
+        throw new ProcessorError('refused', (error as Error).message, { cause: error });
+      }
+    },
+  };
+}
+
+const HARMLESS: readonly string[] = ['won', 'prevented'];
+
+/** Whether the money of a dispute is gone, at least for the time. */
+function isLoss({ status }: Stripe.Dispute): boolean {
+  return !HARMLESS.includes(status) && !status.startsWith('warning_');
+}
+
+function disputeState(disputes: Stripe.Dispute[]): SubscriptionCharge['dispute'] {
+  if (disputes.some(({ status }) => status === 'lost')) return 'lost';
+  if (disputes.some(isLoss)) return 'open';
+  return disputes.length > 0 ? 'won' : 'none';
+}
+
+async function* ids(list: AsyncIterable<{ id: string }>): AsyncIterable<string> {
+  try {
+    for await (const { id } of list) yield id;
+  } catch (error) {
+    throw asProcessorError(error);
+  }
+}
+
+function addressIn(url: string | null): string {
+  if (url === null) throw new ProcessorError('away', 'Stripe opened a page without an address.');
+  return url;
+}
+
+function seconds(date: Date): number {
+  return Math.floor(date.getTime() / 1_000);
+}
+
+/** What Stripe answers, or its error in our terms. */
+async function said<Answer>(question: Promise<Answer>): Promise<Answer> {
+  try {
+    return await question;
+  } catch (error) {
+    throw asProcessorError(error);
+  }
+}
+
+/** The same, but null where Stripe knows no such thing. */
+async function found<Answer>(question: Promise<Answer>): Promise<Answer | null> {
+  try {
+    return await question;
+  } catch (error) {
+    if (error instanceof Stripe.errors.StripeInvalidRequestError && error.code === 'resource_missing') return null;
+    throw asProcessorError(error);
+  }
+}
+
+function asProcessorError(error: unknown): ProcessorError {
+  const { message, statusCode } = error as Error & { statusCode?: number };
+  // A key that was used for something else says nothing of what became of that.
+  const isUnknown = error instanceof Stripe.errors.StripeIdempotencyError || statusCode === 429 || statusCode === 409;
+  const isRefusal =
+    !isUnknown && error instanceof Stripe.errors.StripeError && statusCode !== undefined && statusCode < 500;
+  return new ProcessorError(isRefusal ? 'refused' : 'away', message, { cause: error });
+}

@@ -1,0 +1,83 @@
+import type Stripe from 'stripe';
+import { PLAN_SLUGS, type PlanSlug } from '../../spec/plans.ts';
+import type { SubscriptionStatus } from '../../spec/states.ts';
+import type { PaymentFailure, ProcessorPayment, ProcessorSubscription } from './processor.ts';
+
+/** Stripe's objects in the terms of `processor.ts`. */
+
+/** The keys of metadata that tie Stripe's objects to ours. */
+export const ACCOUNT_KEY = 'account_uuid';
+export const TOPUP_KEY = 'topup_uuid';
+
+/** Stripe's statuses that are not ours. */
+const STATUSES: Record<string, SubscriptionStatus> = {
+  trialing: 'active',
+  active: 'active',
+  past_due: 'past_due',
+  unpaid: 'unpaid',
+  paused: 'unpaid',
+  incomplete: 'incomplete',
+  incomplete_expired: 'canceled',
+  canceled: 'canceled',
+};
+
+/** @param prices the ids of the plans' prices. */
+export function asSubscription(
+  subscription: Stripe.Subscription,
+  prices: Record<PlanSlug, string>,
+): ProcessorSubscription {
+  const item = subscription.items.data[0];
+  const invoice = subscription.latest_invoice;
+  return {
+    id: subscription.id,
+    customerId: idOf(subscription.customer) as string,
+    accountUuid: uuidIn(subscription.metadata, ACCOUNT_KEY),
+    plan: PLAN_SLUGS.find((slug) => prices[slug] === item?.price.id) ?? null,
+    status: STATUSES[subscription.status] ?? 'incomplete',
+    startedAt: fromSeconds(subscription.start_date),
+    currentPeriodEnd: fromSeconds(item?.current_period_end ?? subscription.start_date),
+    cancelAtPeriodEnd: subscription.cancel_at_period_end || subscription.cancel_at !== null,
+    isPaid: typeof invoice === 'object' && invoice !== null && invoice.status === 'paid',
+  };
+}
+
+/** @param disputedCents what of it is disputed and not won. */
+export function asPayment(intent: Stripe.PaymentIntent, disputedCents = 0): ProcessorPayment {
+  const charge = intent.latest_charge;
+  const refunded = typeof charge === 'object' && charge !== null ? charge.amount_refunded : 0;
+  const error = intent.last_payment_error;
+  const isSettled = intent.status === 'succeeded';
+  return {
+    intentId: intent.id,
+    topupUuid: uuidIn(intent.metadata, TOPUP_KEY),
+    status: isSettled ? 'succeeded' : FAILED.includes(intent.status) ? 'failed' : 'pending',
+    amountCents: isSettled ? intent.amount_received : intent.amount,
+    reversedCents: Math.min(intent.amount, refunded + disputedCents),
+    failure: isSettled ? null : failureOf(intent.status, error?.code ?? null),
+  };
+}
+
+/** Without the customer there, nothing else will happen to such a payment. */
+const FAILED = ['requires_payment_method', 'requires_action', 'canceled'];
+
+function failureOf(status: string, code: string | null): PaymentFailure | null {
+  if (status === 'canceled') return 'canceled';
+  if (status === 'requires_action' || code === 'authentication_required') return 'authentication_required';
+  return status === 'requires_payment_method' ? 'declined' : null;
+}
+
+/** The id of what may be there whole. */
+export function idOf(value: string | { id: string } | null | undefined): string | null {
+  return typeof value === 'string' ? value : (value?.id ?? null);
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+function uuidIn(metadata: Record<string, string> | null, key: string): string | null {
+  const value = metadata?.[key];
+  return value !== undefined && UUID.test(value) ? value : null;
+}
+
+function fromSeconds(seconds: number): Date {
+  return new Date(1_000 * seconds);
+}

@@ -1,0 +1,19 @@
+import { Model } from 'objection';
+
+/** What the payment processor has told us of, and whether it has been acted upon. */
+export class PaymentEvent extends Model {
+  static override tableName = 'payment_events';
+  static override idColumn = 'event_id';
+
+  declare event_id: string;
+  declare type: string;
+  /** Of what it is about; its state is asked for anew, never taken from the event. */
+  declare object_id: string;
+  declare payload: string;
+  declare received_at: Date;
+  declare applied_at: Date | null;
+  declare due_at: Date;
+  declare attempts: number;
+  /** Why the last attempt failed. */
+  declare problem: string | null;
+}

@@ -1,0 +1,160 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { type Service, startService } from '../harness/service.ts';
+
+const DAY_MS = 86_400_000;
+const MONTHLY: Record<string, number> = { lite: 200, starter: 400, pro: 1100, studio: 3000 };
+
+/** An account somewhere in its subscription. */
+interface Sample {
+  plan: string;
+  status: 'active' | 'past_due';
+  /** When its subscription began. */
+  startedAt: Date;
+  /** The period that it is in by its row. */
+  index: number;
+  planCredits: number;
+  topupCredits: number;
+  granted: number;
+  paidMonths: number;
+}
+
+const sample: fc.Arbitrary<Sample> = fc.record({
+  plan: fc.constantFrom(...Object.keys(MONTHLY)),
+  status: fc.constantFrom('active', 'active', 'active', 'past_due'),
+  // Also on the last days of months, and on leap days.
+  startedAt: fc.oneof(
+    fc.date({ min: new Date('2023-01-01'), max: new Date('2026-09-01'), noInvalidDate: true }),
+    fc
+      .constantFrom('2024-01-31', '2024-02-29', '2025-08-31', '2026-01-30', '2023-12-31')
+      .map((day) => new Date(`${day}T23:59:59.500Z`)),
+  ),
+  index: fc.integer({ min: 0, max: 11 }),
+  planCredits: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 7000 })),
+  topupCredits: fc.integer({ min: 0, max: 5000 }),
+  granted: fc.constantFrom(200, 400, 1100, 3000),
+  paidMonths: fc.constantFrom(12, 24),
+});
+
+/** The same day so many months later, worked out on its own: by the calendar, clamped to the month. */
+function months(from: Date, count: number): Date {
+  const year = from.getUTCFullYear() + Math.floor((from.getUTCMonth() + count) / 12);
+  const month = (from.getUTCMonth() + count) % 12;
+  const isLeap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
+  const last = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month] as number;
+  const time = from.getTime() % DAY_MS;
+  return new Date(Date.UTC(year, month, Math.min(from.getUTCDate(), last)) + (time < 0 ? time + DAY_MS : time));
+}
+
+/** What the rules make of an account by a moment: its entries, and what is left in the end. */
+function expected(account: Sample, at: Date) {
+  const entries: [string, number][] = [];
+  let { index, planCredits, granted } = account;
+  let rollover = 0;
+  const paidUntil = months(account.startedAt, account.paidMonths);
+  while (
+    account.status === 'active' &&
+    months(account.startedAt, index + 1) <= at &&
+    months(account.startedAt, index + 1) < paidUntil
+  ) {
+    if (planCredits > 0) entries.push(['expiry', -planCredits]);
+    rollover = Math.min(planCredits, granted);
+    if (rollover > 0) entries.push(['rollover', rollover]);
+    granted = MONTHLY[account.plan] as number;
+    entries.push(['grant', granted]);
+    planCredits = rollover + granted;
+    index += 1;
+  }
+  return { entries, index, planCredits, granted, rollover, periodEnd: months(account.startedAt, index + 1) };
+}
+
+describe('monthly grants', () => {
+  let service: Service;
+  before(async () => {
+    service = await startService({ apis: 0, workers: 0 });
+  });
+  after(() => service.stop());
+
+  it('turn every month once, in its order, whatever was left and however long nothing ran', async () => {
+    const samples = fc.sample(sample, { numRuns: 400, seed: 20_261_121 });
+    for (const account of samples) await insert(service, account);
+    const at = new Date();
+    // Two workers begin at the same moment, and turn the same periods.
+    await Promise.all([service.startWorker(), service.startWorker()]);
+    for (const [position, account] of samples.entries()) {
+      const [row] = await service.sql('SELECT * FROM accounts WHERE id = $1', [position + 1]);
+      const entries = await service.sql(
+        `SELECT entry_type, amount FROM ledger_entries WHERE account_id = $1 AND description <> 'seed' ORDER BY number`,
+        [position + 1],
+      );
+      const wanted = expected(account, at);
+      const name = JSON.stringify(account);
+      expect(
+        entries.map((entry) => [entry.entry_type, entry.amount]),
+        name,
+      ).to.deep.equal(wanted.entries);
+      expect(row, name).to.include({
+        balance: wanted.planCredits + account.topupCredits,
+        plan_credits: wanted.planCredits,
+        topup_credits: account.topupCredits,
+        period_index: wanted.index,
+        period_granted: wanted.granted,
+      });
+      expect(row.period_end, name).to.deep.equal(wanted.periodEnd);
+      if (wanted.entries.length > 0) expect(row, name).to.include({ period_rollover: wanted.rollover, period_used: 0 });
+    }
+  });
+
+  it('grant no month of a subscription twice: the ledger refuses it', async () => {
+    const keys = await service.sql(
+      `SELECT effect_key FROM ledger_entries WHERE entry_type = 'grant' AND effect_key IS NOT NULL LIMIT 1`,
+    );
+    const again = service.sql(
+      `INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description, effect_key, created_at)
+       VALUES (999999, 1, 'grant', 1, 1, 1, 'again', $1, now())`,
+      [keys[0].effect_key],
+    );
+    expect(
+      await again.then(
+        () => 'granted',
+        (error: Error) => error.message,
+      ),
+    ).to.match(/ledger_once_an_effect/);
+  });
+});
+
+async function insert(service: Service, account: Sample): Promise<void> {
+  const { plan, status, startedAt, index, planCredits, topupCredits, granted, paidMonths } = account;
+  const [row] = await service.sql(
+    `INSERT INTO accounts (uuid, email, social_provider, created_at, plan_slug, spend_until, parallel_limit, balance, plan_credits,
+                           topup_credits, period_index, period_start, period_end, period_granted, period_used, ledger_count)
+     VALUES ($1, $2, 'test', $3, $4, now() + interval '1 day', 5, $5, $6, $7, $8, $9, $10, $11, 3, $12) RETURNING id`,
+    [
+      randomUUID(),
+      `${randomUUID()}@example.com`,
+      startedAt,
+      plan,
+      planCredits + topupCredits,
+      planCredits,
+      topupCredits,
+      index,
+      months(startedAt, index),
+      months(startedAt, index + 1),
+      granted,
+      planCredits + topupCredits > 0 ? 1 : 0,
+    ],
+  );
+  const paidUntil = months(startedAt, paidMonths);
+  await service.sql(
+    `INSERT INTO subscriptions (uuid, account_id, plan_slug, status, processor, started_at, current_period_end, paid_until, past_due_since, created_at)
+     VALUES ($1, $2, $3, $4, 'stripe', $5, now() + interval '1 year', $6, $7, $5)`,
+    [randomUUID(), row.id, plan, status, startedAt, paidUntil, status === 'past_due' ? new Date() : null],
+  );
+  if (planCredits + topupCredits === 0) return;
+  await service.sql(
+    `INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description, created_at)
+     VALUES ($1, 1, 'grant', $2, $3, $2, 'seed', now())`,
+    [row.id, planCredits + topupCredits, planCredits],
+  );
+}
