@@ -12,12 +12,14 @@ export async function up(knex: Knex): Promise<void> {
     COMMENT ON COLUMN generations.provider_cost_cents IS
       'what the finished run cost us, where its price is known; it may be a fraction of a cent';
     -- Until now there was one upstream.
-    UPDATE generations SET upstream = 'fal', upstream_model = '' WHERE upstream_handle IS NOT NULL;
+    UPDATE generations SET upstream = 'fal', upstream_model = ''
+     WHERE upstream_handle IS NOT NULL AND status = 'queued';
     CREATE UNIQUE INDEX generations_once_a_key ON generations (account_id, idempotency_key)
       WHERE idempotency_key IS NOT NULL;
+    CREATE INDEX generations_with_key ON generations (created_at) WHERE idempotency_key IS NOT NULL;
 
-    -- The health of each upstream of a model, first choice and fallback, in the place of one a model. Workers fill it.
-    DROP TABLE model_health;
+    -- The health of each upstream of a model, first choice and fallback; workers fill it. model_health, in whose place
+    -- it comes, stays for processes of the version before, which may still be running.
     CREATE TABLE upstream_health (
       model        text        NOT NULL,
       position     smallint    NOT NULL,
@@ -27,8 +29,11 @@ export async function up(knex: Knex): Promise<void> {
       good_probes  integer     NOT NULL,
       probed_at    timestamptz NOT NULL,
       detail       text        NOT NULL,
+      avoid_until  timestamptz,
       PRIMARY KEY (model, position)
     ) WITH (fillfactor = 50);
+    COMMENT ON COLUMN upstream_health.avoid_until IS
+      'it turned us away for reasons that probes do not see, such as our account''s: it counts as offline until then';
     COMMENT ON COLUMN upstream_health.position IS '0 is the first choice of the model, 1 its fallback';
 
     -- Locked by whoever hands jobs to an upstream whose use is limited, so that workers take turns.
@@ -53,13 +58,5 @@ export async function down(knex: Knex): Promise<void> {
     DROP TABLE media_removals, upstream_turns, upstream_health;
     ALTER TABLE generations
       DROP COLUMN upstream, DROP COLUMN upstream_model, DROP COLUMN provider_cost_cents, DROP COLUMN idempotency_key;
-    CREATE TABLE model_health (
-      model        text        PRIMARY KEY,
-      status       text        NOT NULL CHECK (status IN ('online', 'degraded', 'offline')),
-      bad_probes   integer     NOT NULL,
-      good_probes  integer     NOT NULL,
-      probed_at    timestamptz NOT NULL,
-      detail       text        NOT NULL
-    ) WITH (fillfactor = 50);
   `);
 }

@@ -74,7 +74,7 @@ const LATE = prepared(
   `INSERT INTO media_removals (media_token, due_at)
    SELECT media_token, :now FROM generations
     WHERE uuid = :uuid AND media_token IS NOT NULL AND (status = 'failed' OR (status = 'succeeded' AND deleted_at IS NOT NULL))
-   ON CONFLICT (media_token) DO UPDATE SET due_at = greatest(media_removals.due_at, excluded.due_at)`,
+   ON CONFLICT (media_token) DO UPDATE SET due_at = excluded.due_at`,
 );
 
 /** For whoever has put files in their place and finds that the generation ended without them. */

@@ -3,7 +3,7 @@ import { addMilliseconds, now } from '../lib/clock.ts';
 import { prepared, run } from '../lib/db.ts';
 import { logger } from '../lib/logger.ts';
 import { type CatalogModel, MODELS, type ModelSlug } from '../spec/catalog.ts';
-import { PROBE_STALE_MS, PROBES_TO_DEGRADE, PROBES_TO_OFFLINE, PROBES_TO_ONLINE } from '../spec/limits.ts';
+import { AVOID_MS, PROBE_STALE_MS, PROBES_TO_DEGRADE, PROBES_TO_OFFLINE, PROBES_TO_ONLINE } from '../spec/limits.ts';
 import type { ModelStatus } from '../spec/states.ts';
 import { UpstreamHealth } from '../tables/UpstreamHealth.ts';
 
@@ -52,7 +52,8 @@ export async function currentRoutes(): Promise<Route[]> {
 async function statuses(): Promise<(model: ModelSlug, position: number) => ModelStatus> {
   const rows = await UpstreamHealth.query();
   const freshSince = addMilliseconds(now(), -PROBE_STALE_MS);
-  const fresh = rows.filter((row) => row.probed_at > freshSince);
+  const at = now();
+  const fresh = rows.filter((row) => row.probed_at > freshSince && (row.avoid_until === null || row.avoid_until <= at));
   return (model, position) =>
     fresh.find((row) => row.model === model && row.position === position)?.status ?? 'offline';
 }
@@ -84,16 +85,36 @@ const RECORD = prepared(
  * Writes down how an upstream of a model answered; a submission that could not be delivered counts as a bad probe.
  * One that is no choice for the model any more is let go.
  */
-export async function recordProbe({ model, upstream, modelId }: Route, problem: string | null): Promise<void> {
-  const position = ROUTES[model].findIndex(
-    (route) => route.upstream.name === upstream.name && route.modelId === modelId,
-  );
+export async function recordProbe(route: Route, problem: string | null): Promise<void> {
+  const { model, upstream, modelId } = route;
+  const position = positionOf(route);
   if (position < 0) return;
   const name = `${upstream.name}:${modelId}`;
   const bindings = { model, position, upstream: name, good: problem === null, now: now(), detail: problem ?? '' };
   const [row] = await run<{ status: ModelStatus }>(RECORD, bindings);
   if (problem !== null)
     logger.warn({ model, upstream: name, status: row?.status, problem }, 'the upstream does not answer as it should');
+}
+
+const AVOID = prepared(
+  'avoid_upstream',
+  'UPDATE upstream_health SET avoid_until = :until, detail = :problem WHERE model = :model AND position = :position',
+);
+
+/**
+ * Leaves an upstream alone for a minute that turned us away for our own fault: the account has no money, or no rights.
+ * Its probes are good, and customers would be charged for jobs that it will not take.
+ */
+export async function avoid(route: Route, problem: string): Promise<void> {
+  const { model, upstream, modelId } = route;
+  await run(AVOID, { model, position: positionOf(route), until: addMilliseconds(now(), AVOID_MS), problem });
+  choice = undefined;
+  logger.error({ model, upstream: `${upstream.name}:${modelId}`, problem }, 'the upstream refuses our account');
+}
+
+/** Of a model's choices; -1 where it is none any more. */
+function positionOf({ model, upstream, modelId }: Route): number {
+  return ROUTES[model].findIndex((route) => route.upstream.name === upstream.name && route.modelId === modelId);
 }
 
 /** When the upstream that was left alone longest was last probed; null where one never was. */

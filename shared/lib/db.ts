@@ -34,6 +34,8 @@ export function connect(timeoutMs?: number): Knex {
       debug: () => {},
       deprecate: () => {},
     },
+    // An error is not to carry the statement, with what a customer wrote in it, into the logs.
+    compileSqlOnError: false,
     pool: { min: 0, max: config.DATABASE_POOL_MAX, validate: isAtRest },
     acquireConnectionTimeout: timeoutMs ?? 60_000,
   });
@@ -100,8 +102,9 @@ export function isRefusal(error: unknown): boolean {
 // Classes 08 (connection exception) and 57P (shutdown) of Postgres, and Node's own.
 const LOST_CODES = /^(08...|57P..|ECONN\w+|EPIPE|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$/;
 const LOST_MESSAGES = /Connection terminated|not queryable|connection error|Connection is closed|Query read timeout/i;
-// Class 53 (out of connections, memory, disk) and a statement cancelled by its time-out.
-const TIMEOUT_CODES = /^(53...|57014|ETIMEDOUT)$/;
+// Class 53 (out of connections, memory, disk), a statement cancelled by its time-out, and a server that has just lost
+// its place to another one and only reads.
+const TIMEOUT_CODES = /^(53...|57014|25006|ETIMEDOUT)$/;
 const TIMEOUT_MESSAGES = /KnexTimeoutError|timeout exceeded when trying to connect|timeout expired/i;
 
 /** The code of an error of Postgres or of Node, which objection wraps into one of its own. */

@@ -20,4 +20,6 @@ export class UpstreamHealth extends Model {
   declare probed_at: Date;
   /** What the last failed probe met. */
   declare detail: string;
+  /** It turned us away for reasons that probes do not see: it counts as offline until then. */
+  declare avoid_until: Date | null;
 }

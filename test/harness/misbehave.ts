@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 
 /** What all stand-ins for model providers have in common: how they misbehave on demand, and what they deliver. */
 
-/** What a stand-in does with a request of a kind, in the place of answering as it should. */
-export type Misbehaviour = 'hang' | 'garbage' | 'error' | 'drop' | 'busy' | 'forget';
+/** What a stand-in does with a request of a kind, in the place of answering as it should; a number is a status. */
+export type Misbehaviour = 'hang' | 'garbage' | 'error' | 'drop' | 'busy' | 'forget' | number;
 
 export const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
@@ -13,7 +13,15 @@ export const PNG = Buffer.from(
 export const MP4 = Buffer.from('000000206674797069736f6d0000020069736f6d69736f326176633169736f366d703431', 'hex');
 
 /** @returns whether it did: then the request has had its answer, or will never have one. */
-export function misbehave(how: string | undefined, request: IncomingMessage, response: ServerResponse): boolean {
+export function misbehave(
+  how: string | number | undefined,
+  request: IncomingMessage,
+  response: ServerResponse,
+): boolean {
+  if (typeof how === 'number') {
+    send(response, how, { detail: `told to answer ${how}` });
+    return true;
+  }
   switch (how) {
     case 'hang':
       return true;

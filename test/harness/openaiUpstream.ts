@@ -232,7 +232,11 @@ function sendError(response: ServerResponse, status: number, error: Record<strin
   send(response, status, { error: { type: 'invalid_request_error', param: null, ...error } });
 }
 
-function misbehaves(how: string | Verbatim | undefined, request: IncomingMessage, response: ServerResponse): boolean {
+function misbehaves(
+  how: string | number | Verbatim | undefined,
+  request: IncomingMessage,
+  response: ServerResponse,
+): boolean {
   if (typeof how !== 'object') return misbehave(how, request, response);
   response.writeHead(how.status, { 'content-type': 'application/json', ...how.headers });
   if (how.body instanceof Readable) how.body.pipe(response);

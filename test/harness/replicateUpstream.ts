@@ -184,7 +184,11 @@ export class ReplicateStandIn {
   }
 }
 
-function misbehaves(how: string | Verbatim | undefined, request: IncomingMessage, response: ServerResponse): boolean {
+function misbehaves(
+  how: string | number | Verbatim | undefined,
+  request: IncomingMessage,
+  response: ServerResponse,
+): boolean {
   if (typeof how !== 'object') return misbehave(how, request, response);
   response.writeHead(how.status, { 'content-type': 'application/json', ...how.headers });
   response.end(JSON.stringify(how.body));

@@ -187,7 +187,9 @@ describe('the adapter for what speaks like OpenAI', () => {
       [503, 'unavailable'],
       [504, 'unknown'],
       [200, 'unknown'],
-      [301, 'unknown'],
+      [301, 'unavailable'],
+      [408, 'unknown'],
+      [524, 'unknown'],
     ] as const) {
       it(`takes an answer of ${status} without a receipt for ${fault}`, async () => {
         const answer = { status, headers: { 'retry-after': '7' }, body: { error: { message: 'x' } } };
@@ -390,7 +392,13 @@ describe('the adapter for what speaks like OpenAI', () => {
       });
     }
 
-    for (const status of [401, 403, 404, 429, 500, 503]) {
+    for (const status of [500, 502, 504, 524, 408]) {
+      it(`does not know whether it was run where the answer is ${status}`, async () => {
+        expect(await faultOf(askImageFor(envelope(status, { code: 'x' })))).to.include({ fault: 'unknown' });
+      });
+    }
+
+    for (const status of [401, 403, 404, 429, 503]) {
       it(`is not refused by ${status}, but told when to come again`, async () => {
         const error = await faultOf(
           askImageFor({ ...envelope(status, { code: 'x' }), headers: { 'retry-after': '3' } }),

@@ -205,7 +205,6 @@ describe('the adapter for Replicate', () => {
       ['has an id that is no text', { status: 201, body: { id: 5, status: 'starting' } }],
       ['has an id that could not be stored', { status: 201, body: { id: 'a\u0000b', status: 'starting' } }],
       ['is no object', { status: 200, body: 'thanks' }],
-      ['is a redirection', { status: 307, headers: { location: '/' }, body: {} }],
       ['is the timeout of something in between', { status: 504, body: {} }],
     ];
     for (const [what, answer] of unreadable) {

@@ -62,6 +62,7 @@ const charging = (name: string, hasKeys: boolean) =>
         AND k.account_id = r.account_id AND k.revoked_at IS NULL
    ), usable AS MATERIALIZED (
      SELECT DISTINCT model FROM upstream_health WHERE status <> 'offline' AND probed_at > :stale
+                                                         AND (avoid_until IS NULL OR avoid_until <= :now)
    ), gate AS MATERIALIZED (
      SELECT a.id, r.uuid, r.model, r.prompt, r.params, r.credits, r.created_at, r.deadline_at, r.idempotency_key,
             a.balance, a.plan_credits, a.topup_credits, a.period_used, a.in_flight, a.generation_count, a.ledger_count,

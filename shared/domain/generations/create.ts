@@ -46,6 +46,10 @@ export async function createGeneration(
   const outcome = await chargeOrTopUp(charge);
   if (outcome === 'replayed') return replay(charge);
   if (outcome !== 'accepted') throw new ServiceError(outcome, refusals[outcome](charge));
+  return accepted(charge);
+}
+
+function accepted(charge: Charge): Creation {
   void ring('generation.dispatch', charge.uuid);
   return { generation: asQueued({ ...charge, credits_charged: charge.credits }), isReplay: false };
 }
@@ -88,6 +92,8 @@ async function replay(charge: Charge): Promise<Creation> {
   const first = await Generation.query().findOne({ account_id, idempotency_key });
   // Forgotten just now: it is as good as new.
   if (first === undefined) throw new ServiceError('internal_error', 'Please send that again.', { status: 503 });
+  // It was this very request that was charged, and its answer was lost on the way from the database.
+  if (first.uuid === charge.uuid) return accepted(charge);
   const isSame =
     first.model === charge.model && first.prompt === charge.prompt && isDeepStrictEqual(first.params, charge.params);
   if (!isSame) {

@@ -8,7 +8,7 @@ const FORGET = prepared(
   'forget_idempotency_keys',
   `WITH old AS (
      SELECT uuid FROM generations WHERE idempotency_key IS NOT NULL AND created_at <= :before
-      ORDER BY uuid LIMIT ${AT_ONCE} FOR NO KEY UPDATE SKIP LOCKED
+      ORDER BY created_at LIMIT ${AT_ONCE} FOR NO KEY UPDATE SKIP LOCKED
    )
    UPDATE generations g SET idempotency_key = NULL FROM old WHERE g.uuid = old.uuid
    RETURNING g.uuid`,

@@ -33,7 +33,8 @@ const DELETE = prepared(
 );
 
 /**
- * Takes a generation off the lists, for good, and soon its files from the storage. It does not give credits back; a queued one keeps its slot, still ends,
+ * Takes a generation off the lists, for good, and soon its files from the storage. It does not give credits
+ * back; a queued one keeps its slot, still ends,
  * and is still refunded if it fails.
  * @throws ServiceError not_found where it is missing, deleted already or somebody else's.
  */

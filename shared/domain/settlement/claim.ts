@@ -63,7 +63,7 @@ const OLDEST = prepared(
        FROM generations g JOIN ${ROUTE} ON route.model = g.model
       WHERE ${IS_FREE}
       ORDER BY g.uuid
-      LIMIT (SELECT least(:limit, greatest(0, coalesce(cast(:concurrency AS int), :limit) - taken.jobs)) FROM taken)
+      LIMIT (SELECT least(:limit, greatest(0, coalesce(cast(:concurrency AS int) - taken.jobs, :limit))) FROM taken)
         FOR NO KEY UPDATE OF g SKIP LOCKED
    ) ${CLAIM}`,
 );
@@ -72,8 +72,7 @@ const OLDEST = prepared(
  * Takes the oldest jobs that wait for an upstream, as many as its limits leave room for. To be called by whoever has
  * the upstream's turn, in the transaction that holds it: what is counted then stays so until the claim is committed.
  */
-export async function claimOldest(transaction: Knex, routes: Route[], limit: number): Promise<Job[]> {
-  const at = now();
+export async function claimOldest(transaction: Knex, routes: Route[], limit: number, at: Date): Promise<Job[]> {
   const upstream = (routes[0] as Route).upstream;
   const bindings = {
     routes: routeBindings(routes),
@@ -89,29 +88,38 @@ export async function claimOldest(transaction: Knex, routes: Route[], limit: num
 interface Receipt {
   uuid: string;
   handle: Record<string, unknown>;
+  /** Whose handle it is: another claim may have gone elsewhere in the meantime. */
+  upstream: string;
+  upstream_model: string;
 }
 
 const ACCEPTED = prepared(
   'record_accepted',
   `WITH mine AS (
-     SELECT uuid FROM generations WHERE uuid = ANY (:uuids) AND upstream_handle IS NULL ORDER BY uuid FOR NO KEY UPDATE
+     SELECT uuid FROM generations WHERE uuid = ANY (:uuids) AND upstream_handle IS NULL AND status = 'queued'
+      ORDER BY uuid FOR NO KEY UPDATE
    )
    UPDATE generations g
-      SET upstream_handle = r.handle, submitting_since = NULL, leased_until = NULL, due_at = :due
-     FROM json_to_recordset(:receipts) AS r (uuid uuid, handle jsonb), mine
-    WHERE g.uuid = mine.uuid AND g.uuid = r.uuid AND g.upstream_handle IS NULL`,
+      SET upstream_handle = r.handle, upstream = r.upstream, upstream_model = r.upstream_model, submitting_since = NULL, leased_until = NULL, due_at = :due
+     FROM json_to_recordset(:receipts) AS r (uuid uuid, handle jsonb, upstream text, upstream_model text), mine
+    WHERE g.uuid = mine.uuid AND g.uuid = r.uuid AND g.upstream_handle IS NULL
+   RETURNING g.uuid`,
 );
 
-/** Writes down that, and as what, the upstream took a job. */
-export const recordAccepted = createBatcher<Receipt, void>({
+/**
+ * Writes down that, and as what, the upstream took a job.
+ * @returns whether it was: not where the job is over by now, or has another receipt.
+ */
+export const recordAccepted = createBatcher<Receipt, boolean>({
   maxItems: 64,
   maxInFlight: 2,
   isOneItemsFault: isRefusal,
   run: async (receipts) => {
     const due = addMilliseconds(now(), REFRESH_INTERVAL_MS + GRACE_MS);
     const uuids = receipts.map(({ uuid }) => uuid);
-    await run(ACCEPTED, { uuids, receipts: JSON.stringify(receipts), due });
-    return [];
+    const rows = await run<{ uuid: string }>(ACCEPTED, { uuids, receipts: JSON.stringify(receipts), due });
+    const recorded = new Set(rows.map((row) => row.uuid));
+    return uuids.map((uuid) => recorded.has(uuid));
   },
 });
 

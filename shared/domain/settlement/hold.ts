@@ -2,7 +2,7 @@ import { addMilliseconds, now } from '../../lib/clock.ts';
 import { prepared, run, type Statement } from '../../lib/db.ts';
 import { REFRESH_INTERVAL_MS } from '../../spec/limits.ts';
 import { LEASE_MS } from './claim.ts';
-import { GRACE_MS } from './steps.ts';
+import { GRACE_MS, type Job } from './steps.ts';
 
 /** Work on a job that takes longer than a step's hold on it lasts: the hold is renewed every second until it is done. */
 
@@ -16,8 +16,9 @@ const HOLD_GATES = prepared(
 
 const HOLD_LEASES = prepared(
   'hold_leases',
-  `UPDATE generations g SET leased_until = :until, due_at = :until FROM ${MINE}
-    WHERE g.uuid = mine.uuid AND g.submitting_since IS NOT NULL AND g.upstream_handle IS NULL`,
+  `UPDATE generations g SET leased_until = :until, due_at = :until
+     FROM ${MINE}, json_to_recordset(:claims) AS claim (uuid uuid, since timestamptz)
+    WHERE g.uuid = mine.uuid AND g.uuid = claim.uuid AND g.submitting_since = claim.since AND g.upstream_handle IS NULL`,
 );
 
 /**
@@ -28,26 +29,29 @@ export const whileHoldingGate = holding(HOLD_GATES, GRACE_MS);
 
 /**
  * Keeps a job's lease while its upstream works on it, where a submission lasts until the output is there: when this
- * process dies, another one finds a submit of unknown outcome when the lease is over.
+ * process dies, another one finds a submit of unknown outcome when the lease is over. Who has lost a lease to another
+ * claim does not renew that one's.
  */
 export const whileHoldingLease = holding(HOLD_LEASES, LEASE_MS);
 
 function holding(statement: Statement, holdMs: number) {
-  const held = new Set<string>();
+  const held = new Set<Job>();
   let renewing: NodeJS.Timeout | undefined;
 
   function renew(): void {
     const at = now();
-    run(statement, { uuids: [...held], now: at, until: addMilliseconds(at, holdMs) }).catch(() => {});
+    const uuids = [...held].map(({ uuid }) => uuid);
+    const claims = JSON.stringify([...held].map(({ uuid, submitting_since: since }) => ({ uuid, since })));
+    run(statement, { uuids, claims, now: at, until: addMilliseconds(at, holdMs) }).catch(() => {});
   }
 
-  return async <Result>(uuid: string, work: () => Promise<Result>): Promise<Result> => {
-    held.add(uuid);
+  return async <Result>(job: Job, work: () => Promise<Result>): Promise<Result> => {
+    held.add(job);
     renewing ??= setInterval(renew, REFRESH_INTERVAL_MS / 2);
     try {
       return await work();
     } finally {
-      held.delete(uuid);
+      held.delete(job);
       if (held.size === 0) {
         clearInterval(renewing);
         renewing = undefined;

@@ -81,7 +81,7 @@ function goOn(job: Job): void {
 async function end(job: Job, end: UpstreamEnd): Promise<void> {
   const { uuid, upstream } = job;
   try {
-    await whileHoldingGate(uuid, () => deliver(job, routeOf(job) as Route, end));
+    await whileHoldingGate(job, () => deliver(job, routeOf(job) as Route, end));
     await makeRoom(upstream);
   } catch (error) {
     logger.warn({ generationId: uuid, error: (error as Error).message }, 'not ended; will look again');

@@ -30,13 +30,13 @@ export async function claimTurn(routes: Route[], limit: number): Promise<{ jobs:
   return db.transaction(async (transaction) => {
     const at = now();
     const [turn] = await run<{ next_submit_at: Date }>(TAKE_TURN, { upstream: name, now: at }, transaction);
-    if (perMinute === null) return { jobs: await claimOldest(transaction, routes, limit), waitMs: 0 };
+    if (perMinute === null) return { jobs: await claimOldest(transaction, routes, limit, at), waitMs: 0 };
     const rate = rateOf(perMinute);
     // How far ahead of an even pace the next submit is already.
     const aheadMs = (turn as { next_submit_at: Date }).next_submit_at.getTime() - at.getTime();
     const room = Math.floor(rate.burst - aheadMs / rate.intervalMs);
     if (room < 1) return { jobs: [], waitMs: Math.ceil(aheadMs - (rate.burst - 1) * rate.intervalMs) };
-    const jobs = await claimOldest(transaction, routes, Math.min(limit, room));
+    const jobs = await claimOldest(transaction, routes, Math.min(limit, room), at);
     const next = addMilliseconds(at, aheadMs + jobs.length * rate.intervalMs);
     await run(END_TURN, { upstream: name, next }, transaction);
     return { jobs, waitMs: jobs.length === room ? Math.ceil(rate.intervalMs) : 0 };

@@ -37,6 +37,8 @@ export interface Delivery {
   trust: Trust;
   kind: Kind;
   generationId: string;
+  /** Of its files, without an ending. */
+  name: string;
   mediaToken: string;
 }
 
@@ -46,17 +48,17 @@ export interface Collected {
 }
 
 /**
- * Copies an output to our storage and makes its thumbnail. The paths follow from the generation and its secret token,
+ * Copies an output to our storage and makes its thumbnail. The paths follow from the name and the secret token,
  * so that a second try, after a crash in the middle, puts the same files in the same places.
  * A thumbnail that cannot be made is done without. An output that came as a file comes only once: where this throws,
  * it is left for the next try, and the caller's to discard.
  * @throws UnusableOutput where trying again would not help; any other error where it may.
  */
 export async function collectOutput(delivery: Delivery): Promise<Collected> {
-  const { output, trust, kind, generationId, mediaToken } = delivery;
+  const { output, trust, kind, name, mediaToken } = delivery;
   const localFile = 'file' in output ? output.file : await newIncomingFile();
   const thumbnail = `${localFile}.webp`;
-  const path = `${folderOf(mediaToken)}/${generationId}`;
+  const path = `${folderOf(mediaToken)}/${name}`;
   let isKept = false;
   try {
     if ('url' in output) await download(output, trust, localFile);

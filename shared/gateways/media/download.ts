@@ -81,15 +81,17 @@ async function openOutput(
     await body.dump({ signal: options.signal, limit: 16_384 });
     if (statusCode === 200) throw tooLarge(maxBytes);
     const location = answer.headers['location'];
-    if (statusCode < 300 || statusCode >= 400 || typeof location !== 'string') throw refusal(statusCode);
+    if (statusCode < 300 || statusCode >= 400 || typeof location !== 'string')
+      throw refusal(statusCode, !hasLeft && headers !== undefined);
     address = URL.canParse(location, address) ? new URL(location, address).href : location;
   }
   throw new UnusableOutput('The output is behind too many redirects.');
 }
 
-function refusal(statusCode: number): Error {
+/** @param asUs whether it was asked for with our key, which may be put right. */
+function refusal(statusCode: number, asUs: boolean): Error {
   const message = `The output's address answered ${statusCode}.`;
-  const mayPass = statusCode >= 500 || PASSING.includes(statusCode);
+  const mayPass = statusCode >= 500 || PASSING.includes(statusCode) || (asUs && [401, 403].includes(statusCode));
   return mayPass ? new Error(message) : new UnusableOutput(message);
 }
 

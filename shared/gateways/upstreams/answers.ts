@@ -71,10 +71,27 @@ export async function asked(question: () => Promise<JsonAnswer>): Promise<JsonAn
  * What became of a submission that was not answered with a receipt.
  * @param refusal what to tell the customer, of a submission that will never be taken.
  */
-export function notSubmitted(answer: JsonAnswer, refusal: (body: unknown) => string): UpstreamError {
-  if (answer.status === 400 || answer.status === 422) return new UpstreamError('refused', refusal(answer.body));
-  if (answer.status === 504 || answer.status < 400) return new UpstreamError('unknown', statusMessage(answer));
-  return unavailable(answer);
+export function notSubmitted(
+  answer: JsonAnswer,
+  refusal: (body: unknown) => string,
+  { isSynchronous = false } = {},
+): UpstreamError {
+  const { status } = answer;
+  if (status === 400 || status === 422) return new UpstreamError('refused', refusal(answer.body));
+  if (OUR_FAULTS.includes(status)) return ourFault(answer);
+  const isLate = status < 300 || GIVEN_UP.includes(status);
+  // What lasts until the output is there may break at any time of its run.
+  const isBroken = isSynchronous && status >= 500 && status !== 503;
+  return isLate || isBroken ? new UpstreamError('unknown', statusMessage(answer)) : unavailable(answer);
+}
+
+/** Said by whatever stands between: it waited for an answer in vain, or got one that it did not understand. */
+const GIVEN_UP = [408, 499, 504, 520, 524];
+const OUR_FAULTS = [401, 402, 403];
+
+/** Something is wrong with our account there: no job will be taken until somebody has seen to it. */
+export function ourFault(answer: JsonAnswer): UpstreamError {
+  return new UpstreamError('unavailable', statusMessage(answer), { isOurFault: true, retryAfterMs: retryAfterMs(answer) });
 }
 
 export function sameOrigin(url: unknown, origin: string): boolean {

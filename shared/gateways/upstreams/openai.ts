@@ -9,6 +9,7 @@ import {
   isPlain,
   MESSAGES,
   notSubmitted,
+  ourFault,
   sameOrigin,
   sentence,
   textOf,
@@ -108,7 +109,7 @@ export function openaiUpstream({ upstream: { baseUrl, key, takesForms }, modelId
     }
     if (image !== undefined && 'file' in image) await discard(image.file);
     if (status === 200 && Array.isArray(fieldOf(body, 'data'))) return NO_OUTPUT;
-    throw notTaken({ status, headers, body });
+    throw notTaken({ status, headers, body }, { isSynchronous: true });
   }
 
   async function probe(): Promise<void> {
@@ -159,11 +160,13 @@ const AGAINST_POLICY = /moderation|content_?(policy|filter)|safety/i;
 const BREAKDOWN = /server_?error|internal_?error|^5\d\d$/i;
 
 /** What became of a submission that brought no receipt and no output. */
-function notTaken(answer: JsonAnswer): UpstreamError {
+function notTaken(answer: JsonAnswer, how: { isSynchronous?: boolean } = {}): UpstreamError {
   const codes = codesOf(answer.body);
-  if (codes.some((code) => OUR_FAULT.test(code))) return unavailable(answer);
+  if (codes.some((code) => OUR_FAULT.test(code))) return ourFault(answer);
   const isRefusal = answer.status >= 400 && answer.status < 500 && codes.some((code) => AGAINST_POLICY.test(code));
-  return isRefusal ? new UpstreamError('refused', failureMessage(answer.body)) : notSubmitted(answer, failureMessage);
+  return isRefusal
+    ? new UpstreamError('refused', failureMessage(answer.body))
+    : notSubmitted(answer, failureMessage, how);
 }
 
 /** What is wrong, in words for a customer. `detail` is FastAPI's, by which vLLM-Omni and SGLang are served. */

@@ -2,7 +2,7 @@ import { config, type Config, ConfigError, orExit } from '../../lib/config.ts';
 import { everyParams, type Kind, MODEL_SLUGS, modelBySlug, type ModelSlug } from '../../spec/catalog.ts';
 import { ADAPTERS, type Adapter, KNOWN_MODELS, type ModelTable, USUAL_INPUTS } from './knownModels.ts';
 import { fill, type Order } from './template.ts';
-import { parseVariable, type UpstreamsVariable } from './variable.ts';
+import { CENTS_MAX, parseVariable, type UpstreamsVariable } from './variable.ts';
 
 /** A provider, or a gateway to some, that generations can be run at. */
 export interface UpstreamSettings {
@@ -154,8 +154,8 @@ export function costCentsOf({ table }: Route, order: Order): number | null {
 }
 
 function numberOf(value: unknown): number {
-  if (typeof value === 'number' && value >= 0) return value;
-  throw new Error(`a price must be a number, not ${JSON.stringify(value)}`);
+  if (typeof value === 'number' && value >= 0 && value <= CENTS_MAX) return value;
+  throw new Error(`a price must be a number from 0 to ${CENTS_MAX}, not ${JSON.stringify(value)}`);
 }
 
 const DIRECTORY = orExit(() => parseUpstreams(config));

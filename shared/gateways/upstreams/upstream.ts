@@ -57,12 +57,19 @@ export class UpstreamError extends Error {
   readonly wasAnswered: boolean;
   /** How long the upstream asked to be left alone. */
   readonly retryAfterMs: number;
+  /** Whether our account there is what is wrong: then nothing can be made there for the time. */
+  readonly isOurFault: boolean;
 
-  constructor(fault: UpstreamFault, message: string, { wasAnswered = true, retryAfterMs = 0 } = {}) {
+  constructor(
+    fault: UpstreamFault,
+    message: string,
+    { wasAnswered = true, retryAfterMs = 0, isOurFault = false } = {},
+  ) {
     super(message);
     this.name = 'UpstreamError';
     this.fault = fault;
     this.wasAnswered = wasAnswered;
     this.retryAfterMs = retryAfterMs;
+    this.isOurFault = isOurFault;
   }
 }

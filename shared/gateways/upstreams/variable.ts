@@ -4,7 +4,10 @@ import { ConfigError } from '../../lib/config.ts';
 import { ADAPTERS } from './knownModels.ts';
 import type { Template } from './template.ts';
 
-const Table = Type.Unsafe<Template>(Type.Union([Type.Number({ minimum: 0 }), Type.Object({})]));
+/** A thousand dollars a run, or a second of one, is a slip of the pen. */
+export const CENTS_MAX = 100_000;
+
+const Table = Type.Unsafe<Template>(Type.Union([Type.Number({ minimum: 0, maximum: CENTS_MAX }), Type.Object({})]));
 
 /** What the variable UPSTREAMS holds. */
 const UpstreamsVariable = Type.Object(

@@ -1,0 +1,171 @@
+import { expect } from 'chai';
+import type { Customer } from '../harness/client.ts';
+import { OpenAIStandIn } from '../harness/openaiUpstream.ts';
+import { Proxy } from '../harness/proxy.ts';
+import { eventually, type Service, startService } from '../harness/service.ts';
+import { StandInUpstream } from '../harness/upstream.ts';
+
+const rowOf = async (service: Service, uuid: string) =>
+  (await service.sql('SELECT * FROM generations WHERE uuid = $1', [uuid]))[0];
+
+const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+describe('a submission that a proxy in front of the upstream gives up', () => {
+  let service: Service;
+  let customer: Customer;
+  before(async () => {
+    service = await startService();
+    customer = await service.customer('studio');
+  });
+  after(() => service.stop());
+
+  for (const status of [408, 504, 524]) {
+    it(`with ${status} may have been taken: it is submitted once more, and no more than that`, async () => {
+      service.upstream.submit = status;
+      const before = service.upstream.submits;
+      const { uuid } = await customer.createImage();
+      expect((await customer.settled(uuid)).status).to.equal('failed');
+      expect(service.upstream.submits - before).to.equal(2);
+      service.upstream.submit = undefined;
+    });
+  }
+
+  it('with 307 was not taken: nothing has been run', async () => {
+    service.upstream.submit = 307;
+    const before = service.upstream.submits;
+    const { uuid, prompt } = await customer.createImage();
+    await eventually('tried three times', () => service.upstream.submits >= before + 3);
+    service.upstream.submit = undefined;
+    expect((await customer.settled(uuid)).status).to.equal('succeeded');
+    expect(service.upstream.jobsFor(prompt)).to.have.length(1);
+  });
+
+  it('is taken over from a worker of the version before, which wrote no upstream down', async () => {
+    service.upstream.outcome = 'wait';
+    const { uuid, prompt } = await customer.createImage();
+    await eventually('recorded', async () => (await rowOf(service, uuid)).upstream_handle !== null);
+    await service.sql('UPDATE generations SET upstream = NULL, upstream_model = NULL WHERE uuid = $1', [uuid]);
+    service.upstream.end(prompt, 'succeeded');
+    expect((await customer.settled(uuid)).status).to.equal('succeeded');
+    service.upstream.outcome = 'succeed';
+  });
+});
+
+describe('a submission that lasts until the image is there', () => {
+  let standIn: OpenAIStandIn;
+  let service: Service;
+  let customer: Customer;
+  before(async () => {
+    standIn = await new OpenAIStandIn().start();
+    service = await startService({
+      workers: 2,
+      env: { IMAGE_UPSTREAM: 'openai:some-image', OPENAI_BASE_URL: `${standIn.url}/v1`, OPENAI_API_KEY: 'test' },
+    });
+    customer = await service.customer('studio');
+  });
+  after(async () => {
+    await service.stop();
+    await standIn.stop();
+  });
+
+  for (const status of [500, 502, 524]) {
+    it(`and is broken off with ${status} is submitted once more, and no more than that`, async () => {
+      standIn.image = status;
+      const before = standIn.submits;
+      const { uuid } = await customer.createImage();
+      expect((await customer.settled(uuid)).status).to.equal('failed');
+      expect(standIn.submits - before).to.equal(2);
+      standIn.image = undefined;
+    });
+  }
+
+  it('keeps its image while the database only reads, as after a failover, and is run once', async () => {
+    standIn.imageDelayMs = 1_500;
+    const { uuid, prompt } = await customer.createImage();
+    await eventually('submitted', () => standIn.jobsFor(prompt).length === 1);
+    await readOnly(service, 'on');
+    await pause(4_000);
+    await readOnly(service, 'off');
+    const ended = await customer.settled(uuid);
+    standIn.imageDelayMs = 0;
+    expect(ended.status).to.equal('succeeded');
+    expect(standIn.jobsFor(prompt)).to.have.length(1);
+  });
+});
+
+describe('an upstream that accepts a job too late', () => {
+  it('does not have its receipt written down as that of the one that took over', async () => {
+    const second = await new StandInUpstream().start();
+    second.submit = 'hang';
+    const upstreams = { second: { adapter: 'fal', base_url: second.url, key: 'other' } };
+    const service = await startService({
+      workers: 0,
+      env: {
+        IMAGE_UPSTREAM_FALLBACK: 'second:some/image',
+        UPSTREAMS: JSON.stringify({ upstreams }),
+        PROBE_INTERVAL_MS: '500',
+      },
+    });
+    const proxy = await new Proxy(service.env['DATABASE_URL'] as string).start();
+    await service.startWorker({ DATABASE_URL: proxy.url });
+    const customer = await service.customer('pro');
+    service.upstream.onAccepted = () => proxy.refuse();
+    const { uuid, prompt } = await customer.createImage();
+    await eventually('accepted', () => service.upstream.jobsFor(prompt).length === 1);
+    service.upstream.onAccepted = () => {};
+    service.upstream.status = 'error';
+    await service.startWorker();
+    await eventually('claimed for the other', () => second.submits >= 1, 30_000);
+    proxy.open();
+    service.upstream.status = undefined;
+    const ended = await customer.settled(uuid, 40_000);
+    expect(ended.status).to.equal('succeeded');
+    expect((await rowOf(service, uuid)).upstream).to.equal('fal');
+    await service.stop();
+    await Promise.all([second.stop(), proxy.stop()]);
+  }).timeout(120_000);
+});
+
+describe('an upstream that turns our account away', () => {
+  it('is left alone for a minute: the fallback takes its jobs, or creates are refused', async () => {
+    const second = await new StandInUpstream().start();
+    const upstreams = { second: { adapter: 'fal', base_url: second.url, key: 'other' } };
+    const service = await startService({
+      env: { IMAGE_UPSTREAM_FALLBACK: 'second:some/image', UPSTREAMS: JSON.stringify({ upstreams }) },
+    });
+    const customer = await service.customer('studio');
+    await eventually('both probed', async () => (await service.sql('SELECT 1 FROM upstream_health')).length === 3);
+    service.upstream.submit = 402;
+    const image = await customer.createImage();
+    expect((await customer.settled(image.uuid)).status).to.equal('succeeded');
+    expect((await rowOf(service, image.uuid)).upstream).to.equal('second');
+
+    const balance = await customer.balance();
+    const video = await customer.createVideo();
+    await eventually('refused', async () => {
+      const { status, body } = await customer.create({
+        model: 'vidmodel-video',
+        params: { duration: 5, resolution: '720p' },
+      });
+      return status === 503 && body.error === 'model_unavailable';
+    });
+    service.upstream.submit = undefined;
+    await service.sql('UPDATE upstream_health SET avoid_until = now()');
+    expect((await customer.settled(video.uuid, 40_000)).status).to.equal('succeeded');
+    expect(await customer.balance()).to.be.below(balance);
+    await service.stop();
+    await second.stop();
+  }).timeout(120_000);
+});
+
+/** As a server is that has become the standby: what is asked of it is answered, what is to be written refused. */
+async function readOnly(service: Service, value: 'on' | 'off'): Promise<void> {
+  const name = new URL(service.env['DATABASE_URL'] as string).pathname.slice(1);
+  const client = await service.database.connect();
+  await client.query('SET default_transaction_read_only = off');
+  await client.query(`ALTER DATABASE "${name}" SET default_transaction_read_only = ${value}`);
+  await client.query(
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'genmeter'`,
+  );
+  client.release();
+}
