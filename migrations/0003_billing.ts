@@ -3,6 +3,9 @@ import type { Knex } from 'knex';
 /** What the payment processor knows of us, top-ups, its events, and requests that may be repeated. */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
+    -- No process of the version that used it runs any more.
+    DROP TABLE model_health;
+
     ALTER TABLE accounts
       ADD COLUMN stripe_customer_id            text        UNIQUE,
       -- Whether the processor has a payment method of theirs on file, when it was last asked.
@@ -87,6 +90,14 @@ export async function up(knex: Knex): Promise<void> {
 
 export async function down(knex: Knex): Promise<void> {
   await knex.raw(`
+    CREATE TABLE model_health (
+      model        text        PRIMARY KEY,
+      status       text        NOT NULL CHECK (status IN ('online', 'degraded', 'offline')),
+      bad_probes   integer     NOT NULL,
+      good_probes  integer     NOT NULL,
+      probed_at    timestamptz NOT NULL,
+      detail       text        NOT NULL
+    ) WITH (fillfactor = 50);
     DROP TABLE idempotent_requests, payment_events, topups;
     DROP SEQUENCE sync_tickets;
     ALTER TABLE subscriptions

@@ -57,8 +57,9 @@ async function takeOver(transaction: Transaction, account: Account, look: Look):
   const others = Subscription.query(transaction).modify('live').where({ account_id: account.id });
   const other = await others.whereNot({ id: before.id }).first();
   if (other !== undefined && isLive(after.status)) return turnDown(transaction, before, look);
-  const subscription = await before.$query(transaction).patchAndFetch(after);
-  await follow(transaction, customer, before, subscription);
+  // Patching changes the row's object, too: what it was is kept.
+  const was = { status: before.status, plan_slug: before.plan_slug };
+  await follow(transaction, customer, was, await before.$query(transaction).patchAndFetch(after));
   return undefined;
 }
 
@@ -109,7 +110,7 @@ function changes(
 async function follow(
   transaction: Transaction,
   account: Account,
-  before: Subscription,
+  before: Pick<Subscription, 'status' | 'plan_slug'>,
   after: Subscription,
 ): Promise<void> {
   const hasBegun = before.status !== 'incomplete' && before.status !== 'canceled';

@@ -1,0 +1,138 @@
+import { expect } from 'chai';
+import { Customer, newCustomer } from './client.ts';
+import { eventually, type Service, type ServiceOptions, startService } from './service.ts';
+import { StripeStandIn } from './stripe/standIn.ts';
+
+/** A service that takes payments, the processor that it takes them through, and a clock that both go by. */
+export class Billing {
+  readonly stripe: StripeStandIn;
+  readonly service: Service;
+
+  constructor(stripe: StripeStandIn, service: Service) {
+    this.stripe = stripe;
+    this.service = service;
+  }
+
+  /** Somebody who has signed in, and subscribed by paying on the processor's page. */
+  async customer(plan: string | null = 'pro'): Promise<Customer> {
+    const customer = await newCustomer(this.service.baseUrl, null);
+    if (plan !== null) await this.subscribe(customer, plan);
+    return customer;
+  }
+
+  async subscribe(customer: Customer, plan: string): Promise<void> {
+    const { status, body } = await customer.call('POST', '/api/billing/checkout/', { body: { plan } });
+    expect(status, JSON.stringify(body)).to.equal(200);
+    this.stripe.completeCheckout(body.checkout_url);
+    await this.quiet();
+  }
+
+  async topUp(customer: Customer, amountCents: number): Promise<void> {
+    const { status, body } = await customer.call('POST', '/api/billing/topup/', {
+      body: { amount_cents: amountCents },
+    });
+    expect(status, JSON.stringify(body)).to.equal(200);
+    this.stripe.completeCheckout(body.checkout_url);
+    await this.quiet();
+  }
+
+  /** Resolves when all that the processor has told was acted upon. */
+  async quiet(): Promise<void> {
+    await this.stripe.settled();
+    await eventually('all events are applied', async () => {
+      const [row] = await this.service.sql(
+        'SELECT count(*)::int AS waiting FROM payment_events WHERE applied_at IS NULL',
+      );
+      return row.waiting === 0;
+    });
+  }
+
+  /** Lets time pass: all processes end and start anew at that moment, and the processor does what was due on the way. */
+  async travelTo(date: Date): Promise<void> {
+    const { service, stripe } = this;
+    await Promise.all([...service.apis, ...service.workers].map((part) => part.stop()));
+    const [apis, workers] = [service.apis.length, service.workers.length];
+    service.apis.length = 0;
+    service.workers.length = 0;
+    service.env['CLOCK_OFFSET_MS'] = String(Math.max(0, date.getTime() - Date.now()));
+    for (let index = 0; index < apis; index += 1) await service.startApi();
+    stripe.webhookUrl = webhookOf(service);
+    stripe.advanceTo(date);
+    for (let index = 0; index < workers; index += 1) await service.startWorker();
+    await this.quiet();
+    await eventually(
+      'all periods are turned',
+      async () => {
+        const [row] = await service.sql(
+          `SELECT count(*)::int AS due FROM accounts a JOIN subscriptions s ON s.account_id = a.id AND s.status = 'active'
+          WHERE a.plan_slug IS NOT NULL AND a.period_end <= $1 AND a.period_end < s.paid_until`,
+          [date],
+        );
+        return row.due === 0;
+      },
+      45_000,
+    );
+  }
+
+  /** The same customer, by way of the processes that run now. */
+  now(customer: Customer): Customer {
+    return customer.via(this.service.baseUrl);
+  }
+
+  /** Fails unless the processor's books and ours say the same. */
+  async checkBooks(): Promise<void> {
+    const theirs = this.stripe.books();
+    expect([theirs.chargedTwice, theirs.subscribedTwice, theirs.customersTwice]).to.deep.equal([[], [], []]);
+    const paid = [...theirs.topups].filter(([, { succeeded }]) => succeeded === 1).map(([uuid]) => uuid);
+    const topups = await this.service.sql(`SELECT uuid FROM topups WHERE status = 'succeeded'`);
+    expect(topups.map(({ uuid }) => uuid as string)).to.have.members(paid);
+    const entries = await this.service.sql(`SELECT effect_key FROM ledger_entries WHERE entry_type = 'topup'`);
+    expect(entries.map((entry) => entry.effect_key as string)).to.have.members(paid.map((uuid) => `topup:${uuid}`));
+    const ours = await this.service.sql(
+      `SELECT a.uuid, s.plan_slug, s.status FROM subscriptions s JOIN accounts a ON a.id = s.account_id
+        WHERE s.status IN ('active', 'past_due', 'unpaid')`,
+    );
+    const live = theirs.customers.filter(
+      ({ subscription }) => subscription !== null && subscription.status !== 'incomplete',
+    );
+    expect(ours.map((row) => `${row.uuid} ${row.plan_slug}`)).to.have.members(
+      live.map(({ accountUuid, subscription }) => `${accountUuid} ${subscription?.plan}`),
+    );
+  }
+
+  async stop(): Promise<void> {
+    try {
+      await this.checkBooks();
+    } finally {
+      await this.service.stop();
+      await this.stripe.stop();
+    }
+  }
+}
+
+function webhookOf(service: Service): string {
+  return `${service.baseUrl}/api/billing/webhooks/processor/`;
+}
+
+/** Starts a service with the stand-in for the payment processor. */
+export async function startBilling(options: ServiceOptions & { startAt?: Date } = {}): Promise<Billing> {
+  const stripe = await new StripeStandIn().start();
+  const offsetMs = options.startAt === undefined ? 0 : options.startAt.getTime() - Date.now();
+  stripe.clockOffsetMs = offsetMs;
+  const service = await startService({
+    ...options,
+    env: {
+      STRIPE_SECRET_KEY: stripe.secretKey,
+      STRIPE_WEBHOOK_SECRET: stripe.webhookSecret,
+      STRIPE_API_BASE: stripe.url,
+      STRIPE_PRICE_LITE: stripe.prices.lite,
+      STRIPE_PRICE_STARTER: stripe.prices.starter,
+      STRIPE_PRICE_PRO: stripe.prices.pro,
+      STRIPE_PRICE_STUDIO: stripe.prices.studio,
+      CLOCK_OFFSET_MS: String(offsetMs),
+      ...options.env,
+    },
+  });
+  stripe.webhookUrl = webhookOf(service);
+  return new Billing(stripe, service);
+}

@@ -1,0 +1,110 @@
+import { randomBytes } from 'node:crypto';
+import type Stripe from 'stripe';
+import type { HandledEvent } from './events.ts';
+import { Refusal } from './refusal.ts';
+
+/** What the stand-in keeps, by what Stripe writes into `object`. */
+export interface Kinds {
+  customer: Stripe.Customer;
+  payment_method: Stripe.PaymentMethod;
+  product: Stripe.Product;
+  price: Stripe.Price;
+  'checkout.session': Stripe.Checkout.Session;
+  'billing_portal.session': Stripe.BillingPortal.Session;
+  'billing_portal.configuration': Stripe.BillingPortal.Configuration;
+  subscription: Stripe.Subscription;
+  invoice: Stripe.Invoice;
+  invoice_payment: Stripe.InvoicePayment;
+  payment_intent: Stripe.PaymentIntent;
+  charge: Stripe.Charge;
+  refund: Stripe.Refund;
+  dispute: Stripe.Dispute;
+  webhook_endpoint: Stripe.WebhookEndpoint;
+}
+export type Kind = keyof Kinds;
+
+/** What a card's bank does with a charge that is made without the customer. */
+export type Card = 'ok' | 'declined' | 'authentication_required';
+
+/** An invoice that Stripe tries to collect later. */
+export interface Collection {
+  /** In seconds. */
+  at: number;
+  subscriptionId: string;
+  /** How often it was tried. */
+  attempts: number;
+}
+
+/** All that the stand-in believes in. Objects are kept whole, as they are answered. */
+export class Books {
+  /** Where the stand-in answers. */
+  url = '';
+  /** What events are signed with. */
+  readonly webhookSecret = 'whsec_standin';
+  clockOffsetMs = 0;
+  /** While the clock is moved: the moment that is dealt with, in seconds. */
+  momentDealtWith: number | null = null;
+  readonly cards = new Map<string, Card>();
+  /** The price from the renewal on, by subscription. */
+  readonly pricesFromRenewal = new Map<string, string>();
+  /** By invoice. */
+  readonly collections = new Map<string, Collection>();
+  /** What a checkout page was opened with and is not told afterwards. */
+  readonly orders = new Map<string, { price: string | null; metadata: Record<string, string>; saves: boolean }>();
+  onEvent: (type: HandledEvent, object: unknown) => void = () => {};
+  private readonly objects = new Map<string, { id: string; object: string }>();
+
+  /** In seconds, of the stand-in's own clock. */
+  now(): number {
+    return this.momentDealtWith ?? Math.floor((Date.now() + this.clockOffsetMs) / 1_000);
+  }
+
+  newId(prefix: string): string {
+    return `${prefix}_${randomBytes(12).toString('hex')}`;
+  }
+
+  add<Name extends Kind>(object: Kinds[Name]): Kinds[Name] {
+    this.objects.set(object.id, object);
+    return object;
+  }
+
+  find<Name extends Kind>(kind: Name, id: string | null | undefined): Kinds[Name] | undefined {
+    const object = this.objects.get(id ?? '');
+    return object?.object === kind ? (object as Kinds[Name]) : undefined;
+  }
+
+  /** Whatever has this id. */
+  findAny(id: string): object | undefined {
+    return this.objects.get(id);
+  }
+
+  /** @throws Refusal in Stripe's words; `param` names where the id stood, if not in the path. */
+  get<Name extends Kind>(kind: Name, id: string | null | undefined, param?: string): Kinds[Name] {
+    const found = this.find(kind, id);
+    if (found !== undefined) return found;
+    const message = `No such ${kind.replace(/[._]/g, ' ')}: '${id}'`;
+    throw new Refusal(param === undefined ? 404 : 400, { code: 'resource_missing', param: param ?? 'id', message });
+  }
+
+  /** The newest first. */
+  list<Name extends Kind>(kind: Name): Kinds[Name][] {
+    return [...this.objects.values()].filter(({ object }) => object === kind).toReversed() as Kinds[Name][];
+  }
+
+  tell(type: HandledEvent, object: unknown): void {
+    this.onEvent(type, object);
+  }
+}
+
+/** An object of which only the fields that matter are given. */
+export function made<Made>(fields: Partial<Made>): Made {
+  return fields as Made;
+}
+
+export function idIn(value: string | { id: string } | null | undefined): string {
+  return typeof value === 'string' ? value : (value?.id ?? '');
+}
+
+export function listOf<Item>(data: Item[], url: string, hasMore = false): Stripe.ApiList<Item> {
+  return { object: 'list', data, has_more: hasMore, url };
+}

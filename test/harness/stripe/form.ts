@@ -1,0 +1,129 @@
+import { Refusal } from './refusal.ts';
+
+type FormValue = string | Form | FormValue[];
+interface Form {
+  [name: string]: FormValue;
+}
+
+/** What `a[b][0][c]=d&a[e][]=f` says. */
+export function parseForm(text: string): Form {
+  const form: Form = {};
+  for (const [name, value] of new URLSearchParams(text)) {
+    const path = name.split(/\]\[|\[|\]/).slice(0, name.includes('[') ? -1 : undefined);
+    let place = form;
+    path.forEach((part, index) => {
+      const key = part === '' ? String(Object.keys(place).length) : part;
+      if (index === path.length - 1) place[key] = value;
+      else place = (place[key] ??= {}) as Form;
+    });
+  }
+  return asLists(form) as Form;
+}
+
+function asLists(value: FormValue): FormValue {
+  if (typeof value === 'string' || Array.isArray(value)) return value;
+  const entries = Object.entries(value).map(([key, item]): [string, FormValue] => [key, asLists(item)]);
+  const isList = entries.length > 0 && entries.every(([key]) => /^\d+$/.test(key));
+  return isList ? entries.map(([, item]) => item) : Object.fromEntries(entries);
+}
+
+/** The parameters of a request; where one is not as it should be, Stripe's refusal. */
+export class Params {
+  readonly form: Form;
+  private readonly path: string;
+
+  constructor(form: Form, path = '') {
+    this.form = form;
+    this.path = path;
+  }
+
+  /** Refuses all other parameters, as Stripe does. */
+  only(...names: string[]): this {
+    const unknown = Object.keys(this.form).find((name) => !names.includes(name));
+    if (unknown !== undefined) {
+      const param = this.nameOf(unknown);
+      throw new Refusal(400, { code: 'parameter_unknown', param, message: `Received unknown parameter: ${param}` });
+    }
+    return this;
+  }
+
+  text(name: string): string | undefined {
+    const value = this.form[name];
+    if (value === undefined || value === '') return undefined;
+    return typeof value === 'string' ? value : this.refuse(name, 'Invalid string');
+  }
+
+  required(name: string): string {
+    return this.text(name) ?? this.missing(name);
+  }
+
+  /** One of what Stripe knows. */
+  choice<Choice extends string>(name: string, ...choices: Choice[]): Choice | undefined {
+    const value = this.text(name);
+    if (value === undefined || choices.includes(value as Choice)) return value as Choice | undefined;
+    return this.refuse(name, `Invalid ${name}: must be one of ${choices.join(', ')}`);
+  }
+
+  integer(name: string): number | undefined {
+    const value = this.text(name);
+    if (value === undefined) return undefined;
+    return /^-?\d+$/.test(value)
+      ? Number(value)
+      : this.refuse(name, `Invalid integer: ${value}`, 'parameter_invalid_integer');
+  }
+
+  flag(name: string): boolean | undefined {
+    const value = this.choice(name, 'true', 'false');
+    return value === undefined ? undefined : value === 'true';
+  }
+
+  url(name: string): string {
+    const value = this.required(name);
+    return URL.canParse(value) ? value : this.refuse(name, 'Not a valid URL', 'url_invalid');
+  }
+
+  has(name: string): boolean {
+    return this.form[name] !== undefined;
+  }
+
+  at(name: string): Params {
+    const value = this.form[name] ?? {};
+    if (typeof value === 'string' || Array.isArray(value)) return this.refuse(name, 'Invalid object');
+    return new Params(value, this.nameOf(name));
+  }
+
+  /** The objects of a list. */
+  items(name: string): Params[] {
+    const value = this.form[name] ?? [];
+    if (!Array.isArray(value)) return this.refuse(name, 'Invalid array');
+    return value.map((item, index) => new Params(item as Form, `${this.nameOf(name)}[${index}]`));
+  }
+
+  texts(name: string): string[] {
+    const value = this.form[name] ?? [];
+    if (!Array.isArray(value)) return this.refuse(name, 'Invalid array');
+    return value.map(String);
+  }
+
+  metadata(): Record<string, string> {
+    const entries = Object.entries(this.at('metadata').form).map(([key, value]): [string, string] => {
+      if (typeof value !== 'string') return this.refuse('metadata', 'Metadata values must be strings');
+      if (key.length > 40 || value.length > 500) this.refuse('metadata', 'Metadata is too long');
+      return [key, value];
+    });
+    return Object.fromEntries(entries);
+  }
+
+  refuse(name: string, message: string, code?: string): never {
+    throw new Refusal(400, { code, param: this.nameOf(name), message });
+  }
+
+  private missing(name: string): never {
+    const param = this.nameOf(name);
+    throw new Refusal(400, { code: 'parameter_missing', param, message: `Missing required param: ${param}.` });
+  }
+
+  private nameOf(name: string): string {
+    return this.path === '' ? name : `${this.path}[${name}]`;
+  }
+}

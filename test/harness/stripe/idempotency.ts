@@ -1,0 +1,52 @@
+import { Refusal } from './refusal.ts';
+
+export interface Answer {
+  status: number;
+  body: unknown;
+}
+
+interface Kept {
+  fingerprint: string;
+  /** In seconds. */
+  at: number;
+  /** null while it is being worked on. */
+  answer: Answer | null;
+}
+
+const KEPT_SECONDS = 24 * 3_600;
+
+/** Answers by idempotency key: the same ones again for a day, errors included, but for what was never begun. */
+export class IdempotencyKeys {
+  private readonly kept = new Map<string, Kept>();
+
+  /**
+   * @returns the answer that was given before, or null: then this is the first time, and `keep` or `release` follows.
+   * @throws Refusal where the key was used for something else, or is in use.
+   */
+  take(key: string, fingerprint: string, now: number): Answer | null {
+    const known = this.kept.get(key);
+    if (known === undefined || now - known.at > KEPT_SECONDS) {
+      this.kept.set(key, { fingerprint, at: now, answer: null });
+      return null;
+    }
+    if (known.fingerprint !== fingerprint) {
+      const message = `Keys for idempotent requests can only be used with the same parameters they were first used with. Try using a key other than '${key}' if you meant to execute a different request.`;
+      throw new Refusal(400, { type: 'idempotency_error', message });
+    }
+    if (known.answer === null) {
+      const message = `There is currently another in-progress request using this Idempotent Key (${key}).`;
+      throw new Refusal(409, { code: 'idempotency_key_in_use', message });
+    }
+    return known.answer;
+  }
+
+  keep(key: string, answer: Answer): void {
+    const known = this.kept.get(key);
+    // As it was then, whatever becomes of the object.
+    if (known !== undefined) known.answer = structuredClone(answer);
+  }
+
+  release(key: string): void {
+    this.kept.delete(key);
+  }
+}

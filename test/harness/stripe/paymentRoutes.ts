@@ -1,0 +1,90 @@
+import type Stripe from 'stripe';
+import { type Books, idIn } from './books.ts';
+import type { Params } from './form.ts';
+import { PAGE_PARAMS, page } from './pages.ts';
+import { addIntent, confirm, declineOf } from './payments.ts';
+import type { Handler } from './routes.ts';
+
+type Routes = Record<`${'intents' | 'charges' | 'disputes'}.${string}`, [string, string, Handler]>;
+
+export const paymentRoutes = {
+  'intents.create': ['POST', '/v1/payment_intents', chargeAbsent],
+  'intents.retrieve': [
+    'GET',
+    '/v1/payment_intents/:id',
+    (books, params, id) => books.get('payment_intent', params.only('expand') && id),
+  ],
+  'intents.list': [
+    'GET',
+    '/v1/payment_intents',
+    (books, params) => {
+      params.only(...PAGE_PARAMS, 'customer');
+      const customer = params.text('customer');
+      return page(
+        books,
+        'payment_intent',
+        params,
+        '/v1/payment_intents',
+        (intent) => customer === undefined || idIn(intent.customer) === customer,
+      );
+    },
+  ],
+  'charges.retrieve': [
+    'GET',
+    '/v1/charges/:id',
+    (books, params, id) => books.get('charge', params.only('expand') && id),
+  ],
+  'disputes.retrieve': [
+    'GET',
+    '/v1/disputes/:id',
+    (books, params, id) => books.get('dispute', params.only('expand') && id),
+  ],
+  'disputes.list': [
+    'GET',
+    '/v1/disputes',
+    (books, params) => {
+      params.only(...PAGE_PARAMS, 'charge', 'payment_intent');
+      return page(
+        books,
+        'dispute',
+        params,
+        '/v1/disputes',
+        (dispute) =>
+          (!params.has('charge') || idIn(dispute.charge) === params.text('charge')) &&
+          (!params.has('payment_intent') || idIn(dispute.payment_intent) === params.text('payment_intent')),
+      );
+    },
+  ],
+} satisfies Routes;
+
+const CHARGE_FIELDS = `amount currency customer payment_method off_session confirm metadata expand description
+  receipt_email statement_descriptor_suffix error_on_requires_action payment_method_types`.split(/\s+/);
+
+/** A payment that is made and charged at once, the customer being away. */
+function chargeAbsent(books: Books, params: Params): Stripe.PaymentIntent {
+  params.only(...CHARGE_FIELDS);
+  const amount = params.integer('amount') ?? Number(params.required('amount'));
+  params.required('currency');
+  if (amount < 50) params.refuse('amount', 'Amount must be at least $0.50 usd', 'amount_too_small');
+  if (amount > 99_999_999) params.refuse('amount', 'Amount must be no more than $999,999.99', 'amount_too_large');
+  if (params.flag('confirm') !== true || params.flag('off_session') !== true) {
+    params.refuse('confirm', 'The stand-in makes payments only if they are confirmed at once, off session.');
+  }
+  const customer = books.get('customer', params.required('customer'), 'customer').id;
+  const method = books.get('payment_method', params.required('payment_method'), 'payment_method');
+  if (method.customer === null) {
+    const message =
+      'The provided PaymentMethod was previously used with a PaymentIntent without Customer attachment, shared with a connected account without Customer attachment, or was detached from a Customer. It may not be used again.';
+    params.refuse('payment_method', message);
+  }
+  if (method.customer !== customer) {
+    params.refuse(
+      'payment_method',
+      `The customer does not have a payment method with the ID ${method.id}.`,
+      'resource_missing',
+    );
+  }
+  const intent = addIntent(books, { amount, customer, currency: params.text('currency'), metadata: params.metadata() });
+  if (!confirm(books, intent, method.id, books.cards.get(method.id) ?? 'ok')) throw declineOf(books, intent);
+  return intent;
+}

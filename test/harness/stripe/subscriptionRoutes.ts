@@ -1,0 +1,68 @@
+import { idIn } from './books.ts';
+import { PAGE_PARAMS, page } from './pages.ts';
+import { Refusal } from './refusal.ts';
+import type { Handler } from './routes.ts';
+import { end, isOver, itemOf } from './subscriptions.ts';
+
+type Routes = Record<`${'subscriptions' | 'invoices' | 'invoicePayments'}.${string}`, [string, string, Handler]>;
+
+export const subscriptionRoutes = {
+  'subscriptions.retrieve': [
+    'GET',
+    '/v1/subscriptions/:id',
+    (books, params, id) => books.get('subscription', params.only('expand') && id),
+  ],
+  'subscriptions.list': [
+    'GET',
+    '/v1/subscriptions',
+    (books, params) => {
+      params.only(...PAGE_PARAMS, 'status', 'customer', 'price', 'collection_method');
+      const status = params.text('status');
+      return page(books, 'subscription', params, '/v1/subscriptions', (subscription) => {
+        if (params.has('customer') && idIn(subscription.customer) !== params.text('customer')) return false;
+        if (params.has('price') && itemOf(subscription).price.id !== params.text('price')) return false;
+        if (status === undefined) return subscription.status !== 'canceled';
+        if (status === 'ended') return isOver(subscription);
+        return status === 'all' || subscription.status === status;
+      });
+    },
+  ],
+  'subscriptions.cancel': [
+    'DELETE',
+    '/v1/subscriptions/:id',
+    (books, params, id) => {
+      params.only('invoice_now', 'prorate', 'cancellation_details', 'expand');
+      const subscription = books.find('subscription', id);
+      // What is over is unknown to this request.
+      if (subscription === undefined || isOver(subscription)) {
+        throw new Refusal(404, { code: 'resource_missing', param: 'id', message: `No such subscription: '${id}'` });
+      }
+      end(books, subscription, 'cancellation_requested');
+      return subscription;
+    },
+  ],
+  'invoices.retrieve': [
+    'GET',
+    '/v1/invoices/:id',
+    (books, params, id) => books.get('invoice', params.only('expand') && id),
+  ],
+  'invoicePayments.list': [
+    'GET',
+    '/v1/invoice_payments',
+    (books, params) => {
+      params.only(...PAGE_PARAMS, 'invoice', 'payment', 'status');
+      const payment = params.at('payment').only('type', 'payment_intent', 'payment_record');
+      if (params.has('payment')) payment.required('type');
+      return page(
+        books,
+        'invoice_payment',
+        params,
+        '/v1/invoice_payments',
+        (entry) =>
+          (!params.has('invoice') || idIn(entry.invoice) === params.text('invoice')) &&
+          (!params.has('status') || entry.status === params.text('status')) &&
+          (!payment.has('payment_intent') || idIn(entry.payment.payment_intent) === payment.text('payment_intent')),
+      );
+    },
+  ],
+} satisfies Routes;
