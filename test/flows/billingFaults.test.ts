@@ -1,0 +1,285 @@
+import { randomUUID } from 'node:crypto';
+import { Queue } from 'bullmq';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { Redis } from 'ioredis';
+import { type Billing, startBilling } from '../harness/billing.ts';
+import type { Customer } from '../harness/client.ts';
+import { eventually } from '../harness/service.ts';
+
+const IMAGE = { model: 'imgmodel-2', params: { resolution: '1K' } };
+
+/** Puts a job on a queue, ahead of its schedule. */
+async function run({ service }: Billing, queueName: string, job: string): Promise<void> {
+  const connection = new Redis(service.env['REDIS_URL'] as string, { maxRetriesPerRequest: null });
+  const queue = new Queue(queueName, { connection, prefix: `{${service.env['REDIS_PREFIX']}}` });
+  await queue.add(job, {});
+  await queue.close();
+  connection.disconnect();
+}
+
+const customerId = (billing: Billing, customer: Customer): string =>
+  billing.stripe.books().customers.find(({ email }) => email === customer.email)?.customerId ?? '';
+
+describe('events of the payment processor', () => {
+  let billing: Billing;
+  before(async () => {
+    billing = await startBilling({ apis: 2, workers: 2 });
+  });
+  afterEach(() => billing.stripe.behave());
+  after(() => billing.stop());
+
+  it('in any order, each several times and several at once, lead to one grant and one top-up', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 1_000 }), fc.boolean(), async (delayMs, switches) => {
+        Object.assign(billing.stripe.delivery, { duplicate: 0.6, reorder: true, parallel: 6, delayMs: delayMs % 40 });
+        const customer = await billing.customer('lite');
+        await billing.topUp(customer, 5_000);
+        if (switches) {
+          const { body } = await customer.call('POST', '/api/billing/checkout/', { body: { plan: 'studio' } });
+          billing.stripe.confirmPlanSwitch(body.checkout_url);
+          await billing.quiet();
+        }
+        const bought = Math.floor((5_000 * 200) / 600);
+        expect(await customer.balance()).to.equal((switches ? 3000 : 200) + bought);
+        const ledger = await customer.ledger();
+        expect(ledger.filter(([type]) => type === 'topup')).to.deep.equal([['topup', bought]]);
+        expect(ledger.filter(([type]) => type === 'grant').map(([, amount]) => amount)).to.deep.equal(
+          switches ? [200, 2800] : [200],
+        );
+      }),
+      { numRuns: 6, seed: 4 },
+    );
+  }).timeout(120_000);
+
+  it('that never arrive are made up for by the reconciler', async () => {
+    billing.stripe.delivery.drop = 1;
+    const customer = await billing.customer(null);
+    const { body } = await customer.call('POST', '/api/billing/checkout/', { body: { plan: 'pro' } });
+    billing.stripe.completeCheckout(body.checkout_url);
+    expect(await customer.balance()).to.equal(0);
+    await run(billing, 'payments', 'payments.reconcile');
+    await eventually('subscribed', async () => (await customer.balance()) === 1100);
+    const topup = await customer.call('POST', '/api/billing/topup/', { body: { amount_cents: 10_000 } });
+    billing.stripe.completeCheckout(topup.body.checkout_url);
+    await run(billing, 'payments', 'payments.reconcile');
+    await eventually('topped up', async () => (await customer.balance()) === 1100 + 3793);
+    billing.stripe.delivery.dropped.length = 0;
+  });
+
+  it('wait while the processor is away, and are acted upon when it is back', async () => {
+    const customer = await billing.customer(null);
+    const { body } = await customer.call('POST', '/api/billing/checkout/', { body: { plan: 'starter' } });
+    billing.stripe.faults.all = 'error';
+    billing.stripe.completeCheckout(body.checkout_url);
+    await billing.stripe.settled();
+    await eventually('tried', async () => {
+      const rows = await billing.service.sql('SELECT 1 FROM payment_events WHERE applied_at IS NULL AND attempts > 0');
+      return rows.length > 0;
+    });
+    expect(await customer.balance()).to.equal(0);
+    delete billing.stripe.faults.all;
+    await billing.quiet();
+    expect(await customer.balance()).to.equal(400);
+  });
+
+  it('are acknowledged while the workers are away, and not lost', async () => {
+    await Promise.all(billing.service.workers.map((worker) => worker.kill()));
+    billing.service.workers.length = 0;
+    const customer = await billing.customer(null);
+    const { body } = await customer.call('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
+    billing.stripe.completeCheckout(body.checkout_url);
+    await billing.stripe.settled();
+    await billing.service.startWorker();
+    await billing.quiet();
+    expect(await customer.balance()).to.equal(200);
+    await billing.service.startWorker();
+  });
+
+  it('of a second subscription end it: an account has one', async () => {
+    const customer = await billing.customer(null);
+    const pages: string[] = [];
+    for (const plan of ['lite', 'pro']) {
+      const { body } = await customer.call('POST', '/api/billing/checkout/', { body: { plan } });
+      pages.push(body.checkout_url);
+    }
+    // The first page was closed when the second was opened.
+    expect(() => billing.stripe.completeCheckout(pages[0] as string)).to.throw();
+    billing.stripe.completeCheckout(pages[1] as string);
+    await billing.quiet();
+    expect(await customer.balance()).to.equal(1100);
+  });
+
+  it('of a refund take the credits back, as far as they are there', async () => {
+    const customer = await billing.customer('pro');
+    await billing.topUp(customer, 10_000);
+    const [topup] = await billing.service.sql('SELECT * FROM topups ORDER BY created_at DESC LIMIT 1');
+    billing.stripe.refund(topup.stripe_payment_intent_id, 4_000);
+    await billing.quiet();
+    expect(await customer.balance()).to.equal(1100 + 3793 - Math.floor((3793 * 4_000) / 10_000));
+    billing.stripe.refund(topup.stripe_payment_intent_id);
+    await billing.quiet();
+    expect(await customer.balance()).to.equal(1100);
+  });
+
+  it('of a dispute take the credits away, and give them back when it is won', async () => {
+    const customer = await billing.customer('pro');
+    await billing.topUp(customer, 5_000);
+    const [topup] = await billing.service.sql('SELECT * FROM topups ORDER BY created_at DESC LIMIT 1');
+    const dispute = billing.stripe.openDispute(topup.stripe_payment_intent_id);
+    await billing.quiet();
+    expect(await customer.balance()).to.equal(1100);
+    billing.stripe.closeDispute(dispute.id, 'won');
+    await billing.quiet();
+    expect(await customer.balance()).to.equal(1100 + 1896);
+  });
+
+  it('of a dispute over a subscription suspend it, and end it when it is lost', async () => {
+    const customer = await billing.customer('pro');
+    const { latest_invoice: invoice } = billing.stripe.subscriptionOf(customerId(billing, customer));
+    const dispute = billing.stripe.openDispute(String(invoice));
+    await billing.quiet();
+    expect((await customer.create(IMAGE)).body.error).to.equal('subscription_required');
+    expect(await customer.balance()).to.equal(1100);
+    billing.stripe.closeDispute(dispute.id, 'lost');
+    await billing.quiet();
+    expect(await customer.balance()).to.equal(0);
+    expect((await customer.call('GET', '/api/billing/status/')).body).to.include({ status: 'canceled', plan: null });
+  });
+
+  it('of a subscription that is cancelled at once, or refunded, end it at once', async () => {
+    const [cancelled, refunded] = [await billing.customer('pro'), await billing.customer('lite')];
+    billing.stripe.cancelNow(customerId(billing, cancelled));
+    billing.stripe.refund(String(billing.stripe.subscriptionOf(customerId(billing, refunded)).latest_invoice));
+    await billing.quiet();
+    for (const customer of [cancelled, refunded]) {
+      await eventually('ended', async () => (await customer.balance()) === 0);
+      expect((await customer.call('GET', '/api/billing/status/')).body.status).to.equal('canceled');
+    }
+  });
+
+  it('of a downgrade change nothing before the renewal', async () => {
+    const customer = await billing.customer('pro');
+    const { body } = await customer.call('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
+    expect(billing.stripe.confirmPlanSwitch(body.checkout_url)).to.equal('scheduled');
+    await billing.quiet();
+    expect((await customer.call('GET', '/api/billing/status/')).body.plan.slug).to.equal('pro');
+    expect(await customer.balance()).to.equal(1100);
+  });
+});
+
+describe('automatic top-ups by the payment processor', () => {
+  let billing: Billing;
+  before(async () => {
+    billing = await startBilling({ apis: 2 });
+  });
+  afterEach(() => billing.stripe.behave());
+  after(() => billing.stop());
+
+  const settingsOf = async (customer: Customer) =>
+    (await customer.call('GET', '/api/billing/topup/settings/')).body as Record<string, unknown>;
+  const enable = async (customer: Customer, more: object = {}) => {
+    const body = { auto_topup_enabled: true, ...more };
+    expect((await customer.call('PATCH', '/api/billing/topup/settings/', { body })).status).to.equal(200);
+  };
+  /** Somebody on the smallest plan with less left than a video of 10 s costs. */
+  const poor = async () => {
+    const customer = await billing.customer('lite');
+    for (let index = 0; index < 5; index += 1) {
+      const { uuid } = await customer.createVideo();
+      await customer.settled(uuid);
+    }
+    expect(await customer.balance()).to.equal(25);
+    return customer;
+  };
+  const LONG = { model: 'vidmodel-video', params: { duration: 10, resolution: '720p' } };
+  const hourLater = (customer: Customer) =>
+    billing.service.sql(
+      `UPDATE accounts SET auto_topup_claimed_at = auto_topup_claimed_at - interval '61 minutes' WHERE email = $1`,
+      [customer.email],
+    );
+
+  it('pay for a create that the balance does not cover: one, however many ask for it', async () => {
+    const customer = await poor();
+    await enable(customer);
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        customer.via(billing.service.baseUrls[index % 2] as string).create(LONG),
+      ),
+    );
+    // As many as the plan lets run at a time.
+    expect(answers.filter(({ status }) => status === 201).length).to.equal(2);
+    expect(new Set(answers.filter(({ status }) => status !== 201).map(({ body }) => body.error))).to.deep.equal(
+      new Set(['parallel_limit_reached']),
+    );
+    expect((await customer.ledger()).filter(([type]) => type === 'topup')).to.deep.equal([['topup', 1666]]);
+  });
+
+  it('that are declined end in 402, are tried again an hour later, and switched off after three', async () => {
+    const customer = await poor();
+    await enable(customer);
+    billing.stripe.setCard(customerId(billing, customer), 'declined');
+    for (const attempt of [1, 2, 3]) {
+      const refused = await customer.create(LONG);
+      expect([refused.status, refused.body.error], `attempt ${attempt}`).to.deep.equal([402, 'insufficient_credits']);
+      // Not again within the hour.
+      expect((await customer.create(LONG)).status).to.equal(402);
+      expect(await settingsOf(customer)).to.include({ auto_topup_enabled: attempt < 3 });
+      await hourLater(customer);
+    }
+    expect(await settingsOf(customer)).to.include({ auto_topup_problem: 'declined' });
+    expect(billing.stripe.requests.filter(({ name }) => name === 'intents.create').length).to.be.at.least(3);
+    billing.stripe.setCard(customerId(billing, customer), 'ok');
+    await enable(customer);
+    expect(await settingsOf(customer)).to.not.have.property('auto_topup_problem');
+    expect((await customer.create(LONG)).status).to.equal(201);
+  });
+
+  it('that the bank wants confirmed end in 402, and are switched off', async () => {
+    const customer = await poor();
+    await enable(customer);
+    billing.stripe.setCard(customerId(billing, customer), 'authentication_required');
+    expect((await customer.create(LONG)).status).to.equal(402);
+    expect(await settingsOf(customer)).to.include({
+      auto_topup_enabled: false,
+      auto_topup_problem: 'authentication_required',
+    });
+    expect(await customer.balance()).to.equal(25);
+  });
+
+  it('whose answer is lost are charged once, and credited once it is known', async () => {
+    const customer = await poor();
+    await enable(customer);
+    billing.stripe.faults['intents.create'] = 'drop after doing';
+    expect((await customer.create(LONG)).status).to.be.oneOf([201, 402]);
+    delete billing.stripe.faults['intents.create'];
+    await billing.service.sql(
+      `UPDATE topups SET created_at = created_at - interval '2 minutes' WHERE status = 'pending'`,
+    );
+    await run(billing, 'payments', 'billing.keepUp');
+    await eventually('credited', async () => (await customer.ledger()).some(([type]) => type === 'topup'));
+    expect((await customer.ledger()).filter(([type]) => type === 'topup')).to.have.length(1);
+    expect((await customer.create(LONG)).status).to.equal(201);
+  });
+
+  it('come after a burn that leaves less than the threshold', async () => {
+    const customer = await billing.customer('lite');
+    await enable(customer, { auto_topup_threshold_credits: 190 });
+    const { uuid } = await customer.createImage(`below ${randomUUID()}`);
+    expect((await customer.settled(uuid)).status).to.equal('succeeded');
+    expect((await customer.ledger()).filter(([type]) => type === 'topup')).to.have.length(0);
+    await customer.createImage();
+    await eventually('topped up', async () => (await customer.balance()) > 1_000);
+  });
+
+  it('need a payment method, which is asked for and not guessed', async () => {
+    const customer = await billing.customer('lite');
+    billing.stripe.removePaymentMethod(customerId(billing, customer));
+    const { status, body } = await customer.call('PATCH', '/api/billing/topup/settings/', {
+      body: { auto_topup_enabled: true, auto_topup_amount_cents: 7_000 },
+    });
+    expect([status, body.error]).to.deep.equal([402, 'subscription_required']);
+    expect(await settingsOf(customer)).to.include({ auto_topup_enabled: false, auto_topup_amount_cents: 5_000 });
+    expect((await customer.call('GET', '/api/billing/status/')).body.has_payment_method).to.equal(false);
+  });
+});
