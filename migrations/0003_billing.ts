@@ -29,6 +29,8 @@ export async function up(knex: Knex): Promise<void> {
       ADD COLUMN is_disputed             boolean      NOT NULL DEFAULT false,
       ADD COLUMN sync_ticket             bigint       NOT NULL DEFAULT 0,
       ADD COLUMN synced_at               timestamptz;
+    CREATE INDEX subscriptions_ending ON subscriptions (current_period_end) WHERE status IN ('active', 'past_due');
+    CREATE INDEX subscriptions_looked_at ON subscriptions (synced_at) WHERE stripe_subscription_id IS NOT NULL;
     UPDATE subscriptions SET paid_until = current_period_end;
     ALTER TABLE subscriptions ALTER COLUMN paid_until SET NOT NULL;
     COMMENT ON COLUMN subscriptions.sync_ticket IS
@@ -103,7 +105,7 @@ export async function down(knex: Knex): Promise<void> {
     ALTER TABLE subscriptions
       DROP COLUMN stripe_subscription_id, DROP COLUMN paid_until, DROP COLUMN past_due_since, DROP COLUMN is_disputed,
       DROP COLUMN sync_ticket, DROP COLUMN synced_at;
-    DROP INDEX accounts_period_due, accounts_auto_topup;
+    DROP INDEX IF EXISTS accounts_period_due, accounts_auto_topup, subscriptions_ending, subscriptions_looked_at;
     ALTER TABLE accounts
       DROP COLUMN stripe_customer_id, DROP COLUMN has_payment_method, DROP COLUMN auto_topup_enabled,
       DROP COLUMN auto_topup_amount_cents, DROP COLUMN auto_topup_threshold_credits, DROP COLUMN auto_topup_claimed_at,

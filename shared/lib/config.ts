@@ -90,6 +90,11 @@ const Environment = Type.Object({
   STRIPE_PRICE_STARTER: Type.Optional(Price),
   STRIPE_PRICE_PRO: Type.Optional(Price),
   STRIPE_PRICE_STUDIO: Type.Optional(Price),
+  STRIPE_PORTAL_CONFIGURATION: Type.Optional(
+    Type.String({ pattern: '^bpc_\\S+$', description: 'the id of a portal configuration of Stripe, bpc_...' }),
+  ),
+  /** The page that customers come back to from the processor's. */
+  BILLING_RETURN_URL: Type.Optional(HttpUrl()),
   /** In the place of Stripe's own address. */
   STRIPE_API_BASE: Type.Optional(HttpUrl()),
 });
@@ -101,6 +106,7 @@ export interface Config extends Environment {
   BASE_URL: string;
   /** What stands before the path of every output, without a slash at the end. */
   CDN_URL: string;
+  BILLING_RETURN_URL: string;
 }
 
 /** A configuration that cannot be run with. Its message names the variable and says what to set. */
@@ -133,6 +139,7 @@ export function parseConfig(env: Record<string, string | undefined>): Readonly<C
     ...values,
     BASE_URL: baseUrl,
     CDN_URL: (values.CDN_URL ?? `${baseUrl}/media`).replace(/\/+$/, ''),
+    BILLING_RETURN_URL: values.BILLING_RETURN_URL ?? `${baseUrl}/account/`,
     UPSTREAMS: withVariables(textOf(values.UPSTREAMS), env),
   });
 }
@@ -145,6 +152,7 @@ const ADDRESSES = [
   'REPLICATE_BASE_URL',
   'MEDIA_S3_ENDPOINT',
   'STRIPE_API_BASE',
+  'BILLING_RETURN_URL',
 ] as const;
 
 /** Without a payment processor plans are given away, which is for development only; with one, all of it is needed. */

@@ -6,6 +6,7 @@ import { Redis } from 'ioredis';
 import { type Billing, startBilling } from '../harness/billing.ts';
 import type { Customer } from '../harness/client.ts';
 import { eventually } from '../harness/service.ts';
+import { idIn } from '../harness/stripe/books.ts';
 
 const IMAGE = { model: 'imgmodel-2', params: { resolution: '1K' } };
 
@@ -20,6 +21,13 @@ async function run({ service }: Billing, queueName: string, job: string): Promis
 
 const customerId = (billing: Billing, customer: Customer): string =>
   billing.stripe.books().customers.find(({ email }) => email === customer.email)?.customerId ?? '';
+
+const settingsOf = async (customer: Customer) =>
+  (await customer.call('GET', '/api/billing/topup/settings/')).body as Record<string, unknown>;
+const enable = async (customer: Customer, more: object = {}) => {
+  const body = { auto_topup_enabled: true, ...more };
+  expect((await customer.call('PATCH', '/api/billing/topup/settings/', { body })).status).to.equal(200);
+};
 
 describe('events of the payment processor', () => {
   let billing: Billing;
@@ -137,7 +145,7 @@ describe('events of the payment processor', () => {
   it('of a dispute over a subscription suspend it, and end it when it is lost', async () => {
     const customer = await billing.customer('pro');
     const { latest_invoice: invoice } = billing.stripe.subscriptionOf(customerId(billing, customer));
-    const dispute = billing.stripe.openDispute(String(invoice));
+    const dispute = billing.stripe.openDispute(idIn(invoice));
     await billing.quiet();
     expect((await customer.create(IMAGE)).body.error).to.equal('subscription_required');
     expect(await customer.balance()).to.equal(1100);
@@ -150,7 +158,7 @@ describe('events of the payment processor', () => {
   it('of a subscription that is cancelled at once, or refunded, end it at once', async () => {
     const [cancelled, refunded] = [await billing.customer('pro'), await billing.customer('lite')];
     billing.stripe.cancelNow(customerId(billing, cancelled));
-    billing.stripe.refund(String(billing.stripe.subscriptionOf(customerId(billing, refunded)).latest_invoice));
+    billing.stripe.refund(idIn(billing.stripe.subscriptionOf(customerId(billing, refunded)).latest_invoice));
     await billing.quiet();
     for (const customer of [cancelled, refunded]) {
       await eventually('ended', async () => (await customer.balance()) === 0);
@@ -176,12 +184,6 @@ describe('automatic top-ups by the payment processor', () => {
   afterEach(() => billing.stripe.behave());
   after(() => billing.stop());
 
-  const settingsOf = async (customer: Customer) =>
-    (await customer.call('GET', '/api/billing/topup/settings/')).body as Record<string, unknown>;
-  const enable = async (customer: Customer, more: object = {}) => {
-    const body = { auto_topup_enabled: true, ...more };
-    expect((await customer.call('PATCH', '/api/billing/topup/settings/', { body })).status).to.equal(200);
-  };
   /** Somebody on the smallest plan with less left than a video of 10 s costs. */
   const poor = async () => {
     const customer = await billing.customer('lite');

@@ -104,11 +104,11 @@ export async function lowAccounts(): Promise<number[]> {
     .select('id')
     .where({ auto_topup_enabled: true })
     .whereColumn('balance', '<', 'auto_topup_threshold_credits')
-    .where((free) =>
-      free
+    .where((free) => {
+      void free
         .whereNull('auto_topup_claimed_at')
-        .orWhere('auto_topup_claimed_at', '<=', addMilliseconds(now(), -AUTO_TOPUP_INTERVAL_MS)),
-    )
+        .orWhere('auto_topup_claimed_at', '<=', addMilliseconds(now(), -AUTO_TOPUP_INTERVAL_MS));
+    })
     .where('spend_until', '>', now())
     .limit(LOW_AT_ONCE);
   return rows.map(({ id }) => id);

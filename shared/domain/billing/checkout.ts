@@ -1,5 +1,6 @@
-import { processor, ProcessorError } from '../../gateways/payments/index.ts';
+import { processor, ProcessorError, requireProcessor } from '../../gateways/payments/index.ts';
 import { config } from '../../lib/config.ts';
+import { logger } from '../../lib/logger.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { type PlanSlug, planBySlug } from '../../spec/plans.ts';
 import { Account } from '../../tables/Account.ts';
@@ -12,8 +13,8 @@ export type Checkout = string | null;
 
 /** The pages that a customer comes back to. */
 export const RETURN = {
-  successUrl: `${config.BASE_URL}/account/?checkout=success`,
-  cancelUrl: `${config.BASE_URL}/account/?checkout=canceled`,
+  successUrl: `${config.BILLING_RETURN_URL}?checkout=success`,
+  cancelUrl: `${config.BILLING_RETURN_URL}?checkout=canceled`,
 };
 
 /**
@@ -30,6 +31,7 @@ export async function checkout(accountId: number, slug: PlanSlug, requestKey: st
   const current = await Subscription.query()
     .where({ account_id: accountId })
     .whereIn('status', ['active', 'past_due', 'unpaid'])
+    .whereNotNull('stripe_subscription_id')
     .first();
   if (current !== undefined) return switchTo(slug, account, current);
   const customerId = await customerOf(account);
@@ -42,21 +44,28 @@ async function switchTo(slug: PlanSlug, account: Account, current: Subscription)
   if (plan === slug && status === 'active') {
     throw new ServiceError('validation_error', `plan: the account is on the ${planBySlug(slug).name} plan already.`);
   }
-  if (status !== 'active' || subscriptionId === null) {
+  if (status !== 'active') {
     throw new ServiceError(
       'validation_error',
       'plan: pay the open invoice of the current subscription first, in the billing portal.',
     );
   }
-  const order = { customerId: await customerOf(account), subscriptionId, plan: slug };
-  return orUnavailable(processor?.openPlanSwitch(order, RETURN.successUrl) ?? Promise.resolve(''));
+  const order = { customerId: await customerOf(account), subscriptionId: subscriptionId as string, plan: slug };
+  try {
+    return await orUnavailable(requireProcessor().openPlanSwitch(order, RETURN.successUrl));
+  } catch (error) {
+    if (!(error instanceof ProcessorError)) throw error;
+    // There is something about the subscription that has to be seen to first, such as a change that is scheduled.
+    logger.warn({ accountId: account.id, error: error.message }, 'no plan switch: the portal is opened instead');
+    return portal(account.id);
+  }
 }
 
 /** The processor's portal: payment methods, invoices, cancellation. null without a processor. */
 export async function portal(accountId: number): Promise<string | null> {
   if (processor === null) return null;
   const account = await Account.query().findById(accountId).throwIfNotFound();
-  return orUnavailable(processor.openPortal(await customerOf(account), `${config.BASE_URL}/account/`));
+  return orUnavailable(processor.openPortal(await customerOf(account), config.BILLING_RETURN_URL));
 }
 
 /** While the processor is away, the request may be sent again. */

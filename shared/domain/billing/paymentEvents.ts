@@ -127,6 +127,17 @@ async function chargeEffect(chargeId: string | null): Promise<Effect | null> {
   return subscriptionEffect(subscriptionId, dispute === 'open');
 }
 
+/** The processor repeats itself for three days; this is for whoever wants to look something up. */
+const KEPT_MS = 60 * 86_400_000;
+
+/** Forgets events that were acted upon long ago. */
+export async function forgetOldEvents(): Promise<void> {
+  await PaymentEvent.query()
+    .delete()
+    .whereNotNull('applied_at')
+    .where('received_at', '<=', addMilliseconds(now(), -KEPT_MS));
+}
+
 const WAITING_AT_ONCE = 200;
 const SIDE_BY_SIDE = 4;
 

@@ -33,9 +33,9 @@ export async function reconcilePayments(): Promise<void> {
   const stale = await Subscription.query()
     .whereNotNull('stripe_subscription_id')
     .whereIn('status', ['active', 'past_due', 'unpaid', 'incomplete'])
-    .where((old) =>
-      old.whereNull('synced_at').orWhere('synced_at', '<=', addMilliseconds(now(), -SUBSCRIPTION_STALE_MS)),
-    )
+    .where((old) => {
+      void old.whereNull('synced_at').orWhere('synced_at', '<=', addMilliseconds(now(), -SUBSCRIPTION_STALE_MS));
+    })
     .orderBy('synced_at')
     .limit(AT_ONCE);
   for (const { stripe_subscription_id: id } of stale) await attempt(() => subscriptionEffect(id as string));
@@ -62,7 +62,9 @@ export async function keepBillingUp(): Promise<void> {
     .where({ status: 'active' })
     .whereNotNull('stripe_subscription_id')
     .where('current_period_end', '<=', now())
-    .where((old) => old.whereNull('synced_at').orWhere('synced_at', '<=', addMilliseconds(now(), -TOPUP_GRACE_MS)))
+    .where((old) => {
+      void old.whereNull('synced_at').orWhere('synced_at', '<=', addMilliseconds(now(), -TOPUP_GRACE_MS));
+    })
     .limit(AT_ONCE);
   for (const { stripe_subscription_id: id } of passed) await attempt(() => subscriptionEffect(id as string));
 }

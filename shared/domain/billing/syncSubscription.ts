@@ -56,7 +56,11 @@ async function takeOver(transaction: Transaction, account: Account, look: Look):
   const after = changes(before, look);
   const others = Subscription.query(transaction).modify('live').where({ account_id: account.id });
   const other = await others.whereNot({ id: before.id }).first();
-  if (other !== undefined && isLive(after.status)) return turnDown(transaction, before, look);
+  if (other !== undefined && isLive(after.status)) {
+    if (other.stripe_subscription_id !== null) return turnDown(transaction, before, look);
+    // Given away, before there was a processor: it gives way to one that is paid for.
+    await end(transaction, customer, await other.$query(transaction).patchAndFetch({ status: 'canceled' }));
+  }
   // Patching changes the row's object, too: what it was is kept.
   const was = { status: before.status, plan_slug: before.plan_slug };
   await follow(transaction, customer, was, await before.$query(transaction).patchAndFetch(after));

@@ -9,6 +9,7 @@ export const processor: PaymentProcessor | null =
     : stripeProcessor({
         secretKey: config.STRIPE_SECRET_KEY,
         webhookSecret: config.STRIPE_WEBHOOK_SECRET as string,
+        portalConfiguration: config.STRIPE_PORTAL_CONFIGURATION,
         apiBase: config.STRIPE_API_BASE,
         prices: {
           lite: config.STRIPE_PRICE_LITE as string,

@@ -35,6 +35,7 @@ export interface ProcessorPayment {
 /** What became of the money of a charge that paid a subscription's invoice. */
 export interface SubscriptionCharge {
   subscriptionId: string;
+  /** All of what was paid for the year that is running. */
   isRefunded: boolean;
   dispute: 'none' | 'open' | 'won' | 'lost';
 }

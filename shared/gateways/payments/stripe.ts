@@ -1,4 +1,5 @@
 import Stripe from 'stripe';
+import { now } from '../../lib/clock.ts';
 import type { PlanSlug } from '../../spec/plans.ts';
 import { type PaymentProcessor, ProcessorError, type ProcessorPayment, type SubscriptionCharge } from './processor.ts';
 import { ACCOUNT_KEY, asPayment, asSubscription, idOf, TOPUP_KEY } from './stripeShapes.ts';
@@ -7,6 +8,8 @@ export interface StripeOptions {
   secretKey: string;
   webhookSecret: string;
   prices: Record<PlanSlug, string>;
+  /** The id of how the portal is set up. Default: as the account at Stripe has it. */
+  portalConfiguration?: string;
   /** Another address than Stripe's own. */
   apiBase?: string;
 }
@@ -37,8 +40,15 @@ export function stripeClient(secretKey: string, apiBase?: string): Stripe {
 }
 
 /** Stripe, by its own library. */
-export function stripeProcessor({ secretKey, webhookSecret, prices, apiBase }: StripeOptions): PaymentProcessor {
+export function stripeProcessor({
+  secretKey,
+  webhookSecret,
+  prices,
+  portalConfiguration,
+  apiBase,
+}: StripeOptions): PaymentProcessor {
   const stripe = stripeClient(secretKey, apiBase);
+  const portal = portalConfiguration === undefined ? {} : { configuration: portalConfiguration };
 
   async function readIntent(intentId: string): Promise<ProcessorPayment | null> {
     const intent = await found(stripe.paymentIntents.retrieve(intentId, { expand: ['latest_charge'] }));
@@ -58,22 +68,26 @@ export function stripeProcessor({ secretKey, webhookSecret, prices, apiBase }: S
     const payment = { type: 'payment_intent', payment_intent: intentId } as const;
     const { data } = await said(stripe.invoicePayments.list({ payment, limit: 1 }));
     const invoiceId = idOf(data[0]?.invoice);
-    const subscriptionId = invoiceId === null ? null : await subscriptionOfInvoice(invoiceId);
-    if (subscriptionId === null) return null;
+    const invoice = invoiceId === null ? null : await found(stripe.invoices.retrieve(invoiceId));
+    const subscriptionId = subscriptionIn(invoice);
+    if (invoice === null || subscriptionId === null) return null;
     const disputes = charge.disputed ? (await said(stripe.disputes.list({ charge: charge.id, limit: 10 }))).data : [];
-    return { subscriptionId, isRefunded: charge.refunded, dispute: disputeState(disputes) };
+    return { subscriptionId, isRefunded: charge.refunded && paysForNow(invoice), dispute: disputeState(disputes) };
   }
 
   async function subscriptionOfInvoice(invoiceId: string): Promise<string | null> {
-    const invoice = await found(stripe.invoices.retrieve(invoiceId));
-    return idOf(invoice?.parent?.subscription_details?.subscription);
+    return subscriptionIn(await found(stripe.invoices.retrieve(invoiceId)));
   }
 
-  async function closeOpenSessions(customerId: string): Promise<void> {
+  /** Closes what else a customer could subscribe on. One that was paid in the meantime cannot be closed, and will tell. */
+  async function closeOtherPages(customerId: string, sessionId: string): Promise<void> {
     const open = await said(stripe.checkout.sessions.list({ customer: customerId, status: 'open', limit: 100 }));
-    const subscribing = open.data.filter(({ mode }) => mode === 'subscription');
-    // One that was paid in the meantime cannot be closed; the subscription that it led to will tell.
-    await Promise.all(subscribing.map(({ id }) => found(stripe.checkout.sessions.expire(id)).catch(() => null)));
+    const others = open.data.filter(({ id, mode }) => mode === 'subscription' && id !== sessionId);
+    for (const { id } of others) {
+      await said(stripe.checkout.sessions.expire(id)).catch((error: unknown) => {
+        if (!(error instanceof ProcessorError) || error.fault !== 'refused') throw error;
+      });
+    }
   }
 
   return {
@@ -91,7 +105,6 @@ export function stripeProcessor({ secretKey, webhookSecret, prices, apiBase }: S
     },
 
     openSubscriptionCheckout: async ({ customerId, accountUuid, plan, metadata }, addresses, key) => {
-      await closeOpenSessions(customerId);
       const ours = { ...metadata, [ACCOUNT_KEY]: accountUuid };
       const session = await said(
         stripe.checkout.sessions.create(
@@ -108,6 +121,7 @@ export function stripeProcessor({ secretKey, webhookSecret, prices, apiBase }: S
           { idempotencyKey: key },
         ),
       );
+      await closeOtherPages(customerId, session.id);
       return addressIn(session.url);
     },
 
@@ -116,6 +130,7 @@ export function stripeProcessor({ secretKey, webhookSecret, prices, apiBase }: S
       const item = subscription.items.data[0]?.id ?? '';
       const session = await said(
         stripe.billingPortal.sessions.create({
+          ...portal,
           customer: customerId,
           return_url: returnUrl,
           flow_data: {
@@ -132,7 +147,8 @@ export function stripeProcessor({ secretKey, webhookSecret, prices, apiBase }: S
     },
 
     openPortal: async (customerId, returnUrl) =>
-      (await said(stripe.billingPortal.sessions.create({ customer: customerId, return_url: returnUrl }))).url,
+      (await said(stripe.billingPortal.sessions.create({ ...portal, customer: customerId, return_url: returnUrl })))
+        .url,
 
     openTopupCheckout: async ({ customerId, topupUuid, amountCents, credits }, addresses) => {
       const metadata = { [TOPUP_KEY]: topupUuid };
@@ -228,6 +244,16 @@ export function stripeProcessor({ secretKey, webhookSecret, prices, apiBase }: S
       }
     },
   };
+}
+
+function subscriptionIn(invoice: Stripe.Invoice | null): string | null {
+  return idOf(invoice?.parent?.subscription_details?.subscription);
+}
+
+/** Whether an invoice is the one of the year that is running, not of one before, nor of an upgrade. */
+function paysForNow({ billing_reason: reason, lines }: Stripe.Invoice): boolean {
+  const isYear = reason === 'subscription_create' || reason === 'subscription_cycle';
+  return isYear && lines.data.some(({ period }) => period.end > seconds(now()));
 }
 
 const HARMLESS: readonly string[] = ['won', 'prevented'];

@@ -83,7 +83,10 @@ export class Answering {
       if (key !== undefined) this.keys.keep(key, answer);
       return answer;
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
+      if (!(error instanceof Refusal)) {
+        if (key !== undefined) this.keys.release(key);
+        throw error;
+      }
       const answer = { status: error.status, body: { error: error.fields } };
       const wasBegun = error.status === 402 || error.status >= 500;
       if (key !== undefined && wasBegun) this.keys.keep(key, answer);

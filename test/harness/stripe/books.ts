@@ -44,6 +44,8 @@ export class Books {
   clockOffsetMs = 0;
   /** While the clock is moved: the moment that is dealt with, in seconds. */
   momentDealtWith: number | null = null;
+  /** Lets the portal turn down a switch while another one is scheduled. */
+  refusesSwitchWhileScheduled = false;
   readonly cards = new Map<string, Card>();
   /** The price from the renewal on, by subscription. */
   readonly pricesFromRenewal = new Map<string, string>();

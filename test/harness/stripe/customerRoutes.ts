@@ -1,5 +1,5 @@
 import { addCustomer, paymentMethodsOf } from './customers.ts';
-import { PAGE_PARAMS, page } from './pages.ts';
+import { PAGE_PARAMS, page, retrieve } from './pages.ts';
 import type { Handler } from './routes.ts';
 
 type Routes = Record<`customers.${string}`, [string, string, Handler]>;
@@ -13,11 +13,7 @@ export const customerRoutes = {
       return addCustomer(books, params.text('email') ?? null, params.metadata());
     },
   ],
-  'customers.retrieve': [
-    'GET',
-    '/v1/customers/:id',
-    (books, params, id) => books.get('customer', params.only('expand') && id),
-  ],
+  'customers.retrieve': ['GET', '/v1/customers/:id', retrieve('customer')],
   'customers.listPaymentMethods': [
     'GET',
     '/v1/customers/:id/payment_methods',

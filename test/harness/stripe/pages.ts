@@ -1,7 +1,16 @@
 import { type Books, type Kind, type Kinds, listOf } from './books.ts';
 import type { Params } from './form.ts';
+import type { Handler } from './routes.ts';
 
 export const PAGE_PARAMS = ['limit', 'starting_after', 'ending_before', 'created', 'expand'];
+
+/** Answers with the object that the path names. */
+export function retrieve(kind: Kind): Handler {
+  return (books, params, id) => {
+    params.only('expand');
+    return books.get(kind, id);
+  };
+}
 
 /** A page of a list, the newest first. */
 export function page<Name extends Kind>(

@@ -1,7 +1,7 @@
 import type Stripe from 'stripe';
 import { type Books, idIn } from './books.ts';
 import type { Params } from './form.ts';
-import { PAGE_PARAMS, page } from './pages.ts';
+import { PAGE_PARAMS, page, retrieve } from './pages.ts';
 import { addIntent, confirm, declineOf } from './payments.ts';
 import type { Handler } from './routes.ts';
 
@@ -9,11 +9,7 @@ type Routes = Record<`${'intents' | 'charges' | 'disputes'}.${string}`, [string,
 
 export const paymentRoutes = {
   'intents.create': ['POST', '/v1/payment_intents', chargeAbsent],
-  'intents.retrieve': [
-    'GET',
-    '/v1/payment_intents/:id',
-    (books, params, id) => books.get('payment_intent', params.only('expand') && id),
-  ],
+  'intents.retrieve': ['GET', '/v1/payment_intents/:id', retrieve('payment_intent')],
   'intents.list': [
     'GET',
     '/v1/payment_intents',
@@ -29,16 +25,8 @@ export const paymentRoutes = {
       );
     },
   ],
-  'charges.retrieve': [
-    'GET',
-    '/v1/charges/:id',
-    (books, params, id) => books.get('charge', params.only('expand') && id),
-  ],
-  'disputes.retrieve': [
-    'GET',
-    '/v1/disputes/:id',
-    (books, params, id) => books.get('dispute', params.only('expand') && id),
-  ],
+  'charges.retrieve': ['GET', '/v1/charges/:id', retrieve('charge')],
+  'disputes.retrieve': ['GET', '/v1/disputes/:id', retrieve('dispute')],
   'disputes.list': [
     'GET',
     '/v1/disputes',

@@ -57,6 +57,12 @@ function flowIn(
   if (idIn(subscription.customer) !== customer || isOver(subscription)) {
     order.refuse('subscription', 'This subscription cannot be updated by this customer.');
   }
+  if (books.refusesSwitchWhileScheduled && subscription.schedule !== null) {
+    order.refuse(
+      'subscription',
+      'This subscription cannot be updated because it is managed by a subscription schedule.',
+    );
+  }
   const [line] = order.items('items');
   const price = books.get('price', line?.required('price'), 'flow_data[subscription_update_confirm][items][0][price]');
   if (line?.required('id') !== itemOf(subscription).id) order.refuse('items', 'No such item of this subscription.');

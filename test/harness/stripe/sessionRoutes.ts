@@ -2,7 +2,7 @@ import type Stripe from 'stripe';
 import { expireSession } from './billingClock.ts';
 import { type Books, idIn, made } from './books.ts';
 import type { Params } from './form.ts';
-import { PAGE_PARAMS, page } from './pages.ts';
+import { PAGE_PARAMS, page, retrieve } from './pages.ts';
 import { openPortal } from './portalSessions.ts';
 import { Refusal } from './refusal.ts';
 import type { Handler } from './routes.ts';
@@ -11,11 +11,7 @@ type Routes = Record<`${'checkout' | 'portal'}.${string}`, [string, string, Hand
 
 export const sessionRoutes = {
   'checkout.create': ['POST', '/v1/checkout/sessions', openSession],
-  'checkout.retrieve': [
-    'GET',
-    '/v1/checkout/sessions/:id',
-    (books, params, id) => books.get('checkout.session', params.only('expand') && id),
-  ],
+  'checkout.retrieve': ['GET', '/v1/checkout/sessions/:id', retrieve('checkout.session')],
   'checkout.list': [
     'GET',
     '/v1/checkout/sessions',

@@ -2,7 +2,7 @@ import type Stripe from 'stripe';
 import { type Books, made } from './books.ts';
 import { addPortalConfiguration, addPrice, addProduct } from './catalogue.ts';
 import type { Params } from './form.ts';
-import { PAGE_PARAMS, page } from './pages.ts';
+import { PAGE_PARAMS, page, retrieve } from './pages.ts';
 import type { Handler } from './routes.ts';
 import { typed } from './typed.ts';
 
@@ -24,18 +24,14 @@ export const setupRoutes = {
       return addProduct(books, params.required('name'), id, params.metadata());
     },
   ],
-  'products.retrieve': [
-    'GET',
-    '/v1/products/:id',
-    (books, params, id) => books.get('product', params.only('expand') && id),
-  ],
+  'products.retrieve': ['GET', '/v1/products/:id', retrieve('product')],
   'products.list': [
     'GET',
     '/v1/products',
     (books, params) => page(books, 'product', params.only(...PAGE_PARAMS, 'active', 'ids'), '/v1/products'),
   ],
   'prices.create': ['POST', '/v1/prices', createPrice],
-  'prices.retrieve': ['GET', '/v1/prices/:id', (books, params, id) => books.get('price', params.only('expand') && id)],
+  'prices.retrieve': ['GET', '/v1/prices/:id', retrieve('price')],
   'prices.list': [
     'GET',
     '/v1/prices',

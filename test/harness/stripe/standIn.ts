@@ -109,6 +109,11 @@ export class StripeStandIn {
     this.objects.clockOffsetMs = offsetMs;
   }
 
+  /** Lets the portal turn down a switch while another one is scheduled for the renewal; it takes it otherwise. */
+  set refusesSwitchWhileScheduled(refuses: boolean) {
+    this.objects.refusesSwitchWhileScheduled = refuses;
+  }
+
   now(): Date {
     return new Date(Date.now() + this.clockOffsetMs);
   }
@@ -118,6 +123,7 @@ export class StripeStandIn {
     for (const name of Object.keys(this.faults)) delete this.faults[name as keyof typeof this.faults];
     this.latencyMs = 0;
     this.failRenewals = false;
+    this.refusesSwitchWhileScheduled = false;
     this.delivery.reset();
   }
 

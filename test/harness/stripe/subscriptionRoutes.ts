@@ -1,5 +1,5 @@
 import { idIn } from './books.ts';
-import { PAGE_PARAMS, page } from './pages.ts';
+import { PAGE_PARAMS, page, retrieve } from './pages.ts';
 import { Refusal } from './refusal.ts';
 import type { Handler } from './routes.ts';
 import { end, isOver, itemOf } from './subscriptions.ts';
@@ -7,11 +7,7 @@ import { end, isOver, itemOf } from './subscriptions.ts';
 type Routes = Record<`${'subscriptions' | 'invoices' | 'invoicePayments'}.${string}`, [string, string, Handler]>;
 
 export const subscriptionRoutes = {
-  'subscriptions.retrieve': [
-    'GET',
-    '/v1/subscriptions/:id',
-    (books, params, id) => books.get('subscription', params.only('expand') && id),
-  ],
+  'subscriptions.retrieve': ['GET', '/v1/subscriptions/:id', retrieve('subscription')],
   'subscriptions.list': [
     'GET',
     '/v1/subscriptions',
@@ -41,11 +37,7 @@ export const subscriptionRoutes = {
       return subscription;
     },
   ],
-  'invoices.retrieve': [
-    'GET',
-    '/v1/invoices/:id',
-    (books, params, id) => books.get('invoice', params.only('expand') && id),
-  ],
+  'invoices.retrieve': ['GET', '/v1/invoices/:id', retrieve('invoice')],
   'invoicePayments.list': [
     'GET',
     '/v1/invoice_payments',

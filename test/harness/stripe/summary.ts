@@ -25,7 +25,7 @@ export interface SubscriptionSummary {
 
 export interface TopupSummary {
   customerId: string;
-  /** What was paid, less nothing. */
+  /** Refunds are not taken off. */
   paidCents: number;
   refundedCents: number;
   /** What is disputed and was not won back. */

@@ -1,0 +1,221 @@
+import Stripe from 'stripe';
+import { stripeClient } from '../shared/gateways/payments/stripe.ts';
+import { type Plan, PLANS } from '../shared/spec/plans.ts';
+import { messageOf } from './servers/failures.ts';
+import { loadEnvFile } from './stack/settings.ts';
+
+const HELP = `npm run stripe:setup makes in a Stripe account what the service needs of it: a product and a yearly price for
+each plan, the webhook, and a configuration of the customer portal. What is there already is used again: run it as
+often as you like. It tells what it does on stderr, and prints the lines for your .env on stdout:
+
+  STRIPE_SECRET_KEY=sk_test_... BASE_URL=https://example.com npm run --silent stripe:setup >> .env
+
+  STRIPE_SECRET_KEY   of the account and mode (test or live) that is to be set up
+  BASE_URL            where the service is reached from outside; on localhost no webhook is made
+  STRIPE_API_BASE     another address than Stripe's own
+
+All of them are also read from a file .env in the current folder.`;
+
+/** What the webhook acts upon (decisions: Billing). */
+const EVENTS: Stripe.WebhookEndpointCreateParams.EnabledEvent[] = [
+  'checkout.session.completed',
+  'checkout.session.async_payment_succeeded',
+  'checkout.session.async_payment_failed',
+  'invoice.paid',
+  'invoice.payment_failed',
+  'customer.subscription.created',
+  'customer.subscription.updated',
+  'customer.subscription.deleted',
+  'payment_intent.succeeded',
+  'payment_intent.payment_failed',
+  'charge.refunded',
+  'charge.dispute.created',
+  'charge.dispute.closed',
+];
+const WEBHOOK_PATH = '/api/billing/webhooks/processor/';
+const CURRENCY = 'usd';
+/** By which what we have made is known again. */
+const OURS = { made_by: 'genmeter' };
+
+async function setUp(stripe: Stripe, baseUrl: string): Promise<string[]> {
+  const prices: Stripe.Price[] = [];
+  for (const plan of PLANS) prices.push(await priceOf(stripe, plan));
+  const secret = await webhook(stripe, baseUrl);
+  const portal = await portalConfiguration(stripe, prices);
+  return [
+    ...(secret === null ? [] : [`STRIPE_WEBHOOK_SECRET=${secret}`]),
+    ...PLANS.map(({ slug }, index) => `STRIPE_PRICE_${slug.toUpperCase()}=${prices[index]?.id}`),
+    `STRIPE_PORTAL_CONFIGURATION=${portal}`,
+  ];
+}
+
+/** A price cannot be changed: where the amount is not right, another one takes its place and its key. */
+async function priceOf(stripe: Stripe, plan: Plan): Promise<Stripe.Price> {
+  const lookupKey = `genmeter_${plan.slug}_yearly`;
+  const [known] = (await stripe.prices.list({ lookup_keys: [lookupKey], limit: 1 })).data;
+  if (known !== undefined && isRight(known, plan)) {
+    say('Price', `${known.id} of ${plan.name}, there already`);
+    return known;
+  }
+  const price = await stripe.prices.create({
+    product: await productOf(stripe, plan),
+    currency: CURRENCY,
+    unit_amount: plan.priceYearlyCents,
+    recurring: { interval: 'year' },
+    lookup_key: lookupKey,
+    transfer_lookup_key: true,
+    metadata: OURS,
+  });
+  say('Price', `${price.id} of ${plan.name}: ${plan.priceYearlyCents / 100} ${CURRENCY} a year`);
+  if (known !== undefined) {
+    say('', `in the place of ${known.id}, which subscriptions may be on still: those are to no plan of ours any more`);
+  }
+  return price;
+}
+
+function isRight(price: Stripe.Price, { priceYearlyCents }: Plan): boolean {
+  const { active, currency, unit_amount: amount, recurring } = price;
+  const isYearly = recurring?.interval === 'year' && recurring.interval_count === 1;
+  return active && currency === CURRENCY && amount === priceYearlyCents && isYearly;
+}
+
+/** Each plan is a product of its own: the portal offers one price an interval of each. */
+async function productOf(stripe: Stripe, { slug, name, features }: Plan): Promise<string> {
+  const id = `genmeter_${slug}`;
+  try {
+    const { active } = await stripe.products.retrieve(id);
+    if (active) return id;
+  } catch (error) {
+    if ((error as Stripe.errors.StripeError).code !== 'resource_missing') throw error;
+    const description = features.slice(0, 2).join(', ');
+    await stripe.products.create({ id, name: `Genmeter ${name}`, description, metadata: OURS });
+    say('Product', id);
+    return id;
+  }
+  throw new Error(`The product ${id} is archived in Stripe: take it out of the archive there, and run this again.`);
+}
+
+/** @returns its signing secret, which Stripe tells once, when it is made. */
+async function webhook(stripe: Stripe, baseUrl: string): Promise<string | null> {
+  const url = `${baseUrl}${WEBHOOK_PATH}`;
+  if (isLocal(baseUrl)) {
+    say('Webhook', `none is made: Stripe cannot reach ${baseUrl}. This forwards the events, and prints the`);
+    say('', `STRIPE_WEBHOOK_SECRET to use: stripe listen --forward-to ${url} --events ${EVENTS.join(',')}`);
+    return null;
+  }
+  const known = await endpointAt(stripe, url);
+  if (known === undefined) {
+    const version = Stripe.API_VERSION as Stripe.WebhookEndpointCreateParams.ApiVersion;
+    const made = await stripe.webhookEndpoints.create({
+      url,
+      enabled_events: EVENTS,
+      api_version: version,
+      metadata: OURS,
+    });
+    say('Webhook', `${made.id} at ${url}`);
+    return made.secret ?? null;
+  }
+  const isComplete =
+    known.status === 'enabled' && String(known.enabled_events.toSorted()) === String(EVENTS.toSorted());
+  if (!isComplete) await stripe.webhookEndpoints.update(known.id, { enabled_events: EVENTS, disabled: false });
+  say('Webhook', `${known.id} at ${url}, there already${isComplete ? '' : '; its events are set right'}`);
+  say('', 'STRIPE_WEBHOOK_SECRET stays as it is; the signing secret is shown at https://dashboard.stripe.com/webhooks');
+  if (known.api_version !== Stripe.API_VERSION) {
+    say('', `it is of API version ${known.api_version}, not ${Stripe.API_VERSION}: remove it there and run this again`);
+  }
+  return null;
+}
+
+async function endpointAt(stripe: Stripe, url: string): Promise<Stripe.WebhookEndpoint | undefined> {
+  for await (const endpoint of stripe.webhookEndpoints.list({ limit: 100 })) {
+    if (endpoint.url === url) return endpoint;
+  }
+  return undefined;
+}
+
+function isLocal(baseUrl: string): boolean {
+  return /^(localhost|.+\.localhost|127\..+|0\.0\.0\.0|\[::1?\])$/.test(new URL(baseUrl).hostname);
+}
+
+/** Our own one, beside the account's default one, which the operator may use for something else. */
+async function portalConfiguration(stripe: Stripe, prices: Stripe.Price[]): Promise<string> {
+  const products = prices.map(({ id, product }) => ({ product: productIn(product), prices: [id] }));
+  const features: Stripe.BillingPortal.ConfigurationCreateParams.Features = {
+    invoice_history: { enabled: true },
+    payment_method_update: { enabled: true },
+    subscription_cancel: { enabled: true, mode: 'at_period_end', proration_behavior: 'none' },
+    subscription_update: {
+      enabled: true,
+      default_allowed_updates: ['price'],
+      products,
+      proration_behavior: 'always_invoice',
+      schedule_at_period_end: { conditions: [{ type: 'decreasing_item_amount' }] },
+    },
+  };
+  for await (const { id, metadata } of stripe.billingPortal.configurations.list({ active: true, limit: 100 })) {
+    if (metadata?.['made_by'] !== OURS.made_by) continue;
+    await stripe.billingPortal.configurations.update(id, { features });
+    say('Portal', `${id}, there already; its features are set right`);
+    return id;
+  }
+  const { id } = await stripe.billingPortal.configurations.create({ name: 'Genmeter', features, metadata: OURS });
+  say('Portal', id);
+  return id;
+}
+
+function productIn(product: Stripe.Price['product']): string {
+  return typeof product === 'string' ? product : product.id;
+}
+
+function say(what: string, words: string): void {
+  console.error(`  ${what.padEnd(8)} ${words}`);
+}
+
+function settings(): { secretKey: string; apiBase: string | undefined; baseUrl: string } {
+  const secretKey = textOf('STRIPE_SECRET_KEY');
+  if (secretKey === undefined) {
+    throw new Error('STRIPE_SECRET_KEY is not set: copy a secret key from https://dashboard.stripe.com/apikeys.');
+  }
+  if (!/^(sk|rk)_\S+$/.test(secretKey)) throw new Error('STRIPE_SECRET_KEY must be a secret key of Stripe, sk_...');
+  const baseUrl = (textOf('BASE_URL') ?? `http://localhost:${textOf('PORT') ?? 3000}`).replace(/\/+$/, '');
+  const apiBase = textOf('STRIPE_API_BASE');
+  for (const [name, value] of Object.entries({ BASE_URL: baseUrl, STRIPE_API_BASE: apiBase })) {
+    if (value !== undefined && !(/^https?:/.test(value) && URL.canParse(value))) {
+      throw new Error(`${name} must be an address such as https://example.com.`);
+    }
+  }
+  return { secretKey, apiBase, baseUrl };
+}
+
+function textOf(name: string): string | undefined {
+  return process.env[name]?.trim() || undefined;
+}
+
+/** What went wrong, in words that say what to do. */
+function explain(error: unknown): string {
+  const words = messageOf(error);
+  if (error instanceof Stripe.errors.StripeAuthenticationError)
+    return `Stripe does not take STRIPE_SECRET_KEY: ${words}`;
+  if (error instanceof Stripe.errors.StripePermissionError) return `STRIPE_SECRET_KEY may not do this: ${words}`;
+  if (error instanceof Stripe.errors.StripeConnectionError) return `Stripe does not answer: ${words}`;
+  return error instanceof Stripe.errors.StripeError ? `Stripe refuses: ${words}` : words;
+}
+
+/** `npm run stripe:setup` */
+async function main(args: string[]): Promise<void> {
+  if (args.includes('--help')) return console.log(HELP);
+  if (args.length > 0) throw new Error(`There is no option ${args[0]}. See --help.`);
+  loadEnvFile();
+  const { secretKey, apiBase, baseUrl } = settings();
+  console.error(`\nSetting up Stripe, in ${secretKey.includes('_live_') ? 'live' : 'test'} mode, for ${baseUrl}:\n`);
+  const lines = await setUp(stripeClient(secretKey, apiBase), baseUrl);
+  console.error('\nFor your .env:\n');
+  console.log(lines.join('\n'));
+}
+
+try {
+  await main(process.argv.slice(2));
+} catch (error) {
+  console.error(explain(error));
+  process.exitCode = 1;
+}

@@ -1,0 +1,202 @@
+import { Queue } from 'bullmq';
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import { seedImages } from '../contract/seeds.ts';
+import { type Customer, IMAGE } from '../harness/client.ts';
+import { eventually, type Service, startService } from '../harness/service.ts';
+
+const LONG_VIDEO = { model: 'vidmodel-video', params: { duration: 10, resolution: '720p' } };
+
+describe('automatic top-ups', () => {
+  let service: Service;
+  before(async () => {
+    service = await startService({ apis: 2, workers: 2 });
+  });
+  beforeEach(() => {
+    service.upstream.outcome = 'succeed';
+  });
+  after(() => service.stop());
+
+  const change = async (customer: Customer, body: object) => {
+    const { status } = await customer.call('PATCH', '/api/billing/topup/settings/', { body });
+    expect(status).to.equal(200);
+  };
+
+  /** Of a plan, with automatic top-ups of 5000 cents on. */
+  async function customerOn(plan: string): Promise<Customer> {
+    const customer = await service.customer(plan);
+    await change(customer, { auto_topup_enabled: true });
+    return customer;
+  }
+
+  const topupsOf = async (customer: Customer) =>
+    (await customer.ledger()).filter(([type]) => type === 'topup').map(([, amount]) => amount);
+
+  const anHourPasses = ({ email }: Customer) =>
+    service.sql(
+      `UPDATE accounts SET auto_topup_claimed_at = auto_topup_claimed_at - interval '61 minutes' WHERE email = $1`,
+      [email],
+    );
+
+  /** Spends all but so many credits. */
+  const spendDownTo = async (customer: Customer, rest: number) =>
+    seedImages(service, customer, (await customer.balance()) - rest);
+
+  async function sweep(): Promise<void> {
+    const connection = new Redis(service.env['REDIS_URL'] as string, { maxRetriesPerRequest: null });
+    const queue = new Queue('payments', { connection, prefix: `{${service.env['REDIS_PREFIX']}}` });
+    const job = await queue.add('topups.sweep', {}, { removeOnComplete: false });
+    await eventually('swept', () => job.isCompleted());
+    await queue.close();
+    connection.disconnect();
+  }
+
+  describe('on a create that the balance cannot cover', () => {
+    it('buy credits, and the create goes on', async () => {
+      const customer = await customerOn('lite');
+      const films = [await customer.create(LONG_VIDEO), await customer.create(LONG_VIDEO)];
+      for (const { body } of films) expect((await customer.settled(body.uuid)).status).to.equal('succeeded');
+      expect(await customer.balance()).to.equal(60);
+      const third = await customer.create(LONG_VIDEO);
+      expect([third.status, third.body.status]).to.deep.equal([201, 'queued']);
+      expect(await customer.ledger()).to.deep.equal([
+        ['grant', 200],
+        ['burn', -70],
+        ['burn', -70],
+        ['topup', 1666],
+        ['burn', -70],
+      ]);
+      expect((await customer.settled(third.body.uuid)).status).to.equal('succeeded');
+    });
+
+    it('buy for the amount that was set', async () => {
+      const customer = await customerOn('pro');
+      await change(customer, { auto_topup_amount_cents: 12_345 });
+      await spendDownTo(customer, 7);
+      expect((await customer.create(IMAGE)).status).to.equal(201);
+      expect(await topupsOf(customer)).to.deep.equal([4682]);
+      expect(await customer.balance()).to.equal(7 + 4682 - 8);
+    });
+
+    for (let round = 1; round <= 3; round += 1) {
+      it(`buy once for 20 creates at once over two web processes, and each of them goes on (${round})`, async () => {
+        service.upstream.outcome = 'wait';
+        const customer = await customerOn('studio');
+        await spendDownTo(customer, 5);
+        const prompt = `one of twenty, ${round}`;
+        const answers = await Promise.all(
+          Array.from({ length: 20 }, (_, index) =>
+            customer.via(service.baseUrls[index % 2] as string).create({ ...IMAGE, prompt }),
+          ),
+        );
+        const outcomes = answers.map(({ status, body }) => `${status} ${body.error ?? body.status}`).sort();
+        // The plan has 8 slots; for the others it is no matter of credits any more.
+        expect(outcomes).to.deep.equal([
+          ...Array<string>(8).fill('201 queued'),
+          ...Array<string>(12).fill('409 parallel_limit_reached'),
+        ]);
+        expect(await topupsOf(customer)).to.deep.equal([2000]);
+        expect(await customer.balance()).to.equal(5 + 2000 - 8 * 8);
+        await eventually('submitted', () => service.upstream.jobsFor(prompt).length === 8);
+        service.upstream.end(prompt, 'succeeded');
+      });
+    }
+
+    it('happen at most once an hour: 402 insufficient_credits until it is over', async () => {
+      const customer = await customerOn('pro');
+      await spendDownTo(customer, 0);
+      await customer.createImage();
+      await spendDownTo(customer, 7);
+      for (const baseUrl of [...service.baseUrls, ...service.baseUrls]) {
+        const { status, body } = await customer.via(baseUrl).create(IMAGE);
+        expect([status, body.error]).to.deep.equal([402, 'insufficient_credits']);
+      }
+      expect(await topupsOf(customer)).to.deep.equal([1896]);
+      await anHourPasses(customer);
+      expect((await customer.create(IMAGE)).status).to.equal(201);
+      expect(await topupsOf(customer)).to.deep.equal([1896, 1896]);
+    });
+
+    it('are not spent on a create that would fail anyway', async () => {
+      service.upstream.outcome = 'wait';
+      const customer = await customerOn('lite');
+      await customer.create({ ...LONG_VIDEO, prompt: 'holds a slot' });
+      await customer.create({ ...LONG_VIDEO, prompt: 'holds a slot' });
+      expect((await customer.create(LONG_VIDEO)).status).to.equal(409);
+      expect((await customer.create({ model: 'imgmodel-2', params: {} })).status).to.equal(400);
+      expect(await topupsOf(customer)).to.deep.equal([]);
+      await eventually('submitted', () => service.upstream.jobsFor('holds a slot').length === 2);
+      service.upstream.end('holds a slot', 'succeeded');
+    });
+
+    it('do not happen while they are off', async () => {
+      const customer = await customerOn('pro');
+      await change(customer, { auto_topup_enabled: false, auto_topup_threshold_credits: 500 });
+      await spendDownTo(customer, 7);
+      const { status, body } = await customer.create(IMAGE);
+      expect([status, body.error]).to.deep.equal([402, 'insufficient_credits']);
+      await sweep();
+      expect(await topupsOf(customer)).to.deep.equal([]);
+    });
+
+    it('happen once for a create that is sent again with its Idempotency-Key', async () => {
+      const customer = await customerOn('pro');
+      await spendDownTo(customer, 0);
+      const send = (baseUrl: string) =>
+        customer.via(baseUrl).call('POST', '/api/generations/create/', {
+          body: { ...IMAGE, prompt: 'once' },
+          headers: { 'idempotency-key': `once-${customer.email}` },
+        });
+      const answers = await Promise.all([...service.baseUrls, ...service.baseUrls].map(send));
+      expect(answers.map(({ status }) => status)).to.deep.equal([201, 201, 201, 201]);
+      expect(new Set(answers.map(({ body }) => body.uuid)).size).to.equal(1);
+      expect(await customer.balance()).to.equal(1896 - 8);
+    });
+  });
+
+  describe('below the threshold', () => {
+    it('follow a burn within seconds', async () => {
+      const customer = await customerOn('pro');
+      await change(customer, { auto_topup_threshold_credits: 1092 });
+      await customer.createImage();
+      // Not below it yet.
+      await sweep();
+      expect(await topupsOf(customer)).to.deep.equal([]);
+      await customer.createImage();
+      await eventually('topped up', async () => (await topupsOf(customer)).length > 0, 5_000);
+      expect(await customer.balance()).to.equal(1100 - 16 + 1896);
+    });
+
+    it('happen once for burns at once over two web processes, and once an hour', async () => {
+      const customer = await customerOn('studio');
+      await change(customer, { auto_topup_threshold_credits: 10_000 });
+      await Promise.all(
+        Array.from({ length: 8 }, (_, index) => customer.via(service.baseUrls[index % 2] as string).createImage()),
+      );
+      await eventually('topped up', async () => (await topupsOf(customer)).length > 0, 5_000);
+      await Promise.all([sweep(), sweep()]);
+      expect(await topupsOf(customer)).to.deep.equal([2000]);
+      await anHourPasses(customer);
+      await Promise.all([sweep(), sweep()]);
+      await eventually('again', async () => (await topupsOf(customer)).length === 2, 5_000);
+      expect(await topupsOf(customer)).to.deep.equal([2000, 2000]);
+    });
+
+    it('are caught up with where the ring was lost', async () => {
+      const customer = await customerOn('pro');
+      // No burn rings for this one.
+      await change(customer, { auto_topup_threshold_credits: 1101 });
+      await sweep();
+      expect(await topupsOf(customer)).to.deep.equal([1896]);
+      expect(await customer.balance()).to.equal(1100 + 1896);
+    });
+
+    it('do not happen once the subscription is over', async () => {
+      const customer = await customerOn('pro');
+      await service.sql('UPDATE accounts SET spend_until = now() WHERE email = $1', [customer.email]);
+      await change(customer, { auto_topup_threshold_credits: 5000 });
+      await sweep();
+      expect(await topupsOf(customer)).to.deep.equal([]);
+    });
+  });
+});
