@@ -35,6 +35,10 @@ const ENDPOINTS = `
   GET    /api/billing/status/                  key/cookie
   POST   /api/billing/checkout/                key/cookie
   POST   /api/billing/portal/                  key/cookie
+  GET    /api/billing/topup/settings/          key/cookie
+  PATCH  /api/billing/topup/settings/          key/cookie
+  POST   /api/billing/topup/                   key/cookie
+  POST   /api/billing/webhooks/processor/      public
   GET    /api/health/                          public
   GET    /authentication/social/config/        public
   GET    /authentication/me/                   cookie
@@ -243,6 +247,13 @@ describe('the architecture', () => {
         PROBES_TO_DEGRADE: 1,
         PROBES_TO_OFFLINE: 3,
         PROBES_TO_ONLINE: 2,
+        IDEMPOTENCY_KEY_MS: 24 * 3_600_000,
+        IDEMPOTENCY_KEY_MAX_CHARACTERS: 255,
+        TOPUP_MIN_CENTS: 5_000,
+        TOPUP_MAX_CENTS: 1_000_000,
+        AUTO_TOPUP_INTERVAL_MS: 3_600_000,
+        AUTO_TOPUP_DECLINES_MAX: 3,
+        PAST_DUE_DAYS: 14,
         USAGE_HISTORY_DAYS: 30,
       });
     });

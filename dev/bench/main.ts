@@ -2,9 +2,11 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { measureCreates } from './figures/create.ts';
+import { measureGrants } from './figures/grants.ts';
 import { measureGrowth } from './figures/growth.ts';
 import { measurePipeline } from './figures/pipeline.ts';
 import { measureReads } from './figures/read.ts';
+import { measureWebhooks } from './figures/webhooks.ts';
 import { type FigureName, type Options, parseOptions } from './options.ts';
 import { type Measurement, rowsOf, tableOf } from './report.ts';
 import { setStage, type Stage } from './stage.ts';
@@ -23,6 +25,8 @@ const MEASURES: [FigureName[], (stage: Stage) => Promise<Measurement[]>][] = [
   [['read'], measureReads],
   [['pipeline'], measurePipeline],
   [['growth'], measureGrowth],
+  [['grants'], measureGrants],
+  [['webhooks'], measureWebhooks],
 ];
 
 say('building, and starting Postgres and Redis');

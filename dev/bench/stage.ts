@@ -21,7 +21,7 @@ export interface Stage {
   say(line: string): void;
   /** Makes a migrated, empty database, and opens a client on it. */
   database(name: string): Promise<{ url: string; client: pg.Client }>;
-  api(databaseUrl: string): Promise<Api>;
+  api(databaseUrl: string, env?: NodeJS.ProcessEnv): Promise<Api>;
   worker(databaseUrl: string, env: NodeJS.ProcessEnv): Promise<ServiceProcess>;
   /** Starts a module of the bench as a process with the service's configuration for a database. */
   child(module: string, databaseUrl: string): Promise<Child>;
@@ -95,9 +95,9 @@ export async function setStage(options: Options, say: (line: string) => void): P
         closers.push(() => client.end());
         return { url, client };
       },
-      api: async (databaseUrl) => {
+      api: async (databaseUrl, env = {}) => {
         const port = await freePort();
-        const service = await start('dist/api/main.js', databaseUrl, { PORT: String(port), HOST: '127.0.0.1' });
+        const service = await start('dist/api/main.js', databaseUrl, { ...env, PORT: String(port), HOST: '127.0.0.1' });
         await untilHealthy(`http://127.0.0.1:${port}/api/health/`);
         return { ...service, port };
       },

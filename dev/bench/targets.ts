@@ -21,6 +21,8 @@ export const TARGETS = {
   growthLedger: growth('ledger, page 1'),
   growthUsage: growth('usage summary'),
   growthCreate: growth('create'),
+  grants: { title: 'monthly grants : one bare insert of as many rows', reach: 0.5, aim: 0.5, better: 'more' },
+  webhooks: { title: 'webhook, 32 clients, p99 : bare Koa and one insert', reach: 3, aim: 3, better: 'less' },
   memoryApi: { title: 'RSS of the API under load', reach: 150, aim: 125, better: 'less', unit: 'MB' },
   memoryWorker: { title: 'RSS of the worker under load', reach: 150, aim: 110, better: 'less', unit: 'MB' },
 } as const satisfies Record<string, Target>;

@@ -23,12 +23,17 @@ const PROTECTED: [string, string, unknown?][] = [
   ['GET', '/api/billing/status/'],
   ['POST', '/api/billing/checkout/', { plan: 'lite' }],
   ['POST', '/api/billing/portal/'],
+  ['GET', '/api/billing/topup/settings/'],
+  ['PATCH', '/api/billing/topup/settings/', { auto_topup_threshold_credits: 1 }],
+  ['POST', '/api/billing/topup/', { amount_cents: 5000 }],
 ];
 
 const WITH_BODY: [string, string][] = [
   ['POST', CREATE],
   ['POST', '/api/keys/create/'],
   ['POST', '/api/billing/checkout/'],
+  ['POST', '/api/billing/topup/'],
+  ['PATCH', '/api/billing/topup/settings/'],
   ['POST', '/authentication/onboarding/advance/'],
   ['PATCH', '/authentication/me/'],
 ];
@@ -65,8 +70,7 @@ describe('errors', () => {
     const laterPaths = `
       POST /mcp, GET /mcp, DELETE /mcp, GET /.well-known/oauth-protected-resource,
       GET /.well-known/oauth-authorization-server, GET /authorize, POST /token, POST /register, GET /jwks.json,
-      GET /api/billing/topup/settings/, PATCH /api/billing/topup/settings/, POST /api/billing/topup/,
-      POST /api/billing/webhooks/processor/, POST /api/affiliate/enroll/, GET /api/affiliate/status/,
+      POST /api/affiliate/enroll/, GET /api/affiliate/status/,
       POST /api/affiliate/onboarding-link/, GET /api/admin/metrics/, GET /authentication/social/google/start,
       GET /authentication/social/google/callback, GET /r/abc`;
     for (const line of laterPaths.trim().split(/,\s+/)) {
@@ -122,6 +126,9 @@ describe('errors', () => {
       ['DELETE', '/api/keys/', ['GET']],
       ['POST', '/api/usage/summary/', ['GET']],
       ['GET', '/api/billing/checkout/', ['POST']],
+      ['PUT', '/api/billing/topup/settings/', ['GET', 'PATCH']],
+      ['GET', '/api/billing/topup/', ['POST']],
+      ['GET', '/api/billing/webhooks/processor/', ['POST']],
       ['POST', '/api/health/', ['GET']],
       ['PUT', '/authentication/me/', ['GET', 'PATCH']],
       ['GET', '/authentication/logout', ['POST']],
@@ -265,6 +272,7 @@ describe('errors', () => {
         expectError(await createRaw(rawBody), 'validation_error', 'model');
         expectError(await ask('POST', '/api/keys/create/', { rawBody }), 'validation_error', 'name');
         expectError(await ask('POST', '/api/billing/checkout/', { rawBody }), 'validation_error', 'plan');
+        expectError(await ask('POST', '/api/billing/topup/', { rawBody }), 'validation_error', 'amount_cents');
       }
       expectError(await ask('POST', CREATE), 'validation_error', 'model');
     });
@@ -400,6 +408,13 @@ describe('errors', () => {
       ],
       ['POST', '/api/keys/create/', 'name', '{"name": ?}'],
       ['POST', '/api/billing/checkout/', 'plan', '{"plan": ?}'],
+      ['POST', '/api/billing/topup/', 'amount_cents', '{"amount_cents": ?}'],
+      [
+        'PATCH',
+        '/api/billing/topup/settings/',
+        'auto_topup_amount_cents',
+        '{"auto_topup_threshold_credits": 5, "auto_topup_amount_cents": ?}',
+      ],
       ['POST', '/authentication/onboarding/advance/', 'step_completed', '{"step_completed": ?}'],
       [
         'POST',

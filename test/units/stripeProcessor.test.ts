@@ -409,9 +409,13 @@ describe('payments by Stripe', () => {
       const { subscriptionId } = await subscribed();
       const chargeId = chargeOf(standIn, subscriptionId);
       standIn.refund(chargeId, 100);
-      expect(await stripe.readCharge(chargeId)).to.deep.equal({ subscriptionId, isRefunded: false, dispute: 'none' });
+      expect(await stripe.readCharge(chargeId)).to.deep.equal({ subscriptionId, refundedUntil: null, dispute: 'none' });
       standIn.refund(chargeId);
-      expect(await stripe.readCharge(chargeId)).to.deep.equal({ subscriptionId, isRefunded: true, dispute: 'none' });
+      const refunded = await stripe.readCharge(chargeId);
+      expect(refunded).to.deep.include({ subscriptionId, dispute: 'none' });
+      // A year from now.
+      const until = (refunded as { refundedUntil: Date }).refundedUntil.getTime();
+      expect((until - Date.now()) / 86_400_000).to.be.within(364, 367);
     });
 
     it('says what became of a dispute', async () => {
@@ -419,11 +423,11 @@ describe('payments by Stripe', () => {
         const { subscriptionId } = await subscribed();
         const chargeId = chargeOf(standIn, subscriptionId);
         standIn.openDispute(chargeId);
-        expect(await stripe.readCharge(chargeId)).to.deep.equal({ subscriptionId, isRefunded: false, dispute: 'open' });
+        expect(await stripe.readCharge(chargeId)).to.deep.equal({ subscriptionId, refundedUntil: null, dispute: 'open' });
         standIn.closeDispute(chargeId, outcome);
         expect(await stripe.readCharge(chargeId)).to.deep.equal({
           subscriptionId,
-          isRefunded: false,
+          refundedUntil: null,
           dispute: outcome,
         });
       }

@@ -122,7 +122,9 @@ async function chargeEffect(chargeId: string | null): Promise<Effect | null> {
   const charge = chargeId === null ? null : await processor.readCharge(chargeId);
   if (charge === null) return null;
   if (!('subscriptionId' in charge)) return paymentEffect(charge, ticket);
-  const { subscriptionId, isRefunded, dispute } = charge;
+  const { subscriptionId, refundedUntil, dispute } = charge;
+  // A refund of a year that is over, or of an upgrade, ends nothing.
+  const isRefunded = refundedUntil !== null && refundedUntil > now();
   if (isRefunded || dispute === 'lost') await processor.cancelSubscription(subscriptionId);
   return subscriptionEffect(subscriptionId, dispute === 'open');
 }

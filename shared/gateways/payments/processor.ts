@@ -35,8 +35,8 @@ export interface ProcessorPayment {
 /** What became of the money of a charge that paid a subscription's invoice. */
 export interface SubscriptionCharge {
   subscriptionId: string;
-  /** All of what was paid for the year that is running. */
-  isRefunded: boolean;
+  /** The end of the year that it paid for, if all of it was refunded; else null. */
+  refundedUntil: Date | null;
   dispute: 'none' | 'open' | 'won' | 'lost';
 }
 

@@ -1,5 +1,4 @@
 import Stripe from 'stripe';
-import { now } from '../../lib/clock.ts';
 import type { PlanSlug } from '../../spec/plans.ts';
 import { type PaymentProcessor, ProcessorError, type ProcessorPayment, type SubscriptionCharge } from './processor.ts';
 import { ACCOUNT_KEY, asPayment, asSubscription, idOf, TOPUP_KEY } from './stripeShapes.ts';
@@ -72,7 +71,11 @@ export function stripeProcessor({
     const subscriptionId = subscriptionIn(invoice);
     if (invoice === null || subscriptionId === null) return null;
     const disputes = charge.disputed ? (await said(stripe.disputes.list({ charge: charge.id, limit: 10 }))).data : [];
-    return { subscriptionId, isRefunded: charge.refunded && paysForNow(invoice), dispute: disputeState(disputes) };
+    return {
+      subscriptionId,
+      refundedUntil: charge.refunded ? endOfYear(invoice) : null,
+      dispute: disputeState(disputes),
+    };
   }
 
   async function subscriptionOfInvoice(invoiceId: string): Promise<string | null> {
@@ -250,10 +253,10 @@ function subscriptionIn(invoice: Stripe.Invoice | null): string | null {
   return idOf(invoice?.parent?.subscription_details?.subscription);
 }
 
-/** Whether an invoice is the one of the year that is running, not of one before, nor of an upgrade. */
-function paysForNow({ billing_reason: reason, lines }: Stripe.Invoice): boolean {
-  const isYear = reason === 'subscription_create' || reason === 'subscription_cycle';
-  return isYear && lines.data.some(({ period }) => period.end > seconds(now()));
+/** The end of the year that an invoice is for; null for one of an upgrade. */
+function endOfYear({ billing_reason: reason, lines }: Stripe.Invoice): Date | null {
+  if (reason !== 'subscription_create' && reason !== 'subscription_cycle') return null;
+  return new Date(1_000 * Math.max(0, ...lines.data.map(({ period }) => period.end)));
 }
 
 const HARMLESS: readonly string[] = ['won', 'prevented'];

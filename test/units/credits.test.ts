@@ -1,0 +1,101 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { addMonths } from '../../shared/lib/calendar.ts';
+import { TOPUP_MAX_CENTS, TOPUP_MIN_CENTS } from '../../shared/spec/limits.ts';
+import { planBySlug, topupCredits } from '../../shared/spec/plans.ts';
+
+describe('topupCredits', () => {
+  const plans = { lite: [600, 200], starter: [1200, 400], pro: [2900, 1100], studio: [7500, 3000] } as const;
+  for (const [slug, [price, monthly]] of Object.entries(plans)) {
+    it(`is floor(amount_cents x ${monthly} / ${price}) on ${slug}, exactly, for every amount that can be paid`, () => {
+      const plan = planBySlug(slug);
+      for (let cents = TOPUP_MIN_CENTS; cents <= TOPUP_MAX_CENTS; cents += 1) {
+        const exact = Number((BigInt(cents) * BigInt(monthly)) / BigInt(price));
+        if (topupCredits(cents, plan) !== exact)
+          expect.fail(`${cents} cents: ${topupCredits(cents, plan)}, not ${exact}`);
+      }
+    });
+  }
+
+  it('gives 1896 credits for 5000 cents on pro', () => {
+    expect(topupCredits(5_000, planBySlug('pro'))).to.equal(1896);
+  });
+
+  it('never gives less for more, and in parts never more than at once', () => {
+    const cents = fc.integer({ min: TOPUP_MIN_CENTS, max: TOPUP_MAX_CENTS / 2 });
+    fc.assert(
+      fc.property(fc.constantFrom(...Object.keys(plans)), cents, cents, (slug, one, other) => {
+        const credits = (amount: number) => topupCredits(amount, planBySlug(slug));
+        expect(credits(one + other)).to.be.at.least(credits(one) + credits(other));
+        expect(credits(one + 1)).to.be.at.least(credits(one));
+      }),
+    );
+  });
+});
+
+const DAY_MS = 86_400_000;
+
+/** How many days a month has, by the rhyme. */
+function daysIn(year: number, month: number): number {
+  if (month !== 2) return [4, 6, 9, 11].includes(month) ? 30 : 31;
+  return year % 400 === 0 || (year % 4 === 0 && year % 100 !== 0) ? 29 : 28;
+}
+
+/** The same by counting: month by month, on the calendar of a text, with the clock left as it is. */
+function model(anchor: Date, months: number): string {
+  const [, years = '', monthOfYear = '', day = '', time = ''] =
+    /^(\d{4})-(\d\d)-(\d\d)T(.*)$/.exec(anchor.toISOString()) ?? [];
+  let [year, month] = [Number(years), Number(monthOfYear)];
+  for (let left = Math.abs(months); left > 0; left -= 1) {
+    month += Math.sign(months);
+    if (month === 13) [year, month] = [year + 1, 1];
+    if (month === 0) [year, month] = [year - 1, 12];
+  }
+  const two = (number: number) => String(number).padStart(2, '0');
+  return `${year}-${two(month)}-${two(Math.min(Number(day), daysIn(year, month)))}T${time}`;
+}
+
+describe('addMonths, against counting on a calendar', () => {
+  const anchor = fc.oneof(
+    fc.date({ min: new Date('1990-01-01'), max: new Date('2150-12-31'), noInvalidDate: true }),
+    // The last days of all months, leap years and the centuries that are none among them.
+    fc
+      .record({
+        year: fc.oneof(fc.constantFrom(2000, 2024, 2028, 2096, 2100), fc.integer({ min: 1990, max: 2150 })),
+        month: fc.integer({ min: 1, max: 12 }),
+        fromEnd: fc.integer({ min: 0, max: 3 }),
+        ms: fc.oneof(fc.constantFrom(0, DAY_MS - 1), fc.integer({ min: 0, max: DAY_MS - 1 })),
+      })
+      .map(({ year, month, fromEnd, ms }) => new Date(Date.UTC(year, month - 1, daysIn(year, month) - fromEnd) + ms)),
+  );
+
+  it('is the same day and time, or the last day of a shorter month', () => {
+    fc.assert(
+      fc.property(anchor, fc.integer({ min: -300, max: 300 }), (from, months) => {
+        expect(addMonths(from, months).toISOString()).to.equal(model(from, months));
+      }),
+      { numRuns: 20_000 },
+    );
+  });
+
+  it('makes periods that follow one another without a gap, twelve to a year', () => {
+    fc.assert(
+      fc.property(anchor, (from) => {
+        const ends = Array.from({ length: 49 }, (_, index) => addMonths(from, index).getTime());
+        for (let index = 1; index < ends.length; index += 1) {
+          expect((ends[index]! - ends[index - 1]!) / DAY_MS).to.be.within(28, 31);
+        }
+        expect((ends[12]! - ends[0]!) / DAY_MS).to.be.within(365, 366);
+        // In four years there is a leap day, but around 2100.
+        expect((ends[48]! - ends[0]!) / DAY_MS).to.be.within(1460, 1461);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('leaves its anchor as it was', () => {
+    const from = new Date('2028-01-31T12:00:00.000Z');
+    addMonths(from, 1);
+    expect(from.toISOString()).to.equal('2028-01-31T12:00:00.000Z');
+  });
+});
