@@ -91,7 +91,10 @@ const OUR_FAULTS = [401, 402, 403];
 
 /** Something is wrong with our account there: no job will be taken until somebody has seen to it. */
 export function ourFault(answer: JsonAnswer): UpstreamError {
-  return new UpstreamError('unavailable', statusMessage(answer), { isOurFault: true, retryAfterMs: retryAfterMs(answer) });
+  return new UpstreamError('unavailable', statusMessage(answer), {
+    isOurFault: true,
+    retryAfterMs: retryAfterMs(answer),
+  });
 }
 
 export function sameOrigin(url: unknown, origin: string): boolean {
