@@ -14,7 +14,7 @@ interface Endpoint {
   /** The plan of the account that asks. */
   plan: string | null;
   /** How often it has taken effect for an account. */
-  effects(service: Service, customer: Customer): Promise<number>;
+  effects: (service: Service, customer: Customer) => Promise<number>;
 }
 
 const entriesOf = (type: string) => async (_service: Service, customer: Customer) =>
@@ -242,7 +242,7 @@ describe('an Idempotency-Key', () => {
       }
     }
     expect(rows[0].key_hash).to.deep.equal(sha256(idempotencyKey));
-    for (const { logs } of service.apis) for (const secret of secrets) expect(logs()).to.not.include(secret);
+    for (const api of service.apis) for (const secret of secrets) expect(api.logs()).to.not.include(secret);
   });
 
   it('remembers no refusal: what failed may be tried again', async () => {

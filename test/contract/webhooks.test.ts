@@ -183,9 +183,8 @@ describe('the webhook of the payment processor', () => {
       const answers = await Promise.all(
         Array.from({ length: 50 }, (_, index) => signed(body, service.baseUrls[index % 2])),
       );
-      expect(answers.map((answer) => [answer.status, answer.body])).to.deep.equal(
-        Array(50).fill([200, { received: true }]),
-      );
+      expect(answers.map((answer) => answer.status)).to.deep.equal(Array(50).fill(200));
+      for (const answer of answers) expect(answer.body).to.deep.equal({ received: true });
       await eventually('applied', async () => (await stored(id))[0].applied_at !== null);
       const [{ applied_at: appliedAt }] = await stored(id);
       expect((await signed(body)).status).to.equal(200);
@@ -239,9 +238,9 @@ describe('the webhook of the payment processor', () => {
   it('never says what it signs with', async () => {
     const { body } = await send(service.baseUrl, '{}', signatureOf('{ }'));
     expect(JSON.stringify(body)).to.not.include(SECRET);
-    for (const { logs } of [...service.apis, ...service.workers]) {
-      expect(logs()).to.not.include(SECRET);
-      expect(logs()).to.not.include('sk_test_x');
+    for (const part of [...service.apis, ...service.workers]) {
+      expect(part.logs()).to.not.include(SECRET);
+      expect(part.logs()).to.not.include('sk_test_x');
     }
   });
 });

@@ -7,6 +7,16 @@ import { eventually, type Service, startService } from '../harness/service.ts';
 
 const LONG_VIDEO = { model: 'vidmodel-video', params: { duration: 10, resolution: '720p' } };
 
+async function change(customer: Customer, body: object): Promise<void> {
+  const { status } = await customer.call('PATCH', '/api/billing/topup/settings/', { body });
+  expect(status).to.equal(200);
+}
+
+/** What the customer's top-ups have brought, in their order. */
+async function topupsOf(customer: Customer): Promise<number[]> {
+  return (await customer.ledger()).filter(([type]) => type === 'topup').map(([, amount]) => amount);
+}
+
 describe('automatic top-ups', () => {
   let service: Service;
   before(async () => {
@@ -17,20 +27,12 @@ describe('automatic top-ups', () => {
   });
   after(() => service.stop());
 
-  const change = async (customer: Customer, body: object) => {
-    const { status } = await customer.call('PATCH', '/api/billing/topup/settings/', { body });
-    expect(status).to.equal(200);
-  };
-
   /** Of a plan, with automatic top-ups of 5000 cents on. */
   async function customerOn(plan: string): Promise<Customer> {
     const customer = await service.customer(plan);
     await change(customer, { auto_topup_enabled: true });
     return customer;
   }
-
-  const topupsOf = async (customer: Customer) =>
-    (await customer.ledger()).filter(([type]) => type === 'topup').map(([, amount]) => amount);
 
   const anHourPasses = ({ email }: Customer) =>
     service.sql(

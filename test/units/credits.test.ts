@@ -41,6 +41,8 @@ function daysIn(year: number, month: number): number {
   return year % 400 === 0 || (year % 4 === 0 && year % 100 !== 0) ? 29 : 28;
 }
 
+const two = (number: number) => String(number).padStart(2, '0');
+
 /** The same by counting: month by month, on the calendar of a text, with the clock left as it is. */
 function model(anchor: Date, months: number): string {
   const [, years = '', monthOfYear = '', day = '', time = ''] =
@@ -51,7 +53,6 @@ function model(anchor: Date, months: number): string {
     if (month === 13) [year, month] = [year + 1, 1];
     if (month === 0) [year, month] = [year - 1, 12];
   }
-  const two = (number: number) => String(number).padStart(2, '0');
   return `${year}-${two(month)}-${two(Math.min(Number(day), daysIn(year, month)))}T${time}`;
 }
 
