@@ -43,14 +43,29 @@ export async function once<Answer>(
   const { key } = repeatable;
   if (key === null) return { answer: await work(uuidv4(), async () => {}), isReplay: false };
   const keyed = { ...repeatable, key };
-  const mine = await claim(keyed);
-  if (mine === undefined) return { answer: await answerOf<Answer>(keyed), isReplay: true };
+  const until = performance.now() + WAIT_MS;
+  for (;;) {
+    const mine = await claim(keyed);
+    if (mine !== undefined) return { answer: await carryOut(keyed, mine, work), isReplay: false };
+    const first = await answerOf(keyed, until);
+    if (first !== null) return { answer: first.answer as Answer, isReplay: true };
+  }
+}
+
+async function carryOut<Answer>(
+  keyed: Keyed,
+  { id }: IdempotentRequest,
+  work: (id: string, remember: Remember<Answer>) => Promise<Answer>,
+): Promise<Answer> {
   try {
-    const answer = await work(mine.id, (transaction, result) => remember(keyed, result, transaction));
+    const answer = await work(id, (transaction, result) => remember(keyed, result, transaction));
     await remember(keyed, answer);
-    return { answer, isReplay: false };
+    return answer;
   } catch (error) {
-    await rowOf(keyed).whereNull('answer').delete();
+    const unanswered = rowOf(keyed).where({ id }).whereNull('answer');
+    if (error instanceof ServiceError && error.status < 500) await unanswered.delete();
+    // Something may have been done for it: whoever asks again takes it up at once, under the same id.
+    else await unanswered.patch({ created_at: addMilliseconds(now(), -DEAD_AFTER_MS) });
     throw error;
   }
 }
@@ -71,14 +86,9 @@ async function claim(keyed: Keyed): Promise<IdempotentRequest | undefined> {
     request_hash: hash(JSON.stringify(keyed.request)),
     created_at: now(),
   };
-  const inserted = await IdempotentRequest.query()
-    .insert(row)
-    .onConflict(['account_id', 'scope', 'key_hash'])
-    .ignore()
-    .returning('id');
-  const [first] = inserted as unknown as IdempotentRequest[];
-  if (first?.id === row.id) return first;
+  await IdempotentRequest.query().insert(row).onConflict(['account_id', 'scope', 'key_hash']).ignore();
   const existing = await rowOf(keyed).first();
+  if (existing?.id === row.id) return existing;
   if (existing !== undefined && !existing.request_hash.equals(row.request_hash)) {
     throw new ServiceError(
       'validation_error',
@@ -94,13 +104,13 @@ async function claim(keyed: Keyed): Promise<IdempotentRequest | undefined> {
   return taken;
 }
 
-async function answerOf<Answer>(keyed: Keyed): Promise<Answer> {
-  const until = performance.now() + WAIT_MS;
+/** @returns null where the first was refused, or has died: this one may try by itself. */
+async function answerOf(keyed: Keyed, until: number): Promise<{ answer: unknown } | null> {
   for (;;) {
     const row = await rowOf(keyed).first();
-    if (row?.answer != null) return decrypt(row.answer, keyed) as Answer;
-    // Gone: the first was refused, and this one may try by itself.
-    if (row === undefined || performance.now() > until) break;
+    if (row?.answer != null) return { answer: decrypt(row.answer, keyed) };
+    if (performance.now() > until) break;
+    if (row === undefined || row.created_at <= addMilliseconds(now(), -DEAD_AFTER_MS)) return null;
     await setTimeout(LOOK_EVERY_MS);
   }
   throw new ServiceError(

@@ -423,7 +423,11 @@ describe('payments by Stripe', () => {
         const { subscriptionId } = await subscribed();
         const chargeId = chargeOf(standIn, subscriptionId);
         standIn.openDispute(chargeId);
-        expect(await stripe.readCharge(chargeId)).to.deep.equal({ subscriptionId, refundedUntil: null, dispute: 'open' });
+        expect(await stripe.readCharge(chargeId)).to.deep.equal({
+          subscriptionId,
+          refundedUntil: null,
+          dispute: 'open',
+        });
         standIn.closeDispute(chargeId, outcome);
         expect(await stripe.readCharge(chargeId)).to.deep.equal({
           subscriptionId,

@@ -35,12 +35,13 @@ export async function topUpFor(accountId: number, credits: number): Promise<bool
   if (topup !== undefined) return (await charge(topup)) === 'succeeded';
   const until = performance.now() + WAIT_MS;
   for (;;) {
-    const account = await Account.query().findById(accountId).throwIfNotFound();
-    if (account.balance >= credits) return true;
+    // In this order: one that is settled between the two looks is seen in the balance.
     const isBought = await Topup.query()
       .where({ account_id: accountId, kind: 'automatic', status: 'pending' })
       .where('created_at', '>', addMilliseconds(now(), -2 * WAIT_MS))
       .first();
+    const account = await Account.query().findById(accountId).throwIfNotFound();
+    if (account.balance >= credits) return true;
     if (isBought === undefined || performance.now() > until) return false;
     await setTimeout(LOOK_EVERY_MS);
   }

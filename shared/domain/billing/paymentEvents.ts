@@ -57,7 +57,7 @@ function verify(body: Buffer, signature: string): ProcessorEvent {
     return requireProcessor().verifyEvent(body, signature);
   } catch (error) {
     if (!(error instanceof ProcessorError)) throw error;
-    throw new ServiceError('validation_error', `Stripe-Signature: ${error.message.split('\n')[0]}`);
+    throw new ServiceError('validation_error', error.message);
   }
 }
 

@@ -238,15 +238,27 @@ export function stripeProcessor({
     paymentsSince: (since) => ids(stripe.paymentIntents.list({ created: { gte: seconds(since) } })),
 
     verifyEvent: (body, signature) => {
+      let event: unknown;
       try {
-        const event = stripe.webhooks.constructEvent(body, signature, webhookSecret, TOLERANCE_SECONDS);
-        const objectId = (event.data.object as { id?: unknown }).id;
-        return { id: event.id, type: event.type, objectId: typeof objectId === 'string' ? objectId : '' };
+        event = stripe.webhooks.constructEvent(body, signature, webhookSecret, TOLERANCE_SECONDS);
       } catch (error) {
-        throw new ProcessorError('refused', (error as Error).message, { cause: error });
+        const isUnreadable = error instanceof SyntaxError;
+        const message = isUnreadable ? 'The body is no JSON.' : 'Stripe-Signature is none of this body, or is too old.';
+        throw new ProcessorError('refused', message, { cause: error });
       }
+      const { id, type, data } = (event ?? {}) as { id?: unknown; type?: unknown; data?: { object?: unknown } | null };
+      const object = data?.object as { id?: unknown } | null | undefined;
+      if (!isName(id) || !isName(type) || object == null) {
+        throw new ProcessorError('refused', 'The body is no event: id, type and data.object are needed.');
+      }
+      return { id, type, objectId: isName(object.id) ? object.id : '' };
     },
   };
+}
+
+/** What an id or a type of Stripe's may be. */
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && /^[\x21-\x7e]{1,255}$/.test(value);
 }
 
 function subscriptionIn(invoice: Stripe.Invoice | null): string | null {
