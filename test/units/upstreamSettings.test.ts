@@ -370,12 +370,12 @@ describe('the upstreams of the configuration', () => {
       [
         'a price that is none for some',
         { cents: { $by: 'resolution', '1K': 8, '2K': 12, '4K': 'a lot' } },
-        /^UPSTREAMS\/models\/fal:fal-ai\/nano-banana-2 does not fit {"resolution":"4K".+: a price must be a number, not "a lot"\.$/,
+        /^UPSTREAMS\/models\/fal:fal-ai\/nano-banana-2 does not fit {"resolution":"4K".+: a price must be a number from 0 to 100000, not "a lot"\.$/,
       ],
       [
         'a negative price in a table',
         { cents: { $by: 'resolution', '1K': 8, '2K': -12, '4K': 16 } },
-        /^UPSTREAMS\/models\/fal:fal-ai\/nano-banana-2 does not fit {"resolution":"2K".+: a price must be a number, not -12\.$/,
+        /^UPSTREAMS\/models\/fal:fal-ai\/nano-banana-2 does not fit {"resolution":"2K".+: a price must be a number from 0 to 100000, not -12\.$/,
       ],
       [
         'an input that is none for some',
@@ -385,7 +385,7 @@ describe('the upstreams of the configuration', () => {
       [
         'a price that is left out',
         { cents: { $by: 'resolution', '1K': null, '2K': 1, '4K': 1 } },
-        /^UPSTREAMS\/models\/\S+ does not fit .+: a price must be a number, not null\.$/,
+        /^UPSTREAMS\/models\/\S+ does not fit .+: a price must be a number from 0 to 100000, not null\.$/,
       ],
     ];
     for (const [what, table, message] of misfits) {
