@@ -80,7 +80,7 @@ const RECORD = prepared(
      -- What the probes saw, too, is over when they say so.
      avoid_until = CASE WHEN :good AND h.status = 'offline' AND h.good_probes + 1 >= ${PROBES_TO_ONLINE} THEN NULL
                         ELSE h.avoid_until END,
-     detail = CASE WHEN :good THEN h.detail ELSE excluded.detail END
+     detail = CASE WHEN :good AND h.upstream = excluded.upstream THEN h.detail ELSE excluded.detail END
    RETURNING status`,
 );
 
