@@ -176,6 +176,19 @@ describe('the architecture', () => {
       expect(queries.map(({ path }) => path)).to.deep.equal([]);
     });
 
+    it('the Procfile starts what is built, each with a bound for its memory', () => {
+      const lines = readFileSync(join(ROOT, 'Procfile'), 'utf8').trim().split('\n');
+      expect(lines.map((line) => line.split(':')[0])).to.deep.equal(['release', 'web', 'worker']);
+      for (const line of lines) {
+        const main = /dist\/(\S+)\.js$/.exec(line)?.[1];
+        expect(
+          sources.some(({ path }) => path === `${main}.ts`),
+          line,
+        ).to.equal(true);
+        if (!line.startsWith('release')) expect(line).to.match(/--max-old-space-size=\d+/);
+      }
+    });
+
     it('tables are defined in shared/tables only', () => {
       const tables = sources.filter(({ text }) => /\bextends Model\b/.test(text)).map(({ path }) => path);
       expect(tables.filter((path) => !isIn('shared/tables')(path))).to.deep.equal([]);

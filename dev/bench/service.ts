@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -71,12 +71,11 @@ export async function untilHealthy(url: string): Promise<void> {
 }
 
 function deployedFlags(script: string): string[] {
-  const procfile = join(ROOT, 'Procfile');
-  if (!existsSync(procfile)) return [];
-  const line = readFileSync(procfile, 'utf8')
+  const line = readFileSync(join(ROOT, 'Procfile'), 'utf8')
     .split('\n')
     .find((entry) => entry.includes(script));
-  return line?.split(/\s+/).filter((word) => word.startsWith('--')) ?? [];
+  if (line === undefined) throw new Error(`The Procfile says nothing of ${script}.`);
+  return line.split(/\s+/).filter((word) => word.startsWith('--'));
 }
 
 async function endWell(child: ChildProcess): Promise<void> {

@@ -29,6 +29,7 @@ const ORDERS: Order[] = [
 async function demo(baseUrl: string, folder: string): Promise<void> {
   const client = openClient(baseUrl, (seconds) => console.log(`  Told to slow down: waiting ${seconds} s.`));
   await prepareAccount(client);
+  await tellProviders(client);
   console.log('\nAn image, a video of 5 s and a job that fails, side by side:\n');
   const [image, video, failing] = await generateAll(client);
 
@@ -56,6 +57,12 @@ async function prepareAccount(client: Client): Promise<void> {
   const { key, prefix } = await client.post<{ key: string; prefix: string }>('/api/keys/create/', { name: 'Demo' });
   client.useKey(key);
   console.log(`Signed in as ${email} on the plan ${PLAN}, with the API key ${prefix}...`);
+}
+
+/** Who makes what, as anybody can ask. */
+async function tellProviders(client: Client): Promise<void> {
+  const { data } = await client.get<{ data: { slug: string; provider: string; status: string }[] }>('/api/models/');
+  for (const { slug, provider, status } of data) console.log(`${slug} is made by ${provider}, and ${status}`);
 }
 
 async function generateAll(client: Client): Promise<Generation[]> {

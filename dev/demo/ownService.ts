@@ -60,8 +60,13 @@ async function startService(baseUrl: string, onStarted: (stop: StopService) => v
 }
 
 async function waitUntilReady(baseUrl: string, isOver: () => boolean): Promise<void> {
+  const patience = setTimeout(() => console.log('Waiting for all models to be online ...'), 8_000);
   const answer = await waitForService(baseUrl, LONGEST_START_MS, isOver);
+  clearTimeout(patience);
   if (isReady(answer)) return;
   if (answer.kind !== 'service') throw new Error(`The service does not answer at ${baseUrl}.`);
-  throw new Error('Not all models are online: see how the worker and its upstream are.');
+  const offline = answer.models.filter(({ status }) => status === 'offline').map(({ slug }) => slug);
+  throw new Error(
+    `${offline.join(' and ') || 'Some model'} is offline: see the log of the worker, and how its upstream is.`,
+  );
 }

@@ -113,7 +113,7 @@ function tell(settings: Settings, { postgres, redis, sampleUrl }: Surroundings, 
   console.log(`\n${align(parts)}\n`);
   if (!isReady(answer)) {
     const states = answer.models.map(({ slug, status }) => `${slug} is ${status}`).join(', ');
-    console.error(`Not all models are online (${states}): see ${logs}worker.log.\n`);
+    console.error(`Not all models can be had (${states || 'nothing is known of them'}): see ${logs}worker.log.\n`);
   }
   console.log(`${firstSteps(config.BASE_URL, dataDir)}\n\nLogs are in ${logs}; ctrl-C stops everything.`);
 }

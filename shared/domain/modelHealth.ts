@@ -77,7 +77,10 @@ const RECORD = prepared(
        WHEN NOT :good AND h.bad_probes + 1 >= ${PROBES_TO_DEGRADE} AND h.status = 'online' THEN 'degraded'
        ELSE h.status END,
      probed_at = excluded.probed_at,
-     detail = CASE WHEN :good THEN h.detail ELSE excluded.detail END
+     -- What the probes saw, too, is over when they say so.
+     avoid_until = CASE WHEN :good AND h.status = 'offline' AND h.good_probes + 1 >= ${PROBES_TO_ONLINE} THEN NULL
+                        ELSE h.avoid_until END,
+     detail = CASE WHEN :good AND h.upstream = excluded.upstream THEN h.detail ELSE excluded.detail END
    RETURNING status`,
 );
 
@@ -102,7 +105,7 @@ const AVOID = prepared(
 );
 
 /**
- * Leaves an upstream alone for a minute that turned us away for our own fault: the account has no money, or no rights.
+ * Leaves an upstream alone for half a minute that turned us away for our own fault: the account has no money, or no rights.
  * Its probes are good, and customers would be charged for jobs that it will not take.
  */
 export async function avoid(route: Route, problem: string): Promise<void> {

@@ -37,7 +37,7 @@ export const WAIT_MAX_SECONDS = 45;
 /** A model of which no probe was recorded for so long counts as offline: no worker lives. */
 export const PROBE_STALE_MS = 45_000;
 /** How long an upstream is left alone that turned us away for our account's sake. */
-export const AVOID_MS = 60_000;
+export const AVOID_MS = 30_000;
 export const PROBES_TO_DEGRADE = 1;
 export const PROBES_TO_OFFLINE = 3;
 export const PROBES_TO_ONLINE = 2;

@@ -127,7 +127,7 @@ describe('an upstream that accepts a job too late', () => {
 });
 
 describe('an upstream that turns our account away', () => {
-  it('is left alone for a minute: the fallback takes its jobs, or creates are refused', async () => {
+  it('is left alone for the time: the fallback takes its jobs, or creates are refused', async () => {
     const second = await new StandInUpstream().start();
     const upstreams = { second: { adapter: 'fal', base_url: second.url, key: 'other' } };
     const service = await startService({

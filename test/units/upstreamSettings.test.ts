@@ -319,27 +319,35 @@ describe('the upstreams of the configuration', () => {
       ],
       ['an address of files', upstream({ ...good, base_url: 'file:///etc' }), /UPSTREAMS\/upstreams\/mine\/base_url/],
       ['an empty key', upstream({ ...good, key: '' }), /UPSTREAMS\/upstreams\/mine\/key/],
-      ['a key that is no text', upstream({ ...good, key: [SECRET] }), /UPSTREAMS\/upstreams\/mine\/key must be string/],
+      [
+        'a key that is no text',
+        upstream({ ...good, key: [SECRET] }),
+        /UPSTREAMS\/upstreams\/mine\/key must be a string/,
+      ],
       [
         'no jobs at a time',
         upstream({ ...good, concurrency: 0 }),
-        /UPSTREAMS\/upstreams\/mine\/concurrency must be >= 1/,
+        /UPSTREAMS\/upstreams\/mine\/concurrency must be at least 1/,
       ],
       ['half a job a minute', upstream({ ...good, per_minute: 0.5 }), /UPSTREAMS\/upstreams\/mine\/per_minute must be/],
       [
         'a switch that is a text',
         upstream({ ...good, local: 'yes' }),
-        /UPSTREAMS\/upstreams\/mine\/local must be boolean/,
+        /UPSTREAMS\/upstreams\/mine\/local must be a boolean/,
       ],
-      ['a form that is a number', upstream({ ...good, form: 1 }), /UPSTREAMS\/upstreams\/mine\/form must be boolean/],
-      ['a field that does not exist', upstream({ ...good, url: SECRET }), /^UPSTREAMS\/upstreams\/mine must NOT have/],
-      ['a name that is none', upstream(good, 'My Gateway'), /^UPSTREAMS\/upstreams must NOT have/],
-      ['a list of upstreams', { upstreams: [{ key: SECRET }] }, /^UPSTREAMS\/upstreams must be object/],
-      ['a word too many', { ...upstream(good), model: {} }, /^UPSTREAMS must NOT have/],
-      ['a negative price', model({ cents: -1 }), /UPSTREAMS\/models\/fal:fal-ai~1nano-banana-2\/cents must be >= 0/],
-      ['a price that is a text', model({ cents: '8' }), /UPSTREAMS\/models\/fal:fal-ai~1nano-banana-2\/cents/],
-      ['an input that is a text', model({ input: '$prompt' }), /UPSTREAMS\/models\/\S+\/input must be object/],
-      ['a field of a model that does not exist', model({ price: 8 }), /^UPSTREAMS\/models\/\S+ must NOT have/],
+      ['a form that is a number', upstream({ ...good, form: 1 }), /UPSTREAMS\/upstreams\/mine\/form must be a boolean/],
+      ['a field that does not exist', upstream({ ...good, url: SECRET }), /^UPSTREAMS\/upstreams\/mine has no field/],
+      ['a name that is none', upstream(good, 'My Gateway'), /^UPSTREAMS\/upstreams: the name/],
+      ['a list of upstreams', { upstreams: [{ key: SECRET }] }, /^UPSTREAMS\/upstreams must be an object/],
+      ['a word too many', { ...upstream(good), model: {} }, /^UPSTREAMS has no field/],
+      [
+        'a negative price',
+        model({ cents: -1 }),
+        /UPSTREAMS\/models\/fal:fal-ai\/nano-banana-2\/cents must be a number from 0/,
+      ],
+      ['a price that is a text', model({ cents: '8' }), /UPSTREAMS\/models\/fal:fal-ai\/nano-banana-2\/cents/],
+      ['an input that is a text', model({ input: '$prompt' }), /UPSTREAMS\/models\/\S+\/input must be an object/],
+      ['a field of a model that does not exist', model({ price: 8 }), /^UPSTREAMS\/models\/\S+ has no field/],
     ];
     for (const [what, value, message] of refused) {
       it(`says so of ${what}, names the place and keeps the key`, () => {
@@ -370,12 +378,12 @@ describe('the upstreams of the configuration', () => {
       [
         'a price that is none for some',
         { cents: { $by: 'resolution', '1K': 8, '2K': 12, '4K': 'a lot' } },
-        /^UPSTREAMS\/models\/fal:fal-ai\/nano-banana-2 does not fit {"resolution":"4K".+: a price must be a number, not "a lot"\.$/,
+        /^UPSTREAMS\/models\/fal:fal-ai\/nano-banana-2 does not fit {"resolution":"4K".+: a price must be a number from 0 to 100000, not "a lot"\.$/,
       ],
       [
         'a negative price in a table',
         { cents: { $by: 'resolution', '1K': 8, '2K': -12, '4K': 16 } },
-        /^UPSTREAMS\/models\/fal:fal-ai\/nano-banana-2 does not fit {"resolution":"2K".+: a price must be a number, not -12\.$/,
+        /^UPSTREAMS\/models\/fal:fal-ai\/nano-banana-2 does not fit {"resolution":"2K".+: a price must be a number from 0 to 100000, not -12\.$/,
       ],
       [
         'an input that is none for some',
@@ -385,7 +393,7 @@ describe('the upstreams of the configuration', () => {
       [
         'a price that is left out',
         { cents: { $by: 'resolution', '1K': null, '2K': 1, '4K': 1 } },
-        /^UPSTREAMS\/models\/\S+ does not fit .+: a price must be a number, not null\.$/,
+        /^UPSTREAMS\/models\/\S+ does not fit .+: a price must be a number from 0 to 100000, not null\.$/,
       ],
     ];
     for (const [what, table, message] of misfits) {

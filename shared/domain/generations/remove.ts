@@ -26,7 +26,7 @@ const DELETE = prepared(
    ), files AS (
      -- Of one that is still queued, whatever ends it sees to that.
      INSERT INTO media_removals (media_token, due_at)
-     SELECT media_token, cast(:now AS timestamptz) FROM gone WHERE status = 'succeeded'
+     SELECT media_token, cast(:now AS timestamptz) FROM gone WHERE status = 'succeeded' AND media_token IS NOT NULL
      ON CONFLICT (media_token) DO NOTHING
    )
    SELECT number FROM gone`,

@@ -52,7 +52,7 @@ const SUCCEED = prepared(
      RETURNING g.uuid, g.account_id, g.deleted_at, g.media_token
    ), unwanted AS (
      INSERT INTO media_removals (media_token, due_at)
-     SELECT media_token, cast(:now AS timestamptz) FROM ended WHERE deleted_at IS NOT NULL
+     SELECT media_token, cast(:now AS timestamptz) FROM ended WHERE deleted_at IS NOT NULL AND media_token IS NOT NULL
      ON CONFLICT (media_token) DO NOTHING
    ), freed AS (
      UPDATE accounts a SET in_flight = owner.in_flight - jobs.ended

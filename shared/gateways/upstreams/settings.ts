@@ -62,7 +62,10 @@ export function parseUpstreams(settings: Config): Directory {
   for (const model of MODEL_SLUGS) {
     for (const variable of VARIABLES[model]) {
       const value = settings[variable];
-      if (value !== undefined) directory.routes[model].push(readRoute(directory, model, variable, value));
+      if (value === undefined) continue;
+      const isTwice = directory.routes[model].some(({ upstream, modelId }) => `${upstream.name}:${modelId}` === value);
+      if (isTwice) throw new ConfigError(`${variable} must be another one than the first choice.`);
+      directory.routes[model].push(readRoute(directory, model, variable, value));
     }
   }
   return directory;
@@ -110,8 +113,8 @@ function readRoute(directory: Directory, model: ModelSlug, variable: string, val
   }
   for (const params of everyParams(model)) {
     try {
-      const order = { prompt: 'a prompt', ...params };
-      inputOf(route, order);
+      const order = { prompt: PROMPT, ...params };
+      if (!JSON.stringify(inputOf(route, order)).includes(PROMPT)) throw new Error('the prompt is not in it');
       costCentsOf(route, order);
     } catch (error) {
       const place = `UPSTREAMS/models/${value}`;
@@ -136,6 +139,9 @@ export function routeTo(
   const table = { ...usual, ...known, ...tables[`${upstreamName}:${modelId}`] };
   return { model, kind, upstream, modelId, table };
 }
+
+/** Stands for any. */
+const PROMPT = 'a prompt of a customer';
 
 /** What the route's upstream is sent for an order. */
 export function inputOf({ table }: Route, order: Order): Record<string, unknown> {

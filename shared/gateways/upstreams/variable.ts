@@ -1,4 +1,4 @@
-import { Ajv2020 } from 'ajv/dist/2020.js';
+import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import Type, { type Static } from 'typebox';
 import { ConfigError } from '../../lib/config.ts';
 import { ADAPTERS } from './knownModels.ts';
@@ -19,7 +19,7 @@ const UpstreamsVariable = Type.Object(
           {
             adapter: Type.Optional(Type.Enum([...ADAPTERS])),
             base_url: Type.Optional(Type.String({ pattern: '^https?://\\S+$' })),
-            key: Type.Optional(Type.String({ minLength: 1 })),
+            key: Type.Optional(Type.String({ pattern: '^[^$]' })),
             concurrency: Type.Optional(Type.Integer({ minimum: 1 })),
             per_minute: Type.Optional(Type.Integer({ minimum: 1 })),
             local: Type.Optional(Type.Boolean()),
@@ -48,7 +48,7 @@ const UpstreamsVariable = Type.Object(
 );
 export type UpstreamsVariable = Static<typeof UpstreamsVariable>;
 
-const ajv = new Ajv2020({ allErrors: true });
+const ajv = new Ajv2020({ allErrors: true, verbose: true });
 const validate = ajv.compile<UpstreamsVariable>(UpstreamsVariable);
 
 /**
@@ -65,5 +65,35 @@ export function parseVariable(text: string): UpstreamsVariable {
     throw new ConfigError(`UPSTREAMS is no valid JSON${place}.`);
   }
   if (validate(value)) return value;
-  throw new ConfigError(`${ajv.errorsText(validate.errors, { dataVar: 'UPSTREAMS', separator: '; ' })}.`);
+  const sentences = new Set((validate.errors ?? []).filter(isPlain).map(describe));
+  throw new ConfigError([...sentences].join(' '));
+}
+
+/** Of a choice between shapes, each shape's own complaint says less than that none fits. */
+function isPlain({ schemaPath }: ErrorObject): boolean {
+  return !/\/anyOf\/\d/.test(schemaPath);
+}
+
+function describe({ instancePath, keyword, params, propertyName, parentSchema }: ErrorObject): string {
+  const place = `UPSTREAMS${instancePath.replaceAll('~1', '/')}`;
+  const { pattern, allowedValues, additionalProperty, type, limit } = params as Record<string, unknown>;
+  switch (keyword) {
+    case 'additionalProperties': {
+      const known = Object.keys((parentSchema?.['properties'] as object | undefined) ?? {});
+      if (known.length === 0)
+        return `${place}: the name "${String(additionalProperty)}" may have a-z, 0-9, _ and - only.`;
+      return `${place} has no field "${String(additionalProperty)}": there are ${known.join(', ')}.`;
+    }
+    case 'enum':
+      return `${place} must be one of ${(allowedValues as string[]).join(', ')}.`;
+    case 'pattern':
+      if (propertyName !== undefined) return `${place}: the name "${propertyName}" may have a-z, 0-9, _ and - only.`;
+      return `${place} must be ${String(pattern).startsWith('^https') ? 'an address such as http://host/v1' : 'the key itself, or ${NAME} for a variable'}.`;
+    case 'anyOf':
+      return `${place} must be a number from 0 to ${CENTS_MAX}, or a table with "$by".`;
+    case 'type':
+      return `${place} must be ${/^[aeio]/.test(String(type)) ? 'an' : 'a'} ${String(type)}.`;
+    default:
+      return `${place} must be ${keyword === 'minimum' ? `at least ${String(limit)}` : 'of another form'}.`;
+  }
 }
