@@ -62,9 +62,9 @@ await keepSchedules().catch(logProblem('the schedules'));
 const keeping = setInterval(() => void keepUp(), KEEP_UP_MS);
 // Models are probed at once, not when the schedule next comes round: until then nothing could be created.
 await PROCESSORS['models.check']({}).catch(logProblem('probing the models'));
-// So does what stood still while no worker lived.
-await PROCESSORS['credits.grant']({}).catch(logProblem('granting credits'));
-await PROCESSORS['billing.keepUp']({}).catch(logProblem('keeping billing up'));
+// So does what stood still while no worker lived; however long it takes, nothing waits for it.
+PROCESSORS['credits.grant']({}).catch(logProblem('granting credits'));
+PROCESSORS['billing.keepUp']({}).catch(logProblem('keeping billing up'));
 logger.info({ queues: QUEUES, concurrency: config.WORKER_CONCURRENCY }, 'worker ready');
 
 function logProblem(what: string): (error: unknown) => void {

@@ -1,7 +1,7 @@
 import { tidyIncoming } from '../shared/gateways/media/incoming.ts';
 import { forgetIdempotencyKeys } from '../shared/domain/generations/idempotency.ts';
 import { removeDueFiles } from '../shared/domain/mediaRemovals.ts';
-import { lowAccounts, topUpIfLow } from '../shared/domain/billing/autoTopups.ts';
+import { topUpIfLow, topUpLowAccounts } from '../shared/domain/billing/autoTopups.ts';
 import { applyEvent, applyWaitingEvents, forgetOldEvents } from '../shared/domain/billing/paymentEvents.ts';
 import { keepBillingUp, reconcilePayments } from '../shared/domain/billing/reconcile.ts';
 import { grantDueCredits } from '../shared/domain/grants.ts';
@@ -28,11 +28,25 @@ export const PROCESSORS: { [Name in JobName]: (payload: Payload<Name>) => Promis
     await forgetOldEvents();
   },
   'payments.apply': async ({ eventIds }) => void (await Promise.all(eventIds.map(applyEvent))),
-  'payments.sweep': () => applyWaitingEvents(),
+  'payments.sweep': alone(applyWaitingEvents),
   'account.topUp': async ({ accountIds }) => void (await Promise.all(accountIds.map(topUpIfLow))),
-  'topups.sweep': async () => void (await Promise.all((await lowAccounts()).map(topUpIfLow))),
-  'billing.keepUp': () => keepBillingUp(),
-  'payments.reconcile': () => reconcilePayments(),
+  'topups.sweep': alone(topUpLowAccounts),
+  'billing.keepUp': alone(keepBillingUp),
+  'payments.reconcile': alone(reconcilePayments),
   'credits.grant': async () => void (await grantDueCredits()),
   'sessions.forget': () => forgetExpiredSessions(),
 };
+
+/** A run that finds the one before still under way in this process leaves it to that: slow ones must not pile up. */
+function alone(duty: () => Promise<void>): () => Promise<void> {
+  let isUnderWay = false;
+  return async () => {
+    if (isUnderWay) return;
+    isUnderWay = true;
+    try {
+      await duty();
+    } finally {
+      isUnderWay = false;
+    }
+  };
+}

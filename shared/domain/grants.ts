@@ -1,7 +1,9 @@
+import type { Transaction } from 'objection';
 import { now } from '../lib/clock.ts';
 import { prepared, run } from '../lib/db.ts';
 import { logger } from '../lib/logger.ts';
 import { PLANS } from '../spec/plans.ts';
+import type { Account } from '../tables/Account.ts';
 
 /** Accounts whose month is turned by one statement. */
 const AT_ONCE = 1_000;
@@ -16,9 +18,10 @@ const AT_ONCE = 1_000;
  * The effect key makes a month's grant one of its kind; that the account's row moves on in the same statement makes
  * sure that it is not tried twice.
  */
-const TURN = prepared(
-  'turn_periods',
-  `WITH plan AS MATERIALIZED (
+const turning = (name: string, which: string, limit: string) =>
+  prepared(
+    name,
+    `WITH plan AS MATERIALIZED (
      SELECT * FROM json_to_recordset(:plans) AS p (slug text, name text, credits integer)
    ), due AS MATERIALIZED (
      SELECT a.id, a.balance, a.plan_credits, a.topup_credits, a.ledger_count, a.period_index, a.period_end,
@@ -27,9 +30,8 @@ const TURN = prepared(
        FROM accounts a
        JOIN subscriptions s ON s.account_id = a.id AND s.status = 'active'
        JOIN plan ON plan.slug = a.plan_slug
-      WHERE a.plan_slug IS NOT NULL AND a.period_end <= :now AND a.period_end < s.paid_until
-      ORDER BY a.period_end
-      LIMIT ${AT_ONCE}
+      WHERE a.plan_slug IS NOT NULL AND a.period_end <= :now AND a.period_end < s.paid_until ${which}
+      ${limit}
         FOR NO KEY UPDATE OF a SKIP LOCKED
    ), turned AS (
      UPDATE accounts a
@@ -58,7 +60,10 @@ const TURN = prepared(
       WHERE entry.amount <> 0
    )
    SELECT cast(count(*) AS int) AS accounts FROM due`,
-);
+  );
+
+const TURN = turning('turn_periods', '', `ORDER BY a.period_end LIMIT ${AT_ONCE}`);
+const TURN_ONE = turning('turn_period_of', 'AND a.id = :account', '');
 
 const PLAN_ROWS = JSON.stringify(
   PLANS.map(({ slug, name, monthlyCredits }) => ({ slug, name, credits: monthlyCredits })),
@@ -79,4 +84,19 @@ export async function grantDueCredits(): Promise<number> {
   }
   if (turned > 0) logger.info({ turned }, 'credit periods turned');
   return turned;
+}
+
+/**
+ * Turns what is due of one account that the caller has locked, before something is worked out from the month that it is
+ * in: an upgrade in the moment after a month's end would else be granted for both.
+ */
+export async function turnPeriodsOf(transaction: Transaction, account: Account): Promise<Account> {
+  for (;;) {
+    const [row] = await run<{ accounts: number }>(
+      TURN_ONE,
+      { plans: PLAN_ROWS, now: now(), account: account.id },
+      transaction,
+    );
+    if (row?.accounts !== 1) return account.$query(transaction);
+  }
 }

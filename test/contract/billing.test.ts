@@ -189,6 +189,27 @@ describe('billing', () => {
     });
   });
 
+  it('an upgrade in the moment after a month is granted for the new month alone', async () => {
+    const customer = await service.customer('lite');
+    await service.sql(
+      `UPDATE accounts SET period_start = now() - interval '1 month', period_end = now() - interval '1 second' WHERE email = $1`,
+      [customer.email],
+    );
+    await service.sql(
+      `UPDATE subscriptions SET started_at = now() - interval '1 month 1 second'
+        WHERE account_id = (SELECT id FROM accounts WHERE email = $1)`,
+      [customer.email],
+    );
+    await checkout(customer, { plan: 'studio' });
+    expect(await customer.ledger()).to.deep.equal([
+      ['grant', 200],
+      ['expiry', -200],
+      ['rollover', 200],
+      ['grant', 200],
+      ['grant', 2800],
+    ]);
+  });
+
   describe('portal', () => {
     it('is null in local keyless development', async () => {
       const customer = await service.customer('lite');

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { type Service, startService } from '../harness/service.ts';
+import { eventually, type Service, startService } from '../harness/service.ts';
 
 const DAY_MS = 86_400_000;
 const MONTHLY: Record<string, number> = { lite: 200, starter: 400, pro: 1100, studio: 3000 };
@@ -82,6 +82,7 @@ describe('monthly grants', () => {
     const at = new Date();
     // Two workers begin at the same moment, and turn the same periods.
     await Promise.all([service.startWorker(), service.startWorker()]);
+    await eventually('all are turned', async () => (await due(service, at)) === 0, 50_000);
     for (const [position, account] of samples.entries()) {
       const [row] = await service.sql('SELECT * FROM accounts WHERE id = $1', [position + 1]);
       const entries = await service.sql(
@@ -123,6 +124,15 @@ describe('monthly grants', () => {
     ).to.match(/ledger_once_an_effect/);
   });
 });
+
+async function due(service: Service, at: Date): Promise<number> {
+  const [row] = await service.sql(
+    `SELECT count(*)::int AS due FROM accounts a JOIN subscriptions s ON s.account_id = a.id AND s.status = 'active'
+      WHERE a.period_end <= $1 AND a.period_end < s.paid_until`,
+    [at],
+  );
+  return row.due;
+}
 
 async function insert(service: Service, account: Sample): Promise<void> {
   const { plan, status, startedAt, index, planCredits, topupCredits, granted, paidMonths } = account;

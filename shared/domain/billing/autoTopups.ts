@@ -32,7 +32,8 @@ export async function topUpFor(accountId: number, credits: number): Promise<bool
   const { auto_topup_enabled: isEnabled } = await Account.query().findById(accountId).throwIfNotFound();
   if (!isEnabled) return false;
   const topup = await claim(accountId, (account) => account.balance < credits);
-  if (topup !== undefined) return (await charge(topup)) === 'succeeded';
+  // Nobody waits for longer; the payment goes on, and is credited when it is known.
+  if (topup !== undefined) return (await Promise.race([charge(topup), setTimeout(WAIT_MS)])) === 'succeeded';
   const until = performance.now() + WAIT_MS;
   for (;;) {
     // In this order: one that is settled between the two looks is seen in the balance.
@@ -99,8 +100,8 @@ async function chargeEffect(topup: Topup): Promise<Effect | null> {
 
 const LOW_AT_ONCE = 100;
 
-/** Accounts that are below their threshold and were missed: a process died, or the hour was not over. */
-export async function lowAccounts(): Promise<number[]> {
+/** Buys credits for accounts that are below their threshold and were missed: a process died, or the hour was not over. */
+export async function topUpLowAccounts(): Promise<void> {
   const rows = await Account.query()
     .select('id')
     .where({ auto_topup_enabled: true })
@@ -112,5 +113,5 @@ export async function lowAccounts(): Promise<number[]> {
     })
     .where('spend_until', '>', now())
     .limit(LOW_AT_ONCE);
-  return rows.map(({ id }) => id);
+  for (const { id } of rows) await topUpIfLow(id);
 }

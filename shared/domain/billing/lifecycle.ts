@@ -6,6 +6,7 @@ import { type Plan, planBySlug } from '../../spec/plans.ts';
 import type { Account } from '../../tables/Account.ts';
 import type { Subscription } from '../../tables/Subscription.ts';
 import { moveCredits } from '../credits.ts';
+import { turnPeriodsOf } from '../grants.ts';
 
 /**
  * What a subscription's life means to its account: what may be spent, and which credits come and go with it. All of it
@@ -87,16 +88,17 @@ export async function changePlan(
   subscription: Subscription,
 ): Promise<Account> {
   const plan: Plan = planBySlug(subscription.plan_slug);
-  const missing = Math.max(0, plan.monthlyCredits - account.period_granted);
+  const current = await turnPeriodsOf(transaction, account);
+  const missing = Math.max(0, plan.monthlyCredits - current.period_granted);
   const difference = {
     entryType: 'grant' as const,
     amount: missing,
     planAmount: missing,
     description: `Upgrade to the ${plan.name} plan: rest of this month's credits`,
-    effectKey: `grant:${subscription.uuid}:${account.period_index}:${plan.slug}`,
+    effectKey: `grant:${subscription.uuid}:${current.period_index}:${plan.slug}`,
   };
-  return moveCredits(transaction, account, missing > 0 ? [difference] : [], {
+  return moveCredits(transaction, current, missing > 0 ? [difference] : [], {
     ...standingUnder(subscription),
-    period_granted: account.period_granted + missing,
+    period_granted: current.period_granted + missing,
   });
 }

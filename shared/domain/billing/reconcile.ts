@@ -94,8 +94,11 @@ async function settlePendingTopups(): Promise<void> {
     .limit(AT_ONCE);
   for (const topup of pending) {
     const isFresh = topup.created_at > addMilliseconds(now(), -CHARGE_AGAIN_MS);
-    if (topup.kind === 'automatic' && isFresh) await charge(topup);
-    else await attempt(() => pendingEffect(topup));
+    await attempt(async () => {
+      if (topup.kind !== 'automatic' || !isFresh) return pendingEffect(topup);
+      await charge(topup);
+      return null;
+    });
   }
 }
 
@@ -117,7 +120,7 @@ async function attempt(look: () => Promise<Effect | null>): Promise<void> {
     const effect = await look();
     if (effect !== null) await carryOut(effect);
   } catch (error) {
-    if (!(error instanceof ProcessorError)) throw error;
-    logger.warn({ error: error.message }, 'not reconciled; will be looked at again');
+    const level = error instanceof ProcessorError ? 'warn' : 'error';
+    logger[level]({ error: (error as Error).message }, 'not reconciled; will be looked at again');
   }
 }
