@@ -26,12 +26,14 @@ export async function up(knex: Knex): Promise<void> {
       ADD COLUMN stripe_subscription_id  text         UNIQUE,
       ADD COLUMN paid_until              timestamptz,
       ADD COLUMN past_due_since          timestamptz,
+      -- When its first month was granted.
+      ADD COLUMN begun_at                timestamptz,
       ADD COLUMN is_disputed             boolean      NOT NULL DEFAULT false,
       ADD COLUMN sync_ticket             bigint       NOT NULL DEFAULT 0,
       ADD COLUMN synced_at               timestamptz;
     CREATE INDEX subscriptions_ending ON subscriptions (current_period_end) WHERE status IN ('active', 'past_due');
     CREATE INDEX subscriptions_looked_at ON subscriptions (synced_at) WHERE stripe_subscription_id IS NOT NULL;
-    UPDATE subscriptions SET paid_until = current_period_end;
+    UPDATE subscriptions SET paid_until = current_period_end, begun_at = started_at;
     ALTER TABLE subscriptions ALTER COLUMN paid_until SET NOT NULL;
     COMMENT ON COLUMN subscriptions.sync_ticket IS
       'the ticket of the last look at the processor that was applied; an older look changes nothing any more';
@@ -55,6 +57,7 @@ export async function up(knex: Knex): Promise<void> {
       completed_at              timestamptz
     );
     CREATE INDEX topups_of_account ON topups (account_id, created_at);
+    CREATE UNIQUE INDEX topups_one_automatic ON topups (account_id) WHERE kind = 'automatic' AND status = 'pending';
     CREATE INDEX topups_pending ON topups (created_at) WHERE status = 'pending';
 
     CREATE TABLE payment_events (
@@ -103,7 +106,7 @@ export async function down(knex: Knex): Promise<void> {
     DROP TABLE idempotent_requests, payment_events, topups;
     DROP SEQUENCE sync_tickets;
     ALTER TABLE subscriptions
-      DROP COLUMN stripe_subscription_id, DROP COLUMN paid_until, DROP COLUMN past_due_since, DROP COLUMN is_disputed,
+      DROP COLUMN stripe_subscription_id, DROP COLUMN paid_until, DROP COLUMN past_due_since, DROP COLUMN begun_at, DROP COLUMN is_disputed,
       DROP COLUMN sync_ticket, DROP COLUMN synced_at;
     DROP INDEX IF EXISTS accounts_period_due, accounts_auto_topup, subscriptions_ending, subscriptions_looked_at;
     ALTER TABLE accounts

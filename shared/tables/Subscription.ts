@@ -21,6 +21,8 @@ export class Subscription extends Model {
   /** Up to here months may be granted: the end of the last period whose invoice was paid. */
   declare paid_until: Date;
   declare past_due_since: Date | null;
+  /** When its first month was granted; null where none was yet. */
+  declare begun_at: Date | null;
   /** Whether its payment is being disputed: nothing may be spent then. */
   declare is_disputed: boolean;
   /** Of the last look at the processor that was applied. */

@@ -205,8 +205,7 @@ describe('billing', () => {
       ['grant', 200],
       ['expiry', -200],
       ['rollover', 200],
-      ['grant', 200],
-      ['grant', 2800],
+      ['grant', 3000],
     ]);
   });
 

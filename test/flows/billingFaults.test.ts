@@ -166,6 +166,22 @@ describe('events of the payment processor', () => {
     }
   });
 
+  it('that were missed do not end a subscription that was paid after all', async () => {
+    const customer = await billing.customer('pro');
+    await billing.service.sql(
+      `UPDATE subscriptions SET status = 'past_due', past_due_since = now() - interval '15 days'
+        WHERE account_id = (SELECT id FROM accounts WHERE email = $1)`,
+      [customer.email],
+    );
+    await run(billing, 'payments', 'billing.keepUp');
+    const status = async () => (await customer.call('GET', '/api/billing/status/')).body.status;
+    await eventually('active', async () => (await status()) === 'active');
+    expect(await customer.balance()).to.equal(1100);
+    expect(
+      billing.stripe.books().customers.find(({ email }) => email === customer.email)?.subscription?.status,
+    ).to.equal('active');
+  });
+
   it('of a downgrade change nothing before the renewal', async () => {
     const customer = await billing.customer('pro');
     const { body } = await customer.call('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
@@ -262,6 +278,24 @@ describe('automatic top-ups by the payment processor', () => {
     await eventually('credited', async () => (await customer.ledger()).some(([type]) => type === 'topup'));
     expect((await customer.ledger()).filter(([type]) => type === 'topup')).to.have.length(1);
     expect((await customer.create(LONG)).status).to.equal(201);
+  });
+
+  it('are charged once after an outage, however many hours it lasted', async () => {
+    const customer = await poor();
+    await enable(customer, { auto_topup_threshold_credits: 100 });
+    billing.stripe.faults['intents.create'] = 'error';
+    for (let hour = 0; hour < 3; hour += 1) {
+      expect((await customer.create(LONG)).status).to.equal(402);
+      await hourLater(customer);
+      await run(billing, 'payments', 'topups.sweep');
+    }
+    delete billing.stripe.faults['intents.create'];
+    await billing.service.sql(
+      `UPDATE topups SET created_at = created_at - interval '2 minutes' WHERE status = 'pending'`,
+    );
+    await run(billing, 'payments', 'billing.keepUp');
+    await eventually('credited', async () => (await customer.balance()) === 25 + 1666);
+    expect((await customer.ledger()).filter(([type]) => type === 'topup')).to.have.length(1);
   });
 
   it('come after a burn that leaves less than the threshold', async () => {

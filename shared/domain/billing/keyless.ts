@@ -38,6 +38,7 @@ export async function activatePlan(accountId: number, slug: PlanSlug): Promise<v
       started_at: startedAt,
       current_period_end: paidUntil,
       paid_until: paidUntil,
+      begun_at: startedAt,
       created_at: startedAt,
     });
     await begin(transaction, free, subscription);

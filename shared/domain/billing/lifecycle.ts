@@ -88,7 +88,9 @@ export async function changePlan(
   subscription: Subscription,
 ): Promise<Account> {
   const plan: Plan = planBySlug(subscription.plan_slug);
-  const current = await turnPeriodsOf(transaction, account);
+  // A month that is due is the new plan's already, whichever way the change goes.
+  const placed = await account.$query(transaction).patchAndFetch(standingUnder(subscription));
+  const current = await turnPeriodsOf(transaction, placed);
   const missing = Math.max(0, plan.monthlyCredits - current.period_granted);
   const difference = {
     entryType: 'grant' as const,

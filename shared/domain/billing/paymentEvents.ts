@@ -95,8 +95,8 @@ async function effectOf({ type, object_id: id }: PaymentEvent): Promise<Effect |
   if (type.startsWith('invoice.')) return subscriptionEffectOrNull(await processor.subscriptionOfInvoice(id));
   if (type.startsWith('payment_intent.')) return intentEffect(id);
   if (type.startsWith('checkout.session.')) return sessionEffect(id);
-  if (type === 'charge.refunded') return chargeEffect(id);
-  if (type.startsWith('charge.dispute.')) return chargeEffect(await processor.chargeOfDispute(id));
+  if (type === 'charge.refunded') return chargeEffect(id, false);
+  if (type.startsWith('charge.dispute.')) return chargeEffect(await processor.chargeOfDispute(id), true);
   return null;
 }
 
@@ -116,7 +116,7 @@ async function sessionEffect(sessionId: string): Promise<Effect | null> {
 }
 
 /** Money that went back, or is wanted back: credits of a top-up go with it; a subscription ends or is suspended. */
-async function chargeEffect(chargeId: string | null): Promise<Effect | null> {
+async function chargeEffect(chargeId: string | null, isAboutDispute: boolean): Promise<Effect | null> {
   const ticket = await takeTicket();
   const processor = requireProcessor();
   const charge = chargeId === null ? null : await processor.readCharge(chargeId);
@@ -126,7 +126,8 @@ async function chargeEffect(chargeId: string | null): Promise<Effect | null> {
   // A refund of a year that is over, or of an upgrade, ends nothing.
   const isRefunded = refundedUntil !== null && refundedUntil > now();
   if (isRefunded || dispute === 'lost') await processor.cancelSubscription(subscriptionId);
-  return subscriptionEffect(subscriptionId, dispute === 'open');
+  // A refund of another charge says nothing of a dispute that is open.
+  return subscriptionEffect(subscriptionId, isAboutDispute ? dispute === 'open' : undefined);
 }
 
 /** The processor repeats itself for three days; this is for whoever wants to look something up. */

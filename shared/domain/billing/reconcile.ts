@@ -52,6 +52,10 @@ export async function keepBillingUp(): Promise<void> {
     .where('past_due_since', '<=', lapsed)
     .limit(AT_ONCE);
   for (const { stripe_subscription_id: id } of overdue) {
+    // It may have been paid, and nobody has told us.
+    await attempt(() => subscriptionEffect(id as string));
+    const current = await Subscription.query().findOne({ stripe_subscription_id: id, status: 'past_due' });
+    if (current === undefined || current.past_due_since === null || current.past_due_since > lapsed) continue;
     await attempt(async () => {
       await requireProcessor().cancelSubscription(id as string);
       return subscriptionEffect(id as string);
@@ -86,13 +90,17 @@ async function endGivenAway(): Promise<void> {
   }
 }
 
-async function settlePendingTopups(): Promise<void> {
-  const pending = await Topup.query()
-    .where({ status: 'pending' })
+async function pendingTopups(kind: Topup['kind']): Promise<Topup[]> {
+  return Topup.query()
+    .where({ status: 'pending', kind })
     .where('created_at', '<=', addMilliseconds(now(), -TOPUP_GRACE_MS))
     .orderBy('created_at')
     .limit(AT_ONCE);
-  for (const topup of pending) {
+}
+
+async function settlePendingTopups(): Promise<void> {
+  // Apart: pages that nobody pays on are many, and must not keep charges from being settled.
+  for (const topup of [...(await pendingTopups('automatic')), ...(await pendingTopups('manual'))]) {
     const isFresh = topup.created_at > addMilliseconds(now(), -CHARGE_AGAIN_MS);
     await attempt(async () => {
       if (topup.kind !== 'automatic' || !isFresh) return pendingEffect(topup);
@@ -111,7 +119,8 @@ async function pendingEffect(topup: Topup): Promise<Effect | null> {
     return session === null || session.isExpired ? failedEffect(topup, 'canceled', ticket) : null;
   }
   // Nobody was ever asked to pay it; or a charge of which nothing is known for so long that it would have been found.
-  return topup.created_at < addMilliseconds(now(), -LOOK_BACK_MS) ? failedEffect(topup, 'canceled', ticket) : null;
+  const isOld = topup.created_at < addMilliseconds(now(), topup.kind === 'manual' ? -DAY_MS : -LOOK_BACK_MS);
+  return isOld ? failedEffect(topup, 'canceled', ticket) : null;
 }
 
 /** One that fails does not keep the others from being looked at. */

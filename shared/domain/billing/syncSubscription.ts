@@ -62,7 +62,7 @@ async function takeOver(transaction: Transaction, account: Account, look: Look):
     await end(transaction, customer, await other.$query(transaction).patchAndFetch({ status: 'canceled' }));
   }
   // Patching changes the row's object, too: what it was is kept.
-  const was = { status: before.status, plan_slug: before.plan_slug };
+  const was = { status: before.status, plan_slug: before.plan_slug, begun_at: before.begun_at };
   await follow(transaction, customer, was, await before.$query(transaction).patchAndFetch(after));
   return undefined;
 }
@@ -114,13 +114,15 @@ function changes(
 async function follow(
   transaction: Transaction,
   account: Account,
-  before: Pick<Subscription, 'status' | 'plan_slug'>,
+  before: Pick<Subscription, 'status' | 'plan_slug' | 'begun_at'>,
   after: Subscription,
 ): Promise<void> {
-  const hasBegun = before.status !== 'incomplete' && before.status !== 'canceled';
+  const hasBegun = before.begun_at !== null && before.status !== 'canceled';
   if (isLive(after.status)) {
-    if (!hasBegun) await begin(transaction, account, after);
-    else if (before.plan_slug !== after.plan_slug) await changePlan(transaction, account, after);
+    if (!hasBegun) {
+      await begin(transaction, account, after);
+      await after.$query(transaction).patch({ begun_at: now() });
+    } else if (before.plan_slug !== after.plan_slug) await changePlan(transaction, account, after);
     else await goOn(transaction, account, after);
   } else if (hasBegun && after.status === 'canceled') await end(transaction, account, after);
   else if (isLive(before.status)) await suspend(transaction, account);

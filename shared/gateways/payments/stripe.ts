@@ -322,8 +322,9 @@ async function found<Answer>(question: Promise<Answer>): Promise<Answer | null> 
 
 function asProcessorError(error: unknown): ProcessorError {
   const { message, statusCode } = error as Error & { statusCode?: number };
-  // A key that was used for something else says nothing of what became of that.
-  const isUnknown = error instanceof Stripe.errors.StripeIdempotencyError || statusCode === 429 || statusCode === 409;
+  // A key that was used for something else says nothing of what became of that; nor does a secret that is refused.
+  const isUnknown =
+    error instanceof Stripe.errors.StripeIdempotencyError || [401, 403, 409, 429].includes(statusCode ?? 0);
   const isRefusal =
     !isUnknown && error instanceof Stripe.errors.StripeError && statusCode !== undefined && statusCode < 500;
   return new ProcessorError(isRefusal ? 'refused' : 'away', message, { cause: error });
