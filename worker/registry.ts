@@ -2,7 +2,7 @@ import { tidyIncoming } from '../shared/gateways/media/incoming.ts';
 import { forgetIdempotencyKeys } from '../shared/domain/generations/idempotency.ts';
 import { removeDueFiles } from '../shared/domain/mediaRemovals.ts';
 import { topUpIfLow, topUpLowAccounts } from '../shared/domain/billing/autoTopups.ts';
-import { applyEvent, applyWaitingEvents, forgetOldEvents } from '../shared/domain/billing/paymentEvents.ts';
+import { applyEvents, applyWaitingEvents, forgetOldEvents } from '../shared/domain/billing/paymentEvents.ts';
 import { keepBillingUp, reconcilePayments } from '../shared/domain/billing/reconcile.ts';
 import { grantDueCredits } from '../shared/domain/grants.ts';
 import { forgetIdempotentRequests } from '../shared/domain/idempotentRequests.ts';
@@ -27,7 +27,7 @@ export const PROCESSORS: { [Name in JobName]: (payload: Payload<Name>) => Promis
     await forgetIdempotentRequests();
     await forgetOldEvents();
   },
-  'payments.apply': async ({ eventIds }) => void (await Promise.all(eventIds.map(applyEvent))),
+  'payments.apply': ({ eventIds }) => applyEvents(eventIds),
   'payments.sweep': alone(applyWaitingEvents),
   'account.topUp': async ({ accountIds }) => void (await Promise.all(accountIds.map(topUpIfLow))),
   'topups.sweep': alone(topUpLowAccounts),

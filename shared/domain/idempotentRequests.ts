@@ -18,6 +18,14 @@ const DEAD_AFTER_MS = 60_000;
 const WAIT_MS = 10_000;
 const LOOK_EVERY_MS = 100;
 
+/** The refusal of a key that came with another request before. */
+export function usedForAnother(): ServiceError {
+  return new ServiceError(
+    'validation_error',
+    'Idempotency-Key was used for another request: use a new key for each new request.',
+  );
+}
+
 export interface Repeatable {
   accountId: number;
   /** What it does, such as `keys.create`: the same key may serve for something else. */
@@ -90,10 +98,7 @@ async function claim(keyed: Keyed): Promise<IdempotentRequest | undefined> {
   const existing = await rowOf(keyed).first();
   if (existing?.id === row.id) return existing;
   if (existing !== undefined && !existing.request_hash.equals(row.request_hash)) {
-    throw new ServiceError(
-      'validation_error',
-      'Idempotency-Key was used for another request: use a new key for each new request.',
-    );
+    throw usedForAnother();
   }
   const dead = addMilliseconds(now(), -DEAD_AFTER_MS);
   const [taken] = await rowOf(keyed)

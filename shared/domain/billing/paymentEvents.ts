@@ -61,8 +61,16 @@ function verify(body: Buffer, signature: string): ProcessorEvent {
   }
 }
 
+const SIDE_BY_SIDE = 4;
+
+/** Acts upon events, some side by side: each asks the processor for something. */
+export async function applyEvents(eventIds: string[]): Promise<void> {
+  const slots = pLimit(SIDE_BY_SIDE);
+  await Promise.all(eventIds.map((id) => slots(() => applyEvent(id))));
+}
+
 /** Acts upon an event, once; what cannot be done now is tried again later and later. */
-export async function applyEvent(eventId: string): Promise<void> {
+async function applyEvent(eventId: string): Promise<void> {
   const event = await PaymentEvent.query().findById(eventId);
   if (event === undefined || event.applied_at !== null) return;
   try {
@@ -142,7 +150,6 @@ export async function forgetOldEvents(): Promise<void> {
 }
 
 const WAITING_AT_ONCE = 200;
-const SIDE_BY_SIDE = 4;
 
 /** Acts upon the events whose ring was lost, and again upon those that could not be acted upon. */
 export async function applyWaitingEvents(): Promise<void> {
@@ -152,6 +159,5 @@ export async function applyWaitingEvents(): Promise<void> {
     .where('due_at', '<=', now())
     .orderBy('due_at')
     .limit(WAITING_AT_ONCE);
-  const slots = pLimit(SIDE_BY_SIDE);
-  await Promise.all(waiting.map(({ event_id: id }) => slots(() => applyEvent(id))));
+  await applyEvents(waiting.map(({ event_id: id }) => id));
 }

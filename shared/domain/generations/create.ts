@@ -8,6 +8,7 @@ import { JOB_DEADLINE_MS } from '../../spec/limits.ts';
 import { Generation } from '../../tables/Generation.ts';
 import type { Caller } from '../accounts.ts';
 import { topUpFor } from '../billing/autoTopups.ts';
+import { usedForAnother } from '../idempotentRequests.ts';
 import { type Charge, type Order, type Outcome, submitCharge } from './charge.ts';
 
 /** What became of an order. */
@@ -96,12 +97,7 @@ async function replay(charge: Charge): Promise<Creation> {
   if (first.uuid === charge.uuid) return accepted(charge);
   const isSame =
     first.model === charge.model && first.prompt === charge.prompt && isDeepStrictEqual(first.params, charge.params);
-  if (!isSame) {
-    throw new ServiceError(
-      'validation_error',
-      'Idempotency-Key was used for another request: use a new key for each new request.',
-    );
-  }
+  if (!isSame) throw usedForAnother();
   return { generation: asQueued(first), isReplay: true };
 }
 

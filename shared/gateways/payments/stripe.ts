@@ -1,7 +1,18 @@
 import Stripe from 'stripe';
 import type { PlanSlug } from '../../spec/plans.ts';
 import { type PaymentProcessor, ProcessorError, type ProcessorPayment, type SubscriptionCharge } from './processor.ts';
-import { ACCOUNT_KEY, asPayment, asSubscription, idOf, TOPUP_KEY } from './stripeShapes.ts';
+import { asProcessorError, found, ids, said } from './stripeAnswers.ts';
+import {
+  ACCOUNT_KEY,
+  asPayment,
+  asSubscription,
+  disputeState,
+  endOfYear,
+  idOf,
+  lostTo,
+  subscriptionIn,
+  TOPUP_KEY,
+} from './stripeShapes.ts';
 
 export interface StripeOptions {
   secretKey: string;
@@ -53,14 +64,12 @@ export function stripeProcessor({
     const intent = await found(stripe.paymentIntents.retrieve(intentId, { expand: ['latest_charge'] }));
     if (intent === null) return null;
     const charge = intent.latest_charge;
-    const isDisputed = typeof charge === 'object' && charge?.disputed === true;
-    return asPayment(intent, isDisputed ? await disputedOf(charge.id) : 0);
+    const disputes = typeof charge === 'object' && charge !== null ? await disputesOf(charge) : [];
+    return asPayment(intent, lostTo(disputes));
   }
 
-  /** What of a charge is disputed and was not won back. */
-  async function disputedOf(chargeId: string): Promise<number> {
-    const { data } = await said(stripe.disputes.list({ charge: chargeId, limit: 10 }));
-    return data.filter(isLoss).reduce((sum, dispute) => sum + dispute.amount, 0);
+  async function disputesOf({ id, disputed: isDisputed }: Stripe.Charge): Promise<Stripe.Dispute[]> {
+    return isDisputed ? (await said(stripe.disputes.list({ charge: id, limit: 10 }))).data : [];
   }
 
   async function chargeOfSubscription(charge: Stripe.Charge, intentId: string): Promise<SubscriptionCharge | null> {
@@ -70,12 +79,8 @@ export function stripeProcessor({
     const invoice = invoiceId === null ? null : await found(stripe.invoices.retrieve(invoiceId));
     const subscriptionId = subscriptionIn(invoice);
     if (invoice === null || subscriptionId === null) return null;
-    const disputes = charge.disputed ? (await said(stripe.disputes.list({ charge: charge.id, limit: 10 }))).data : [];
-    return {
-      subscriptionId,
-      refundedUntil: charge.refunded ? endOfYear(invoice) : null,
-      dispute: disputeState(disputes),
-    };
+    const refundedUntil = charge.refunded ? endOfYear(invoice) : null;
+    return { subscriptionId, refundedUntil, dispute: disputeState(await disputesOf(charge)) };
   }
 
   async function subscriptionOfInvoice(invoiceId: string): Promise<string | null> {
@@ -261,37 +266,6 @@ function isName(value: unknown): value is string {
   return typeof value === 'string' && /^[\x21-\x7e]{1,255}$/.test(value);
 }
 
-function subscriptionIn(invoice: Stripe.Invoice | null): string | null {
-  return idOf(invoice?.parent?.subscription_details?.subscription);
-}
-
-/** The end of the year that an invoice is for; null for one of an upgrade. */
-function endOfYear({ billing_reason: reason, lines }: Stripe.Invoice): Date | null {
-  if (reason !== 'subscription_create' && reason !== 'subscription_cycle') return null;
-  return new Date(1_000 * Math.max(0, ...lines.data.map(({ period }) => period.end)));
-}
-
-const HARMLESS: readonly string[] = ['won', 'prevented'];
-
-/** Whether the money of a dispute is gone, at least for the time. */
-function isLoss({ status }: Stripe.Dispute): boolean {
-  return !HARMLESS.includes(status) && !status.startsWith('warning_');
-}
-
-function disputeState(disputes: Stripe.Dispute[]): SubscriptionCharge['dispute'] {
-  if (disputes.some(({ status }) => status === 'lost')) return 'lost';
-  if (disputes.some(isLoss)) return 'open';
-  return disputes.length > 0 ? 'won' : 'none';
-}
-
-async function* ids(list: AsyncIterable<{ id: string }>): AsyncIterable<string> {
-  try {
-    for await (const { id } of list) yield id;
-  } catch (error) {
-    throw asProcessorError(error);
-  }
-}
-
 function addressIn(url: string | null): string {
   if (url === null) throw new ProcessorError('away', 'Stripe opened a page without an address.');
   return url;
@@ -299,33 +273,4 @@ function addressIn(url: string | null): string {
 
 function seconds(date: Date): number {
   return Math.floor(date.getTime() / 1_000);
-}
-
-/** What Stripe answers, or its error in our terms. */
-async function said<Answer>(question: Promise<Answer>): Promise<Answer> {
-  try {
-    return await question;
-  } catch (error) {
-    throw asProcessorError(error);
-  }
-}
-
-/** The same, but null where Stripe knows no such thing. */
-async function found<Answer>(question: Promise<Answer>): Promise<Answer | null> {
-  try {
-    return await question;
-  } catch (error) {
-    if (error instanceof Stripe.errors.StripeInvalidRequestError && error.code === 'resource_missing') return null;
-    throw asProcessorError(error);
-  }
-}
-
-function asProcessorError(error: unknown): ProcessorError {
-  const { message, statusCode } = error as Error & { statusCode?: number };
-  // A key that was used for something else says nothing of what became of that; nor does a secret that is refused.
-  const isUnknown =
-    error instanceof Stripe.errors.StripeIdempotencyError || [401, 403, 409, 429].includes(statusCode ?? 0);
-  const isRefusal =
-    !isUnknown && error instanceof Stripe.errors.StripeError && statusCode !== undefined && statusCode < 500;
-  return new ProcessorError(isRefusal ? 'refused' : 'away', message, { cause: error });
 }

@@ -1,7 +1,7 @@
 import type Stripe from 'stripe';
 import { PLAN_SLUGS, type PlanSlug } from '../../spec/plans.ts';
 import type { SubscriptionStatus } from '../../spec/states.ts';
-import type { PaymentFailure, ProcessorPayment, ProcessorSubscription } from './processor.ts';
+import type { PaymentFailure, ProcessorPayment, ProcessorSubscription, SubscriptionCharge } from './processor.ts';
 
 /** Stripe's objects in the terms of `processor.ts`. */
 
@@ -80,4 +80,34 @@ function uuidIn(metadata: Record<string, string> | null, key: string): string | 
 
 function fromSeconds(seconds: number): Date {
   return new Date(1_000 * seconds);
+}
+
+/** The subscription that an invoice is for. */
+export function subscriptionIn(invoice: Stripe.Invoice | null): string | null {
+  return idOf(invoice?.parent?.subscription_details?.subscription);
+}
+
+/** The end of the year that an invoice is for; null for one of an upgrade. */
+export function endOfYear({ billing_reason: reason, lines }: Stripe.Invoice): Date | null {
+  if (reason !== 'subscription_create' && reason !== 'subscription_cycle') return null;
+  return new Date(1_000 * Math.max(0, ...lines.data.map(({ period }) => period.end)));
+}
+
+const HARMLESS: readonly string[] = ['won', 'prevented'];
+
+/** Whether the money of a dispute is gone, at least for the time. */
+function isLoss({ status }: Stripe.Dispute): boolean {
+  return !HARMLESS.includes(status) && !status.startsWith('warning_');
+}
+
+/** What disputes of one charge come to. */
+export function disputeState(disputes: Stripe.Dispute[]): SubscriptionCharge['dispute'] {
+  if (disputes.some(({ status }) => status === 'lost')) return 'lost';
+  if (disputes.some(isLoss)) return 'open';
+  return disputes.length > 0 ? 'won' : 'none';
+}
+
+/** What is disputed and was not won back, in cents. */
+export function lostTo(disputes: Stripe.Dispute[]): number {
+  return disputes.filter(isLoss).reduce((sum, dispute) => sum + dispute.amount, 0);
 }
