@@ -1,4 +1,5 @@
 import Stripe from 'stripe';
+import { EVENT_TYPES } from '../shared/gateways/payments/eventTypes.ts';
 import { stripeClient } from '../shared/gateways/payments/stripe.ts';
 import { type Plan, PLANS } from '../shared/spec/plans.ts';
 import { messageOf } from './servers/failures.ts';
@@ -16,22 +17,7 @@ often as you like. It tells what it does on stderr, and prints the lines for you
 
 All of them are also read from a file .env in the current folder.`;
 
-/** What the webhook acts upon (decisions: Billing). */
-const EVENTS: Stripe.WebhookEndpointCreateParams.EnabledEvent[] = [
-  'checkout.session.completed',
-  'checkout.session.async_payment_succeeded',
-  'checkout.session.async_payment_failed',
-  'invoice.paid',
-  'invoice.payment_failed',
-  'customer.subscription.created',
-  'customer.subscription.updated',
-  'customer.subscription.deleted',
-  'payment_intent.succeeded',
-  'payment_intent.payment_failed',
-  'charge.refunded',
-  'charge.dispute.created',
-  'charge.dispute.closed',
-];
+const EVENTS: Stripe.WebhookEndpointCreateParams.EnabledEvent[] = [...EVENT_TYPES];
 const WEBHOOK_PATH = '/api/billing/webhooks/processor/';
 const CURRENCY = 'usd';
 /** By which what we have made is known again. */

@@ -2,12 +2,14 @@ import type { Knex } from 'knex';
 import * as foundation from './0001_foundation.ts';
 import * as upstreams from './0002_upstreams.ts';
 import * as billing from './0003_billing.ts';
+import * as subscriptionOfAccount from './0004_subscription_of_account.ts';
 
 /** In order; a name, once released, never changes. Listed by hand, so that sources and build agree on the names. */
 const MIGRATIONS: Record<string, Knex.Migration> = {
   '0001_foundation': foundation,
   '0002_upstreams': upstreams,
   '0003_billing': billing,
+  '0004_subscription_of_account': subscriptionOfAccount,
 };
 
 const source: Knex.MigrationSource<string> = {
@@ -28,6 +30,8 @@ export async function migrate(db: Knex): Promise<string[]> {
   return db.transaction(async (transaction) => {
     await transaction.raw('SET LOCAL statement_timeout = 0');
     await transaction.raw('SELECT pg_advisory_xact_lock(?)', [ADVISORY_LOCK]);
+    // Behind a migration that waits for a table everybody else would wait, too: it gives up, and can be run again.
+    await transaction.raw(`SET LOCAL lock_timeout = '10s'`);
     // The lock belongs to this transaction, and the migrations run inside it: all of them, or none.
     const [, applied] = (await transaction.migrate.latest({
       migrationSource: source,

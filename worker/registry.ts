@@ -3,7 +3,8 @@ import { forgetIdempotencyKeys } from '../shared/domain/generations/idempotency.
 import { removeDueFiles } from '../shared/domain/mediaRemovals.ts';
 import { topUpIfLow, topUpLowAccounts } from '../shared/domain/billing/autoTopups.ts';
 import { applyEvents, applyWaitingEvents, forgetOldEvents } from '../shared/domain/billing/paymentEvents.ts';
-import { keepBillingUp, reconcilePayments } from '../shared/domain/billing/reconcile.ts';
+import { keepBillingUp } from '../shared/domain/billing/keepUp.ts';
+import { reconcilePayments } from '../shared/domain/billing/reconcile.ts';
 import { grantDueCredits } from '../shared/domain/grants.ts';
 import { forgetIdempotentRequests } from '../shared/domain/idempotentRequests.ts';
 import { checkModels } from '../shared/domain/settlement/checkModels.ts';

@@ -51,7 +51,8 @@ const KEYS = `
 
 const SUBSCRIPTIONS = `
   INSERT INTO subscriptions (uuid, account_id, plan_slug, status, processor, started_at, current_period_end, paid_until, created_at)
-  SELECT gen_random_uuid(), id, plan_slug, 'active', 'stripe', created_at, spend_until, spend_until, created_at FROM accounts`;
+  SELECT gen_random_uuid(), id, plan_slug, 'active', 'stripe', created_at, spend_until, spend_until, created_at FROM accounts;
+  UPDATE accounts a SET subscription_id = s.id FROM subscriptions s WHERE s.account_id = a.id`;
 
 const GRANTS = `
   INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description,

@@ -1,9 +1,9 @@
 import type { Transaction } from 'objection';
 import { now } from '../lib/clock.ts';
-import { prepared, run } from '../lib/db.ts';
+import { isRefusal, prepared, run } from '../lib/db.ts';
 import { logger } from '../lib/logger.ts';
 import { PLANS } from '../spec/plans.ts';
-import type { Account } from '../tables/Account.ts';
+import { Account } from '../tables/Account.ts';
 
 /** Accounts whose month is turned by one statement. */
 const AT_ONCE = 1_000;
@@ -28,7 +28,7 @@ const turning = (name: string, which: string, limit: string) =>
             least(a.plan_credits, a.period_granted) AS carried, plan.credits AS granted, plan.name AS plan_name,
             s.uuid AS subscription, s.started_at
        FROM accounts a
-       JOIN subscriptions s ON s.account_id = a.id AND s.status = 'active'
+       JOIN subscriptions s ON s.id = a.subscription_id AND s.status = 'active'
        JOIN plan ON plan.slug = a.plan_slug
       WHERE a.plan_slug IS NOT NULL AND a.period_end <= :now AND a.period_end < s.paid_until ${which}
       ${limit}
@@ -77,12 +77,43 @@ const PLAN_ROWS = JSON.stringify(
 export async function grantDueCredits(): Promise<number> {
   let turned = 0;
   for (;;) {
-    const [row] = await run<{ accounts: number }>(TURN, { plans: PLAN_ROWS, now: now() });
-    const accounts = row?.accounts ?? 0;
+    const accounts = await turnMany();
     turned += accounts;
     if (accounts === 0) break;
   }
   if (turned > 0) logger.info({ turned }, 'credit periods turned');
+  return turned;
+}
+
+async function turnMany(): Promise<number> {
+  try {
+    const [row] = await run<{ accounts: number }>(TURN, { plans: PLAN_ROWS, now: now() });
+    return row?.accounts ?? 0;
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    logger.error({ error: (error as Error).message }, 'some account cannot be granted its month: one by one');
+    return turnOneByOne();
+  }
+}
+
+/** One account that the database refuses does not keep the others from their month. */
+async function turnOneByOne(): Promise<number> {
+  const due = await Account.query()
+    .select('id')
+    .whereNotNull('plan_slug')
+    .where('period_end', '<=', now())
+    .orderBy('period_end')
+    .limit(AT_ONCE);
+  let turned = 0;
+  for (const { id } of due) {
+    try {
+      const [row] = await run<{ accounts: number }>(TURN_ONE, { plans: PLAN_ROWS, now: now(), account: id });
+      turned += row?.accounts ?? 0;
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      logger.error({ accountId: id, error: (error as Error).message }, 'an account is not granted its month');
+    }
+  }
   return turned;
 }
 

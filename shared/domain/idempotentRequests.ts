@@ -129,9 +129,11 @@ async function answerOf(keyed: Keyed, until: number): Promise<{ answer: unknown 
 }
 
 async function remember(keyed: Keyed, answer: unknown, transaction?: Transaction): Promise<void> {
-  await rowOf(keyed, transaction)
+  const remembered = await rowOf(keyed, transaction)
     .whereNull('answer')
     .patch({ answer: encrypt(answer, keyed) });
+  // Another one has answered in the meantime: what this transaction did is undone.
+  if (transaction !== undefined && remembered === 0) throw new Error('The request was answered already.');
 }
 
 const IV_BYTES = 12;

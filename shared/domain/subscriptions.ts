@@ -16,11 +16,11 @@ export interface BillingStatus {
   hasPaymentMethod: boolean;
 }
 
-/** Where an account stands with its subscription: the live one, or the last one it had. */
+/** Where an account stands with its subscription: the one that it lives under, or the last one it had. */
 export async function billingStatus(accountId: number): Promise<BillingStatus> {
   const account = await Account.query().findById(accountId).throwIfNotFound();
   const subscriptions = Subscription.query().where({ account_id: accountId });
-  const latest = await subscriptions.orderByRaw(`(status IN ('active', 'past_due')) DESC, id DESC`).first();
+  const latest = await subscriptions.orderByRaw(`(id = ?) DESC NULLS LAST, id DESC`, [account.subscription_id]).first();
   const plan = activePlan(account);
   const isOver = plan === null && (latest?.status === 'active' || latest?.status === 'past_due');
   return {

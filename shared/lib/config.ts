@@ -6,7 +6,10 @@ const Port = (fallback: number) => Type.Integer({ minimum: 0, maximum: 65_535, d
 const Count = (fallback: number, minimum = 1) => Type.Integer({ minimum, maximum: 1_000_000, default: fallback });
 const HttpUrl = (options: Record<string, unknown> = {}) =>
   Type.String({ pattern: '^https?://[^\\s]+$', description: 'an address such as https://example.com', ...options });
-const Price = Type.String({ pattern: '^price_\\S+$', description: 'the id of a price of Stripe, price_...' });
+const Price = Type.String({
+  pattern: '^price_[^\\s,]+( *, *price_[^\\s,]+)*$',
+  description: 'the id of a price of Stripe, price_..., with those that were sold before after it, with commas between',
+});
 const UpstreamModel = (options: Record<string, unknown> = {}) =>
   Type.String({
     pattern: '^[a-z0-9_-]+:\\S+$',

@@ -47,6 +47,8 @@ export const TOPUP_MIN_CENTS = 5_000;
 export const TOPUP_MAX_CENTS = 1_000_000;
 /** At most one automatic top-up an account in this time. */
 export const AUTO_TOPUP_INTERVAL_MS = 3_600_000;
+/** Top-ups of an account that wait to be paid at a time. */
+export const OPEN_TOPUPS_MAX = 10;
 /** So many declined automatic top-ups in a row switch them off. */
 export const AUTO_TOPUP_DECLINES_MAX = 3;
 /** How long a subscription whose renewal is not paid may still be spent under. */

@@ -15,6 +15,8 @@ export class Account extends Model {
   declare onboarding_step: OnboardingStep;
   declare created_at: Date;
 
+  /** The subscription that it lives under, and whose plan credits it has. */
+  declare subscription_id: number | null;
   declare plan_slug: string | null;
   declare spend_until: Date | null;
   declare parallel_limit: number;

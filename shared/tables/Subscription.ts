@@ -23,8 +23,8 @@ export class Subscription extends Model {
   declare past_due_since: Date | null;
   /** When its first month was granted; null where none was yet. */
   declare begun_at: Date | null;
-  /** Whether its payment is being disputed: nothing may be spent then. */
-  declare is_disputed: boolean;
+  /** The charge of it that is being disputed: nothing may be spent then. */
+  declare disputed_charge_id: string | null;
   /** Of the last look at the processor that was applied. */
   declare sync_ticket: number;
   declare synced_at: Date | null;

@@ -15,11 +15,15 @@ export class Topup extends Model {
   declare stripe_session_id: string | null;
   declare stripe_payment_intent_id: string | null;
   declare failure: string | null;
-  /** After a refund or a dispute. */
+  /** What was refunded, or is disputed and not won back. */
+  declare reversed_cents: number;
+  /** Of the credits, for what was reversed: as far as they were there. */
   declare credits_taken_back: number;
   /** How often that has changed: names each change. */
   declare adjustments: number;
   declare sync_ticket: number;
+  /** When it is looked at again while it is pending. */
+  declare due_at: Date;
   declare created_at: Date;
   declare completed_at: Date | null;
 }

@@ -1,23 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { Queue } from 'bullmq';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { Redis } from 'ioredis';
-import { type Billing, startBilling } from '../harness/billing.ts';
+import { type Billing, runJob, startBilling } from '../harness/billing.ts';
 import type { Customer } from '../harness/client.ts';
 import { eventually } from '../harness/service.ts';
 import { idIn } from '../harness/stripe/books.ts';
 
 const IMAGE = { model: 'imgmodel-2', params: { resolution: '1K' } };
-
-/** Puts a job on a queue, ahead of its schedule. */
-async function run({ service }: Billing, queueName: string, job: string): Promise<void> {
-  const connection = new Redis(service.env['REDIS_URL'] as string, { maxRetriesPerRequest: null });
-  const queue = new Queue(queueName, { connection, prefix: `{${service.env['REDIS_PREFIX']}}` });
-  await queue.add(job, {});
-  await queue.close();
-  connection.disconnect();
-}
 
 const customerId = (billing: Billing, customer: Customer): string =>
   billing.stripe.books().customers.find(({ email }) => email === customer.email)?.customerId ?? '';
@@ -66,11 +55,11 @@ describe('events of the payment processor', () => {
     const { body } = await customer.call('POST', '/api/billing/checkout/', { body: { plan: 'pro' } });
     billing.stripe.completeCheckout(body.checkout_url);
     expect(await customer.balance()).to.equal(0);
-    await run(billing, 'payments', 'payments.reconcile');
+    await runJob(billing, 'payments', 'payments.reconcile');
     await eventually('subscribed', async () => (await customer.balance()) === 1100);
     const topup = await customer.call('POST', '/api/billing/topup/', { body: { amount_cents: 10_000 } });
     billing.stripe.completeCheckout(topup.body.checkout_url);
-    await run(billing, 'payments', 'payments.reconcile');
+    await runJob(billing, 'payments', 'payments.reconcile');
     await eventually('topped up', async () => (await customer.balance()) === 1100 + 3793);
     billing.stripe.delivery.dropped.length = 0;
   });
@@ -173,7 +162,7 @@ describe('events of the payment processor', () => {
         WHERE account_id = (SELECT id FROM accounts WHERE email = $1)`,
       [customer.email],
     );
-    await run(billing, 'payments', 'billing.keepUp');
+    await runJob(billing, 'payments', 'billing.keepUp');
     const status = async () => (await customer.call('GET', '/api/billing/status/')).body.status;
     await eventually('active', async () => (await status()) === 'active');
     expect(await customer.balance()).to.equal(1100);
@@ -272,9 +261,9 @@ describe('automatic top-ups by the payment processor', () => {
     expect((await customer.create(LONG)).status).to.be.oneOf([201, 402]);
     delete billing.stripe.faults['intents.create'];
     await billing.service.sql(
-      `UPDATE topups SET created_at = created_at - interval '2 minutes' WHERE status = 'pending'`,
+      `UPDATE topups SET created_at = created_at - interval '2 minutes', due_at = now() WHERE status = 'pending'`,
     );
-    await run(billing, 'payments', 'billing.keepUp');
+    await runJob(billing, 'payments', 'billing.keepUp');
     await eventually('credited', async () => (await customer.ledger()).some(([type]) => type === 'topup'));
     expect((await customer.ledger()).filter(([type]) => type === 'topup')).to.have.length(1);
     expect((await customer.create(LONG)).status).to.equal(201);
@@ -287,13 +276,13 @@ describe('automatic top-ups by the payment processor', () => {
     for (let hour = 0; hour < 3; hour += 1) {
       expect((await customer.create(LONG)).status).to.equal(402);
       await hourLater(customer);
-      await run(billing, 'payments', 'topups.sweep');
+      await runJob(billing, 'payments', 'topups.sweep');
     }
     delete billing.stripe.faults['intents.create'];
     await billing.service.sql(
-      `UPDATE topups SET created_at = created_at - interval '2 minutes' WHERE status = 'pending'`,
+      `UPDATE topups SET created_at = created_at - interval '2 minutes', due_at = now() WHERE status = 'pending'`,
     );
-    await run(billing, 'payments', 'billing.keepUp');
+    await runJob(billing, 'payments', 'billing.keepUp');
     await eventually('credited', async () => (await customer.balance()) === 25 + 1666);
     expect((await customer.ledger()).filter(([type]) => type === 'topup')).to.have.length(1);
   });

@@ -161,6 +161,10 @@ async function insert(service: Service, account: Sample): Promise<void> {
      VALUES ($1, $2, $3, $4, 'stripe', $5, now() + interval '1 year', $6, $7, $5)`,
     [randomUUID(), row.id, plan, status, startedAt, paidUntil, status === 'past_due' ? new Date() : null],
   );
+  await service.sql(
+    'UPDATE accounts SET subscription_id = (SELECT id FROM subscriptions WHERE account_id = $1) WHERE id = $1',
+    [row.id],
+  );
   if (planCredits + topupCredits === 0) return;
   await service.sql(
     `INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description, created_at)

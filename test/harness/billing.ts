@@ -1,4 +1,6 @@
+import { Queue } from 'bullmq';
 import { expect } from 'chai';
+import { Redis } from 'ioredis';
 import { Customer, newCustomer } from './client.ts';
 import { eventually, type Service, type ServiceOptions, startService } from './service.ts';
 import { StripeStandIn } from './stripe/standIn.ts';
@@ -112,6 +114,15 @@ export class Billing {
 
 function webhookOf(service: Service): string {
   return `${service.baseUrl}/api/billing/webhooks/processor/`;
+}
+
+/** Puts a job on a queue, ahead of its schedule. */
+export async function runJob({ service }: Billing, queueName: string, job: string): Promise<void> {
+  const connection = new Redis(service.env['REDIS_URL'] as string, { maxRetriesPerRequest: null });
+  const queue = new Queue(queueName, { connection, prefix: `{${service.env['REDIS_PREFIX']}}` });
+  await queue.add(job, {});
+  await queue.close();
+  connection.disconnect();
 }
 
 /** Starts a service with the stand-in for the payment processor. */

@@ -21,7 +21,7 @@ const LOOK_EVERY_MS = 250;
  */
 export async function topUpIfLow(accountId: number): Promise<void> {
   const topup = await claim(accountId, (account) => account.balance < account.auto_topup_threshold_credits);
-  if (topup !== undefined) await charge(topup);
+  if (topup !== undefined) await settle(chargeEffect, topup);
 }
 
 /**
@@ -33,7 +33,8 @@ export async function topUpFor(accountId: number, credits: number): Promise<bool
   if (!isEnabled) return false;
   const topup = await claim(accountId, (account) => account.balance < credits);
   // Nobody waits for longer; the payment goes on, and is credited when it is known.
-  if (topup !== undefined) return (await Promise.race([charge(topup), setTimeout(WAIT_MS)])) === 'succeeded';
+  if (topup !== undefined)
+    return (await Promise.race([settle(chargeEffect, topup), setTimeout(WAIT_MS)])) === 'succeeded';
   const until = performance.now() + WAIT_MS;
   for (;;) {
     // In this order: one that is settled between the two looks is seen in the balance.
@@ -65,13 +66,15 @@ async function claim(accountId: number, isNeeded: (account: Account) => boolean)
   });
 }
 
-/**
- * Charges an automatic top-up and credits it. Charged again it says what came of the first time; while nobody knows, it
- * stays pending, and the reconciler asks again.
- */
-export async function charge(topup: Topup): Promise<Topup['status']> {
+/** Takes up an automatic top-up of which nobody knows whether it was charged. */
+export async function charge(topup: Topup): Promise<void> {
+  await settle(chargeAgainEffect, topup);
+}
+
+/** Credits what was charged. While nobody knows what came of it, it stays pending, and is asked about again. */
+async function settle(look: (topup: Topup) => Promise<Effect | null>, topup: Topup): Promise<Topup['status']> {
   try {
-    const effect = await chargeEffect(topup);
+    const effect = await look(topup);
     if (effect !== null) await carryOut(effect);
   } catch (error) {
     if (!(error instanceof ProcessorError)) throw error;
@@ -100,6 +103,27 @@ async function chargeEffect(topup: Topup): Promise<Effect | null> {
     return failedEffect(topup, 'declined', ticket);
   }
 }
+
+/**
+ * It may have been charged: that is looked for first, since the processor would repeat what it answered then and not
+ * what has become of it. If it was not, it is charged only for whom it is still wanted.
+ */
+async function chargeAgainEffect(topup: Topup): Promise<Effect | null> {
+  if (processor === null) return paidEffect(topup);
+  const account = await Account.query().findById(topup.account_id).throwIfNotFound();
+  const ticket = await takeTicket();
+  const since = addMilliseconds(topup.created_at, -MARGIN_MS);
+  const payment = await processor.findPayment(account.stripe_customer_id as string, topup.uuid, since);
+  if (payment !== null) return paymentEffect(payment, ticket);
+  const isWanted = account.auto_topup_enabled && activePlan(account) !== null;
+  const isLate = topup.created_at <= addMilliseconds(now(), -LATE_MS);
+  return isWanted && !isLate ? chargeEffect(topup) : failedEffect(topup, 'canceled', ticket);
+}
+
+/** The processor's clock may differ from ours by so much. */
+const MARGIN_MS = 600_000;
+/** Whoever fell below their threshold so long ago has been asked for it anew. */
+const LATE_MS = 3_600_000;
 
 const LOW_AT_ONCE = 100;
 

@@ -34,9 +34,22 @@ export async function checkout(accountId: number, slug: PlanSlug, requestKey: st
     .whereNotNull('stripe_subscription_id')
     .first();
   if (current !== undefined) return switchTo(slug, account, current);
+  await requireNoneUnderWay(accountId);
   const customerId = await customerOf(account);
   const order = { customerId, accountUuid: account.uuid, plan: slug, metadata: {} };
   return orUnavailable(processor.openSubscriptionCheckout(order, RETURN, `checkout-${requestKey}`));
+}
+
+/** A bank may take days; a second year would be paid, and given back. */
+async function requireNoneUnderWay(accountId: number): Promise<void> {
+  const begun = Subscription.query().where({ account_id: accountId, status: 'incomplete' });
+  const latest = await begun.whereNotNull('stripe_subscription_id').orderBy('id', 'desc').first();
+  if (latest === undefined) return;
+  if (!(await orUnavailable(requireProcessor().isBeingPaid(latest.stripe_subscription_id as string)))) return;
+  throw new ServiceError(
+    'validation_error',
+    `plan: the payment of the ${planBySlug(latest.plan_slug).name} plan is still being processed. Wait for it, or cancel it in the billing portal.`,
+  );
 }
 
 async function switchTo(slug: PlanSlug, account: Account, current: Subscription): Promise<Checkout> {
@@ -47,7 +60,9 @@ async function switchTo(slug: PlanSlug, account: Account, current: Subscription)
   if (status !== 'active') {
     throw new ServiceError(
       'validation_error',
-      'plan: pay the open invoice of the current subscription first, in the billing portal.',
+      current.disputed_charge_id === null
+        ? 'plan: pay the open invoice of the current subscription first, in the billing portal.'
+        : 'plan: the payment of the current subscription is being disputed. Settle that first.',
     );
   }
   const order = { customerId: await customerOf(account), subscriptionId: subscriptionId as string, plan: slug };

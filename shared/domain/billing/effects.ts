@@ -1,5 +1,7 @@
 import type { Transaction } from 'objection';
+import { ProcessorError } from '../../gateways/payments/index.ts';
 import { prepared, run } from '../../lib/db.ts';
+import { logger } from '../../lib/logger.ts';
 import { Account } from '../../tables/Account.ts';
 import { lockAccount } from '../credits.ts';
 
@@ -30,6 +32,17 @@ export async function carryOut(
     return effect.apply(transaction, account);
   });
   await afterwards?.();
+}
+
+/** Looks, and applies what follows from it. One look that fails does not keep the next from being taken. */
+export async function attempt(look: () => Promise<Effect | null>): Promise<void> {
+  try {
+    const effect = await look();
+    if (effect !== null) await carryOut(effect);
+  } catch (error) {
+    const level = error instanceof ProcessorError ? 'warn' : 'error';
+    logger[level]({ error: (error as Error).message }, 'not reconciled; will be looked at again');
+  }
 }
 
 const TICKET = prepared('sync_ticket', `SELECT nextval('sync_tickets') AS ticket`);

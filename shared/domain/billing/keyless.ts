@@ -7,7 +7,7 @@ import { Account } from '../../tables/Account.ts';
 import { Subscription } from '../../tables/Subscription.ts';
 import { lockAccount } from '../credits.ts';
 import { PROCESSOR } from '../subscriptions.ts';
-import { begin, changePlan, end } from './lifecycle.ts';
+import { begin, end, goOn } from './lifecycle.ts';
 
 /**
  * Keyless checkout: activates a plan at once, with its first month's credits, or switches to it at once.
@@ -22,7 +22,7 @@ export async function activatePlan(accountId: number, slug: PlanSlug): Promise<v
       if (live.plan_slug === slug) {
         throw new ServiceError('validation_error', `plan: the account is on the ${plan.name} plan already.`);
       }
-      await changePlan(transaction, account, await live.$query(transaction).patchAndFetch({ plan_slug: slug }));
+      await goOn(transaction, account, await live.$query(transaction).patchAndFetch({ plan_slug: slug }), true);
       return;
     }
     const ended = await live?.$query(transaction).patchAndFetch({ status: 'canceled' });

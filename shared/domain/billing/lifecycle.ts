@@ -2,15 +2,16 @@ import type { Transaction } from 'objection';
 import { addMonths } from '../../lib/calendar.ts';
 import { addMilliseconds } from '../../lib/clock.ts';
 import { PAST_DUE_DAYS } from '../../spec/limits.ts';
-import { type Plan, planBySlug } from '../../spec/plans.ts';
+import { planBySlug } from '../../spec/plans.ts';
 import type { Account } from '../../tables/Account.ts';
 import type { Subscription } from '../../tables/Subscription.ts';
-import { moveCredits } from '../credits.ts';
+import { moveCredits, type Movement } from '../credits.ts';
 import { turnPeriodsOf } from '../grants.ts';
 
 /**
  * What a subscription's life means to its account: what may be spent, and which credits come and go with it. All of it
- * under the account's lock; the subscription's own row is the caller's.
+ * under the account's lock; the subscription's own row is the caller's. An account lives under one subscription at a
+ * time: what becomes of another one of its changes nothing here.
  */
 
 const DAY_MS = 86_400_000;
@@ -20,7 +21,7 @@ const RENEWAL_GRACE_MS = DAY_MS;
 type Standing = Pick<Account, 'plan_slug' | 'spend_until' | 'parallel_limit'>;
 
 /** What an account may do under a live subscription. */
-export function standingUnder(subscription: Subscription): Standing {
+function standingUnder(subscription: Subscription): Standing {
   const plan = planBySlug(subscription.plan_slug);
   return { plan_slug: plan.slug, parallel_limit: plan.parallelLimit, spend_until: spendUntil(subscription) };
 }
@@ -34,18 +35,30 @@ function spendUntil(subscription: Subscription): Date {
 
 const NO_STANDING: Standing = { plan_slug: null, spend_until: null, parallel_limit: 0 };
 
-/** Begins a subscription with its first month's credits. */
+/**
+ * Puts an account under a subscription, with its first month's credits. Plan credits that another one has left, or a
+ * refund after its end, are not the new one's: they expire.
+ */
 export async function begin(transaction: Transaction, account: Account, subscription: Subscription): Promise<Account> {
   const plan = planBySlug(subscription.plan_slug);
-  const grant = {
-    entryType: 'grant' as const,
+  const left = account.plan_credits;
+  const expiry: Movement = {
+    entryType: 'expiry',
+    amount: -left,
+    planAmount: -left,
+    description: 'Plan credits expired with the subscription before',
+    effectKey: `expiry:${subscription.uuid}:begin`,
+  };
+  const grant: Movement = {
+    entryType: 'grant',
     amount: plan.monthlyCredits,
     planAmount: plan.monthlyCredits,
     description: `Monthly credits: ${plan.name} plan`,
     effectKey: `grant:${subscription.uuid}:0`,
   };
-  return moveCredits(transaction, account, [grant], {
+  return moveCredits(transaction, account, left > 0 ? [expiry, grant] : [grant], {
     ...standingUnder(subscription),
+    subscription_id: subscription.id,
     period_index: 0,
     period_start: subscription.started_at,
     period_end: addMonths(subscription.started_at, 1),
@@ -56,51 +69,51 @@ export async function begin(transaction: Transaction, account: Account, subscrip
 }
 
 /** Nothing may be spent for the time, and nothing is lost. */
-export async function suspend(transaction: Transaction, account: Account): Promise<Account> {
+export async function suspend(transaction: Transaction, account: Account, { id }: Subscription): Promise<Account> {
+  if (account.subscription_id !== id) return account;
   return account.$query(transaction).patchAndFetch(NO_STANDING);
 }
 
-/** Takes up what was suspended, or goes on as before with what has changed. */
-export async function goOn(transaction: Transaction, account: Account, subscription: Subscription): Promise<Account> {
-  return account.$query(transaction).patchAndFetch(standingUnder(subscription));
-}
-
-/** Ends a subscription. Plan credits end with it; top-up credits stay. */
-export async function end(transaction: Transaction, account: Account, subscription: Subscription): Promise<Account> {
-  const left = account.plan_credits;
-  const expiry = {
-    entryType: 'expiry' as const,
-    amount: -left,
-    planAmount: -left,
-    description: 'Plan credits expired with the subscription',
-    effectKey: `expiry:${subscription.uuid}:end`,
-  };
-  return moveCredits(transaction, account, left > 0 ? [expiry] : [], NO_STANDING);
-}
-
 /**
- * Puts a live subscription's account on its plan. A larger one than before fills this month's grant up to its own,
- * counted against what the month was granted already, so that going up, down and up again grants nothing twice.
+ * Takes up what was suspended, or goes on with what has changed. A larger plan than before, once it is paid for, fills
+ * this month's grant up to its own: counted against what the month was granted already, so that going up, down and up
+ * again grants nothing twice.
+ * @param isPaid whether the last invoice is.
  */
-export async function changePlan(
+export async function goOn(
   transaction: Transaction,
   account: Account,
   subscription: Subscription,
+  isPaid: boolean,
 ): Promise<Account> {
-  const plan: Plan = planBySlug(subscription.plan_slug);
-  // A month that is due is the new plan's already, whichever way the change goes.
+  if (account.subscription_id !== subscription.id) return account;
+  const plan = planBySlug(subscription.plan_slug);
   const placed = await account.$query(transaction).patchAndFetch(standingUnder(subscription));
+  if (!isPaid || subscription.status !== 'active' || placed.period_granted >= plan.monthlyCredits) return placed;
+  // A month that is due is the new plan's already.
   const current = await turnPeriodsOf(transaction, placed);
-  const missing = Math.max(0, plan.monthlyCredits - current.period_granted);
-  const difference = {
-    entryType: 'grant' as const,
+  const missing = plan.monthlyCredits - current.period_granted;
+  if (missing <= 0) return current;
+  const difference: Movement = {
+    entryType: 'grant',
     amount: missing,
     planAmount: missing,
     description: `Upgrade to the ${plan.name} plan: rest of this month's credits`,
     effectKey: `grant:${subscription.uuid}:${current.period_index}:${plan.slug}`,
   };
-  return moveCredits(transaction, current, missing > 0 ? [difference] : [], {
-    ...standingUnder(subscription),
-    period_granted: current.period_granted + missing,
-  });
+  return moveCredits(transaction, current, [difference], { period_granted: plan.monthlyCredits });
+}
+
+/** Ends a subscription. Plan credits end with it; top-up credits stay. */
+export async function end(transaction: Transaction, account: Account, subscription: Subscription): Promise<Account> {
+  if (account.subscription_id !== subscription.id) return account;
+  const left = account.plan_credits;
+  const expiry: Movement = {
+    entryType: 'expiry',
+    amount: -left,
+    planAmount: -left,
+    description: 'Plan credits expired with the subscription',
+    effectKey: `expiry:${subscription.uuid}:end`,
+  };
+  return moveCredits(transaction, account, left > 0 ? [expiry] : [], { ...NO_STANDING, subscription_id: null });
 }

@@ -1,6 +1,11 @@
 import type { Transaction } from 'objection';
 import pLimit from 'p-limit';
-import { type ProcessorEvent, ProcessorError, requireProcessor } from '../../gateways/payments/index.ts';
+import {
+  type ProcessorEvent,
+  ProcessorError,
+  requireProcessor,
+  type ToldEvent,
+} from '../../gateways/payments/index.ts';
 import { createBatcher } from '../../lib/batcher.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { isRefusal, prepared, run } from '../../lib/db.ts';
@@ -30,6 +35,8 @@ interface Received {
   payload: string;
 }
 
+const STORED_AT_ONCE = 64;
+
 const store = createBatcher<Received, void>({
   maxItems: 64,
   maxInFlight: 2,
@@ -41,6 +48,16 @@ const store = createBatcher<Received, void>({
     return [];
   },
 });
+
+/** Stores events that may have come before; those that did not are found by the sweep. */
+export async function storeEvents(events: AsyncIterable<ToldEvent>): Promise<void> {
+  const stored: Promise<void>[] = [];
+  for await (const { id, type, objectId, payload } of events) {
+    stored.push(store({ event_id: id, type, object_id: objectId, payload }));
+    if (stored.length >= STORED_AT_ONCE) await Promise.all(stored.splice(0));
+  }
+  await Promise.all(stored);
+}
 
 /**
  * Takes an event of the processor's in: once it is stored it will be acted upon, and may be acknowledged.
@@ -103,8 +120,8 @@ async function effectOf({ type, object_id: id }: PaymentEvent): Promise<Effect |
   if (type.startsWith('invoice.')) return subscriptionEffectOrNull(await processor.subscriptionOfInvoice(id));
   if (type.startsWith('payment_intent.')) return intentEffect(id);
   if (type.startsWith('checkout.session.')) return sessionEffect(id);
-  if (type === 'charge.refunded') return chargeEffect(id, false);
-  if (type.startsWith('charge.dispute.')) return chargeEffect(await processor.chargeOfDispute(id), true);
+  if (type === 'charge.refunded') return chargeEffect(id);
+  if (type.startsWith('charge.dispute.')) return chargeEffect(await processor.chargeOfDispute(id));
   return null;
 }
 
@@ -124,18 +141,20 @@ async function sessionEffect(sessionId: string): Promise<Effect | null> {
 }
 
 /** Money that went back, or is wanted back: credits of a top-up go with it; a subscription ends or is suspended. */
-async function chargeEffect(chargeId: string | null, isAboutDispute: boolean): Promise<Effect | null> {
+async function chargeEffect(chargeId: string | null): Promise<Effect | null> {
   const ticket = await takeTicket();
   const processor = requireProcessor();
-  const charge = chargeId === null ? null : await processor.readCharge(chargeId);
+  if (chargeId === null) return null;
+  const charge = await processor.readCharge(chargeId);
   if (charge === null) return null;
   if (!('subscriptionId' in charge)) return paymentEffect(charge, ticket);
-  const { subscriptionId, refundedUntil, dispute } = charge;
-  // A refund of a year that is over, or of an upgrade, ends nothing.
-  const isRefunded = refundedUntil !== null && refundedUntil > now();
-  if (isRefunded || dispute === 'lost') await processor.cancelSubscription(subscriptionId);
-  // A refund of another charge says nothing of a dispute that is open.
-  return subscriptionEffect(subscriptionId, isAboutDispute ? dispute === 'open' : undefined);
+  const { subscriptionId, yearEnd, isRefunded, dispute } = charge;
+  // What becomes of a year that is over ends nothing; nor does the refund of an upgrade.
+  const isOver = yearEnd !== null && yearEnd <= now();
+  const isGone = dispute === 'lost' || (isRefunded && yearEnd !== null);
+  if (isGone && !isOver) await processor.cancelSubscription(subscriptionId);
+  const disputedChargeId = dispute === 'open' && !isOver ? chargeId : undefined;
+  return subscriptionEffect(subscriptionId, { disputedChargeId });
 }
 
 /** The processor repeats itself for three days; this is for whoever wants to look something up. */

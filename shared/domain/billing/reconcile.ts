@@ -1,135 +1,72 @@
-import { processor, ProcessorError, requireProcessor } from '../../gateways/payments/index.ts';
+import { processor, type PaymentProcessor } from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
-import { PAST_DUE_DAYS } from '../../spec/limits.ts';
-import { Account } from '../../tables/Account.ts';
+import { Reconciliation } from '../../tables/Reconciliation.ts';
 import { Subscription } from '../../tables/Subscription.ts';
-import { Topup } from '../../tables/Topup.ts';
-import { lockAccount } from '../credits.ts';
-import { charge } from './autoTopups.ts';
-import { carryOut, type Effect, takeTicket } from './effects.ts';
-import { end } from './lifecycle.ts';
-import { intentEffect } from './paymentEvents.ts';
+import { attempt } from './effects.ts';
+import { intentEffect, storeEvents } from './paymentEvents.ts';
 import { subscriptionEffect } from './syncSubscription.ts';
-import { failedEffect } from './topups.ts';
 
 const DAY_MS = 86_400_000;
-/** How far back the processor is asked for what it may have told us in vain. */
+/** How far back subscriptions and payments are asked for. */
 const LOOK_BACK_MS = 3 * DAY_MS;
+/** The processor forgets its events after 30 days. */
+const EVENTS_KEPT_MS = 29 * DAY_MS;
+/** An event may be listed some time after the moment that it bears. */
+const OVERLAP_MS = 15 * 60_000;
 /** Every subscription is looked at so often, whether or not anything is heard of it. */
-const SUBSCRIPTION_STALE_MS = DAY_MS;
-/** A top-up is left to those who began it for so long. */
-const TOPUP_GRACE_MS = 60_000;
-/** The processor forgets what was asked under a key after a day: a charge is not repeated then any more. */
-const CHARGE_AGAIN_MS = 23 * 3_600_000;
+const STALE_MS = DAY_MS;
+/** One run takes no longer than this: the next one goes on. */
+const RUN_MS = 20 * 60_000;
 const AT_ONCE = 200;
 
-/** Asks the processor for what never arrived: subscriptions and payments of the last days. */
+/** Asks the processor for what never arrived: events, and the subscriptions and payments of the last days. */
 export async function reconcilePayments(): Promise<void> {
   if (processor === null) return;
+  // One that cannot be asked for does not keep the others from being looked at.
+  for (const part of [missedEvents, recentSubscriptions, recentPayments, staleSubscriptions]) {
+    try {
+      await part(processor);
+    } catch (error) {
+      logger.warn({ part: part.name, error: (error as Error).message }, 'not reconciled; will be tried again');
+    }
+  }
+}
+
+/** Whatever it has told since it was last asked: after weeks, too, and of what lies longer back than days. */
+async function missedEvents(of: PaymentProcessor): Promise<void> {
+  const startedAt = now();
+  const last = await Reconciliation.query().findById('events');
+  const earliest = addMilliseconds(startedAt, -EVENTS_KEPT_MS);
+  const since = addMilliseconds(last?.done_until ?? earliest, -OVERLAP_MS);
+  await storeEvents(of.eventsSince(since > earliest ? since : earliest));
+  await Reconciliation.query().insert({ subject: 'events', done_until: startedAt }).onConflict('subject').merge();
+}
+
+async function recentSubscriptions(of: PaymentProcessor): Promise<void> {
   const since = addMilliseconds(now(), -LOOK_BACK_MS);
-  for await (const id of processor.subscriptionsSince(since)) await attempt(() => subscriptionEffect(id));
-  for await (const id of processor.paymentsSince(since)) await attempt(() => intentEffect(id));
-  const stale = await Subscription.query()
+  for await (const id of of.subscriptionsSince(since)) await attempt(() => subscriptionEffect(id));
+}
+
+async function recentPayments(of: PaymentProcessor): Promise<void> {
+  const since = addMilliseconds(now(), -LOOK_BACK_MS);
+  for await (const id of of.paymentsSince(since)) await attempt(() => intentEffect(id));
+}
+
+async function staleSubscriptions(): Promise<void> {
+  const until = performance.now() + RUN_MS;
+  const stale = Subscription.query()
     .whereNotNull('stripe_subscription_id')
     .whereIn('status', ['active', 'past_due', 'unpaid', 'incomplete'])
     .where((old) => {
-      void old.whereNull('synced_at').orWhere('synced_at', '<=', addMilliseconds(now(), -SUBSCRIPTION_STALE_MS));
+      void old.whereNull('synced_at').orWhere('synced_at', '<=', addMilliseconds(now(), -STALE_MS));
     })
-    .orderBy('synced_at')
+    .orderBy('id')
     .limit(AT_ONCE);
-  for (const { stripe_subscription_id: id } of stale) await attempt(() => subscriptionEffect(id as string));
-}
-
-/** What is due by the clock alone, and does not wait for the processor to say so. */
-export async function keepBillingUp(): Promise<void> {
-  await settlePendingTopups();
-  await endGivenAway();
-  if (processor === null) return;
-  const lapsed = addMilliseconds(now(), -PAST_DUE_DAYS * DAY_MS);
-  const overdue = await Subscription.query()
-    .where({ status: 'past_due' })
-    .where('past_due_since', '<=', lapsed)
-    .limit(AT_ONCE);
-  for (const { stripe_subscription_id: id } of overdue) {
-    // It may have been paid, and nobody has told us.
-    await attempt(() => subscriptionEffect(id as string));
-    const current = await Subscription.query().findOne({ stripe_subscription_id: id, status: 'past_due' });
-    if (current === undefined || current.past_due_since === null || current.past_due_since > lapsed) continue;
-    await attempt(async () => {
-      await requireProcessor().cancelSubscription(id as string);
-      return subscriptionEffect(id as string);
-    });
-  }
-  // Renewed or ended, and nobody has told us.
-  const passed = await Subscription.query()
-    .where({ status: 'active' })
-    .whereNotNull('stripe_subscription_id')
-    .where('current_period_end', '<=', now())
-    .where((old) => {
-      void old.whereNull('synced_at').orWhere('synced_at', '<=', addMilliseconds(now(), -TOPUP_GRACE_MS));
-    })
-    .limit(AT_ONCE);
-  for (const { stripe_subscription_id: id } of passed) await attempt(() => subscriptionEffect(id as string));
-}
-
-/** Without a processor a year that is over is not renewed. */
-async function endGivenAway(): Promise<void> {
-  const over = await Subscription.query()
-    .modify('live')
-    .whereNull('stripe_subscription_id')
-    .where('current_period_end', '<=', now())
-    .limit(AT_ONCE);
-  for (const { id, account_id: accountId } of over) {
-    await Account.transaction(async (transaction) => {
-      const account = await lockAccount(transaction, accountId);
-      const live = await Subscription.query(transaction).modify('live').findById(id);
-      if (live === undefined) return;
-      await end(transaction, account, await live.$query(transaction).patchAndFetch({ status: 'canceled' }));
-    });
-  }
-}
-
-async function pendingTopups(kind: Topup['kind']): Promise<Topup[]> {
-  return Topup.query()
-    .where({ status: 'pending', kind })
-    .where('created_at', '<=', addMilliseconds(now(), -TOPUP_GRACE_MS))
-    .orderBy('created_at')
-    .limit(AT_ONCE);
-}
-
-async function settlePendingTopups(): Promise<void> {
-  // Apart: pages that nobody pays on are many, and must not keep charges from being settled.
-  for (const topup of [...(await pendingTopups('automatic')), ...(await pendingTopups('manual'))]) {
-    const isFresh = topup.created_at > addMilliseconds(now(), -CHARGE_AGAIN_MS);
-    await attempt(async () => {
-      if (topup.kind !== 'automatic' || !isFresh) return pendingEffect(topup);
-      await charge(topup);
-      return null;
-    });
-  }
-}
-
-async function pendingEffect(topup: Topup): Promise<Effect | null> {
-  const ticket = await takeTicket();
-  if (topup.stripe_payment_intent_id !== null) return intentEffect(topup.stripe_payment_intent_id);
-  if (topup.stripe_session_id !== null) {
-    const session = await requireProcessor().readSession(topup.stripe_session_id);
-    if (session?.intentId != null) return intentEffect(session.intentId);
-    return session === null || session.isExpired ? failedEffect(topup, 'canceled', ticket) : null;
-  }
-  // Nobody was ever asked to pay it; or a charge of which nothing is known for so long that it would have been found.
-  const isOld = topup.created_at < addMilliseconds(now(), topup.kind === 'manual' ? -DAY_MS : -LOOK_BACK_MS);
-  return isOld ? failedEffect(topup, 'canceled', ticket) : null;
-}
-
-/** One that fails does not keep the others from being looked at. */
-async function attempt(look: () => Promise<Effect | null>): Promise<void> {
-  try {
-    const effect = await look();
-    if (effect !== null) await carryOut(effect);
-  } catch (error) {
-    const level = error instanceof ProcessorError ? 'warn' : 'error';
-    logger[level]({ error: (error as Error).message }, 'not reconciled; will be looked at again');
+  for (let last = 0; performance.now() < until; ) {
+    const rows = await stale.clone().where('id', '>', last);
+    for (const { stripe_subscription_id: id } of rows) await attempt(() => subscriptionEffect(id as string));
+    if (rows.length < AT_ONCE) return;
+    last = rows.at(-1)?.id as number;
   }
 }

@@ -7,16 +7,25 @@ import { LIVE_SUBSCRIPTION_STATUSES, type SubscriptionStatus } from '../../spec/
 import { Account } from '../../tables/Account.ts';
 import { Subscription } from '../../tables/Subscription.ts';
 import { PROCESSOR } from '../subscriptions.ts';
-import { type Afterwards, type Effect, takeTicket } from './effects.ts';
-import { begin, changePlan, end, goOn, suspend } from './lifecycle.ts';
+import { type Afterwards, carryOut, type Effect, takeTicket } from './effects.ts';
+import { begin, end, goOn, suspend } from './lifecycle.ts';
+import { turnDown } from './turnDown.ts';
 
 /** What the processor says of a subscription, and when it was asked. */
 interface Look {
   snapshot: ProcessorSubscription;
   ticket: number;
   hasPaymentMethod: boolean;
-  /** Known from a charge, and not from the subscription itself; undefined where nobody has looked. */
-  isDisputed: boolean | undefined;
+  /** The charge of it that is being disputed now. */
+  disputedChargeId: string | null;
+  /** Whether the account's other subscription was just looked at, too. */
+  isSecondLook: boolean;
+}
+
+interface Reason {
+  /** A charge of it that is disputed. */
+  disputedChargeId?: string;
+  isSecondLook?: boolean;
 }
 
 /**
@@ -24,17 +33,23 @@ interface Look {
  * time, whatever it was that made us look: so the order of events, and how often they come, do not matter.
  * @returns null where it is none of ours.
  */
-export async function subscriptionEffect(subscriptionId: string, isDisputed?: boolean): Promise<Effect | null> {
+export async function subscriptionEffect(subscriptionId: string, reason: Reason = {}): Promise<Effect | null> {
   const ticket = await takeTicket();
   const snapshot = await requireProcessor().readSubscription(subscriptionId);
   const account = snapshot === null ? undefined : await ownerOf(snapshot);
   if (snapshot === null || account === undefined) return null;
+  const known = await Subscription.query().findOne({ stripe_subscription_id: subscriptionId });
   if (snapshot.plan === null) {
-    logger.warn({ subscriptionId, accountId: account.id }, 'a subscription to none of our plans');
-    return null;
+    logger.error({ subscriptionId, accountId: account.id }, 'a subscription on a price of none of our plans');
+    if (known === undefined) return null;
   }
-  const hasPaymentMethod = (await requireProcessor().paymentMethodOf(snapshot.customerId)) !== null;
-  const look = { snapshot, ticket, hasPaymentMethod, isDisputed };
+  const look: Look = {
+    snapshot,
+    ticket,
+    hasPaymentMethod: (await requireProcessor().paymentMethodOf(snapshot.customerId)) !== null,
+    disputedChargeId: await stillDisputed(reason.disputedChargeId ?? known?.disputed_charge_id ?? null),
+    isSecondLook: reason.isSecondLook === true,
+  };
   return { accountId: account.id, apply: (transaction, locked) => takeOver(transaction, locked, look) };
 }
 
@@ -42,6 +57,11 @@ async function ownerOf({ customerId, accountUuid }: ProcessorSubscription): Prom
   const customer = await Account.query().findOne({ stripe_customer_id: customerId });
   if (customer !== undefined || accountUuid === null) return customer;
   return Account.query().findOne({ uuid: accountUuid }).whereNull('stripe_customer_id');
+}
+
+async function stillDisputed(chargeId: string | null): Promise<string | null> {
+  const charge = chargeId === null ? null : await requireProcessor().readCharge(chargeId);
+  return charge !== null && 'dispute' in charge && charge.dispute === 'open' ? chargeId : null;
 }
 
 async function takeOver(transaction: Transaction, account: Account, look: Look): Promise<Afterwards | undefined> {
@@ -54,17 +74,35 @@ async function takeOver(transaction: Transaction, account: Account, look: Look):
     has_payment_method: look.hasPaymentMethod,
   });
   const after = changes(before, look);
-  const others = Subscription.query(transaction).modify('live').where({ account_id: account.id });
-  const other = await others.whereNot({ id: before.id }).first();
-  if (other !== undefined && isLive(after.status)) {
-    if (other.stripe_subscription_id !== null) return turnDown(transaction, before, look);
-    // Given away, before there was a processor: it gives way to one that is paid for.
-    await end(transaction, customer, await other.$query(transaction).patchAndFetch({ status: 'canceled' }));
-  }
   // Patching changes the row's object, too: what it was is kept.
-  const was = { status: before.status, plan_slug: before.plan_slug, begun_at: before.begun_at };
-  await follow(transaction, customer, was, await before.$query(transaction).patchAndFetch(after));
-  return undefined;
+  const was = { status: before.status, hasBegun: before.begun_at !== null && before.status !== 'canceled' };
+  if (!isLive(after.status)) {
+    const subscription = await before.$query(transaction).patchAndFetch(after);
+    if (was.hasBegun && after.status === 'canceled') await end(transaction, customer, subscription);
+    else if (isLive(was.status)) await suspend(transaction, customer, subscription);
+    return undefined;
+  }
+  const others = Subscription.query(transaction).where({ account_id: account.id }).whereNot({ id: before.id });
+  const other = await others.clone().modify('live').first();
+  const isSuperseded = was.hasBegun && account.subscription_id !== before.id;
+  if (isSuperseded || (other !== undefined && other.stripe_subscription_id !== null)) {
+    await before.$query(transaction).patch({ sync_ticket: ticket, synced_at: now() });
+    return one(snapshot.id, other?.stripe_subscription_id ?? null, look.isSecondLook);
+  }
+  // Given away, before there was a processor: it gives way to one that is paid for.
+  const free =
+    other === undefined
+      ? customer
+      : await end(transaction, customer, await other.$query(transaction).patchAndFetch({ status: 'canceled' }));
+  const subscription = await before.$query(transaction).patchAndFetch(after);
+  if (was.hasBegun) {
+    await goOn(transaction, free, subscription, snapshot.paidUntil !== null);
+    return undefined;
+  }
+  await begin(transaction, free, subscription);
+  await subscription.$query(transaction).patch({ begun_at: now() });
+  const leftovers = await others.whereNotNull('stripe_subscription_id').where({ status: 'unpaid' });
+  return leftovers.length === 0 ? undefined : () => endAll(leftovers);
 }
 
 /** One that we see for the first time; nothing has followed from it yet. */
@@ -85,61 +123,53 @@ async function record(transaction: Transaction, account: Account, snapshot: Proc
 
 function changes(
   before: Subscription,
-  { snapshot, ticket, isDisputed }: Look,
+  { snapshot, ticket, disputedChargeId }: Look,
 ): Partial<Subscription> & { status: SubscriptionStatus } {
-  const disputed = isDisputed ?? before.is_disputed;
-  const paidUntil =
-    snapshot.isPaid && snapshot.currentPeriodEnd > before.paid_until ? snapshot.currentPeriodEnd : before.paid_until;
-  const wasEverPaid = paidUntil > before.started_at;
-  const status =
-    disputed && isLive(snapshot.status)
-      ? 'unpaid'
-      : wasEverPaid || !isLive(snapshot.status)
-        ? snapshot.status
-        : 'incomplete';
+  const { paidUntil: invoicePaidUntil, plan } = snapshot;
+  const isPaid = invoicePaidUntil !== null;
+  const paidUntil = isPaid && invoicePaidUntil > before.paid_until ? invoicePaidUntil : before.paid_until;
+  const status = statusOf(snapshot, paidUntil > before.started_at, disputedChargeId !== null);
   return {
-    plan_slug: snapshot.plan as string,
+    // Another plan counts from when it is paid for.
+    plan_slug: plan !== null && (isPaid || before.begun_at === null) ? plan : before.plan_slug,
     status,
     current_period_end: snapshot.currentPeriodEnd,
     cancel_at_period_end: snapshot.cancelAtPeriodEnd,
     paid_until: paidUntil,
     past_due_since: status === 'past_due' ? (before.past_due_since ?? now()) : null,
-    is_disputed: disputed,
+    disputed_charge_id: disputedChargeId,
     sync_ticket: ticket,
     synced_at: now(),
   };
 }
 
-/** What a change of the subscription means to its account. */
-async function follow(
-  transaction: Transaction,
-  account: Account,
-  before: Pick<Subscription, 'status' | 'plan_slug' | 'begun_at'>,
-  after: Subscription,
-): Promise<void> {
-  const hasBegun = before.begun_at !== null && before.status !== 'canceled';
-  if (isLive(after.status)) {
-    if (!hasBegun) {
-      await begin(transaction, account, after);
-      await after.$query(transaction).patch({ begun_at: now() });
-    } else if (before.plan_slug !== after.plan_slug) await changePlan(transaction, account, after);
-    else await goOn(transaction, account, after);
-  } else if (hasBegun && after.status === 'canceled') await end(transaction, account, after);
-  else if (isLive(before.status)) await suspend(transaction, account);
+function statusOf({ status }: ProcessorSubscription, wasEverPaid: boolean, isDisputed: boolean): SubscriptionStatus {
+  if (!isLive(status)) return status;
+  if (isDisputed) return 'unpaid';
+  return wasEverPaid ? status : 'incomplete';
 }
 
-/** A second subscription of an account that has a live one: paid for twice by mistake, and of no use to anybody. */
-async function turnDown(
-  transaction: Transaction,
-  before: Subscription,
-  { snapshot, ticket }: Look,
-): Promise<Afterwards> {
-  await before.$query(transaction).patch({ sync_ticket: ticket, synced_at: now() });
-  logger.error(
-    { accountId: before.account_id, subscriptionId: snapshot.id },
-    'a second subscription is ended: refund it',
-  );
-  return () => requireProcessor().cancelSubscription(snapshot.id);
+/**
+ * An account has one subscription. What we know of the other one may be out of date: it is looked at before this one is
+ * turned down, as paid for twice by mistake.
+ */
+function one(subscriptionId: string, otherId: string | null, isSecondLook: boolean): Afterwards {
+  if (isSecondLook || otherId === null) return () => turnDown(subscriptionId);
+  return async () => {
+    for (const [id, reason] of [[otherId], [subscriptionId, { isSecondLook: true }]] as const) {
+      const effect = await subscriptionEffect(id, reason);
+      if (effect !== null) await carryOut(effect);
+    }
+  };
+}
+
+/** What was suspended, and gave way to a new one, is not to be collected any more. */
+async function endAll(leftovers: Subscription[]): Promise<void> {
+  for (const { stripe_subscription_id: id } of leftovers) {
+    await requireProcessor().cancelSubscription(id as string);
+    const effect = await subscriptionEffect(id as string);
+    if (effect !== null) await carryOut(effect);
+  }
 }
 
 function isLive(status: SubscriptionStatus): boolean {

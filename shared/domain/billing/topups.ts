@@ -1,10 +1,10 @@
 import type { Transaction } from 'objection';
 import { v7 as uuidv7 } from 'uuid';
 import { type PaymentFailure, processor, type ProcessorPayment } from '../../gateways/payments/index.ts';
-import { now } from '../../lib/clock.ts';
+import { addMilliseconds, now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
 import { ServiceError } from '../../spec/errors.ts';
-import { AUTO_TOPUP_DECLINES_MAX } from '../../spec/limits.ts';
+import { AUTO_TOPUP_DECLINES_MAX, OPEN_TOPUPS_MAX } from '../../spec/limits.ts';
 import { topupCredits } from '../../spec/plans.ts';
 import { Account } from '../../tables/Account.ts';
 import { Topup } from '../../tables/Topup.ts';
@@ -18,9 +18,11 @@ import { carryOut, type Effect } from './effects.ts';
  * Opens a checkout of credits, at the rate of the account's plan now. Without a processor they are there at once.
  * @param uuid of the top-up: the same for a request that is repeated.
  * @throws ServiceError subscription_required
+ * @throws ServiceError rate_limited while too many pages are open that nobody has paid on.
  */
 export async function topUp(accountId: number, amountCents: number, uuid: string = uuidv7()): Promise<Checkout> {
   const account = await Account.query().findById(accountId).throwIfNotFound();
+  await requireFewOpen(accountId, uuid);
   const topup = await beginTopup(account, 'manual', amountCents, uuid);
   if (processor === null) {
     await carryOut(paidEffect(topup));
@@ -33,6 +35,20 @@ export async function topUp(accountId: number, amountCents: number, uuid: string
   await Topup.query().findById(topup.uuid).patch({ stripe_session_id: session.sessionId });
   return session.url;
 }
+
+/** Each page is asked about until it is paid or has expired: nobody needs many of them. */
+async function requireFewOpen(accountId: number, uuid: string): Promise<void> {
+  const open = Topup.query().where({ account_id: accountId, kind: 'manual', status: 'pending' }).whereNot({ uuid });
+  if ((await open.resultSize()) < OPEN_TOPUPS_MAX) return;
+  throw new ServiceError(
+    'rate_limited',
+    `${OPEN_TOPUPS_MAX} top-ups are waiting to be paid: pay one of them, or wait until they expire after a day.`,
+    { headers: { 'retry-after': '3600' } },
+  );
+}
+
+/** A top-up is left to those who began it for so long. */
+const GRACE_MS = 60_000;
 
 /**
  * Writes down that a payment is begun, before anybody is asked to pay it.
@@ -49,6 +65,7 @@ export async function beginTopup(
   if (plan === null) {
     throw new ServiceError('subscription_required', 'Credits are sold with a subscription: choose a plan first.');
   }
+  const createdAt = now();
   await Topup.query(transaction)
     .insert({
       uuid,
@@ -57,7 +74,8 @@ export async function beginTopup(
       status: 'pending',
       amount_cents: amountCents,
       credits: topupCredits(amountCents, plan),
-      created_at: now(),
+      due_at: addMilliseconds(createdAt, GRACE_MS),
+      created_at: createdAt,
     })
     .onConflict('uuid')
     .ignore();
@@ -108,12 +126,11 @@ function effectOn(topup: Topup, look: Look): Effect {
 }
 
 async function takeOver(transaction: Transaction, account: Account, topup: Topup, look: Look): Promise<void> {
-  // Paid is paid: what was refunded since is told by what was reversed.
-  const status = topup.status === 'succeeded' ? 'succeeded' : look.status;
+  const status = statusAfter(topup, look);
   const isPaidNow = status === 'succeeded' && topup.status !== 'succeeded';
-  const isFailedNow = status === 'failed' && topup.status !== 'failed';
+  const isDeclinedNow = status === 'failed' && topup.status !== 'failed' && look.failure !== 'canceled';
   const customer = isPaidNow ? await credit(transaction, account, topup) : account;
-  if (isFailedNow && topup.kind === 'automatic') await countDecline(transaction, customer, look);
+  if (isDeclinedNow && topup.kind === 'automatic') await countDecline(transaction, customer, look);
   const adjusted = status === 'succeeded' ? await adjust(transaction, customer, topup, look.reversedCents) : {};
   await topup.$query(transaction).patch({
     ...adjusted,
@@ -123,6 +140,14 @@ async function takeOver(transaction: Transaction, account: Account, topup: Topup
     sync_ticket: look.ticket,
     completed_at: topup.completed_at ?? (status === 'pending' ? null : now()),
   });
+}
+
+function statusAfter(topup: Topup, { status, failure }: Look): Topup['status'] {
+  // Paid is paid: what was refunded since is told by what was reversed.
+  if (topup.status === 'succeeded') return 'succeeded';
+  // A card that was declined on a page may be followed by another one, until the page expires.
+  const mayBeTriedAgain = topup.kind === 'manual' && status === 'failed' && failure !== 'canceled';
+  return mayBeTriedAgain ? 'pending' : status;
 }
 
 async function credit(transaction: Transaction, account: Account, topup: Topup): Promise<Account> {
@@ -147,7 +172,10 @@ async function countDecline(transaction: Transaction, account: Account, { failur
   });
 }
 
-/** Takes back the credits of what was refunded or is disputed, as far as they are there, and gives back what was won. */
+/**
+ * Takes back the credits of what was refunded or is disputed, as far as they are there, and gives back what was won.
+ * Each change of what was reversed counts once: credits that are bought later are not taken for one of before.
+ */
 async function adjust(
   transaction: Transaction,
   account: Account,
@@ -155,10 +183,9 @@ async function adjust(
   reversedCents: number,
 ): Promise<Partial<Topup>> {
   const reversed = Math.min(topup.amount_cents, reversedCents);
-  const wanted = Math.floor((topup.credits * reversed) / topup.amount_cents);
-  const missing = wanted - topup.credits_taken_back;
-  const amount = missing > 0 ? -Math.min(missing, account.topup_credits) : -missing;
-  if (amount === 0) return {};
+  const change = creditsOf(topup, reversed) - creditsOf(topup, topup.reversed_cents);
+  const amount = change > 0 ? -Math.min(change, account.topup_credits) : Math.min(-change, topup.credits_taken_back);
+  if (amount === 0) return { reversed_cents: reversed };
   const entry = {
     entryType: amount < 0 ? ('expiry' as const) : ('grant' as const),
     amount,
@@ -167,5 +194,13 @@ async function adjust(
     effectKey: `topup:${topup.uuid}:${topup.adjustments + 1}`,
   };
   await moveCredits(transaction, account, [entry]);
-  return { credits_taken_back: topup.credits_taken_back - amount, adjustments: topup.adjustments + 1 };
+  return {
+    reversed_cents: reversed,
+    credits_taken_back: topup.credits_taken_back - amount,
+    adjustments: topup.adjustments + 1,
+  };
+}
+
+function creditsOf({ credits, amount_cents: amountCents }: Topup, cents: number): number {
+  return Math.floor((credits * cents) / amountCents);
 }

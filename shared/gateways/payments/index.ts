@@ -12,12 +12,16 @@ export const processor: PaymentProcessor | null =
         portalConfiguration: config.STRIPE_PORTAL_CONFIGURATION,
         apiBase: config.STRIPE_API_BASE,
         prices: {
-          lite: config.STRIPE_PRICE_LITE as string,
-          starter: config.STRIPE_PRICE_STARTER as string,
-          pro: config.STRIPE_PRICE_PRO as string,
-          studio: config.STRIPE_PRICE_STUDIO as string,
+          lite: listed(config.STRIPE_PRICE_LITE),
+          starter: listed(config.STRIPE_PRICE_STARTER),
+          pro: listed(config.STRIPE_PRICE_PRO),
+          studio: listed(config.STRIPE_PRICE_STUDIO),
         },
       });
+
+function listed(prices = ''): string[] {
+  return prices.split(',').map((price) => price.trim());
+}
 
 /** @throws Error where there is none: only reached by what comes from it. */
 export function requireProcessor(): PaymentProcessor {
@@ -33,4 +37,5 @@ export type {
   ProcessorPayment,
   ProcessorSubscription,
   SubscriptionCharge,
+  ToldEvent,
 } from './processor.ts';

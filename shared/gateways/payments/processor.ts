@@ -13,8 +13,8 @@ export interface ProcessorSubscription {
   startedAt: Date;
   currentPeriodEnd: Date;
   cancelAtPeriodEnd: boolean;
-  /** Whether the last invoice, and with it the current period, is paid. */
-  isPaid: boolean;
+  /** Up to where the last invoice reaches; null while that one is not paid. */
+  paidUntil: Date | null;
 }
 
 /** Why a payment did not come about, in the terms that matter. */
@@ -35,8 +35,10 @@ export interface ProcessorPayment {
 /** What became of the money of a charge that paid a subscription's invoice. */
 export interface SubscriptionCharge {
   subscriptionId: string;
-  /** The end of the year that it paid for, if all of it was refunded; else null. */
-  refundedUntil: Date | null;
+  /** The end of the year that it paid for; null where it paid for an upgrade. */
+  yearEnd: Date | null;
+  /** All of it. */
+  isRefunded: boolean;
   dispute: 'none' | 'open' | 'won' | 'lost';
 }
 
@@ -46,6 +48,9 @@ export interface ProcessorEvent {
   /** Of what it is about. */
   objectId: string;
 }
+
+/** An event, and the text that it came as, or would have. */
+export type ToldEvent = ProcessorEvent & { payload: string };
 
 export interface NewCustomer {
   accountUuid: string;
@@ -95,7 +100,13 @@ export interface PaymentProcessor {
   readSubscription(subscriptionId: string): Promise<ProcessorSubscription | null>;
   /** Ends a subscription at once. That it had ended before is not an error. */
   cancelSubscription(subscriptionId: string): Promise<void>;
+  /** Whether the payment of its last invoice is under way: a bank may take days. */
+  isBeingPaid(subscriptionId: string): Promise<boolean>;
+  /** Gives back what its last invoice brought in. That it was given back before is not an error. */
+  refundSubscription(subscriptionId: string): Promise<void>;
   readPayment(intentId: string): Promise<ProcessorPayment | null>;
+  /** The payment of a top-up that was charged since then, if there is one. */
+  findPayment(customerId: string, topupUuid: string, since: Date): Promise<ProcessorPayment | null>;
   /** What a checkout page led to so far. */
   readSession(
     sessionId: string,
@@ -109,6 +120,8 @@ export interface PaymentProcessor {
 
   subscriptionsSince(since: Date): AsyncIterable<string>;
   paymentsSince(since: Date): AsyncIterable<string>;
+  /** What it has told of, or tried to; it remembers for a month. */
+  eventsSince(since: Date): AsyncIterable<ToldEvent>;
 
   /**
    * Checks that a webhook's body is the processor's, and fresh.

@@ -1,7 +1,8 @@
 import Stripe from 'stripe';
 import type { PlanSlug } from '../../spec/plans.ts';
+import { EVENT_TYPES } from './eventTypes.ts';
 import { type PaymentProcessor, ProcessorError, type ProcessorPayment, type SubscriptionCharge } from './processor.ts';
-import { asProcessorError, found, ids, said } from './stripeAnswers.ts';
+import { asEvent, asProcessorError, found, ids, said, told, unlessDone } from './stripeAnswers.ts';
 import {
   ACCOUNT_KEY,
   asPayment,
@@ -10,6 +11,7 @@ import {
   endOfYear,
   idOf,
   lostTo,
+  type PlanPrices,
   subscriptionIn,
   TOPUP_KEY,
 } from './stripeShapes.ts';
@@ -17,7 +19,7 @@ import {
 export interface StripeOptions {
   secretKey: string;
   webhookSecret: string;
-  prices: Record<PlanSlug, string>;
+  prices: PlanPrices;
   /** The id of how the portal is set up. Default: as the account at Stripe has it. */
   portalConfiguration?: string;
   /** Another address than Stripe's own. */
@@ -60,6 +62,8 @@ export function stripeProcessor({
   const stripe = stripeClient(secretKey, apiBase);
   const portal = portalConfiguration === undefined ? {} : { configuration: portalConfiguration };
 
+  const sold = (plan: PlanSlug) => prices[plan][0] as string;
+
   async function readIntent(intentId: string): Promise<ProcessorPayment | null> {
     const intent = await found(stripe.paymentIntents.retrieve(intentId, { expand: ['latest_charge'] }));
     if (intent === null) return null;
@@ -79,8 +83,18 @@ export function stripeProcessor({
     const invoice = invoiceId === null ? null : await found(stripe.invoices.retrieve(invoiceId));
     const subscriptionId = subscriptionIn(invoice);
     if (invoice === null || subscriptionId === null) return null;
-    const refundedUntil = charge.refunded ? endOfYear(invoice) : null;
-    return { subscriptionId, refundedUntil, dispute: disputeState(await disputesOf(charge)) };
+    const dispute = disputeState(await disputesOf(charge));
+    return { subscriptionId, yearEnd: endOfYear(invoice), isRefunded: charge.refunded, dispute };
+  }
+
+  /** The payment of a subscription's last invoice. */
+  async function lastPayment(subscriptionId: string): Promise<Stripe.PaymentIntent | null> {
+    const subscription = await found(stripe.subscriptions.retrieve(subscriptionId));
+    const invoice = idOf(subscription?.latest_invoice);
+    if (invoice === null) return null;
+    const order = { invoice, limit: 1, expand: ['data.payment.payment_intent'] };
+    const intent = (await said(stripe.invoicePayments.list(order))).data[0]?.payment.payment_intent;
+    return typeof intent === 'object' ? intent : null;
   }
 
   async function subscriptionOfInvoice(invoiceId: string): Promise<string | null> {
@@ -120,7 +134,7 @@ export function stripeProcessor({
             mode: 'subscription',
             customer: customerId,
             client_reference_id: accountUuid,
-            line_items: [{ price: prices[plan], quantity: 1 }],
+            line_items: [{ price: sold(plan), quantity: 1 }],
             metadata: ours,
             subscription_data: { metadata: ours },
             success_url: addresses.successUrl,
@@ -146,7 +160,7 @@ export function stripeProcessor({
             after_completion: { type: 'redirect', redirect: { return_url: returnUrl } },
             subscription_update_confirm: {
               subscription: subscriptionId,
-              items: [{ id: item, price: prices[plan], quantity: 1 }],
+              items: [{ id: item, price: sold(plan), quantity: 1 }],
             },
           },
         }),
@@ -216,7 +230,25 @@ export function stripeProcessor({
       await found(stripe.subscriptions.cancel(subscriptionId));
     },
 
+    isBeingPaid: async (subscriptionId) => (await lastPayment(subscriptionId))?.status === 'processing',
+
+    refundSubscription: async (subscriptionId) => {
+      const intent = await lastPayment(subscriptionId);
+      if (intent?.status !== 'succeeded') return;
+      const key = { idempotencyKey: `refund-${intent.id}` };
+      await unlessDone(stripe.refunds.create({ payment_intent: intent.id }, key), 'charge_already_refunded');
+    },
+
     readPayment: (intentId) => readIntent(intentId),
+
+    findPayment: async (customerId, topupUuid, since) => {
+      const charged = ids(stripe.paymentIntents.list({ customer: customerId, created: { gte: seconds(since) } }));
+      for await (const intentId of charged) {
+        const payment = await readIntent(intentId);
+        if (payment?.topupUuid === topupUuid) return payment;
+      }
+      return null;
+    },
 
     readSession: async (sessionId) => {
       const session = await found(stripe.checkout.sessions.retrieve(sessionId));
@@ -242,6 +274,9 @@ export function stripeProcessor({
     subscriptionsSince: (since) => ids(stripe.subscriptions.list({ status: 'all', created: { gte: seconds(since) } })),
     paymentsSince: (since) => ids(stripe.paymentIntents.list({ created: { gte: seconds(since) } })),
 
+    eventsSince: (since) =>
+      told(stripe.events.list({ types: [...EVENT_TYPES], created: { gte: seconds(since) }, limit: 100 })),
+
     verifyEvent: (body, signature) => {
       let event: unknown;
       try {
@@ -251,19 +286,9 @@ export function stripeProcessor({
         const message = isUnreadable ? 'The body is no JSON.' : 'Stripe-Signature is none of this body, or is too old.';
         throw new ProcessorError('refused', message, { cause: error });
       }
-      const { id, type, data } = (event ?? {}) as { id?: unknown; type?: unknown; data?: { object?: unknown } | null };
-      const object = data?.object as { id?: unknown } | null | undefined;
-      if (!isName(id) || !isName(type) || object == null) {
-        throw new ProcessorError('refused', 'The body is no event: id, type and data.object are needed.');
-      }
-      return { id, type, objectId: isName(object.id) ? object.id : '' };
+      return asEvent(event);
     },
   };
-}
-
-/** What an id or a type of Stripe's may be. */
-function isName(value: unknown): value is string {
-  return typeof value === 'string' && /^[\x21-\x7e]{1,255}$/.test(value);
 }
 
 function addressIn(url: string | null): string {

@@ -1,5 +1,5 @@
 import Stripe from 'stripe';
-import { ProcessorError } from './processor.ts';
+import { type ProcessorEvent, ProcessorError, type ToldEvent } from './processor.ts';
 
 /** What Stripe's library answers and throws, in the terms of `processor.ts`. */
 
@@ -10,6 +10,30 @@ export async function* ids(list: AsyncIterable<{ id: string }>): AsyncIterable<s
   } catch (error) {
     throw asProcessorError(error);
   }
+}
+
+/** Its events, page after page. */
+export async function* told(list: AsyncIterable<Stripe.Event>): AsyncIterable<ToldEvent> {
+  try {
+    for await (const event of list) yield { ...asEvent(event), payload: JSON.stringify(event) };
+  } catch (error) {
+    throw asProcessorError(error);
+  }
+}
+
+/** @throws ProcessorError `refused` where it is none. */
+export function asEvent(event: unknown): ProcessorEvent {
+  const { id, type, data } = (event ?? {}) as { id?: unknown; type?: unknown; data?: { object?: unknown } | null };
+  const object = data?.object as { id?: unknown } | null | undefined;
+  if (!isName(id) || !isName(type) || object == null) {
+    throw new ProcessorError('refused', 'The body is no event: id, type and data.object are needed.');
+  }
+  return { id, type, objectId: isName(object.id) ? object.id : '' };
+}
+
+/** What an id or a type of Stripe's may be. */
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && /^[\x21-\x7e]{1,255}$/.test(value);
 }
 
 /** What Stripe answers, or its error in our terms. */
@@ -27,6 +51,16 @@ export async function found<Answer>(question: Promise<Answer>): Promise<Answer |
     return await question;
   } catch (error) {
     if (error instanceof Stripe.errors.StripeInvalidRequestError && error.code === 'resource_missing') return null;
+    throw asProcessorError(error);
+  }
+}
+
+/** What is done, or was done before, as Stripe says with this code. */
+export async function unlessDone(order: Promise<unknown>, code: string): Promise<void> {
+  try {
+    await order;
+  } catch (error) {
+    if (error instanceof Stripe.errors.StripeError && error.code === code) return;
     throw asProcessorError(error);
   }
 }

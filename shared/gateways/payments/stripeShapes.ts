@@ -21,23 +21,22 @@ const STATUSES: Record<string, SubscriptionStatus> = {
   canceled: 'canceled',
 };
 
-/** @param prices the ids of the plans' prices. */
-export function asSubscription(
-  subscription: Stripe.Subscription,
-  prices: Record<PlanSlug, string>,
-): ProcessorSubscription {
+/** The ids of each plan's prices: the one that is sold, and those that were sold before. */
+export type PlanPrices = Record<PlanSlug, string[]>;
+
+export function asSubscription(subscription: Stripe.Subscription, prices: PlanPrices): ProcessorSubscription {
   const item = subscription.items.data[0];
   const invoice = subscription.latest_invoice;
   return {
     id: subscription.id,
     customerId: idOf(subscription.customer) as string,
     accountUuid: uuidIn(subscription.metadata, ACCOUNT_KEY),
-    plan: PLAN_SLUGS.find((slug) => prices[slug] === item?.price.id) ?? null,
+    plan: PLAN_SLUGS.find((slug) => item !== undefined && prices[slug].includes(item.price.id)) ?? null,
     status: STATUSES[subscription.status] ?? 'incomplete',
     startedAt: fromSeconds(subscription.start_date),
     currentPeriodEnd: fromSeconds(item?.current_period_end ?? subscription.start_date),
     cancelAtPeriodEnd: subscription.cancel_at_period_end || subscription.cancel_at !== null,
-    isPaid: typeof invoice === 'object' && invoice !== null && invoice.status === 'paid',
+    paidUntil: typeof invoice === 'object' && invoice?.status === 'paid' ? lastDayOf(invoice) : null,
   };
 }
 
@@ -88,9 +87,14 @@ export function subscriptionIn(invoice: Stripe.Invoice | null): string | null {
 }
 
 /** The end of the year that an invoice is for; null for one of an upgrade. */
-export function endOfYear({ billing_reason: reason, lines }: Stripe.Invoice): Date | null {
-  if (reason !== 'subscription_create' && reason !== 'subscription_cycle') return null;
-  return new Date(1_000 * Math.max(0, ...lines.data.map(({ period }) => period.end)));
+export function endOfYear(invoice: Stripe.Invoice): Date | null {
+  const { billing_reason: reason } = invoice;
+  return reason === 'subscription_create' || reason === 'subscription_cycle' ? lastDayOf(invoice) : null;
+}
+
+/** Up to where what an invoice asks to be paid for reaches. */
+function lastDayOf({ lines }: Stripe.Invoice): Date {
+  return fromSeconds(Math.max(0, ...lines.data.map(({ period }) => period.end)));
 }
 
 const HARMLESS: readonly string[] = ['won', 'prevented'];

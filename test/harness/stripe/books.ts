@@ -20,6 +20,7 @@ export interface Kinds {
   refund: Stripe.Refund;
   dispute: Stripe.Dispute;
   webhook_endpoint: Stripe.WebhookEndpoint;
+  event: Stripe.Event;
 }
 export type Kind = keyof Kinds;
 

@@ -1,24 +1,8 @@
 import Stripe from 'stripe';
+import type { EVENT_TYPES } from '../../../shared/gateways/payments/eventTypes.ts';
 import type { Books } from './books.ts';
 
-/** The events that the stand-in tells of: those that the service handles (decisions: Billing). */
-export const HANDLED_EVENTS = [
-  'checkout.session.completed',
-  'checkout.session.async_payment_succeeded',
-  'checkout.session.async_payment_failed',
-  'invoice.paid',
-  'invoice.payment_failed',
-  'customer.subscription.created',
-  'customer.subscription.updated',
-  'customer.subscription.deleted',
-  'payment_intent.succeeded',
-  'payment_intent.payment_failed',
-  'charge.refunded',
-  'charge.dispute.created',
-  'charge.dispute.closed',
-] as const;
-
-export type HandledEvent = (typeof HANDLED_EVENTS)[number];
+export type HandledEvent = (typeof EVENT_TYPES)[number];
 
 export interface StandInEvent {
   id: string;
@@ -32,17 +16,18 @@ export interface StandInEvent {
 /** An event, with its object as it is now. */
 export function eventOf(books: Books, type: HandledEvent, object: { id: string }): StandInEvent {
   const id = books.newId('evt');
-  const event = {
+  const event = books.add<'event'>({
     id,
     object: 'event',
     api_version: Stripe.API_VERSION,
     created: books.now(),
-    data: { object },
+    // As it was then: books go on.
+    data: { object: structuredClone(object) },
     livemode: false,
     pending_webhooks: 1,
     request: { id: null, idempotency_key: null },
     type,
-  };
+  } as unknown as Stripe.Event);
   return { id, type, objectId: object.id, body: JSON.stringify(event, null, 2) };
 }
 

@@ -3,9 +3,14 @@ import { type Books, idIn } from './books.ts';
 import type { Params } from './form.ts';
 import { PAGE_PARAMS, page, retrieve } from './pages.ts';
 import { addIntent, confirm, declineOf } from './payments.ts';
+import { Refusal } from './refusal.ts';
+import { chargeBehind, refund } from './reversals.ts';
 import type { Handler } from './routes.ts';
 
-type Routes = Record<`${'intents' | 'charges' | 'disputes'}.${string}`, [string, string, Handler]>;
+type Routes = Record<
+  `${'intents' | 'charges' | 'disputes' | 'refunds' | 'events'}.${string}`,
+  [string, string, Handler]
+>;
 
 export const paymentRoutes = {
   'intents.create': ['POST', '/v1/payment_intents', chargeAbsent],
@@ -23,6 +28,33 @@ export const paymentRoutes = {
         '/v1/payment_intents',
         (intent) => customer === undefined || idIn(intent.customer) === customer,
       );
+    },
+  ],
+  'refunds.create': [
+    'POST',
+    '/v1/refunds',
+    (books, params) => {
+      params.only('payment_intent', 'charge', 'amount', 'reason', 'metadata', 'expand');
+      const intent = books.get('payment_intent', params.required('payment_intent'), 'payment_intent');
+      const charge = chargeBehind(books, intent.id);
+      if (charge.refunded) {
+        const message = `Charge ${charge.id} has already been refunded.`;
+        throw new Refusal(400, { code: 'charge_already_refunded', message });
+      }
+      if (charge.disputed) {
+        const message = `Charge ${charge.id} has been charged back; cannot issue a refund.`;
+        throw new Refusal(400, { code: 'charge_disputed', message });
+      }
+      return refund(books, intent.id, params.integer('amount'));
+    },
+  ],
+  'events.list': [
+    'GET',
+    '/v1/events',
+    (books, params) => {
+      params.only(...PAGE_PARAMS, 'types', 'type');
+      const types = params.texts('types');
+      return page(books, 'event', params, '/v1/events', ({ type }) => types.length === 0 || types.includes(type));
     },
   ],
   'charges.retrieve': ['GET', '/v1/charges/:id', retrieve('charge')],

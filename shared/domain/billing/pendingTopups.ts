@@ -1,0 +1,58 @@
+import { processor, requireProcessor } from '../../gateways/payments/index.ts';
+import { addMilliseconds, now } from '../../lib/clock.ts';
+import { Topup } from '../../tables/Topup.ts';
+import { charge } from './autoTopups.ts';
+import { attempt, type Effect, takeTicket } from './effects.ts';
+import { failedEffect, paidEffect, paymentEffect } from './topups.ts';
+
+const DAY_MS = 86_400_000;
+/** A page of the processor's is open for a day. */
+const PAGE_MS = DAY_MS;
+const AT_ONCE = 200;
+/** How long until a pending one is looked at again: the older, the less often. */
+const AGAIN_MS = { least: 60_000, most: 3_600_000 };
+
+/** Asks what became of top-ups that nobody has heard of: a charge whose end is unknown, a page that nobody paid on. */
+export async function settlePendingTopups(): Promise<void> {
+  // Apart: pages that nobody pays on are many, and must not keep charges from being settled.
+  for (const topup of [...(await pending('automatic')), ...(await pending('manual'))]) {
+    await attempt(() => (topup.kind === 'automatic' ? chargedEffect(topup) : pageEffect(topup)));
+    const ageMs = now().getTime() - topup.created_at.getTime();
+    const waitMs = Math.min(AGAIN_MS.most, Math.max(AGAIN_MS.least, ageMs / 4));
+    await Topup.query()
+      .findById(topup.uuid)
+      .where({ status: 'pending' })
+      .patch({ due_at: addMilliseconds(now(), waitMs) });
+  }
+}
+
+function pending(kind: Topup['kind']): Promise<Topup[]> {
+  return Topup.query()
+    .where({ status: 'pending', kind })
+    .where('due_at', '<=', now())
+    .orderBy('due_at')
+    .limit(AT_ONCE)
+    .execute();
+}
+
+async function chargedEffect(topup: Topup): Promise<Effect | null> {
+  await charge(topup);
+  return null;
+}
+
+async function pageEffect(topup: Topup): Promise<Effect | null> {
+  if (processor === null) return paidEffect(topup);
+  const ticket = await takeTicket();
+  const { stripe_session_id: sessionId } = topup;
+  if (sessionId === null) return isOlder(topup, PAGE_MS) ? failedEffect(topup, 'canceled', ticket) : null;
+  const session = await requireProcessor().readSession(sessionId);
+  const intentId = session?.intentId ?? topup.stripe_payment_intent_id;
+  const payment = intentId === null ? null : await requireProcessor().readPayment(intentId);
+  if (payment !== null && payment.status !== 'failed') return paymentEffect(payment, ticket);
+  // As long as the page is open another card may be tried.
+  return session === null || session.isExpired ? failedEffect(topup, 'canceled', ticket) : null;
+}
+
+function isOlder({ created_at: createdAt }: Topup, ageMs: number): boolean {
+  return createdAt <= addMilliseconds(now(), -ageMs);
+}

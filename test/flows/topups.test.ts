@@ -1,0 +1,147 @@
+import { expect } from 'chai';
+import { type Billing, runJob, startBilling } from '../harness/billing.ts';
+import type { Customer } from '../harness/client.ts';
+import { eventually } from '../harness/service.ts';
+
+const DAY_MS = 86_400_000;
+
+describe('top-ups that do not go straight', () => {
+  let billing: Billing;
+  before(async () => {
+    billing = await startBilling();
+  });
+  afterEach(() => billing.stripe.behave());
+  after(() => billing.stop());
+
+  const open = async (customer: Customer, amountCents = 5_000) => {
+    const { status, body } = await customer.call('POST', '/api/billing/topup/', {
+      body: { amount_cents: amountCents },
+    });
+    expect(status, JSON.stringify(body)).to.equal(200);
+    return body.checkout_url as string;
+  };
+  const last = async () => (await billing.service.sql('SELECT * FROM topups ORDER BY created_at DESC LIMIT 1'))[0];
+  /** The library repeats a call once; then nobody is at it any more. */
+  const triedTwice = async (customer: Customer) => {
+    const begun = () =>
+      billing.service.sql(
+        `SELECT t.uuid FROM topups t JOIN accounts a ON a.id = t.account_id WHERE a.email = $1 AND t.kind = 'automatic'`,
+        [customer.email],
+      );
+    await eventually('begun', async () => (await begun()).length === 1);
+    const [{ uuid }] = await begun();
+    await eventually('tried twice', async () => {
+      const tries = billing.stripe.requests.filter(({ idempotencyKey }) => idempotencyKey === `topup-${uuid}`);
+      return tries.length === 2;
+    });
+  };
+  const lookAgain = async () => {
+    await billing.service.sql(`UPDATE topups SET due_at = now() WHERE status = 'pending'`);
+    await runJob(billing, 'payments', 'billing.keepUp');
+  };
+
+  it('take credits back once for a refund, whatever is bought and looked at after it', async () => {
+    const customer = await billing.customer('pro');
+    await billing.topUp(customer, 5_000);
+    const { stripe_payment_intent_id: intentId } = await last();
+    // All of it is spent but 96.
+    await billing.service.sql(
+      `UPDATE accounts SET balance = balance - 1800, topup_credits = topup_credits - 1800, ledger_count = ledger_count + 1 WHERE email = $1`,
+      [customer.email],
+    );
+    await billing.service.sql(
+      `INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description, created_at)
+       SELECT id, ledger_count, 'expiry', -1800, 0, balance, 'spent', now() FROM accounts WHERE email = $1`,
+      [customer.email],
+    );
+    billing.stripe.refund(intentId);
+    await billing.quiet();
+    expect(await customer.balance()).to.equal(1100);
+    await billing.topUp(customer, 5_000);
+    await runJob(billing, 'payments', 'payments.reconcile');
+    await eventually('looked at', async () => {
+      const [{ waiting }] = await billing.service.sql(
+        'SELECT count(*)::int AS waiting FROM topups WHERE sync_ticket < (SELECT last_value - 20 FROM sync_tickets)',
+      );
+      return waiting === 0;
+    });
+    expect(await customer.balance()).to.equal(1100 + 1896);
+  });
+
+  it('stay open after a card was declined on the page, and are paid with another one', async () => {
+    const customer = await billing.customer('pro');
+    const page = await open(customer);
+    billing.stripe.completeCheckout(page, { declined: true });
+    await billing.quiet();
+    expect(await last()).to.include({ status: 'pending', failure: null });
+    billing.stripe.delivery.drop = 1;
+    billing.stripe.completeCheckout(page);
+    await lookAgain();
+    await eventually('credited', async () => (await customer.balance()) === 1100 + 1896);
+    billing.stripe.delivery.dropped.length = 0;
+  });
+
+  it('are looked at less and less often, and end when their page has expired', async () => {
+    const customer = await billing.customer('pro');
+    billing.stripe.completeCheckout(await open(customer), { declined: true });
+    await billing.quiet();
+    await billing.service.sql(
+      `UPDATE topups SET created_at = created_at - interval '2 hours' WHERE status = 'pending'`,
+    );
+    await lookAgain();
+    const [{ uuid }] = await billing.service.sql(`SELECT uuid FROM topups WHERE status = 'pending'`);
+    const row = async () => (await billing.service.sql('SELECT * FROM topups WHERE uuid = $1', [uuid]))[0];
+    await eventually('put off', async () => new Date((await row()).due_at).getTime() > Date.now() + 20 * 60_000);
+    await billing.travelTo(new Date(Date.now() + 2 * DAY_MS));
+    await lookAgain();
+    await eventually('ended', async () => (await row()).status === 'failed');
+    expect(await row()).to.include({ failure: 'canceled' });
+  });
+
+  it('are few at a time for one account', async () => {
+    const customer = billing.now(await billing.customer('pro'));
+    for (let index = 0; index < 10; index += 1) await open(customer);
+    const refused = await customer.call('POST', '/api/billing/topup/', { body: { amount_cents: 5_000 } });
+    expect([refused.status, refused.body.error]).to.deep.equal([429, 'rate_limited']);
+    expect(refused.headers.get('retry-after')).to.equal('3600');
+  });
+
+  it('that were begun before they were switched off, and never charged, are not charged any more', async () => {
+    const customer = billing.now(await billing.customer('pro'));
+    const settings = async (body: object) => {
+      expect((await customer.call('PATCH', '/api/billing/topup/settings/', { body })).status).to.equal(200);
+    };
+    await settings({ auto_topup_enabled: true, auto_topup_threshold_credits: 5_000 });
+    billing.stripe.faults['intents.create'] = 'error';
+    await runJob(billing, 'payments', 'topups.sweep');
+    await triedTwice(customer);
+    await settings({ auto_topup_enabled: false });
+    delete billing.stripe.faults['intents.create'];
+    await lookAgain();
+    await eventually('given up', async () => (await last()).status === 'failed');
+    expect(await customer.balance()).to.equal(1100);
+    const row = await billing.service.sql('SELECT auto_topup_declines FROM accounts WHERE email = $1', [
+      customer.email,
+    ]);
+    expect(row).to.deep.equal([{ auto_topup_declines: 0 }]);
+  });
+
+  it('that were charged without our knowing are credited, though they were switched off and the card is gone', async () => {
+    const customer = billing.now(await billing.customer('pro'));
+    const settings = async (body: object) => {
+      expect((await customer.call('PATCH', '/api/billing/topup/settings/', { body })).status).to.equal(200);
+    };
+    await settings({ auto_topup_enabled: true, auto_topup_threshold_credits: 5_000 });
+    billing.stripe.delivery.drop = 1;
+    billing.stripe.faults['intents.create'] = 'drop after doing';
+    await runJob(billing, 'payments', 'topups.sweep');
+    await triedTwice(customer);
+    await settings({ auto_topup_enabled: false });
+    delete billing.stripe.faults['intents.create'];
+    const { customers } = billing.stripe.books();
+    billing.stripe.removePaymentMethod(customers.find(({ email }) => email === customer.email)?.customerId as string);
+    await lookAgain();
+    await eventually('credited', async () => (await customer.balance()) === 1100 + 1896);
+    billing.stripe.delivery.dropped.length = 0;
+  });
+});
