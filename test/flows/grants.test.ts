@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { runJob } from '../harness/billing.ts';
 import { eventually, type Service, startService } from '../harness/service.ts';
 
 const DAY_MS = 86_400_000;
@@ -122,6 +123,35 @@ describe('monthly grants', () => {
         (error: Error) => error.message,
       ),
     ).to.match(/ledger_once_an_effect/);
+  });
+
+  it('go on for the others when the database refuses one account its month', async () => {
+    const startedAt = new Date(Date.now() - 5 * DAY_MS);
+    const credits = { planCredits: 5, topupCredits: 0, granted: 200 };
+    const account: Sample = { plan: 'lite', status: 'active', startedAt, index: 0, paidMonths: 12, ...credits };
+    const before = await service.sql('SELECT id FROM accounts');
+    for (let index = 0; index < 3; index += 1) await insert(service, account);
+    const [first, ...others] = await service.sql('SELECT id FROM accounts WHERE id <> ALL($1) ORDER BY id', [
+      before.map(({ id }) => id as number),
+    ]);
+    // Its next entry exists already, as it should not.
+    await service.sql(
+      `INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description, created_at)
+       VALUES ($1, 2, 'grant', 0, 0, 5, 'in the way', now())`,
+      [first.id],
+    );
+    const began = new Date(Date.now() - 40 * DAY_MS);
+    const ids = [first, ...others].map(({ id }) => id as number);
+    await service.sql('UPDATE subscriptions SET started_at = $1 WHERE account_id = ANY($2)', [began, ids]);
+    await service.sql('UPDATE accounts SET period_end = $1 WHERE id = ANY($2)', [months(began, 1), ids]);
+    await runJob({ service }, 'upkeep', 'credits.grant');
+    const indexOf = async (id: number) =>
+      (await service.sql('SELECT period_index FROM accounts WHERE id = $1', [id]))[0].period_index;
+    for (const { id } of others) await eventually('turned', async () => (await indexOf(id)) === 1);
+    expect(await indexOf(first.id)).to.equal(0);
+    await service.sql(`DELETE FROM ledger_entries WHERE description = 'in the way'`);
+    await runJob({ service }, 'upkeep', 'credits.grant');
+    await eventually('turned, too', async () => (await indexOf(first.id)) === 1);
   });
 });
 

@@ -14,12 +14,6 @@ describe('the subscription that an account lives under', () => {
   afterEach(() => billing.stripe.behave());
   after(() => billing.stop());
 
-  const statusOf = async (customer: Customer) => (await customer.call('GET', '/api/billing/status/')).body;
-  const pageOf = async (customer: Customer, plan: string) => {
-    const { status, body } = await customer.call('POST', '/api/billing/checkout/', { body: { plan } });
-    expect(status, JSON.stringify(body)).to.equal(200);
-    return body.checkout_url as string;
-  };
   const subscriptionsOf = (customer: Customer) =>
     billing.service.sql(
       `SELECT s.* FROM subscriptions s JOIN accounts a ON a.id = s.account_id WHERE a.email = $1 ORDER BY s.id`,
@@ -191,4 +185,14 @@ describe('what the payment processor has told in vain', () => {
 
 function customerId(billing: Billing, customer: Customer): string {
   return billing.stripe.books().customers.find(({ email }) => email === customer.email)?.customerId ?? '';
+}
+
+async function statusOf(customer: Customer) {
+  return (await customer.call('GET', '/api/billing/status/')).body;
+}
+
+async function pageOf(customer: Customer, plan: string): Promise<string> {
+  const { status, body } = await customer.call('POST', '/api/billing/checkout/', { body: { plan } });
+  expect(status, JSON.stringify(body)).to.equal(200);
+  return body.checkout_url as string;
 }

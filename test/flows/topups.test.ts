@@ -13,13 +13,6 @@ describe('top-ups that do not go straight', () => {
   afterEach(() => billing.stripe.behave());
   after(() => billing.stop());
 
-  const open = async (customer: Customer, amountCents = 5_000) => {
-    const { status, body } = await customer.call('POST', '/api/billing/topup/', {
-      body: { amount_cents: amountCents },
-    });
-    expect(status, JSON.stringify(body)).to.equal(200);
-    return body.checkout_url as string;
-  };
   const last = async () => (await billing.service.sql('SELECT * FROM topups ORDER BY created_at DESC LIMIT 1'))[0];
   /** The library repeats a call once; then nobody is at it any more. */
   const triedTwice = async (customer: Customer) => {
@@ -145,3 +138,11 @@ describe('top-ups that do not go straight', () => {
     billing.stripe.delivery.dropped.length = 0;
   });
 });
+
+async function open(customer: Customer, amountCents = 5_000): Promise<string> {
+  const { status, body } = await customer.call('POST', '/api/billing/topup/', {
+    body: { amount_cents: amountCents },
+  });
+  expect(status, JSON.stringify(body)).to.equal(200);
+  return body.checkout_url as string;
+}

@@ -117,7 +117,7 @@ function webhookOf(service: Service): string {
 }
 
 /** Puts a job on a queue, ahead of its schedule. */
-export async function runJob({ service }: Billing, queueName: string, job: string): Promise<void> {
+export async function runJob({ service }: { service: Service }, queueName: string, job: string): Promise<void> {
   const connection = new Redis(service.env['REDIS_URL'] as string, { maxRetriesPerRequest: null });
   const queue = new Queue(queueName, { connection, prefix: `{${service.env['REDIS_PREFIX']}}` });
   await queue.add(job, {});
