@@ -196,7 +196,8 @@ async function main(args: string[]): Promise<void> {
   console.error(`\nSetting up Stripe, in ${secretKey.includes('_live_') ? 'live' : 'test'} mode, for ${baseUrl}:\n`);
   const lines = await setUp(stripeClient(secretKey, apiBase), baseUrl);
   console.error('\nFor your .env:\n');
-  console.log(lines.join('\n'));
+  // A line of its own, also in a file whose last line does not end.
+  console.log(`\n${lines.join('\n')}`);
 }
 
 try {

@@ -4,7 +4,7 @@ import { removeDueFiles } from '../shared/domain/mediaRemovals.ts';
 import { topUpIfLow, topUpLowAccounts } from '../shared/domain/billing/autoTopups.ts';
 import { applyEvents, applyWaitingEvents, forgetOldEvents } from '../shared/domain/billing/paymentEvents.ts';
 import { keepBillingUp } from '../shared/domain/billing/keepUp.ts';
-import { reconcilePayments } from '../shared/domain/billing/reconcile.ts';
+import { fetchMissedEvents, reconcilePayments } from '../shared/domain/billing/reconcile.ts';
 import { grantDueCredits } from '../shared/domain/grants.ts';
 import { forgetIdempotentRequests } from '../shared/domain/idempotentRequests.ts';
 import { checkModels } from '../shared/domain/settlement/checkModels.ts';
@@ -33,6 +33,7 @@ export const PROCESSORS: { [Name in JobName]: (payload: Payload<Name>) => Promis
   'account.topUp': async ({ accountIds }) => void (await Promise.all(accountIds.map(topUpIfLow))),
   'topups.sweep': alone(topUpLowAccounts),
   'billing.keepUp': alone(keepBillingUp),
+  'payments.missed': alone(fetchMissedEvents),
   'payments.reconcile': alone(reconcilePayments),
   'credits.grant': async () => void (await grantDueCredits()),
   'sessions.forget': () => forgetExpiredSessions(),

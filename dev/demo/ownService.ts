@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { askService, isReady, waitForService } from '../stack/service.ts';
 
+const WITHOUT_PAYMENTS = { STRIPE_SECRET_KEY: '' };
 const LONGEST_START_MS = 120_000;
 
 /** Ends what was started for the demo; where the service ran before, it does nothing. */
@@ -39,6 +40,8 @@ async function startService(baseUrl: string, onStarted: (stop: StopService) => v
   );
   const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), wrapper!, program!], {
     stdio: ['pipe', 'pipe', 'pipe'],
+    // Nobody is to pay for a demo: an empty value is not taken from .env either.
+    env: { ...process.env, ...WITHOUT_PAYMENTS },
     detached: true,
     windowsHide: true,
   });

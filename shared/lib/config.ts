@@ -170,7 +170,7 @@ function requirePayments(values: Environment): void {
   const missing = PAYMENT_SETTINGS.filter((name) => values[name] === undefined);
   if (missing.length === 0) return;
   throw new ConfigError(
-    `${missing.join(', ')} ${missing.length === 1 ? 'is' : 'are'} not set, but STRIPE_SECRET_KEY is: npm run stripe:setup makes and prints them.`,
+    `${missing.join(', ')} ${missing.length === 1 ? 'is' : 'are'} not set, but STRIPE_SECRET_KEY is: npm run stripe:setup makes and prints them (on localhost stripe listen prints STRIPE_WEBHOOK_SECRET).`,
   );
 }
 
@@ -180,6 +180,7 @@ const PAYMENT_SETTINGS = [
   'STRIPE_PRICE_STARTER',
   'STRIPE_PRICE_PRO',
   'STRIPE_PRICE_STUDIO',
+  'STRIPE_PORTAL_CONFIGURATION',
 ] as const;
 
 /** Outputs in a bucket are served from there, not by the API; and half a pair of keys is none. */

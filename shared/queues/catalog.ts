@@ -59,7 +59,9 @@ export const JOBS = {
   'topups.sweep': { queue: 'payments', payload: Nothing, attempts: 1, everyMs: 60_000 },
   /** Settle, end and look after whatever is due by the clock. */
   'billing.keepUp': { queue: 'payments', payload: Nothing, attempts: 1, everyMs: 30_000 },
-  /** Ask the payment processor for what never arrived. */
+  /** Ask the payment processor for the events that never arrived. */
+  'payments.missed': { queue: 'payments', payload: Nothing, attempts: 1, everyMs: 300_000 },
+  /** Look at what it may have told of in vain: subscriptions and payments of the last days. */
   'payments.reconcile': { queue: 'payments', payload: Nothing, attempts: 1, everyMs: 3_600_000 },
   /** Turn the credit periods that are over, and grant the next month. */
   'credits.grant': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: 30_000 },

@@ -13,6 +13,7 @@ const SECRET = 'whsec_contract';
 const PROCESSOR = {
   STRIPE_SECRET_KEY: 'sk_test_x',
   STRIPE_WEBHOOK_SECRET: SECRET,
+  STRIPE_PORTAL_CONFIGURATION: 'bpc_1',
   STRIPE_PRICE_LITE: 'price_lite',
   STRIPE_PRICE_STARTER: 'price_starter',
   STRIPE_PRICE_PRO: 'price_pro',

@@ -20,16 +20,21 @@ describe('the subscription that an account lives under', () => {
       [customer.email],
     );
 
+  /** For two plans, both open: as those are that were opened at the same moment. */
+  const twoPages = async (customer: Customer): Promise<[string, string]> => {
+    const pages: [string, string] = [await pageOf(customer, 'pro'), await pageOf(customer, 'lite')];
+    billing.stripe.reopen(pages[0]);
+    return pages;
+  };
+
   it('is one: a second that was paid for as well is refunded and ended', async () => {
     const customer = await billing.customer(null);
-    const first = await pageOf(customer, 'pro');
+    const [first, second] = await twoPages(customer);
     billing.stripe.completeCheckout(first, { async: true });
     await billing.quiet();
-    // The bank's page for the first is closed by nobody: the second is opened at the processor behind our back.
     const [begun] = await subscriptionsOf(customer);
     expect(begun).to.include({ status: 'incomplete' });
-    await billing.service.sql('UPDATE subscriptions SET status = $1 WHERE id = $2', ['canceled', begun.id]);
-    billing.stripe.completeCheckout(await pageOf(customer, 'lite'));
+    billing.stripe.completeCheckout(second);
     await billing.quiet();
     expect(await customer.balance()).to.equal(200);
     billing.stripe.settlePayment(first, 'succeeded');
@@ -66,19 +71,29 @@ describe('the subscription that an account lives under', () => {
     expect(await customer.balance()).to.equal(200);
   });
 
+  it('is not paid for twice when nobody has told us of the first', async () => {
+    const customer = await billing.customer(null);
+    billing.stripe.delivery.drop = 1;
+    billing.stripe.completeCheckout(await pageOf(customer, 'pro'));
+    const again = await customer.call('POST', '/api/billing/checkout/', { body: { plan: 'pro' } });
+    expect([again.status, again.body.error]).to.deep.equal([400, 'validation_error']);
+    expect(await customer.balance()).to.equal(1100);
+    billing.stripe.delivery.dropped.length = 0;
+  });
+
   it('keeps its credits when one of before ends', async () => {
-    const customer = await billing.customer('pro');
+    const customer = await billing.customer(null);
+    const [page, laterPage] = await twoPages(customer);
+    billing.stripe.completeCheckout(page);
+    await billing.quiet();
     const [{ stripe_subscription_id: first }] = await subscriptionsOf(customer);
     const dispute = billing.stripe.openDispute(idIn(billing.stripe.subscriptionOf(first).latest_invoice));
     await billing.quiet();
     expect(await statusOf(customer)).to.include({ status: 'unpaid', plan: null });
     const refused = await customer.call('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
     expect(refused.body.detail).to.match(/being disputed/);
-    // Bought all the same, as an operator may let them.
-    await billing.service.sql(`UPDATE subscriptions SET status = 'incomplete' WHERE stripe_subscription_id = $1`, [
-      first,
-    ]);
-    billing.stripe.completeCheckout(await pageOf(customer, 'lite'));
+    // Bought all the same, on a page that was open before.
+    billing.stripe.completeCheckout(laterPage);
     await billing.quiet();
     expect(await customer.balance()).to.equal(200);
     expect((await customer.ledger()).slice(-2)).to.deep.equal([
@@ -146,7 +161,7 @@ describe('what the payment processor has told in vain', () => {
   it('is asked for after weeks: a refund and a dispute of long ago', async () => {
     const [refunded, disputed] = [await billing.customer('pro'), await billing.customer('pro')];
     await billing.topUp(refunded, 5_000);
-    await runJob(billing, 'payments', 'payments.reconcile');
+    await runJob(billing, 'payments', 'payments.missed');
     await eventually('reconciled', async () => {
       return (await billing.service.sql(`SELECT 1 FROM reconciliations WHERE subject = 'events'`)).length === 1;
     });
@@ -158,7 +173,7 @@ describe('what the payment processor has told in vain', () => {
     // Everything is down for a week.
     await billing.travelTo(new Date(Date.now() + 27 * DAY_MS));
     expect(await billing.now(refunded).balance()).to.equal(1100 + 1896);
-    await runJob(billing, 'payments', 'payments.reconcile');
+    await runJob(billing, 'payments', 'payments.missed');
     await eventually('refunded', async () => (await billing.now(refunded).balance()) === 1100);
     const status = async () => (await billing.now(disputed).call('GET', '/api/billing/status/')).body.status;
     await eventually('suspended', async () => (await status()) === 'unpaid');

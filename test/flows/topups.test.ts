@@ -28,6 +28,18 @@ describe('top-ups that do not go straight', () => {
       return tries.length === 2;
     });
   };
+  /** Top-up credits, without making anything of them. */
+  const spend = async (customer: Customer, credits: number) => {
+    await billing.service.sql(
+      `WITH a AS (
+         UPDATE accounts SET balance = balance - $2, topup_credits = topup_credits - $2, ledger_count = ledger_count + 1
+          WHERE email = $1 RETURNING id, ledger_count, balance
+       )
+       INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description, created_at)
+       SELECT id, ledger_count, 'expiry', -$2, 0, balance, 'spent', now() FROM a`,
+      [customer.email, credits],
+    );
+  };
   const lookAgain = async () => {
     await billing.service.sql(`UPDATE topups SET due_at = now() WHERE status = 'pending'`);
     await runJob(billing, 'payments', 'billing.keepUp');
@@ -38,15 +50,7 @@ describe('top-ups that do not go straight', () => {
     await billing.topUp(customer, 5_000);
     const { stripe_payment_intent_id: intentId } = await last();
     // All of it is spent but 96.
-    await billing.service.sql(
-      `UPDATE accounts SET balance = balance - 1800, topup_credits = topup_credits - 1800, ledger_count = ledger_count + 1 WHERE email = $1`,
-      [customer.email],
-    );
-    await billing.service.sql(
-      `INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description, created_at)
-       SELECT id, ledger_count, 'expiry', -1800, 0, balance, 'spent', now() FROM accounts WHERE email = $1`,
-      [customer.email],
-    );
+    await spend(customer, 1_800);
     billing.stripe.refund(intentId);
     await billing.quiet();
     expect(await customer.balance()).to.equal(1100);
@@ -89,6 +93,35 @@ describe('top-ups that do not go straight', () => {
     await lookAgain();
     await eventually('ended', async () => (await row()).status === 'failed');
     expect(await row()).to.include({ failure: 'canceled' });
+  });
+
+  it('whose bank says no after days end, and make room for others', async () => {
+    const customer = billing.now(await billing.customer('pro'));
+    const page = await open(customer);
+    billing.stripe.completeCheckout(page, { async: true });
+    billing.stripe.settlePayment(page, 'failed');
+    await billing.quiet();
+    await lookAgain();
+    await eventually('ended', async () => {
+      const rows = await billing.service.sql(`SELECT 1 FROM topups WHERE status = 'pending'`);
+      return rows.length === 0;
+    });
+  });
+
+  it('are given back no more for a dispute that is won than was taken for it', async () => {
+    const customer = billing.now(await billing.customer('lite'));
+    await billing.topUp(customer, 5_000);
+    const { stripe_payment_intent_id: intentId } = await last();
+    await spend(customer, 640);
+    billing.stripe.refund(intentId, 2_500);
+    await billing.quiet();
+    expect(await customer.balance()).to.equal(200 + 1666 - 640 - 833);
+    const dispute = billing.stripe.openDispute(intentId, { amountCents: 2_500 });
+    await billing.quiet();
+    expect(await customer.balance()).to.equal(200);
+    billing.stripe.closeDispute(dispute.id, 'won');
+    await billing.quiet();
+    expect(await customer.balance()).to.equal(200 + 1666 - 640 - 833);
   });
 
   it('are few at a time for one account', async () => {

@@ -1,4 +1,4 @@
-import { Queue } from 'bullmq';
+import { Queue, QueueEvents } from 'bullmq';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { Customer, newCustomer } from './client.ts';
@@ -116,12 +116,15 @@ function webhookOf(service: Service): string {
   return `${service.baseUrl}/api/billing/webhooks/processor/`;
 }
 
-/** Puts a job on a queue, ahead of its schedule. */
+/** Has a worker do a job ahead of its schedule. Resolves when it is done. */
 export async function runJob({ service }: { service: Service }, queueName: string, job: string): Promise<void> {
   const connection = new Redis(service.env['REDIS_URL'] as string, { maxRetriesPerRequest: null });
-  const queue = new Queue(queueName, { connection, prefix: `{${service.env['REDIS_PREFIX']}}` });
-  await queue.add(job, {});
-  await queue.close();
+  const prefix = `{${service.env['REDIS_PREFIX']}}`;
+  const queue = new Queue(queueName, { connection, prefix });
+  const events = new QueueEvents(queueName, { connection: connection.duplicate(), prefix });
+  await events.waitUntilReady();
+  await (await queue.add(job, {})).waitUntilFinished(events, 60_000);
+  await Promise.all([queue.close(), events.close()]);
   connection.disconnect();
 }
 
@@ -136,6 +139,7 @@ export async function startBilling(options: ServiceOptions & { startAt?: Date } 
       STRIPE_SECRET_KEY: stripe.secretKey,
       STRIPE_WEBHOOK_SECRET: stripe.webhookSecret,
       STRIPE_API_BASE: stripe.url,
+      STRIPE_PORTAL_CONFIGURATION: stripe.portalConfiguration,
       STRIPE_PRICE_LITE: stripe.prices.lite,
       STRIPE_PRICE_STARTER: stripe.prices.starter,
       STRIPE_PRICE_PRO: stripe.prices.pro,

@@ -13,6 +13,7 @@ const PATH = '/api/billing/webhooks/processor/';
 const PROCESSOR = {
   STRIPE_SECRET_KEY: 'sk_test_bench',
   STRIPE_WEBHOOK_SECRET: 'whsec_bench',
+  STRIPE_PORTAL_CONFIGURATION: 'bpc_bench',
   STRIPE_PRICE_LITE: 'price_lite',
   STRIPE_PRICE_STARTER: 'price_starter',
   STRIPE_PRICE_PRO: 'price_pro',

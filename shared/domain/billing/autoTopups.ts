@@ -99,8 +99,9 @@ async function chargeEffect(topup: Topup): Promise<Effect | null> {
     return await paymentEffect(payment, ticket);
   } catch (error) {
     if (!(error instanceof ProcessorError) || error.fault !== 'refused') throw error;
+    // No bank has said no: it is our request that is refused, and nothing that the customer could mend.
     logger.error({ topup: topupUuid, error: error.message }, 'the processor takes no such payment');
-    return failedEffect(topup, 'declined', ticket);
+    return failedEffect(topup, 'canceled', ticket);
   }
 }
 
@@ -139,6 +140,10 @@ export async function topUpLowAccounts(): Promise<void> {
         .orWhere('auto_topup_claimed_at', '<=', addMilliseconds(now(), -AUTO_TOPUP_INTERVAL_MS));
     })
     .where('spend_until', '>', now())
+    .whereNotExists(
+      Topup.query().whereColumn('topups.account_id', 'accounts.id').where({ kind: 'automatic', status: 'pending' }),
+    )
+    .orderByRaw('auto_topup_claimed_at NULLS FIRST')
     .limit(LOW_AT_ONCE);
   for (const { id } of rows) await topUpIfLow(id);
 }

@@ -5,8 +5,11 @@ import { ServiceError } from '../../spec/errors.ts';
 import { type PlanSlug, planBySlug } from '../../spec/plans.ts';
 import { Account } from '../../tables/Account.ts';
 import { Subscription } from '../../tables/Subscription.ts';
-import { customerOf } from './customers.ts';
+import { asCustomer } from './customers.ts';
+import { attempt } from './effects.ts';
 import { activatePlan } from './keyless.ts';
+import { orUnavailable } from './orUnavailable.ts';
+import { subscriptionEffect } from './syncSubscription.ts';
 
 /** Where a customer goes to pay; null where there is nothing to pay and the plan or the credits are there already. */
 export type Checkout = string | null;
@@ -28,16 +31,31 @@ export async function checkout(accountId: number, slug: PlanSlug, requestKey: st
     return null;
   }
   const account = await Account.query().findById(accountId).throwIfNotFound();
-  const current = await Subscription.query()
-    .where({ account_id: accountId })
+  return asCustomer(account, async (customerId) => {
+    const current = (await currentOf(account)) ?? (await currentAfterLook(account, customerId));
+    if (current !== undefined) return switchTo(slug, account, current);
+    await requireNoneUnderWay(accountId);
+    const order = { customerId, accountUuid: account.uuid, plan: slug, metadata: {} };
+    const key = `checkout-${requestKey}-${customerId}`;
+    return orUnavailable(requireProcessor().openSubscriptionCheckout(order, RETURN, key));
+  });
+}
+
+function currentOf({ id, subscription_id: livedUnder }: Account): Promise<Subscription | undefined> {
+  return Subscription.query()
+    .where({ account_id: id })
     .whereIn('status', ['active', 'past_due', 'unpaid'])
     .whereNotNull('stripe_subscription_id')
-    .first();
-  if (current !== undefined) return switchTo(slug, account, current);
-  await requireNoneUnderWay(accountId);
-  const customerId = await customerOf(account);
-  const order = { customerId, accountUuid: account.uuid, plan: slug, metadata: {} };
-  return orUnavailable(processor.openSubscriptionCheckout(order, RETURN, `checkout-${requestKey}`));
+    .orderByRaw('(id = ?) DESC NULLS LAST, id DESC', [livedUnder])
+    .first()
+    .execute();
+}
+
+/** It may have been paid, and nobody has told us: nobody is to pay twice for that. */
+async function currentAfterLook(account: Account, customerId: string): Promise<Subscription | undefined> {
+  const theirs = await orUnavailable(requireProcessor().subscriptionsOf(customerId));
+  for (const subscriptionId of theirs) await attempt(() => subscriptionEffect(subscriptionId));
+  return theirs.length === 0 ? undefined : currentOf(await account.$query());
 }
 
 /** A bank may take days; a second year would be paid, and given back. */
@@ -65,11 +83,12 @@ async function switchTo(slug: PlanSlug, account: Account, current: Subscription)
         : 'plan: the payment of the current subscription is being disputed. Settle that first.',
     );
   }
-  const order = { customerId: await customerOf(account), subscriptionId: subscriptionId as string, plan: slug };
+  const customerId = account.stripe_customer_id as string;
+  const order = { customerId, subscriptionId: subscriptionId as string, plan: slug };
   try {
     return await orUnavailable(requireProcessor().openPlanSwitch(order, RETURN.successUrl));
   } catch (error) {
-    if (!(error instanceof ProcessorError)) throw error;
+    if (!(error instanceof ProcessorError) || error.isCustomerGone) throw error;
     // There is something about the subscription that has to be seen to first, such as a change that is scheduled.
     logger.warn({ accountId: account.id, error: error.message }, 'no plan switch: the portal is opened instead');
     return portal(account.id);
@@ -80,18 +99,7 @@ async function switchTo(slug: PlanSlug, account: Account, current: Subscription)
 export async function portal(accountId: number): Promise<string | null> {
   if (processor === null) return null;
   const account = await Account.query().findById(accountId).throwIfNotFound();
-  return orUnavailable(processor.openPortal(await customerOf(account), config.BILLING_RETURN_URL));
-}
-
-/** While the processor is away, the request may be sent again. */
-export async function orUnavailable<Result>(answer: Promise<Result>): Promise<Result> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (!(error instanceof ProcessorError) || error.fault === 'refused') throw error;
-    throw new ServiceError('internal_error', 'The payment processor does not answer. Try again in a minute.', {
-      status: 503,
-      headers: { 'retry-after': '60' },
-    });
-  }
+  return asCustomer(account, (customerId) =>
+    orUnavailable(requireProcessor().openPortal(customerId, config.BILLING_RETURN_URL)),
+  );
 }

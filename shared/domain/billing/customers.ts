@@ -1,12 +1,34 @@
-import { requireProcessor } from '../../gateways/payments/index.ts';
+import { ProcessorError, requireProcessor } from '../../gateways/payments/index.ts';
+import { logger } from '../../lib/logger.ts';
 import { Account } from '../../tables/Account.ts';
+import { orUnavailable } from './orUnavailable.ts';
 
-/** What the processor calls an account; it is made known there first if it is not yet. */
-export async function customerOf(account: Account): Promise<string> {
+/**
+ * Does something as the customer that an account is to the processor, who is made known there first if they are not
+ * yet; and made known again if somebody has deleted them there.
+ */
+export async function asCustomer<Result>(
+  account: Account,
+  work: (customerId: string) => Promise<Result>,
+): Promise<Result> {
+  const customerId = await customerOf(account);
+  try {
+    return await work(customerId);
+  } catch (error) {
+    if (!(error instanceof ProcessorError) || !error.isCustomerGone) throw error;
+    logger.warn({ accountId: account.id, customerId }, 'a customer is gone at the payment processor: made anew');
+    await Account.query()
+      .patch({ stripe_customer_id: null, has_payment_method: false })
+      .where({ id: account.id, stripe_customer_id: customerId });
+    return work(await customerOf(await account.$query(), customerId));
+  }
+}
+
+async function customerOf(account: Account, instead?: string): Promise<string> {
   if (account.stripe_customer_id !== null) return account.stripe_customer_id;
   // Under a key of the account's: of two at once, or after a crash, there is one customer still.
   const { uuid: accountUuid, email } = account;
-  const customerId = await requireProcessor().createCustomer({ accountUuid, email });
+  const customerId = await orUnavailable(requireProcessor().createCustomer({ accountUuid, email, instead }));
   await Account.query()
     .patch({ stripe_customer_id: customerId })
     .where({ id: account.id })

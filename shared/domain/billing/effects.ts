@@ -34,14 +34,19 @@ export async function carryOut(
   await afterwards?.();
 }
 
-/** Looks, and applies what follows from it. One look that fails does not keep the next from being taken. */
-export async function attempt(look: () => Promise<Effect | null>): Promise<void> {
+/**
+ * Looks, and applies what follows from it. One look that fails does not keep the next from being taken.
+ * @returns whether it came about.
+ */
+export async function attempt(look: () => Promise<Effect | null>): Promise<boolean> {
   try {
     const effect = await look();
     if (effect !== null) await carryOut(effect);
+    return true;
   } catch (error) {
     const level = error instanceof ProcessorError ? 'warn' : 'error';
     logger[level]({ error: (error as Error).message }, 'not reconciled; will be looked at again');
+    return false;
   }
 }
 

@@ -49,10 +49,13 @@ async function endOverdue(): Promise<void> {
     .limit(AT_ONCE);
   for (const { stripe_subscription_id: id } of overdue) {
     // It may have been paid, and nobody has told us.
-    await attempt(() => subscriptionEffect(id as string));
+    const isSeen = await attempt(() => subscriptionEffect(id as string));
     const current = await Subscription.query().findOne({ stripe_subscription_id: id, status: 'past_due' });
-    if (current === undefined || current.past_due_since === null || current.past_due_since > lapsed) continue;
+    const isOver = current?.past_due_since != null && current.past_due_since <= lapsed;
+    if (!isSeen || !isOver) continue;
     await attempt(async () => {
+      // A bank may be at it still.
+      if (await requireProcessor().isBeingPaid(id as string)) return null;
       await requireProcessor().cancelSubscription(id as string);
       return subscriptionEffect(id as string);
     });

@@ -77,7 +77,7 @@ export async function suspend(transaction: Transaction, account: Account, { id }
 /**
  * Takes up what was suspended, or goes on with what has changed. A larger plan than before, once it is paid for, fills
  * this month's grant up to its own: counted against what the month was granted already, so that going up, down and up
- * again grants nothing twice.
+ * again grants nothing twice. Not in the last month of what is paid: the price of so short a rest is next to nothing.
  * @param isPaid whether the last invoice is.
  */
 export async function goOn(
@@ -93,7 +93,8 @@ export async function goOn(
   // A month that is due is the new plan's already.
   const current = await turnPeriodsOf(transaction, placed);
   const missing = plan.monthlyCredits - current.period_granted;
-  if (missing <= 0) return current;
+  const isLastMonth = current.period_end === null || current.period_end >= subscription.paid_until;
+  if (missing <= 0 || isLastMonth) return current;
   const difference: Movement = {
     entryType: 'grant',
     amount: missing,

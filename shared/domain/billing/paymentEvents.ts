@@ -74,6 +74,8 @@ function verify(body: Buffer, signature: string): ProcessorEvent {
     return requireProcessor().verifyEvent(body, signature);
   } catch (error) {
     if (!(error instanceof ProcessorError)) throw error;
+    // Either somebody else, or a secret that is not the webhook's: then no event ever arrives.
+    logger.warn({ error: error.message }, 'a webhook was refused: is STRIPE_WEBHOOK_SECRET the one of this webhook?');
     throw new ServiceError('validation_error', error.message);
   }
 }
@@ -148,12 +150,10 @@ async function chargeEffect(chargeId: string | null): Promise<Effect | null> {
   const charge = await processor.readCharge(chargeId);
   if (charge === null) return null;
   if (!('subscriptionId' in charge)) return paymentEffect(charge, ticket);
-  const { subscriptionId, yearEnd, isRefunded, dispute } = charge;
+  const { subscriptionId, paidUntil, isYear, isRefunded, dispute } = charge;
   // What becomes of a year that is over ends nothing; nor does the refund of an upgrade.
-  const isOver = yearEnd !== null && yearEnd <= now();
-  const isGone = dispute === 'lost' || (isRefunded && yearEnd !== null);
-  if (isGone && !isOver) await processor.cancelSubscription(subscriptionId);
-  const disputedChargeId = dispute === 'open' && !isOver ? chargeId : undefined;
+  if (isRefunded && isYear && paidUntil > now()) await processor.cancelSubscription(subscriptionId);
+  const disputedChargeId = dispute === 'open' || dispute === 'lost' ? chargeId : undefined;
   return subscriptionEffect(subscriptionId, { disputedChargeId });
 }
 

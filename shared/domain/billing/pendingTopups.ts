@@ -50,7 +50,7 @@ async function pageEffect(topup: Topup): Promise<Effect | null> {
   const payment = intentId === null ? null : await requireProcessor().readPayment(intentId);
   if (payment !== null && payment.status !== 'failed') return paymentEffect(payment, ticket);
   // As long as the page is open another card may be tried.
-  return session === null || session.isExpired ? failedEffect(topup, 'canceled', ticket) : null;
+  return session?.isOpen === true ? null : failedEffect(topup, 'canceled', ticket);
 }
 
 function isOlder({ created_at: createdAt }: Topup, ageMs: number): boolean {

@@ -20,11 +20,11 @@ const STALE_MS = DAY_MS;
 const RUN_MS = 20 * 60_000;
 const AT_ONCE = 200;
 
-/** Asks the processor for what never arrived: events, and the subscriptions and payments of the last days. */
+/** Looks at what the processor may have told of in vain: subscriptions and payments of the last days, and old ones. */
 export async function reconcilePayments(): Promise<void> {
   if (processor === null) return;
   // One that cannot be asked for does not keep the others from being looked at.
-  for (const part of [missedEvents, recentSubscriptions, recentPayments, staleSubscriptions]) {
+  for (const part of [recentSubscriptions, recentPayments, staleSubscriptions]) {
     try {
       await part(processor);
     } catch (error) {
@@ -33,13 +33,14 @@ export async function reconcilePayments(): Promise<void> {
   }
 }
 
-/** Whatever it has told since it was last asked: after weeks, too, and of what lies longer back than days. */
-async function missedEvents(of: PaymentProcessor): Promise<void> {
+/** Asks for what it has told since it was last asked: after weeks, too, and of what lies longer back than days. */
+export async function fetchMissedEvents(): Promise<void> {
+  if (processor === null) return;
   const startedAt = now();
   const last = await Reconciliation.query().findById('events');
   const earliest = addMilliseconds(startedAt, -EVENTS_KEPT_MS);
   const since = addMilliseconds(last?.done_until ?? earliest, -OVERLAP_MS);
-  await storeEvents(of.eventsSince(since > earliest ? since : earliest));
+  await storeEvents(processor.eventsSince(since > earliest ? since : earliest));
   await Reconciliation.query().insert({ subject: 'events', done_until: startedAt }).onConflict('subject').merge();
 }
 

@@ -3,7 +3,7 @@ import { ServiceError } from '../../spec/errors.ts';
 import { topupCredits } from '../../spec/plans.ts';
 import { Account } from '../../tables/Account.ts';
 import { activePlan } from '../subscriptions.ts';
-import { orUnavailable } from './checkout.ts';
+import { orUnavailable } from './orUnavailable.ts';
 
 export interface TopupSettings {
   isEnabled: boolean;

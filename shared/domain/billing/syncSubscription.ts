@@ -35,10 +35,14 @@ interface Reason {
  */
 export async function subscriptionEffect(subscriptionId: string, reason: Reason = {}): Promise<Effect | null> {
   const ticket = await takeTicket();
+  const known = await Subscription.query().findOne({ stripe_subscription_id: subscriptionId });
+  const disputedChargeId = await stillDisputed(
+    subscriptionId,
+    reason.disputedChargeId ?? known?.disputed_charge_id ?? null,
+  );
   const snapshot = await requireProcessor().readSubscription(subscriptionId);
   const account = snapshot === null ? undefined : await ownerOf(snapshot);
   if (snapshot === null || account === undefined) return null;
-  const known = await Subscription.query().findOne({ stripe_subscription_id: subscriptionId });
   if (snapshot.plan === null) {
     logger.error({ subscriptionId, accountId: account.id }, 'a subscription on a price of none of our plans');
     if (known === undefined) return null;
@@ -47,7 +51,7 @@ export async function subscriptionEffect(subscriptionId: string, reason: Reason 
     snapshot,
     ticket,
     hasPaymentMethod: (await requireProcessor().paymentMethodOf(snapshot.customerId)) !== null,
-    disputedChargeId: await stillDisputed(reason.disputedChargeId ?? known?.disputed_charge_id ?? null),
+    disputedChargeId,
     isSecondLook: reason.isSecondLook === true,
   };
   return { accountId: account.id, apply: (transaction, locked) => takeOver(transaction, locked, look) };
@@ -59,9 +63,12 @@ async function ownerOf({ customerId, accountUuid }: ProcessorSubscription): Prom
   return Account.query().findOne({ uuid: accountUuid }).whereNull('stripe_customer_id');
 }
 
-async function stillDisputed(chargeId: string | null): Promise<string | null> {
+/** The charge, if it is disputed still. A dispute that is lost ends the subscription, unless that year is over. */
+async function stillDisputed(subscriptionId: string, chargeId: string | null): Promise<string | null> {
   const charge = chargeId === null ? null : await requireProcessor().readCharge(chargeId);
-  return charge !== null && 'dispute' in charge && charge.dispute === 'open' ? chargeId : null;
+  if (charge === null || !('dispute' in charge) || charge.paidUntil <= now()) return null;
+  if (charge.dispute === 'lost') await requireProcessor().cancelSubscription(subscriptionId);
+  return charge.dispute === 'open' || charge.dispute === 'lost' ? chargeId : null;
 }
 
 async function takeOver(transaction: Transaction, account: Account, look: Look): Promise<Afterwards | undefined> {
@@ -75,33 +82,58 @@ async function takeOver(transaction: Transaction, account: Account, look: Look):
   });
   const after = changes(before, look);
   // Patching changes the row's object, too: what it was is kept.
-  const was = { status: before.status, hasBegun: before.begun_at !== null && before.status !== 'canceled' };
+  const hasBegun = before.begun_at !== null && before.status !== 'canceled';
+  const wasLive = isLive(before.status);
+  const isSuperseded = hasBegun && account.subscription_id !== before.id;
+  const hasPaidMore = after.paid_until > before.paid_until;
   if (!isLive(after.status)) {
     const subscription = await before.$query(transaction).patchAndFetch(after);
-    if (was.hasBegun && after.status === 'canceled') await end(transaction, customer, subscription);
-    else if (isLive(was.status)) await suspend(transaction, customer, subscription);
-    return undefined;
+    if (hasBegun && after.status === 'canceled') await end(transaction, customer, subscription);
+    else if (wasLive) await suspend(transaction, customer, subscription);
+    return leftToDo(subscription, { hasBegun, hasPaidMore, isOthers: isSuperseded });
   }
-  const others = Subscription.query(transaction).where({ account_id: account.id }).whereNot({ id: before.id });
-  const other = await others.clone().modify('live').first();
-  const isSuperseded = was.hasBegun && account.subscription_id !== before.id;
+  const other = await othersOf(transaction, before).modify('live').first();
   if (isSuperseded || (other !== undefined && other.stripe_subscription_id !== null)) {
     await before.$query(transaction).patch({ sync_ticket: ticket, synced_at: now() });
-    return one(snapshot.id, other?.stripe_subscription_id ?? null, look.isSecondLook);
+    return keepOne(account.id, snapshot.id, other?.stripe_subscription_id ?? null, look.isSecondLook);
   }
-  // Given away, before there was a processor: it gives way to one that is paid for.
-  const free =
-    other === undefined
-      ? customer
-      : await end(transaction, customer, await other.$query(transaction).patchAndFetch({ status: 'canceled' }));
+  const free = other === undefined ? customer : await giveWay(transaction, customer, other);
   const subscription = await before.$query(transaction).patchAndFetch(after);
-  if (was.hasBegun) {
-    await goOn(transaction, free, subscription, snapshot.paidUntil !== null);
-    return undefined;
-  }
-  await begin(transaction, free, subscription);
+  if (!hasBegun) return beginWith(transaction, free, subscription);
+  await goOn(transaction, free, subscription, snapshot.isPaid);
+  return undefined;
+}
+
+/** What is left to be done at the processor about one that is not alive. */
+function leftToDo(
+  { account_id: accountId, status, stripe_subscription_id: id }: Subscription,
+  { hasBegun, hasPaidMore, isOthers }: { hasBegun: boolean; hasPaidMore: boolean; isOthers: boolean },
+): Afterwards | undefined {
+  // Paid for when it was over already, or without ever having been of use.
+  if (status === 'canceled' && !hasBegun && hasPaidMore) return () => turnDown(accountId, id as string);
+  // Another one has taken its place: it is not to be collected any more.
+  if (status === 'unpaid' && isOthers) return () => requireProcessor().cancelSubscription(id as string);
+  return undefined;
+}
+
+function othersOf(transaction: Transaction, { id, account_id: accountId }: Subscription) {
+  return Subscription.query(transaction).where({ account_id: accountId }).whereNot({ id });
+}
+
+/** Given away, before there was a processor: it gives way to one that is paid for. */
+async function giveWay(transaction: Transaction, account: Account, other: Subscription): Promise<Account> {
+  return end(transaction, account, await other.$query(transaction).patchAndFetch({ status: 'canceled' }));
+}
+
+async function beginWith(
+  transaction: Transaction,
+  account: Account,
+  subscription: Subscription,
+): Promise<Afterwards | undefined> {
+  await begin(transaction, account, subscription);
   await subscription.$query(transaction).patch({ begun_at: now() });
-  const leftovers = await others.whereNotNull('stripe_subscription_id').where({ status: 'unpaid' });
+  const suspended = othersOf(transaction, subscription).where({ status: 'unpaid' });
+  const leftovers = await suspended.whereNotNull('stripe_subscription_id');
   return leftovers.length === 0 ? undefined : () => endAll(leftovers);
 }
 
@@ -124,11 +156,10 @@ async function record(transaction: Transaction, account: Account, snapshot: Proc
 function changes(
   before: Subscription,
   { snapshot, ticket, disputedChargeId }: Look,
-): Partial<Subscription> & { status: SubscriptionStatus } {
-  const { paidUntil: invoicePaidUntil, plan } = snapshot;
-  const isPaid = invoicePaidUntil !== null;
-  const paidUntil = isPaid && invoicePaidUntil > before.paid_until ? invoicePaidUntil : before.paid_until;
-  const status = statusOf(snapshot, paidUntil > before.started_at, disputedChargeId !== null);
+): Partial<Subscription> & Pick<Subscription, 'status' | 'paid_until'> {
+  const { paidUntil: yearEnd, isPaid, plan } = snapshot;
+  const paidUntil = yearEnd !== null && yearEnd > before.paid_until ? yearEnd : before.paid_until;
+  const status = statusOf(snapshot, { paidUntil, isEverPaid: paidUntil > before.started_at, disputedChargeId });
   return {
     // Another plan counts from when it is paid for.
     plan_slug: plan !== null && (isPaid || before.begun_at === null) ? plan : before.plan_slug,
@@ -143,18 +174,23 @@ function changes(
   };
 }
 
-function statusOf({ status }: ProcessorSubscription, wasEverPaid: boolean, isDisputed: boolean): SubscriptionStatus {
+function statusOf(
+  { status }: ProcessorSubscription,
+  known: { paidUntil: Date; isEverPaid: boolean; disputedChargeId: string | null },
+): SubscriptionStatus {
   if (!isLive(status)) return status;
-  if (isDisputed) return 'unpaid';
-  return wasEverPaid ? status : 'incomplete';
+  if (known.disputedChargeId !== null) return 'unpaid';
+  if (!known.isEverPaid) return 'incomplete';
+  // The year is paid; what is due is the change to another plan, which counts from when it is paid for.
+  return known.paidUntil > now() ? 'active' : status;
 }
 
 /**
  * An account has one subscription. What we know of the other one may be out of date: it is looked at before this one is
  * turned down, as paid for twice by mistake.
  */
-function one(subscriptionId: string, otherId: string | null, isSecondLook: boolean): Afterwards {
-  if (isSecondLook || otherId === null) return () => turnDown(subscriptionId);
+function keepOne(accountId: number, subscriptionId: string, otherId: string | null, isSecondLook: boolean): Afterwards {
+  if (isSecondLook || otherId === null) return () => turnDown(accountId, subscriptionId);
   return async () => {
     for (const [id, reason] of [[otherId], [subscriptionId, { isSecondLook: true }]] as const) {
       const effect = await subscriptionEffect(id, reason);

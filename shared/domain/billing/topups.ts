@@ -1,6 +1,11 @@
 import type { Transaction } from 'objection';
 import { v7 as uuidv7 } from 'uuid';
-import { type PaymentFailure, processor, type ProcessorPayment } from '../../gateways/payments/index.ts';
+import {
+  type PaymentFailure,
+  processor,
+  type ProcessorPayment,
+  requireProcessor,
+} from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
 import { ServiceError } from '../../spec/errors.ts';
@@ -10,9 +15,10 @@ import { Account } from '../../tables/Account.ts';
 import { Topup } from '../../tables/Topup.ts';
 import { moveCredits } from '../credits.ts';
 import { activePlan } from '../subscriptions.ts';
-import { type Checkout, orUnavailable, RETURN } from './checkout.ts';
-import { customerOf } from './customers.ts';
+import { type Checkout, RETURN } from './checkout.ts';
+import { asCustomer } from './customers.ts';
 import { carryOut, type Effect } from './effects.ts';
+import { orUnavailable } from './orUnavailable.ts';
 
 /**
  * Opens a checkout of credits, at the rate of the account's plan now. Without a processor they are there at once.
@@ -29,9 +35,10 @@ export async function topUp(accountId: number, amountCents: number, uuid: string
     return null;
   }
   const { credits } = topup;
-  const customerId = await customerOf(account);
-  const order = { customerId, topupUuid: topup.uuid, amountCents, credits };
-  const session = await orUnavailable(processor.openTopupCheckout(order, RETURN));
+  const session = await asCustomer(account, (customerId) => {
+    const order = { customerId, topupUuid: topup.uuid, amountCents, credits };
+    return orUnavailable(requireProcessor().openTopupCheckout(order, RETURN));
+  });
   await Topup.query().findById(topup.uuid).patch({ stripe_session_id: session.sessionId });
   return session.url;
 }
@@ -183,8 +190,9 @@ async function adjust(
   reversedCents: number,
 ): Promise<Partial<Topup>> {
   const reversed = Math.min(topup.amount_cents, reversedCents);
-  const change = creditsOf(topup, reversed) - creditsOf(topup, topup.reversed_cents);
-  const amount = change > 0 ? -Math.min(change, account.topup_credits) : Math.min(-change, topup.credits_taken_back);
+  const wanted = creditsOf(topup, reversed);
+  const change = wanted - creditsOf(topup, topup.reversed_cents);
+  const amount = change > 0 ? -Math.min(change, account.topup_credits) : Math.max(0, topup.credits_taken_back - wanted);
   if (amount === 0) return { reversed_cents: reversed };
   const entry = {
     entryType: amount < 0 ? ('expiry' as const) : ('grant' as const),

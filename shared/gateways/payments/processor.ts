@@ -13,7 +13,9 @@ export interface ProcessorSubscription {
   startedAt: Date;
   currentPeriodEnd: Date;
   cancelAtPeriodEnd: boolean;
-  /** Up to where the last invoice reaches; null while that one is not paid. */
+  /** Whether the last invoice is: of a year, or of the change to another plan. */
+  isPaid: boolean;
+  /** The end of the last year that was paid; null where none ever was. */
   paidUntil: Date | null;
 }
 
@@ -35,8 +37,10 @@ export interface ProcessorPayment {
 /** What became of the money of a charge that paid a subscription's invoice. */
 export interface SubscriptionCharge {
   subscriptionId: string;
-  /** The end of the year that it paid for; null where it paid for an upgrade. */
-  yearEnd: Date | null;
+  /** The end of what it paid for. */
+  paidUntil: Date;
+  /** Of a whole year, not of the change to another plan. */
+  isYear: boolean;
   /** All of it. */
   isRefunded: boolean;
   dispute: 'none' | 'open' | 'won' | 'lost';
@@ -55,6 +59,8 @@ export type ToldEvent = ProcessorEvent & { payload: string };
 export interface NewCustomer {
   accountUuid: string;
   email: string;
+  /** The one that it takes the place of, if that is gone. */
+  instead?: string;
 }
 
 /** The pages that a customer comes back to. */
@@ -98,11 +104,11 @@ export interface PaymentProcessor {
   }): Promise<ProcessorPayment>;
 
   readSubscription(subscriptionId: string): Promise<ProcessorSubscription | null>;
-  /** Ends a subscription at once. That it had ended before is not an error. */
+  /** Ends a subscription at once, and asks for nothing more. That it had ended before is not an error. */
   cancelSubscription(subscriptionId: string): Promise<void>;
   /** Whether the payment of its last invoice is under way: a bank may take days. */
   isBeingPaid(subscriptionId: string): Promise<boolean>;
-  /** Gives back what its last invoice brought in. That it was given back before is not an error. */
+  /** Gives back what its last invoice brought in. That it was given back before, or is disputed, is not an error. */
   refundSubscription(subscriptionId: string): Promise<void>;
   readPayment(intentId: string): Promise<ProcessorPayment | null>;
   /** The payment of a top-up that was charged since then, if there is one. */
@@ -110,7 +116,7 @@ export interface PaymentProcessor {
   /** What a checkout page led to so far. */
   readSession(
     sessionId: string,
-  ): Promise<{ subscriptionId: string | null; intentId: string | null; isExpired: boolean } | null>;
+  ): Promise<{ subscriptionId: string | null; intentId: string | null; isOpen: boolean } | null>;
   /** The payment behind a charge or a dispute, if it was a top-up's; else what it means to a subscription. */
   readCharge(chargeId: string): Promise<ProcessorPayment | SubscriptionCharge | null>;
   /** The charge that a dispute is about. */
@@ -118,6 +124,8 @@ export interface PaymentProcessor {
   /** The subscription that an invoice is for; null where it is for something else. */
   subscriptionOfInvoice(invoiceId: string): Promise<string | null>;
 
+  /** The ids of a customer's last subscriptions that are not over. */
+  subscriptionsOf(customerId: string): Promise<string[]>;
   subscriptionsSince(since: Date): AsyncIterable<string>;
   paymentsSince(since: Date): AsyncIterable<string>;
   /** What it has told of, or tried to; it remembers for a month. */
@@ -136,10 +144,17 @@ export interface PaymentProcessor {
  */
 export class ProcessorError extends Error {
   readonly fault: 'refused' | 'away';
+  /** The customer that it was asked about is not known there, or no longer. */
+  readonly isCustomerGone: boolean;
 
-  constructor(fault: 'refused' | 'away', message: string, options?: ErrorOptions) {
+  constructor(
+    fault: 'refused' | 'away',
+    message: string,
+    { isCustomerGone = false, ...options }: ErrorOptions & { isCustomerGone?: boolean } = {},
+  ) {
     super(message, options);
     this.name = 'ProcessorError';
     this.fault = fault;
+    this.isCustomerGone = isCustomerGone;
   }
 }

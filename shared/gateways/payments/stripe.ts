@@ -8,8 +8,10 @@ import {
   asPayment,
   asSubscription,
   disputeState,
-  endOfYear,
+  endOf,
   idOf,
+  isOfYear,
+  lastInvoiceOf,
   lostTo,
   type PlanPrices,
   subscriptionIn,
@@ -29,7 +31,9 @@ export interface StripeOptions {
 /** All money is in one currency: the plans' prices have it, and top-ups are charged in it. */
 const CURRENCY = 'usd';
 
-const TIMEOUT_MS = 10_000;
+const TIMEOUT_MS = 4_000;
+/** A bank is asked, which may take its time. */
+const CHARGE_TIMEOUT_MS = 10_000;
 /** Stripe's library repeats what it may, under the same key. */
 const RETRIES = 1;
 
@@ -84,17 +88,41 @@ export function stripeProcessor({
     const subscriptionId = subscriptionIn(invoice);
     if (invoice === null || subscriptionId === null) return null;
     const dispute = disputeState(await disputesOf(charge));
-    return { subscriptionId, yearEnd: endOfYear(invoice), isRefunded: charge.refunded, dispute };
+    return {
+      subscriptionId,
+      paidUntil: endOf(invoice),
+      isYear: isOfYear(invoice),
+      isRefunded: charge.refunded,
+      dispute,
+    };
   }
 
   /** The payment of a subscription's last invoice. */
-  async function lastPayment(subscriptionId: string): Promise<Stripe.PaymentIntent | null> {
+  async function lastPayment(subscriptionId: string, status: 'open' | 'paid'): Promise<Stripe.PaymentIntent | null> {
     const subscription = await found(stripe.subscriptions.retrieve(subscriptionId));
     const invoice = idOf(subscription?.latest_invoice);
     if (invoice === null) return null;
-    const order = { invoice, limit: 1, expand: ['data.payment.payment_intent'] };
+    const order = { invoice, status, limit: 1, expand: ['data.payment.payment_intent'] };
     const intent = (await said(stripe.invoicePayments.list(order))).data[0]?.payment.payment_intent;
     return typeof intent === 'object' ? intent : null;
+  }
+
+  /** The end of the last year that was paid. The last invoice may be for the change to another plan. */
+  async function yearPaidUntil(subscription: Stripe.Subscription): Promise<Date | null> {
+    const last = lastInvoiceOf(subscription);
+    if (last !== null && isOfYear(last) && last.status === 'paid') return endOf(last);
+    const { data } = await said(stripe.invoices.list({ subscription: subscription.id, status: 'paid', limit: 100 }));
+    const year = data.find(isOfYear);
+    return year === undefined ? null : endOf(year);
+  }
+
+  /** What is asked for and not paid yet; what a bank is at cannot be taken back. */
+  async function voidOpenInvoice(subscription: Stripe.Subscription | null): Promise<void> {
+    const invoice = subscription === null ? null : lastInvoiceOf(subscription);
+    if (invoice === null || invoice.status !== 'open' || invoice.id === undefined) return;
+    await said(stripe.invoices.voidInvoice(invoice.id)).catch((error: unknown) => {
+      if (!(error instanceof ProcessorError) || error.fault !== 'refused') throw error;
+    });
   }
 
   async function subscriptionOfInvoice(invoiceId: string): Promise<string | null> {
@@ -102,9 +130,12 @@ export function stripeProcessor({
   }
 
   /** Closes what else a customer could subscribe on. One that was paid in the meantime cannot be closed, and will tell. */
-  async function closeOtherPages(customerId: string, sessionId: string): Promise<void> {
+  async function closeOtherPages(customerId: string, { id: own, created }: Stripe.Checkout.Session): Promise<void> {
     const open = await said(stripe.checkout.sessions.list({ customer: customerId, status: 'open', limit: 100 }));
-    const others = open.data.filter(({ id, mode }) => mode === 'subscription' && id !== sessionId);
+    // Of two that are opened at once one stays.
+    const isOlder = (other: Stripe.Checkout.Session) =>
+      other.created < created || (other.created === created && other.id < own);
+    const others = open.data.filter((other) => other.mode === 'subscription' && isOlder(other));
     for (const { id } of others) {
       await said(stripe.checkout.sessions.expire(id)).catch((error: unknown) => {
         if (!(error instanceof ProcessorError) || error.fault !== 'refused') throw error;
@@ -113,9 +144,10 @@ export function stripeProcessor({
   }
 
   return {
-    createCustomer: async ({ accountUuid, email }) => {
+    createCustomer: async ({ accountUuid, email, instead }) => {
       const customer = { email, metadata: { [ACCOUNT_KEY]: accountUuid } };
-      return (await said(stripe.customers.create(customer, { idempotencyKey: `customer-${accountUuid}` }))).id;
+      const idempotencyKey = ['customer', accountUuid, instead].filter((part) => part !== undefined).join('-');
+      return (await said(stripe.customers.create(customer, { idempotencyKey }))).id;
     },
 
     paymentMethodOf: async (customerId) => {
@@ -143,7 +175,7 @@ export function stripeProcessor({
           { idempotencyKey: key },
         ),
       );
-      await closeOtherPages(customerId, session.id);
+      await closeOtherPages(customerId, session);
       return addressIn(session.url);
     },
 
@@ -208,10 +240,17 @@ export function stripeProcessor({
         payment_method: paymentMethodId,
         off_session: true,
         confirm: true,
+        // Nobody is there to be sent to another page and back.
+        automatic_payment_methods: { enabled: true, allow_redirects: 'never' },
         metadata: { [TOPUP_KEY]: topupUuid },
       };
       try {
-        return asPayment(await stripe.paymentIntents.create(order, { idempotencyKey: `topup-${topupUuid}` }));
+        return asPayment(
+          await stripe.paymentIntents.create(order, {
+            idempotencyKey: `topup-${topupUuid}`,
+            timeout: CHARGE_TIMEOUT_MS,
+          }),
+        );
       } catch (error) {
         // A card that is declined is an answer, too, with the payment that it declined in it.
         if (error instanceof Stripe.errors.StripeCardError && error.payment_intent !== undefined) {
@@ -223,20 +262,25 @@ export function stripeProcessor({
 
     readSubscription: async (subscriptionId) => {
       const subscription = await found(stripe.subscriptions.retrieve(subscriptionId, { expand: ['latest_invoice'] }));
-      return subscription && asSubscription(subscription, prices);
+      return subscription && asSubscription(subscription, prices, await yearPaidUntil(subscription));
     },
 
     cancelSubscription: async (subscriptionId) => {
-      await found(stripe.subscriptions.cancel(subscriptionId));
+      const expand = ['latest_invoice'];
+      const ended = await found(stripe.subscriptions.cancel(subscriptionId, { expand }));
+      await voidOpenInvoice(ended ?? (await found(stripe.subscriptions.retrieve(subscriptionId, { expand }))));
     },
 
-    isBeingPaid: async (subscriptionId) => (await lastPayment(subscriptionId))?.status === 'processing',
+    isBeingPaid: async (subscriptionId) => (await lastPayment(subscriptionId, 'open'))?.status === 'processing',
 
     refundSubscription: async (subscriptionId) => {
-      const intent = await lastPayment(subscriptionId);
+      const intent = await lastPayment(subscriptionId, 'paid');
       if (intent?.status !== 'succeeded') return;
       const key = { idempotencyKey: `refund-${intent.id}` };
-      await unlessDone(stripe.refunds.create({ payment_intent: intent.id }, key), 'charge_already_refunded');
+      await unlessDone(stripe.refunds.create({ payment_intent: intent.id }, key), [
+        'charge_already_refunded',
+        'charge_disputed',
+      ]);
     },
 
     readPayment: (intentId) => readIntent(intentId),
@@ -256,7 +300,7 @@ export function stripeProcessor({
       return {
         subscriptionId: idOf(session.subscription),
         intentId: idOf(session.payment_intent),
-        isExpired: session.status === 'expired',
+        isOpen: session.status === 'open',
       };
     },
 
@@ -271,6 +315,10 @@ export function stripeProcessor({
     chargeOfDispute: async (disputeId) => idOf((await found(stripe.disputes.retrieve(disputeId)))?.charge),
     subscriptionOfInvoice,
 
+    subscriptionsOf: async (customerId) => {
+      const { data } = await said(stripe.subscriptions.list({ customer: customerId, limit: 20 }));
+      return data.map(({ id }) => id);
+    },
     subscriptionsSince: (since) => ids(stripe.subscriptions.list({ status: 'all', created: { gte: seconds(since) } })),
     paymentsSince: (since) => ids(stripe.paymentIntents.list({ created: { gte: seconds(since) } })),
 

@@ -55,23 +55,26 @@ export async function found<Answer>(question: Promise<Answer>): Promise<Answer |
   }
 }
 
-/** What is done, or was done before, as Stripe says with this code. */
-export async function unlessDone(order: Promise<unknown>, code: string): Promise<void> {
+/** What is done, or need not be done, as Stripe says with one of these codes. */
+export async function unlessDone(order: Promise<unknown>, codes: string[]): Promise<void> {
   try {
     await order;
   } catch (error) {
-    if (error instanceof Stripe.errors.StripeError && error.code === code) return;
+    if (error instanceof Stripe.errors.StripeError && codes.includes(error.code ?? '')) return;
     throw asProcessorError(error);
   }
 }
 
 /** An error of Stripe's library in our terms. */
 export function asProcessorError(error: unknown): ProcessorError {
-  const { message, statusCode } = error as Error & { statusCode?: number };
+  const { message: said, statusCode } = error as Error & { statusCode?: number };
+  const message = [401, 403].includes(statusCode ?? 0) ? `Stripe refuses STRIPE_SECRET_KEY: ${said}` : said;
   // A key that was used for something else says nothing of what became of that; nor does a secret that is refused.
   const isUnknown =
     error instanceof Stripe.errors.StripeIdempotencyError || [401, 403, 409, 429].includes(statusCode ?? 0);
   const isRefusal =
     !isUnknown && error instanceof Stripe.errors.StripeError && statusCode !== undefined && statusCode < 500;
-  return new ProcessorError(isRefusal ? 'refused' : 'away', message, { cause: error });
+  const { code, param } = error as { code?: string; param?: string };
+  const isCustomerGone = code === 'resource_missing' && param === 'customer';
+  return new ProcessorError(isRefusal ? 'refused' : 'away', message, { cause: error, isCustomerGone });
 }

@@ -24,9 +24,12 @@ const STATUSES: Record<string, SubscriptionStatus> = {
 /** The ids of each plan's prices: the one that is sold, and those that were sold before. */
 export type PlanPrices = Record<PlanSlug, string[]>;
 
-export function asSubscription(subscription: Stripe.Subscription, prices: PlanPrices): ProcessorSubscription {
+export function asSubscription(
+  subscription: Stripe.Subscription,
+  prices: PlanPrices,
+  paidUntil: Date | null,
+): ProcessorSubscription {
   const item = subscription.items.data[0];
-  const invoice = subscription.latest_invoice;
   return {
     id: subscription.id,
     customerId: idOf(subscription.customer) as string,
@@ -36,7 +39,8 @@ export function asSubscription(subscription: Stripe.Subscription, prices: PlanPr
     startedAt: fromSeconds(subscription.start_date),
     currentPeriodEnd: fromSeconds(item?.current_period_end ?? subscription.start_date),
     cancelAtPeriodEnd: subscription.cancel_at_period_end || subscription.cancel_at !== null,
-    paidUntil: typeof invoice === 'object' && invoice?.status === 'paid' ? lastDayOf(invoice) : null,
+    isPaid: lastInvoiceOf(subscription)?.status === 'paid',
+    paidUntil,
   };
 }
 
@@ -86,14 +90,18 @@ export function subscriptionIn(invoice: Stripe.Invoice | null): string | null {
   return idOf(invoice?.parent?.subscription_details?.subscription);
 }
 
-/** The end of the year that an invoice is for; null for one of an upgrade. */
-export function endOfYear(invoice: Stripe.Invoice): Date | null {
-  const { billing_reason: reason } = invoice;
-  return reason === 'subscription_create' || reason === 'subscription_cycle' ? lastDayOf(invoice) : null;
+/** The last invoice of a subscription that was asked for with it. */
+export function lastInvoiceOf({ latest_invoice: invoice }: Stripe.Subscription): Stripe.Invoice | null {
+  return typeof invoice === 'object' ? invoice : null;
 }
 
-/** Up to where what an invoice asks to be paid for reaches. */
-function lastDayOf({ lines }: Stripe.Invoice): Date {
+/** Whether an invoice is for a whole year, not for the change to another plan. */
+export function isOfYear({ billing_reason: reason }: Stripe.Invoice): boolean {
+  return reason === 'subscription_create' || reason === 'subscription_cycle';
+}
+
+/** The end of what an invoice asks to be paid for. */
+export function endOf({ lines }: Stripe.Invoice): Date {
   return fromSeconds(Math.max(0, ...lines.data.map(({ period }) => period.end)));
 }
 

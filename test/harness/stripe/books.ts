@@ -76,6 +76,10 @@ export class Books {
     return object?.object === kind ? (object as Kinds[Name]) : undefined;
   }
 
+  remove(id: string): void {
+    this.objects.delete(id);
+  }
+
   /** Whatever has this id. */
   findAny(id: string): object | undefined {
     return this.objects.get(id);

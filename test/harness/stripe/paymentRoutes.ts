@@ -78,7 +78,9 @@ export const paymentRoutes = {
 } satisfies Routes;
 
 const CHARGE_FIELDS = `amount currency customer payment_method off_session confirm metadata expand description
-  receipt_email statement_descriptor_suffix error_on_requires_action payment_method_types`.split(/\s+/);
+  receipt_email statement_descriptor_suffix error_on_requires_action payment_method_types automatic_payment_methods`.split(
+  /\s+/,
+);
 
 /** A payment that is made and charged at once, the customer being away. */
 function chargeAbsent(books: Books, params: Params): Stripe.PaymentIntent {
@@ -89,6 +91,13 @@ function chargeAbsent(books: Books, params: Params): Stripe.PaymentIntent {
   if (amount > 99_999_999) params.refuse('amount', 'Amount must be no more than $999,999.99', 'amount_too_large');
   if (params.flag('confirm') !== true || params.flag('off_session') !== true) {
     params.refuse('confirm', 'The stand-in makes payments only if they are confirmed at once, off session.');
+  }
+  // As an account answers that takes payment methods by redirects, too.
+  if (params.at('automatic_payment_methods').text('allow_redirects') !== 'never') {
+    params.refuse(
+      'return_url',
+      'This PaymentIntent is configured to accept payment methods enabled in your Dashboard. Because some of these payment methods might redirect your customer off of your page, you must provide a `return_url`.',
+    );
   }
   const customer = books.get('customer', params.required('customer'), 'customer').id;
   const method = books.get('payment_method', params.required('payment_method'), 'payment_method');

@@ -136,11 +136,22 @@ export class StripeStandIn {
     return summaryOf(this.objects, this.prices);
   }
 
+  /** The id of how the portal is set up. */
+  get portalConfiguration(): string {
+    return this.objects.list('billing_portal.configuration')[0]?.id ?? '';
+  }
+
   /** Pays on a checkout page. @param page its id or address, or a reference to the customer: their latest open page. */
   completeCheckout(page: string, options: CheckoutOptions = {}): Stripe.Checkout.Session {
     const session = sessionOf(this.objects, page);
     complete(this.objects, session, options);
     return structuredClone(session);
+  }
+
+  /** Opens a page again that was closed. @param page its address. */
+  reopen(page: string): void {
+    const session = this.objects.get('checkout.session', page.split('/').at(-1));
+    Object.assign(session, { status: 'open', url: page });
   }
 
   /** What came of a checkout that was completed with `async`. */
@@ -216,6 +227,11 @@ export class StripeStandIn {
   /** Takes all cards of a customer away. */
   removePaymentMethod(reference: string): void {
     for (const method of paymentMethodsOf(this.objects, this.customerOf(reference))) detach(this.objects, method);
+  }
+
+  /** Deletes a customer. */
+  forget(customerId: string): void {
+    this.objects.remove(customerId);
   }
 
   /** The id of a customer. */

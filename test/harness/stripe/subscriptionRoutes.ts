@@ -1,4 +1,5 @@
 import { idIn } from './books.ts';
+import { intentOf, voidInvoice } from './invoices.ts';
 import { PAGE_PARAMS, page, retrieve } from './pages.ts';
 import { Refusal } from './refusal.ts';
 import type { Handler } from './routes.ts';
@@ -38,6 +39,39 @@ export const subscriptionRoutes = {
     },
   ],
   'invoices.retrieve': ['GET', '/v1/invoices/:id', retrieve('invoice')],
+  'invoices.list': [
+    'GET',
+    '/v1/invoices',
+    (books, params) => {
+      params.only(...PAGE_PARAMS, 'subscription', 'status', 'customer');
+      return page(
+        books,
+        'invoice',
+        params,
+        '/v1/invoices',
+        (invoice) =>
+          (!params.has('status') || invoice.status === params.text('status')) &&
+          (!params.has('subscription') ||
+            idIn(invoice.parent?.subscription_details?.subscription) === params.text('subscription')),
+      );
+    },
+  ],
+  'invoices.void': [
+    'POST',
+    '/v1/invoices/:id/void',
+    (books, _params, id) => {
+      const invoice = books.get('invoice', id);
+      if (invoice.status !== 'open') {
+        throw new Refusal(400, { message: `You can only pass in open invoices. This invoice isn't open.` });
+      }
+      const intent = intentOf(books, invoice);
+      if (intent.status === 'processing') {
+        throw new Refusal(400, { message: 'This invoice has a payment that is being processed.' });
+      }
+      voidInvoice(books, invoice);
+      return invoice;
+    },
+  ],
   'invoicePayments.list': [
     'GET',
     '/v1/invoice_payments',
