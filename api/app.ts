@@ -3,6 +3,7 @@ import Koa from 'koa';
 import { config } from '../shared/lib/config.ts';
 import { logger } from '../shared/lib/logger.ts';
 import type { State } from './context.ts';
+import { crossOrigin } from './middleware/crossOrigin.ts';
 import { errors } from './middleware/errors.ts';
 import { requestLog } from './middleware/requestLog.ts';
 import { createRouter, nothingHere } from './router.ts';
@@ -32,6 +33,7 @@ export function createApp(): Koa<State> {
         secure(ctx.req, ctx.res, (error) => (error === undefined ? resolve(next()) : reject(error)));
       }),
   );
+  app.use(crossOrigin);
   app.use(errors);
   app.use(createRouter().routes() as unknown as Koa.Middleware<State>);
   app.use(nothingHere);

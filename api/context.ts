@@ -10,6 +10,10 @@ export interface State {
   caller?: Caller;
   /** The value of the session cookie that the caller was recognised by. */
   sessionToken?: string;
+  /** Whether a person is reading: then what goes wrong is told by a page. */
+  isPage?: boolean;
+  /** The form that a page was sent. */
+  form?: URLSearchParams;
   /** The generation that the request made, for the log. */
   generationId?: string;
   /** The pattern of the route that serves the request. */

@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { publishedKeys } from '../shared/domain/oauth/signingKeys.ts';
+import { closeDocumentConnections } from '../shared/gateways/clientDocuments.ts';
 import { listen as listenToAnnouncements, stopListening, stopWaiting } from '../shared/queues/announcements.ts';
 import { closeQueues, openQueues } from '../shared/queues/enqueue.ts';
 import { config } from '../shared/lib/config.ts';
@@ -14,6 +16,8 @@ import { closeLimiters, openLimiters } from './middleware/rateLimit.ts';
 const CLOSE_IDLE_MS = 100;
 
 await Promise.all([openQueues(), listenToAnnouncements(), openLimiters()]);
+// The first process of all makes the signing key; where the database is away just now, the first request looks again.
+await publishedKeys().catch((error: Error) => logger.warn({ error: error.message }, 'no signing keys yet'));
 
 const answer = createApp().callback();
 const server = createServer((request, response) => void answer(request, response));
@@ -48,5 +52,6 @@ onStopSignal(async () => {
   stopListening();
   closeLimiters();
   await closeQueues();
+  await closeDocumentConnections();
   await db.destroy();
 });

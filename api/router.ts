@@ -1,10 +1,18 @@
 import Router from '@koa/router';
-import { config } from '../shared/lib/config.ts';
+import { OFFERS_LOCAL_SIGN_IN } from '../shared/gateways/identity/index.ts';
 import { ServiceError } from '../shared/spec/errors.ts';
 import type { Context, Handler, State } from './context.ts';
 import { identify, identifySession, touch, verify } from './middleware/authenticate.ts';
 import { readBody } from './middleware/body.ts';
 import { limit, type RateClass, uncount } from './middleware/rateLimit.ts';
+import { ask, decide } from './oauth/authorize.ts';
+import { authorizationServer, jwks, protectedResource } from './oauth/metadata.ts';
+import { register } from './oauth/register.ts';
+import { revoke } from './oauth/revoke.ts';
+import { token } from './oauth/token.ts';
+import { isForPages, type PageCredentials, servePage } from './pages/serve.ts';
+import * as account from './routes/account.ts';
+import { stylesheet } from './routes/assets.ts';
 import * as billing from './routes/billing.ts';
 import * as generations from './routes/generations.ts';
 import { health } from './routes/health.ts';
@@ -12,6 +20,7 @@ import * as keys from './routes/keys.ts';
 import { media } from './routes/media.ts';
 import * as models from './routes/models.ts';
 import * as session from './routes/session.ts';
+import * as signIn from './routes/signIn.ts';
 import * as usage from './routes/usage.ts';
 import * as webhooks from './routes/webhooks.ts';
 
@@ -20,8 +29,9 @@ import * as webhooks from './routes/webhooks.ts';
  * - `account`: an API key or the session cookie.
  * - `account*`: the same, but the handler's own statement checks the key, so that no round trip is spent on it.
  * - `session`: the session cookie only.
+ * - `visitor`, `member`, `landing`: pages, for people; see `api/pages/serve.ts`.
  */
-type Credentials = 'none' | 'account' | 'account*' | 'session';
+type Credentials = 'none' | 'account' | 'account*' | 'session' | PageCredentials;
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 export type Route = readonly [Method, string, Credentials, RateClass, Handler];
 
@@ -60,7 +70,37 @@ export const ROUTES: readonly Route[] = [
   ['POST',   '/authentication/logout/',             'session',  'account',   session.logout],
   ['POST',   '/authentication/onboarding/advance/', 'session',  'account',   session.advanceOnboarding],
 
+  ['GET',    '/authentication/social/:provider/start',    'visitor', 'account', signIn.start],
+  ['GET',    '/authentication/social/:provider/callback', 'landing', 'public', signIn.callback],
+  ['POST',   '/authentication/social/:provider/callback', 'landing', 'public', signIn.callback],
+
+  ['GET',    '/',                                   'visitor',  'account',   signIn.root],
+  ['GET',    '/sign-in',                            'visitor',  'account',   signIn.signInPage],
+
+  ['GET',    '/account/',                           'member',   'account',   account.accountPage],
+  ['POST',   '/account/plan/',                      'member',   'account',   account.choosePlan],
+  ['POST',   '/account/portal/',                    'member',   'account',   account.openBillingPortal],
+  ['POST',   '/account/profile/',                   'member',   'account',   account.saveProfile],
+  ['POST',   '/account/keys/',                      'member',   'account',   account.createKey],
+  ['POST',   '/account/keys/:uuid/revoke/',         'member',   'account',   account.revokeKey],
+  ['POST',   '/account/applications/:uuid/end/',    'member',   'account',   account.endConnectedApplication],
+  ['POST',   '/account/sessions/:uuid/end/',        'member',   'account',   account.endOneSession],
+  ['POST',   '/account/sessions/end-others/',       'member',   'account',   account.endAllOtherSessions],
+  ['POST',   '/account/sign-out/',                  'member',   'account',   account.signOut],
+
+  ['GET',    '/authorize',                          'visitor',  'oauth',     ask],
+  ['POST',   '/authorize',                          'visitor',  'oauth',     decide],
+  ['POST',   '/token',                              'none',     'oauth',     token],
+  ['POST',   '/register',                           'none',     'oauth',     register],
+  ['POST',   '/revoke',                             'none',     'oauth',     revoke],
+  ['GET',    '/jwks.json',                          'none',     'public',    jwks],
+  ['GET',    '/.well-known/oauth-protected-resource',       'none', 'public', protectedResource],
+  ['GET',    '/.well-known/oauth-protected-resource/mcp',   'none', 'public', protectedResource],
+  ['GET',    '/.well-known/oauth-authorization-server',     'none', 'public', authorizationServer],
+  ['GET',    '/.well-known/oauth-authorization-server/mcp', 'none', 'public', authorizationServer],
+
   // A CDN in front takes these; they are not counted.
+  ['GET',    '/assets/style.css',                   'none',     'unlimited', stylesheet],
   ['GET',    '/media/:shard/:token/:file',          'none',     'unlimited', media],
 ];
 
@@ -68,19 +108,20 @@ export const ROUTES: readonly Route[] = [
 // biome-ignore format: as above.
 export const LOCAL_ROUTES: readonly Route[] = [
   ['POST',   '/authentication/dev/sign-in/',        'none',     'public',    session.devSignIn],
+  ['POST',   '/sign-in',                            'visitor',  'account',   signIn.localSignIn],
 ];
 
-/** Whose bodies are signed, and so must be taken as they come. */
-const SIGNED = new Set(['/api/billing/webhooks/processor/']);
+/** Whose bodies are signed, or are no JSON or have refusals of their own: their handlers take them as they come. */
+const TAKEN_AS_THEY_COME = new Set(['/api/billing/webhooks/processor/', '/token', '/register', '/revoke']);
 
-const SERVED = config.NODE_ENV === 'production' ? ROUTES : [...ROUTES, ...LOCAL_ROUTES];
+const SERVED = OFFERS_LOCAL_SIGN_IN ? [...ROUTES, ...LOCAL_ROUTES] : ROUTES;
 
 /** Serves the table's routes; whatever else is asked for is a 404, with `Allow` where only the method is wrong. */
 export function createRouter(): Router<State> {
   const router = new Router<State>({ sensitive: true });
   for (const [method, path, credentials, rateClass, handler] of SERVED) {
     // Registered without the slash at the end, a path matches with and without it.
-    router.register(path.replace(/\/$/, ''), [method], (ctx) => serve(ctx, path, credentials, rateClass, handler));
+    router.register(path.replace(/(.)\/$/, '$1'), [method], (ctx) => serve(ctx, path, credentials, rateClass, handler));
   }
   return router;
 }
@@ -93,20 +134,21 @@ async function serve(
   handler: Handler,
 ): Promise<void> {
   ctx.state.route = path;
+  if (isForPages(credentials)) return servePage(ctx, credentials, rateClass, handler);
   await admit(ctx, credentials);
   try {
     await limit(ctx, rateClass);
-    if (!SIGNED.has(path)) await readBody(ctx);
+    if (!TAKEN_AS_THEY_COME.has(path)) await readBody(ctx);
     await handler(ctx);
   } catch (error) {
     const refusal = await confirmCaller(ctx, credentials, error);
     if (refusal instanceof ServiceError && refusal.code === 'invalid_api_key') {
       await uncount(ctx, rateClass);
       await limit(ctx, 'public');
-    } else if (ctx.state.caller !== undefined) touch(ctx.state.caller);
+    } else touch(ctx);
     throw refusal;
   }
-  if (ctx.state.caller !== undefined) touch(ctx.state.caller);
+  touch(ctx);
 }
 
 /** Finds out who asks. Guessing at credentials is counted against the address that it comes from. */

@@ -45,10 +45,37 @@ const ENDPOINTS = `
   PATCH  /authentication/me/                   cookie
   POST   /authentication/logout/               cookie
   POST   /authentication/onboarding/advance/   cookie
+  GET    /.well-known/oauth-protected-resource     public
+  GET    /.well-known/oauth-authorization-server   public
+  GET    /authorize                            visitor
+  POST   /authorize                            visitor
+  POST   /token                                public
+  POST   /register                             public
+  GET    /jwks.json                            public
 `;
 
-/** Beyond the specification: where outputs are served, and the local sign-in. */
+/** Beyond the specification: sign-in, pages, where outputs are served, and the local sign-in. */
 const OWN_ENDPOINTS = `
+  GET    /authentication/social/:provider/start     visitor
+  GET    /authentication/social/:provider/callback  landing
+  POST   /authentication/social/:provider/callback  landing
+  GET    /                                     visitor
+  GET    /sign-in                              visitor
+  POST   /sign-in                              visitor
+  GET    /account/                             member
+  POST   /account/plan/                        member
+  POST   /account/portal/                      member
+  POST   /account/profile/                     member
+  POST   /account/keys/                        member
+  POST   /account/keys/:uuid/revoke/           member
+  POST   /account/applications/:uuid/end/      member
+  POST   /account/sessions/:uuid/end/          member
+  POST   /account/sessions/end-others/         member
+  POST   /account/sign-out/                    member
+  GET    /assets/style.css                     public
+  POST   /revoke                               public
+  GET    /.well-known/oauth-protected-resource/mcp     public
+  GET    /.well-known/oauth-authorization-server/mcp   public
   GET    /media/:shard/:token/:file            public
   POST   /authentication/dev/sign-in/          public
 `;
@@ -59,6 +86,9 @@ const CREDENTIALS: Record<string, string> = {
   account: 'key/cookie',
   'account*': 'key/cookie',
   session: 'cookie',
+  visitor: 'visitor',
+  member: 'member',
+  landing: 'landing',
 };
 
 interface Source {
@@ -71,7 +101,7 @@ interface Source {
 
 function readSources(folder: string): Source[] {
   return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && /\.(ts|mts|mjs|cjs|js)$/.test(entry.name))
+    .filter((entry) => entry.isFile() && /\.(tsx?|mts|mjs|cjs|js)$/.test(entry.name))
     .map((entry) => {
       const file = join(entry.parentPath, entry.name);
       const text = readFileSync(file, 'utf8');

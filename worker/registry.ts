@@ -7,11 +7,16 @@ import { keepBillingUp } from '../shared/domain/billing/keepUp.ts';
 import { fetchMissedEvents, reconcilePayments } from '../shared/domain/billing/reconcile.ts';
 import { grantDueCredits } from '../shared/domain/grants.ts';
 import { forgetIdempotentRequests } from '../shared/domain/idempotentRequests.ts';
+import { forgetUnusedClients } from '../shared/domain/oauth/clients.ts';
+import { forgetOldCodes } from '../shared/domain/oauth/codes.ts';
+import { forgetExpiredRefreshTokens } from '../shared/domain/oauth/refreshTokens.ts';
+import { forgetRetiredKeys } from '../shared/domain/oauth/signingKeys.ts';
 import { checkModels } from '../shared/domain/settlement/checkModels.ts';
 import { dispatch } from '../shared/domain/settlement/dispatch.ts';
 import { refresh } from '../shared/domain/settlement/refresh.ts';
 import { sweep } from '../shared/domain/settlement/sweep.ts';
 import { forgetExpiredSessions } from '../shared/domain/sessions.ts';
+import { forgetExpiredSignIns } from '../shared/domain/signIns.ts';
 import type { JobName, Payload } from '../shared/queues/catalog.ts';
 
 /** What each job does: payload in, domain call out. A job of the catalog that is missing here does not compile. */
@@ -36,7 +41,16 @@ export const PROCESSORS: { [Name in JobName]: (payload: Payload<Name>) => Promis
   'payments.missed': alone(fetchMissedEvents),
   'payments.reconcile': alone(reconcilePayments),
   'credits.grant': async () => void (await grantDueCredits()),
-  'sessions.forget': () => forgetExpiredSessions(),
+  'oauth.forget': async () => {
+    await forgetOldCodes();
+    await forgetExpiredRefreshTokens();
+    await forgetUnusedClients();
+    await forgetRetiredKeys();
+  },
+  'sessions.forget': async () => {
+    await forgetExpiredSessions();
+    await forgetExpiredSignIns();
+  },
 };
 
 /** A run that finds the one before still under way in this process leaves it to that: slow ones must not pile up. */

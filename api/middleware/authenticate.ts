@@ -1,9 +1,10 @@
 import { LRUCache } from 'lru-cache';
 import type { Caller } from '../../shared/domain/accounts.ts';
 import { findKeyOwner, hashApiKey, touchApiKey } from '../../shared/domain/apiKeys.ts';
-import { findSessionOwner } from '../../shared/domain/sessions.ts';
+import { findSessionOwner, touchSession } from '../../shared/domain/sessions.ts';
 import { config } from '../../shared/lib/config.ts';
-import { API_KEY_TOUCH_MS } from '../../shared/spec/limits.ts';
+import { sha256 } from '../../shared/lib/secrets.ts';
+import { API_KEY_TOUCH_MS, SESSION_TOUCH_MS } from '../../shared/spec/limits.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import type { Context } from '../context.ts';
 
@@ -55,9 +56,38 @@ export async function verify(caller: Caller): Promise<void> {
   if ((await findKeyOwner(caller.keyHash)) !== caller.accountId) throw unknownKey();
 }
 
-/** Notes the use of a key in `last_used_at`, now and then, without holding the request up. */
-export function touch({ keyHash }: Caller): void {
-  if (keyHash === null) return;
+/**
+ * Finds out who looks at a page; where the cookie is missing or worth nothing, nobody in particular. Forms are not
+ * asked for their origin here: `requireOwnForm` asks for more.
+ */
+export async function recognise(ctx: Context): Promise<void> {
+  const token = ctx.cookies.get(SESSION_COOKIE) || undefined;
+  const accountId = token === undefined ? undefined : await findSessionOwner(token);
+  if (accountId === undefined) return;
+  ctx.state.caller = { accountId, keyHash: null };
+  ctx.state.sessionToken = token;
+}
+
+/** Notes the use of what the request came with in `last_used_at`, now and then, without holding the request up. */
+export function touch(ctx: Context): void {
+  const { caller, sessionToken } = ctx.state;
+  if (sessionToken !== undefined) noteSession(sessionToken);
+  if (caller !== undefined && caller.keyHash !== null) noteKey(caller.keyHash);
+}
+
+/** When this process last noted the use of a session, by its hash. */
+const sessionTouchedAt = new LRUCache<string, number>({ max: 50_000 });
+
+function noteSession(token: string): void {
+  const hash = sha256(token);
+  const name = hash.toString('base64');
+  const at = performance.now();
+  if (at - (sessionTouchedAt.get(name) ?? -SESSION_TOUCH_MS) < SESSION_TOUCH_MS) return;
+  sessionTouchedAt.set(name, at);
+  touchSession(hash).catch(() => sessionTouchedAt.delete(name));
+}
+
+function noteKey(keyHash: Buffer): void {
   const known = ownerOfKey.get(keyHash.toString('base64'));
   const at = performance.now();
   if (known === undefined || at - known.touchedAt < API_KEY_TOUCH_MS) return;

@@ -38,18 +38,30 @@ const RAW_LIMIT_BYTES = 1024 * 1024;
  * The body as it came, for whoever checks a signature over it.
  * @throws ServiceError validation_error, with status 413 where it is too large.
  */
-export async function rawBodyOf(ctx: Context): Promise<Buffer> {
+export async function rawBodyOf(ctx: Context, limitBytes = RAW_LIMIT_BYTES): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of ctx.req as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > RAW_LIMIT_BYTES) {
-      const detail = `The body must have at most ${RAW_LIMIT_BYTES} bytes.`;
+    if (bytes > limitBytes) {
+      const detail = `The body must have at most ${limitBytes} bytes.`;
       throw new ServiceError('validation_error', detail, { status: 413 });
     }
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
+}
+
+/**
+ * Reads a form as browsers send it.
+ * @throws ServiceError validation_error; with status 413 where it is too large.
+ */
+export async function readForm(ctx: Context): Promise<URLSearchParams> {
+  if (!ctx.is('application/x-www-form-urlencoded')) {
+    const detail = 'The body must be a form, sent with "Content-Type: application/x-www-form-urlencoded".';
+    throw new ServiceError('validation_error', detail);
+  }
+  return new URLSearchParams((await rawBodyOf(ctx, BODY_LIMIT_BYTES)).toString());
 }
 
 function asValidationError(error: Error & { status?: number; type?: string }): ServiceError {

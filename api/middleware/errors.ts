@@ -2,8 +2,9 @@ import type Koa from 'koa';
 import { isOutage } from '../../shared/lib/db.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import type { State } from '../context.ts';
+import { sendProblemPage } from '../pages/problem.tsx';
 
-/** Renders whatever was thrown further in as the error envelope; a stranger's error as a 500 that gives nothing away. */
+/** Renders whatever was thrown further in as the error envelope, or as a page to people; a stranger's error as a 500 that gives nothing away. */
 export const errors: Koa.Middleware<State> = async (ctx, next) => {
   try {
     await next();
@@ -12,6 +13,7 @@ export const errors: Koa.Middleware<State> = async (ctx, next) => {
     const error = asServiceError(thrown, ctx);
     ctx.status = error.status;
     ctx.set(error.extras.headers ?? {});
+    if (ctx.state.isPage === true) return sendProblemPage(ctx, error.status, error.message);
     ctx.body = { error: error.code, detail: error.message };
   }
 };

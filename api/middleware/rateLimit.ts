@@ -5,8 +5,8 @@ import { connectForCommands, readyWithin } from '../../shared/lib/redis.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import type { Context } from '../context.ts';
 
-/** `create` and `account` count an account's requests, `public` those of an address (docs/decisions.md: Rates). */
-export type RateClass = 'create' | 'account' | 'public' | 'unlimited';
+/** `create` and `account` count an account's requests, `public` and `oauth` those of an address (docs/decisions.md: Rates). */
+export type RateClass = 'create' | 'account' | 'public' | 'oauth' | 'unlimited';
 type Limited = Exclude<RateClass, 'unlimited'>;
 
 const WINDOW_SECONDS = 60;
@@ -16,6 +16,7 @@ const POINTS: Record<Limited, number> = {
   create: config.RATE_CREATES_PER_MINUTE,
   account: config.RATE_REQUESTS_PER_MINUTE,
   public: config.RATE_PUBLIC_PER_MINUTE,
+  oauth: config.RATE_OAUTH_PER_MINUTE,
 };
 
 let limiters: Record<Limited, RateLimiterRedis> | undefined;
@@ -41,7 +42,12 @@ export async function openLimiters(): Promise<void> {
       insuranceLimiter: new RateLimiterMemory(options),
     });
   };
-  limiters = { create: limiter('create'), account: limiter('account'), public: limiter('public') };
+  limiters = {
+    create: limiter('create'),
+    account: limiter('account'),
+    public: limiter('public'),
+    oauth: limiter('oauth'),
+  };
   connection = redis;
   await readyWithin(redis, 2_000);
 }
@@ -52,7 +58,8 @@ export async function openLimiters(): Promise<void> {
  */
 export async function limit(ctx: Context, rateClass: RateClass): Promise<void> {
   if (rateClass === 'unlimited' || limiters === undefined) return;
-  const subject = rateClass === 'public' ? ctx.ip : String(ctx.state.caller?.accountId);
+  const isByAddress = rateClass === 'public' || rateClass === 'oauth';
+  const subject = isByAddress ? ctx.ip : String(ctx.state.caller?.accountId);
   try {
     tell(ctx, rateClass, await limiters[rateClass].consume(subject));
   } catch (rejection) {

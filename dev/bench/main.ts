@@ -6,6 +6,7 @@ import { measureGrants } from './figures/grants.ts';
 import { measureGrowth } from './figures/growth.ts';
 import { measurePipeline } from './figures/pipeline.ts';
 import { measureReads } from './figures/read.ts';
+import { measureTokens } from './figures/tokens.ts';
 import { measureWebhooks } from './figures/webhooks.ts';
 import { type FigureName, type Options, parseOptions } from './options.ts';
 import { type Measurement, rowsOf, tableOf } from './report.ts';
@@ -27,6 +28,7 @@ const MEASURES: [FigureName[], (stage: Stage) => Promise<Measurement[]>][] = [
   [['growth'], measureGrowth],
   [['grants'], measureGrants],
   [['webhooks'], measureWebhooks],
+  [['tokens'], measureTokens],
 ];
 
 say('building, and starting Postgres and Redis');

@@ -1,6 +1,16 @@
 import { parseArgs } from 'node:util';
 
-export const FIGURES = ['create', 'latency', 'hot', 'read', 'pipeline', 'growth', 'grants', 'webhooks'] as const;
+export const FIGURES = [
+  'create',
+  'latency',
+  'hot',
+  'read',
+  'pipeline',
+  'growth',
+  'grants',
+  'webhooks',
+  'tokens',
+] as const;
 export type FigureName = (typeof FIGURES)[number];
 
 /** What `npm run bench` was asked for, and how much of it. */

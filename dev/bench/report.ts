@@ -64,7 +64,8 @@ export function tableOf(rows: readonly Row[]): string {
 }
 
 function shown(value: number, unit: string): string {
-  return unit === 'MB' ? `${Math.round(value)} MB` : value.toFixed(2);
+  if (unit === 'MB') return `${Math.round(value)} MB`;
+  return unit === 'µs' ? `${value.toFixed(1)} µs` : value.toFixed(2);
 }
 
 function rounded(part: number): string {

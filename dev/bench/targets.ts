@@ -4,7 +4,7 @@ export interface Target {
   reach: number;
   aim: number;
   better: 'more' | 'less';
-  unit?: 'MB';
+  unit?: 'MB' | 'µs';
 }
 
 const growth = (what: string): Target => ({ title: `growth: ${what}`, reach: 1.2, aim: 1.05, better: 'less' });
@@ -23,6 +23,10 @@ export const TARGETS = {
   growthCreate: growth('create'),
   grants: { title: 'monthly grants : one bare insert of as many rows', reach: 0.5, aim: 0.5, better: 'more' },
   webhooks: { title: 'webhook, 32 clients, p99 : bare Koa and one insert', reach: 3, aim: 3, better: 'less' },
+  code: { title: 'OAuth code exchange, 32 clients : oidc-provider in memory', reach: 2, aim: 2, better: 'more' },
+  refresh: { title: 'OAuth refresh, 32 clients : oidc-provider in memory', reach: 2, aim: 2, better: 'more' },
+  newToken: { title: 'checking a new access token, CPU', reach: 80, aim: 80, better: 'less', unit: 'µs' },
+  knownToken: { title: 'checking a known access token, CPU', reach: 20, aim: 20, better: 'less', unit: 'µs' },
   memoryApi: { title: 'RSS of the API under load', reach: 150, aim: 125, better: 'less', unit: 'MB' },
   memoryWorker: { title: 'RSS of the worker under load', reach: 150, aim: 110, better: 'less', unit: 'MB' },
 } as const satisfies Record<string, Target>;

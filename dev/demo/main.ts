@@ -82,7 +82,7 @@ function outputUrl(generation: Generation | undefined): string {
 
 function describeProblem(error: unknown): string {
   if (error instanceof Refusal && error.status === 404) {
-    return `${error.message}: does this service run in production, without the local sign-in?`;
+    return `${error.message}: does this service run in production or with a sign-in provider, and so without the local sign-in?`;
   }
   const cause = error instanceof Error ? codeOf(error.cause) : undefined;
   return cause === undefined ? messageOf(error) : `The service is out of reach (${cause}).`;

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { messageOf } from '../servers/failures.ts';
+import { offersLocalSignIn } from '../../shared/lib/signInSettings.ts';
 import { claimDataDir } from './claim.ts';
 import { type Database, migrateDatabase, openPostgres, openRedis } from './databases.ts';
 import { endLeftovers, openProcessRecord } from './leftovers.ts';
@@ -7,7 +8,7 @@ import { type Program, startProgram } from './program.ts';
 import { type Answer, isReady, waitForService } from './service.ts';
 import { requireFreePort, type Settings } from './settings.ts';
 import { awaitStopRequest, type StopRequest } from './stopRequest.ts';
-import { align, describeDatabase, firstSteps, shortPath } from './summary.ts';
+import { align, describeDatabase, firstPage, firstSteps, shortPath } from './summary.ts';
 import { describeUpstreams, prepareSample, sampleVariables } from './upstreams.ts';
 
 const LONGEST_START_MS = 60_000;
@@ -115,7 +116,8 @@ function tell(settings: Settings, { postgres, redis, sampleUrl }: Surroundings, 
     const states = answer.models.map(({ slug, status }) => `${slug} is ${status}`).join(', ');
     console.error(`Not all models can be had (${states || 'nothing is known of them'}): see ${logs}worker.log.\n`);
   }
-  console.log(`${firstSteps(config.BASE_URL, dataDir)}\n\nLogs are in ${logs}; ctrl-C stops everything.`);
+  const beginning = offersLocalSignIn(config) ? firstSteps(config.BASE_URL, dataDir) : firstPage(config.BASE_URL);
+  console.log(`${beginning}\n\nLogs are in ${logs}; ctrl-C stops everything.`);
 }
 
 async function stopAll({ service, upstream, databases }: Running): Promise<void> {

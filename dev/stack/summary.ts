@@ -17,6 +17,11 @@ export function align(lines: readonly (readonly string[])[]): string {
     .join('\n');
 }
 
+/** Where to begin as long as nobody can sign in without a browser. */
+export function firstPage(baseUrl: string): string {
+  return `Sign in, choose a plan and make an API key: ${baseUrl}/account/`;
+}
+
 /** The commands that lead to a first image, ready to paste. */
 export function firstSteps(baseUrl: string, dataDir: string): string {
   const jar = quote(join(shortPath(dataDir), 'cookies.txt'));

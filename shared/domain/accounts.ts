@@ -1,3 +1,4 @@
+import type { Transaction } from 'objection';
 import { v7 as uuidv7 } from 'uuid';
 import { now } from '../lib/clock.ts';
 import { ServiceError } from '../spec/errors.ts';
@@ -19,17 +20,31 @@ export interface Profile {
   use_case?: string;
 }
 
-/** The account of an e-mail address, made if there is none. The address must have been verified. */
-export async function accountOfEmail(email: string, socialProvider: string): Promise<Account> {
+/**
+ * The account of an e-mail address, made if there is none. The address must have been verified.
+ * @param firstName of a new account; one that is there keeps its own.
+ */
+export async function accountOfEmail(
+  email: string,
+  socialProvider: string,
+  firstName = '',
+  within?: Transaction,
+): Promise<Account> {
   const address = email.toLowerCase();
-  const found = await Account.query().findOne({ email: address });
+  const found = await Account.query(within).findOne({ email: address });
   if (found !== undefined) return found;
   // Two first sign-ins at once both try; the unique address lets one in.
-  await Account.query()
-    .insert({ uuid: uuidv7(), email: address, social_provider: socialProvider, created_at: now() })
+  await Account.query(within)
+    .insert({
+      uuid: uuidv7(),
+      email: address,
+      first_name: firstName,
+      social_provider: socialProvider,
+      created_at: now(),
+    })
     .onConflict('email')
     .ignore();
-  return Account.query().findOne({ email: address }).throwIfNotFound();
+  return Account.query(within).findOne({ email: address }).throwIfNotFound();
 }
 
 export async function accountById(accountId: number): Promise<Account> {

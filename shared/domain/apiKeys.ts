@@ -75,6 +75,11 @@ export async function listApiKeys(accountId: number, page: number): Promise<Page
   return { page, totalItems, items };
 }
 
+/** The keys of an account that are good, newest first: never more than there may be active ones. */
+export async function activeApiKeys(accountId: number): Promise<ApiKey[]> {
+  return ApiKey.query().where({ account_id: accountId }).whereNull('revoked_at').orderBy('number', 'desc');
+}
+
 /**
  * Revokes a key, at once and for good; a revoked one stays revoked.
  * @throws ServiceError not_found when the account has no such key.

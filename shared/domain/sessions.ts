@@ -1,20 +1,29 @@
 import { v7 as uuidv7 } from 'uuid';
+import { createBatcher } from '../lib/batcher.ts';
 import { addMilliseconds, now } from '../lib/clock.ts';
+import { prepared, run } from '../lib/db.ts';
 import { randomHex, sha256 } from '../lib/secrets.ts';
-import { SESSION_DAYS } from '../spec/limits.ts';
+import { ServiceError } from '../spec/errors.ts';
+import { SESSION_DAYS, SESSION_TOUCH_MS, USER_AGENT_MAX_CHARACTERS } from '../spec/limits.ts';
 import { Session } from '../tables/Session.ts';
 
 export const SESSION_MS = SESSION_DAYS * 24 * 60 * 60 * 1_000;
 
-/** Signs a browser in. @returns the cookie's value, which is known to nobody else: only its hash is stored. */
-export async function openSession(accountId: number): Promise<string> {
+/**
+ * Signs a browser in.
+ * @param userAgent what the browser calls itself, so that its owner knows it again.
+ * @returns the cookie's value, which is known to nobody else: only its hash is stored.
+ */
+export async function openSession(accountId: number, userAgent: string): Promise<string> {
   const token = randomHex(32);
   const createdAt = now();
   await Session.query().insert({
     token_hash: sha256(token),
     uuid: uuidv7(),
     account_id: accountId,
+    user_agent: userAgent.toWellFormed().replaceAll('\u0000', '').slice(0, USER_AGENT_MAX_CHARACTERS),
     created_at: createdAt,
+    last_used_at: createdAt,
     expires_at: addMilliseconds(createdAt, SESSION_MS),
   });
   return token;
@@ -30,6 +39,76 @@ export async function findSessionOwner(token: string): Promise<number | undefine
 export async function closeSession(token: string): Promise<void> {
   await Session.query().deleteById(sha256(token));
 }
+
+/** A session as its owner sees it. */
+export interface OpenSession {
+  uuid: string;
+  userAgent: string;
+  createdAt: Date;
+  lastUsedAt: Date;
+  isCurrent: boolean;
+}
+
+/** More than a person has browsers; what is beyond is ended with the others. */
+const SHOWN = 50;
+
+/**
+ * Where an account is signed in: this session first, then those used last.
+ * @param token the cookie of who is asking.
+ */
+export async function openSessions(accountId: number, token: string): Promise<OpenSession[]> {
+  const current = sha256(token);
+  const sessions = await Session.query()
+    .where({ account_id: accountId })
+    .where('expires_at', '>', now())
+    .orderByRaw('token_hash = ? DESC, last_used_at DESC, uuid DESC', [current])
+    .limit(SHOWN);
+  return sessions.map((session) => ({
+    uuid: session.uuid,
+    userAgent: session.user_agent,
+    createdAt: session.created_at,
+    lastUsedAt: session.last_used_at,
+    isCurrent: session.token_hash.equals(current),
+  }));
+}
+
+/**
+ * Ends one of an account's sessions, at once.
+ * @throws ServiceError not_found when the account has no such session, or not any more.
+ */
+export async function endSession(accountId: number, uuid: string): Promise<void> {
+  const ended = await Session.query().where({ account_id: accountId, uuid }).delete();
+  if (ended === 0) throw new ServiceError('not_found', 'There is no such session: it has ended already.');
+}
+
+/**
+ * Signs an account out everywhere but here.
+ * @param token the cookie of who is asking.
+ * @returns how many sessions that ended.
+ */
+export async function endOtherSessions(accountId: number, token: string): Promise<number> {
+  return Session.query().where({ account_id: accountId }).whereNot('token_hash', sha256(token)).delete();
+}
+
+const TOUCH = prepared(
+  'touch_sessions',
+  `UPDATE sessions SET last_used_at = :now
+    WHERE token_hash IN (
+      SELECT token_hash FROM sessions
+       WHERE token_hash = ANY (:hashes) AND last_used_at <= :before
+       ORDER BY token_hash FOR NO KEY UPDATE SKIP LOCKED)`,
+);
+
+/** Notes that sessions were used, by their hashes; at most once in 60 seconds a session over all processes. */
+export const touchSession = createBatcher<Buffer, void>({
+  maxItems: 64,
+  maxInFlight: 1,
+  run: async (hashes) => {
+    const at = now();
+    await run(TOUCH, { hashes, now: at, before: addMilliseconds(at, -SESSION_TOUCH_MS) });
+    return [];
+  },
+});
 
 const AT_ONCE = 1_000;
 

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import Type, { type Static } from 'typebox';
+import { problemOfSignIn, withLineBreaks } from './signInSettings.ts';
 
 const Port = (fallback: number) => Type.Integer({ minimum: 0, maximum: 65_535, default: fallback });
 const Count = (fallback: number, minimum = 1) => Type.Integer({ minimum, maximum: 1_000_000, default: fallback });
@@ -82,6 +83,12 @@ const Environment = Type.Object({
   RATE_CREATES_PER_MINUTE: Count(60),
   RATE_REQUESTS_PER_MINUTE: Count(600),
   RATE_PUBLIC_PER_MINUTE: Count(120),
+  RATE_OAUTH_PER_MINUTE: Count(30),
+
+  /** A host whose Client ID Metadata Documents may be at a private address and come without TLS: for tests. */
+  OAUTH_CLIENT_DOCUMENT_HOST: Type.Optional(
+    Type.String({ pattern: '^[a-z0-9.-]+:\\d{1,5}$', description: 'a host and port such as 127.0.0.1:8080' }),
+  ),
 
   STRIPE_SECRET_KEY: Type.Optional(
     Type.String({ pattern: '^(sk|rk)_\\S+$', description: 'a secret key of Stripe, sk_...' }),
@@ -100,6 +107,22 @@ const Environment = Type.Object({
   BILLING_RETURN_URL: Type.Optional(HttpUrl()),
   /** In the place of Stripe's own address. */
   STRIPE_API_BASE: Type.Optional(HttpUrl()),
+
+  /** Who signs people in: see shared/gateways/identity. */
+  GOOGLE_CLIENT_ID: Type.Optional(Type.String()),
+  GOOGLE_CLIENT_SECRET: Type.Optional(Type.String()),
+  GOOGLE_ISSUER: HttpUrl({ default: 'https://accounts.google.com' }),
+  APPLE_CLIENT_ID: Type.Optional(Type.String()),
+  APPLE_TEAM_ID: Type.Optional(Type.String()),
+  APPLE_KEY_ID: Type.Optional(Type.String()),
+  APPLE_PRIVATE_KEY: Type.Optional(Type.String()),
+  APPLE_ISSUER: HttpUrl({ default: 'https://appleid.apple.com' }),
+  GITHUB_CLIENT_ID: Type.Optional(Type.String()),
+  GITHUB_CLIENT_SECRET: Type.Optional(Type.String()),
+  GITHUB_BASE_URL: HttpUrl({ default: 'https://github.com' }),
+  GITHUB_API_BASE_URL: HttpUrl({ default: 'https://api.github.com' }),
+  /** How long each answer of theirs is waited for. */
+  SIGN_IN_TIMEOUT_MS: Count(5_000, 100),
 });
 
 type Environment = Static<typeof Environment>;
@@ -137,11 +160,14 @@ export function parseConfig(env: Record<string, string | undefined>): Readonly<C
       throw new ConfigError(`${name} must be an address such as https://example.com.`);
   }
   requireBucketSettings(values);
+  const signInProblem = problemOfSignIn(values);
+  if (signInProblem !== undefined) throw new ConfigError(signInProblem);
   const baseUrl = (values.BASE_URL ?? `http://localhost:${values.PORT}`).replace(/\/+$/, '');
   return Object.freeze({
     ...values,
     BASE_URL: baseUrl,
     CDN_URL: (values.CDN_URL ?? `${baseUrl}/media`).replace(/\/+$/, ''),
+    APPLE_PRIVATE_KEY: values.APPLE_PRIVATE_KEY && withLineBreaks(values.APPLE_PRIVATE_KEY),
     BILLING_RETURN_URL: values.BILLING_RETURN_URL ?? `${baseUrl}/account/`,
     UPSTREAMS: withVariables(textOf(values.UPSTREAMS), env),
   });
@@ -156,12 +182,19 @@ const ADDRESSES = [
   'MEDIA_S3_ENDPOINT',
   'STRIPE_API_BASE',
   'BILLING_RETURN_URL',
+  'GOOGLE_ISSUER',
+  'APPLE_ISSUER',
+  'GITHUB_BASE_URL',
+  'GITHUB_API_BASE_URL',
 ] as const;
 
 /** Without a payment processor plans are given away, which is for development only; with one, all of it is needed. */
 function requirePayments(values: Environment): void {
   if (values.NODE_ENV === 'production' && values.CLOCK_OFFSET_MS !== 0) {
     throw new ConfigError('CLOCK_OFFSET_MS must be 0 with NODE_ENV=production: it is for tests.');
+  }
+  if (values.NODE_ENV === 'production' && values.OAUTH_CLIENT_DOCUMENT_HOST !== undefined) {
+    throw new ConfigError('OAUTH_CLIENT_DOCUMENT_HOST must not be set with NODE_ENV=production: it is for tests.');
   }
   if (values.STRIPE_SECRET_KEY === undefined) {
     if (values.NODE_ENV !== 'production') return;

@@ -3,6 +3,14 @@ import type { DataValidationCxt } from 'ajv/dist/types/index.js';
 import type { Static, TSchema } from 'typebox';
 import { ServiceError } from '../spec/errors.ts';
 
+const EMAIL = /^[^\s@<>"\p{Cc}\p{Cs}\uFFFD]{1,64}@[a-z0-9-]+(\.[a-z0-9-]+)*$/iu;
+export const EMAIL_MAX_CHARACTERS = 254;
+
+/** Whether a text can be an e-mail address; whether somebody reads what is sent there is another matter. */
+export function isEmail(text: string): boolean {
+  return text.length <= EMAIL_MAX_CHARACTERS && EMAIL.test(text);
+}
+
 /**
  * Input against a schema, taken as it is: "5" is not 5. It gets the schema's defaults, and strings of the format
  * `text` must be storable: no NUL, no half of a surrogate pair, and no U+FFFD, which is what a decoder leaves of bytes
@@ -11,7 +19,7 @@ import { ServiceError } from '../spec/errors.ts';
 const ajv = new Ajv2020({ useDefaults: true, verbose: true });
 
 ajv.addFormat('text', (text: string) => text.isWellFormed() && !/[\u0000\uFFFD]/.test(text));
-ajv.addFormat('email', /^[^\s@<>"\p{Cc}\p{Cs}\uFFFD]{1,64}@[a-z0-9-]+(\.[a-z0-9-]+)*$/iu);
+ajv.addFormat('email', EMAIL);
 // Cuts white space off both ends before lengths are checked.
 ajv.addKeyword({
   keyword: 'trimmed',

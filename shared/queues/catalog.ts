@@ -71,8 +71,10 @@ export const JOBS = {
   'media.remove': { queue: 'files', payload: Nothing, attempts: 1, everyMs: 5_000 },
   /** Forget idempotency keys that have done their service. */
   'idempotencyKeys.forget': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: 3_600_000 },
-  /** Forget sessions that are over. */
+  /** Forget sessions that are over, and sign-ins that were never completed. */
   'sessions.forget': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: 3_600_000 },
+  /** Forget codes, refresh tokens, clients and signing keys that are over. */
+  'oauth.forget': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: 600_000 },
 } as const satisfies Record<string, JobDefinition>;
 
 export type JobName = keyof typeof JOBS;

@@ -13,6 +13,11 @@ export const API_KEY_TOUCH_MS = 60_000;
 export const PROFILE_TEXT_MAX_CHARACTERS = 200;
 
 export const SESSION_DAYS = 30;
+export const SESSION_TOUCH_MS = 60_000;
+/** Of what a browser calls itself, so much is kept. */
+export const USER_AGENT_MAX_CHARACTERS = 300;
+/** How long a person may take at the provider that they sign in with. */
+export const SIGN_IN_ATTEMPT_MS = 10 * 60_000;
 
 /** At most one look at a job's upstream in this time, over all processes. */
 export const REFRESH_INTERVAL_MS = 2_000;
@@ -58,3 +63,29 @@ export const USAGE_HISTORY_DAYS = 30;
 
 /** Largest JSON body; a prompt of the longest kind, escaped, fits many times over. */
 export const BODY_LIMIT_BYTES = 64 * 1024;
+
+/** Lifetimes of OAuth (docs/decisions.md: OAuth). */
+export const CODE_SECONDS = 60;
+export const ACCESS_TOKEN_SECONDS = 3_600;
+export const REFRESH_TOKEN_DAYS = 30;
+/** So long after its first use a refresh token still gives new ones, to whoever asked at the same time. */
+export const REFRESH_GRACE_SECONDS = 60;
+/** A new signing key is published for so long before it signs, so that everybody has it by then. */
+export const KEY_AHEAD_MS = 10 * 60_000;
+/** Clients that registered and were never approved are forgotten after this time, others after this much disuse. */
+export const UNUSED_CLIENT_MS = 24 * 3_600_000;
+export const DISUSED_CLIENT_MS = 90 * 24 * 3_600_000;
+/** How long it is remembered that a code was used, so that its replay is known for one. */
+export const USED_CODE_MS = 24 * 3_600_000;
+
+export const CLIENT_NAME_MAX_CHARACTERS = 100;
+export const REDIRECT_URIS_MAX = 10;
+export const REDIRECT_URI_MAX_CHARACTERS = 1_000;
+export const CLIENT_ID_MAX_CHARACTERS = 1_000;
+/** Largest registration, and largest form of an OAuth endpoint. */
+export const OAUTH_BODY_LIMIT_BYTES = 16 * 1024;
+/** Largest Client ID Metadata Document, and how long it may take to come. */
+export const CLIENT_DOCUMENT_MAX_BYTES = 5 * 1024;
+export const CLIENT_DOCUMENT_TIMEOUT_MS = 5_000;
+/** A document is kept for as long as its headers say, within these bounds. */
+export const CLIENT_DOCUMENT_FRESH_MS = { least: 5 * 60_000, usual: 3_600_000, most: 24 * 3_600_000 } as const;

@@ -8,6 +8,9 @@ export class Session extends Model {
   declare token_hash: Buffer;
   declare uuid: string;
   declare account_id: number;
+  /** What the browser called itself when it signed in. */
+  declare user_agent: string;
   declare created_at: Date;
+  declare last_used_at: Date;
   declare expires_at: Date;
 }

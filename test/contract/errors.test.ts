@@ -68,11 +68,9 @@ describe('errors', () => {
 
   describe('not_found', () => {
     const laterPaths = `
-      POST /mcp, GET /mcp, DELETE /mcp, GET /.well-known/oauth-protected-resource,
-      GET /.well-known/oauth-authorization-server, GET /authorize, POST /token, POST /register, GET /jwks.json,
+      POST /mcp, GET /mcp, DELETE /mcp,
       POST /api/affiliate/enroll/, GET /api/affiliate/status/,
-      POST /api/affiliate/onboarding-link/, GET /api/admin/metrics/, GET /authentication/social/google/start,
-      GET /authentication/social/google/callback, GET /r/abc`;
+      POST /api/affiliate/onboarding-link/, GET /api/admin/metrics/, GET /r/abc`;
     for (const line of laterPaths.trim().split(/,\s+/)) {
       it(`is the answer to ${line}, which is not built yet`, async () => {
         const [method = '', path = ''] = line.split(' ');
@@ -83,7 +81,6 @@ describe('errors', () => {
     }
 
     const nowhere = [
-      '/',
       '/api',
       '/api/',
       '/api/generations',

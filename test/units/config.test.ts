@@ -1,7 +1,13 @@
 import { spawnSync } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
 import { expect } from 'chai';
 
 const GOOD = { DATABASE_URL: 'postgres://user@host/name', REDIS_URL: 'redis://host:6379' };
+
+function pem(type: 'ec' | 'ed25519'): string {
+  const { privateKey } = type === 'ec' ? generateKeyPairSync('ec', { namedCurve: 'P-256' }) : generateKeyPairSync(type);
+  return privateKey.export({ type: 'pkcs8', format: 'pem' }) as string;
+}
 
 describe('the configuration', () => {
   let parseConfig: (env: Record<string, string | undefined>) => Record<string, unknown>;
@@ -31,6 +37,8 @@ describe('the configuration', () => {
     ['NODE_ENV', 'staging'],
     ['LOG_LEVEL', 'loud'],
     ['PORT', 'abc'],
+    ['RATE_OAUTH_PER_MINUTE', '0'],
+    ['OAUTH_CLIENT_DOCUMENT_HOST', 'https://host:1'],
     ['PORT', '-1'],
     ['PORT', '65536'],
     ['PORT', '1.5'],
@@ -67,6 +75,11 @@ describe('the configuration', () => {
     ['STRIPE_WEBHOOK_SECRET', 'secret'],
     ['STRIPE_PRICE_PRO', 'prod_1'],
     ['STRIPE_API_BASE', 'localhost:1'],
+    ['GOOGLE_ISSUER', 'accounts.google.com'],
+    ['APPLE_ISSUER', 'https://['],
+    ['GITHUB_BASE_URL', 'github.com'],
+    ['GITHUB_API_BASE_URL', 'ftp://api.github.com'],
+    ['SIGN_IN_TIMEOUT_MS', '0'],
   ];
   for (const [name, value] of bad) {
     it(`with ${name} ${value === undefined ? 'missing' : `"${value}"`} is refused with a sentence that names it`, () => {
@@ -92,6 +105,55 @@ describe('the configuration', () => {
 
   it('refuses to give plans away in production', () => {
     expect(refusal({ NODE_ENV: 'production' })).to.match(/NODE_ENV=production is refused/);
+  });
+
+  it('refuses a stand-in for documents of OAuth clients in production', () => {
+    expect(refusal({ OAUTH_CLIENT_DOCUMENT_HOST: '127.0.0.1:8080' })).to.equal('');
+    expect(refusal({ NODE_ENV: 'production', OAUTH_CLIENT_DOCUMENT_HOST: '127.0.0.1:8080' })).to.match(
+      /^OAUTH_CLIENT_DOCUMENT_HOST must not be set/,
+    );
+  });
+
+  describe('for sign-in', () => {
+    const apple = { APPLE_CLIENT_ID: 'a', APPLE_TEAM_ID: 'b', APPLE_KEY_ID: 'c' };
+    const stripe = {
+      STRIPE_SECRET_KEY: 'sk_live_1',
+      STRIPE_WEBHOOK_SECRET: 'whsec_1',
+      ...Object.fromEntries(['LITE', 'STARTER', 'PRO', 'STUDIO'].map((plan) => [`STRIPE_PRICE_${plan}`, 'price_1'])),
+    };
+
+    it('wants all of a provider, or nothing', () => {
+      expect(refusal({ GOOGLE_CLIENT_ID: 'a' })).to.match(
+        /^GOOGLE_CLIENT_SECRET is not set, but the rest .+ Google .+\.$/,
+      );
+      expect(refusal({ GITHUB_CLIENT_SECRET: 'a' })).to.match(/^GITHUB_CLIENT_ID is not set/);
+      expect(refusal({ APPLE_TEAM_ID: 'a' })).to.match(/^APPLE_CLIENT_ID, APPLE_KEY_ID, APPLE_PRIVATE_KEY are not set/);
+    });
+
+    it("takes Apple's key with its line breaks written out, and no other kind of key", () => {
+      const key = pem('ec');
+      expect(
+        parseConfig({ ...GOOD, ...apple, APPLE_PRIVATE_KEY: key.replaceAll('\n', '\\n') })['APPLE_PRIVATE_KEY'],
+      ).to.equal(key);
+      for (const bad of ['secret', pem('ed25519'), key.slice(0, 80)]) {
+        const sentence = refusal({ ...apple, APPLE_PRIVATE_KEY: bad });
+        expect(sentence).to.match(/^APPLE_PRIVATE_KEY must be /);
+        expect(sentence).to.not.include(bad.slice(28, 60) || bad);
+      }
+    });
+
+    it('refuses production while nobody could sign in, and providers that are reached without TLS there', () => {
+      const production = { NODE_ENV: 'production', ...stripe };
+      const google = { GOOGLE_CLIENT_ID: 'a', GOOGLE_CLIENT_SECRET: 'b' };
+      expect(refusal(production)).to.match(
+        /^GOOGLE_CLIENT_ID, .+ are not set: NODE_ENV=production is refused while nobody can sign in\.$/,
+      );
+      expect(refusal({ ...production, ...google })).to.equal('');
+      expect(refusal({ ...production, ...google, GOOGLE_ISSUER: 'http://id.example' })).to.match(
+        /^GOOGLE_ISSUER must begin with https/,
+      );
+      expect(refusal({ ...google, GOOGLE_ISSUER: 'http://127.0.0.1:9' })).to.equal('');
+    });
   });
 
   it('takes an empty or blank variable for one that is not set', () => {

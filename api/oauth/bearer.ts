@@ -1,0 +1,100 @@
+import { LRUCache } from 'lru-cache';
+import type { Caller } from '../../shared/domain/accounts.ts';
+import { findKeyOwner, hashApiKey, touchApiKey } from '../../shared/domain/apiKeys.ts';
+import { InvalidAccessToken, verifyAccessToken } from '../../shared/domain/oauth/accessTokens.ts';
+import { accountOfGrant, touchGrant } from '../../shared/domain/oauth/grants.ts';
+import { config } from '../../shared/lib/config.ts';
+import { ServiceError } from '../../shared/spec/errors.ts';
+import { API_KEY_TOUCH_MS } from '../../shared/spec/limits.ts';
+import { ALL_SCOPES, type Scope } from '../../shared/spec/oauth.ts';
+import type { Context } from '../context.ts';
+
+/** Whoever asks on behalf of an account over MCP: with a token that has some scopes, or with a key that has all. */
+export interface Assistant extends Caller {
+  scopes: ReadonlySet<Scope>;
+  credential: 'key' | 'token';
+}
+
+const RESOURCE_METADATA = `resource_metadata="${config.BASE_URL}/.well-known/oauth-protected-resource"`;
+const EVERY_SCOPE: ReadonlySet<Scope> = new Set(ALL_SCOPES);
+
+/**
+ * Reads the request's credential, an OAuth access token or an API key, and asks the database whether it is good at
+ * this moment: a key that was revoked or an application that was ended is turned away at once.
+ * @throws ServiceError invalid_api_key, with the `WWW-Authenticate` that a client begins its authorization by.
+ */
+export async function identifyAssistant(ctx: Context): Promise<Assistant> {
+  const presented = presentedCredential(ctx);
+  return presented.startsWith('svc_') ? identifyKey(presented) : identifyToken(presented);
+}
+
+/**
+ * Lets only those through whose token has a scope.
+ * @throws ServiceError invalid_api_key, with status 403 and the scopes that a token needs to have.
+ */
+export function requireScope({ scopes }: Assistant, scope: Scope): void {
+  if (scopes.has(scope)) return;
+  // What it has already is named too, so that a client that asks anew does not lose it.
+  const wanted = ALL_SCOPES.filter((name) => name === scope || scopes.has(name)).join(' ');
+  throw new ServiceError('invalid_api_key', `The access token lacks the scope ${scope}: connect again and allow it.`, {
+    status: 403,
+    headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${wanted}", ${RESOURCE_METADATA}` },
+  });
+}
+
+/** The text of the one credential that the request carries. */
+function presentedCredential(ctx: Context): string {
+  const authorization = ctx.get('authorization');
+  const inHeader = ctx.get('x-api-key');
+  if (authorization === '' && inHeader === '') {
+    throw new ServiceError(
+      'invalid_api_key',
+      'Connect by OAuth, or send an API key as "Authorization: Bearer svc_…".',
+      {
+        headers: { 'www-authenticate': `Bearer ${RESOURCE_METADATA}` },
+      },
+    );
+  }
+  const bearer = /^Bearer +(\S+)$/i.exec(authorization)?.[1];
+  if (authorization !== '' && bearer === undefined) throw refused('Write the header as "Authorization: Bearer …".');
+  if (bearer !== undefined && inHeader !== '' && bearer !== inHeader)
+    throw refused('The Authorization and X-API-Key headers carry different credentials: send one of them.');
+  if (bearer === undefined && !inHeader.startsWith('svc_'))
+    throw refused('X-API-Key takes an API key, "svc_" followed by 40 hex characters.');
+  return bearer ?? inHeader;
+}
+
+async function identifyKey(key: string): Promise<Assistant> {
+  const keyHash = hashApiKey(key);
+  const accountId = keyHash === null ? undefined : await findKeyOwner(keyHash);
+  if (keyHash === null || accountId === undefined) throw refused('The API key is unknown or revoked.');
+  note(keyHash.toString('base64'), () => touchApiKey(keyHash));
+  return { accountId, keyHash, scopes: EVERY_SCOPE, credential: 'key' };
+}
+
+async function identifyToken(text: string): Promise<Assistant> {
+  const token = await verifyAccessToken(text).catch((error: unknown) => {
+    throw error instanceof InvalidAccessToken ? refused(error.message) : error;
+  });
+  const accountId = await accountOfGrant(token.grantUuid);
+  if (accountId === undefined) throw refused('The application was disconnected from the account: connect it again.');
+  note(token.grantUuid, () => touchGrant(token.grantUuid));
+  return { accountId, keyHash: null, scopes: token.scopes, credential: 'token' };
+}
+
+/** When this process last noted the use of a key or a grant. */
+const notedAt = new LRUCache<string, number>({ max: 50_000 });
+
+/** Has a use written down, now and then, without holding the request up. */
+function note(name: string, write: () => Promise<void>): void {
+  const at = performance.now();
+  if (at - (notedAt.get(name) ?? -API_KEY_TOUCH_MS) < API_KEY_TOUCH_MS) return;
+  notedAt.set(name, at);
+  write().catch(() => notedAt.delete(name));
+}
+
+/** Of a credential that was sent, and is not good. */
+function refused(detail: string): ServiceError {
+  const challenge = `Bearer ${RESOURCE_METADATA}, error="invalid_token", scope="${ALL_SCOPES.join(' ')}"`;
+  return new ServiceError('invalid_api_key', detail, { headers: { 'www-authenticate': challenge } });
+}

@@ -1,0 +1,50 @@
+import { ISSUER, RESOURCE } from '../../shared/domain/oauth/accessTokens.ts';
+import { publishedKeys } from '../../shared/domain/oauth/signingKeys.ts';
+import { ALL_SCOPES } from '../../shared/spec/oauth.ts';
+import type { Context } from '../context.ts';
+
+/** For less time than a new key is published before it signs. */
+const KEEP = 'public, max-age=300';
+
+/** What `/mcp` is and who lets clients in (RFC 9728). */
+export function protectedResource(ctx: Context): void {
+  ctx.set('cache-control', KEEP);
+  ctx.body = {
+    resource: RESOURCE,
+    authorization_servers: [ISSUER],
+    scopes_supported: ALL_SCOPES,
+    bearer_methods_supported: ['header'],
+    resource_name: 'genmeter',
+  };
+}
+
+/** What the authorization server does and where (RFC 8414). */
+export function authorizationServer(ctx: Context): void {
+  ctx.set('cache-control', KEEP);
+  ctx.body = {
+    issuer: ISSUER,
+    authorization_endpoint: `${ISSUER}/authorize`,
+    token_endpoint: `${ISSUER}/token`,
+    registration_endpoint: `${ISSUER}/register`,
+    revocation_endpoint: `${ISSUER}/revoke`,
+    jwks_uri: `${ISSUER}/jwks.json`,
+    scopes_supported: ALL_SCOPES,
+    response_types_supported: ['code'],
+    response_modes_supported: ['query'],
+    grant_types_supported: ['authorization_code', 'refresh_token'],
+    token_endpoint_auth_methods_supported: ['none'],
+    revocation_endpoint_auth_methods_supported: ['none'],
+    code_challenge_methods_supported: ['S256'],
+    authorization_response_iss_parameter_supported: true,
+    client_id_metadata_document_supported: true,
+  };
+}
+
+/** The public halves of the keys that tokens are, and are about to be, signed with (RFC 7517). */
+export async function jwks(ctx: Context): Promise<void> {
+  const keys = await publishedKeys();
+  ctx.set('cache-control', KEEP);
+  ctx.body = {
+    keys: keys.map(({ kid, publicKey }) => ({ ...publicKey.export({ format: 'jwk' }), kid, alg: 'RS256', use: 'sig' })),
+  };
+}

@@ -1,0 +1,73 @@
+import { ServiceError } from '../../shared/spec/errors.ts';
+import { OAUTH_BODY_LIMIT_BYTES } from '../../shared/spec/limits.ts';
+import { OAuthRefusal } from '../../shared/spec/oauth.ts';
+import { RESOURCE } from '../../shared/domain/oauth/accessTokens.ts';
+import type { Context, Handler } from '../context.ts';
+import { rawBodyOf } from '../middleware/body.ts';
+
+/** The parameters of an OAuth request: each with one value, none of them empty. */
+export type Parameters = Readonly<Record<string, string>>;
+
+/**
+ * Takes parameters as RFC 6749 (3.1, 3.2) wants them: a parameter without a value counts as absent, one that is
+ * repeated is refused. `resource` alone may be repeated (RFC 8707), as long as each is us.
+ * @throws OAuthRefusal invalid_request, invalid_target
+ */
+export function parametersOf(sent: URLSearchParams): Parameters {
+  const values: Record<string, string> = Object.create(null) as Record<string, string>;
+  for (const [name, value] of sent) {
+    if (value === '') continue;
+    if (name === 'resource') requireOwnResource(value);
+    else if (name in values) throw new OAuthRefusal('invalid_request', `${shown(name)} must not be repeated.`);
+    values[name] = value;
+  }
+  return values;
+}
+
+/** The parameters of a form that a client sent. @throws OAuthRefusal invalid_request, invalid_target */
+export async function formParametersOf(ctx: Context): Promise<Parameters> {
+  if (!ctx.is('application/x-www-form-urlencoded'))
+    throw new OAuthRefusal('invalid_request', 'The body must be a form: application/x-www-form-urlencoded.');
+  return parametersOf(new URLSearchParams((await bodyWithin(ctx)).toString()));
+}
+
+/** @throws OAuthRefusal invalid_request, with status 413 where the body is too large. */
+export async function bodyWithin(ctx: Context): Promise<Buffer> {
+  const tooLarge = `The body must have at most ${OAUTH_BODY_LIMIT_BYTES} bytes.`;
+  return rawBodyOf(ctx, OAUTH_BODY_LIMIT_BYTES).catch((error: unknown) => {
+    throw error instanceof ServiceError ? new OAuthRefusal('invalid_request', tooLarge, { status: 413 }) : error;
+  });
+}
+
+/** @throws OAuthRefusal invalid_request where the parameter is absent. */
+export function required(parameters: Parameters, name: string): string {
+  const value = parameters[name];
+  if (value === undefined) throw new OAuthRefusal('invalid_request', `${name} is missing.`);
+  return value;
+}
+
+/** Answers refusals as RFC 6749 (5.2) wants them; whatever else is thrown goes on to be an error of the service. */
+export function inOAuth(handler: Handler): Handler {
+  return async (ctx) => {
+    ctx.set('cache-control', 'no-store');
+    try {
+      await handler(ctx);
+    } catch (error) {
+      if (!(error instanceof OAuthRefusal)) throw error;
+      ctx.status = error.status;
+      ctx.set(error.extras.headers ?? {});
+      ctx.body = { error: error.code, error_description: error.message };
+    }
+  };
+}
+
+/** Tokens of ours are good for one thing (spec: OAuth for MCP). */
+function requireOwnResource(resource: string): void {
+  if (resource === RESOURCE || resource === `${RESOURCE}/`) return;
+  throw new OAuthRefusal('invalid_target', `resource must be ${RESOURCE}.`);
+}
+
+/** A name that was sent, fit to be repeated. */
+function shown(name: string): string {
+  return name.slice(0, 40).replaceAll(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, '?');
+}

@@ -1,0 +1,34 @@
+import { readClientMetadata } from '../../shared/domain/oauth/clientMetadata.ts';
+import { registerClient } from '../../shared/domain/oauth/clients.ts';
+import { ALL_SCOPES, OAuthRefusal } from '../../shared/spec/oauth.ts';
+import type { Context } from '../context.ts';
+import { bodyWithin, inOAuth } from './parameters.ts';
+
+/** `/register` (RFC 7591): whoever asks becomes a client; what it may do, people decide. */
+export const register = inOAuth(async (ctx) => {
+  const client = await registerClient(readClientMetadata(await metadataOf(ctx)));
+  ctx.status = 201;
+  ctx.body = {
+    client_id: client.client_id,
+    client_id_issued_at: Math.floor(client.created_at.getTime() / 1_000),
+    client_name: client.name,
+    redirect_uris: client.redirect_uris,
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    token_endpoint_auth_method: 'none',
+    scope: ALL_SCOPES.join(' '),
+  };
+});
+
+async function metadataOf(ctx: Context): Promise<Record<string, unknown>> {
+  let value: unknown;
+  if (ctx.is('application/json')) {
+    try {
+      value = JSON.parse((await bodyWithin(ctx)).toString());
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+    }
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  throw new OAuthRefusal('invalid_client_metadata', 'The body must be a JSON object, sent as application/json.');
+}

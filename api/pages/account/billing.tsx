@@ -1,0 +1,59 @@
+import type { VNode } from 'preact';
+import { processor } from '../../../shared/gateways/payments/index.ts';
+import { type Plan, PLANS } from '../../../shared/spec/plans.ts';
+import { Form } from '../parts.tsx';
+import type { FormSecrets, Overview } from './overview.ts';
+import { day } from './times.ts';
+
+/** What there is to spend, under which plan, and how to change that. */
+export function Billing({ account, billing, secrets }: Overview & { secrets: FormSecrets }): VNode {
+  const hasProcessor = processor !== null;
+  return (
+    <section class="card" aria-labelledby="credits">
+      <h2 id="credits">Credits and plan</h2>
+      <p>
+        <span class="figure">{account.balance.toLocaleString('en-GB')}</span> credits
+      </p>
+      <p>{standing(billing)}</p>
+      <Form action="/account/plan/" token={secrets.token} class="inline">
+        <input type="hidden" name="request" value={secrets.requestKey} />
+        <div class="field">
+          <label for="plan">{billing.plan === null ? 'Choose a plan' : 'Change to'}</label>
+          <select id="plan" name="plan">
+            {PLANS.filter((plan) => plan.slug !== billing.plan?.slug).map((plan) => (
+              <option value={plan.slug} selected={plan.highlight}>
+                {described(plan)}
+              </option>
+            ))}
+          </select>
+        </div>
+        <button type="submit" class={billing.plan === null ? 'main' : undefined}>
+          {billing.plan === null ? 'Subscribe' : 'Change plan'}
+        </button>
+      </Form>
+      <p class="hint">
+        Plans are paid by the year.{' '}
+        {hasProcessor ? '' : 'On this service plans are given away, as no payment processor is configured.'}
+      </p>
+      {hasProcessor && billing.status !== 'none' ? (
+        <Form action="/account/portal/" token={secrets.token}>
+          <button type="submit">Payment methods, invoices, cancellation</button>
+        </Form>
+      ) : null}
+    </section>
+  );
+}
+
+function standing({ plan, status, currentPeriodEnd, cancelAtPeriodEnd }: Overview['billing']): string {
+  if (plan === null)
+    return status === 'none' ? 'No plan yet.' : `No active plan; the last one is ${status.replace('_', ' ')}.`;
+  const until =
+    currentPeriodEnd === null ? '' : `, ${cancelAtPeriodEnd ? 'ends' : 'renews'} on ${day(currentPeriodEnd)}`;
+  const due = status === 'past_due' ? ' The last payment has failed: please see to it.' : '';
+  return `${plan.name} plan: ${plan.monthlyCredits.toLocaleString('en-GB')} credits a month, ${plan.parallelLimit} generations at a time${until}.${due}`;
+}
+
+function described(plan: Plan): string {
+  const yearly = (plan.priceYearlyCents / 100).toLocaleString('en-US', { style: 'currency', currency: 'USD' });
+  return `${plan.name}: ${plan.monthlyCredits.toLocaleString('en-GB')} credits a month, ${yearly.replace('.00', '')} a year`;
+}

@@ -1,0 +1,62 @@
+import type { VNode } from 'preact';
+import { API_KEY_NAME_MAX_CHARACTERS } from '../../../shared/spec/limits.ts';
+import { Form } from '../parts.tsx';
+import type { FormSecrets, Overview } from './overview.ts';
+import { ago, day } from './times.ts';
+
+/** The keys that programs use. */
+export function Keys({ keys, secrets }: Overview & { secrets: FormSecrets }): VNode {
+  return (
+    <section class="card" aria-labelledby="keys">
+      <h2 id="keys">API keys</h2>
+      {keys.length === 0 ? (
+        <p class="quiet">None yet. A program that uses the API needs one.</p>
+      ) : (
+        <ul class="rows">
+          {keys.map((key) => (
+            <li>
+              <div class="what">
+                <h3>{key.name}</h3>
+                <span class="quiet small">
+                  <code>{key.prefix}…</code> made on {day(key.created_at)},{' '}
+                  {key.last_used_at === null ? 'never used' : `last used ${ago(key.last_used_at)}`}
+                </span>
+              </div>
+              <Form action={`/account/keys/${key.uuid}/revoke/`} token={secrets.token}>
+                <button type="submit" class="slight danger" aria-label={`Revoke the key ${key.name}`}>
+                  Revoke
+                </button>
+              </Form>
+            </li>
+          ))}
+        </ul>
+      )}
+      <Form action="/account/keys/" token={secrets.token} class="inline">
+        <input type="hidden" name="request" value={secrets.requestKey} />
+        <div class="field">
+          <label for="key-name">Name of a new key</label>
+          <input
+            id="key-name"
+            type="text"
+            name="name"
+            required
+            maxLength={API_KEY_NAME_MAX_CHARACTERS}
+            placeholder="my script"
+            autocomplete="off"
+          />
+        </div>
+        <button type="submit">Make a key</button>
+      </Form>
+    </section>
+  );
+}
+
+/** A key that was just made, in the one answer that ever shows it. */
+export function NewKey({ name, text }: { name: string; text: string }): VNode {
+  return (
+    <div class="notice good" role="status">
+      <strong>The key {name} is made.</strong> Copy it now, as it is not shown again:
+      <span class="secret">{text}</span>
+    </div>
+  );
+}

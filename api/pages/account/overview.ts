@@ -1,0 +1,24 @@
+import type { ConnectedApplication } from '../../../shared/domain/oauth/grants.ts';
+import type { OpenSession } from '../../../shared/domain/sessions.ts';
+import type { BillingStatus } from '../../../shared/domain/subscriptions.ts';
+import type { Account } from '../../../shared/tables/Account.ts';
+import type { ApiKey } from '../../../shared/tables/ApiKey.ts';
+import type { Identity } from '../../../shared/tables/Identity.ts';
+
+/** All that the account's page shows. */
+export interface Overview {
+  account: Account;
+  billing: BillingStatus;
+  identities: Identity[];
+  keys: ApiKey[];
+  applications: ConnectedApplication[];
+  sessions: OpenSession[];
+}
+
+/** What every part of the page needs for its forms. */
+export interface FormSecrets {
+  /** `formToken(ctx)`. */
+  token: string;
+  /** Names what the forms of this very page ask for, so that one that is sent twice does nothing twice. */
+  requestKey: string;
+}

@@ -1,0 +1,52 @@
+import type { VNode } from 'preact';
+import { PROFILE_TEXT_MAX_CHARACTERS } from '../../../shared/spec/limits.ts';
+import { PROVIDER_TITLES } from '../logos.tsx';
+import { Form } from '../parts.tsx';
+import type { FormSecrets, Overview } from './overview.ts';
+
+/** Who one is here. */
+export function Person({ account, identities, secrets }: Overview & { secrets: FormSecrets }): VNode {
+  const ways = identities.map(({ provider, email }) =>
+    email === account.email ? titleOf(provider) : `${titleOf(provider)} (${email})`,
+  );
+  return (
+    <section class="card" aria-labelledby="person">
+      <h2 id="person">You</h2>
+      <dl>
+        <dt>E-mail address</dt>
+        <dd>{account.email}</dd>
+        <dt>Sign-in through</dt>
+        <dd>{ways.length === 0 ? 'the local sign-in' : ways.join(', ')}</dd>
+      </dl>
+      <Form action="/account/profile/" token={secrets.token} class="inline">
+        <div class="field">
+          <label for="first-name">First name</label>
+          <input
+            id="first-name"
+            type="text"
+            name="first_name"
+            value={account.first_name}
+            maxLength={PROFILE_TEXT_MAX_CHARACTERS}
+            autocomplete="given-name"
+          />
+        </div>
+        <div class="field">
+          <label for="use-case">What you use this for</label>
+          <input
+            id="use-case"
+            type="text"
+            name="use_case"
+            value={account.use_case}
+            maxLength={PROFILE_TEXT_MAX_CHARACTERS}
+            autocomplete="off"
+          />
+        </div>
+        <button type="submit">Save</button>
+      </Form>
+    </section>
+  );
+}
+
+function titleOf(provider: string): string {
+  return PROVIDER_TITLES[provider as keyof typeof PROVIDER_TITLES] ?? provider;
+}

@@ -1,0 +1,78 @@
+import type { ComponentChildren, VNode } from 'preact';
+import { renderToString } from 'preact-render-to-string';
+import type { Context } from '../context.ts';
+import { STYLESHEET_PATH, STYLESHEET_VERSION } from './stylesheet.ts';
+
+export interface Page {
+  /** Shown by the browser, in front of the name of the service. */
+  title: string;
+  body: ComponentChildren;
+  /** For a card or two in the middle, rather than a whole page of them. */
+  isNarrow?: boolean;
+  /**
+   * Where a form of the page may lead in the end, beyond our own origin: browsers hold every redirect that follows upon
+   * a form against the page that it was sent from. Origins (`https://host`) or schemes (`cursor:`).
+   */
+  formTargets?: readonly string[];
+  /** Where the browser goes on to by itself, without a form being sent there. */
+  onwardTo?: string;
+}
+
+const ICON =
+  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cg fill='%231f5f8b'%3E%3Crect x='1' y='9' width='3' height='6' rx='1'/%3E%3Crect x='6.5' y='5' width='3' height='10' rx='1'/%3E%3Crect x='12' y='1' width='3' height='14' rx='1'/%3E%3C/g%3E%3C/svg%3E";
+
+/** Answers with a whole page: no script, no style but our file's, not to be framed, not to be kept. */
+export function sendPage(ctx: Context, page: Page, status = 200): void {
+  ctx.status = status;
+  ctx.type = 'text/html; charset=utf-8';
+  ctx.set('content-security-policy', policyFor(page.formTargets ?? []));
+  ctx.set('x-frame-options', 'DENY');
+  // Not no-referrer: browsers would then send forms with "Origin: null".
+  ctx.set('referrer-policy', 'same-origin');
+  ctx.set('cache-control', 'no-store');
+  ctx.body = `<!doctype html>${renderToString(<Document {...page} />)}`;
+}
+
+function policyFor(formTargets: readonly string[]): string {
+  const targets = formTargets.filter((target) => FORM_TARGET.test(target));
+  return [
+    "default-src 'none'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    ["form-action 'self'", ...targets].join(' '),
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+  ].join('; ');
+}
+
+/** What cannot end the directive that it is put into. */
+const FORM_TARGET = /^[a-z][a-z0-9+.-]*:(\/\/[a-z0-9.:[\]*-]+)?$/i;
+
+function Document({ title, body, isNarrow = false, onwardTo }: Page): VNode {
+  return (
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        {onwardTo === undefined ? null : <meta http-equiv="refresh" content={`0;url=${onwardTo}`} />}
+        <title>{`${title} · genmeter`}</title>
+        <link rel="icon" href={ICON} />
+        <link rel="stylesheet" href={`${STYLESHEET_PATH}?v=${STYLESHEET_VERSION}`} />
+      </head>
+      <body>
+        <header class={isNarrow ? 'top narrow' : 'top'}>
+          <a class="brand" href="/account/">
+            <svg width="18" height="18" viewBox="0 0 16 16" aria-hidden="true">
+              <rect x="1" y="9" width="3" height="6" rx="1" />
+              <rect x="6.5" y="5" width="3" height="10" rx="1" />
+              <rect x="12" y="1" width="3" height="14" rx="1" />
+            </svg>
+            genmeter
+          </a>
+        </header>
+        <main class={isNarrow ? 'narrow' : undefined}>{body}</main>
+      </body>
+    </html>
+  );
+}

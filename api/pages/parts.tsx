@@ -1,0 +1,21 @@
+import type { ComponentChildren, VNode } from 'preact';
+import { FORM_TOKEN } from './forms.ts';
+
+/** A form that `requireOwnForm` lets through. `token` is `formToken(ctx)`. */
+export function Form(props: { action: string; token: string; children: ComponentChildren; class?: string }): VNode {
+  return (
+    <form method="post" action={props.action} class={props.class}>
+      {props.token === '' ? null : <input type="hidden" name={FORM_TOKEN} value={props.token} />}
+      {props.children}
+    </form>
+  );
+}
+
+/** A sentence that stands out: read out at once by what reads pages aloud. */
+export function Notice({ kind, children }: { kind: 'good' | 'bad'; children: ComponentChildren }): VNode {
+  return (
+    <div class={`notice ${kind}`} role={kind === 'bad' ? 'alert' : 'status'}>
+      {children}
+    </div>
+  );
+}

@@ -1,0 +1,27 @@
+import { config } from '../../shared/lib/config.ts';
+
+export const ACCOUNT_PATH = '/account/';
+
+const OWN = new URL(config.BASE_URL);
+const MAX_CHARACTERS = 4_000;
+
+/**
+ * Where to go after a sign-in: a path of ours, or the account's page in the place of anything else. Browsers drop tabs
+ * and line breaks from addresses, read `\` as `/`, and `//` as the beginning of another host.
+ */
+export function ownPath(wanted: unknown): string {
+  if (typeof wanted !== 'string' || wanted.length > MAX_CHARACTERS) return ACCOUNT_PATH;
+  if (!wanted.startsWith('/') || /[\u0000-\u0020\u007f\\]/.test(wanted)) return ACCOUNT_PATH;
+  if (!URL.canParse(wanted, OWN)) return ACCOUNT_PATH;
+  const { origin, pathname, search } = new URL(wanted, OWN);
+  // What was `/.//host` or `/x/..//host` is `//host` only now.
+  return origin === OWN.origin && !pathname.startsWith('//') ? pathname + search : ACCOUNT_PATH;
+}
+
+/** The address of the sign-in page, for somebody who wants to get to a path. */
+export function signInPath(returnTo: string | null, problem?: string): string {
+  const query = new URLSearchParams();
+  if (problem !== undefined) query.set('problem', problem);
+  if (returnTo !== null && returnTo !== ACCOUNT_PATH) query.set('return_to', returnTo);
+  return query.size === 0 ? '/sign-in' : `/sign-in?${query.toString()}`;
+}

@@ -1,0 +1,55 @@
+import type { Context, Handler } from '../context.ts';
+import { recognise, touch } from '../middleware/authenticate.ts';
+import { readForm } from '../middleware/body.ts';
+import { limit, type RateClass } from '../middleware/rateLimit.ts';
+import { requireOwnForm } from './forms.ts';
+import { signInPath } from './returnTo.ts';
+
+/**
+ * Who may see a page. What goes wrong there is told by a page, too.
+ * - `visitor`: anybody; who is signed in is recognised.
+ * - `member`: who is signed in. Others are sent to sign in first, and come back.
+ * - `landing`: where another site sends a browser, with a form perhaps. A session counts for nothing there.
+ */
+export type PageCredentials = 'visitor' | 'member' | 'landing';
+
+export function isForPages(credentials: string): credentials is PageCredentials {
+  return credentials === 'visitor' || credentials === 'member' || credentials === 'landing';
+}
+
+/** Serves a page, or takes a form: none that did not come from a page of ours gets any further than here. */
+export async function servePage(
+  ctx: Context,
+  credentials: PageCredentials,
+  rateClass: RateClass,
+  handler: Handler,
+): Promise<void> {
+  ctx.state.isPage = true;
+  if (credentials !== 'landing') await recognise(ctx);
+  await limit(ctx, ctx.state.caller === undefined && rateClass === 'account' ? 'public' : rateClass);
+  if (ctx.method === 'POST') {
+    ctx.state.form = await readForm(ctx);
+    if (credentials !== 'landing') requireOwnForm(ctx, ctx.state.form);
+  }
+  if (credentials === 'member' && ctx.state.caller === undefined) return sendToSignIn(ctx);
+  await handler(ctx);
+  touch(ctx);
+}
+
+/** Has somebody sign in, and come back to this page; after a form to the account's. */
+export function sendToSignIn(ctx: Context): void {
+  seeOther(ctx, signInPath(ctx.method === 'POST' ? null : ctx.url));
+}
+
+/** Sends the browser on to read something else, whatever it did here. */
+export function seeOther(ctx: Context, address: string): void {
+  ctx.status = 303;
+  ctx.set('cache-control', 'no-store');
+  ctx.redirect(address);
+}
+
+/** The form that was sent; `servePage` has read it. */
+export function formOf(ctx: Context): URLSearchParams {
+  if (ctx.state.form === undefined) throw new Error(`${ctx.state.route} was sent no form.`);
+  return ctx.state.form;
+}

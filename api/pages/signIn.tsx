@@ -1,0 +1,78 @@
+import { OFFERS_LOCAL_SIGN_IN, PROVIDER_NAMES, providers } from '../../shared/gateways/identity/index.ts';
+import type { SignInProblem } from '../../shared/domain/signIns.ts';
+import type { Context } from '../context.ts';
+import { formToken } from './forms.ts';
+import { LOGOS, PROVIDER_TITLES } from './logos.tsx';
+import { sendPage } from './page.tsx';
+import { Form, Notice } from './parts.tsx';
+
+const PROBLEMS: Record<SignInProblem, string> = {
+  denied: 'You did not allow the sign-in, so nothing was done. You can sign in again whenever you like.',
+  expired: 'That sign-in took too long, was completed already, or was begun in another browser. Please start again.',
+  refused: 'The sign-in did not go through. Please start again.',
+  away: 'The sign-in provider does not answer at the moment. Try again in a minute, or choose another way.',
+  unverified:
+    'The provider has not verified your e-mail address, so we cannot go by it. Verify the address there, then sign in again.',
+};
+
+export interface SignInPage {
+  returnTo: string;
+  /** The name of a problem, or what is wrong with the address that was sent, as a sentence. */
+  problem?: string;
+  /** What was typed before. */
+  email?: string;
+}
+
+/** The ways to sign in here. */
+export function sendSignInPage(ctx: Context, { returnTo, problem, email }: SignInPage, status = 200): void {
+  const offered = PROVIDER_NAMES.filter((name) => providers[name] !== null);
+  const sentence = problem === undefined ? undefined : (PROBLEMS[problem as SignInProblem] ?? problem);
+  const body = (
+    <>
+      {sentence === undefined ? null : <Notice kind="bad">{sentence}</Notice>}
+      <div class="card">
+        <h1>Sign in</h1>
+        <p class="quiet">To your account, or to a new one: the first sign-in makes it.</p>
+        <div class="stack">
+          {offered.map((name) => (
+            <a class="button wide" href={startPath(name, returnTo)} rel="nofollow">
+              {LOGOS[name]}
+              {`Continue with ${PROVIDER_TITLES[name]}`}
+            </a>
+          ))}
+        </div>
+        {OFFERS_LOCAL_SIGN_IN ? <LocalSignIn token={formToken(ctx)} returnTo={returnTo} email={email} /> : null}
+      </div>
+      {OFFERS_LOCAL_SIGN_IN ? (
+        <p class="quiet small">
+          This is a development service: no sign-in provider is configured, and any address is taken at its word.
+        </p>
+      ) : null}
+    </>
+  );
+  sendPage(ctx, { title: 'Sign in', body, isNarrow: true }, status);
+}
+
+/** Whether a word in the address of the page names a problem; anything else is not repeated. */
+export function isSignInProblem(word: unknown): word is SignInProblem {
+  return typeof word === 'string' && Object.hasOwn(PROBLEMS, word);
+}
+
+function startPath(name: string, returnTo: string): string {
+  return `/authentication/social/${name}/start?${new URLSearchParams({ return_to: returnTo }).toString()}`;
+}
+
+function LocalSignIn({ token, returnTo, email }: { token: string; returnTo: string; email?: string }) {
+  return (
+    <Form action="/sign-in" token={token}>
+      <input type="hidden" name="return_to" value={returnTo} />
+      <div class="field">
+        <label for="email">E-mail address</label>
+        <input id="email" type="email" name="email" value={email} autocomplete="email" required maxLength={254} />
+      </div>
+      <button type="submit" class="main wide">
+        Sign in
+      </button>
+    </Form>
+  );
+}

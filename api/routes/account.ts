@@ -1,0 +1,132 @@
+import { accountById, completeOnboardingStep } from '../../shared/domain/accounts.ts';
+import { activeApiKeys, createApiKey, revokeApiKey } from '../../shared/domain/apiKeys.ts';
+import { checkout, portal } from '../../shared/domain/billing/checkout.ts';
+import { identitiesOf } from '../../shared/domain/identities.ts';
+import { once, type Remember } from '../../shared/domain/idempotentRequests.ts';
+import { connectedApplications, endApplication } from '../../shared/domain/oauth/grants.ts';
+import { endOtherSessions, endSession, openSessions } from '../../shared/domain/sessions.ts';
+import { billingStatus } from '../../shared/domain/subscriptions.ts';
+import { bodyParser } from '../../shared/lib/validate.ts';
+import { ServiceError } from '../../shared/spec/errors.ts';
+import { callerOf, type Context } from '../context.ts';
+import { uuidOf } from '../middleware/query.ts';
+import { endOwnSession } from '../middleware/sessionCookie.ts';
+import type { Overview } from '../pages/account/overview.ts';
+import { type Done, type News, sendAccountPage } from '../pages/account/page.tsx';
+import { sendOnward } from '../pages/onward.tsx';
+import { formOf, seeOther } from '../pages/serve.ts';
+import { Checkout, CreateApiKey, Profile } from '../schemas.ts';
+
+const parsePlan = bodyParser(Checkout);
+const parseKey = bodyParser(CreateApiKey);
+const parseProfile = bodyParser(Profile);
+
+const ONWARD = 'You are being taken to the page of our payment processor.';
+
+export async function accountPage(ctx: Context): Promise<void> {
+  await show(ctx);
+}
+
+export const choosePlan = orTold(async (ctx) => {
+  const { accountId } = callerOf(ctx);
+  const { plan } = parsePlan({ plan: formOf(ctx).get('plan') ?? undefined });
+  const repeatable = { accountId, scope: 'account.plan', key: requestKeyOf(ctx), request: { plan } };
+  const { answer } = await once(repeatable, async (id) => ({ url: await checkout(accountId, plan, id) }));
+  if (answer.url === null) return done(ctx, 'plan');
+  sendOnward(ctx, answer.url, ONWARD);
+});
+
+export const openBillingPortal = orTold(async (ctx) => {
+  const url = await portal(callerOf(ctx).accountId);
+  if (url === null) throw new ServiceError('validation_error', 'There is no payment processor here, and so no portal.');
+  sendOnward(ctx, url, ONWARD);
+});
+
+export const saveProfile = orTold(async (ctx) => {
+  const form = formOf(ctx);
+  const fields = ['first_name', 'use_case'].filter((name) => form.has(name));
+  const profile = parseProfile(Object.fromEntries(fields.map((name) => [name, form.get(name)])));
+  await completeOnboardingStep(callerOf(ctx).accountId, 'profile', profile);
+  done(ctx, 'profile');
+});
+
+export const createKey = orTold(async (ctx) => {
+  const { accountId } = callerOf(ctx);
+  const request = parseKey({ name: formOf(ctx).get('name') ?? undefined });
+  const repeatable = { accountId, scope: 'account.key', key: requestKeyOf(ctx), request };
+  // Shown by the answer to the form itself: an address that shows it could be opened again.
+  const { answer } = await once(repeatable, async (_id, remember: Remember<{ name: string; key: string }>) => {
+    const created = await createApiKey(accountId, request.name, (transaction, { key, row }) =>
+      remember(transaction, { name: row.name, key }),
+    );
+    return { name: created.row.name, key: created.key };
+  });
+  await show(ctx, { newKey: answer });
+});
+
+export const revokeKey = orTold(async (ctx) => {
+  await revokeApiKey(callerOf(ctx).accountId, uuidOf(ctx));
+  done(ctx, 'key-revoked');
+});
+
+export const endConnectedApplication = orTold(async (ctx) => {
+  await endApplication(callerOf(ctx).accountId, uuidOf(ctx));
+  done(ctx, 'application-ended');
+});
+
+export const endOneSession = orTold(async (ctx) => {
+  await endSession(callerOf(ctx).accountId, uuidOf(ctx));
+  done(ctx, 'session-ended');
+});
+
+export const endAllOtherSessions = orTold(async (ctx) => {
+  await endOtherSessions(callerOf(ctx).accountId, ctx.state.sessionToken as string);
+  done(ctx, 'others-ended');
+});
+
+export async function signOut(ctx: Context): Promise<void> {
+  await endOwnSession(ctx);
+  seeOther(ctx, '/sign-in');
+}
+
+async function show(ctx: Context, news: News = {}, status = 200): Promise<void> {
+  const { accountId } = callerOf(ctx);
+  const [account, billing, identities, keys, applications, sessions] = await Promise.all([
+    accountById(accountId),
+    billingStatus(accountId),
+    identitiesOf(accountId),
+    activeApiKeys(accountId),
+    connectedApplications(accountId),
+    openSessions(accountId, ctx.state.sessionToken as string),
+  ]);
+  const overview: Overview = { account, billing, identities, keys, applications, sessions };
+  sendAccountPage(ctx, overview, news, status);
+}
+
+function done(ctx: Context, what: Done): void {
+  seeOther(ctx, `/account/?done=${what}`);
+}
+
+/** Tells what a form was refused for on the page that it was on. */
+function orTold(handler: (ctx: Context) => Promise<void>): (ctx: Context) => Promise<void> {
+  return async (ctx) => {
+    try {
+      await handler(ctx);
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      await show(ctx, { problem: asSentence(error.message) }, error.status);
+    }
+  };
+}
+
+/** What is said to programs begins with the name of a field, which no person has seen. */
+function asSentence(detail: string): string {
+  const sentence = detail.replace(/^\w+: /, '');
+  return sentence.charAt(0).toUpperCase() + sentence.slice(1);
+}
+
+/** Under which a form may be sent again without being carried out again. */
+function requestKeyOf(ctx: Context): string | null {
+  const key = formOf(ctx).get('request') ?? '';
+  return /^[0-9a-f-]{36}$/.test(key) ? key : null;
+}

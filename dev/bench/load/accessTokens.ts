@@ -1,0 +1,42 @@
+import { answerParent } from '../child.ts';
+
+/** The service's own check of access tokens, in a process that does nothing else. */
+// The tables find their database through this.
+await import('../../../shared/lib/db.ts');
+const { issueAccessToken, verifyAccessToken } = await import('../../../shared/domain/oauth/accessTokens.ts');
+
+/** Fewer than are remembered. */
+const TOKENS = 4_000;
+const REPETITIONS = 25;
+
+interface Costs {
+  issueUs: number;
+  newUs: number;
+  knownUs: number;
+}
+
+/** What making a token costs in processor time, and checking it: for the first time, and again. */
+async function measure(): Promise<Costs> {
+  const scopes = new Set(['svc:read', 'svc:write'] as const);
+  const about = { accountUuid: crypto.randomUUID(), grantUuid: crypto.randomUUID(), clientId: 'bench', scopes };
+  const tokens: string[] = [];
+  const issueUs = await costOf(async () => {
+    for (let made = 0; made < TOKENS; made += 1) tokens.push(await issueAccessToken(about));
+  }, TOKENS);
+  const newUs = await costOf(async () => {
+    for (const token of tokens) await verifyAccessToken(token);
+  }, TOKENS);
+  const knownUs = await costOf(async () => {
+    for (let time = 0; time < REPETITIONS; time += 1) for (const token of tokens) await verifyAccessToken(token);
+  }, TOKENS * REPETITIONS);
+  return { issueUs, newUs, knownUs };
+}
+
+async function costOf(work: () => Promise<void>, times: number): Promise<number> {
+  const before = process.cpuUsage();
+  await work();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / times;
+}
+
+answerParent({ measure });

@@ -1,0 +1,105 @@
+import { randomUUID, sign, verify } from 'node:crypto';
+import { promisify } from 'node:util';
+import { LRUCache } from 'lru-cache';
+import { now } from '../../lib/clock.ts';
+import { config } from '../../lib/config.ts';
+import { ACCESS_TOKEN_SECONDS } from '../../spec/limits.ts';
+import { SCOPES, type Scope } from '../../spec/oauth.ts';
+import { keyOfHeader, signingKey } from './signingKeys.ts';
+
+/** What access tokens are good for: the audience, also accepted with a slash at its end (spec: OAuth for MCP). */
+export const RESOURCE = `${config.BASE_URL}/mcp`;
+export const ISSUER = config.BASE_URL;
+
+/** What an access token says. Whether its grant still stands is asked separately, at each use. */
+export interface AccessToken {
+  accountUuid: string;
+  grantUuid: string;
+  clientId: string;
+  scopes: ReadonlySet<Scope>;
+  expiresAt: Date;
+}
+
+/** A token that is none of ours, or no longer good. */
+export class InvalidAccessToken extends Error {}
+
+/** Far above the longest that we make. */
+const LENGTH_MAX = 4_096;
+const verified = new LRUCache<string, AccessToken>({ max: 10_000 });
+// On the thread pool, so that a signature keeps nobody waiting.
+const signInBackground = promisify(sign);
+
+/** Makes an access token: a JWT as RFC 9068 describes it, good for an hour. */
+export async function issueAccessToken(about: Omit<AccessToken, 'expiresAt'>): Promise<string> {
+  const key = await signingKey();
+  const issuedAt = Math.floor(now().getTime() / 1_000);
+  const claims = {
+    iss: ISSUER,
+    aud: RESOURCE,
+    sub: about.accountUuid,
+    client_id: about.clientId,
+    scope: [...about.scopes].join(' '),
+    iat: issuedAt,
+    exp: issuedAt + ACCESS_TOKEN_SECONDS,
+    jti: randomUUID(),
+    grant: about.grantUuid,
+  };
+  const input = `${key.header}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}`;
+  const signature = await signInBackground('sha256', Buffer.from(input), key.privateKey);
+  return `${input}.${signature.toString('base64url')}`;
+}
+
+/**
+ * Checks an access token by itself: signed by us, for us, and not expired. A token that was found good is remembered
+ * until it expires.
+ * @throws InvalidAccessToken
+ */
+export async function verifyAccessToken(token: string): Promise<AccessToken> {
+  const remembered = verified.get(token);
+  if (remembered !== undefined) {
+    if (remembered.expiresAt > now()) return remembered;
+    verified.delete(token);
+    throw expired();
+  }
+  const read = await readToken(token);
+  verified.set(token, read);
+  return read;
+}
+
+async function readToken(token: string): Promise<AccessToken> {
+  const [header = '', payload = '', signature = '', ...more] = token.length > LENGTH_MAX ? [] : token.split('.');
+  if (signature === '' || more.length > 0) throw new InvalidAccessToken('The access token is no signed JWT.');
+  // The whole header must be one that we write, so that nothing in it is left to be believed: neither alg nor typ.
+  const key = await keyOfHeader(header);
+  if (key === undefined) throw new InvalidAccessToken('The access token is not signed with a key of this service.');
+  const isSigned = verify(
+    'sha256',
+    Buffer.from(`${header}.${payload}`),
+    key.publicKey,
+    Buffer.from(signature, 'base64url'),
+  );
+  if (!isSigned) throw new InvalidAccessToken('The signature of the access token is wrong.');
+  return readClaims(JSON.parse(Buffer.from(payload, 'base64url').toString()) as Record<string, unknown>);
+}
+
+/** Claims under our own signature: what is missing or of another type was not written by this version. */
+function readClaims({ iss, aud, sub, client_id: clientId, scope, exp, grant }: Record<string, unknown>): AccessToken {
+  if (iss !== ISSUER) throw new InvalidAccessToken('The access token is of another issuer.');
+  if (aud !== RESOURCE && aud !== `${RESOURCE}/`)
+    throw new InvalidAccessToken(`The access token is not for ${RESOURCE}.`);
+  if (typeof exp !== 'number' || exp * 1_000 <= now().getTime()) throw expired();
+  if (typeof sub !== 'string' || typeof clientId !== 'string' || typeof scope !== 'string' || typeof grant !== 'string')
+    throw new InvalidAccessToken('The access token lacks a claim.');
+  const scopes = scope.split(' ').filter((name): name is Scope => Object.hasOwn(SCOPES, name));
+  return {
+    accountUuid: sub,
+    grantUuid: grant,
+    clientId,
+    scopes: new Set(scopes),
+    expiresAt: new Date(exp * 1_000),
+  };
+}
+
+function expired(): InvalidAccessToken {
+  return new InvalidAccessToken('The access token has expired: use the refresh token.');
+}

@@ -1,0 +1,103 @@
+import { v4 as uuidv4 } from 'uuid';
+import { fetchClientDocument, isDocumentAddress, UnusableDocument } from '../../gateways/clientDocuments.ts';
+import { addMilliseconds, now } from '../../lib/clock.ts';
+import { prepared, run } from '../../lib/db.ts';
+import { CLIENT_ID_MAX_CHARACTERS, DISUSED_CLIENT_MS, UNUSED_CLIENT_MS } from '../../spec/limits.ts';
+import { OAuthRefusal } from '../../spec/oauth.ts';
+import { OAuthClient } from '../../tables/OAuthClient.ts';
+import { type ClientMetadata, readClientMetadata } from './clientMetadata.ts';
+
+/** Registers a client under an id of our own (RFC 7591). */
+export async function registerClient({ name, redirectUris }: ClientMetadata): Promise<OAuthClient> {
+  return OAuthClient.query().insertAndFetch({
+    client_id: uuidv4(),
+    name,
+    redirect_uris: redirectUris,
+    created_at: now(),
+  });
+}
+
+/** What an id may consist of; no other text is looked for. */
+const CLIENT_ID = new RegExp(`^[\\x21-\\x7e]{1,${CLIENT_ID_MAX_CHARACTERS}}$`);
+
+/** Whether a client has ever been heard of, and not been forgotten. */
+export async function isKnownClient(clientId: string): Promise<boolean> {
+  if (!CLIENT_ID.test(clientId)) return false;
+  return (await OAuthClient.query().findById(clientId).select('client_id')) !== undefined;
+}
+
+/**
+ * The client of an id, for somebody to approve: one that registered, or one whose metadata document is at the address
+ * that is its id.
+ * @throws OAuthRefusal invalid_client, where there is none
+ */
+export async function clientForApproval(clientId: string): Promise<OAuthClient> {
+  const stored = CLIENT_ID.test(clientId) ? await OAuthClient.query().findById(clientId) : undefined;
+  if (stored !== undefined && (stored.fresh_until === null || stored.fresh_until > now())) return stored;
+  if (stored === undefined && !(CLIENT_ID.test(clientId) && isDocumentAddress(clientId))) {
+    throw new OAuthRefusal(
+      'invalid_client',
+      'The application is not registered here, or no longer: have it register again.',
+    );
+  }
+  return readDocument(clientId);
+}
+
+/** Documents on their way, so that many who ask at once cause one request. */
+const underWay = new Map<string, Promise<OAuthClient>>();
+
+function readDocument(clientId: string): Promise<OAuthClient> {
+  const reading =
+    underWay.get(clientId) ??
+    fetchAndKeep(clientId).finally(() => {
+      underWay.delete(clientId);
+    });
+  underWay.set(clientId, reading);
+  return reading;
+}
+
+async function fetchAndKeep(clientId: string): Promise<OAuthClient> {
+  try {
+    const { metadata, freshMs } = await fetchClientDocument(clientId);
+    if (metadata['client_id'] !== clientId) throw new UnusableDocument('says that it is of another client_id');
+    const { name, redirectUris } = readClientMetadata(metadata, new URL(clientId).host);
+    const at = now();
+    const row = { name, redirect_uris: redirectUris, fresh_until: addMilliseconds(at, freshMs) };
+    await OAuthClient.query()
+      .insert({ client_id: clientId, created_at: at, ...row })
+      .onConflict('client_id')
+      .merge(['name', 'redirect_uris', 'fresh_until']);
+    return await OAuthClient.query().findById(clientId).throwIfNotFound();
+  } catch (error) {
+    throw error instanceof UnusableDocument || error instanceof OAuthRefusal ? unusable(error) : error;
+  }
+}
+
+function unusable(error: Error): OAuthRefusal {
+  const reason = error instanceof OAuthRefusal ? `is not acceptable: ${error.message}` : `${error.message}.`;
+  return new OAuthRefusal('invalid_client', `The document that the application is described by ${reason}`);
+}
+
+const FORGET = prepared(
+  'forget_oauth_clients',
+  `DELETE FROM oauth_clients c
+    WHERE c.client_id IN (
+      SELECT o.client_id FROM oauth_clients o
+       WHERE coalesce(o.last_used_at, o.created_at) <= :unused
+         AND (o.last_used_at IS NULL OR o.last_used_at <= :disused)
+         AND NOT EXISTS (SELECT FROM oauth_grants g WHERE g.client_id = o.client_id)
+       ORDER BY coalesce(o.last_used_at, o.created_at) LIMIT :atOnce FOR UPDATE SKIP LOCKED)
+   RETURNING c.client_id`,
+);
+
+const AT_ONCE = 1_000;
+
+/** Forgets clients that nobody approved in the first day, and those that nobody has used for long. */
+export async function forgetUnusedClients(): Promise<void> {
+  const at = now();
+  const unused = addMilliseconds(at, -UNUSED_CLIENT_MS);
+  const disused = addMilliseconds(at, -DISUSED_CLIENT_MS);
+  for (let forgotten = AT_ONCE; forgotten === AT_ONCE; ) {
+    forgotten = (await run(FORGET, { unused, disused, atOnce: AT_ONCE })).length;
+  }
+}

@@ -1,0 +1,112 @@
+import { createBatcher } from '../../lib/batcher.ts';
+import { now } from '../../lib/clock.ts';
+import { db, prepared, run } from '../../lib/db.ts';
+import { API_KEY_TOUCH_MS } from '../../spec/limits.ts';
+import type { Scope } from '../../spec/oauth.ts';
+import { redirectHost } from './redirects.ts';
+
+/** An application that a person has connected, whatever number of times. */
+export interface ConnectedApplication {
+  /** Of one of its grants; it names the application to `endApplication`. */
+  uuid: string;
+  clientName: string;
+  /** Where it has its answers sent: what tells two of the same name apart. */
+  clientHost: string;
+  scopes: Scope[];
+  connectedAt: Date;
+  lastUsedAt: Date | null;
+}
+
+const CONNECTED = prepared(
+  'list_connected_applications',
+  `SELECT (array_agg(g.uuid ORDER BY g.created_at DESC))[1] AS uuid, c.name, c.redirect_uris, g.client_id,
+          array_agg(DISTINCT s.scope ORDER BY s.scope) AS scopes,
+          min(g.connected_at) AS connected_at, max(g.last_used_at) AS last_used_at
+     FROM oauth_grants g
+     JOIN oauth_clients c ON c.client_id = g.client_id
+    CROSS JOIN LATERAL unnest(g.scopes) AS s (scope)
+    WHERE g.account_id = :accountId AND g.connected_at IS NOT NULL AND g.revoked_at IS NULL
+      AND EXISTS (SELECT FROM oauth_refresh_tokens t WHERE t.grant_uuid = g.uuid AND t.expires_at > :now)
+    GROUP BY g.client_id, c.name, c.redirect_uris
+    ORDER BY min(g.connected_at) DESC`,
+);
+
+interface ConnectedRow {
+  uuid: string;
+  name: string;
+  redirect_uris: string[];
+  client_id: string;
+  scopes: Scope[];
+  connected_at: Date;
+  last_used_at: Date | null;
+}
+
+/** The applications that may act for an account, newest first. */
+export async function connectedApplications(accountId: number): Promise<ConnectedApplication[]> {
+  const rows = await run<ConnectedRow>(CONNECTED, { accountId, now: now() });
+  return rows.map((row) => ({
+    uuid: row.uuid,
+    clientName: row.name,
+    clientHost: redirectHost(row.redirect_uris[0] ?? ''),
+    scopes: row.scopes,
+    connectedAt: row.connected_at,
+    lastUsedAt: row.last_used_at,
+  }));
+}
+
+const END = prepared(
+  'end_application',
+  `UPDATE oauth_grants SET revoked_at = :now
+    WHERE account_id = :accountId AND revoked_at IS NULL
+      AND client_id = (SELECT client_id FROM oauth_grants WHERE uuid = :uuid AND account_id = :accountId)
+   RETURNING uuid`,
+);
+
+/**
+ * Ends an application's access to an account: at once, and for all that it was ever allowed there.
+ * @returns whether there was anything to end.
+ */
+export async function endApplication(accountId: number, uuid: string): Promise<boolean> {
+  return (await run(END, { accountId, uuid, now: now() })).length > 0;
+}
+
+/** Ends a grant, at once and with all its tokens; one that is over already stays so. */
+export async function revokeGrant(uuid: string): Promise<void> {
+  await db('oauth_grants').where({ uuid }).whereNull('revoked_at').update({ revoked_at: now() });
+}
+
+const FIND_LIVE = prepared(
+  'find_live_grants',
+  `SELECT uuid, account_id FROM oauth_grants WHERE uuid = ANY (cast(:uuids AS uuid[])) AND revoked_at IS NULL`,
+);
+
+/** The account of a grant that still stands, or undefined. Asked anew each time: an ended one ends at once. */
+export const accountOfGrant = createBatcher<string, number | undefined>({
+  maxItems: 64,
+  maxInFlight: 2,
+  run: async (uuids) => {
+    const rows = await run<{ uuid: string; account_id: number }>(FIND_LIVE, { uuids });
+    const accounts = new Map(rows.map((row) => [row.uuid, row.account_id]));
+    return uuids.map((uuid) => accounts.get(uuid));
+  },
+});
+
+const TOUCH = prepared(
+  'touch_grants',
+  `UPDATE oauth_grants SET last_used_at = :now
+    WHERE uuid IN (
+      SELECT uuid FROM oauth_grants
+       WHERE uuid = ANY (cast(:uuids AS uuid[])) AND (last_used_at IS NULL OR last_used_at <= :before)
+       ORDER BY uuid FOR NO KEY UPDATE SKIP LOCKED)`,
+);
+
+/** Notes that grants were used, at most once in 60 seconds each over all processes. */
+export const touchGrant = createBatcher<string, void>({
+  maxItems: 64,
+  maxInFlight: 1,
+  run: async (uuids) => {
+    const at = now();
+    await run(TOUCH, { uuids, now: at, before: new Date(at.getTime() - API_KEY_TOUCH_MS) });
+    return [];
+  },
+});

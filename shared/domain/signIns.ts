@@ -1,0 +1,111 @@
+import { IdentityError, type ProviderName, providers, type SignInSecrets } from '../gateways/identity/index.ts';
+import { config } from '../lib/config.ts';
+import { addMilliseconds, now } from '../lib/clock.ts';
+import { logger } from '../lib/logger.ts';
+import { randomHex, sha256 } from '../lib/secrets.ts';
+import { ServiceError } from '../spec/errors.ts';
+import { SIGN_IN_ATTEMPT_MS } from '../spec/limits.ts';
+import type { Account } from '../tables/Account.ts';
+import { SignInAttempt } from '../tables/SignInAttempt.ts';
+import { accountOfIdentity } from './identities.ts';
+
+/**
+ * Why a sign-in came to nothing: what the provider said (see IdentityError); `expired`, where it is not known, too old,
+ * done already or another browser's; `unverified`, where the provider has not verified the person's address.
+ */
+export type SignInProblem = IdentityError['fault'] | 'expired' | 'unverified';
+
+/** How a sign-in ended. `returnTo` is where it was begun, null where that is not known any more. */
+export type SignInEnd =
+  | { problem: null; account: Account; returnTo: string }
+  | { problem: SignInProblem; returnTo: string | null };
+
+/**
+ * Begins a sign-in through a provider.
+ * @param browser the secret of the browser's cookie: only where it is, the sign-in can be completed.
+ * @returns where to send the browser, or what is wrong with the provider.
+ * @throws ServiceError not_found where the provider is not configured.
+ */
+export async function beginSignIn(
+  name: ProviderName,
+  browser: string,
+  returnTo: string,
+): Promise<{ problem: null; address: string } | { problem: SignInProblem }> {
+  const secrets: SignInSecrets = { state: randomHex(32), verifier: randomHex(32), nonce: randomHex(32) };
+  try {
+    const address = await providerOf(name).begin(secrets, redirectUriOf(name));
+    await SignInAttempt.query().insert({
+      state_hash: sha256(secrets.state),
+      browser_hash: sha256(browser),
+      provider: name,
+      verifier: secrets.verifier,
+      nonce: secrets.nonce,
+      return_to: returnTo,
+      expires_at: addMilliseconds(now(), SIGN_IN_ATTEMPT_MS),
+    });
+    return { problem: null, address };
+  } catch (error) {
+    return { problem: problemIn(error, name) };
+  }
+}
+
+/**
+ * Completes a sign-in with what the browser brought back from the provider. Each can be completed once, whatever
+ * comes of it, and only by the browser that began it.
+ * @throws ServiceError not_found where the provider is not configured.
+ */
+export async function completeSignIn(
+  name: ProviderName,
+  browser: string | undefined,
+  parameters: URLSearchParams,
+): Promise<SignInEnd> {
+  const provider = providerOf(name);
+  const state = parameters.get('state') ?? '';
+  const attempt = browser === undefined ? undefined : await takeAttempt(name, browser, state);
+  if (attempt === undefined) return { problem: 'expired', returnTo: null };
+  const { verifier, nonce, return_to: returnTo } = attempt;
+  try {
+    const identity = await provider.complete(parameters, { state, verifier, nonce }, redirectUriOf(name));
+    const account = await accountOfIdentity(name, identity);
+    return account === null ? { problem: 'unverified', returnTo } : { problem: null, account, returnTo };
+  } catch (error) {
+    return { problem: problemIn(error, name), returnTo };
+  }
+}
+
+/** Where a provider sends browsers back to: it must be told beforehand, to the letter. */
+function redirectUriOf(name: ProviderName): string {
+  return `${config.BASE_URL}/authentication/social/${name}/callback`;
+}
+
+function providerOf(name: ProviderName) {
+  const provider = providers[name];
+  if (provider === null) throw new ServiceError('not_found', 'This way of signing in is not offered here.');
+  return provider;
+}
+
+/** Of any number of callers, on any number of processes, one gets it. */
+async function takeAttempt(name: ProviderName, browser: string, state: string): Promise<SignInAttempt | undefined> {
+  const taken = await SignInAttempt.query()
+    .where({ state_hash: sha256(state), browser_hash: sha256(browser), provider: name })
+    .where('expires_at', '>', now())
+    .delete()
+    .returning('*');
+  return taken[0];
+}
+
+function problemIn(error: unknown, provider: ProviderName): SignInProblem {
+  if (!(error instanceof IdentityError)) throw error;
+  if (error.fault !== 'denied') logger.warn({ provider, fault: error.fault, error: error.message }, 'no sign-in');
+  return error.fault;
+}
+
+const AT_ONCE = 1_000;
+
+/** Forgets sign-ins that were never completed. */
+export async function forgetExpiredSignIns(): Promise<void> {
+  for (let forgotten = AT_ONCE; forgotten === AT_ONCE; ) {
+    const expired = SignInAttempt.query().select('state_hash').where('expires_at', '<=', now()).limit(AT_ONCE);
+    forgotten = await SignInAttempt.query().whereIn('state_hash', expired).delete();
+  }
+}

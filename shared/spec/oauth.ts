@@ -1,0 +1,63 @@
+import type { ErrorExtras } from './errors.ts';
+
+/** The scopes there are, with what each allows in plain words (spec: OAuth for MCP). */
+export const SCOPES = {
+  'svc:read': 'See your generations, your library and how many credits you have used',
+  'svc:write': 'Create images and videos, which spends your credits',
+} as const;
+
+export type Scope = keyof typeof SCOPES;
+
+export const ALL_SCOPES = Object.keys(SCOPES) as Scope[];
+
+/** The error codes of OAuth that we give, with the HTTP status each travels under (RFC 6749, 7009, 7591, 8707). */
+export const OAUTH_ERROR_STATUS = {
+  invalid_request: 400,
+  invalid_client: 401,
+  invalid_grant: 400,
+  unauthorized_client: 400,
+  unsupported_grant_type: 400,
+  unsupported_response_type: 400,
+  unsupported_token_type: 400,
+  invalid_scope: 400,
+  invalid_target: 400,
+  access_denied: 403,
+  login_required: 400,
+  consent_required: 400,
+  invalid_redirect_uri: 400,
+  invalid_client_metadata: 400,
+  server_error: 500,
+} as const;
+
+export type OAuthErrorCode = keyof typeof OAUTH_ERROR_STATUS;
+
+/**
+ * What an OAuth endpoint refuses: rendered as `{ error, error_description }`, or as parameters of a redirect.
+ * The description is a sentence for developers, in plain ASCII without quotes, as RFC 6749 wants it.
+ */
+export class OAuthRefusal extends Error {
+  readonly code: OAuthErrorCode;
+  readonly extras: ErrorExtras;
+
+  constructor(code: OAuthErrorCode, description: string, extras: ErrorExtras = {}) {
+    super(description);
+    this.name = 'OAuthRefusal';
+    this.code = code;
+    this.extras = extras;
+  }
+
+  get status(): number {
+    return this.extras.status ?? OAUTH_ERROR_STATUS[this.code];
+  }
+}
+
+/**
+ * The scopes that a text names, without repetitions.
+ * @throws OAuthRefusal invalid_scope where it names another one.
+ */
+export function parseScopes(text: string): Scope[] {
+  const named = [...new Set(text.split(' ').filter((name) => name !== ''))];
+  const unknown = named.find((name) => !Object.hasOwn(SCOPES, name));
+  if (unknown === undefined) return named as Scope[];
+  throw new OAuthRefusal('invalid_scope', `The scopes here are ${ALL_SCOPES.join(' and ')}.`);
+}

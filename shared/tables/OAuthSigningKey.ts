@@ -1,0 +1,14 @@
+import { Model } from 'objection';
+
+/** A key that access tokens are, were or will be signed with. */
+export class OAuthSigningKey extends Model {
+  static override tableName = 'oauth_signing_keys';
+  static override idColumn = 'number';
+
+  declare number: number;
+  declare kid: string;
+  /** PKCS #8, in PEM. */
+  declare private_key: string;
+  declare created_at: Date;
+  declare signs_from: Date;
+}

@@ -1,0 +1,15 @@
+import { Model } from 'objection';
+
+/** A sign-in that waits for the provider to send the browser back. */
+export class SignInAttempt extends Model {
+  static override tableName = 'sign_in_attempts';
+  static override idColumn = 'state_hash';
+
+  declare state_hash: Buffer;
+  declare browser_hash: Buffer;
+  declare provider: string;
+  declare verifier: string;
+  declare nonce: string;
+  declare return_to: string;
+  declare expires_at: Date;
+}

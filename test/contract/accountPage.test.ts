@@ -1,0 +1,300 @@
+import { createHash } from 'node:crypto';
+import { expect } from 'chai';
+import type { Customer } from '../harness/client.ts';
+import { formIn, Visitor } from '../harness/identity/visitor.ts';
+import { eventually, type Service, startService } from '../harness/service.ts';
+import { expectError } from './envelope.ts';
+
+const FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
+
+/** A visitor who is signed in as a customer. */
+function visitorFor(customer: Customer): Visitor {
+  const visitor = new Visitor();
+  const [name = '', value = ''] = customer.cookie.split('=');
+  visitor.cookies.push({ name, value, path: '/' });
+  return visitor;
+}
+
+describe('pages', () => {
+  let service: Service;
+  before(async () => {
+    service = await startService({ workers: 0 });
+  });
+  after(() => service.stop());
+
+  const at = (path: string) => `${service.baseUrl}${path}`;
+
+  const newVisitor = async (plan: string | null = null) => {
+    const customer = await service.customer(plan);
+    return { customer, visitor: visitorFor(customer) };
+  };
+
+  /** Sends a form of the account's page as it stands there, with changes. */
+  const sendForm = async (visitor: Visitor, action: string, fields: Record<string, string> = {}, origin?: string) => {
+    const { text } = await visitor.ask(at('/account/'));
+    return visitor.send(at(action), { ...formIn(text, action).fields, ...fields }, origin);
+  };
+
+  const sessionsOf = ({ email }: Customer) =>
+    service.sql(
+      'SELECT s.uuid, s.user_agent, s.last_used_at FROM sessions s JOIN accounts a ON a.id = s.account_id WHERE a.email = $1 ORDER BY s.uuid',
+      [email],
+    );
+
+  describe('every page', () => {
+    it('runs no script, takes no style but ours, is framed by nobody and kept by nobody', async () => {
+      const { visitor } = await newVisitor();
+      const paths = ['/sign-in', '/authentication/social/nobody/start'];
+      for (const page of [
+        await visitor.ask(at('/account/')),
+        ...(await Promise.all(paths.map((path) => new Visitor().ask(at(path))))),
+      ]) {
+        expect(page.headers.get('content-type')).to.equal('text/html; charset=utf-8');
+        expect(page.headers.get('content-security-policy')).to.equal(
+          "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+        );
+        expect(page.headers.get('x-frame-options')).to.equal('DENY');
+        expect(page.headers.get('referrer-policy')).to.equal('same-origin');
+        expect(page.headers.get('cache-control')).to.equal('no-store');
+        expect(page.text).to.match(/^<!doctype html><html lang="en">/);
+        expect(page.text).to.not.match(/<script|<style| style=| on\w+=/i);
+      }
+    });
+
+    it('has its stylesheet from an address that names what is in it', async () => {
+      const { text } = await new Visitor().ask(at('/sign-in'));
+      const [, path = ''] = /<link rel="stylesheet" href="([^"]+)"/.exec(text) ?? [];
+      const named = await new Visitor().ask(at(path));
+      expect(named.headers.get('content-type')).to.equal('text/css; charset=utf-8');
+      expect(named.headers.get('cache-control')).to.equal('public, max-age=31536000, immutable');
+      expect(path).to.include(createHash('sha256').update(named.text).digest('hex').slice(0, 16));
+      const plain = await new Visitor().ask(at('/assets/style.css?v=0'));
+      expect([plain.status, plain.headers.get('cache-control')]).to.deep.equal([200, 'no-cache']);
+    });
+
+    it('repeats nothing that stands in its address', async () => {
+      const evil = encodeURIComponent('"><b>evil</b>');
+      for (const path of [`/sign-in?problem=${evil}&return_to=${evil}`, `/sign-in?problem=constructor`]) {
+        const { status, text } = await new Visitor().ask(at(path));
+        expect(status).to.equal(200);
+        expect(text).to.not.include('evil').and.to.not.include('role="alert"');
+      }
+      const { visitor } = await newVisitor();
+      for (const word of [evil, 'toString']) {
+        const { text } = await visitor.ask(at(`/account/?done=${word}&checkout=${word}`));
+        expect(text).to.not.match(/evil|role="status"/);
+      }
+    });
+  });
+
+  describe('the root', () => {
+    it('leads to the account, and from there to the sign-in, which leads back', async () => {
+      const visitor = new Visitor();
+      const page = await visitor.open(at('/'));
+      expect([page.url.pathname, page.status]).to.deep.equal(['/sign-in', 200]);
+      expect(visitor.trail.map((address) => new URL(address).pathname)).to.deep.equal(['/account/', '/sign-in']);
+      const wanted = await new Visitor().ask(at('/account/?checkout=success'));
+      expect([wanted.status, wanted.headers.get('location')]).to.deep.equal([
+        303,
+        '/sign-in?return_to=%2Faccount%2F%3Fcheckout%3Dsuccess',
+      ]);
+    });
+  });
+
+  describe('the local sign-in', () => {
+    it('signs in by the form of the page, and leads to where one wanted to go', async () => {
+      const visitor = new Visitor();
+      const { text } = await visitor.ask(at('/sign-in?return_to=%2Faccount%2F%3Fcheckout%3Dcanceled'));
+      const form = formIn(text, '/sign-in');
+      const answer = await visitor.send(at('/sign-in'), { ...form.fields, email: 'Local@Example.com' });
+      expect([answer.status, answer.headers.get('location')]).to.deep.equal([303, '/account/?checkout=canceled']);
+      const page = await visitor.ask(at('/account/?checkout=canceled'));
+      expect(page.text).to.include('local@example.com').and.to.include('You left the checkout; nothing was charged.');
+    });
+
+    it('says on the page what is wrong with an address, and shows it again', async () => {
+      const answer = await new Visitor().send(at('/sign-in'), { email: 'no <address>', return_to: '//evil.example' });
+      expect(answer.status).to.equal(400);
+      expect(answer.text).to.include('That is no e-mail address.').and.to.include('value="no &lt;address');
+      expect(answer.text).to.not.include('evil.example');
+    });
+
+    it('takes no form of another site, and none without an origin', async () => {
+      for (const origin of ['https://evil.example', 'null', '']) {
+        const visitor = new Visitor();
+        const answer = await visitor.send(at('/sign-in'), { email: 'a@example.com' }, origin);
+        expect(answer.status).to.equal(403);
+        expect(visitor.cookie('token')).to.equal(undefined);
+      }
+    });
+  });
+
+  describe('the account', () => {
+    it('says who one is, what one has, and where one is signed in', async () => {
+      const { customer, visitor } = await newVisitor('studio');
+      const { text } = await visitor.ask(at('/account/'));
+      expect(text).to.include(customer.email).and.to.include('3,000').and.to.include('Studio plan');
+      expect(text).to.include('this browser');
+    });
+
+    it('saves the profile, which completes that step', async () => {
+      const { customer, visitor } = await newVisitor();
+      const answer = await sendForm(visitor, '/account/profile/', { first_name: ' Ada ', use_case: 'films' });
+      expect([answer.status, answer.headers.get('location')]).to.deep.equal([303, '/account/?done=profile']);
+      const { user } = (await customer.browse('GET', '/authentication/me/')).body;
+      expect(user).to.include({ first_name: 'Ada', use_case: 'films', onboarding_step: 'plan' });
+    });
+
+    it('makes one key, however often its form is sent, and shows it each time', async () => {
+      const { customer, visitor } = await newVisitor();
+      const { text } = await visitor.ask(at('/account/'));
+      const fields = { ...formIn(text, '/account/keys/').fields, name: 'from the page' };
+      const answers = await Promise.all([1, 2, 3].map(() => visitor.send(at('/account/keys/'), fields)));
+      const keys = answers.map((answer) => /svc_[0-9a-f]{40}/.exec(answer.text)?.[0]);
+      expect(keys[0]).to.match(/^svc_/);
+      expect(new Set(keys).size).to.equal(1);
+      const { data } = (await customer.call('GET', '/api/keys/')).body;
+      expect(data.map((key: { name: string }) => key.name)).to.deep.equal(['from the page', 'test']);
+    });
+
+    it('says on the page why a form was refused', async () => {
+      const { visitor } = await newVisitor('pro');
+      const refusals: [string, Record<string, string>, string][] = [
+        ['/account/keys/', { name: ' ' }, 'must have at least 1 character'],
+        ['/account/plan/', { plan: 'gold' }, 'must be one of: lite, starter, pro, studio'],
+        ['/account/plan/', { plan: 'pro' }, 'The account is on the Pro plan already'],
+        ['/account/profile/', { first_name: 'x'.repeat(201) }, 'must have at most 200 characters'],
+      ];
+      for (const [action, fields, sentence] of refusals) {
+        const answer = await sendForm(visitor, action, fields);
+        expect(answer.status, action).to.equal(400);
+        expect(answer.headers.get('content-type')).to.include('text/html');
+        expect(answer.text).to.include(sentence).and.to.include('role="alert"');
+      }
+    });
+
+    it("revokes one's own key, and nobody else's", async () => {
+      const { customer, visitor } = await newVisitor();
+      const stranger = (await newVisitor()).visitor;
+      const [{ uuid }] = (await customer.call('GET', '/api/keys/')).body.data;
+      const token = formIn((await stranger.ask(at('/account/'))).text, '/account/profile/').fields;
+      expect((await stranger.send(at(`/account/keys/${uuid}/revoke/`), token)).status).to.equal(404);
+      expect((await customer.call('GET', '/api/keys/')).status).to.equal(200);
+      await sendForm(visitor, `/account/keys/${uuid}/revoke/`);
+      expectError(await customer.call('GET', '/api/keys/'), 'invalid_api_key');
+    });
+  });
+
+  describe('sessions', () => {
+    it('are listed with the browser, and ended one by one or all but this one', async () => {
+      const { customer, visitor } = await newVisitor();
+      const elsewhere = [new Visitor(), new Visitor(), new Visitor()];
+      for (const other of elsewhere) await other.send(at('/sign-in'), { email: customer.email });
+      const isIn = async (other: Visitor) => (await other.ask(at('/account/'))).status === 200;
+      const page = await visitor.ask(at('/account/'));
+      expect(page.text.match(/Firefox on Linux/g)?.length).to.be.at.least(3);
+      const before = await sessionsOf(customer);
+      expect(before.length).to.equal(4);
+      expect(before[1].user_agent).to.equal(FIREFOX);
+
+      await sendForm(visitor, `/account/sessions/${before[1].uuid}/end/`);
+      expect(await Promise.all(elsewhere.map(isIn))).to.deep.equal([false, true, true]);
+      await sendForm(visitor, '/account/sessions/end-others/');
+      expect(await Promise.all([visitor, ...elsewhere].map(isIn))).to.deep.equal([true, false, false, false]);
+      const out = await sendForm(visitor, '/account/sign-out/');
+      expect(out.headers.get('location')).to.equal('/sign-in');
+      expect(await isIn(visitor)).to.equal(false);
+      expect(await sessionsOf(customer)).to.deep.equal([]);
+    });
+
+    it('of somebody else cannot be ended', async () => {
+      const { customer } = await newVisitor();
+      const { visitor } = await newVisitor();
+      const [{ uuid }] = await sessionsOf(customer);
+      const { fields } = formIn((await visitor.ask(at('/account/'))).text, '/account/profile/');
+      expect((await visitor.send(at(`/account/sessions/${uuid}/end/`), fields)).status).to.equal(404);
+      expect((await sessionsOf(customer)).length).to.equal(1);
+    });
+
+    it('are noted as used, at most once in 60 seconds', async () => {
+      const { customer, visitor } = await newVisitor();
+      const usedAt = async () => ((await sessionsOf(customer))[0].last_used_at as Date).getTime();
+      const mark = (age: string) =>
+        service.sql(
+          `UPDATE sessions SET last_used_at = now() - interval '${age}' WHERE account_id = (SELECT id FROM accounts WHERE email = $1)`,
+          [customer.email],
+        );
+      const other = await service.startApi();
+      await mark('1 hour');
+      const old = await usedAt();
+      await customer.via(other.baseUrl).browse('GET', '/authentication/me/');
+      await eventually('the use is noted', async () => (await usedAt()) > old + 3_000_000);
+      await mark('30 seconds');
+      const recent = await usedAt();
+      const third = await service.startApi();
+      await customer.via(third.baseUrl).browse('GET', '/authentication/me/');
+      await visitor.ask(at('/account/'));
+      await third.stop();
+      expect(await usedAt()).to.equal(recent);
+    });
+  });
+
+  describe('a form', () => {
+    const actions = ['/account/plan/', '/account/profile/', '/account/keys/', '/account/sign-out/'];
+
+    it('of another site, or without an origin, is not taken', async () => {
+      const { customer, visitor } = await newVisitor();
+      for (const action of actions) {
+        for (const origin of ['https://evil.example', 'null', '']) {
+          const answer = await sendForm(visitor, action, { name: 'stolen', plan: 'pro', first_name: 'stolen' }, origin);
+          expect(answer.status, `${action} ${origin}`).to.equal(403);
+          expect(answer.text).to.include('was not sent from the page');
+        }
+      }
+      const { user } = (await customer.browse('GET', '/authentication/me/')).body;
+      expect([user.first_name, user.plan]).to.deep.equal(['', null]);
+      expect((await customer.call('GET', '/api/keys/')).body.pagination.total_items).to.equal(1);
+    });
+
+    it("without the page's token, or with that of another session, is not taken", async () => {
+      const { customer, visitor } = await newVisitor();
+      const another = new Visitor();
+      await another.send(at('/sign-in'), { email: customer.email });
+      const { fields } = formIn((await another.ask(at('/account/'))).text, '/account/profile/');
+      for (const token of ['', 'x', fields['form_token'] as string]) {
+        const answer = await visitor.send(at('/account/profile/'), { form_token: token, first_name: 'stolen' });
+        expect(answer.status).to.equal(403);
+      }
+      expect((await another.send(at('/account/profile/'), { ...fields, first_name: 'mine' })).status).to.equal(303);
+    });
+
+    it('of somebody who is not signed in any more leads to the sign-in, and does nothing', async () => {
+      const { customer, visitor } = await newVisitor();
+      const { text } = await visitor.ask(at('/account/'));
+      await customer.browse('POST', '/authentication/logout/');
+      const { fields } = formIn(text, '/account/profile/');
+      const answer = await visitor.send(at('/account/profile/'), { ...fields, first_name: 'late' });
+      expect([answer.status, answer.headers.get('location')]).to.deep.equal([303, '/sign-in']);
+    });
+
+    it('that is none, or is too large, is refused by a page', async () => {
+      const { visitor } = await newVisitor();
+      const send = (body: string, type: string) =>
+        visitor.ask(at('/account/profile/'), {
+          method: 'POST',
+          headers: { origin: service.baseUrl, 'content-type': type },
+          body,
+        });
+      const json = await send('{}', 'application/json');
+      const large = await send(`a=${'x'.repeat(70_000)}`, 'application/x-www-form-urlencoded');
+      expect([json.status, large.status]).to.deep.equal([400, 413]);
+      for (const { headers } of [json, large]) expect(headers.get('content-type')).to.include('text/html');
+    });
+
+    it('takes no API key for a session', async () => {
+      const { customer } = await newVisitor();
+      const answer = await new Visitor().ask(at('/account/'), { headers: { authorization: `Bearer ${customer.key}` } });
+      expect([answer.status, answer.headers.get('location')]).to.deep.equal([303, '/sign-in']);
+    });
+  });
+});

@@ -1,0 +1,433 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { expect } from 'chai';
+import { type Answer, type Customer, request } from '../harness/client.ts';
+import { consentPage, newPkce, OAuthClient, postForm, REDIRECT, registerClient } from '../harness/oauth.ts';
+import { eventually, type Service, startService } from '../harness/service.ts';
+import { closeSites, type Site, startSite } from '../harness/sites.ts';
+import { expectError, tally } from './envelope.ts';
+
+const OPEN = [
+  '/.well-known/oauth-protected-resource',
+  '/.well-known/oauth-protected-resource/mcp',
+  '/.well-known/oauth-authorization-server',
+  '/.well-known/oauth-authorization-server/mcp',
+  '/jwks.json',
+  '/register',
+  '/token',
+  '/revoke',
+];
+
+const metadataOf = (clientId: string, changes: object = {}) => ({
+  client_id: clientId,
+  client_name: 'Documented client',
+  redirect_uris: [REDIRECT],
+  token_endpoint_auth_method: 'none',
+  ...changes,
+});
+
+const send = (response: ServerResponse, body: unknown, headers: Record<string, string> = {}) =>
+  response.writeHead(200, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
+
+describe('clients of the authorization server', () => {
+  let service: Service;
+  let person: Customer;
+  /** Stands in for the places where clients keep their metadata documents. */
+  let documents: Site;
+  let answerDocument: (request: IncomingMessage, response: ServerResponse) => void;
+  before(async () => {
+    documents = await startSite((request, response) => answerDocument(request, response));
+    service = await startService({ workers: 0, env: { OAUTH_CLIENT_DOCUMENT_HOST: documents.host } });
+    person = await service.customer(null);
+  });
+  after(async () => {
+    await service.stop();
+    closeSites();
+  });
+
+  const asked = (path: string) => documents.seen.filter(([seen]) => seen === path).length;
+  const register = (body: unknown) => request(service.baseUrl, 'POST', '/register', { body });
+  const clientCount = async () => Number((await service.sql('SELECT count(*) FROM oauth_clients'))[0].count);
+
+  describe('discovery', () => {
+    it('the protected-resource metadata names the /mcp URL and this server', async () => {
+      for (const path of OPEN.slice(0, 2)) {
+        const { status, body } = await request(service.baseUrl, 'GET', path);
+        expect(status).to.equal(200);
+        expect(body).to.deep.equal({
+          resource: `${service.baseUrl}/mcp`,
+          authorization_servers: [service.baseUrl],
+          scopes_supported: ['svc:read', 'svc:write'],
+          bearer_methods_supported: ['header'],
+          resource_name: 'genmeter',
+        });
+      }
+    });
+
+    it('the authorization-server metadata says what is offered, and no more', async () => {
+      for (const path of OPEN.slice(2, 4)) {
+        const { status, body } = await request(service.baseUrl, 'GET', path);
+        expect(status).to.equal(200);
+        expect(body).to.deep.include({
+          issuer: service.baseUrl,
+          authorization_endpoint: `${service.baseUrl}/authorize`,
+          token_endpoint: `${service.baseUrl}/token`,
+          registration_endpoint: `${service.baseUrl}/register`,
+          revocation_endpoint: `${service.baseUrl}/revoke`,
+          jwks_uri: `${service.baseUrl}/jwks.json`,
+          scopes_supported: ['svc:read', 'svc:write'],
+          response_types_supported: ['code'],
+          grant_types_supported: ['authorization_code', 'refresh_token'],
+          code_challenge_methods_supported: ['S256'],
+          token_endpoint_auth_methods_supported: ['none'],
+          authorization_response_iss_parameter_supported: true,
+          client_id_metadata_document_supported: true,
+        });
+      }
+    });
+  });
+
+  describe('in browsers, on pages of others', () => {
+    it('may ask beforehand without a credential, and read every answer, errors too', async () => {
+      for (const path of OPEN) {
+        const preflight = await request(service.baseUrl, 'OPTIONS', path, {
+          headers: {
+            origin: 'https://client.example',
+            'access-control-request-method': 'POST',
+            'access-control-request-headers': 'content-type, mcp-protocol-version',
+          },
+        });
+        expect(preflight.status, path).to.equal(204);
+        expect(preflight.headers.get('access-control-allow-origin')).to.equal('*');
+        expect(preflight.headers.get('access-control-allow-methods')).to.match(/^(GET|POST), OPTIONS$/);
+        expect(preflight.headers.get('access-control-allow-headers')).to.match(/Content-Type.*MCP-Protocol-Version/);
+        const method = ['/register', '/token', '/revoke'].includes(path) ? 'POST' : 'GET';
+        const { headers } = await request(service.baseUrl, method, path, {
+          headers: { origin: 'https://client.example' },
+        });
+        expect(headers.get('access-control-allow-origin'), path).to.equal('*');
+        expect(headers.get('access-control-allow-credentials')).to.equal(null);
+        const exposed = headers.get('access-control-expose-headers');
+        for (const name of ['WWW-Authenticate', 'Mcp-Session-Id', 'Retry-After']) expect(exposed).to.include(name);
+      }
+    });
+
+    it('reach nothing else: neither pages nor what goes by the cookie', async () => {
+      for (const path of ['/authorize', '/sign-in', '/account/', '/api/keys/', '/authentication/me/']) {
+        const { headers } = await request(service.baseUrl, 'OPTIONS', path, {
+          headers: { origin: 'https://a.example' },
+        });
+        expect(headers.get('access-control-allow-origin'), path).to.equal(null);
+      }
+    });
+  });
+
+  describe('registration', () => {
+    it('answers 201 with what was registered, under an id of its own and without a secret', async () => {
+      const { status, body, headers } = await register({
+        client_name: '  My\u202e   client\n',
+        redirect_uris: [REDIRECT, 'cursor://x/y', REDIRECT],
+        grant_types: ['authorization_code', 'refresh_token', 'implicit'],
+        token_endpoint_auth_method: 'none',
+        scope: 'openid',
+        logo_uri: 'javascript:alert(1)',
+        software_id: { any: 'thing' },
+      });
+      expect([status, headers.get('cache-control')]).to.deep.equal([201, 'no-store']);
+      expect(body.client_id).to.match(/^[0-9a-f-]{36}$/);
+      expect(Date.now() / 1_000 - body.client_id_issued_at).to.be.within(-1, 60);
+      expect({ ...body, client_id: '', client_id_issued_at: 0 }).to.deep.equal({
+        client_id: '',
+        client_id_issued_at: 0,
+        client_name: 'My client',
+        redirect_uris: [REDIRECT, 'cursor://x/y'],
+        grant_types: ['authorization_code', 'refresh_token'],
+        response_types: ['code'],
+        token_endpoint_auth_method: 'none',
+        scope: 'svc:read svc:write',
+      });
+      expect((await register({ redirect_uris: ['https://app.example:8443/cb'] })).body.client_name).to.equal(
+        'app.example:8443',
+      );
+    });
+
+    it('takes only addresses that lead to the client alone', async () => {
+      for (const uri of [
+        'http://app.example/cb',
+        'http://192.168.1.5/cb',
+        'http://127.0.0.2/cb',
+        'http://localhost.example/cb',
+        'http://2130706433/cb',
+        'https://app.example/cb#fragment',
+        'https://app.example/cb#',
+        'https://user:secret@app.example/cb',
+        'https:app.example/cb',
+        'javascript:alert(1)',
+        'JavaScript:alert(1)',
+        'data:text/html,x',
+        'vbscript:x',
+        'file:///etc/passwd',
+        'blob:https://a.example/x',
+        'about:blank',
+        'mailto:a@example.com',
+        'intent://x',
+        'callback',
+        '/callback',
+        '//app.example/cb',
+        '',
+        ' https://app.example/cb',
+        'https://app.example/\ncb',
+        'https://app.example/"><script>',
+        'https://exämple.example/',
+        `https://app.example/${'x'.repeat(1_000)}`,
+        5,
+        null,
+        ['https://app.example/'],
+      ]) {
+        const { status, body } = await register({ redirect_uris: [REDIRECT, uri] });
+        expect([status, body.error], String(uri)).to.deep.equal([400, 'invalid_redirect_uri']);
+        expect(body.error_description).to.match(/^redirect_uris\[1\] /);
+      }
+      for (const uri of [
+        'https://app.example/',
+        'http://localhost:1/',
+        'http://[::1]/cb',
+        'com.example.app:/cb',
+        'vscode://a/b',
+      ])
+        expect((await register({ redirect_uris: [uri] })).status, uri).to.equal(201);
+    });
+
+    it('refuses what cannot be a client, with the error of RFC 7591, and never 500', async () => {
+      const uris = [REDIRECT];
+      const cases: [string, unknown][] = [
+        ['invalid_redirect_uri', {}],
+        ['invalid_redirect_uri', { redirect_uris: [] }],
+        ['invalid_redirect_uri', { redirect_uris: REDIRECT }],
+        ['invalid_redirect_uri', { redirect_uris: { 0: REDIRECT } }],
+        ['invalid_redirect_uri', { redirect_uris: Array.from({ length: 11 }, (_, n) => `${REDIRECT}${n}`) }],
+        ['invalid_client_metadata', { redirect_uris: uris, token_endpoint_auth_method: 'client_secret_basic' }],
+        ['invalid_client_metadata', { redirect_uris: uris, token_endpoint_auth_method: 'private_key_jwt' }],
+        ['invalid_client_metadata', { redirect_uris: uris, grant_types: ['client_credentials'] }],
+        ['invalid_client_metadata', { redirect_uris: uris, response_types: ['token'] }],
+        ['invalid_client_metadata', { redirect_uris: uris, response_types: 'code' }],
+        ['invalid_client_metadata', { redirect_uris: uris, client_name: 'x'.repeat(101) }],
+        ['invalid_client_metadata', { redirect_uris: uris, client_name: ['x'] }],
+        ['invalid_client_metadata', []],
+        ['invalid_client_metadata', 'text'],
+        ['invalid_client_metadata', null],
+      ];
+      for (const [error, metadata] of cases) {
+        const { status, body } = await register(metadata);
+        expect([status, body.error], JSON.stringify(metadata)).to.deep.equal([400, error]);
+      }
+      const form = await postForm(service.baseUrl, '/register', { redirect_uris: REDIRECT });
+      expect([form.status, form.body.error]).to.deep.equal([400, 'invalid_client_metadata']);
+      for (const rawBody of ['{', '', '\u0000', '{"redirect_uris":["http://127.0.0.1/"],"__proto__":5', '[[[[']) {
+        const answer = await request(service.baseUrl, 'POST', '/register', { rawBody });
+        expect([answer.status, answer.body.error], rawBody).to.deep.equal([400, 'invalid_client_metadata']);
+      }
+      const named = await register({ redirect_uris: uris, client_name: 'a\u0000b\uD800' });
+      expect([named.status, named.body.client_name]).to.deep.equal([201, 'a b']);
+    });
+
+    it('takes no body of more than 16 KiB', async () => {
+      const { status, body } = await register({ redirect_uris: [REDIRECT], padding: 'x'.repeat(17_000) });
+      expect([status, body.error]).to.deep.equal([413, 'invalid_request']);
+    });
+
+    it('is limited to so many a minute from an address: a flood leaves no more than that', async () => {
+      const { baseUrl } = await service.startApi({
+        RATE_LIMITS: 'on',
+        RATE_OAUTH_PER_MINUTE: '5',
+        REDIS_PREFIX: 'flood',
+      });
+      const before = await clientCount();
+      const answers: Answer[] = [];
+      for (let index = 0; index < 40; index += 1)
+        answers.push(await request(baseUrl, 'POST', '/register', { body: { redirect_uris: [REDIRECT] } }));
+      expect(tally(answers.map(({ status }) => status))).to.deep.equal({ 201: 5, 429: 35 });
+      expectError(answers[39] as Answer, 'rate_limited');
+      expect(Number(answers[39]?.headers.get('retry-after'))).to.be.within(1, 60);
+      expect(answers[39]?.headers.get('ratelimit-policy')).to.equal('"oauth";q=5;w=60');
+      expect(answers[39]?.headers.get('access-control-allow-origin')).to.equal('*');
+      expect(await clientCount()).to.equal(before + 5);
+      // The other OAuth endpoints count with it; discovery does not.
+      expect((await postForm(baseUrl, '/token', {})).status).to.equal(429);
+      expect((await request(baseUrl, 'GET', '/authorize')).status).to.equal(429);
+      expect((await request(baseUrl, 'GET', '/jwks.json')).status).to.equal(200);
+    });
+
+    it('is forgotten where nobody approved the client within a day, or nobody has used it for 90 days', async () => {
+      const [unused, fresh, disused, connected] = await Promise.all(
+        Array.from({ length: 4 }, () => registerClient(service.baseUrl)),
+      );
+      await connected!.connect(person);
+      const set = (client: OAuthClient | undefined, created: string, used: string | null) =>
+        service.sql(
+          `UPDATE oauth_clients SET created_at = now() - cast($2 AS interval), last_used_at = now() - cast($3 AS interval) WHERE client_id = $1`,
+          [client?.clientId, created, used],
+        );
+      await Promise.all([
+        set(unused, '25 hours', null),
+        set(fresh, '23 hours', null),
+        set(disused, '100 days', '91 days'),
+        set(connected, '100 days', '91 days'),
+      ]);
+      await service.startWorker();
+      const known = async (client?: OAuthClient) =>
+        (await service.sql('SELECT 1 FROM oauth_clients WHERE client_id = $1', [client?.clientId])).length === 1;
+      await eventually('both are forgotten', async () => !(await known(unused)) && !(await known(disused)));
+      expect([await known(fresh), await known(connected)]).to.deep.equal([true, true]);
+    });
+  });
+
+  describe('with a metadata document at their id', () => {
+    const { challenge } = newPkce();
+    /** A client whose document is at this path, and says this of itself. */
+    const documented = (path: string, changes: object = {}, headers: Record<string, string> = {}) => {
+      const clientId = `${documents.url}${path}`;
+      answerDocument = (_request, response) => send(response, metadataOf(clientId, changes), headers);
+      return new OAuthClient(service.baseUrl, clientId);
+    };
+    const ask = (client: OAuthClient) => consentPage(service.baseUrl, person, client.authorizePath(challenge));
+    async function expectUnusable(client: OAuthClient, says: RegExp): Promise<void> {
+      const { status, body, headers } = await ask(client);
+      expect([status, headers.get('location')]).to.deep.equal([400, null]);
+      expect(body).to.match(says);
+    }
+
+    it('walk the whole way without having registered', async () => {
+      const client = documented('/client.json');
+      const page = await ask(client);
+      expect([page.status, page.body.includes('Documented client')]).to.deep.equal([200, true]);
+      const tokens = await client.connect(person);
+      expect((await client.refresh(tokens.refresh_token)).status).to.equal(200);
+    });
+
+    it('are asked for it once in the time that its headers allow, over all requests', async () => {
+      const hour = documented('/hour.json', {}, { 'cache-control': 'max-age=3600' });
+      await Promise.all(Array.from({ length: 10 }, () => ask(hour)));
+      await ask(hour);
+      expect(asked('/hour.json')).to.equal(1);
+      const freshFor = async (path: string) =>
+        Number(
+          (
+            await service.sql(
+              'SELECT extract(epoch FROM fresh_until - now()) AS s FROM oauth_clients WHERE client_id = $1',
+              [`${documents.url}${path}`],
+            )
+          )[0].s,
+        );
+      expect(await freshFor('/hour.json')).to.be.within(3_500, 3_600);
+      for (const [path, header, seconds] of [
+        ['/never.json', 'no-store', 300],
+        ['/short.json', 'max-age=1', 300],
+        ['/ever.json', 'public, max-age=31536000', 86_400],
+      ] as const) {
+        await ask(documented(path, {}, { 'cache-control': header }));
+        expect(await freshFor(path), path).to.be.within(seconds - 60, seconds);
+      }
+      await service.sql('UPDATE oauth_clients SET fresh_until = now() WHERE fresh_until IS NOT NULL');
+      documented('/hour.json', { redirect_uris: ['https://moved.example/cb'] });
+      await expectUnusable(hour, /redirect_uri/);
+      expect(asked('/hour.json')).to.equal(2);
+    });
+
+    it('are refused where the document is of another client, or not acceptable', async () => {
+      await expectUnusable(
+        documented('/a.json', { client_id: 'https://other.example/client.json' }),
+        /another client_id/,
+      );
+      await expectUnusable(documented('/b.json', { client_id: undefined }), /another client_id/);
+      await expectUnusable(documented('/c.json', { redirect_uris: ['http://evil.example/'] }), /redirect_uris/);
+      await expectUnusable(documented('/d.json', { token_endpoint_auth_method: 'client_secret_post' }), /must be none/);
+      await expectUnusable(documented('/e.json', { padding: 'x'.repeat(6_000) }), /more than 5120 bytes/);
+      const stored = await service.sql(`SELECT 1 FROM oauth_clients WHERE client_id ~ '/[a-e].json$'`);
+      expect(stored).to.deep.equal([]);
+    });
+
+    it('are refused where the address answers with anything else', async () => {
+      const answers: [RegExp, (response: ServerResponse) => void][] = [
+        [/answered 404/, (response) => response.writeHead(404).end()],
+        [/answered 500/, (response) => response.writeHead(500, { 'content-type': 'application/json' }).end('{}')],
+        [/not of the type/, (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('{}')],
+        [/no JSON object/, (response) => response.writeHead(200, { 'content-type': 'application/json' }).end('[]')],
+        [/no JSON object/, (response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{')],
+        [/cannot be reached/, (response) => response.destroy()],
+      ];
+      for (const [index, [says, answer]] of answers.entries()) {
+        const client = documented(`/bad-${index}.json`);
+        answerDocument = (_request, response) => answer(response);
+        await expectUnusable(client, says);
+      }
+    });
+
+    it('are refused where a document does not come within 5 seconds', async () => {
+      const client = documented('/slow.json');
+      answerDocument = (_request, response) =>
+        void response.writeHead(200, { 'content-type': 'application/json' }).write('{');
+      await expectUnusable(client, /did not come within 5 s/);
+    });
+
+    it('are not followed anywhere else', async () => {
+      const secret = await startSite((_request, response) => send(response, {}));
+      const client = documented('/moved.json');
+      for (const status of [301, 302, 303, 307, 308]) {
+        answerDocument = (_request, response) => response.writeHead(status, { location: secret.url }).end();
+        await expectUnusable(client, new RegExp(`answered ${status}`));
+      }
+      expect(secret.seen).to.deep.equal([]);
+    });
+
+    it('are not asked at private addresses, nor by names that lead there', async () => {
+      const secret = await startSite((_request, response) => send(response, {}));
+      const { port } = new URL(secret.url);
+      for (const host of [
+        '127.0.0.1',
+        '10.0.0.1',
+        '169.254.169.254',
+        '192.168.1.1',
+        '[::1]',
+        '[fd00::1]',
+        '[::ffff:7f00:1]',
+      ])
+        await expectUnusable(
+          new OAuthClient(service.baseUrl, `https://${host}:${port}/client.json`),
+          /private address/,
+        );
+      for (const host of ['localhost'])
+        await expectUnusable(
+          new OAuthClient(service.baseUrl, `https://${host}:${port}/client.json`),
+          /private address/,
+        );
+      expect(secret.seen).to.deep.equal([]);
+    });
+
+    it('must have an id that is written as addresses are: https, with a path, and nothing that reads two ways', async () => {
+      const { host } = new URL('https://client.example/');
+      for (const id of [
+        `http://${host}/client.json`,
+        `https://${host}`,
+        `https://${host}/`,
+        `https://${host}/a/../client.json`,
+        `https://${host}/./client.json`,
+        `https://${host}/client.json#x`,
+        `https://user@${host}/client.json`,
+        `https://CLIENT.example/client.json`,
+        'https://2130706433/client.json',
+        'https://0x7f.1/client.json',
+        `https://${host}:443/client.json`,
+        `ftp://${host}/client.json`,
+      ]) {
+        await expectUnusable(new OAuthClient(service.baseUrl, id), /not registered here/);
+      }
+    });
+
+    it('may be at a private address only where that host is configured, which production refuses', async () => {
+      const { baseUrl } = await service.startApi({ OAUTH_CLIENT_DOCUMENT_HOST: '' });
+      const client = documented('/untrusted.json').via(baseUrl);
+      const page = await consentPage(baseUrl, person, client.authorizePath(challenge));
+      expect([page.status, asked('/untrusted.json')]).to.deep.equal([400, 0]);
+    });
+  });
+});

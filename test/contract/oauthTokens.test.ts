@@ -1,0 +1,370 @@
+import { expect } from 'chai';
+import { type Customer, request } from '../harness/client.ts';
+import { claimsOf, newPkce, type OAuthClient, postForm, registerClient } from '../harness/oauth.ts';
+import { type Service, startService } from '../harness/service.ts';
+import { tally } from './envelope.ts';
+import { wireRequest } from './wire.ts';
+
+const DAY_SECONDS = 86_400;
+
+const expectRefused = ({ status, body, headers }: any, code: string, expected = 400) => {
+  expect([status, body.error], JSON.stringify(body)).to.deep.equal([expected, code]);
+  expect(Object.keys(body)).to.have.members(['error', 'error_description']);
+  // RFC 6749, 5.2: no quotes, no backslashes, no letters beyond ASCII.
+  expect(body.error_description).to.match(/^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/);
+  expect(headers.get('cache-control')).to.equal('no-store');
+};
+
+/** The applications on the account's page, each with the form that ends it. */
+const rows = async (someone: Customer): Promise<{ page: string; path: string; token: string }[]> => {
+  const page = await someone.browse('GET', '/account/');
+  const token = /name="form_token" value="([^"]+)"/.exec(page.body)?.[1] ?? '';
+  return [...page.body.matchAll(/action="(\/account\/applications\/[^"]+)"/g)].map(([, path]) => ({
+    page: page.body,
+    path: path as string,
+    token,
+  }));
+};
+
+describe('the token endpoint', () => {
+  let service: Service;
+  let client: OAuthClient;
+  let person: Customer;
+  before(async () => {
+    service = await startService({ apis: 2, workers: 0 });
+    client = await registerClient(service.baseUrl);
+    person = await service.customer(null);
+  });
+  after(() => service.stop());
+
+  /** A fresh code with its verifier. */
+  async function newCode(changes: Record<string, string | undefined> = {}) {
+    const { verifier, challenge } = newPkce();
+    const code = (await client.authorize(person, challenge, changes)).get('code') as string;
+    return { code, verifier, exchange: (other = {}) => client.exchange(code, verifier, other) };
+  }
+  const token = (fields: Record<string, string> | [string, string][], headers = {}) =>
+    postForm(service.baseUrl, '/token', fields, headers);
+  const revoke = (fields: Record<string, string>) => postForm(service.baseUrl, '/revoke', fields);
+  const isAlive = async (refreshToken: string) => (await client.refresh(refreshToken)).status === 200;
+  const age = (token: string, seconds: number) =>
+    service.sql(
+      `UPDATE oauth_refresh_tokens SET used_at = used_at - make_interval(secs => $2)
+        WHERE token_hash = sha256(convert_to($1, 'UTF8'))`,
+      [token, seconds],
+    );
+
+  describe('for a code', () => {
+    it('gives a JWT for an hour, RS256, audience {base_url}/mcp, and a refresh token; neither is to be cached', async () => {
+      const { exchange } = await newCode({ scope: 'svc:read' });
+      const { status, body, headers } = await exchange();
+      expect(status).to.equal(200);
+      expect(Object.keys(body)).to.have.members(['access_token', 'token_type', 'expires_in', 'refresh_token', 'scope']);
+      expect(body).to.include({ token_type: 'Bearer', expires_in: 3_600, scope: 'svc:read' });
+      expect([headers.get('cache-control'), headers.get('pragma')]).to.deep.equal(['no-store', 'no-cache']);
+      const header = JSON.parse(Buffer.from(body.access_token.split('.')[0], 'base64url').toString());
+      expect(header).to.include({ alg: 'RS256', typ: 'at+jwt' });
+      const claims = claimsOf(body.access_token);
+      const [{ uuid }] = (await service.sql('SELECT uuid FROM accounts WHERE email = $1', [person.email])) as any;
+      expect(claims).to.include({
+        iss: service.baseUrl,
+        aud: `${service.baseUrl}/mcp`,
+        sub: uuid,
+        client_id: client.clientId,
+        scope: 'svc:read',
+      });
+      expect(claims.exp - claims.iat).to.equal(3_600);
+    });
+
+    it('stores hashes of codes and refresh tokens, never their text', async () => {
+      const { code, exchange } = await newCode();
+      const { refresh_token: refreshToken } = (await exchange()).body;
+      const dump = await service.sql(
+        'SELECT c::text AS row FROM oauth_codes c UNION ALL SELECT t::text FROM oauth_refresh_tokens t',
+      );
+      const text = dump.map(({ row }) => row).join('\n');
+      for (const secret of [code, refreshToken]) {
+        expect(text).not.to.include(secret);
+        expect(text).not.to.include(Buffer.from(secret).toString('hex'));
+      }
+    });
+
+    it('refuses a wrong verifier, and the code is spent by that', async () => {
+      const { code, exchange } = await newCode();
+      expectRefused(await client.exchange(code, newPkce().verifier), 'invalid_grant');
+      expectRefused(await exchange(), 'invalid_grant');
+    });
+
+    it('refuses a missing or malformed verifier, and leaves the code as it is', async () => {
+      const { code, exchange } = await newCode();
+      for (const verifier of ['', 'short', 'x'.repeat(129), `${'x'.repeat(42)}é`])
+        expectRefused(await client.exchange(code, verifier), 'invalid_request');
+      expect((await exchange()).status).to.equal(200);
+    });
+
+    it('takes no plain challenge: the challenge itself is no verifier', async () => {
+      const { challenge } = newPkce();
+      const code = (await client.authorize(person, challenge)).get('code') as string;
+      expectRefused(await client.exchange(code, challenge), 'invalid_grant');
+    });
+
+    it('refuses another redirect_uri', async () => {
+      const { exchange } = await newCode();
+      expectRefused(await exchange({ redirect_uri: 'http://127.0.0.1:9/elsewhere' }), 'invalid_grant');
+    });
+
+    it("refuses another client's code (mixed up), which its own client can still exchange", async () => {
+      const other = await registerClient(service.baseUrl);
+      const { code, verifier, exchange } = await newCode();
+      expectRefused(await other.exchange(code, verifier), 'invalid_grant');
+      expect((await exchange()).status).to.equal(200);
+    });
+
+    it('refuses a code after 60 seconds', async () => {
+      const { exchange } = await newCode();
+      await service.sql(`UPDATE oauth_codes SET expires_at = expires_at - interval '60 seconds' WHERE used_at IS NULL`);
+      expectRefused(await exchange(), 'invalid_grant');
+    });
+
+    it('a replayed code is refused, and ends all that came of it', async () => {
+      const { exchange } = await newCode();
+      const { body } = await exchange();
+      expect(await isAlive(body.refresh_token)).to.equal(true);
+      expectRefused(await exchange(), 'invalid_grant');
+      expect(await isAlive(body.refresh_token)).to.equal(false);
+    });
+
+    it('of 20 exchanges at once over two processes one wins; the others are replays, which end it', async () => {
+      const { code, verifier } = await newCode();
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, (_, index) => client.via(service.baseUrls[index % 2]!).exchange(code, verifier)),
+      );
+      expect(tally(answers.map(({ status }) => status))).to.deep.equal({ 200: 1, 400: 19 });
+      const winner = answers.find(({ status }) => status === 200)!;
+      expect(await isAlive(winner.body.refresh_token)).to.equal(false);
+      const [tokens] = (await service.sql(
+        'SELECT count(*)::int AS count FROM oauth_refresh_tokens WHERE grant_uuid = $1',
+        [claimsOf(winner.body.access_token).grant],
+      )) as any;
+      expect(tokens.count).to.equal(1);
+    });
+
+    it('checks resource: ours with and without a slash, and no other', async () => {
+      for (const resource of [`${service.baseUrl}/mcp`, `${service.baseUrl}/mcp/`])
+        expect((await (await newCode({ resource })).exchange({ resource })).status).to.equal(200);
+      const { exchange } = await newCode();
+      expectRefused(await exchange({ resource: 'https://elsewhere.example/mcp' }), 'invalid_target');
+      expect((await exchange()).status).to.equal(200);
+    });
+  });
+
+  describe('for a refresh token', () => {
+    it('gives a new one of each, good for 30 days from then', async () => {
+      const first = await client.connect(person);
+      const { status, body } = await client.refresh(first.refresh_token);
+      expect(status).to.equal(200);
+      expect(body.refresh_token).not.to.equal(first.refresh_token);
+      expect(claimsOf(body.access_token).grant).to.equal(claimsOf(first.access_token).grant);
+      const [row] = (await service.sql(
+        `SELECT extract(epoch FROM expires_at - now()) AS seconds FROM oauth_refresh_tokens
+          WHERE token_hash = sha256(convert_to($1, 'UTF8'))`,
+        [body.refresh_token],
+      )) as any;
+      expect(Number(row.seconds)).to.be.within(30 * DAY_SECONDS - 60, 30 * DAY_SECONDS);
+    });
+
+    it('20 refreshes at once over two processes all get tokens that work', async () => {
+      const first = await client.connect(person);
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, (_, index) => client.via(service.baseUrls[index % 2]!).refresh(first.refresh_token)),
+      );
+      expect(tally(answers.map(({ status }) => status))).to.deep.equal({ 200: 20 });
+      const next = new Set(answers.map(({ body }) => body.refresh_token as string));
+      expect(next.size).to.equal(20);
+      for (const token of next) expect(await isAlive(token)).to.equal(true);
+    });
+
+    it('used again within 60 seconds it still gives tokens; after that the whole grant is over', async () => {
+      const first = await client.connect(person);
+      const second = (await client.refresh(first.refresh_token)).body;
+      await age(first.refresh_token, 55);
+      const third = (await client.refresh(first.refresh_token)).body;
+      expect(await isAlive(third.refresh_token)).to.equal(true);
+      await age(first.refresh_token, 10);
+      expectRefused(await client.refresh(first.refresh_token), 'invalid_grant');
+      for (const token of [second.refresh_token, third.refresh_token]) expect(await isAlive(token)).to.equal(false);
+    });
+
+    it('20 reuses at once end the grant, once', async () => {
+      const first = await client.connect(person);
+      await client.refresh(first.refresh_token);
+      await age(first.refresh_token, 61);
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, (_, index) => client.via(service.baseUrls[index % 2]!).refresh(first.refresh_token)),
+      );
+      expect(tally(answers.map(({ body }) => body.error))).to.deep.equal({ invalid_grant: 20 });
+      const [grant] = (await service.sql('SELECT revoked_at FROM oauth_grants WHERE uuid = $1', [
+        claimsOf(first.access_token).grant,
+      ])) as any;
+      expect(grant.revoked_at).to.be.instanceOf(Date);
+    });
+
+    it('narrows the scopes of one access token, not those of the grant', async () => {
+      const first = await client.connect(person);
+      expect(first.scope).to.equal('svc:read svc:write');
+      const narrow = (await client.refresh(first.refresh_token, { scope: 'svc:read' })).body;
+      expect([narrow.scope, claimsOf(narrow.access_token).scope]).to.deep.equal(['svc:read', 'svc:read']);
+      expect((await client.refresh(narrow.refresh_token)).body.scope).to.equal('svc:read svc:write');
+    });
+
+    it('gives no scope that was not allowed, and the token is still good', async () => {
+      const first = await client.connect(person, { scope: 'svc:read' });
+      expectRefused(await client.refresh(first.refresh_token, { scope: 'svc:read svc:write' }), 'invalid_scope');
+      expectRefused(await client.refresh(first.refresh_token, { scope: 'admin' }), 'invalid_scope');
+      expect(await isAlive(first.refresh_token)).to.equal(true);
+    });
+
+    it("refuses another client's, which is still good for its own", async () => {
+      const other = await registerClient(service.baseUrl);
+      const first = await client.connect(person);
+      expectRefused(await other.refresh(first.refresh_token), 'invalid_grant');
+      expect(await isAlive(first.refresh_token)).to.equal(true);
+    });
+
+    it('refuses one after 30 days', async () => {
+      const first = await client.connect(person);
+      await service.sql(
+        `UPDATE oauth_refresh_tokens SET expires_at = expires_at - interval '30 days' WHERE grant_uuid = $1`,
+        [claimsOf(first.access_token).grant],
+      );
+      expectRefused(await client.refresh(first.refresh_token), 'invalid_grant');
+    });
+  });
+
+  describe('of bad requests', () => {
+    it('says which error of RFC 6749 it is, and never 500', async () => {
+      const id = client.clientId;
+      const unknown = '00000000-0000-4000-8000-000000000000';
+      const cases: [string, number, Record<string, string> | [string, string][]][] = [
+        ['invalid_request', 400, {}],
+        ['invalid_request', 400, { grant_type: 'authorization_code' }],
+        ['invalid_request', 400, { grant_type: 'authorization_code', client_id: id }],
+        ['invalid_request', 400, { grant_type: 'refresh_token', client_id: id }],
+        ['unsupported_grant_type', 400, { grant_type: 'password', client_id: id, username: 'a', password: 'b' }],
+        ['unsupported_grant_type', 400, { grant_type: 'client_credentials', client_id: id }],
+        ['unsupported_grant_type', 400, { grant_type: '__proto__', client_id: id }],
+        ['invalid_grant', 400, { grant_type: 'refresh_token', client_id: id, refresh_token: 'unknown' }],
+        ['invalid_request', 400, { grant_type: 'refresh_token', client_id: id, refresh_token: 'a\u0000b' }],
+        ['invalid_client', 401, { grant_type: 'refresh_token', client_id: unknown, refresh_token: 'unknown' }],
+        ['invalid_client', 401, { grant_type: 'refresh_token', client_id: 'a b', refresh_token: 'unknown' }],
+        ['invalid_client', 401, { grant_type: 'refresh_token', client_id: id, refresh_token: 'x', client_secret: 'y' }],
+        [
+          'invalid_request',
+          400,
+          [
+            ['grant_type', 'refresh_token'],
+            ['grant_type', 'refresh_token'],
+          ],
+        ],
+        [
+          'invalid_request',
+          400,
+          [
+            ['grant_type', 'refresh_token'],
+            ['client_id', id],
+            ['client_id', id],
+          ],
+        ],
+        ['invalid_grant', 400, { grant_type: 'refresh_token', client_id: id, refresh_token: 'x'.repeat(10_000) }],
+        ['invalid_request', 400, { 'grant_type[]': 'refresh_token', client_id: id }],
+      ];
+      for (const [code, status, fields] of cases) {
+        expectRefused(await token(fields), code, status);
+      }
+      for (const clientId of ['\u0000', 'x'.repeat(9_000), "' OR 1=1 --", 'https://elsewhere.example/client.json']) {
+        const answer = await token({ grant_type: 'refresh_token', client_id: clientId, refresh_token: 'unknown' });
+        expect(answer.body.error, clientId.slice(0, 20)).to.be.oneOf(['invalid_client', 'invalid_request']);
+        expect(answer.status).to.be.oneOf([400, 401]);
+      }
+    });
+
+    it('takes forms only, and none that is too large', async () => {
+      const json = await request(service.baseUrl, 'POST', '/token', { body: { grant_type: 'refresh_token' } });
+      expectRefused(json, 'invalid_request');
+      const nothing = await request(service.baseUrl, 'POST', '/token');
+      expectRefused(nothing, 'invalid_request');
+      expectRefused(await token({ grant_type: 'refresh_token', padding: 'x'.repeat(17_000) }), 'invalid_request', 413);
+      const list = await wireRequest(service.baseUrl, 'POST', '/token', {
+        headers: { 'content-type': 'multipart/form-data; boundary=x' },
+        body: '--x--',
+      });
+      expectRefused(list, 'invalid_request');
+    });
+
+    it('takes no client authentication: clients are public', async () => {
+      const authorization = `Basic ${Buffer.from(`${client.clientId}:secret`).toString('base64')}`;
+      const answer = await token({ grant_type: 'refresh_token', refresh_token: 'x' }, { authorization });
+      expectRefused(answer, 'invalid_client', 401);
+      expect(answer.headers.get('www-authenticate')).to.match(/^Basic /);
+    });
+
+    it('is a 404 for other methods, with Allow', async () => {
+      const answer = await request(service.baseUrl, 'GET', '/token');
+      expect([answer.status, answer.headers.get('allow')]).to.deep.equal([404, 'POST']);
+    });
+  });
+
+  describe('the revocation endpoint', () => {
+    it('ends the whole grant, by either token', async () => {
+      for (const name of ['refresh_token', 'access_token'] as const) {
+        const tokens = await client.connect(person);
+        const { status, body } = await revoke({ token: tokens[name], client_id: client.clientId });
+        expect([status, body]).to.deep.equal([200, undefined]);
+        expect(await isAlive(tokens.refresh_token)).to.equal(false);
+      }
+    });
+
+    it('takes what is unknown, or revoked already, for revoked', async () => {
+      for (const token of ['unknown', 'a.b.c', 'x'.repeat(5_000)])
+        expect((await revoke({ token, client_id: client.clientId, token_type_hint: 'nonsense' })).status).to.equal(200);
+    });
+
+    it("leaves another client's tokens alone", async () => {
+      const other = await registerClient(service.baseUrl);
+      const tokens = await client.connect(person);
+      for (const name of ['refresh_token', 'access_token'])
+        expectRefused(await revoke({ token: tokens[name], client_id: other.clientId }), 'invalid_grant');
+      expect(await isAlive(tokens.refresh_token)).to.equal(true);
+    });
+
+    it('wants a token and a client', async () => {
+      expectRefused(await revoke({ client_id: client.clientId }), 'invalid_request');
+      expectRefused(await revoke({ token: 'x' }), 'invalid_request');
+      expectRefused(await revoke({ token: 'x', client_id: 'nobody' }), 'invalid_client', 401);
+    });
+  });
+
+  describe('the applications of an account', () => {
+    it('are on its page once each, however often they were connected, and end with all that was allowed', async () => {
+      const someone = await service.customer(null);
+      const other = await registerClient(service.baseUrl, { client_name: 'Another application' });
+      const mine = [await client.connect(someone), await client.connect(someone, { scope: 'svc:read' })];
+      const kept = await other.connect(someone);
+      // An approval whose code nobody came for connects nothing.
+      await (await registerClient(service.baseUrl)).authorize(someone, newPkce().challenge);
+      const listed = await rows(someone);
+      expect(listed).to.have.length(2);
+
+      const grants = await service.sql('SELECT uuid FROM oauth_grants WHERE client_id = $1', [client.clientId]);
+      const row = listed.find(({ path }) => grants.some(({ uuid }) => path.includes(uuid)))!;
+      const headers = { cookie: someone.cookie, origin: service.baseUrl };
+      const stranger = { ...headers, cookie: (await service.customer(null)).cookie };
+      expect((await postForm(service.baseUrl, row.path, { form_token: row.token }, stranger)).status).to.equal(403);
+      expect((await postForm(service.baseUrl, row.path, { form_token: row.token }, headers)).status).to.equal(303);
+      for (const { refresh_token: token } of mine) expect(await isAlive(token)).to.equal(false);
+      expect((await other.refresh(kept.refresh_token)).status).to.equal(200);
+      expect(await rows(someone)).to.have.length(1);
+      expect((await rows(someone))[0]?.page).to.include('Another application');
+    });
+  });
+});

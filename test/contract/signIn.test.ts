@@ -1,0 +1,563 @@
+import { expect } from 'chai';
+import type { JWTPayload } from 'jose';
+import { eventually, type Service, startService } from '../harness/service.ts';
+import type { StandInOpenId } from '../harness/identity/openid.ts';
+import { newPerson, type Person } from '../harness/identity/person.ts';
+import { startApple, startGitHub, startGoogle } from '../harness/identity/providers.ts';
+import { Visitor } from '../harness/identity/visitor.ts';
+
+type ProviderName = 'google' | 'apple' | 'github';
+
+function problemOf(url: URL): (string | null)[] {
+  return [url.pathname, url.searchParams.get('problem')];
+}
+
+/** What an ID token of a stand-in says, for the sign-in that was begun last, about somebody who is not there. */
+function claimsOf(standIn: StandInOpenId, changes: JWTPayload): JWTPayload {
+  const seconds = Math.floor(Date.now() / 1_000);
+  return {
+    iss: standIn.url,
+    aud: 'google-client',
+    sub: 'victim',
+    email: 'victim@example.com',
+    email_verified: true,
+    iat: seconds,
+    exp: seconds + 60,
+    nonce: standIn.asked.at(-1)?.get('nonce') ?? '',
+    ...changes,
+  };
+}
+
+describe('sign-in through a provider', () => {
+  let service: Service;
+  /** A web process that does not wait long for providers. */
+  let hasty: { baseUrl: string };
+  let google: Awaited<ReturnType<typeof startGoogle>>;
+  let apple: Awaited<ReturnType<typeof startApple>>;
+  let github: Awaited<ReturnType<typeof startGitHub>>;
+  before(async () => {
+    [google, apple, github] = await Promise.all([startGoogle(), startApple(), startGitHub()]);
+    service = await startService({
+      workers: 0,
+      env: { ...google.env, ...apple.env, ...github.env },
+    });
+    hasty = await service.startApi({ SIGN_IN_TIMEOUT_MS: '1000' });
+    await Promise.all([google.serve(service.baseUrl, hasty.baseUrl), apple.serve(service.baseUrl)]);
+  });
+  after(async () => {
+    await service.stop();
+    await Promise.all([google, apple, github].map(({ standIn }) => standIn.stop()));
+  });
+  afterEach(() => {
+    for (const { standIn } of [google, apple, github]) {
+      standIn.does = 'sign in';
+      standIn.misbehaviour.clear();
+    }
+    github.standIn.addresses = undefined;
+    google.standIn.onToken = (answer) => answer;
+    google.standIn.isTacit = false;
+  });
+
+  const startOf = (provider: string, returnTo?: string, baseUrl = service.baseUrl) =>
+    `${baseUrl}/authentication/social/${provider}/start${returnTo === undefined ? '' : `?return_to=${encodeURIComponent(returnTo)}`}`;
+
+  const comes = (person: Person) => {
+    for (const { standIn } of [google, apple, github]) standIn.person = person;
+    return person;
+  };
+
+  /** Goes through a provider, and ends on one of our pages. */
+  const signIn = async (provider: ProviderName, visitor = new Visitor(), returnTo?: string) => ({
+    visitor,
+    page: await visitor.open(startOf(provider, returnTo)),
+  });
+
+  const me = async (visitor: Visitor) => {
+    const { status, text } = await visitor.ask(`${service.baseUrl}/authentication/me/`);
+    return status === 200 ? JSON.parse(text).user : null;
+  };
+
+  /** Goes as far as the address that the provider sends the browser back to, without opening it. */
+  const upToCallback = async (visitor: Visitor, provider: ProviderName = 'google', returnTo?: string) =>
+    (await visitor.open(startOf(provider, returnTo), (next) => next.pathname.endsWith('/callback'))).url;
+
+  it('is told by social config', async () => {
+    const { body } = await service.request('GET', '/authentication/social/config/');
+    expect(body).to.deep.equal({ google: true, apple: true, github: true });
+  });
+
+  it('offers no local sign-in where a provider is configured, nor says so on its page', async () => {
+    const json = await service.request('POST', '/authentication/dev/sign-in/', { body: { email: 'a@example.com' } });
+    expect(json.status).to.equal(404);
+    const form = await new Visitor().send(`${service.baseUrl}/sign-in`, { email: 'a@example.com' });
+    expect(form.status).to.equal(404);
+    const { text } = await new Visitor().ask(`${service.baseUrl}/sign-in`);
+    expect(text).to.not.include('name="email"');
+    for (const name of ['Google', 'Apple', 'GitHub']) expect(text).to.include(`Continue with ${name}`);
+  });
+
+  for (const provider of ['google', 'apple', 'github'] as const) {
+    describe(provider, () => {
+      it('makes an account with the verified address and the first name, and signs the browser in', async () => {
+        const person = comes(newPerson({ firstName: 'Grace' }));
+        const { visitor, page } = await signIn(provider);
+        expect([page.url.pathname, page.status]).to.deep.equal(['/account/', 200]);
+        expect(page.text).to.include(person.email);
+        expect(await me(visitor)).to.include({ email: person.email, first_name: 'Grace', social_provider: provider });
+      });
+
+      it('finds the account again by who it is, though the address has changed', async () => {
+        const person = comes(newPerson());
+        const { visitor } = await signIn(provider);
+        comes({ ...person, email: `other-${person.email}`, isVerified: false });
+        const again = await signIn(provider);
+        expect((await me(again.visitor)).uuid).to.equal((await me(visitor)).uuid);
+        expect((await me(again.visitor)).email).to.equal(person.email);
+      });
+
+      it('refuses an address that is not verified, and makes nothing of it', async () => {
+        const person = comes(newPerson({ isVerified: false }));
+        const { visitor, page } = await signIn(provider);
+        expect(problemOf(page.url)).to.deep.equal(['/sign-in', 'unverified']);
+        expect(page.text).to.include('has not verified your e-mail address');
+        expect(await me(visitor)).to.equal(null);
+        expect(await service.sql('SELECT 1 FROM accounts WHERE email = $1', [person.email])).to.deep.equal([]);
+      });
+
+      it('sends who does not allow it back to the sign-in page, with where they wanted to go', async () => {
+        comes(newPerson());
+        for (const { standIn } of [google, apple, github]) standIn.does = 'refuse';
+        const { page } = await signIn(provider, new Visitor(), '/account/?checkout=success');
+        expect(problemOf(page.url)).to.deep.equal(['/sign-in', 'denied']);
+        expect(page.url.searchParams.get('return_to')).to.equal('/account/?checkout=success');
+        expect(page.text).to.include('You did not allow the sign-in');
+      });
+    });
+  }
+
+  describe('accounts', () => {
+    it('are linked across providers by the verified address, in any case of letters', async () => {
+      const person = comes(newPerson());
+      const first = await me((await signIn('google')).visitor);
+      for (const provider of ['apple', 'github'] as const) {
+        comes({ ...newPerson(), email: person.email.toUpperCase() });
+        expect((await me((await signIn(provider)).visitor)).uuid).to.equal(first.uuid);
+      }
+      const rows = await service.sql(
+        'SELECT provider FROM identities i JOIN accounts a ON a.id = i.account_id WHERE a.email = $1 ORDER BY 1',
+        [person.email],
+      );
+      expect(rows.map((row) => row.provider)).to.deep.equal(['apple', 'github', 'google']);
+    });
+
+    it('of somebody else are not linked by an address that is not verified', async () => {
+      const owner = comes(newPerson());
+      await signIn('google');
+      comes(newPerson({ email: owner.email, isVerified: false }));
+      const { visitor, page } = await signIn('github');
+      expect(problemOf(page.url)).to.deep.equal(['/sign-in', 'unverified']);
+      expect(await me(visitor)).to.equal(null);
+    });
+
+    it('of GitHub go by the primary address only, not by another verified one', async () => {
+      const owner = comes(newPerson());
+      await signIn('google');
+      comes(newPerson());
+      github.standIn.addresses = [
+        { email: owner.email, primary: false, verified: true },
+        { email: 'primary@example.com', primary: true, verified: false },
+      ];
+      expect(problemOf((await signIn('github')).page.url)).to.deep.equal(['/sign-in', 'unverified']);
+    });
+
+    it('are one when a person signs in for the first time in many windows at once', async () => {
+      const person = comes(newPerson());
+      const ends = await Promise.all(
+        Array.from({ length: 12 }, (_, index) => signIn(index % 2 === 0 ? 'google' : 'apple')),
+      );
+      for (const { page } of ends) expect(page.url.pathname + page.url.search).to.equal('/account/');
+      const uuids = await Promise.all(ends.map(async ({ visitor }) => (await me(visitor)).uuid));
+      expect(new Set(uuids).size).to.equal(1);
+      const [{ count }] = await service.sql('SELECT count(*) FROM identities WHERE email = $1', [person.email]);
+      expect(Number(count)).to.equal(2);
+    });
+
+    it('are found where the provider tells the address only when it is asked for it', async () => {
+      const tacit = await startGoogle();
+      tacit.standIn.isTacit = true;
+      const { baseUrl } = await service.startApi({ GOOGLE_ISSUER: tacit.standIn.url });
+      await tacit.serve(baseUrl);
+      const person = newPerson();
+      tacit.standIn.person = person;
+      const page = await new Visitor().open(`${baseUrl}/authentication/social/google/start`);
+      expect(page.text).to.include(person.email);
+      expect(tacit.standIn.requests).to.include('/me');
+      await tacit.standIn.stop();
+    });
+
+    it('take of what Apple says is a first name no more than a text', async () => {
+      for (const user of [
+        'no JSON',
+        '[]',
+        'null',
+        '{"name":{"firstName":{"a":1}}}',
+        `{"name":{"firstName":"${'x'.repeat(900)}\\u0000"}}`,
+      ]) {
+        comes(newPerson({ firstName: '' }));
+        const visitor = new Visitor();
+        const page = await visitor.open(startOf('apple'), (next) => next.pathname.endsWith('/callback'));
+        const fields = Object.fromEntries(
+          [...page.text.matchAll(/name="(code|state|iss)" value="([^"]*)"/g)].map(([, name = '', value = '']) => [
+            name,
+            value,
+          ]),
+        );
+        const back = await visitor.send(`${service.baseUrl}/authentication/social/apple/callback`, { ...fields, user });
+        expect(back.headers.get('location')).to.equal('/account/');
+        expect((await me(visitor)).first_name).to.match(/^x{0,200}$/);
+      }
+    });
+  });
+
+  describe('what is asked of a provider', () => {
+    it('carries PKCE with S256, a state and a nonce that are new each time, and nothing else of ours', async () => {
+      comes(newPerson());
+      await signIn('google');
+      await signIn('google');
+      const [first, second] = google.standIn.asked.slice(-2) as [URLSearchParams, URLSearchParams];
+      expect(Object.fromEntries(first)).to.include({
+        client_id: 'google-client',
+        redirect_uri: `${service.baseUrl}/authentication/social/google/callback`,
+        response_type: 'code',
+        code_challenge_method: 'S256',
+        scope: 'openid email profile',
+      });
+      for (const name of ['state', 'nonce', 'code_challenge']) {
+        expect(first.get(name)).to.match(/^\S{43,64}$/);
+        expect(first.get(name)).to.not.equal(second.get(name));
+      }
+    });
+
+    it('asks Apple for a form, and shows it a secret that is signed each time', async () => {
+      comes(newPerson());
+      const { page } = await signIn('apple');
+      expect(page.url.pathname).to.equal('/account/');
+      expect(apple.standIn.asked.at(-1)?.get('response_mode')).to.equal('form_post');
+    });
+
+    it('reads what the provider says of itself once', async () => {
+      comes(newPerson());
+      for (let times = 0; times < 3; times += 1) await signIn('google');
+      expect(google.standIn.requests.filter((path) => path.startsWith('/.well-known')).length).to.equal(1);
+    });
+  });
+
+  describe('the answer of a provider', () => {
+    it('counts once', async () => {
+      comes(newPerson());
+      const visitor = new Visitor();
+      const callback = await upToCallback(visitor);
+      expect((await visitor.open(callback)).url.pathname).to.equal('/account/');
+      expect(problemOf((await visitor.open(callback)).url)).to.deep.equal(['/sign-in', 'expired']);
+    });
+
+    it('counts once also when it comes many times at once', async () => {
+      comes(newPerson());
+      const visitor = new Visitor();
+      const callback = await upToCallback(visitor);
+      const answers = await Promise.all(Array.from({ length: 10 }, () => visitor.ask(callback)));
+      const locations = answers.map(({ headers }) => headers.get('location'));
+      expect(locations.filter((location) => location === '/account/').length).to.equal(1);
+      expect(locations.filter((location) => location === '/sign-in?problem=expired').length).to.equal(9);
+    });
+
+    it('counts only in the browser that began it, which can still complete it', async () => {
+      comes(newPerson());
+      const [mine, another, third] = [new Visitor(), new Visitor(), new Visitor()];
+      const callback = await upToCallback(mine);
+      await another.ask(startOf('google'));
+      for (const thief of [another, third]) {
+        const { headers } = await thief.ask(callback);
+        expect(headers.get('location')).to.equal('/sign-in?problem=expired');
+        expect(thief.cookie('token')).to.equal(undefined);
+      }
+      expect((await mine.open(callback)).url.pathname).to.equal('/account/');
+    });
+
+    it('counts only from the provider that it was begun with', async () => {
+      comes(newPerson());
+      const visitor = new Visitor();
+      await visitor.ask(startOf('github'));
+      const callback = await upToCallback(visitor);
+      callback.pathname = '/authentication/social/github/callback';
+      expect((await visitor.ask(callback)).headers.get('location')).to.equal('/sign-in?problem=expired');
+    });
+
+    it('counts for ten minutes', async () => {
+      comes(newPerson());
+      const visitor = new Visitor();
+      const callback = await upToCallback(visitor);
+      const [{ seconds }] = await service.sql(
+        'SELECT extract(epoch FROM max(expires_at) - now()) AS seconds FROM sign_in_attempts',
+      );
+      expect(Number(seconds)).to.be.within(590, 600);
+      await service.sql("UPDATE sign_in_attempts SET expires_at = now() - interval '1 second'");
+      expect((await visitor.ask(callback)).headers.get('location')).to.equal('/sign-in?problem=expired');
+    });
+
+    it('with another state, or without one, is worth nothing', async () => {
+      comes(newPerson());
+      const visitor = new Visitor();
+      const callback = await upToCallback(visitor);
+      for (const state of ['', 'x', '0'.repeat(64)]) {
+        const forged = new URL(callback);
+        forged.searchParams.set('state', state);
+        expect((await visitor.ask(forged)).headers.get('location')).to.equal('/sign-in?problem=expired');
+      }
+      callback.searchParams.delete('state');
+      expect((await visitor.ask(callback)).headers.get('location')).to.equal('/sign-in?problem=expired');
+    });
+
+    it("with another person's code is refused: it does not fit the verifier", async () => {
+      comes(newPerson());
+      const theirs = await upToCallback(new Visitor());
+      comes(newPerson());
+      const visitor = new Visitor();
+      const mine = await upToCallback(visitor);
+      mine.searchParams.set('code', theirs.searchParams.get('code') ?? '');
+      expect((await visitor.ask(mine)).headers.get('location')).to.equal('/sign-in?problem=refused');
+      expect(visitor.cookie('token')).to.equal(undefined);
+    });
+
+    const forgeries: [string, (token: string) => Promise<string> | string][] = [
+      ['of another sign-in (another nonce)', () => google.standIn.sign(claimsOf(google.standIn, { nonce: 'another' }))],
+      ['without a nonce', () => google.standIn.sign(claimsOf(google.standIn, { nonce: undefined }))],
+      [
+        'for somebody else (another audience)',
+        () => google.standIn.sign(claimsOf(google.standIn, { aud: 'another-client' })),
+      ],
+      [
+        'by somebody else (another issuer)',
+        () => google.standIn.sign(claimsOf(google.standIn, { iss: 'https://evil.example' })),
+      ],
+      ['that is over', () => google.standIn.sign(claimsOf(google.standIn, { exp: 1_000_000_000 }))],
+      ['whose signature is broken', (token) => `${token.slice(0, -8)}AAAAAAAA`],
+      [
+        'that is not signed at all',
+        () =>
+          `${[{ alg: 'none' }, claimsOf(google.standIn, {})].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.')}.`,
+      ],
+    ];
+    for (const [what, forge] of forgeries) {
+      it(`with an ID token ${what} is refused`, async () => {
+        comes(newPerson());
+        google.standIn.onToken = async (answer) => ({ ...answer, id_token: await forge(answer.id_token) });
+        const { visitor, page } = await signIn('google');
+        expect(problemOf(page.url)).to.deep.equal(['/sign-in', 'refused']);
+        expect(await me(visitor)).to.equal(null);
+      });
+    }
+
+    it('is taken with an ID token that the test signs as the provider does, so that the refusals above mean something', async () => {
+      comes(newPerson());
+      const email = newPerson().email;
+      google.standIn.onToken = async (answer) => ({
+        ...answer,
+        id_token: await google.standIn.sign(claimsOf(google.standIn, { sub: email, email })),
+      });
+      expect((await me((await signIn('google')).visitor)).email).to.equal(email);
+    });
+
+    it('comes from Apple as a form of another site, with no need for our origin', async () => {
+      comes(newPerson());
+      const { visitor } = await signIn('apple');
+      expect(visitor.trail.some((address) => address.endsWith('/authentication/social/apple/callback'))).to.equal(true);
+      expect(await me(visitor)).to.not.equal(null);
+    });
+  });
+
+  describe('a provider that is away', () => {
+    it('is told in time, and asked about itself again until it answers', async () => {
+      const fresh = await startGoogle();
+      const { baseUrl } = await service.startApi({ GOOGLE_ISSUER: fresh.standIn.url, SIGN_IN_TIMEOUT_MS: '1000' });
+      await fresh.serve(baseUrl);
+      fresh.standIn.person = newPerson();
+      for (const how of ['hang', 'garbage', 'error', 'drop'] as const) {
+        fresh.standIn.misbehaviour.set('/.well-known', how);
+        const began = performance.now();
+        const page = await new Visitor().open(`${baseUrl}/authentication/social/google/start?return_to=%2Fsign-in`);
+        expect(performance.now() - began, how).to.be.below(4_000);
+        expect(page.status, how).to.equal(503);
+        expect(page.headers.get('retry-after')).to.equal('60');
+        expect(page.text).to.include('does not answer at the moment').and.to.include('Continue with GitHub');
+      }
+      fresh.standIn.misbehaviour.clear();
+      const { text } = await new Visitor().open(`${baseUrl}/authentication/social/google/start`);
+      expect(text).to.include(fresh.standIn.person.email);
+      await fresh.standIn.stop();
+    });
+
+    for (const how of ['hang', 'garbage', 'error', 'drop'] as const) {
+      it(`is told in time: ${how} when the code is exchanged`, async () => {
+        comes(newPerson());
+        google.standIn.misbehaviour.set('/token', how);
+        github.standIn.misbehaviour.set('/login/oauth/access_token', how);
+        for (const provider of ['google', 'github'] as const) {
+          const began = performance.now();
+          const visitor = new Visitor();
+          const page = await visitor.open(startOf(provider, '/sign-in?x=1', hasty.baseUrl));
+          expect(performance.now() - began).to.be.below(4_000);
+          expect(problemOf(page.url)).to.deep.equal(['/sign-in', 'away']);
+          expect(page.url.searchParams.get('return_to')).to.equal('/sign-in?x=1');
+          expect(visitor.cookie('token')).to.equal(undefined);
+        }
+      });
+
+      it(`is told in time: ${how} when GitHub is asked who it is, or where`, async () => {
+        for (const path of ['/api/v3/user', '/api/v3/user/emails']) {
+          comes(newPerson());
+          github.standIn.misbehaviour.clear();
+          github.standIn.misbehaviour.set(path, how);
+          const page = await new Visitor().open(startOf('github', undefined, hasty.baseUrl));
+          expect(problemOf(page.url)).to.deep.equal(['/sign-in', 'away']);
+        }
+      });
+    }
+
+    it('says no more than a word in the logs, and no secret', async () => {
+      const visitor = new Visitor();
+      comes(newPerson());
+      const callback = await upToCallback(visitor);
+      google.standIn.misbehaviour.set('/token', 'error');
+      await visitor.ask(callback);
+      const logs = service.apis[0]?.logs() ?? '';
+      expect(logs).to.include('no sign-in');
+      for (const name of ['code', 'state']) expect(logs).to.not.include(callback.searchParams.get(name));
+      expect(logs).to.not.include('google-secret');
+    });
+  });
+
+  describe('return_to', () => {
+    const good = [
+      '/account/',
+      '/authorize?client_id=a&state=%2F%2Fx&scope=svc%3Aread',
+      '/sign-in?x=%5C',
+      '/a/%2e%2e%2fb',
+    ];
+    const bad = [
+      '//evil.example',
+      '///evil.example',
+      '/\\evil.example',
+      '\\\\evil.example',
+      '/\t/evil.example',
+      '/\n/evil.example',
+      '\t//evil.example',
+      ' //evil.example',
+      '/.//evil.example',
+      '/x/..//evil.example',
+      '/%2e//evil.example',
+      'https://evil.example/',
+      'https:evil.example',
+      'evil.example',
+      'javascript:alert(1)',
+      '@evil.example',
+      '',
+      `/${'x'.repeat(5_000)}`,
+    ];
+
+    for (const returnTo of good) {
+      it(`leads to ${returnTo}`, async () => {
+        comes(newPerson());
+        const visitor = new Visitor();
+        const { headers } = await visitor.ask(await upToCallback(visitor, 'google', returnTo));
+        const location = new URL(headers.get('location') ?? '', service.baseUrl);
+        expect(location.href).to.equal(new URL(returnTo, service.baseUrl).href);
+      });
+    }
+
+    for (const returnTo of bad) {
+      it(`leads nowhere but to the account's page: ${JSON.stringify(returnTo.slice(0, 40))}`, async () => {
+        comes(newPerson());
+        const visitor = new Visitor();
+        const { headers } = await visitor.ask(await upToCallback(visitor, 'github', returnTo));
+        expect(headers.get('location')).to.equal('/account/');
+        // Who is signed in already is sent on at once.
+        const page = await visitor.ask(`${service.baseUrl}/sign-in?return_to=${encodeURIComponent(returnTo)}`);
+        expect(page.headers.get('location')).to.equal('/account/');
+      });
+    }
+
+    it('given twice counts as none', async () => {
+      const page = await new Visitor().ask(`${service.baseUrl}/sign-in?return_to=/a&return_to=//evil.example`);
+      expect(page.text).to.include('return_to=%2Faccount%2F').and.to.not.include('evil');
+    });
+  });
+
+  describe('the session', () => {
+    it('is a new one, whatever cookie the browser came with; the one that it had ends, and no other', async () => {
+      comes(newPerson());
+      const elsewhere = (await signIn('google')).visitor;
+      const { visitor } = await signIn('google');
+      const before = visitor.cookie('token') as string;
+      await signIn('google', visitor);
+      const after = visitor.cookie('token') as string;
+      expect(after).to.not.equal(before);
+      visitor.cookies = [{ name: 'token', value: before, path: '/' }];
+      expect(await me(visitor)).to.equal(null);
+      visitor.cookies = [{ name: 'token', value: after, path: '/' }];
+      expect(await me(visitor)).to.not.equal(null);
+      expect(await me(elsewhere)).to.not.equal(null);
+    });
+
+    it('never takes over a token that somebody has planted', async () => {
+      comes(newPerson());
+      const visitor = new Visitor();
+      visitor.cookies.push({ name: 'token', value: 'f'.repeat(64), path: '/' });
+      await signIn('google', visitor);
+      expect(visitor.cookie('token')).to.match(/^[0-9a-f]{64}$/);
+      expect(visitor.cookie('token')).to.not.equal('f'.repeat(64));
+    });
+
+    it('has its cookie bound to the host over https, and lets that of Apple travel with a form of another site', async () => {
+      const { baseUrl } = await service.startApi({ BASE_URL: 'https://app.example.com' });
+      const cookieOf = async (provider: string) => {
+        const { headers } = await new Visitor().ask(`${baseUrl}/authentication/social/${provider}/start`);
+        return headers.getSetCookie().join('\n').toLowerCase();
+      };
+      expect(await cookieOf('google')).to.match(
+        /^__host-sign-in-google=[0-9a-f]{64}; path=\/; expires=[^;]+; samesite=lax; secure; httponly$/,
+      );
+      expect(await cookieOf('apple')).to.match(
+        /^__host-sign-in-apple=[0-9a-f]{64}; path=\/; expires=[^;]+; samesite=none; secure; httponly$/,
+      );
+    });
+
+    it('may be begun in two tabs at once, and completed in both', async () => {
+      comes(newPerson());
+      const visitor = new Visitor();
+      const first = await upToCallback(visitor);
+      const second = await upToCallback(visitor);
+      expect((await visitor.open(first)).url.pathname).to.equal('/account/');
+      expect((await visitor.open(second)).url.pathname).to.equal('/account/');
+    });
+  });
+
+  it('through a provider that there is not is a 404, as a page', async () => {
+    for (const path of ['facebook/start', 'facebook/callback', 'constructor/start']) {
+      const { status, headers, text } = await new Visitor().ask(`${service.baseUrl}/authentication/social/${path}`);
+      expect(status).to.equal(404);
+      expect(headers.get('content-type')).to.include('text/html');
+      expect(text).to.include('This way of signing in is not offered here.');
+    }
+  });
+
+  it('that was never completed is forgotten by a worker', async () => {
+    await new Visitor().ask(startOf('google'));
+    await service.sql("UPDATE sign_in_attempts SET expires_at = now() - interval '1 second'");
+    await new Visitor().ask(startOf('github'));
+    await service.startWorker();
+    const left = () => service.sql('SELECT provider FROM sign_in_attempts');
+    await eventually('the old attempts are gone', async () => (await left()).length === 1);
+    expect(await left()).to.deep.equal([{ provider: 'github' }]);
+  });
+});

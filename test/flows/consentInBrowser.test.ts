@@ -1,0 +1,141 @@
+import { createServer, type Server } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import type { Browser, Page } from 'playwright-core';
+import { openBrowser } from '../harness/browser.ts';
+import { claimsOf, newPkce, type OAuthClient, registerClient } from '../harness/oauth.ts';
+import { type Service, startService } from '../harness/service.ts';
+
+/** A program on the person's machine that waits for its answer, as assistants do. */
+async function startLoopbackClient(host: string): Promise<{ server: Server; url: string; visits: string[] }> {
+  const visits: string[] = [];
+  const server = createServer((request, response) => {
+    if (request.url?.startsWith('/callback') === true) visits.push(request.url);
+    response.writeHead(200, { 'content-type': 'text/html' }).end('<p>Connected.</p>');
+  });
+  server.listen(0, host);
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return { server, url: `http://${host.includes(':') ? `[${host}]` : host}:${port}/callback`, visits };
+}
+
+/** Signs in on the page that is open, which leads back to the question. @returns the address of the account. */
+const signIn = async (page: Page, email = `${randomUUID()}@example.com`) => {
+  await page.getByLabel('E-mail address').fill(email);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.waitForURL('**/authorize?**');
+  return email;
+};
+
+describe('consent, in a real browser', () => {
+  let browser: Browser;
+  let service: Service;
+  let local: Awaited<ReturnType<typeof startLoopbackClient>>;
+  let client: OAuthClient;
+  const { challenge, verifier } = newPkce();
+  before(async function () {
+    browser = await openBrowser(this);
+    service = await startService({ workers: 0 });
+    local = await startLoopbackClient('127.0.0.1');
+    client = await registerClient(service.baseUrl, { client_name: 'Desk assistant', redirect_uris: [local.url] });
+  });
+  after(async () => {
+    await browser?.close();
+    await service?.stop();
+    local?.server.close();
+  });
+
+  const open = async (path: string): Promise<Page> => {
+    const page = await (await browser.newContext({ baseURL: service.baseUrl })).newPage();
+    page.setDefaultTimeout(10_000);
+    await page.goto(path);
+    return page;
+  };
+
+  it('a person signs in, reads who asks for what, allows it, and the client has tokens', async () => {
+    const page = await open(client.authorizePath(challenge, { state: 'first' }));
+    const email = await signIn(page);
+    const text = (await page.locator('main').innerText()).replaceAll(/\s+/g, ' ');
+    for (const said of ['Desk assistant', email, '127.0.0.1', 'See your generations', 'Create images and videos'])
+      expect(text).to.include(said);
+    await page.getByRole('button', { name: 'Allow', exact: true }).click();
+    await page.getByText('Connected.').waitFor();
+    const answer = new URL(local.visits.at(-1) as string, local.url).searchParams;
+    expect([answer.get('state'), answer.get('iss')]).to.deep.equal(['first', service.baseUrl]);
+    const { body } = await client.exchange(answer.get('code') as string, verifier);
+    expect(claimsOf(body.access_token)).to.include({ client_id: client.clientId });
+
+    // The application is on the account's page, where the person ends it.
+    await page.goto('/account/');
+    expect(await page.locator('main').innerText()).to.include('Desk assistant');
+    await page.close();
+  });
+
+  it('or does not allow it', async () => {
+    const page = await open(client.authorizePath(challenge, { state: 'second' }));
+    await signIn(page);
+    await page.getByRole('button', { name: 'Do not allow' }).click();
+    await page.getByText('Connected.').waitFor();
+    const answer = new URL(local.visits.at(-1) as string, local.url).searchParams;
+    expect([answer.get('error'), answer.get('state'), answer.get('code')]).to.deep.equal([
+      'access_denied',
+      'second',
+      null,
+    ]);
+    await page.close();
+  });
+
+  it('or uses another account', async () => {
+    const page = await open(client.authorizePath(challenge));
+    const first = await signIn(page);
+    await page.getByRole('button', { name: 'Use another account' }).click();
+    await page.waitForURL('**/sign-in?**');
+    const second = await signIn(page);
+    const text = await page.locator('main').innerText();
+    expect([text.includes(first), text.includes(second)]).to.deep.equal([false, true]);
+    await page.close();
+  });
+
+  it('a client that listens on IPv6 gets its answer, too', async function () {
+    const six = await startLoopbackClient('::1').catch(() => undefined);
+    // A machine without IPv6.
+    if (six === undefined) return this.skip();
+    const listener = await registerClient(service.baseUrl, { redirect_uris: [six.url] });
+    const page = await open(listener.authorizePath(challenge));
+    await signIn(page);
+    await page.getByRole('button', { name: 'Allow', exact: true }).click();
+    await page.getByText('Connected.').waitFor();
+    const code = new URL(six.visits.at(-1) as string, six.url).searchParams.get('code') as string;
+    expect((await listener.exchange(code, verifier)).status).to.equal(200);
+    await page.close();
+    six.server.close();
+  });
+
+  it("another site cannot frame the page, nor send its form in the person's name", async () => {
+    const page = await open(client.authorizePath(challenge));
+    await signIn(page);
+    const target = page.url();
+    const visits = local.visits.length;
+    // Another origin on this machine: the same site to a browser, so that even a Lax cookie travels.
+    await page.goto(new URL('/evil', local.url).href);
+    await page.setContent(`<iframe src="${target.replaceAll('&', '&amp;')}"></iframe>`);
+    await page.waitForFunction(() => document.querySelector('iframe') !== null);
+    const frame = await (await page.waitForSelector('iframe')).contentFrame();
+    await frame?.waitForLoadState();
+    expect(await frame?.getByText('Desk assistant').count()).to.equal(0);
+    await page.setContent(
+      `<form method="post" action="${target.replaceAll('&', '&amp;')}"><input name="decision" value="allow"><button>Go</button></form>`,
+    );
+    const [answer] = await Promise.all([
+      page.waitForResponse(
+        (response) => response.url().startsWith(service.baseUrl) && response.request().method() === 'POST',
+      ),
+      page.click('button'),
+    ]);
+    expect(answer.status()).to.equal(403);
+    expect(local.visits).to.have.length(visits);
+    await page.close();
+  });
+});

@@ -1,0 +1,79 @@
+import { exportPKCS8, exportSPKI, generateKeyPair, importSPKI, jwtVerify } from 'jose';
+import { StandInGitHub } from './github.ts';
+import { StandInOpenId } from './openid.ts';
+
+const callbackOf = (baseUrl: string, provider: string) => `${baseUrl}/authentication/social/${provider}/callback`;
+
+/** Google's stand-in, and what the service must be told to use it. */
+export async function startGoogle() {
+  const standIn = await new StandInOpenId().start();
+  const env = { GOOGLE_CLIENT_ID: 'google-client', GOOGLE_CLIENT_SECRET: 'google-secret', GOOGLE_ISSUER: standIn.url };
+  const serve = (...baseUrls: string[]) =>
+    standIn.serve({
+      client_id: env.GOOGLE_CLIENT_ID,
+      client_secret: env.GOOGLE_CLIENT_SECRET,
+      redirect_uris: baseUrls.map((baseUrl) => callbackOf(baseUrl, 'google')),
+      token_endpoint_auth_method: 'client_secret_post',
+    });
+  return { standIn, env, serve };
+}
+
+/** Apple's stand-in: its client has no fixed secret, but signs one each time; the name comes in a field of its form. */
+export async function startApple() {
+  const standIn = await new StandInOpenId().start();
+  const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true });
+  const pem = await exportPKCS8(privateKey);
+  const known = await importSPKI(await exportSPKI(publicKey), 'ES256');
+  const env = {
+    APPLE_CLIENT_ID: 'com.example.service',
+    APPLE_TEAM_ID: 'TEAM123456',
+    APPLE_KEY_ID: 'KEY1234567',
+    // As it stands in the environment of a process.
+    APPLE_PRIVATE_KEY: pem.trim().replaceAll('\n', '\\n'),
+    APPLE_ISSUER: standIn.url,
+  };
+  const introduced = new Set<string>();
+  standIn.onPage = (html) => {
+    const { person } = standIn;
+    if (person === undefined || introduced.has(person.subject) || !html.includes('name="code"')) return html;
+    introduced.add(person.subject);
+    const user = JSON.stringify({ name: { firstName: person.firstName, lastName: 'Lovelace' }, email: person.email });
+    return html.replace('<noscript>', `<input type="hidden" name="user" value='${user}'/><noscript>`);
+  };
+  const serve = (...baseUrls: string[]) =>
+    standIn.serve(
+      {
+        client_id: env.APPLE_CLIENT_ID,
+        client_secret: 'never sent',
+        redirect_uris: baseUrls.map((baseUrl) => callbackOf(baseUrl, 'apple')),
+        token_endpoint_auth_method: 'client_secret_post',
+      },
+      (provider) => {
+        (provider.Client.prototype as unknown as Record<string, unknown>)['compareClientSecret'] = async (
+          secret: string,
+        ) => {
+          const { payload, protectedHeader } = await jwtVerify(secret, known, {
+            algorithms: ['ES256'],
+            issuer: env.APPLE_TEAM_ID,
+            subject: env.APPLE_CLIENT_ID,
+            audience: standIn.url,
+          });
+          const lastsSeconds = (payload.exp ?? Infinity) - (payload.iat ?? 0);
+          // Apple takes none that is good for more than six months.
+          return protectedHeader.kid === env.APPLE_KEY_ID && lastsSeconds < 15_777_000;
+        };
+      },
+    );
+  return { standIn, env, serve };
+}
+
+export async function startGitHub() {
+  const standIn = await new StandInGitHub().start();
+  const env = {
+    GITHUB_CLIENT_ID: standIn.clientId,
+    GITHUB_CLIENT_SECRET: standIn.clientSecret,
+    GITHUB_BASE_URL: standIn.url,
+    GITHUB_API_BASE_URL: `${standIn.url}/api/v3`,
+  };
+  return { standIn, env };
+}
