@@ -8,12 +8,13 @@ import { db } from '../shared/lib/db.ts';
 import { logger } from '../shared/lib/logger.ts';
 import { onStopSignal } from '../shared/lib/stop.ts';
 import { createApp } from './app.ts';
+import { closeMcp, endMcpStreams, openMcp } from './mcp/lifecycle.ts';
 import { closeLimiters, openLimiters } from './middleware/rateLimit.ts';
 
 /** The web process. Any number of them may run. */
 const CLOSE_IDLE_MS = 100;
 
-await Promise.all([openQueues(), listenToAnnouncements(), openLimiters()]);
+await Promise.all([openQueues(), listenToAnnouncements(), openLimiters(), openMcp()]);
 
 const answer = createApp().callback();
 const server = createServer((request, response) => void answer(request, response));
@@ -38,6 +39,7 @@ logger.info({ port: (server.address() as AddressInfo).port, baseUrl: config.BASE
 onStopSignal(async () => {
   // Those who wait for the end of a generation are answered with what there is.
   stopWaiting();
+  endMcpStreams();
   // Takes no new connections, and ends when the last request has been answered.
   const closed = once(server, 'close');
   server.close();
@@ -45,6 +47,7 @@ onStopSignal(async () => {
   const closing = setInterval(() => server.closeIdleConnections(), CLOSE_IDLE_MS);
   await closed;
   clearInterval(closing);
+  closeMcp();
   stopListening();
   closeLimiters();
   await closeQueues();

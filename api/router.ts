@@ -5,6 +5,8 @@ import type { Context, Handler, State } from './context.ts';
 import { identify, identifySession, touch, verify } from './middleware/authenticate.ts';
 import { readBody } from './middleware/body.ts';
 import { limit, type RateClass, uncount } from './middleware/rateLimit.ts';
+import { admitAssistant } from './mcp/admission.ts';
+import * as mcp from './mcp/endpoint.ts';
 import * as billing from './routes/billing.ts';
 import * as generations from './routes/generations.ts';
 import { health } from './routes/health.ts';
@@ -20,8 +22,9 @@ import * as webhooks from './routes/webhooks.ts';
  * - `account`: an API key or the session cookie.
  * - `account*`: the same, but the handler's own statement checks the key, so that no round trip is spent on it.
  * - `session`: the session cookie only.
+ * - `assistant`: an access token or an API key, with the page's origin where a browser sends it.
  */
-type Credentials = 'none' | 'account' | 'account*' | 'session';
+type Credentials = 'none' | 'account' | 'account*' | 'session' | 'assistant';
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 export type Route = readonly [Method, string, Credentials, RateClass, Handler];
 
@@ -60,6 +63,11 @@ export const ROUTES: readonly Route[] = [
   ['POST',   '/authentication/logout/',             'session',  'account',   session.logout],
   ['POST',   '/authentication/onboarding/advance/', 'session',  'account',   session.advanceOnboarding],
 
+  // What a message is counted as depends on what is in it.
+  ['POST',   '/mcp',                                'assistant', 'unlimited', mcp.post],
+  ['GET',    '/mcp',                                'assistant', 'unlimited', mcp.get],
+  ['DELETE', '/mcp',                                'assistant', 'unlimited', mcp.remove],
+
   // A CDN in front takes these; they are not counted.
   ['GET',    '/media/:shard/:token/:file',          'none',     'unlimited', media],
 ];
@@ -70,8 +78,8 @@ export const LOCAL_ROUTES: readonly Route[] = [
   ['POST',   '/authentication/dev/sign-in/',        'none',     'public',    session.devSignIn],
 ];
 
-/** Whose bodies are signed, and so must be taken as they come. */
-const SIGNED = new Set(['/api/billing/webhooks/processor/']);
+/** Whose bodies are signed, or no JSON of ours, and so must be taken as they come. */
+const RAW = new Set(['/api/billing/webhooks/processor/', '/mcp']);
 
 const SERVED = config.NODE_ENV === 'production' ? ROUTES : [...ROUTES, ...LOCAL_ROUTES];
 
@@ -96,7 +104,7 @@ async function serve(
   await admit(ctx, credentials);
   try {
     await limit(ctx, rateClass);
-    if (!SIGNED.has(path)) await readBody(ctx);
+    if (!RAW.has(path)) await readBody(ctx);
     await handler(ctx);
   } catch (error) {
     const refusal = await confirmCaller(ctx, credentials, error);
@@ -113,6 +121,10 @@ async function serve(
 async function admit(ctx: Context, credentials: Credentials): Promise<void> {
   if (credentials === 'none') return;
   try {
+    if (credentials === 'assistant') {
+      ctx.state.caller = await admitAssistant(ctx);
+      return;
+    }
     ctx.state.caller = await (credentials === 'session' ? identifySession(ctx) : identify(ctx));
     if (credentials === 'account') await verify(ctx.state.caller);
   } catch (error) {

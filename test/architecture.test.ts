@@ -45,6 +45,9 @@ const ENDPOINTS = `
   PATCH  /authentication/me/                   cookie
   POST   /authentication/logout/               cookie
   POST   /authentication/onboarding/advance/   cookie
+  POST   /mcp                                  token/key
+  GET    /mcp                                  token/key
+  DELETE /mcp                                  token/key
 `;
 
 /** Beyond the specification: where outputs are served, and the local sign-in. */
@@ -59,6 +62,7 @@ const CREDENTIALS: Record<string, string> = {
   account: 'key/cookie',
   'account*': 'key/cookie',
   session: 'cookie',
+  assistant: 'token/key',
 };
 
 interface Source {

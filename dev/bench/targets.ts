@@ -23,6 +23,19 @@ export const TARGETS = {
   growthCreate: growth('create'),
   grants: { title: 'monthly grants : one bare insert of as many rows', reach: 0.5, aim: 0.5, better: 'more' },
   webhooks: { title: 'webhook, 32 clients, p99 : bare Koa and one insert', reach: 3, aim: 3, better: 'less' },
+  mcpBuilt: {
+    title: 'MCP get_usage : a bare SDK server built for each request, empty tool',
+    reach: 5,
+    aim: 10,
+    better: 'more',
+  },
+  mcpKept: { title: 'the same : one kept for each session, empty tool', reach: 1, aim: 1.5, better: 'more' },
+  mcpSessions: {
+    title: 'RSS of the API after 10,000 MCP sessions : after a tenth of them',
+    reach: 1.15,
+    aim: 1.05,
+    better: 'less',
+  },
   memoryApi: { title: 'RSS of the API under load', reach: 150, aim: 125, better: 'less', unit: 'MB' },
   memoryWorker: { title: 'RSS of the worker under load', reach: 150, aim: 110, better: 'less', unit: 'MB' },
 } as const satisfies Record<string, Target>;

@@ -56,3 +56,13 @@ export const USAGE_HISTORY_DAYS = 30;
 
 /** Largest JSON body; a prompt of the longest kind, escaped, fits many times over. */
 export const BODY_LIMIT_BYTES = 64 * 1024;
+
+/** An MCP session that is not used for so long is over (docs/mcp.md). */
+export const MCP_SESSION_MS = 24 * 3_600_000;
+/** What a session has to be told is kept for so long, and so many messages of it, for a client that comes back. */
+export const MCP_EVENTS_MS = 3_600_000;
+export const MCP_EVENTS_MAX = 256;
+/** How often an event stream shows that it is alive, and looks whether its credentials still are. */
+export const MCP_KEEP_ALIVE_MS = 15_000;
+/** How long `get_generation` waits where the model does not say. */
+export const MCP_WAIT_SECONDS = 20;

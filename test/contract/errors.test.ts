@@ -68,7 +68,7 @@ describe('errors', () => {
 
   describe('not_found', () => {
     const laterPaths = `
-      POST /mcp, GET /mcp, DELETE /mcp, GET /.well-known/oauth-protected-resource,
+      GET /.well-known/oauth-protected-resource,
       GET /.well-known/oauth-authorization-server, GET /authorize, POST /token, POST /register, GET /jwks.json,
       POST /api/affiliate/enroll/, GET /api/affiliate/status/,
       POST /api/affiliate/onboarding-link/, GET /api/admin/metrics/, GET /authentication/social/google/start,
