@@ -10,12 +10,13 @@ import { db } from '../shared/lib/db.ts';
 import { logger } from '../shared/lib/logger.ts';
 import { onStopSignal } from '../shared/lib/stop.ts';
 import { createApp } from './app.ts';
+import { closeMcp, endMcpStreams, openMcp } from './mcp/lifecycle.ts';
 import { closeLimiters, openLimiters } from './middleware/rateLimit.ts';
 
 /** The web process. Any number of them may run. */
 const CLOSE_IDLE_MS = 100;
 
-await Promise.all([openQueues(), listenToAnnouncements(), openLimiters()]);
+await Promise.all([openQueues(), listenToAnnouncements(), openLimiters(), openMcp()]);
 // The first process of all makes the signing key; where the database is away just now, the first request looks again.
 await publishedKeys().catch((error: Error) => logger.warn({ error: error.message }, 'no signing keys yet'));
 
@@ -42,6 +43,7 @@ logger.info({ port: (server.address() as AddressInfo).port, baseUrl: config.BASE
 onStopSignal(async () => {
   // Those who wait for the end of a generation are answered with what there is.
   stopWaiting();
+  endMcpStreams();
   // Takes no new connections, and ends when the last request has been answered.
   const closed = once(server, 'close');
   server.close();
@@ -49,6 +51,7 @@ onStopSignal(async () => {
   const closing = setInterval(() => server.closeIdleConnections(), CLOSE_IDLE_MS);
   await closed;
   clearInterval(closing);
+  closeMcp();
   stopListening();
   closeLimiters();
   await closeQueues();

@@ -5,6 +5,8 @@ import type { Context, Handler, State } from './context.ts';
 import { identify, identifySession, touch, verify } from './middleware/authenticate.ts';
 import { readBody } from './middleware/body.ts';
 import { limit, type RateClass, uncount } from './middleware/rateLimit.ts';
+import { admitAssistant } from './mcp/admission.ts';
+import * as mcp from './mcp/endpoint.ts';
 import { ask, decide } from './oauth/authorize.ts';
 import { authorizationServer, jwks, protectedResource } from './oauth/metadata.ts';
 import { register } from './oauth/register.ts';
@@ -29,9 +31,10 @@ import * as webhooks from './routes/webhooks.ts';
  * - `account`: an API key or the session cookie.
  * - `account*`: the same, but the handler's own statement checks the key, so that no round trip is spent on it.
  * - `session`: the session cookie only.
+ * - `assistant`: an access token or an API key, with the page's origin where a browser sends it.
  * - `visitor`, `member`, `landing`: pages, for people; see `api/pages/serve.ts`.
  */
-type Credentials = 'none' | 'account' | 'account*' | 'session' | PageCredentials;
+type Credentials = 'none' | 'account' | 'account*' | 'session' | 'assistant' | PageCredentials;
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 export type Route = readonly [Method, string, Credentials, RateClass, Handler];
 
@@ -69,6 +72,11 @@ export const ROUTES: readonly Route[] = [
   ['PATCH',  '/authentication/me/',                 'session',  'account',   session.updateMe],
   ['POST',   '/authentication/logout/',             'session',  'account',   session.logout],
   ['POST',   '/authentication/onboarding/advance/', 'session',  'account',   session.advanceOnboarding],
+
+  // What a message is counted as depends on what is in it.
+  ['POST',   '/mcp',                                'assistant', 'unlimited', mcp.post],
+  ['GET',    '/mcp',                                'assistant', 'unlimited', mcp.get],
+  ['DELETE', '/mcp',                                'assistant', 'unlimited', mcp.remove],
 
   ['GET',    '/authentication/social/:provider/start',    'visitor', 'account', signIn.start],
   ['GET',    '/authentication/social/:provider/callback', 'landing', 'public', signIn.callback],
@@ -112,7 +120,7 @@ export const LOCAL_ROUTES: readonly Route[] = [
 ];
 
 /** Whose bodies are signed, or are no JSON or have refusals of their own: their handlers take them as they come. */
-const TAKEN_AS_THEY_COME = new Set(['/api/billing/webhooks/processor/', '/token', '/register', '/revoke']);
+const TAKEN_AS_THEY_COME = new Set(['/api/billing/webhooks/processor/', '/mcp', '/token', '/register', '/revoke']);
 
 const SERVED = OFFERS_LOCAL_SIGN_IN ? [...ROUTES, ...LOCAL_ROUTES] : ROUTES;
 
@@ -155,6 +163,10 @@ async function serve(
 async function admit(ctx: Context, credentials: Credentials): Promise<void> {
   if (credentials === 'none') return;
   try {
+    if (credentials === 'assistant') {
+      ctx.state.caller = await admitAssistant(ctx);
+      return;
+    }
     ctx.state.caller = await (credentials === 'session' ? identifySession(ctx) : identify(ctx));
     if (credentials === 'account') await verify(ctx.state.caller);
   } catch (error) {

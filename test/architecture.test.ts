@@ -52,6 +52,9 @@ const ENDPOINTS = `
   POST   /token                                public
   POST   /register                             public
   GET    /jwks.json                            public
+  POST   /mcp                                  token/key
+  GET    /mcp                                  token/key
+  DELETE /mcp                                  token/key
 `;
 
 /** Beyond the specification: sign-in, pages, where outputs are served, and the local sign-in. */
@@ -89,6 +92,7 @@ const CREDENTIALS: Record<string, string> = {
   visitor: 'visitor',
   member: 'member',
   landing: 'landing',
+  assistant: 'token/key',
 };
 
 interface Source {

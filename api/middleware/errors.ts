@@ -22,7 +22,8 @@ function notFound(ctx: Koa.ParameterizedContext): string {
   return `There is nothing at ${ctx.method} ${ctx.path.slice(0, 200)}.`;
 }
 
-function asServiceError(thrown: unknown, ctx: Koa.ParameterizedContext<State>): ServiceError {
+/** What was thrown as the error that a client may see; a stranger's is logged in full. */
+export function asServiceError(thrown: unknown, ctx: { state: State }): ServiceError {
   if (thrown instanceof ServiceError) return thrown;
   if (isOutage(thrown)) {
     ctx.state.log.error({ error: (thrown as Error).message }, 'the database is out of reach');

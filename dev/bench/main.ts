@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { measureCreates } from './figures/create.ts';
 import { measureGrants } from './figures/grants.ts';
 import { measureGrowth } from './figures/growth.ts';
+import { measureMcp } from './figures/mcp.ts';
 import { measurePipeline } from './figures/pipeline.ts';
 import { measureReads } from './figures/read.ts';
 import { measureTokens } from './figures/tokens.ts';
@@ -29,6 +30,7 @@ const MEASURES: [FigureName[], (stage: Stage) => Promise<Measurement[]>][] = [
   [['grants'], measureGrants],
   [['webhooks'], measureWebhooks],
   [['tokens'], measureTokens],
+  [['mcp'], measureMcp],
 ];
 
 say('building, and starting Postgres and Redis');

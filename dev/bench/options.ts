@@ -10,6 +10,7 @@ export const FIGURES = [
   'grants',
   'webhooks',
   'tokens',
+  'mcp',
 ] as const;
 export type FigureName = (typeof FIGURES)[number];
 
@@ -26,6 +27,8 @@ export interface Options {
   accounts: number;
   /** Generations of the small and of the large database that growth compares. */
   growth: { small: number; large: number; requests: number };
+  /** How many MCP sessions are opened. */
+  mcp: { sessions: number };
   /** How many accounts are due at once. */
   grants: { accounts: number };
   pipeline: { rounds: number; leastInFlight: number; mostInFlight: number; bareMs: number };
@@ -37,6 +40,7 @@ const FULL = {
   accounts: 1_000,
   growth: { small: 10_000, large: 1_000_000, requests: 600 },
   grants: { accounts: 100_000 },
+  mcp: { sessions: 10_000 },
   pipeline: { rounds: 3, leastInFlight: 500, mostInFlight: 8_000, bareMs: 6_000 },
 };
 
@@ -47,6 +51,7 @@ const QUICK = {
   accounts: 200,
   growth: { small: 1_000, large: 20_000, requests: 60 },
   grants: { accounts: 10_000 },
+  mcp: { sessions: 500 },
   pipeline: { rounds: 1, leastInFlight: 250, mostInFlight: 1_000, bareMs: 1_000 },
 };
 

@@ -20,6 +20,18 @@ export function getRequest(account: number, path: string): string {
   return head('GET', path, account, []);
 }
 
+/** A message to the MCP server, in a session if it names one. */
+export function mcpRequest(account: number, message: object, sessionId?: string): string {
+  const body = JSON.stringify(message);
+  return head('POST', '/mcp', account, [
+    'Content-Type: application/json',
+    'Accept: application/json, text/event-stream',
+    'MCP-Protocol-Version: 2025-11-25',
+    ...(sessionId === undefined ? [] : [`Mcp-Session-Id: ${sessionId}`]),
+    `Content-Length: ${Buffer.byteLength(body)}`,
+  ]).concat(body);
+}
+
 function head(method: string, path: string, account: number, more: string[]): string {
   const lines = [`${method} ${path} HTTP/1.1`, 'Host: 127.0.0.1', `Authorization: Bearer ${keyOf(account)}`, ...more];
   return `${lines.join('\r\n')}\r\n\r\n`;

@@ -27,6 +27,19 @@ export const TARGETS = {
   refresh: { title: 'OAuth refresh, 32 clients : oidc-provider in memory', reach: 2, aim: 2, better: 'more' },
   newToken: { title: 'checking a new access token, CPU', reach: 80, aim: 80, better: 'less', unit: 'µs' },
   knownToken: { title: 'checking a known access token, CPU', reach: 20, aim: 20, better: 'less', unit: 'µs' },
+  mcpBuilt: {
+    title: 'MCP get_usage : a bare SDK server built for each request, empty tool',
+    reach: 5,
+    aim: 10,
+    better: 'more',
+  },
+  mcpKept: { title: 'the same : one kept for each session, empty tool', reach: 1, aim: 1.5, better: 'more' },
+  mcpSessions: {
+    title: 'RSS of the API after 10,000 MCP sessions : after a tenth of them',
+    reach: 1.15,
+    aim: 1.05,
+    better: 'less',
+  },
   memoryApi: { title: 'RSS of the API under load', reach: 150, aim: 125, better: 'less', unit: 'MB' },
   memoryWorker: { title: 'RSS of the worker under load', reach: 150, aim: 110, better: 'less', unit: 'MB' },
 } as const satisfies Record<string, Target>;

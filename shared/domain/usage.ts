@@ -1,6 +1,7 @@
-import { now } from '../lib/clock.ts';
+import { createBatcher } from '../lib/batcher.ts';
 import { utcDay } from '../lib/calendar.ts';
-import { prepared, run } from '../lib/db.ts';
+import { now } from '../lib/clock.ts';
+import { isRefusal, prepared, run } from '../lib/db.ts';
 import { offsetOf, type Page } from '../lib/pagination.ts';
 import { modelBySlug } from '../spec/catalog.ts';
 import { PAGE_SIZE, USAGE_HISTORY_DAYS } from '../spec/limits.ts';
@@ -29,45 +30,69 @@ export interface Usage {
   byModel: UsageOfModel[];
 }
 
-const HISTORY = prepared(
-  'usage_history',
-  `SELECT to_char(day, 'YYYY-MM-DD') AS date, sum(credits) AS credits, sum(generations) AS generations
-     FROM usage_days WHERE account_id = :accountId AND day > cast(:before AS date) GROUP BY day`,
+/** Account, days and totals of all whose usage is asked for in this process at the moment. */
+const USAGE = prepared(
+  'usage',
+  `SELECT a.id, a.plan_slug, a.spend_until, a.balance, a.period_used, a.period_granted, a.period_rollover,
+          a.period_start, a.period_end, a.in_flight,
+          (SELECT json_agg(json_build_array(day, credits, generations))
+             FROM (SELECT to_char(day, 'YYYY-MM-DD') AS day, sum(credits) AS credits, sum(generations) AS generations
+                     FROM usage_days WHERE account_id = a.id AND day > cast(:before AS date) GROUP BY usage_days.day) d
+          ) AS days,
+          (SELECT json_agg(json_build_array(model, credits, generations) ORDER BY model)
+             FROM usage_totals WHERE account_id = a.id) AS totals
+     FROM accounts a
+    WHERE a.id = ANY (cast(:accountIds AS bigint[]))`,
 );
 
-const BY_MODEL = prepared(
-  'usage_by_model',
-  'SELECT model, credits, generations FROM usage_totals WHERE account_id = :accountId ORDER BY model',
-);
+/** What was used, of whatever the first part names: credits, generations. */
+type Sum = [string, number, number];
+type Found = Account & { days: Sum[] | null; totals: Sum[] | null };
 
-/** A sum of bigints is of a type that arrives as text. */
-type Sums<Key extends string> = Record<Key, string> & { credits: string | number; generations: number };
+const find = createBatcher<number, Found | undefined>({
+  maxItems: 64,
+  maxInFlight: 1,
+  isOneItemsFault: isRefusal,
+  run: async (accountIds) => {
+    const before = daysBefore(now(), USAGE_HISTORY_DAYS);
+    const rows = await run<Found>(USAGE, { accountIds: [...new Set(accountIds)], before });
+    const found = new Map(rows.map((row) => [row.id, row]));
+    return accountIds.map((id) => found.get(id));
+  },
+});
 
 /** What an account has spent (spec: Usage summary), from the sums that the charge keeps, less refunds. */
 export async function usageOf(accountId: number): Promise<Usage> {
-  const today = now();
-  const days = Array.from({ length: USAGE_HISTORY_DAYS }, (_, index) =>
-    daysBefore(today, USAGE_HISTORY_DAYS - 1 - index),
-  );
-  const [account, history, byModel] = await Promise.all([
-    Account.query().findById(accountId).throwIfNotFound(),
-    run<Sums<'date'>>(HISTORY, { accountId, before: daysBefore(today, USAGE_HISTORY_DAYS) }),
-    run<Sums<'model'>>(BY_MODEL, { accountId }),
-  ]);
-  const used = new Map(history.map((row) => [row.date, row]));
+  const found = await find(accountId);
+  if (found === undefined) throw new Error(`There is no account ${accountId}.`);
+  const { days, totals, ...account } = found;
+  const used = new Map((days ?? []).map((day) => [day[0], day]));
   return {
-    account,
-    history: days.map((date) => ({
-      date,
-      credits: Number(used.get(date)?.credits ?? 0),
-      generations: used.get(date)?.generations ?? 0,
-    })),
-    byModel: byModel.map((row) => ({
-      model: modelBySlug(row.model).name,
-      credits: Number(row.credits),
-      generations: row.generations,
+    account: Account.fromDatabaseJson(account),
+    history: lastDays(now()).map((date) => {
+      const [, credits = 0, generations = 0] = used.get(date) ?? [];
+      return { date, credits, generations };
+    }),
+    byModel: (totals ?? []).map(([model, credits, generations]) => ({
+      model: modelBySlug(model).name,
+      credits,
+      generations,
     })),
   };
+}
+
+let lately: { today: string; days: string[] } = { today: '', days: [] };
+
+/** The last 30 days, today last; the same all day long. */
+function lastDays(moment: Date): string[] {
+  const today = utcDay(moment);
+  if (lately.today !== today) {
+    const days = Array.from({ length: USAGE_HISTORY_DAYS }, (_, index) =>
+      daysBefore(moment, USAGE_HISTORY_DAYS - 1 - index),
+    );
+    lately = { today, days };
+  }
+  return lately.days;
 }
 
 function daysBefore(moment: Date, days: number): string {

@@ -79,6 +79,13 @@ const Environment = Type.Object({
   WORKER_CONCURRENCY: Count(16),
   SWEEP_INTERVAL_MS: Count(2_000, 100),
 
+  /** Pages of other origins that may speak to /mcp from a browser. */
+  MCP_ALLOWED_ORIGINS: Type.String({
+    default: '',
+    pattern: '^(\\*|https?://[^\\s,/]+(\\s*,\\s*https?://[^\\s,/]+)*)?$',
+    description: 'origins such as https://example.com, with commas between them, or * for all',
+  }),
+
   RATE_LIMITS: Switch('on'),
   RATE_CREATES_PER_MINUTE: Count(60),
   RATE_REQUESTS_PER_MINUTE: Count(600),

@@ -13,6 +13,7 @@ let publisher: Redis | undefined;
 let subscriber: Redis | undefined;
 let isOpen = true;
 const waiting = new Map<string, Set<() => void>>();
+let hear: (generationIds: string[]) => void = () => {};
 
 /** Tells all processes that a generation was just looked at, or has ended. */
 export function announce(generationId: string): void {
@@ -33,11 +34,18 @@ const publish = createBatcher<string, void>({
 export async function listen(): Promise<void> {
   subscriber = connectForWaiting('listener');
   subscriber.on('message', (_channel: string, message: string) => {
-    for (const id of message.split(' ')) for (const wake of waiting.get(id) ?? []) wake();
+    const ids = message.split(' ');
+    for (const id of ids) for (const wake of waiting.get(id) ?? []) wake();
+    hear(ids);
   });
   // Not awaited for long: a Redis that is away must not keep the process from starting.
   const subscribed = subscriber.subscribe(CHANNEL).catch(() => undefined);
   await Promise.race([subscribed, new Promise((resolve) => setTimeout(resolve, 2_000))]);
+}
+
+/** Has all announcements heard, whichever generation they are about. */
+export function onAnnouncement(listener: (generationIds: string[]) => void): void {
+  hear = listener;
 }
 
 /** Resolves when the generation is next refreshed, or after so many milliseconds. */

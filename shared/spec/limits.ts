@@ -89,3 +89,13 @@ export const CLIENT_DOCUMENT_MAX_BYTES = 5 * 1024;
 export const CLIENT_DOCUMENT_TIMEOUT_MS = 5_000;
 /** A document is kept for as long as its headers say, within these bounds. */
 export const CLIENT_DOCUMENT_FRESH_MS = { least: 5 * 60_000, usual: 3_600_000, most: 24 * 3_600_000 } as const;
+
+/** An MCP session that is not used for so long is over (docs/mcp.md). */
+export const MCP_SESSION_MS = 24 * 3_600_000;
+/** What a session has to be told is kept for so long, and so many messages of it, for a client that comes back. */
+export const MCP_EVENTS_MS = 3_600_000;
+export const MCP_EVENTS_MAX = 256;
+/** How often an event stream shows that it is alive, and looks whether its credentials still are. */
+export const MCP_KEEP_ALIVE_MS = 15_000;
+/** How long `get_generation` waits where the model does not say. */
+export const MCP_WAIT_SECONDS = 20;

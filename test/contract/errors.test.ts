@@ -68,7 +68,6 @@ describe('errors', () => {
 
   describe('not_found', () => {
     const laterPaths = `
-      POST /mcp, GET /mcp, DELETE /mcp,
       POST /api/affiliate/enroll/, GET /api/affiliate/status/,
       POST /api/affiliate/onboarding-link/, GET /api/admin/metrics/, GET /r/abc`;
     for (const line of laterPaths.trim().split(/,\s+/)) {

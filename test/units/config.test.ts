@@ -67,6 +67,7 @@ describe('the configuration', () => {
     ['UPSTREAM_CONCURRENCY', '0'],
     ['WORKER_CONCURRENCY', '0'],
     ['SWEEP_INTERVAL_MS', '1'],
+    ['MCP_ALLOWED_ORIGINS', 'studio.example'],
     ['RATE_LIMITS', 'true'],
     ['RATE_CREATES_PER_MINUTE', '0'],
     ['RATE_REQUESTS_PER_MINUTE', '-5'],

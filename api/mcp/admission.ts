@@ -1,0 +1,28 @@
+import type { Caller } from '../../shared/domain/accounts.ts';
+import { config } from '../../shared/lib/config.ts';
+import { ServiceError } from '../../shared/spec/errors.ts';
+import type { Context } from '../context.ts';
+import { identifyAssistant } from '../oauth/bearer.ts';
+import { wantsPage } from './page.tsx';
+
+const OWN_ORIGIN = new URL(config.BASE_URL).origin;
+const ALLOWED = new Set([OWN_ORIGIN, ...config.MCP_ALLOWED_ORIGINS.split(',').map((origin) => origin.trim())]);
+
+/**
+ * Finds out who speaks to /mcp, before anything of the message is read. Nobody needs to be anybody for the page that a
+ * browser gets.
+ * @throws ServiceError 403 for a page of another origin; invalid_api_key.
+ */
+export async function admitAssistant(ctx: Context): Promise<Caller | undefined> {
+  if (wantsPage(ctx)) return undefined;
+  requireAllowedOrigin(ctx);
+  return identifyAssistant(ctx);
+}
+
+/** Only a browser sends an Origin, and only known pages may speak to us from one (MCP: Streamable HTTP, Security). */
+function requireAllowedOrigin(ctx: Context): void {
+  const { origin } = ctx.headers;
+  if (origin === undefined || ALLOWED.has(origin) || ALLOWED.has('*')) return;
+  const detail = 'Origin: pages from there may not speak to /mcp. Have it added to MCP_ALLOWED_ORIGINS.';
+  throw new ServiceError('validation_error', detail, { status: 403 });
+}

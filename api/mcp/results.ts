@@ -1,0 +1,65 @@
+import type { CallToolResult, ResourceLink } from '@modelcontextprotocol/server';
+import type { ServiceError } from '../../shared/spec/errors.ts';
+import type { presentGeneration } from '../presenters.ts';
+
+export type PresentedGeneration = ReturnType<typeof presentGeneration>;
+
+/** What a tool has to say. */
+export interface ToolAnswer {
+  /** For the model: all that matters, in sentences. */
+  text: string;
+  /** For programs: the same as REST answers. */
+  structured: object;
+  links?: ResourceLink[];
+}
+
+/** The beginning of a text, for a line of a list. */
+export function shortened(text: string, characters: number): string {
+  return text.length > characters ? `${text.slice(0, characters).toWellFormed()}…` : text;
+}
+
+export function resultOf({ text, structured, links = [] }: ToolAnswer): CallToolResult {
+  return {
+    content: [{ type: 'text', text }, ...links],
+    structuredContent: structured,
+  };
+}
+
+/** A refusal as the model is told of it: the code that REST would have answered with, and its sentence (spec: Errors). */
+export function errorResultOf({ code, message }: ServiceError): CallToolResult {
+  return {
+    content: [{ type: 'text', text: `${code}: ${message}` }],
+    structuredContent: { error: code, detail: message },
+    isError: true,
+  };
+}
+
+const CONTENT_TYPES: Record<string, string> = {
+  png: 'image/png',
+  jpg: 'image/jpeg',
+  webp: 'image/webp',
+  mp4: 'video/mp4',
+  webm: 'video/webm',
+};
+
+/** Where a finished generation can be downloaded: links, since its bytes would fill a model's context. */
+export function linksTo(generation: PresentedGeneration): ResourceLink[] {
+  const { kind, uuid, output_url, thumbnail_url } = generation;
+  return [
+    ...(output_url === null ? [] : [linkTo(output_url, `The ${kind}`, `${kind}-${uuid}`, ['user', 'assistant'])]),
+    ...(thumbnail_url === null ? [] : [linkTo(thumbnail_url, 'Its thumbnail', `thumbnail-${uuid}`, ['assistant'])]),
+  ];
+}
+
+function linkTo(uri: string, title: string, name: string, audience: ('user' | 'assistant')[]): ResourceLink {
+  const extension = /\.(\w+)$/.exec(uri)?.[1] ?? '';
+  const mimeType = CONTENT_TYPES[extension];
+  return {
+    type: 'resource_link',
+    uri,
+    name: extension === '' ? name : `${name}.${extension}`,
+    title,
+    ...(mimeType === undefined ? {} : { mimeType }),
+    annotations: { audience },
+  };
+}

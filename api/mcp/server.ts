@@ -1,0 +1,94 @@
+import {
+  type CallToolResult,
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
+import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv';
+import { config } from '../../shared/lib/config.ts';
+import { ServiceError } from '../../shared/spec/errors.ts';
+import { IDEMPOTENCY_KEY_MAX_CHARACTERS } from '../../shared/spec/limits.ts';
+import { asServiceError } from '../middleware/errors.ts';
+import { callOf } from './call.ts';
+import { iconOf } from './icons.ts';
+import { serveResources } from './resources.ts';
+import { errorResultOf, resultOf } from './results.ts';
+import { TOOLS, toolNamed } from './tools/index.ts';
+import type { ToolCall } from './tools/tool.ts';
+
+const INSTRUCTIONS = `Makes images (8 credits) and videos (35 credits for 5 seconds, 70 for 10) from text prompts, on the credits of the user's account.
+1. generate_image or generate_video charges the credits and returns a uuid at once.
+2. get_generation with that uuid and wait_seconds 45 waits for the end; repeat it while the status is queued. An image takes seconds to a minute, a video 1 to 5 minutes.
+3. When it has succeeded, give the user output_url. When it has failed, the credits were refunded: error_message says why.
+list_library finds earlier results, get_usage tells the balance. Errors are { error, detail }: rate_limited, parallel_limit_reached and model_unavailable pass with time; on insufficient_credits and subscription_required ask the user to add credits or choose a plan at ${config.BASE_URL}/account/.`;
+
+const listings = TOOLS.map(({ listing }) => listing) as never;
+
+/** One for all servers: it is costly to make, and nothing of ours is checked with it. */
+const jsonSchemaValidator = new AjvJsonSchemaValidator();
+
+/**
+ * Builds a server of the library's with our tools and resources: one for all sessions, or one for a stateless request.
+ * @param withIcon left off where each answer says who it is from.
+ */
+export function buildServer({ withIcon = true } = {}): Server {
+  const server = new Server(
+    {
+      name: 'genmeter',
+      title: 'genmeter',
+      version: '2.0.0',
+      description: 'Images and videos from text prompts, metered in credits.',
+      websiteUrl: config.BASE_URL,
+      ...(withIcon ? { icons: [iconOf('service')] } : {}),
+    },
+    {
+      capabilities: { tools: {}, resources: { subscribe: true } },
+      instructions: INSTRUCTIONS,
+      jsonSchemaValidator,
+    },
+  );
+  server.setRequestHandler('tools/list', () => ({ tools: listings }));
+  server.setRequestHandler('tools/call', ({ params }, context) => callTool(params.name, params.arguments, context));
+  serveResources(server);
+  return server;
+}
+
+/** Runs a tool. What the service refuses is an answer for the model; only what is no call at all is a protocol error. */
+async function callTool(name: string, input: unknown, context: ServerContext): Promise<CallToolResult> {
+  const tool = toolNamed(name);
+  if (tool === undefined)
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool ${name.slice(0, 64)}.`);
+  const call = callOf(context);
+  try {
+    if (call.refusal !== null) throw call.refusal;
+    return resultOf(await tool.run(input ?? {}, toolCallOf(context)));
+  } catch (thrown) {
+    return errorResultOf(asServiceError(thrown, call));
+  }
+}
+
+function toolCallOf(context: ServerContext): ToolCall {
+  const { _meta: meta, signal, notify } = context.mcpReq;
+  const call = callOf(context);
+  const token = meta?.progressToken;
+  const report = (progress: number, total: number, message: string) => {
+    const params = { progressToken: token, progress, total, message };
+    void notify({ method: 'notifications/progress', params }).catch(() => {});
+  };
+  return {
+    ...call,
+    isGone: () => signal.aborted || call.isGone(),
+    report: token === undefined ? null : report,
+    idempotencyKey: idempotencyKeyIn(meta),
+  };
+}
+
+/** @throws ServiceError validation_error */
+function idempotencyKeyIn(meta: Record<string, unknown> | undefined): string | null {
+  const key = meta?.['idempotencyKey'];
+  if (key === undefined) return null;
+  if (typeof key === 'string' && /^[\x20-\x7e]+$/.test(key) && key.length <= IDEMPOTENCY_KEY_MAX_CHARACTERS) return key;
+  const detail = `_meta.idempotencyKey must have 1 to ${IDEMPOTENCY_KEY_MAX_CHARACTERS} plain ASCII characters, such as a UUID.`;
+  throw new ServiceError('validation_error', detail);
+}

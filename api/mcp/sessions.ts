@@ -1,0 +1,63 @@
+import { createBatcher } from '../../shared/lib/batcher.ts';
+import { now } from '../../shared/lib/clock.ts';
+import { randomHex } from '../../shared/lib/secrets.ts';
+import { MCP_SESSION_MS } from '../../shared/spec/limits.ts';
+import { inStore, keys, NEWS } from './store.ts';
+
+/** A client that has introduced itself. It lives in Redis, so that any web process can serve it. */
+export interface Session {
+  id: string;
+  accountId: number;
+  /** The protocol version that was agreed on. */
+  version: string;
+}
+
+interface Stored {
+  account: number;
+  version: string;
+  /** When its expiry was last put off, in milliseconds. */
+  touched: number;
+}
+
+/** So seldom an expiry is put off: reading a session is one command, and usually writes nothing. */
+const TOUCH_MS = MCP_SESSION_MS / 24;
+
+/** The id is a secret of its own, though it opens nothing without the credentials of its account. */
+export async function createSession(accountId: number, version: string): Promise<Session> {
+  const id = randomHex(24);
+  await inStore((redis) => redis.set(keys.session(id), stored(accountId, version), 'PX', MCP_SESSION_MS));
+  return { id, accountId, version };
+}
+
+const read = createBatcher<string, string | null>({
+  maxItems: 128,
+  maxInFlight: 1,
+  run: (ids) => inStore((redis) => redis.mget(ids.map(keys.session))),
+});
+
+/**
+ * A session of an account; null where there is none (any more), or it is somebody else's.
+ * @throws ServiceError 503 while Redis is out of reach.
+ */
+export async function findSession(id: string, accountId: number): Promise<Session | null> {
+  const text = await read(id);
+  if (text === null) return null;
+  const { account, version, touched } = JSON.parse(text) as Stored;
+  if (account !== accountId) return null;
+  if (now().getTime() - touched > TOUCH_MS) {
+    await inStore((redis) => redis.set(keys.session(id), stored(account, version), 'PX', MCP_SESSION_MS, 'XX'));
+  }
+  return { id, accountId, version };
+}
+
+/** Ends a session, with all that is kept for it. A stream of it, wherever it is served, ends, too. */
+export async function endSession({ id }: Session): Promise<void> {
+  await inStore(async (redis) => {
+    await redis.del(keys.session(id), keys.events(id), keys.cursor(id), keys.stream(id));
+    await redis.publish(NEWS, id);
+  });
+}
+
+function stored(account: number, version: string): string {
+  return JSON.stringify({ account, version, touched: now().getTime() } satisfies Stored);
+}

@@ -1,0 +1,38 @@
+import { createHash } from 'node:crypto';
+import type { Order } from '../../../shared/domain/generations/charge.ts';
+import { createGeneration, type Creation } from '../../../shared/domain/generations/create.ts';
+import { ServiceError } from '../../../shared/spec/errors.ts';
+import { presentGeneration } from '../../presenters.ts';
+import type { ToolAnswer } from '../results.ts';
+import type { ToolCall } from './tool.ts';
+
+/** Charges and queues an order, and tells the model what to do next. */
+export async function order(orders: Order, wait: string, call: ToolCall): Promise<ToolAnswer> {
+  const { generation, isReplay } = await createOnce(orders, call);
+  call.state.generationId = generation.uuid;
+  const presented = presentGeneration(generation);
+  const { uuid, kind, credits_charged } = presented;
+  const told = isReplay
+    ? `This ${kind} was ordered before, by the same request: nothing more was charged than the ${credits_charged} credits it took then. Its uuid is ${uuid}.`
+    : `The ${kind} is queued. Its uuid is ${uuid}; ${credits_charged} credits were charged.`;
+  const next = `Call get_generation with this uuid and wait_seconds ${wait} for the result. If it fails, the credits are refunded.`;
+  return { text: `${told} ${next}`, structured: presented };
+}
+
+/**
+ * A request that is sent again, since its answer was lost, is not carried out again. It is known by the key that the
+ * client gave it, or else by its id, which occurs once in a session (MCP: Requests).
+ */
+async function createOnce(orders: Order, call: ToolCall): Promise<Creation> {
+  const { assistant, idempotencyKey, sessionId, messageId } = call;
+  if (idempotencyKey !== null) return createGeneration(assistant, orders, idempotencyKey);
+  if (sessionId === null) return createGeneration(assistant, orders);
+  const id = createHash('sha256')
+    .update(`${sessionId} ${JSON.stringify(messageId)}`)
+    .digest('base64url');
+  return createGeneration(assistant, orders, `mcp:${id}`).catch((error: unknown) => {
+    // Some clients count from the start again: another order under the same id is a new one.
+    if (error instanceof ServiceError && error.code === 'validation_error') return createGeneration(assistant, orders);
+    throw error;
+  });
+}

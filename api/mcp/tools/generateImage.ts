@@ -1,0 +1,32 @@
+import Type from 'typebox';
+import { ImageParams } from '../../../shared/spec/catalog.ts';
+import { GenerationAnswer } from '../../answers.ts';
+import { CreateGeneration } from '../../schemas.ts';
+import { order } from './create.ts';
+import { defineTool } from './tool.ts';
+
+const Input = Type.Object(
+  {
+    prompt: Type.Unsafe<string>({
+      ...CreateGeneration.properties.prompt,
+      description: 'What the image shows: subject, setting, style, light. Any language.',
+    }),
+    ...ImageParams.properties,
+  },
+  { additionalProperties: false, required: ['prompt', ...ImageParams.required] },
+);
+
+export const generateImage = defineTool({
+  name: 'generate_image',
+  title: 'Generate an image',
+  description:
+    'Makes an image from a text prompt. Costs 8 credits, which are charged at once and refunded if it fails. ' +
+    'Returns immediately with the uuid of a queued generation; the image is usually ready within 10 to 60 seconds. ' +
+    'Next: call get_generation with the uuid and wait_seconds 45. Each call makes and charges a new image: do not ' +
+    'repeat it to find out how the first one is getting on. For a moving picture use generate_video.',
+  icon: 'image',
+  input: Input,
+  output: GenerationAnswer,
+  creates: true,
+  run: ({ prompt, ...params }, call) => order({ model: 'imgmodel-2', prompt, params }, '45', call),
+});

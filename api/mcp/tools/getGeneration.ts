@@ -1,0 +1,77 @@
+import Type from 'typebox';
+import { readGeneration } from '../../../shared/domain/generations/read.ts';
+import { ServiceError } from '../../../shared/spec/errors.ts';
+import { MCP_WAIT_SECONDS, WAIT_MAX_SECONDS } from '../../../shared/spec/limits.ts';
+import { GenerationAnswer } from '../../answers.ts';
+import { presentGeneration } from '../../presenters.ts';
+import { linksTo, type PresentedGeneration } from '../results.ts';
+import { defineTool, type ToolCall } from './tool.ts';
+
+/** How often a client that wants to know is told that the wait goes on. */
+const REPORT_MS = 2_000;
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+const Input = Type.Object(
+  {
+    uuid: Type.String({ description: 'The uuid that generate_image or generate_video returned.' }),
+    wait_seconds: Type.Integer({
+      minimum: 0,
+      maximum: WAIT_MAX_SECONDS,
+      default: MCP_WAIT_SECONDS,
+      description:
+        'How long to wait for the end, if it is still queued. It answers as soon as there is one; 0 answers at once.',
+    }),
+  },
+  { additionalProperties: false, required: ['uuid'] },
+);
+
+export const getGeneration = defineTool({
+  name: 'get_generation',
+  title: 'Get a generation',
+  description:
+    'Tells how an image or video is getting on, and waits for its end: the call returns as soon as it has succeeded or ' +
+    'failed, or after wait_seconds (at most 45). Costs no credits. While the status is queued, call it again with ' +
+    'wait_seconds 45 rather than often with 0. When it has succeeded, output_url is where to download it, for good; ' +
+    'show or link that to the user. When it has failed, error_message says why, and the credits were refunded.',
+  icon: 'generation',
+  input: Input,
+  output: GenerationAnswer,
+  creates: false,
+  run: async ({ uuid, wait_seconds: seconds }, call) => {
+    // What is no uuid names nothing, like one that is missing.
+    if (!UUID.test(uuid)) throw new ServiceError('not_found', 'There is no such generation on this account.');
+    const stopReporting = reportWait(seconds, call);
+    try {
+      const wait = { seconds, isPointless: call.isGone };
+      const generation = presentGeneration(await readGeneration(call.assistant, uuid.toLowerCase(), wait));
+      return { text: describe(generation), structured: generation, links: linksTo(generation) };
+    } finally {
+      stopReporting();
+    }
+  },
+});
+
+/** Says every few seconds that the wait goes on. @returns what ends that. */
+function reportWait(seconds: number, { report }: ToolCall): () => void {
+  if (report === null || seconds === 0) return () => {};
+  const startedAt = performance.now();
+  const timer = setInterval(() => {
+    const waited = Math.min(seconds, Math.round((performance.now() - startedAt) / 1_000));
+    report(waited, seconds, `Still queued after ${waited} s.`);
+  }, REPORT_MS);
+  report(0, seconds, 'Waiting for the generation to end.');
+  return () => clearInterval(timer);
+}
+
+function describe(generation: PresentedGeneration): string {
+  const { kind, uuid, status, credits_charged, error_message, output_url, duration_ms, is_watermarked } = generation;
+  if (status === 'failed') {
+    return `The ${kind} ${uuid} failed: ${error_message} Its ${credits_charged} credits were refunded.`;
+  }
+  if (status === 'queued') {
+    return `The ${kind} ${uuid} is still queued (${credits_charged} credits charged). Call get_generation again with wait_seconds 45.`;
+  }
+  const took = duration_ms === null ? '' : ` after ${(duration_ms / 1_000).toFixed(0)} s`;
+  const watermark = is_watermarked ? ' It carries a watermark.' : '';
+  return `The ${kind} ${uuid} succeeded${took}, for ${credits_charged} credits. Download it from ${output_url}${watermark}`;
+}

@@ -1,0 +1,39 @@
+import Type from 'typebox';
+import { usageOf } from '../../../shared/domain/usage.ts';
+import { UsageAnswer } from '../../answers.ts';
+import { presentUsage } from '../../presenters.ts';
+import { defineTool } from './tool.ts';
+
+export const getUsage = defineTool({
+  name: 'get_usage',
+  title: 'Get credits and usage',
+  description:
+    'Tells the credit balance, the plan, how many generations are under way and how many may be, and what was used: ' +
+    'this period, day by day for 30 days, and by model. Costs no credits. Use it before a larger order, or after ' +
+    'insufficient_credits, subscription_required or parallel_limit_reached. An image costs 8 credits, a video 35 (5 ' +
+    'seconds) or 70 (10 seconds).',
+  icon: 'usage',
+  input: Type.Object({}, { additionalProperties: false }),
+  output: UsageAnswer,
+  creates: false,
+  run: async (_input, { assistant }) => {
+    const usage = presentUsage(await usageOf(assistant.accountId));
+    return { text: describe(usage), structured: usage };
+  },
+});
+
+function describe({ plan, credits, jobs, by_model }: ReturnType<typeof presentUsage>): string {
+  const until =
+    credits.period_end === null ? '' : ` The period ends on ${credits.period_end.toISOString().slice(0, 10)}.`;
+  return [
+    `Balance: ${credits.balance} credits.`,
+    plan === null
+      ? 'There is no active subscription: choose a plan before generating.'
+      : `Plan ${plan.name}, ${plan.monthly_credits} credits a month; ${credits.used_this_period} of ${credits.granted_this_period} granted and ${credits.rollover} carried over are used this period.${until}`,
+    `Under way: ${jobs.in_flight} of at most ${jobs.parallel_limit}.`,
+    ...by_model.map(
+      ({ model, credits, count }) =>
+        `${model}: ${count} generation${count === 1 ? '' : 's'}, ${credits} credits in all.`,
+    ),
+  ].join(' ');
+}

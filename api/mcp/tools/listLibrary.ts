@@ -1,0 +1,41 @@
+import Type from 'typebox';
+import { listGenerations } from '../../../shared/domain/generations/list.ts';
+import { GenerationAnswer, pageOf } from '../../answers.ts';
+import { presentGeneration, presentPage } from '../../presenters.ts';
+import { type PresentedGeneration, shortened } from '../results.ts';
+import { defineTool } from './tool.ts';
+
+/** As many digits as REST takes. */
+const LAST_PAGE = 999_999_999_999_999;
+const PROMPT_SHOWN_CHARACTERS = 80;
+
+const Input = Type.Object(
+  { page: Type.Integer({ minimum: 1, maximum: LAST_PAGE, default: 1, description: '20 a page, from 1.' }) },
+  { additionalProperties: false, required: [] },
+);
+
+export const listLibrary = defineTool({
+  name: 'list_library',
+  title: 'List the library',
+  description:
+    'Lists the images and videos of the account, newest first, 20 a page: what was asked for, how it ended, and where ' +
+    'to download it. Use it to find an earlier generation again; costs no credits. For one whose uuid is known use ' +
+    'get_generation.',
+  icon: 'library',
+  input: Input,
+  output: pageOf(GenerationAnswer),
+  creates: false,
+  run: async ({ page }, { assistant }) => {
+    const found = await listGenerations(assistant.accountId, page);
+    const listed = presentPage(found, '/api/generations/', presentGeneration);
+    const { total_items, total_pages } = listed.pagination;
+    const lines = found.items.map((item) => lineOf(presentGeneration(item)));
+    const head = `Page ${page} of ${total_pages}; ${total_items} generation${total_items === 1 ? '' : 's'} in all.`;
+    return { text: [head, ...lines].join('\n'), structured: listed };
+  },
+});
+
+function lineOf({ kind, uuid, status, prompt, output_url, created_at }: PresentedGeneration): string {
+  const where = output_url === null ? '' : ` ${output_url}`;
+  return `- ${kind} ${uuid}, ${status}, ${created_at.toISOString().slice(0, 16)}Z: ${JSON.stringify(shortened(prompt, PROMPT_SHOWN_CHARACTERS))}${where}`;
+}

@@ -1,0 +1,40 @@
+import { once } from 'node:events';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** Stands before the service and adds a key to each request, since the suite sends none. */
+export interface KeyProxy {
+  port: number;
+  /** From here on requests go to this port, with this key. */
+  open(targetPort: number, key: string): void;
+  close(): void;
+}
+
+export async function startKeyProxy(): Promise<KeyProxy> {
+  let target = { port: 0, key: '' };
+  const server = createServer((incoming, outgoing) => {
+    const { method, url: path } = incoming;
+    const headers = { ...incoming.headers, authorization: `Bearer ${target.key}` };
+    const passed = request({ host: '127.0.0.1', port: target.port, method, path, headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      outgoing.flushHeaders();
+      answer.pipe(outgoing);
+      answer.on('error', () => outgoing.destroy());
+    });
+    passed.on('error', () => outgoing.destroy());
+    outgoing.on('close', () => passed.destroy());
+    incoming.pipe(passed);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    open: (port, key) => {
+      target = { port, key };
+    },
+    close: () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}

@@ -1,0 +1,44 @@
+import { parseOptions } from '../bench/options.ts';
+import { keyOf, seed } from '../bench/seed.ts';
+import { setStage } from '../bench/stage.ts';
+import { startKeyProxy } from './keyProxy.ts';
+import { runSuite } from './suite.ts';
+import { linesOf, verdictsOn } from './verdicts.ts';
+
+/**
+ * `npm run conformance`: runs the server scenarios of the official MCP suite against the built service, for each era of
+ * the protocol, and fails on whatever `exceptions.ts` does not name, and on what it names in vain.
+ */
+const VERSIONS = ['2025-11-25', '2026-07-28'];
+const ACCOUNT = 1;
+
+console.log('Building, and starting the service ...');
+const stage = await setStage(parseOptions(['--quick']), console.log);
+const proxy = await startKeyProxy();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => void stage.close().then(() => process.exit(1)));
+}
+let unexpected = 0;
+try {
+  const { url, client } = await stage.database('conformance');
+  await seed(client, { accounts: 2, hotRows: 5, rowsEach: 1 });
+  const baseUrl = `http://localhost:${proxy.port}`;
+  const { port } = await stage.api(url, { BASE_URL: baseUrl });
+  proxy.open(port, keyOf(ACCOUNT));
+  for (const version of VERSIONS) {
+    const verdicts = verdictsOn(await runSuite(`${baseUrl}/mcp`, version));
+    const bad = verdicts.filter(({ failures, isOutdated }) => failures.length > 0 || isOutdated).length;
+    const passed = verdicts.filter(
+      ({ reason, failures, passed: count }) => reason === null && failures.length === 0 && count > 0,
+    ).length;
+    const checks = verdicts.reduce((sum, verdict) => sum + verdict.passed, 0);
+    unexpected += bad;
+    console.log(`\nMCP ${version}: ${passed} of ${verdicts.length} scenarios passed, ${checks} checks in all\n`);
+    console.log(linesOf(verdicts).join('\n'));
+  }
+} finally {
+  proxy.close();
+  await stage.close();
+}
+console.log(unexpected === 0 ? '\nNothing unexpected.' : `\n${unexpected} unexpected results.`);
+process.exit(unexpected === 0 ? 0 : 1);

@@ -1,0 +1,62 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** The official suite, and the Node that it needs; both come from the registry when they are first asked for. */
+const SUITE = '@modelcontextprotocol/conformance@0.2.0-alpha.12';
+const NODE = 'node@22';
+
+export interface Check {
+  id: string;
+  status: string;
+  /** Why it failed. */
+  message: string;
+}
+
+/** Runs all server scenarios of a version of the protocol. @returns the checks of each, by its name. */
+export async function runSuite(url: string, version: string): Promise<Map<string, Check[]>> {
+  const folder = mkdtempSync(join(tmpdir(), 'conformance-'));
+  try {
+    const tool = ['-y', '-p', NODE, '-p', SUITE, 'conformance'];
+    const args = ['server', '--url', url, '--suite', 'all', '--spec-version', version, '-o', folder];
+    const child = spawn('npx', [...tool, ...args], {
+      cwd: folder,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      shell: process.platform === 'win32',
+    });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    }
+    // Its status says that something failed; what is expected of that, it does not know.
+    await once(child, 'close');
+    const results = readResults(folder);
+    if (results.size === 0) throw new Error(`The suite did not run:\n${output.slice(-2_000)}`);
+    return results;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+interface StoredCheck {
+  id: string;
+  status: string;
+  errorMessage?: string;
+}
+
+/** A folder for each scenario, `server-<name>-<time>`, with its checks as JSON. */
+function readResults(folder: string): Map<string, Check[]> {
+  const results = new Map<string, Check[]>();
+  for (const name of readdirSync(folder).sort()) {
+    const scenario = /^server-(.+)-\d{4}-\d\d-\d\dT/.exec(name)?.[1];
+    if (scenario === undefined) continue;
+    const checks = JSON.parse(readFileSync(join(folder, name, 'checks.json'), 'utf8')) as StoredCheck[];
+    results.set(
+      scenario,
+      checks.map(({ id, status, errorMessage = '' }) => ({ id, status, message: errorMessage })),
+    );
+  }
+  return results;
+}

@@ -1,0 +1,54 @@
+import { EXCEPTIONS, type Exception } from './exceptions.ts';
+import type { Check } from './suite.ts';
+
+export interface Verdict {
+  scenario: string;
+  passed: number;
+  /** Failures that nobody expected. */
+  failures: Check[];
+  /** Why it, or a part of it, does not apply. */
+  reason: string | null;
+  /** An exception that is none any more. */
+  isOutdated: boolean;
+}
+
+/** What the suite's results come to, beside the list of what does not apply. */
+export function verdictsOn(results: Map<string, Check[]>): Verdict[] {
+  return [...results].map(([scenario, checks]) => {
+    const exception = EXCEPTIONS.find((known) => known.scenario === scenario);
+    const failed = checks.filter(({ status }) => status === 'FAILURE');
+    const excused = failed.filter((check) => isExcused(check, exception));
+    return {
+      scenario,
+      passed: checks.filter(({ status }) => status === 'SUCCESS').length,
+      failures: failed.filter((check) => !excused.includes(check)),
+      reason: excused.length > 0 ? (exception?.reason ?? null) : null,
+      isOutdated: exception !== undefined && excused.length === 0,
+    };
+  });
+}
+
+function isExcused({ id }: Check, exception: Exception | undefined): boolean {
+  return exception !== undefined && (exception.checks === undefined || exception.checks.includes(id));
+}
+
+/** One check of each scenario is only that it could be begun. */
+function markOf(hasFailed: boolean, passed: number, isExcepted: boolean): string {
+  if (hasFailed) return 'FAILED';
+  if (isExcepted) return passed > 1 ? 'in part' : '-';
+  return passed > 0 ? 'passed' : '-';
+}
+
+/** One line for each scenario. */
+export function linesOf(verdicts: readonly Verdict[]): string[] {
+  const width = Math.max(...verdicts.map(({ scenario }) => scenario.length));
+  return verdicts.flatMap(({ scenario, passed, failures, reason, isOutdated }) => {
+    const name = scenario.padEnd(width);
+    const says = reason === null ? '' : `; not applicable: ${reason}`;
+    const outdated = isOutdated ? '; listed as not applicable, but it passes' : '';
+    const mark = markOf(failures.length > 0 || isOutdated, passed, reason !== null);
+    const details = failures.map(({ id, message }) => `           ${id}: ${message}`);
+    const counted = `${passed} check${passed === 1 ? '' : 's'} passed`;
+    return [`  ${mark.padEnd(7)}  ${name}  ${counted}${says}${outdated}`, ...details];
+  });
+}

@@ -1,0 +1,204 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import type { Customer } from '../harness/client.ts';
+import { type Assistant, CLIENTS, connectAssistant } from '../harness/mcp.ts';
+import { type Service, startService } from '../harness/service.ts';
+
+const MISSING = randomUUID();
+
+describe('the tools of the MCP server', () => {
+  let service: Service;
+  before(async () => {
+    service = await startService();
+  });
+  beforeEach(() => {
+    service.upstream.outcome = 'succeed';
+  });
+  after(() => service.stop());
+
+  for (const name of CLIENTS) {
+    describe(`by way of the official client: ${name}`, () => {
+      let customer: Customer;
+      let assistant: Assistant;
+      const use = (tool: string, args: object = {}, options = {}) =>
+        name === 'sdk 1'
+          ? assistant.client.callTool({ name: tool, arguments: args }, undefined, options)
+          : assistant.client.callTool({ name: tool, arguments: args }, options);
+      before(async () => {
+        customer = await service.customer('studio');
+        assistant = await connectAssistant(customer, name);
+        // The client checks each answer against the schemas that it knows from here.
+        await assistant.client.listTools();
+      });
+      after(() => assistant.close());
+
+      it('lists five tools, with titles, icons, annotations and schemas', async () => {
+        const { tools } = await assistant.client.listTools();
+        expect(tools.map((tool: any) => tool.name)).to.deep.equal([
+          'generate_image',
+          'generate_video',
+          'get_generation',
+          'list_library',
+          'get_usage',
+        ]);
+        for (const tool of tools) {
+          expect(tool.title).to.be.a('string');
+          expect(tool.icons[0].src).to.match(/^data:image\/svg\+xml;base64,/);
+          expect(tool.annotations.readOnlyHint).to.equal(!tool.name.startsWith('generate_'));
+          expect(tool.annotations.destructiveHint).to.equal(false);
+          expect(JSON.stringify(tool.inputSchema)).not.to.match(/trimmed|"text"/);
+        }
+        const [image, video] = tools;
+        expect(image.inputSchema.required).to.have.members(['prompt', 'resolution']);
+        expect(video.inputSchema.required).to.have.members(['prompt', 'duration', 'resolution']);
+        expect(video.inputSchema.properties.duration).to.deep.include({ type: 'integer', enum: [5, 10] });
+        expect(video.inputSchema.properties.audio.default).to.equal(false);
+        expect(video.inputSchema.properties.aspect_ratio.default).to.equal('16:9');
+        expect(image.inputSchema.properties.aspect_ratio.default).to.equal('1:1');
+      });
+
+      it('makes an image: 8 credits, the uuid in the text, and links to what came of it', async () => {
+        const prompt = `a lighthouse ${randomUUID()}`;
+        const created = await use('generate_image', { prompt, resolution: '1K' });
+        const { uuid } = created.structuredContent;
+        expect(created.isError ?? false).to.equal(false);
+        expect(created.content[0].text)
+          .to.include(uuid)
+          .and.match(/\b8 credits/);
+        expect(created.structuredContent).to.deep.include({ status: 'queued', credits_charged: 8, output_url: null });
+        expect(created.structuredContent.params).to.deep.equal({ resolution: '1K', aspect_ratio: '1:1' });
+
+        const ended = await use('get_generation', { uuid, wait_seconds: 30 });
+        expect(ended.structuredContent.status).to.equal('succeeded');
+        const links = ended.content.filter((item: any) => item.type === 'resource_link');
+        expect(links.map((link: any) => link.uri)).to.deep.equal([
+          ended.structuredContent.output_url,
+          ended.structuredContent.thumbnail_url,
+        ]);
+        expect(links[0].mimeType).to.equal('image/png');
+        expect(ended.content[0].text).to.include(ended.structuredContent.output_url);
+        expect(JSON.stringify(ended)).not.to.include('base64');
+        expect(ended.structuredContent).to.deep.equal((await customer.read(uuid)).body);
+      });
+
+      it('makes videos: 35 credits for 5 seconds, 70 for 10', async () => {
+        for (const [duration, credits] of [
+          [5, 35],
+          [10, 70],
+        ] as const) {
+          const made = await use('generate_video', { prompt: 'waves', duration, resolution: '720p' });
+          expect(made.structuredContent.credits_charged).to.equal(credits);
+          expect(made.content[0].text).to.include(`${credits} credits`);
+          expect(made.structuredContent.params).to.deep.include({ audio: false, aspect_ratio: '16:9' });
+          await customer.settled(made.structuredContent.uuid);
+        }
+      });
+
+      it('tells a failure with its reason, and that it was refunded', async () => {
+        service.upstream.outcome = 'fail';
+        const { structuredContent } = await use('generate_image', { prompt: 'fails', resolution: '1K' });
+        const ended = await use('get_generation', { uuid: structuredContent.uuid, wait_seconds: 30 });
+        expect(ended.structuredContent.status).to.equal('failed');
+        expect(ended.content[0].text)
+          .to.include(ended.structuredContent.error_message)
+          .and.match(/refunded/);
+        expect(ended.content).to.have.length(1);
+      });
+
+      it('lists the library as REST does', async () => {
+        const listed = await use('list_library');
+        expect(listed.structuredContent).to.deep.equal((await customer.call('GET', '/api/generations/')).body);
+        for (const { uuid } of listed.structuredContent.data) expect(listed.content[0].text).to.include(uuid);
+        const past = await use('list_library', { page: 9 });
+        expect(past.structuredContent.data).to.deep.equal([]);
+      });
+
+      it('tells the same of the usage as the usage summary', async () => {
+        const usage = await use('get_usage');
+        expect(usage.structuredContent).to.deep.equal((await customer.call('GET', '/api/usage/summary/')).body);
+        expect(usage.content[0].text).to.include(`${usage.structuredContent.credits.balance} credits`);
+      });
+
+      it('reports progress while it waits, and answers as soon as there is an end', async () => {
+        service.upstream.outcome = 'wait';
+        const prompt = `slow ${randomUUID()}`;
+        const { structuredContent } = await use('generate_image', { prompt, resolution: '1K' });
+        const reports: any[] = [];
+        const waiting = use(
+          'get_generation',
+          { uuid: structuredContent.uuid, wait_seconds: 45 },
+          {
+            onprogress: (progress: any) => {
+              reports.push(progress);
+              if (reports.length === 2) service.upstream.end(prompt, 'succeeded');
+            },
+          },
+        );
+        expect((await waiting).structuredContent.status).to.equal('succeeded');
+        expect(reports.length).to.be.at.least(2);
+        const amounts = reports.map(({ progress }) => progress);
+        expect(amounts).to.deep.equal([...new Set(amounts)].sort((a, b) => a - b));
+        expect(reports[0]).to.deep.include({ progress: 0, total: 45 });
+      });
+
+      it('tells refusals of the service as errors of the tool, with the codes of REST', async () => {
+        const refusals: [string, object, string, RegExp][] = [
+          ['generate_image', { prompt: 'x' }, 'validation_error', /^resolution is required/],
+          ['generate_image', { prompt: 'x', resolution: '8K' }, 'validation_error', /resolution must be one of/],
+          ['generate_video', { prompt: '', duration: 5, resolution: '720p' }, 'validation_error', /^prompt/],
+          ['generate_video', { prompt: 'x', duration: 7, resolution: '720p' }, 'validation_error', /^duration/],
+          ['generate_image', { prompt: 'x', resolution: '1K', seed: 1 }, 'validation_error', /seed is not known/],
+          ['get_generation', { uuid: MISSING }, 'not_found', /no such generation/],
+          ['get_generation', { uuid: 'none' }, 'not_found', /no such generation/],
+          [
+            'get_generation',
+            { uuid: MISSING, wait_seconds: 46 },
+            'validation_error',
+            /wait_seconds must be at most 45/,
+          ],
+          ['list_library', { page: 0 }, 'validation_error', /page must be at least 1/],
+        ];
+        for (const [tool, args, code, detail] of refusals) {
+          const { isError, structuredContent, content } = await use(tool, args);
+          expect([isError, structuredContent.error], JSON.stringify(args)).to.deep.equal([true, code]);
+          expect(structuredContent.detail).to.match(detail);
+          expect(content[0].text).to.equal(`${code}: ${structuredContent.detail}`);
+        }
+      });
+
+      it('tells of somebody else’s generation what it tells of a missing one', async () => {
+        const stranger = await service.customer('pro');
+        const { uuid } = await stranger.createImage();
+        const [theirs, missing] = [
+          await use('get_generation', { uuid }),
+          await use('get_generation', { uuid: MISSING }),
+        ];
+        expect(theirs.structuredContent).to.deep.equal(missing.structuredContent);
+        await stranger.settled(uuid);
+      });
+
+      it('answers a tool that there is not with an error of the protocol', async () => {
+        const error = await use('delete_everything').then(
+          () => undefined,
+          (thrown: any) => thrown,
+        );
+        expect(error?.code).to.equal(-32_602);
+      });
+
+      it('offers the library as resources, page by page', async () => {
+        const { resourceTemplates } = await assistant.client.listResourceTemplates();
+        expect(resourceTemplates[0].uriTemplate).to.equal('generation://{uuid}');
+        const { resources } = await assistant.client.listResources();
+        const [{ uri }] = resources;
+        const { contents } = await assistant.client.readResource({ uri });
+        const uuid = uri.replace('generation://', '');
+        expect(JSON.parse(contents[0].text)).to.deep.equal((await customer.read(uuid)).body);
+        const error = await assistant.client.readResource({ uri: `generation://${MISSING}` }).then(
+          () => undefined,
+          (thrown: any) => thrown,
+        );
+        expect(error?.code).to.be.oneOf([-32_002, -32_602]);
+      });
+    });
+  }
+});

@@ -1,0 +1,263 @@
+import { expect } from 'chai';
+import type { Answer, Customer, RequestOptions } from '../harness/client.ts';
+import { BOTH, call, INITIALIZE, openSession, post, STATELESS_META } from '../harness/mcp.ts';
+import { type Service, startService } from '../harness/service.ts';
+import { wireRequest } from './wire.ts';
+
+const PING = { jsonrpc: '2.0', id: 5, method: 'ping' };
+const LIST = { jsonrpc: '2.0', id: 6, method: 'tools/list' };
+
+describe('the transport of the MCP server', () => {
+  let service: Service;
+  let customer: Customer;
+  let session: Record<string, string>;
+  before(async () => {
+    service = await startService({
+      workers: 0,
+      env: { MCP_ALLOWED_ORIGINS: 'https://studio.example, https://two.example' },
+    });
+    customer = await service.customer('pro');
+    session = await openSession(customer);
+  });
+  after(() => service.stop());
+
+  const send = (message: unknown, options: RequestOptions = {}) =>
+    post(customer, message, { ...options, headers: { ...session, ...options.headers } });
+  const get = (headers: Record<string, string>) => service.request('GET', '/mcp', { headers });
+  const bearer = () => ({ authorization: `Bearer ${customer.key}` });
+
+  const challenge = () => `Bearer resource_metadata="${service.baseUrl}/.well-known/oauth-protected-resource"`;
+  const from = (origin: string) => send(PING, { headers: { origin } }).then(({ status }) => status);
+  const codes = async (message: object) => (await send({ jsonrpc: '2.0', id: 1, ...message })).body.error.code;
+
+  describe('credentials', () => {
+    for (const method of ['POST', 'GET', 'DELETE']) {
+      it(`${method} without one is a 401 that leads to the authorization server`, async () => {
+        const { status, headers, body } = await service.request(method, '/mcp', { headers: { accept: BOTH } });
+        expect([status, body.error]).to.deep.equal([401, 'invalid_api_key']);
+        expect(headers.get('www-authenticate')).to.equal(challenge());
+      });
+    }
+
+    for (const [what, authorization] of [
+      ['an unknown key', `Bearer svc_${'0'.repeat(40)}`],
+      ['no key at all', 'Bearer nonsense'],
+      ['another scheme', 'Basic dGVzdA=='],
+    ] as const) {
+      it(`${what} is a 401, too`, async () => {
+        const { status, headers } = await post(customer, PING, { headers: { authorization } });
+        expect(status).to.equal(401);
+        expect(headers.get('www-authenticate')).to.match(/^Bearer .*resource_metadata="/);
+      });
+    }
+
+    it('the session cookie is none', async () => {
+      const { status } = await customer.browse('POST', '/mcp', { body: PING, headers: { accept: BOTH } });
+      expect(status).to.equal(401);
+    });
+
+    it('is asked for before the body is read', async () => {
+      const { status } = await wireRequest(service.baseUrl, 'POST', '/mcp', {
+        headers: { 'content-type': 'application/json', accept: BOTH },
+        body: '{'.repeat(200_000),
+      });
+      expect(status).to.equal(401);
+    });
+
+    it('a revoked key is refused at once', async () => {
+      const other = await service.customer('pro');
+      const headers = await openSession(other);
+      const { body } = await other.browse('GET', '/api/keys/');
+      await other.browse('POST', `/api/keys/${body.data[0].uuid}/revoke/`);
+      expect((await post(other, PING, { headers })).status).to.equal(401);
+    });
+  });
+
+  describe('the Origin', () => {
+    it('may be absent, our own, or one that is allowed', async () => {
+      expect((await send(PING)).status).to.equal(200);
+      expect(await from(new URL(service.baseUrl).origin)).to.equal(200);
+      expect(await from('https://studio.example')).to.equal(200);
+      expect(await from('https://two.example')).to.equal(200);
+    });
+
+    for (const origin of [
+      'https://evil.example',
+      'null',
+      'http://studio.example',
+      'https://studio.example.evil.example',
+    ]) {
+      it(`${origin} is a 403, whatever the credentials`, async () => {
+        expect(await from(origin)).to.equal(403);
+        const { status } = await service.request('POST', '/mcp', { body: PING, headers: { accept: BOTH, origin } });
+        expect(status).to.equal(403);
+      });
+    }
+  });
+
+  describe('sessions', () => {
+    it('begin with initialize, on the version that is asked for, or on ours', async () => {
+      for (const [asked, agreed] of [
+        ['2025-11-25', '2025-11-25'],
+        ['2025-06-18', '2025-06-18'],
+        ['2025-03-26', '2025-03-26'],
+        ['2024-11-05', '2024-11-05'],
+        ['1999-01-01', '2025-11-25'],
+      ] as const) {
+        const params = { ...INITIALIZE.params, protocolVersion: asked };
+        const { body, headers } = await post(customer, { ...INITIALIZE, params });
+        expect(body.result.protocolVersion).to.equal(agreed);
+        expect(headers.get('mcp-session-id')).to.match(/^[\x21-\x7e]{32,}$/);
+        expect(body.result.capabilities).to.deep.equal({ tools: {}, resources: { subscribe: true } });
+        expect(body.result.instructions).to.match(/get_generation/);
+      }
+    });
+
+    it('do not begin with an initialize that lacks what belongs in it', async () => {
+      const { body, headers } = await post(customer, { ...INITIALIZE, params: {} });
+      expect(body.error.code).to.be.below(0);
+      expect(headers.get('mcp-session-id')).to.equal(null);
+    });
+
+    it('must be named (400), and be there (404)', async () => {
+      const { authorization } = bearer();
+      expect((await post(customer, PING)).status).to.equal(400);
+      expect((await send(PING, { headers: { 'mcp-session-id': 'f'.repeat(48) } })).status).to.equal(404);
+      expect((await get({ authorization, accept: 'text/event-stream' })).status).to.equal(400);
+      expect((await customer.call('DELETE', '/mcp')).status).to.equal(400);
+    });
+
+    it('are their account’s: somebody else who has the id gets a 404, and cannot end it', async () => {
+      const thief = await service.customer('pro');
+      const stolen = { ...session, authorization: `Bearer ${thief.key}` };
+      expect((await post(thief, call('get_usage'), { headers: session })).status).to.equal(404);
+      expect(
+        (await service.request('GET', '/mcp', { headers: { ...stolen, accept: 'text/event-stream' } })).status,
+      ).to.equal(404);
+      expect((await service.request('DELETE', '/mcp', { headers: stolen })).status).to.equal(404);
+      expect((await send(PING)).status).to.equal(200);
+    });
+
+    it('end with DELETE', async () => {
+      const headers = await openSession(customer);
+      expect((await customer.call('DELETE', '/mcp', { headers })).status).to.equal(204);
+      expect((await post(customer, PING, { headers })).status).to.equal(404);
+      expect((await customer.call('DELETE', '/mcp', { headers })).status).to.equal(404);
+    });
+  });
+
+  describe('messages', () => {
+    it('a notification, and a response to nothing, are taken with 202 and no body', async () => {
+      for (const message of [
+        { jsonrpc: '2.0', method: 'notifications/initialized' },
+        { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 99 } },
+        { jsonrpc: '2.0', id: 1, result: {} },
+        { jsonrpc: '2.0', id: 1, error: { code: -1, message: 'no' } },
+      ]) {
+        const { status, body } = await send(message);
+        expect([status, body], JSON.stringify(message)).to.deep.equal([202, undefined]);
+      }
+    });
+
+    it('each answer carries the id of its own request, of whichever type', async () => {
+      const ids = [0, 1, -1, 'a', '1', '', 2 ** 40];
+      const answers = await Promise.all(ids.map((id) => send({ ...PING, id })));
+      expect(answers.map(({ body }) => body.id)).to.deep.equal(ids);
+    });
+
+    it('a method that there is not, and params that do not fit, are errors of JSON-RPC', async () => {
+      expect(await codes({ method: 'nothing/here' })).to.equal(-32_601);
+      expect(await codes({ method: 'prompts/list' })).to.equal(-32_601);
+      expect(await codes({ method: 'tools/call', params: {} })).to.equal(-32_602);
+      expect(await codes({ method: 'tools/call', params: { name: 'none' } })).to.equal(-32_602);
+      expect(await codes({ method: 'resources/read', params: { uri: 'file:///etc/passwd' } })).to.equal(-32_002);
+      expect(await codes({ method: 'resources/list', params: { cursor: 'none' } })).to.equal(-32_602);
+    });
+
+    const refused: [string, number, number, (send_: typeof send) => Promise<Answer>][] = [
+      ['no JSON', 400, -32_700, (to) => to(undefined, { rawBody: '{"jsonrpc":' })],
+      [
+        'nothing',
+        400,
+        -32_700,
+        (to) => to(undefined, { rawBody: '', headers: { 'content-type': 'application/json' } }),
+      ],
+      ['a batch', 400, -32_600, (to) => to([PING, LIST])],
+      ['an empty batch', 400, -32_600, (to) => to([])],
+      ['a text', 400, -32_600, (to) => to('ping')],
+      ['null', 400, -32_600, (to) => to(undefined, { rawBody: 'null' })],
+      ['JSON-RPC 1.0', 400, -32_600, (to) => to({ ...PING, jsonrpc: '1.0' })],
+      ['no version of JSON-RPC', 400, -32_600, (to) => to({ id: PING.id, method: 'ping' })],
+      ['an id of null', 400, -32_600, (to) => to({ ...PING, id: null })],
+      ['params that are a list', 400, -32_600, (to) => to({ ...PING, params: [1] })],
+      ['a body of 65 KB', 413, -32_000, (to) => to({ ...PING, params: { text: 'x'.repeat(65 * 1024) } })],
+      [
+        'a form',
+        415,
+        -32_000,
+        (to) => to(undefined, { rawBody: 'a=b', headers: { 'content-type': 'application/x-www-form-urlencoded' } }),
+      ],
+      ['plain text', 415, -32_000, (to) => to(undefined, { rawBody: '{}', headers: { 'content-type': 'text/plain' } })],
+      ['an Accept of neither form', 406, -32_000, (to) => to(PING, { headers: { accept: 'image/png' } })],
+      [
+        'a version that nobody speaks',
+        400,
+        -32_000,
+        (to) => to(PING, { headers: { 'mcp-protocol-version': '1999-01-01' } }),
+      ],
+    ];
+    for (const [what, status, code, request] of refused) {
+      it(`${what} is a ${status}`, async () => {
+        const { status: answered, body } = await request(send);
+        expect([answered, body.error.code]).to.deep.equal([status, code]);
+        expect(body.jsonrpc).to.equal('2.0');
+        expect(body.id).to.be.oneOf([null, PING.id]);
+        expect(body.error.message).to.be.a('string');
+      });
+    }
+
+    it('without its version header a request is served all the same', async () => {
+      const { 'mcp-session-id': id } = session;
+      expect((await post(customer, PING, { headers: { 'mcp-session-id': id as string } })).status).to.equal(200);
+    });
+
+    it('of the stateless era, one without the headers that belong to it is refused', async () => {
+      const message = { ...LIST, params: { _meta: STATELESS_META } };
+      expect((await post(customer, message)).status).to.equal(400);
+      const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/list' };
+      const { status, body } = await post(customer, message, { headers });
+      expect([status, body.result.tools.length]).to.deep.equal([200, 5]);
+      expect((await post(customer, LIST, { headers })).status).to.equal(400);
+    });
+  });
+
+  describe('GET', () => {
+    it('in a browser is a page that explains itself, to everybody', async () => {
+      const { status, headers, body } = await get({ accept: 'text/html,application/xhtml+xml,*/*;q=0.8' });
+      expect(status).to.equal(200);
+      expect(headers.get('content-type')).to.match(/^text\/html/);
+      expect(headers.get('content-security-policy')).to.match(/^default-src 'none'/);
+      expect(body)
+        .to.include(`${service.baseUrl}/mcp`)
+        .and.not.match(/<script/);
+      for (const tool of ['generate_image', 'generate_video', 'get_generation', 'list_library', 'get_usage']) {
+        expect(body).to.include(tool);
+      }
+    });
+
+    it('without "Accept: text/event-stream" is a 406', async () => {
+      expect((await get({ ...bearer(), ...session, accept: 'application/json' })).status).to.equal(406);
+    });
+
+    it('with a Last-Event-ID that is none of ours is a 400', async () => {
+      const headers = { ...bearer(), ...session, accept: 'text/event-stream', 'last-event-id': 'x; y' };
+      expect((await get(headers)).status).to.equal(400);
+    });
+  });
+
+  it('other methods are not there', async () => {
+    const { status, headers } = await customer.call('PUT', '/mcp', { body: PING });
+    expect(status).to.equal(404);
+    expect(headers.get('allow')).to.include('POST').and.include('GET').and.include('DELETE');
+  });
+});

@@ -1,0 +1,47 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** Stands in front of several web processes and gives each request to the next of them, as a platform's router does. */
+export class RoundRobin {
+  private readonly targets: () => string[];
+  private next = 0;
+  /** Which process got each request, in order: an index into the targets. */
+  readonly served: number[] = [];
+  private readonly server = createServer((incoming, outgoing) => this.pass(incoming, outgoing));
+  url = '';
+
+  constructor(targets: () => string[]) {
+    this.targets = targets;
+  }
+
+  async start(): Promise<this> {
+    this.server.listen(0, '127.0.0.1');
+    await once(this.server, 'listening');
+    this.url = `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+    return this;
+  }
+
+  async stop(): Promise<void> {
+    this.server.close();
+    this.server.closeAllConnections();
+    await once(this.server, 'close');
+  }
+
+  private pass(incoming: IncomingMessage, outgoing: ServerResponse): void {
+    const targets = this.targets();
+    const index = this.next % targets.length;
+    this.next += 1;
+    this.served.push(index);
+    const { method, headers, url = '/' } = incoming;
+    const passed = request(new URL(url, targets[index]), { method, headers, agent: false }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      outgoing.flushHeaders();
+      answer.pipe(outgoing);
+      answer.on('error', () => outgoing.destroy());
+    });
+    passed.on('error', () => outgoing.destroy());
+    outgoing.on('close', () => passed.destroy());
+    incoming.pipe(passed);
+  }
+}
