@@ -48,6 +48,13 @@ describe('clients of the authorization server', () => {
   const register = (body: unknown) => request(service.baseUrl, 'POST', '/register', { body });
   const clientCount = async () => Number((await service.sql('SELECT count(*) FROM oauth_clients'))[0].count);
 
+  /** A client whose document is at this path, and says this of itself. */
+  const documented = (path: string, changes: object = {}, headers: Record<string, string> = {}) => {
+    const clientId = `${documents.url}${path}`;
+    answerDocument = (_request, response) => send(response, metadataOf(clientId, changes), headers);
+    return new OAuthClient(service.baseUrl, clientId);
+  };
+
   describe('discovery', () => {
     it('the protected-resource metadata names the /mcp URL and this server', async () => {
       for (const path of OPEN.slice(0, 2)) {
@@ -283,12 +290,6 @@ describe('clients of the authorization server', () => {
 
   describe('with a metadata document at their id', () => {
     const { challenge } = newPkce();
-    /** A client whose document is at this path, and says this of itself. */
-    const documented = (path: string, changes: object = {}, headers: Record<string, string> = {}) => {
-      const clientId = `${documents.url}${path}`;
-      answerDocument = (_request, response) => send(response, metadataOf(clientId, changes), headers);
-      return new OAuthClient(service.baseUrl, clientId);
-    };
     const ask = (client: OAuthClient) => consentPage(service.baseUrl, person, client.authorizePath(challenge));
     async function expectUnusable(client: OAuthClient, says: RegExp): Promise<void> {
       const { status, body, headers } = await ask(client);

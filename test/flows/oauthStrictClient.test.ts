@@ -3,40 +3,11 @@ import { auth as authOfClient } from '@modelcontextprotocol/client';
 import { expect } from 'chai';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
 import * as oauth from 'oauth4webapi';
-import { REDIRECT, signInAndAllow } from '../harness/oauth.ts';
+import { MemoryProvider, REDIRECT, signInAndAllow } from '../harness/oauth.ts';
 import { type Service, startService } from '../harness/service.ts';
 
 /** The tests speak plain http to this machine. */
 const options = { [oauth.allowInsecureRequests]: true };
-
-/** What an MCP client keeps, in memory. */
-class Provider {
-  readonly redirectUrl = REDIRECT;
-  readonly clientMetadata = {
-    client_name: 'MCP test client',
-    redirect_uris: [REDIRECT],
-    grant_types: ['authorization_code', 'refresh_token'],
-    response_types: ['code'],
-    token_endpoint_auth_method: 'none',
-  };
-  kept: Record<string, any> = {};
-  sentTo: URL | undefined;
-
-  state = () => 'the state';
-  clientInformation = () => this.kept['client'];
-  saveClientInformation = (value: unknown) => void (this.kept['client'] = value);
-  tokens = () => this.kept['tokens'];
-  saveTokens = (value: unknown) => void (this.kept['tokens'] = value);
-  codeVerifier = () => this.kept['verifier'];
-  saveCodeVerifier = (value: string) => void (this.kept['verifier'] = value);
-  redirectToAuthorization = (address: URL) => void (this.sentTo = address);
-  discoveryState = () => this.kept['discovery'];
-  saveDiscoveryState = (value: unknown) => void (this.kept['discovery'] = value);
-  invalidateCredentials = (scope: string) => {
-    if (scope === 'all') this.kept = {};
-    else delete this.kept[scope];
-  };
-}
 
 describe('clients that others have written', () => {
   let service: Service;
@@ -127,7 +98,7 @@ describe('clients that others have written', () => {
     ['@modelcontextprotocol/client', authOfClient],
   ] as const) {
     it(`${name}: its own auth() completes, refreshes, and starts anew where it was disconnected`, async () => {
-      const provider = new Provider();
+      const provider = new MemoryProvider();
       const run = (more: object = {}) =>
         auth(provider, {
           serverUrl: `${service.baseUrl}/mcp`,
@@ -164,7 +135,7 @@ describe('clients that others have written', () => {
   }
 
   it('@modelcontextprotocol/sdk finds everything from the address of /mcp alone', async () => {
-    const provider = new Provider();
+    const provider = new MemoryProvider();
     expect(await authOfSdk(provider, { serverUrl: `${service.baseUrl}/mcp` })).to.equal('REDIRECT');
     const asked = provider.sentTo as URL;
     expect([asked.origin, asked.pathname]).to.deep.equal([service.baseUrl, '/authorize']);

@@ -18,8 +18,6 @@ describe('a subscription whose payment goes wrong', () => {
     billing.stripe.books().customers.find(({ email }) => email === customer.email)?.customerId ?? '';
   const statusOf = async (customer: Customer) =>
     (await billing.now(customer).call('GET', '/api/billing/status/')).body.status;
-  const pageOf = async (customer: Customer, plan: string) =>
-    (await customer.call('POST', '/api/billing/checkout/', { body: { plan } })).body.checkout_url as string;
 
   it('is not ended as overdue when it cannot be looked at', async () => {
     const customer = await billing.customer('pro');
@@ -154,3 +152,7 @@ describe('a subscription whose payment goes wrong', () => {
     expect((await billing.now(customer).ledger()).at(-1)).to.deep.equal(['grant', 3000]);
   });
 });
+
+async function pageOf(customer: Customer, plan: string): Promise<string> {
+  return (await customer.call('POST', '/api/billing/checkout/', { body: { plan } })).body.checkout_url;
+}

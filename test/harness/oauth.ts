@@ -145,3 +145,32 @@ export async function signInAndAllow(baseUrl: string, address: URL): Promise<URL
   if (back !== path) throw new Error(`Led to ${back} instead of ${path}.`);
   return new URL(locationOf(await consent(baseUrl, { cookie } as Customer, back)));
 }
+
+/** What an MCP client keeps, in memory. */
+export class MemoryProvider {
+  readonly redirectUrl = REDIRECT;
+  readonly clientMetadata = {
+    client_name: 'MCP test client',
+    redirect_uris: [REDIRECT],
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    token_endpoint_auth_method: 'none',
+  };
+  kept: Record<string, any> = {};
+  sentTo: URL | undefined;
+
+  state = () => 'the state';
+  clientInformation = () => this.kept['client'];
+  saveClientInformation = (value: unknown) => void (this.kept['client'] = value);
+  tokens = () => this.kept['tokens'];
+  saveTokens = (value: unknown) => void (this.kept['tokens'] = value);
+  codeVerifier = () => this.kept['verifier'];
+  saveCodeVerifier = (value: string) => void (this.kept['verifier'] = value);
+  redirectToAuthorization = (address: URL) => void (this.sentTo = address);
+  discoveryState = () => this.kept['discovery'];
+  saveDiscoveryState = (value: unknown) => void (this.kept['discovery'] = value);
+  invalidateCredentials = (scope: string) => {
+    if (scope === 'all') this.kept = {};
+    else delete this.kept[scope];
+  };
+}
