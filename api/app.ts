@@ -3,6 +3,7 @@ import Koa from 'koa';
 import { config } from '../shared/lib/config.ts';
 import { logger } from '../shared/lib/logger.ts';
 import type { State } from './context.ts';
+import { queueBoard } from './pages/staff/queueBoard.ts';
 import { crossOrigin } from './middleware/crossOrigin.ts';
 import { errors } from './middleware/errors.ts';
 import { requestLog } from './middleware/requestLog.ts';
@@ -35,6 +36,7 @@ export function createApp(): Koa<State> {
   );
   app.use(crossOrigin);
   app.use(errors);
+  app.use(queueBoard());
   app.use(createRouter().routes() as unknown as Koa.Middleware<State>);
   app.use(nothingHere);
   // A client that goes away in the middle of an answer is no fault of ours.

@@ -8,6 +8,7 @@ import { closeQueues, openQueues } from '../shared/queues/enqueue.ts';
 import { config } from '../shared/lib/config.ts';
 import { db } from '../shared/lib/db.ts';
 import { logger } from '../shared/lib/logger.ts';
+import { closeMetrics, openMetrics } from '../shared/lib/metricsServer.ts';
 import { onStopSignal } from '../shared/lib/stop.ts';
 import { createApp } from './app.ts';
 import { closeMcp, endMcpStreams, openMcp } from './mcp/lifecycle.ts';
@@ -16,7 +17,7 @@ import { closeLimiters, openLimiters } from './middleware/rateLimit.ts';
 /** The web process. Any number of them may run. */
 const CLOSE_IDLE_MS = 100;
 
-await Promise.all([openQueues(), listenToAnnouncements(), openLimiters(), openMcp()]);
+await Promise.all([openQueues(), listenToAnnouncements(), openLimiters(), openMcp(), openMetrics()]);
 // The first process of all makes the signing key; where the database is away just now, the first request looks again.
 await publishedKeys().catch((error: Error) => logger.warn({ error: error.message }, 'no signing keys yet'));
 
@@ -52,6 +53,7 @@ onStopSignal(async () => {
   await closed;
   clearInterval(closing);
   closeMcp();
+  closeMetrics();
   stopListening();
   closeLimiters();
   await closeQueues();

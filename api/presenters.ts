@@ -1,4 +1,9 @@
+import type { Static } from 'typebox';
 import type { Usage } from '../shared/domain/usage.ts';
+import { isStaffEmail } from '../shared/domain/staff.ts';
+import type { StaffMetrics } from '../shared/domain/metrics/staffMetrics.ts';
+import { referralUrlOf } from '../shared/domain/affiliates/enroll.ts';
+import type { AffiliateStatus } from '../shared/domain/affiliates/status.ts';
 import { activePlan, type BillingStatus, PROCESSOR } from '../shared/domain/subscriptions.ts';
 import { config } from '../shared/lib/config.ts';
 import { type Page, pagesOf } from '../shared/lib/pagination.ts';
@@ -7,9 +12,26 @@ import type { OfferedModel } from '../shared/domain/modelHealth.ts';
 import { modelBySlug } from '../shared/spec/catalog.ts';
 import type { Plan } from '../shared/spec/plans.ts';
 import type { Account } from '../shared/tables/Account.ts';
+import type { Affiliate } from '../shared/tables/Affiliate.ts';
 import type { ApiKey } from '../shared/tables/ApiKey.ts';
 import type { Generation } from '../shared/tables/Generation.ts';
 import type { LedgerEntry } from '../shared/tables/LedgerEntry.ts';
+import type {
+  AffiliateStatusAnswer,
+  ApiKeyAnswer,
+  BillingStatusAnswer,
+  CheckoutAnswer,
+  CreatedApiKeyAnswer,
+  EnrollAnswer,
+  GenerationAnswer,
+  LedgerEntryAnswer,
+  MetricsAnswer,
+  ModelAnswer,
+  PlanAnswer,
+  TopupSettingsAnswer,
+  UsageAnswer,
+  UserAnswer,
+} from './answers.ts';
 
 /** Each resource as clients see it (spec: Resources and their fields): rows in, JSON out, no decisions. */
 
@@ -33,7 +55,7 @@ export function presentPage<Item>(
   };
 }
 
-export function presentGeneration(row: Generation) {
+export function presentGeneration(row: Generation): Static<typeof GenerationAnswer> {
   const model = modelBySlug(row.model);
   return {
     uuid: row.uuid,
@@ -54,7 +76,7 @@ export function presentGeneration(row: Generation) {
   };
 }
 
-export function presentModel(model: OfferedModel) {
+export function presentModel(model: OfferedModel): Static<typeof ModelAnswer> {
   return {
     uuid: model.uuid,
     slug: model.slug,
@@ -69,7 +91,7 @@ export function presentModel(model: OfferedModel) {
   };
 }
 
-export function presentApiKey(row: ApiKey) {
+export function presentApiKey(row: ApiKey): Static<typeof ApiKeyAnswer> {
   return {
     uuid: row.uuid,
     name: row.name,
@@ -80,11 +102,11 @@ export function presentApiKey(row: ApiKey) {
   };
 }
 
-export function presentCreatedApiKey({ key, row }: { key: string; row: ApiKey }) {
+export function presentCreatedApiKey({ key, row }: { key: string; row: ApiKey }): Static<typeof CreatedApiKeyAnswer> {
   return { uuid: row.uuid, name: row.name, key, prefix: row.prefix, created_at: row.created_at };
 }
 
-export function presentLedgerEntry(row: LedgerEntry) {
+export function presentLedgerEntry(row: LedgerEntry): Static<typeof LedgerEntryAnswer> {
   return {
     uuid: row.uuid,
     entry_type: row.entry_type,
@@ -95,7 +117,7 @@ export function presentLedgerEntry(row: LedgerEntry) {
   };
 }
 
-export function presentUsage({ account, history, byModel }: Usage) {
+export function presentUsage({ account, history, byModel }: Usage): Static<typeof UsageAnswer> {
   const plan = activePlan(account);
   return {
     plan: plan && {
@@ -119,7 +141,7 @@ export function presentUsage({ account, history, byModel }: Usage) {
   };
 }
 
-export function presentPlan(plan: Plan) {
+export function presentPlan(plan: Plan): Static<typeof PlanAnswer> {
   return {
     slug: plan.slug,
     name: plan.name,
@@ -132,7 +154,7 @@ export function presentPlan(plan: Plan) {
   };
 }
 
-export function presentBillingStatus(status: BillingStatus) {
+export function presentBillingStatus(status: BillingStatus): Static<typeof BillingStatusAnswer> {
   return {
     plan: status.plan && presentPlanOfAccount(status.plan),
     status: status.status,
@@ -144,7 +166,7 @@ export function presentBillingStatus(status: BillingStatus) {
   };
 }
 
-export function presentUser(account: Account) {
+export function presentUser(account: Account): Static<typeof UserAnswer> {
   const plan = activePlan(account);
   return {
     user: {
@@ -154,12 +176,87 @@ export function presentUser(account: Account) {
       language: account.language,
       use_case: account.use_case,
       onboarding_step: account.onboarding_step,
-      is_staff: false,
+      is_staff: isStaffEmail(account.email),
       social_provider: account.social_provider,
       plan: plan && presentPlanOfAccount(plan),
       credits: { balance: account.balance },
-      is_affiliate: false,
+      is_affiliate: account.is_affiliate,
     },
+  };
+}
+
+/** Whole cents, as all money is told; what runs cost us is kept with its fractions. */
+export function presentMetrics(metrics: StaffMetrics): Static<typeof MetricsAnswer> {
+  const { users, subscriptions, revenue, costs, margins } = metrics;
+  return {
+    generated_at: metrics.generatedAt,
+    users: { total: users.total, new_30d: users.newIn30Days, onboarding: users.onboarding },
+    subscriptions: {
+      active_total: subscriptions.activeTotal,
+      cancel_at_period_end: subscriptions.cancelAtPeriodEnd,
+      by_plan: subscriptions.byPlan.map(({ plan, count, yearlyCents }) => ({
+        slug: plan.slug,
+        name: plan.name,
+        count,
+        yearly_cents: yearlyCents,
+      })),
+    },
+    revenue: {
+      run_rate_yearly_cents: revenue.runRateYearlyCents,
+      effective_monthly_cents: revenue.effectiveMonthlyCents,
+      topups_30d_cents: revenue.topups30DaysCents,
+    },
+    costs: {
+      provider_30d_cents: costs.provider30DaysCents,
+      per_active_user_monthly_cents: costs.perActiveUserMonthlyCents,
+    },
+    margins: {
+      monthly_revenue_cents: margins.monthlyRevenueCents,
+      monthly_cost_cents: margins.monthlyCostCents,
+      gross_margin_pct: margins.grossMarginPercent,
+    },
+    daily: metrics.daily.map((day) => ({
+      date: day.date,
+      signups: day.signups,
+      new_subscriptions: day.newSubscriptions,
+      credits_used: day.creditsUsed,
+      provider_cost_cents: Math.round(day.providerCostCents),
+    })),
+    by_model: metrics.byModel.map((model) => ({
+      model: model.name,
+      generations: model.generations,
+      credits: model.credits,
+      provider_cost_cents: model.providerCostCents,
+    })),
+  };
+}
+
+export function presentAffiliate(affiliate: Affiliate): Static<typeof EnrollAnswer> {
+  return { code: affiliate.code, referral_url: referralUrlOf(affiliate) };
+}
+
+export function presentAffiliateStatus({
+  affiliate,
+  isPayoutEnabled,
+  stats,
+  recent,
+}: AffiliateStatus): Static<typeof AffiliateStatusAnswer> {
+  return {
+    ...presentAffiliate(affiliate),
+    payout_enabled: isPayoutEnabled,
+    connect_onboarded: affiliate.connect_onboarded,
+    stats: {
+      referrals: stats.referrals,
+      active: stats.active,
+      lifetime_earnings_cents: stats.lifetimeEarningsCents,
+      pending_cents: stats.pendingCents,
+      paid_cents: stats.paidCents,
+    },
+    recent: recent.map((month) => ({
+      month: month.month,
+      referrals: month.referrals,
+      commission_cents: month.commissionCents,
+    })),
   };
 }
 
@@ -172,11 +269,11 @@ function mediaUrl(path: string | null): string | null {
 }
 
 /** Where to pay; or that there was nothing to pay, and what was asked for is there. */
-export function presentCheckout(url: string | null) {
+export function presentCheckout(url: string | null): Static<typeof CheckoutAnswer> {
   return url === null ? { checkout_url: null, activated: true } : { checkout_url: url };
 }
 
-export function presentTopupSettings(settings: TopupSettings) {
+export function presentTopupSettings(settings: TopupSettings): Static<typeof TopupSettingsAnswer> {
   return {
     auto_topup_enabled: settings.isEnabled,
     auto_topup_amount_cents: settings.amountCents,

@@ -1,7 +1,8 @@
 import Router from '@koa/router';
 import { OFFERS_LOCAL_SIGN_IN } from '../shared/gateways/identity/index.ts';
+import { requireStaff } from '../shared/domain/staff.ts';
 import { ServiceError } from '../shared/spec/errors.ts';
-import type { Context, Handler, State } from './context.ts';
+import { callerOf, type Context, type Handler, type State } from './context.ts';
 import { identify, identifySession, touch, verify } from './middleware/authenticate.ts';
 import { readBody } from './middleware/body.ts';
 import { limit, type RateClass, uncount } from './middleware/rateLimit.ts';
@@ -14,10 +15,13 @@ import { revoke } from './oauth/revoke.ts';
 import { token } from './oauth/token.ts';
 import { isForPages, type PageCredentials, servePage } from './pages/serve.ts';
 import * as account from './routes/account.ts';
+import * as admin from './routes/admin.ts';
+import * as affiliate from './routes/affiliate.ts';
 import { stylesheet } from './routes/assets.ts';
 import * as billing from './routes/billing.ts';
+import * as description from './routes/description.ts';
 import * as generations from './routes/generations.ts';
-import { health } from './routes/health.ts';
+import { health, ready } from './routes/health.ts';
 import * as keys from './routes/keys.ts';
 import { media } from './routes/media.ts';
 import * as models from './routes/models.ts';
@@ -30,11 +34,12 @@ import * as webhooks from './routes/webhooks.ts';
  * - `none`: public.
  * - `account`: an API key or the session cookie.
  * - `account*`: the same, but the handler's own statement checks the key, so that no round trip is spent on it.
+ * - `staff`: as `account`, and the account is one of the staff's.
  * - `session`: the session cookie only.
  * - `assistant`: an access token or an API key, with the page's origin where a browser sends it.
- * - `visitor`, `member`, `landing`: pages, for people; see `api/pages/serve.ts`.
+ * - `visitor`, `member`, `operator`, `landing`: pages, for people; see `api/pages/serve.ts`.
  */
-type Credentials = 'none' | 'account' | 'account*' | 'session' | 'assistant' | PageCredentials;
+type Credentials = 'none' | 'account' | 'account*' | 'staff' | 'session' | 'assistant' | PageCredentials;
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 export type Route = readonly [Method, string, Credentials, RateClass, Handler];
 
@@ -65,7 +70,17 @@ export const ROUTES: readonly Route[] = [
   ['POST',   '/api/billing/topup/',                 'account',  'account',   billing.topup],
   ['POST',   '/api/billing/webhooks/processor/',    'none',     'unlimited', webhooks.processorEvent],
 
+  ['POST',   '/api/affiliate/enroll/',              'account',  'account',   affiliate.enroll],
+  ['GET',    '/api/affiliate/status/',              'account',  'account',   affiliate.status],
+  ['POST',   '/api/affiliate/onboarding-link/',     'account',  'account',   affiliate.openOnboarding],
+
+  ['GET',    '/api/admin/metrics/',                 'staff',    'account',   admin.metrics],
+
   ['GET',    '/api/health/',                        'none',     'public',    health],
+  ['GET',    '/api/ready/',                         'none',     'unlimited', ready],
+  ['GET',    '/api/openapi.json',                   'none',     'public',    description.description(() => SERVED)],
+  ['GET',    '/api/docs/',                          'none',     'public',    description.page],
+  ['GET',    '/api/docs/:file',                     'none',     'unlimited', description.file],
 
   ['GET',    '/authentication/social/config/',      'none',     'public',    session.socialConfig],
   ['GET',    '/authentication/me/',                 'session',  'account',   session.me],
@@ -85,6 +100,8 @@ export const ROUTES: readonly Route[] = [
   ['GET',    '/',                                   'visitor',  'account',   signIn.root],
   ['GET',    '/sign-in',                            'visitor',  'account',   signIn.signInPage],
 
+  ['GET',    '/r/:code',                            'visitor',  'account',   affiliate.follow],
+
   ['GET',    '/account/',                           'member',   'account',   account.accountPage],
   ['POST',   '/account/plan/',                      'member',   'account',   account.choosePlan],
   ['POST',   '/account/portal/',                    'member',   'account',   account.openBillingPortal],
@@ -94,7 +111,13 @@ export const ROUTES: readonly Route[] = [
   ['POST',   '/account/applications/:uuid/end/',    'member',   'account',   account.endConnectedApplication],
   ['POST',   '/account/sessions/:uuid/end/',        'member',   'account',   account.endOneSession],
   ['POST',   '/account/sessions/end-others/',       'member',   'account',   account.endAllOtherSessions],
+  ['POST',   '/account/affiliate/',                 'member',   'account',   account.becomeAffiliate],
+  ['POST',   '/account/payouts/',                   'member',   'account',   account.setUpPayouts],
+  ['GET',    '/account/payouts/again',              'member',   'account',   account.setUpPayouts],
+  ['GET',    '/account/payouts/returned',           'member',   'account',   account.backFromPayouts],
   ['POST',   '/account/sign-out/',                  'member',   'account',   account.signOut],
+
+  ['GET',    '/admin/',                             'operator', 'account',   admin.staffPage],
 
   ['GET',    '/authorize',                          'visitor',  'oauth',     ask],
   ['POST',   '/authorize',                          'visitor',  'oauth',     decide],
@@ -146,6 +169,7 @@ async function serve(
   await admit(ctx, credentials);
   try {
     await limit(ctx, rateClass);
+    if (credentials === 'staff') await requireStaff(callerOf(ctx));
     if (!TAKEN_AS_THEY_COME.has(path)) await readBody(ctx);
     await handler(ctx);
   } catch (error) {
@@ -168,7 +192,7 @@ async function admit(ctx: Context, credentials: Credentials): Promise<void> {
       return;
     }
     ctx.state.caller = await (credentials === 'session' ? identifySession(ctx) : identify(ctx));
-    if (credentials === 'account') await verify(ctx.state.caller);
+    if (credentials === 'account' || credentials === 'staff') await verify(ctx.state.caller);
   } catch (error) {
     if (error instanceof ServiceError) await limit(ctx, 'public');
     throw error;

@@ -39,6 +39,10 @@ const ENDPOINTS = `
   PATCH  /api/billing/topup/settings/          key/cookie
   POST   /api/billing/topup/                   key/cookie
   POST   /api/billing/webhooks/processor/      public
+  GET    /api/admin/metrics/                   staff
+  POST   /api/affiliate/enroll/                key/cookie
+  GET    /api/affiliate/status/                key/cookie
+  POST   /api/affiliate/onboarding-link/       key/cookie
   GET    /api/health/                          public
   GET    /authentication/social/config/        public
   GET    /authentication/me/                   cookie
@@ -74,12 +78,22 @@ const OWN_ENDPOINTS = `
   POST   /account/applications/:uuid/end/      member
   POST   /account/sessions/:uuid/end/          member
   POST   /account/sessions/end-others/         member
+  POST   /account/affiliate/                   member
+  POST   /account/payouts/                     member
+  GET    /account/payouts/again                member
+  GET    /account/payouts/returned             member
   POST   /account/sign-out/                    member
+  GET    /r/:code                              visitor
   GET    /assets/style.css                     public
+  GET    /api/ready/                           public
+  GET    /admin/                               operator
   POST   /revoke                               public
   GET    /.well-known/oauth-protected-resource/mcp     public
   GET    /.well-known/oauth-authorization-server/mcp   public
   GET    /media/:shard/:token/:file            public
+  GET    /api/openapi.json                     public
+  GET    /api/docs/                            public
+  GET    /api/docs/:file                       public
   POST   /authentication/dev/sign-in/          public
 `;
 
@@ -92,6 +106,8 @@ const CREDENTIALS: Record<string, string> = {
   visitor: 'visitor',
   member: 'member',
   landing: 'landing',
+  staff: 'staff',
+  operator: 'operator',
   assistant: 'token/key',
 };
 
@@ -301,6 +317,10 @@ describe('the architecture', () => {
         AUTO_TOPUP_INTERVAL_MS: 3_600_000,
         AUTO_TOPUP_DECLINES_MAX: 3,
         PAST_DUE_DAYS: 14,
+        COMMISSION_PERCENT: 30,
+        REFERRAL_DAYS: 30,
+        COMMISSION_PENDING_DAYS: 30,
+        AFFILIATE_MONTHS: 12,
         USAGE_HISTORY_DAYS: 30,
       });
     });

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { startPostgres } from '../dev/servers/postgres.ts';
 import { startRedis } from '../dev/servers/redis.ts';
 import { makeTemplateDatabase } from './harness/databases.ts';
+import { writeDescription } from './harness/description.ts';
 
 /**
  * Runs the tests: starts a Postgres and a Redis of its own on free ports, makes the database that each test file gets
@@ -34,6 +35,7 @@ let status: number | null = 1;
 try {
   const env = { ...process.env, TEST_DATABASE_URL: postgres.url, TEST_REDIS_URL: redis.url, TEST_FOLDER: folder };
   await makeTemplateDatabase(postgres.url);
+  writeDescription(folder);
   const mochaBin = join(createRequire(import.meta.url).resolve('mocha/package.json'), '../bin/mocha.js');
   const mocha = spawn(process.execPath, [mochaBin, ...args, ...files], { stdio: 'inherit', env });
   [status] = (await once(mocha, 'exit')) as [number | null];

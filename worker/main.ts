@@ -1,4 +1,5 @@
 import { type Job, Worker } from 'bullmq';
+import { meterBacklog } from '../shared/domain/metrics/backlog.ts';
 import { checkModelsIfOverdue } from '../shared/domain/settlement/checkModels.ts';
 import { allEnded, beginNoMore } from '../shared/domain/settlement/underWay.ts';
 import { failExpired } from '../shared/domain/settlement/sweep.ts';
@@ -9,8 +10,11 @@ import { closeUpstreamConnections, requireKeys } from '../shared/gateways/upstre
 import { config } from '../shared/lib/config.ts';
 import { db } from '../shared/lib/db.ts';
 import { logger } from '../shared/lib/logger.ts';
+import { jobs } from '../shared/lib/meters.ts';
+import { closeMetrics, IS_METERED, openMetrics } from '../shared/lib/metricsServer.ts';
 import { connectForWaiting } from '../shared/lib/redis.ts';
 import { onStopSignal } from '../shared/lib/stop.ts';
+import { follow } from '../shared/lib/trail.ts';
 import { stopListening } from '../shared/queues/announcements.ts';
 import {
   isJobName,
@@ -30,10 +34,19 @@ async function perform(job: Job): Promise<void> {
   if (!isJobName(job.name)) throw new Error(`No job is called ${job.name}.`);
   const payload = parsePayload(job.name, job.data);
   const process = PROCESSORS[job.name] as (payload: unknown) => Promise<void>;
-  await process(payload);
+  const startedAt = performance.now();
+  const note = (outcome: string) => jobs.observe({ job: job.name, outcome }, (performance.now() - startedAt) / 1_000);
+  try {
+    await follow({ ...payload, id: job.id ?? job.name }, () => process(payload));
+    note('done');
+  } catch (error) {
+    note('failed');
+    throw error;
+  }
 }
 
 requireKeys();
+await openMetrics();
 await requireMediaStore();
 const connection = connectForWaiting('worker');
 const workers = QUEUES.map(
@@ -59,6 +72,7 @@ for (const worker of workers) {
 
 await openQueues();
 await keepSchedules().catch(logProblem('the schedules'));
+if (IS_METERED) await meterBacklog().catch(logProblem('looking at the backlog'));
 const keeping = setInterval(() => void keepUp(), KEEP_UP_MS);
 // Models are probed at once, not when the schedule next comes round: until then nothing could be created.
 await PROCESSORS['models.check']({}).catch(logProblem('probing the models'));
@@ -77,11 +91,13 @@ async function keepUp(): Promise<void> {
     keepSchedules().catch(logProblem('the schedules')),
     checkModelsIfOverdue().catch(logProblem('probing the models')),
     failExpired().catch(logProblem('failing what is past its deadline')),
+    IS_METERED ? meterBacklog().catch(logProblem('looking at the backlog')) : undefined,
   ]);
 }
 
 onStopSignal(async () => {
   clearInterval(keeping);
+  closeMetrics();
   beginNoMore();
   // Takes no new jobs, and waits for those under way. Redis, while it is away, cannot be told and is not waited for.
   await Promise.all(workers.map((worker) => worker.close(connection.status !== 'ready')));

@@ -1,6 +1,7 @@
 import { tidyIncoming } from '../shared/gateways/media/incoming.ts';
 import { forgetIdempotencyKeys } from '../shared/domain/generations/idempotency.ts';
 import { removeDueFiles } from '../shared/domain/mediaRemovals.ts';
+import { payCommissions } from '../shared/domain/affiliates/payCommissions.ts';
 import { topUpIfLow, topUpLowAccounts } from '../shared/domain/billing/autoTopups.ts';
 import { applyEvents, applyWaitingEvents, forgetOldEvents } from '../shared/domain/billing/paymentEvents.ts';
 import { keepBillingUp } from '../shared/domain/billing/keepUp.ts';
@@ -12,6 +13,7 @@ import { forgetOldCodes } from '../shared/domain/oauth/codes.ts';
 import { forgetExpiredRefreshTokens } from '../shared/domain/oauth/refreshTokens.ts';
 import { forgetRetiredKeys } from '../shared/domain/oauth/signingKeys.ts';
 import { checkModels } from '../shared/domain/settlement/checkModels.ts';
+import { foldMetrics } from '../shared/domain/metrics/fold.ts';
 import { dispatch } from '../shared/domain/settlement/dispatch.ts';
 import { refresh } from '../shared/domain/settlement/refresh.ts';
 import { sweep } from '../shared/domain/settlement/sweep.ts';
@@ -40,7 +42,9 @@ export const PROCESSORS: { [Name in JobName]: (payload: Payload<Name>) => Promis
   'billing.keepUp': alone(keepBillingUp),
   'payments.missed': alone(fetchMissedEvents),
   'payments.reconcile': alone(reconcilePayments),
+  'affiliates.pay': alone(payCommissions),
   'credits.grant': async () => void (await grantDueCredits()),
+  'metrics.fold': alone(foldMetrics),
   'oauth.forget': async () => {
     await forgetOldCodes();
     await forgetExpiredRefreshTokens();

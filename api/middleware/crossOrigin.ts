@@ -11,6 +11,7 @@ const OPEN: Record<string, string> = {
   '/.well-known/oauth-authorization-server': 'GET',
   '/.well-known/oauth-authorization-server/mcp': 'GET',
   '/jwks.json': 'GET',
+  '/api/openapi.json': 'GET',
   '/mcp': 'GET, POST, DELETE',
   '/register': 'POST',
   '/token': 'POST',

@@ -13,6 +13,8 @@ export const errors: Koa.Middleware<State> = async (ctx, next) => {
     const error = asServiceError(thrown, ctx);
     ctx.status = error.status;
     ctx.set(error.extras.headers ?? {});
+    // Also where the statement that served the request found the key to be no good.
+    if (error.status === 401 && !ctx.res.hasHeader('www-authenticate')) ctx.set('www-authenticate', 'Bearer');
     if (ctx.state.isPage === true) return sendProblemPage(ctx, error.status, error.message);
     ctx.body = { error: error.code, detail: error.message };
   }

@@ -1,6 +1,7 @@
 import type Koa from 'koa';
 import { v7 as uuidv7 } from 'uuid';
 import { logger } from '../../shared/lib/logger.ts';
+import { httpDurations, httpRequests } from '../../shared/lib/meters.ts';
 import type { State } from '../context.ts';
 
 const ACCEPTABLE_ID = /^[A-Za-z0-9._-]{1,64}$/;
@@ -13,15 +14,27 @@ export const requestLog: Koa.Middleware<State> = async (ctx, next) => {
   ctx.state.log = logger.child({ requestId: ctx.state.requestId });
   ctx.set('x-request-id', ctx.state.requestId);
   await next();
+  const ms = performance.now() - startedAt;
+  const route = ctx.state.route ?? 'none';
+  const method = methodOf(ctx);
+  httpRequests.inc({ method, route, status: ctx.status });
+  httpDurations.observe({ method, route }, ms / 1_000);
   ctx.state.log.info(
     {
       method: ctx.method,
-      route: ctx.state.route ?? 'none',
+      route,
       status: ctx.status,
-      ms: Math.round(performance.now() - startedAt),
+      ms: Math.round(ms),
       account: ctx.state.caller?.accountId,
       generationId: ctx.state.generationId,
     },
     'request',
   );
 };
+
+/** A client can make methods up: what is counted has few names. */
+function methodOf({ method }: Koa.ParameterizedContext): string {
+  return METHODS.has(method) ? method : 'other';
+}
+
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE', 'OPTIONS']);

@@ -9,6 +9,8 @@ export interface Page {
   body: ComponentChildren;
   /** For a card or two in the middle, rather than a whole page of them. */
   isNarrow?: boolean;
+  /** For charts beside each other. */
+  isWide?: boolean;
   /**
    * Where a form of the page may lead in the end, beyond our own origin: browsers hold every redirect that follows upon
    * a form against the page that it was sent from. Origins (`https://host`) or schemes (`cursor:`).
@@ -48,7 +50,8 @@ function policyFor(formTargets: readonly string[]): string {
 /** What cannot end the directive that it is put into. */
 const FORM_TARGET = /^[a-z][a-z0-9+.-]*:(\/\/[a-z0-9.:[\]*-]+)?$/i;
 
-function Document({ title, body, isNarrow = false, onwardTo }: Page): VNode {
+function Document({ title, body, isNarrow = false, isWide = false, onwardTo }: Page): VNode {
+  const width = isNarrow ? 'narrow' : isWide ? 'wide' : undefined;
   return (
     <html lang="en">
       <head>
@@ -61,7 +64,7 @@ function Document({ title, body, isNarrow = false, onwardTo }: Page): VNode {
         <link rel="stylesheet" href={`${STYLESHEET_PATH}?v=${STYLESHEET_VERSION}`} />
       </head>
       <body>
-        <header class={isNarrow ? 'top narrow' : 'top'}>
+        <header class={width === undefined ? 'top' : `top ${width}`}>
           <a class="brand" href="/account/">
             <svg width="18" height="18" viewBox="0 0 16 16" aria-hidden="true">
               <rect x="1" y="9" width="3" height="6" rx="1" />
@@ -71,7 +74,7 @@ function Document({ title, body, isNarrow = false, onwardTo }: Page): VNode {
             genmeter
           </a>
         </header>
-        <main class={isNarrow ? 'narrow' : undefined}>{body}</main>
+        <main class={width}>{body}</main>
       </body>
     </html>
   );

@@ -17,6 +17,7 @@ export function sendProblemPage(ctx: Context, status: number, sentence: string):
 }
 
 const TITLES: Record<number, string> = {
+  403: 'Not for this account',
   404: 'There is nothing here',
   429: 'Too many requests',
   503: 'Out of reach for the moment',

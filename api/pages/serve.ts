@@ -1,4 +1,5 @@
-import type { Context, Handler } from '../context.ts';
+import { requireStaff } from '../../shared/domain/staff.ts';
+import { callerOf, type Context, type Handler } from '../context.ts';
 import { recognise, touch } from '../middleware/authenticate.ts';
 import { readForm } from '../middleware/body.ts';
 import { limit, type RateClass } from '../middleware/rateLimit.ts';
@@ -9,12 +10,15 @@ import { signInPath } from './returnTo.ts';
  * Who may see a page. What goes wrong there is told by a page, too.
  * - `visitor`: anybody; who is signed in is recognised.
  * - `member`: who is signed in. Others are sent to sign in first, and come back.
+ * - `operator`: one of the staff. Others who are signed in are refused.
  * - `landing`: where another site sends a browser, with a form perhaps. A session counts for nothing there.
  */
-export type PageCredentials = 'visitor' | 'member' | 'landing';
+export type PageCredentials = 'visitor' | 'member' | 'operator' | 'landing';
+
+const PAGE_CREDENTIALS: ReadonlySet<string> = new Set(['visitor', 'member', 'operator', 'landing']);
 
 export function isForPages(credentials: string): credentials is PageCredentials {
-  return credentials === 'visitor' || credentials === 'member' || credentials === 'landing';
+  return PAGE_CREDENTIALS.has(credentials);
 }
 
 /** Serves a page, or takes a form: none that did not come from a page of ours gets any further than here. */
@@ -31,7 +35,9 @@ export async function servePage(
     ctx.state.form = await readForm(ctx);
     if (credentials !== 'landing') requireOwnForm(ctx, ctx.state.form);
   }
-  if (credentials === 'member' && ctx.state.caller === undefined) return sendToSignIn(ctx);
+  const isForMembers = credentials === 'member' || credentials === 'operator';
+  if (isForMembers && ctx.state.caller === undefined) return sendToSignIn(ctx);
+  if (credentials === 'operator') await requireStaff(callerOf(ctx));
   await handler(ctx);
   touch(ctx);
 }

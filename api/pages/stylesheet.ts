@@ -32,6 +32,7 @@ main { max-width: 46rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; }
 main.narrow, .top.narrow { max-width: 27rem; }
 main.narrow { padding-top: 1.25rem; }
 .top.narrow { padding-top: min(12vh, 6rem); }
+main.wide, .top.wide { max-width: 76rem; }
 h1 { font-size: 1.6rem; line-height: 1.25; letter-spacing: -.015em; margin: 0 0 .5rem; }
 h2 { font-size: 1.1rem; line-height: 1.3; margin: 0 0 .75rem; }
 h3 { font-size: 1rem; margin: 0 0 .25rem; }
@@ -94,6 +95,20 @@ code, .secret { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, mono
 .secret { display: block; padding: .75rem; margin: .5rem 0; user-select: all; color: var(--text); }
 .or { display: flex; align-items: center; gap: .75rem; color: var(--quiet); font-size: .9rem; margin: 1.25rem 0; }
 .or::before, .or::after { content: ""; flex: 1; border-top: 1px solid var(--line); }
+.charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 22rem), 1fr)); gap: 1.25rem; margin: 0 0 1.25rem; }
+.charts .card { margin: 0; }
+.chart { display: block; width: 100%; height: auto; margin-top: .75rem; }
+.chart rect { fill: var(--accent); }
+.chart rect.second { fill: var(--good); }
+.chart rect.bad { fill: var(--bad); }
+.chart rect.back { fill: var(--code); }
+.chart line { stroke: var(--line); }
+.chart text { fill: var(--quiet); font-size: 11px; font-variant-numeric: tabular-nums; }
+.tag.warn { background: var(--bad-ground); color: var(--bad); }
+table { width: 100%; border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { text-align: left; padding: .4rem .5rem .4rem 0; border-top: 1px solid var(--line); }
+thead th { border-top: 0; color: var(--quiet); font-weight: 400; font-size: .9rem; }
+th.number, td.number { text-align: right; padding-right: 0; padding-left: .5rem; }
 @media (max-width: 30rem) {
   main.narrow .card { padding: 1.25rem; }
   .top.narrow { padding-top: 1.25rem; }

@@ -1,4 +1,8 @@
 import { accountById, completeOnboardingStep } from '../../shared/domain/accounts.ts';
+import { clicksOf } from '../../shared/domain/affiliates/clicks.ts';
+import { lookAtConnectAccount, onboardingLink } from '../../shared/domain/affiliates/connect.ts';
+import { enroll } from '../../shared/domain/affiliates/enroll.ts';
+import { affiliateStatus } from '../../shared/domain/affiliates/status.ts';
 import { activeApiKeys, createApiKey, revokeApiKey } from '../../shared/domain/apiKeys.ts';
 import { checkout, portal } from '../../shared/domain/billing/checkout.ts';
 import { identitiesOf } from '../../shared/domain/identities.ts';
@@ -6,6 +10,7 @@ import { once, type Remember } from '../../shared/domain/idempotentRequests.ts';
 import { connectedApplications, endApplication } from '../../shared/domain/oauth/grants.ts';
 import { endOtherSessions, endSession, openSessions } from '../../shared/domain/sessions.ts';
 import { billingStatus } from '../../shared/domain/subscriptions.ts';
+import { config } from '../../shared/lib/config.ts';
 import { bodyParser } from '../../shared/lib/validate.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { callerOf, type Context } from '../context.ts';
@@ -84,6 +89,25 @@ export const endAllOtherSessions = orTold(async (ctx) => {
   done(ctx, 'others-ended');
 });
 
+export const becomeAffiliate = orTold(async (ctx) => {
+  await enroll(callerOf(ctx).accountId);
+  done(ctx, 'affiliate');
+});
+
+/** To where the payment processor asks for a person's details; also from there, when its page was too old. */
+export const setUpPayouts = orTold(async (ctx) => {
+  const url = await onboardingLink(callerOf(ctx).accountId);
+  // Without a payment processor there is nothing to be told.
+  if (new URL(url).origin === new URL(config.BASE_URL).origin) return done(ctx, 'payouts');
+  sendOnward(ctx, url, ONWARD);
+});
+
+/** Back from there: what came of it is looked at right now. */
+export const backFromPayouts = orTold(async (ctx) => {
+  await lookAtConnectAccount(callerOf(ctx).accountId);
+  done(ctx, 'payouts');
+});
+
 export async function signOut(ctx: Context): Promise<void> {
   await endOwnSession(ctx);
   seeOther(ctx, '/sign-in');
@@ -99,7 +123,10 @@ async function show(ctx: Context, news: News = {}, status = 200): Promise<void> 
     connectedApplications(accountId),
     openSessions(accountId, ctx.state.sessionToken as string),
   ]);
-  const overview: Overview = { account, billing, identities, keys, applications, sessions };
+  const affiliate = account.is_affiliate
+    ? { ...(await affiliateStatus(accountId)), clicks: await clicksOf(accountId) }
+    : null;
+  const overview: Overview = { account, billing, identities, keys, applications, sessions, affiliate };
   sendAccountPage(ctx, overview, news, status);
 }
 

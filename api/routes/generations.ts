@@ -20,7 +20,8 @@ const parseParams = Object.fromEntries(
 export async function create(ctx: Context): Promise<void> {
   const { model, prompt, params } = parseOrder(bodyOf(ctx));
   const order: Order = { model, prompt, params: (parseParams[model] as Parse<GenerationParams>)(params) };
-  const { generation, isReplay } = await createGeneration(callerOf(ctx), order, idempotencyKeyOf(ctx));
+  const { requestId } = ctx.state;
+  const { generation, isReplay } = await createGeneration(callerOf(ctx), order, idempotencyKeyOf(ctx), requestId);
   ctx.state.generationId = generation.uuid;
   if (isReplay) ctx.set('idempotent-replayed', 'true');
   ctx.status = 201;

@@ -1,8 +1,19 @@
+import { VERSION } from '../../shared/spec/version.ts';
+import { problemsOfReadiness } from '../../shared/domain/readiness.ts';
+import { ServiceError } from '../../shared/spec/errors.ts';
 import type { Context } from '../context.ts';
-
-/** The version of the interface (spec: Versioning). */
-const VERSION = '2.0.0';
 
 export function health(ctx: Context): void {
   ctx.body = { status: 'ok', version: VERSION };
+}
+
+/** Whether work gets done here, for what sends requests to this process or starts others in its place. */
+export async function ready(ctx: Context): Promise<void> {
+  ctx.set('cache-control', 'no-store');
+  const problems = await problemsOfReadiness();
+  if (problems.length > 0) {
+    const headers = { 'retry-after': '5' };
+    throw new ServiceError('internal_error', `Not ready: ${problems.join('; ')}.`, { status: 503, headers });
+  }
+  ctx.body = { status: 'ready' };
 }

@@ -2,7 +2,9 @@ import { accountById, accountOfEmail, completeOnboardingStep, updateProfile } fr
 import { PROVIDER_NAMES, providers } from '../../shared/gateways/identity/index.ts';
 import { bodyParser } from '../../shared/lib/validate.ts';
 import { callerOf, type Context } from '../context.ts';
+import { recognise } from '../middleware/authenticate.ts';
 import { bodyOf } from '../middleware/body.ts';
+import { followedLink } from '../middleware/referralCookie.ts';
 import { endOwnSession, startSession } from '../middleware/sessionCookie.ts';
 import { presentUser } from '../presenters.ts';
 import { AdvanceOnboarding, DevSignIn, Profile } from '../schemas.ts';
@@ -19,7 +21,10 @@ export function socialConfig(ctx: Context): void {
 /** Local sign-in: takes any address at its word, which is why the router offers it on local machines only. */
 export async function devSignIn(ctx: Context): Promise<void> {
   const { email } = parseSignIn(bodyOf(ctx));
-  const account = await accountOfEmail(email, 'dev');
+  // Nobody is asked for a session here, but one that the browser has tells whose link is their own.
+  await recognise(ctx);
+  const link = followedLink(ctx, ctx.state.caller?.accountId ?? null);
+  const account = await accountOfEmail(email, 'dev', { link });
   await startSession(ctx, account.id);
   ctx.body = presentUser(account);
 }

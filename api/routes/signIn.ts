@@ -5,6 +5,7 @@ import { EMAIL_MAX_CHARACTERS, isEmail } from '../../shared/lib/validate.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import type { Context } from '../context.ts';
 import { browserOf, ensureBrowser } from '../middleware/attemptCookie.ts';
+import { followedLink } from '../middleware/referralCookie.ts';
 import { startSession } from '../middleware/sessionCookie.ts';
 import { ACCOUNT_PATH, ownPath, signInPath } from '../pages/returnTo.ts';
 import { formOf, seeOther } from '../pages/serve.ts';
@@ -33,7 +34,8 @@ export async function localSignIn(ctx: Context): Promise<void> {
     const problem = `That is no e-mail address. It looks like name@example.com, with at most ${EMAIL_MAX_CHARACTERS} characters.`;
     return sendSignInPage(ctx, { returnTo, problem, email }, 400);
   }
-  const account = await accountOfEmail(email, 'dev');
+  const link = followedLink(ctx, ctx.state.caller?.accountId ?? null);
+  const account = await accountOfEmail(email, 'dev', { link });
   await startSession(ctx, account.id);
   seeOther(ctx, returnTo);
 }
@@ -42,7 +44,8 @@ export async function localSignIn(ctx: Context): Promise<void> {
 export async function start(ctx: Context): Promise<void> {
   const provider = providerIn(ctx);
   const returnTo = ownPath(ctx.query['return_to']);
-  const begun = await beginSignIn(provider, ensureBrowser(ctx, provider), returnTo);
+  const link = followedLink(ctx, ctx.state.caller?.accountId ?? null);
+  const begun = await beginSignIn(provider, ensureBrowser(ctx, provider), returnTo, link);
   if (begun.problem === null) return seeOther(ctx, begun.address);
   ctx.set('retry-after', '60');
   sendSignInPage(ctx, { returnTo, problem: begun.problem }, 503);

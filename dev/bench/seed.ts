@@ -18,6 +18,11 @@ export const SPARE_ACCOUNT = 9_007_199_254_000;
 
 const CREDITS = 2_000_000_000;
 
+/** The address of an account. */
+export function emailOf(account: number): string {
+  return `bench-${account}@example.com`;
+}
+
 /** The API key of an account. */
 export function keyOf(account: number): string {
   return `svc_${createHash('sha256').update(`bench ${account}`).digest('hex').slice(0, 40)}`;
@@ -97,6 +102,15 @@ const TOTALS = `
   INSERT INTO usage_totals (account_id, model, credits, generations)
   SELECT account_id, model, sum(credits), sum(generations) FROM usage_days GROUP BY 1, 2`;
 
+/** What the platform-wide sums have gained, as the workers fold it. */
+const FOLD = `
+  WITH gained AS (DELETE FROM metric_gains RETURNING *), days AS (
+    INSERT INTO metric_days (day, metric, label, times, amount)
+    SELECT day, metric, label, sum(times), sum(amount) FROM gained WHERE day IS NOT NULL GROUP BY 1, 2, 3
+  )
+  INSERT INTO metric_totals (metric, label, times, amount)
+  SELECT metric, label, sum(times), sum(amount) FROM gained GROUP BY 1, 2`;
+
 /** Fresh for the whole run, as no worker need be there to probe. */
 const HEALTH = `
   INSERT INTO upstream_health (model, position, upstream, status, bad_probes, good_probes, probed_at, detail)
@@ -109,7 +123,7 @@ export async function seed(client: Client, { accounts, hotRows, rowsEach }: Seed
     SELECT id::bigint, (CASE WHEN id = ${HOT_ACCOUNT} THEN ${hotRows} ELSE ${rowsEach} END)::bigint AS rows
       FROM generate_series(1, ${accounts}) AS id
      UNION ALL SELECT ${SPARE_ACCOUNT}, 0`);
-  for (const sql of [ACCOUNTS, KEYS, SUBSCRIPTIONS, GRANTS, GENERATIONS, BURNS, USAGE, TOTALS, HEALTH])
+  for (const sql of [ACCOUNTS, KEYS, SUBSCRIPTIONS, GRANTS, GENERATIONS, BURNS, USAGE, TOTALS, FOLD, HEALTH])
     await client.query(sql);
   await client.query('DROP TABLE bench_accounts');
   await client.query('VACUUM ANALYZE');

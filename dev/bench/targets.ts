@@ -20,6 +20,7 @@ export const TARGETS = {
   growthMiddle: growth('list, a middle page'),
   growthLedger: growth('ledger, page 1'),
   growthUsage: growth('usage summary'),
+  growthStaff: growth('staff metrics'),
   growthCreate: growth('create'),
   grants: { title: 'monthly grants : one bare insert of as many rows', reach: 0.5, aim: 0.5, better: 'more' },
   webhooks: { title: 'webhook, 32 clients, p99 : bare Koa and one insert', reach: 3, aim: 3, better: 'less' },

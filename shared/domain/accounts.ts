@@ -4,6 +4,8 @@ import { now } from '../lib/clock.ts';
 import { ServiceError } from '../spec/errors.ts';
 import { ONBOARDING_STEPS, type OnboardingStep } from '../spec/states.ts';
 import { Account } from '../tables/Account.ts';
+import { Referral } from '../tables/Referral.ts';
+import { type FollowedLink, referrerOf } from './affiliates/referrals.ts';
 import { activePlan } from './subscriptions.ts';
 
 /** Who is asking, once their credential has been read. */
@@ -20,30 +22,47 @@ export interface Profile {
   use_case?: string;
 }
 
+/** What else is known of somebody for whom an account may be made; one that is there is not changed by it. */
+export interface Newcomer {
+  firstName?: string;
+  /** The referral link that they came by. */
+  link?: FollowedLink | null;
+}
+
 /**
- * The account of an e-mail address, made if there is none. The address must have been verified.
- * @param firstName of a new account; one that is there keeps its own.
+ * The account of an e-mail address, made if there is none. The address must have been verified. Only the making of an
+ * account ties it to who brought it, in the same transaction.
  */
 export async function accountOfEmail(
   email: string,
   socialProvider: string,
-  firstName = '',
+  { firstName = '', link = null }: Newcomer = {},
   within?: Transaction,
 ): Promise<Account> {
   const address = email.toLowerCase();
   const found = await Account.query(within).findOne({ email: address });
   if (found !== undefined) return found;
-  // Two first sign-ins at once both try; the unique address lets one in.
-  await Account.query(within)
-    .insert({
-      uuid: uuidv7(),
-      email: address,
-      first_name: firstName,
-      social_provider: socialProvider,
-      created_at: now(),
-    })
-    .onConflict('email')
-    .ignore();
+  const referrer = link === null ? null : await referrerOf(link, address);
+  const make = async (transaction: Transaction) => {
+    // Two first sign-ins at once both try; the unique address lets one in.
+    const made = await Account.query(transaction)
+      .insert({
+        uuid: uuidv7(),
+        email: address,
+        first_name: firstName,
+        social_provider: socialProvider,
+        created_at: now(),
+      })
+      .onConflict('email')
+      .ignore();
+    // Who was not let in has no id.
+    const id = made.id as number | undefined;
+    if (id !== undefined && link !== null && referrer !== null) {
+      const referral = { account_id: id, affiliate_id: referrer, followed_at: link.followedAt, created_at: now() };
+      await Referral.query(transaction).insert(referral);
+    }
+  };
+  await (within === undefined ? Account.transaction(make) : make(within));
   return Account.query(within).findOne({ email: address }).throwIfNotFound();
 }
 

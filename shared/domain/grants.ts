@@ -2,6 +2,7 @@ import type { Transaction } from 'objection';
 import { now } from '../lib/clock.ts';
 import { isRefusal, prepared, run } from '../lib/db.ts';
 import { logger } from '../lib/logger.ts';
+import { grants } from '../lib/meters.ts';
 import { PLANS } from '../spec/plans.ts';
 import { Account } from '../tables/Account.ts';
 
@@ -79,6 +80,7 @@ export async function grantDueCredits(): Promise<number> {
   for (;;) {
     const accounts = await turnMany();
     turned += accounts;
+    grants.inc(accounts);
     if (accounts === 0) break;
   }
   if (turned > 0) logger.info({ turned }, 'credit periods turned');

@@ -7,6 +7,7 @@ import { ServiceError } from '../spec/errors.ts';
 import { SIGN_IN_ATTEMPT_MS } from '../spec/limits.ts';
 import type { Account } from '../tables/Account.ts';
 import { SignInAttempt } from '../tables/SignInAttempt.ts';
+import type { FollowedLink } from './affiliates/referrals.ts';
 import { accountOfIdentity } from './identities.ts';
 
 /**
@@ -23,6 +24,7 @@ export type SignInEnd =
 /**
  * Begins a sign-in through a provider.
  * @param browser the secret of the browser's cookie: only where it is, the sign-in can be completed.
+ * @param link the referral link that the browser came by, if it did.
  * @returns where to send the browser, or what is wrong with the provider.
  * @throws ServiceError not_found where the provider is not configured.
  */
@@ -30,6 +32,7 @@ export async function beginSignIn(
   name: ProviderName,
   browser: string,
   returnTo: string,
+  link: FollowedLink | null = null,
 ): Promise<{ problem: null; address: string } | { problem: SignInProblem }> {
   const secrets: SignInSecrets = { state: randomHex(32), verifier: randomHex(32), nonce: randomHex(32) };
   try {
@@ -41,6 +44,10 @@ export async function beginSignIn(
       verifier: secrets.verifier,
       nonce: secrets.nonce,
       return_to: returnTo,
+      // Who follows their own link is told apart here: in the answer no session counts.
+      referral_code: link?.code ?? null,
+      referral_followed_at: link?.followedAt ?? null,
+      referral_signed_in_as: link?.signedInAs ?? null,
       expires_at: addMilliseconds(now(), SIGN_IN_ATTEMPT_MS),
     });
     return { problem: null, address };
@@ -66,11 +73,16 @@ export async function completeSignIn(
   const { verifier, nonce, return_to: returnTo } = attempt;
   try {
     const identity = await provider.complete(parameters, { state, verifier, nonce }, redirectUriOf(name));
-    const account = await accountOfIdentity(name, identity);
+    const account = await accountOfIdentity(name, identity, linkOf(attempt));
     return account === null ? { problem: 'unverified', returnTo } : { problem: null, account, returnTo };
   } catch (error) {
     return { problem: problemIn(error, name), returnTo };
   }
+}
+
+function linkOf(attempt: SignInAttempt): FollowedLink | null {
+  const { referral_code: code, referral_followed_at: followedAt, referral_signed_in_as: signedInAs } = attempt;
+  return code === null || followedAt === null ? null : { code, followedAt, signedInAs };
 }
 
 /** Where a provider sends browsers back to: it must be told beforehand, to the letter. */

@@ -40,6 +40,8 @@ const Environment = Type.Object({
   DATABASE_POOL_MAX: Count(10, 2),
   DATABASE_TIMEOUT_MS: Count(1_500, 100),
   REDIS_URL: Type.String({ pattern: '^rediss?://', description: 'an address such as redis://host:6379' }),
+  /** `no-verify` for those who hand out a Redis with a certificate that nobody has signed. */
+  REDIS_TLS: Type.Enum(['verify', 'no-verify'], { default: 'verify' }),
   REDIS_PREFIX: Type.String({ pattern: '^[A-Za-z0-9_.-]+$', default: 'genmeter' }),
 
   MEDIA_DIR: Type.String({ default: '.data/media', minLength: 1 }),
@@ -92,6 +94,19 @@ const Environment = Type.Object({
   RATE_PUBLIC_PER_MINUTE: Count(120),
   RATE_OAUTH_PER_MINUTE: Count(30),
 
+  /** Whose accounts are the staff's, by e-mail address. */
+  STAFF_EMAILS: Type.String({
+    default: '',
+    pattern: '^([^\\s,@]+@[^\\s,@]+(\\s*,\\s*[^\\s,@]+@[^\\s,@]+)*)?$',
+    description: 'e-mail addresses such as one@example.com, with commas between them',
+  }),
+  /** Where this process tells Prometheus what it counts; without it, nowhere. */
+  METRICS_PORT: Type.Optional(Type.Integer({ minimum: 0, maximum: 65_535 })),
+  METRICS_HOST: Type.String({ default: '0.0.0.0', minLength: 1 }),
+  METRICS_TOKEN: Type.Optional(
+    Type.String({ pattern: '^\\S{16,}$', description: 'a secret of at least 16 characters without white space' }),
+  ),
+
   /** A host whose Client ID Metadata Documents may be at a private address and come without TLS: for tests. */
   OAUTH_CLIENT_DOCUMENT_HOST: Type.Optional(
     Type.String({ pattern: '^[a-z0-9.-]+:\\d{1,5}$', description: 'a host and port such as 127.0.0.1:8080' }),
@@ -101,6 +116,10 @@ const Environment = Type.Object({
     Type.String({ pattern: '^(sk|rk)_\\S+$', description: 'a secret key of Stripe, sk_...' }),
   ),
   STRIPE_WEBHOOK_SECRET: Type.Optional(
+    Type.String({ pattern: '^whsec_\\S+$', description: 'a signing secret of Stripe, whsec_...' }),
+  ),
+  /** Of the webhook for connected accounts, those of affiliates; without one they are looked at by the hour. */
+  STRIPE_CONNECT_WEBHOOK_SECRET: Type.Optional(
     Type.String({ pattern: '^whsec_\\S+$', description: 'a signing secret of Stripe, whsec_...' }),
   ),
   STRIPE_PRICE_LITE: Type.Optional(Price),

@@ -2,6 +2,12 @@ import { Redis } from 'ioredis';
 import { config } from './config.ts';
 import { logger } from './logger.ts';
 
+/** Without this a `rediss://` address must have a certificate that somebody known has signed. */
+const TLS =
+  config.REDIS_TLS === 'no-verify' && config.REDIS_URL.startsWith('rediss:')
+    ? { tls: { rejectUnauthorized: false } }
+    : {};
+
 /**
  * For commands that somebody waits for: while Redis is away they are refused at once instead of queued, and the
  * connection comes back by itself.
@@ -10,6 +16,7 @@ export function connectForCommands(name: string, timeoutMs = 1_000): Redis {
   return withErrorLog(
     name,
     new Redis(config.REDIS_URL, {
+      ...TLS,
       connectionName: `genmeter-${name}`,
       maxRetriesPerRequest: 1,
       enableOfflineQueue: false,
@@ -23,7 +30,12 @@ export function connectForCommands(name: string, timeoutMs = 1_000): Redis {
 export function connectForWaiting(name: string): Redis {
   return withErrorLog(
     name,
-    new Redis(config.REDIS_URL, { connectionName: `genmeter-${name}`, maxRetriesPerRequest: null, retryStrategy }),
+    new Redis(config.REDIS_URL, {
+      ...TLS,
+      connectionName: `genmeter-${name}`,
+      maxRetriesPerRequest: null,
+      retryStrategy,
+    }),
   );
 }
 

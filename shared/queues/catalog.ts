@@ -13,7 +13,13 @@ export const IDS_PER_JOB = 64;
 
 const Uuid = Type.String({ pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' });
 const Generations = Type.Object(
-  { generationIds: Type.Array(Uuid, { minItems: 1, maxItems: IDS_PER_JOB }) },
+  {
+    generationIds: Type.Array(Uuid, { minItems: 1, maxItems: IDS_PER_JOB }),
+    /** For the logs: the request that each was created by, where that is known. Jobs of before have none. */
+    requestIds: Type.Optional(
+      Type.Record(Type.String({ pattern: '^[0-9a-f-]{36}$' }), Type.String({ minLength: 1, maxLength: 64 })),
+    ),
+  },
   { additionalProperties: false },
 );
 const Accounts = Type.Object(
@@ -63,6 +69,8 @@ export const JOBS = {
   'payments.missed': { queue: 'payments', payload: Nothing, attempts: 1, everyMs: 300_000 },
   /** Look at what it may have told of in vain: subscriptions and payments of the last days. */
   'payments.reconcile': { queue: 'payments', payload: Nothing, attempts: 1, everyMs: 3_600_000 },
+  /** Pay affiliates what has become payable, and settle what is not known to be paid. */
+  'affiliates.pay': { queue: 'payments', payload: Nothing, attempts: 1, everyMs: 600_000 },
   /** Turn the credit periods that are over, and grant the next month. */
   'credits.grant': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: 30_000 },
   /** Remove what dead workers left of downloads. */
@@ -73,6 +81,8 @@ export const JOBS = {
   'idempotencyKeys.forget': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: 3_600_000 },
   /** Forget sessions that are over, and sign-ins that were never completed. */
   'sessions.forget': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: 3_600_000 },
+  /** Fold what the platform-wide sums have gained into them. */
+  'metrics.fold': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: 5 * config.SWEEP_INTERVAL_MS },
   /** Forget codes, refresh tokens, clients and signing keys that are over. */
   'oauth.forget': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: 600_000 },
 } as const satisfies Record<string, JobDefinition>;

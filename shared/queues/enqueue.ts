@@ -4,6 +4,7 @@ import { createBatcher } from '../lib/batcher.ts';
 import { config } from '../lib/config.ts';
 import { logger } from '../lib/logger.ts';
 import { connectForCommands, readyWithin } from '../lib/redis.ts';
+import { requestsOf } from '../lib/trail.ts';
 import { definitionOf, IDS_PER_JOB, JOBS, JOB_NAMES, type JobName, type Payload, parsePayload } from './catalog.ts';
 import type { QueueName } from './catalog.ts';
 
@@ -51,7 +52,12 @@ const bells = new Map<string, Bell>();
  * @returns whether it was heard.
  */
 export function ring(name: 'generation.dispatch' | 'generation.poll', generationId: string, delayMs = 0) {
-  return pull(`${name} ${delayMs}`, generationId, (generationIds) => enqueue(name, { generationIds }, delayMs));
+  return pull(`${name} ${delayMs}`, generationId, (generationIds) => enqueue(name, asPayload(generationIds), delayMs));
+}
+
+function asPayload(generationIds: string[]): Payload<'generation.dispatch'> {
+  const requestIds = requestsOf(generationIds);
+  return requestIds === undefined ? { generationIds } : { generationIds, requestIds };
 }
 
 /** Rings for a generation that somebody is reading; once more is not louder, however long nobody answers. */
@@ -120,6 +126,11 @@ export async function keepSchedules(): Promise<void> {
       { name, data: {}, opts: { removeOnComplete: true, removeOnFail: { count: 100 } } },
     );
   }
+}
+
+/** Whether Redis answers now. */
+export async function isRedisThere(): Promise<boolean> {
+  return (await connection?.ping().catch(() => undefined)) === 'PONG';
 }
 
 /** Connects ahead of the first job, waiting a moment for Redis. */

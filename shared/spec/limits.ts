@@ -59,7 +59,18 @@ export const AUTO_TOPUP_DECLINES_MAX = 3;
 /** How long a subscription whose renewal is not paid may still be spent under. */
 export const PAST_DUE_DAYS = 14;
 
+/** The affiliate program (spec: What the service does; docs/decisions.md: Affiliates). */
+export const COMMISSION_PERCENT = 30;
+/** A link that was followed longer ago than this before the sign-up does not count. */
+export const REFERRAL_DAYS = 30;
+/** A commission waits for so long before it is payable. */
+export const COMMISSION_PENDING_DAYS = 30;
+/** How many months an affiliate's status lists, the current one included. */
+export const AFFILIATE_MONTHS = 12;
+
 export const USAGE_HISTORY_DAYS = 30;
+/** Staff metrics are of so many UTC days, today included (docs/metrics.md). */
+export const METRIC_DAYS = 30;
 
 /** Largest JSON body; a prompt of the longest kind, escaped, fits many times over. */
 export const BODY_LIMIT_BYTES = 64 * 1024;

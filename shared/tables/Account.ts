@@ -13,6 +13,7 @@ export class Account extends Model {
   declare use_case: string;
   declare social_provider: string;
   declare onboarding_step: OnboardingStep;
+  declare is_affiliate: boolean;
   declare created_at: Date;
 
   /** The subscription that it lives under, and whose plan credits it has. */

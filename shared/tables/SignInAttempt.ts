@@ -11,5 +11,10 @@ export class SignInAttempt extends Model {
   declare verifier: string;
   declare nonce: string;
   declare return_to: string;
+  /** The referral link that the browser came by. */
+  declare referral_code: string | null;
+  declare referral_followed_at: Date | null;
+  /** Who was signed in in it. */
+  declare referral_signed_in_as: number | null;
   declare expires_at: Date;
 }

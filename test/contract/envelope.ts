@@ -7,6 +7,7 @@ const STATUS = {
   invalid_api_key: 401,
   insufficient_credits: 402,
   subscription_required: 402,
+  admin_required: 403,
   not_found: 404,
   parallel_limit_reached: 409,
   rate_limited: 429,

@@ -67,18 +67,6 @@ describe('errors', () => {
     ask('POST', CREATE, { rawBody, headers });
 
   describe('not_found', () => {
-    const laterPaths = `
-      POST /api/affiliate/enroll/, GET /api/affiliate/status/,
-      POST /api/affiliate/onboarding-link/, GET /api/admin/metrics/, GET /r/abc`;
-    for (const line of laterPaths.trim().split(/,\s+/)) {
-      it(`is the answer to ${line}, which is not built yet`, async () => {
-        const [method = '', path = ''] = line.split(' ');
-        expectError(await customer.call(method, path), 'not_found');
-        const body = method === 'POST' ? { body: {} } : {};
-        expectError(await service.request(method, path, body), 'not_found');
-      });
-    }
-
     const nowhere = [
       '/api',
       '/api/',

@@ -84,7 +84,14 @@ export class Billing {
   /** Fails unless the processor's books and ours say the same. */
   async checkBooks(): Promise<void> {
     const theirs = this.stripe.books();
-    expect([theirs.chargedTwice, theirs.subscribedTwice, theirs.customersTwice]).to.deep.equal([[], [], []]);
+    const { chargedTwice, subscribedTwice, customersTwice, paidTwice } = theirs;
+    expect([chargedTwice, subscribedTwice, customersTwice, paidTwice]).to.deep.equal([[], [], [], []]);
+    const payouts = await this.service.sql(
+      `SELECT p.uuid, p.connect_account_id, p.amount_cents FROM payouts p WHERE p.status = 'paid'`,
+    );
+    expect(
+      payouts.map((row) => [row.uuid, { accountId: row.connect_account_id, amountCents: row.amount_cents }]),
+    ).to.have.deep.members([...theirs.transfers]);
     const paid = [...theirs.topups].filter(([, { succeeded }]) => succeeded === 1).map(([uuid]) => uuid);
     const topups = await this.service.sql(`SELECT uuid FROM topups WHERE status = 'succeeded'`);
     expect(topups.map(({ uuid }) => uuid as string)).to.have.members(paid);

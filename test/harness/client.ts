@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { requireDescribed } from './description.ts';
 
 export interface Answer {
   status: number;
@@ -14,7 +15,7 @@ export interface RequestOptions {
   headers?: Record<string, string>;
 }
 
-/** One HTTP request to the service. JSON in, JSON out, whatever the status. */
+/** One HTTP request to the service. JSON in, JSON out, whatever the status; fails where the answer is not described. */
 export async function request(
   baseUrl: string,
   method: string,
@@ -29,7 +30,9 @@ export async function request(
     redirect: 'manual',
   });
   const text = await response.text();
-  return { status: response.status, headers: response.headers, body: text === '' ? undefined : parse(text) };
+  const answer = { status: response.status, headers: response.headers, body: text === '' ? undefined : parse(text) };
+  requireDescribed(method, path, answer);
+  return answer;
 }
 
 function parse(text: string): unknown {

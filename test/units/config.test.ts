@@ -33,6 +33,7 @@ describe('the configuration', () => {
     ['REDIS_URL', undefined],
     ['REDIS_URL', 'http://host'],
     ['REDIS_PREFIX', 'with space'],
+    ['REDIS_TLS', 'off'],
     ['REDIS_PREFIX', '{brace}'],
     ['NODE_ENV', 'staging'],
     ['LOG_LEVEL', 'loud'],

@@ -21,6 +21,7 @@ import { PLANS, type PlanSlug } from '../../shared/spec/plans.ts';
 import { failureOf } from '../harness/failure.ts';
 import { readBody } from '../harness/misbehave.ts';
 import { signatureOf } from '../harness/stripe/events.ts';
+import { idIn } from '../harness/stripe/books.ts';
 import { StripeStandIn } from '../harness/stripe/standIn.ts';
 
 const ADDRESSES = { successUrl: 'https://example.com/success', cancelUrl: 'https://example.com/canceled' };
@@ -414,6 +415,7 @@ describe('payments by Stripe', () => {
       expect((yearEnd.getTime() - Date.now()) / 86_400_000).to.be.within(364, 367);
       standIn.refund(chargeId, 100);
       expect(await stripe.readCharge(chargeId)).to.deep.equal({
+        invoiceId: idIn(standIn.subscriptionOf(subscriptionId).latest_invoice),
         subscriptionId,
         paidUntil: yearEnd,
         isYear: true,
@@ -422,6 +424,7 @@ describe('payments by Stripe', () => {
       });
       standIn.refund(chargeId);
       expect(await stripe.readCharge(chargeId)).to.deep.equal({
+        invoiceId: idIn(standIn.subscriptionOf(subscriptionId).latest_invoice),
         subscriptionId,
         paidUntil: yearEnd,
         isYear: true,

@@ -25,14 +25,15 @@ export async function order(orders: Order, wait: string, call: ToolCall): Promis
  */
 async function createOnce(orders: Order, call: ToolCall): Promise<Creation> {
   const { assistant, idempotencyKey, sessionId, messageId } = call;
-  if (idempotencyKey !== null) return createGeneration(assistant, orders, idempotencyKey);
-  if (sessionId === null) return createGeneration(assistant, orders);
+  const { requestId } = call.state;
+  if (idempotencyKey !== null) return createGeneration(assistant, orders, idempotencyKey, requestId);
+  if (sessionId === null) return createGeneration(assistant, orders, null, requestId);
   const id = createHash('sha256')
     .update(`${sessionId} ${JSON.stringify(messageId)}`)
     .digest('base64url');
-  return createGeneration(assistant, orders, `mcp:${id}`).catch((error: unknown) => {
+  return createGeneration(assistant, orders, `mcp:${id}`, requestId).catch((error: unknown) => {
     // Some clients count from the start again: another order under the same id is a new one.
-    if (error instanceof ServiceError && error.code === 'validation_error') return createGeneration(assistant, orders);
-    throw error;
+    if (!(error instanceof ServiceError) || error.code !== 'validation_error') throw error;
+    return createGeneration(assistant, orders, null, requestId);
   });
 }

@@ -1,3 +1,4 @@
+import type { AffiliateStatus } from '../../../shared/domain/affiliates/status.ts';
 import type { ConnectedApplication } from '../../../shared/domain/oauth/grants.ts';
 import type { OpenSession } from '../../../shared/domain/sessions.ts';
 import type { BillingStatus } from '../../../shared/domain/subscriptions.ts';
@@ -13,6 +14,8 @@ export interface Overview {
   keys: ApiKey[];
   applications: ConnectedApplication[];
   sessions: OpenSession[];
+  /** null before the account has enrolled. */
+  affiliate: (AffiliateStatus & { clicks: number }) | null;
 }
 
 /** What every part of the page needs for its forms. */

@@ -3,6 +3,7 @@ import type { Context } from '../../context.ts';
 import { formToken } from '../forms.ts';
 import { sendPage } from '../page.tsx';
 import { Notice } from '../parts.tsx';
+import { Affiliate } from './affiliate.tsx';
 import { Applications, Sessions } from './access.tsx';
 import { Billing } from './billing.tsx';
 import { Keys, NewKey } from './keys.tsx';
@@ -16,6 +17,8 @@ const DONE = {
   'key-revoked': 'The key is revoked: it is refused from now on.',
   'application-ended': 'The application is disconnected: it can do nothing in your account any more.',
   'session-ended': 'That session has ended.',
+  affiliate: 'You are an affiliate. Your link is below.',
+  payouts: 'Thank you. Payouts are made from the moment that your details are checked.',
   'others-ended': 'You are signed out everywhere but here.',
 } as const;
 
@@ -49,6 +52,7 @@ export function sendAccountPage(ctx: Context, overview: Overview, news: News = {
       <Keys {...overview} secrets={secrets} />
       <Applications {...overview} secrets={secrets} />
       <Sessions {...overview} secrets={secrets} />
+      <Affiliate {...overview} secrets={secrets} />
       <Person {...overview} secrets={secrets} />
     </>
   );

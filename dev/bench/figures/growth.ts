@@ -3,7 +3,7 @@ import { PAGE_SIZE } from '../../../shared/spec/limits.ts';
 import type { Child } from '../child.ts';
 import type { Measurement } from '../report.ts';
 import { createRequest, getRequest } from '../requests.ts';
-import { deleteSome, HOT_ACCOUNT, seed } from '../seed.ts';
+import { deleteSome, emailOf, HOT_ACCOUNT, seed } from '../seed.ts';
 import type { Api, Stage } from '../stage.ts';
 import { median } from '../statistics.ts';
 import type { TargetName } from '../targets.ts';
@@ -38,6 +38,7 @@ export async function measureGrowth(stage: Stage): Promise<Measurement[]> {
     ['growthMiddle', get(`/api/generations/?page=${middle}`)],
     ['growthLedger', get('/api/ledger/')],
     ['growthUsage', get('/api/usage/summary/')],
+    ['growthStaff', get('/api/admin/metrics/')],
     ['growthCreate', createRequest(HOT_ACCOUNT), 201],
   ];
   const measurements: Measurement[] = [];
@@ -61,7 +62,7 @@ async function sideOf(stage: Stage, name: string, rows: { hotRows: number; rowsE
   const { url, client } = await stage.database(name);
   await seed(client, { accounts, ...rows });
   await verifySums(client, inAll);
-  return { name, rows: inAll, client, api: await stage.api(url) };
+  return { name, rows: inAll, client, api: await stage.api(url, { STAFF_EMAILS: emailOf(HOT_ACCOUNT) }) };
 }
 
 async function compareSides(

@@ -5,6 +5,7 @@ import { ServiceError } from '../../spec/errors.ts';
 import { type PlanSlug, planBySlug } from '../../spec/plans.ts';
 import { Account } from '../../tables/Account.ts';
 import { Subscription } from '../../tables/Subscription.ts';
+import { referralMetadata } from '../affiliates/referrals.ts';
 import { asCustomer } from './customers.ts';
 import { attempt } from './effects.ts';
 import { activatePlan } from './keyless.ts';
@@ -35,7 +36,8 @@ export async function checkout(accountId: number, slug: PlanSlug, requestKey: st
     const current = (await currentOf(account)) ?? (await currentAfterLook(account, customerId));
     if (current !== undefined) return switchTo(slug, account, current);
     await requireNoneUnderWay(accountId);
-    const order = { customerId, accountUuid: account.uuid, plan: slug, metadata: {} };
+    const metadata = await referralMetadata(accountId);
+    const order = { customerId, accountUuid: account.uuid, plan: slug, metadata };
     const key = `checkout-${requestKey}-${customerId}`;
     return orUnavailable(requireProcessor().openSubscriptionCheckout(order, RETURN, key));
   });

@@ -15,6 +15,23 @@ export interface Effect {
   apply(transaction: Transaction, account: Account): Promise<Afterwards | undefined>;
 }
 
+/** Two effects of one look, on the same account: either may be none. */
+export function both(first: Effect | null, second: Effect | null): Effect | null {
+  if (first === null || second === null) return first ?? second;
+  return {
+    accountId: first.accountId,
+    apply: async (transaction, account) => {
+      // The second one reads nothing of the account that the first one changes.
+      const [left, alsoLeft] = [await first.apply(transaction, account), await second.apply(transaction, account)];
+      if (left === undefined || alsoLeft === undefined) return left ?? alsoLeft;
+      return async () => {
+        await left();
+        await alsoLeft();
+      };
+    },
+  };
+}
+
 /** Repeated by the reconciler where it is not done. */
 export type Afterwards = () => Promise<void>;
 

@@ -5,6 +5,7 @@ import { ServiceError } from '../../spec/errors.ts';
 import { type PlanSlug, planBySlug } from '../../spec/plans.ts';
 import { Account } from '../../tables/Account.ts';
 import { Subscription } from '../../tables/Subscription.ts';
+import { recordSimulated } from '../affiliates/commissions.ts';
 import { lockAccount } from '../credits.ts';
 import { PROCESSOR } from '../subscriptions.ts';
 import { begin, end, goOn } from './lifecycle.ts';
@@ -42,5 +43,6 @@ export async function activatePlan(accountId: number, slug: PlanSlug): Promise<v
       created_at: startedAt,
     });
     await begin(transaction, free, subscription);
+    await recordSimulated(transaction, subscription, plan);
   });
 }

@@ -10,10 +10,13 @@ import { createBatcher } from '../../lib/batcher.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { isRefusal, prepared, run } from '../../lib/db.ts';
 import { logger } from '../../lib/logger.ts';
+import { paymentEventLag } from '../../lib/meters.ts';
 import { ringForEvents } from '../../queues/enqueue.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { PaymentEvent } from '../../tables/PaymentEvent.ts';
-import { carryOut, type Effect, takeTicket } from './effects.ts';
+import { commissionEffect } from '../affiliates/commissions.ts';
+import { connectEffect } from '../affiliates/connect.ts';
+import { both, carryOut, type Effect, takeTicket } from './effects.ts';
 import { subscriptionEffect } from './syncSubscription.ts';
 import { paymentEffect } from './topups.ts';
 
@@ -96,6 +99,7 @@ async function applyEvent(eventId: string): Promise<void> {
     const effect = await effectOf(event);
     if (effect === null) await markApplied(eventId);
     else await carryOut(effect, (transaction) => markApplied(eventId, transaction));
+    paymentEventLag.observe(Math.max(0, (now().getTime() - event.received_at.getTime()) / 1_000));
     logger.info({ event: eventId, type: event.type, accountId: effect?.accountId }, 'payment event applied');
   } catch (error) {
     const attempts = event.attempts + 1;
@@ -119,11 +123,15 @@ async function markApplied(eventId: string, transaction?: Transaction): Promise<
 async function effectOf({ type, object_id: id }: PaymentEvent): Promise<Effect | null> {
   const processor = requireProcessor();
   if (type.startsWith('customer.subscription.')) return subscriptionEffect(id);
-  if (type.startsWith('invoice.')) return subscriptionEffectOrNull(await processor.subscriptionOfInvoice(id));
+  if (type.startsWith('invoice.')) {
+    const ofSubscription = await subscriptionEffectOrNull(await processor.subscriptionOfInvoice(id));
+    return both(ofSubscription, await commissionEffect(id));
+  }
   if (type.startsWith('payment_intent.')) return intentEffect(id);
   if (type.startsWith('checkout.session.')) return sessionEffect(id);
   if (type === 'charge.refunded') return chargeEffect(id);
   if (type.startsWith('charge.dispute.')) return chargeEffect(await processor.chargeOfDispute(id));
+  if (type === 'account.updated') return connectEffect(id);
   return null;
 }
 
@@ -142,7 +150,10 @@ async function sessionEffect(sessionId: string): Promise<Effect | null> {
   return subscriptionEffectOrNull(session?.subscriptionId ?? null);
 }
 
-/** Money that went back, or is wanted back: credits of a top-up go with it; a subscription ends or is suspended. */
+/**
+ * Money that went back, or is wanted back: credits of a top-up go with it; a subscription ends or is suspended, and its
+ * commission goes.
+ */
 async function chargeEffect(chargeId: string | null): Promise<Effect | null> {
   const ticket = await takeTicket();
   const processor = requireProcessor();
@@ -150,11 +161,11 @@ async function chargeEffect(chargeId: string | null): Promise<Effect | null> {
   const charge = await processor.readCharge(chargeId);
   if (charge === null) return null;
   if (!('subscriptionId' in charge)) return paymentEffect(charge, ticket);
-  const { subscriptionId, paidUntil, isYear, isRefunded, dispute } = charge;
+  const { invoiceId, subscriptionId, paidUntil, isYear, isRefunded, dispute } = charge;
   // What becomes of a year that is over ends nothing; nor does the refund of an upgrade.
   if (isRefunded && isYear && paidUntil > now()) await processor.cancelSubscription(subscriptionId);
   const disputedChargeId = dispute === 'open' || dispute === 'lost' ? chargeId : undefined;
-  return subscriptionEffect(subscriptionId, { disputedChargeId });
+  return both(await subscriptionEffect(subscriptionId, { disputedChargeId }), await commissionEffect(invoiceId));
 }
 
 /** The processor repeats itself for three days; this is for whoever wants to look something up. */

@@ -57,7 +57,11 @@ export async function subscriptionEffect(subscriptionId: string, reason: Reason 
   return { accountId: account.id, apply: (transaction, locked) => takeOver(transaction, locked, look) };
 }
 
-async function ownerOf({ customerId, accountUuid }: ProcessorSubscription): Promise<Account | undefined> {
+/** Whose customer it is: of what the processor has. */
+export async function ownerOf({
+  customerId,
+  accountUuid,
+}: Pick<ProcessorSubscription, 'customerId' | 'accountUuid'>): Promise<Account | undefined> {
   const customer = await Account.query().findOne({ stripe_customer_id: customerId });
   if (customer !== undefined || accountUuid === null) return customer;
   return Account.query().findOne({ uuid: accountUuid }).whereNull('stripe_customer_id');

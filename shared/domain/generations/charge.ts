@@ -1,6 +1,7 @@
 import { createBatcher } from '../../lib/batcher.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { isDuplicate, isRefusal, outcomeIsUnknown, prepared, run } from '../../lib/db.ts';
+import { creditsBurned } from '../../lib/meters.ts';
 import { ringForTopup } from '../../queues/enqueue.ts';
 import type { GenerationParams, ModelSlug } from '../../spec/catalog.ts';
 import { PROBE_STALE_MS } from '../../spec/limits.ts';
@@ -164,6 +165,9 @@ async function chargeSurely(charges: Charge[]): Promise<Outcome[]> {
       for (const uuid of await chargedAmong(rest)) outcomes.set(uuid, 'accepted');
       rest = rest.filter(({ uuid }) => !outcomes.has(uuid));
     }
+  }
+  for (const { uuid, model, credits } of charges) {
+    if (outcomes.get(uuid) === 'accepted') creditsBurned.inc({ model }, credits);
   }
   return charges.map(({ uuid }) => outcomes.get(uuid) as Outcome);
 }

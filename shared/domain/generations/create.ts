@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { v7 as uuidv7 } from 'uuid';
 import { addMilliseconds, now } from '../../lib/clock.ts';
+import { noteRequest } from '../../lib/trail.ts';
 import { ring } from '../../queues/enqueue.ts';
 import { modelBySlug, priceInCredits } from '../../spec/catalog.ts';
 import { ServiceError } from '../../spec/errors.ts';
@@ -24,6 +25,7 @@ export interface Creation {
  * The row that it leaves is the outbox: the dispatch is enqueued after commit, and again by the sweep if that is lost.
  * @param idempotencyKey of an order that may be sent more than once; the first one that is accepted is charged, and
  *   answers for the others (docs/decisions.md: Idempotency-Key).
+ * @param requestId by which the logs of all processes tell of it.
  * @throws ServiceError invalid_api_key, subscription_required, model_unavailable, parallel_limit_reached or
  *   insufficient_credits, in this order of precedence; nothing is charged then. validation_error where the key came
  *   with another order before.
@@ -32,6 +34,7 @@ export async function createGeneration(
   caller: Caller,
   order: Order,
   idempotencyKey: string | null = null,
+  requestId: string | null = null,
 ): Promise<Creation> {
   const createdAt = now();
   const charge: Charge = {
@@ -44,6 +47,7 @@ export async function createGeneration(
     deadline_at: addMilliseconds(createdAt, JOB_DEADLINE_MS[modelBySlug(order.model).kind]),
     idempotency_key: idempotencyKey,
   };
+  if (requestId !== null) noteRequest(charge.uuid, requestId);
   const outcome = await chargeOrTopUp(charge);
   if (outcome === 'replayed') return replay(charge);
   if (outcome !== 'accepted') throw new ServiceError(outcome, refusals[outcome](charge));

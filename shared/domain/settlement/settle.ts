@@ -2,6 +2,7 @@ import { createBatcher } from '../../lib/batcher.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { isRefusal, prepared, run, type Statement } from '../../lib/db.ts';
 import { logger } from '../../lib/logger.ts';
+import { creditsRefunded, generationsEnded } from '../../lib/meters.ts';
 import { announce } from '../../queues/announcements.ts';
 import { LATE_FILES_MS } from '../../spec/limits.ts';
 
@@ -113,7 +114,7 @@ const FAIL = prepared(
        FROM (SELECT account_id, model, sum(credits_charged) AS credits FROM ended GROUP BY 1, 2) models
       WHERE u.account_id = models.account_id AND u.model = models.model
    )
-   SELECT uuid FROM ended`,
+   SELECT uuid, credits_charged FROM ended`,
 );
 
 /** Ends a generation with its output. @returns whether this call did it, rather than an earlier one. */
@@ -132,12 +133,20 @@ function settling(statement: Statement) {
       const uuids = answers.map(({ uuid }) => uuid);
       const at = now();
       const bindings = { uuids, answers: JSON.stringify(answers), now: at, late: addMilliseconds(at, LATE_FILES_MS) };
-      const rows = await run<{ uuid: string }>(statement, bindings);
+      const rows = await run<{ uuid: string; credits_charged?: number }>(statement, bindings);
       const ended = new Set(rows.map((row) => row.uuid));
       for (const answer of answers) if (ended.has(answer.uuid)) tell(answer);
+      count(statement === SUCCEED ? 'succeeded' : 'failed', rows);
       return answers.map((answer) => ended.has(answer.uuid));
     },
   });
+}
+
+function count(outcome: 'succeeded' | 'failed', rows: { credits_charged?: number }[]): void {
+  if (rows.length === 0) return;
+  generationsEnded.inc({ outcome }, rows.length);
+  // Only what failed is given back.
+  creditsRefunded.inc(rows.reduce((sum, { credits_charged: credits = 0 }) => sum + credits, 0));
 }
 
 function tell(answer: Success | Failure): void {

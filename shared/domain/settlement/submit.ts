@@ -58,6 +58,7 @@ async function accepted(job: Job, route: Route, handle: UpstreamHandle): Promise
   const { uuid } = job;
   const receipt = { uuid, handle, upstream: route.upstream.name, upstream_model: route.modelId };
   if (await persist(job, () => recordAccepted(receipt))) {
+    logger.info({ generationId: uuid, upstream: route.upstream.name }, 'submitted');
     void ring('generation.poll', uuid, REFRESH_INTERVAL_MS);
     return;
   }

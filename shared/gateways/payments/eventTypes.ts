@@ -13,4 +13,5 @@ export const EVENT_TYPES = [
   'charge.refunded',
   'charge.dispute.created',
   'charge.dispute.closed',
+  'account.updated',
 ] as const;

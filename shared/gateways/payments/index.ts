@@ -9,6 +9,7 @@ export const processor: PaymentProcessor | null =
     : stripeProcessor({
         secretKey: config.STRIPE_SECRET_KEY,
         webhookSecret: config.STRIPE_WEBHOOK_SECRET as string,
+        connectWebhookSecret: config.STRIPE_CONNECT_WEBHOOK_SECRET,
         portalConfiguration: config.STRIPE_PORTAL_CONFIGURATION,
         apiBase: config.STRIPE_API_BASE,
         prices: {
@@ -31,6 +32,8 @@ export function requireProcessor(): PaymentProcessor {
 
 export { ProcessorError } from './processor.ts';
 export type {
+  ConnectedAccount,
+  PaidInvoice,
   PaymentFailure,
   PaymentProcessor,
   ProcessorEvent,

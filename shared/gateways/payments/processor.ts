@@ -36,6 +36,7 @@ export interface ProcessorPayment {
 
 /** What became of the money of a charge that paid a subscription's invoice. */
 export interface SubscriptionCharge {
+  invoiceId: string;
   subscriptionId: string;
   /** The end of what it paid for. */
   paidUntil: Date;
@@ -44,6 +45,28 @@ export interface SubscriptionCharge {
   /** All of it. */
   isRefunded: boolean;
   dispute: 'none' | 'open' | 'won' | 'lost';
+}
+
+/** An invoice of a subscription that was paid, and what has become of the money since. */
+export interface PaidInvoice {
+  customerId: string;
+  /** Of the account that the subscription was started for; null where that is not said. */
+  accountUuid: string | null;
+  paidAt: Date;
+  /** What it brought in; discounts, and what was set off against a balance, were never paid. */
+  paidCents: number;
+  /** The part of it that is no tax. */
+  netCents: number;
+  /** The part of it that was refunded, or is disputed and not won back. */
+  reversedCents: number;
+}
+
+/** How far somebody has got who is to be paid. */
+export interface ConnectedAccount {
+  /** They have told the processor all that it asked for. */
+  isOnboarded: boolean;
+  /** Transfers reach them, and their bank. */
+  canBePaid: boolean;
 }
 
 export interface ProcessorEvent {
@@ -123,6 +146,26 @@ export interface PaymentProcessor {
   chargeOfDispute(disputeId: string): Promise<string | null>;
   /** The subscription that an invoice is for; null where it is for something else. */
   subscriptionOfInvoice(invoiceId: string): Promise<string | null>;
+
+  /** An invoice, if it is a subscription's and is paid. */
+  readInvoice(invoiceId: string): Promise<PaidInvoice | null>;
+
+  /** Makes an account that can be paid to, once for each of ours. @returns its id. */
+  createConnectedAccount(owner: { accountUuid: string; email: string }): Promise<string>;
+  /** Opens a page where its owner tells who they are, and where their money goes. */
+  openOnboarding(
+    connectAccountId: string,
+    addresses: {
+      returnUrl: string;
+      /** Opens another page, where this one is too old. */
+      refreshUrl: string;
+    },
+  ): Promise<string>;
+  readConnectedAccount(connectAccountId: string): Promise<ConnectedAccount | null>;
+  /** Pays somebody, once for each payout, however often it is asked for within a day. @returns the transfer's id. */
+  transfer(order: { payoutUuid: string; connectAccountId: string; amountCents: number }): Promise<string>;
+  /** The id of the transfer of a payout that was made since then, if there is one. */
+  findTransfer(payoutUuid: string, since: Date): Promise<string | null>;
 
   /** The ids of a customer's last subscriptions that are not over. */
   subscriptionsOf(customerId: string): Promise<string[]>;

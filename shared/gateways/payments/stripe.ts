@@ -2,11 +2,14 @@ import Stripe from 'stripe';
 import type { PlanSlug } from '../../spec/plans.ts';
 import { EVENT_TYPES } from './eventTypes.ts';
 import { type PaymentProcessor, ProcessorError, type ProcessorPayment, type SubscriptionCharge } from './processor.ts';
+import { connect } from './stripeConnect.ts';
+import { readPaidInvoice } from './stripeInvoices.ts';
 import { asEvent, asProcessorError, found, ids, said, told, unlessDone } from './stripeAnswers.ts';
 import {
   ACCOUNT_KEY,
   asPayment,
   asSubscription,
+  CURRENCY,
   disputeState,
   endOf,
   idOf,
@@ -14,6 +17,7 @@ import {
   lastInvoiceOf,
   lostTo,
   type PlanPrices,
+  seconds,
   subscriptionIn,
   TOPUP_KEY,
 } from './stripeShapes.ts';
@@ -21,15 +25,14 @@ import {
 export interface StripeOptions {
   secretKey: string;
   webhookSecret: string;
+  /** Of the webhook for connected accounts, where there is one. */
+  connectWebhookSecret?: string;
   prices: PlanPrices;
   /** The id of how the portal is set up. Default: as the account at Stripe has it. */
   portalConfiguration?: string;
   /** Another address than Stripe's own. */
   apiBase?: string;
 }
-
-/** All money is in one currency: the plans' prices have it, and top-ups are charged in it. */
-const CURRENCY = 'usd';
 
 const TIMEOUT_MS = 4_000;
 /** A bank is asked, which may take its time. */
@@ -59,6 +62,7 @@ export function stripeClient(secretKey: string, apiBase?: string): Stripe {
 export function stripeProcessor({
   secretKey,
   webhookSecret,
+  connectWebhookSecret = webhookSecret,
   prices,
   portalConfiguration,
   apiBase,
@@ -89,6 +93,7 @@ export function stripeProcessor({
     if (invoice === null || subscriptionId === null) return null;
     const dispute = disputeState(await disputesOf(charge));
     return {
+      invoiceId: invoice.id,
       subscriptionId,
       paidUntil: endOf(invoice),
       isYear: isOfYear(invoice),
@@ -314,6 +319,8 @@ export function stripeProcessor({
 
     chargeOfDispute: async (disputeId) => idOf((await found(stripe.disputes.retrieve(disputeId)))?.charge),
     subscriptionOfInvoice,
+    readInvoice: (invoiceId) => readPaidInvoice(stripe, invoiceId, readIntent),
+    ...connect(stripe),
 
     subscriptionsOf: async (customerId) => {
       const { data } = await said(stripe.subscriptions.list({ customer: customerId, limit: 20 }));
@@ -326,15 +333,20 @@ export function stripeProcessor({
       told(stripe.events.list({ types: [...EVENT_TYPES], created: { gte: seconds(since) }, limit: 100 })),
 
     verifyEvent: (body, signature) => {
-      let event: unknown;
-      try {
-        event = stripe.webhooks.constructEvent(body, signature, webhookSecret, TOLERANCE_SECONDS);
-      } catch (error) {
-        const isUnreadable = error instanceof SyntaxError;
-        const message = isUnreadable ? 'The body is no JSON.' : 'Stripe-Signature is none of this body, or is too old.';
-        throw new ProcessorError('refused', message, { cause: error });
+      let problem: unknown;
+      for (const secret of new Set([webhookSecret, connectWebhookSecret])) {
+        let event: unknown;
+        try {
+          event = stripe.webhooks.constructEvent(body, signature, secret, TOLERANCE_SECONDS);
+        } catch (error) {
+          problem = error;
+          continue;
+        }
+        return asEvent(event);
       }
-      return asEvent(event);
+      const isUnreadable = problem instanceof SyntaxError;
+      const message = isUnreadable ? 'The body is no JSON.' : 'Stripe-Signature is none of this body, or is too old.';
+      throw new ProcessorError('refused', message, { cause: problem });
     },
   };
 }
@@ -342,8 +354,4 @@ export function stripeProcessor({
 function addressIn(url: string | null): string {
   if (url === null) throw new ProcessorError('away', 'Stripe opened a page without an address.');
   return url;
-}
-
-function seconds(date: Date): number {
-  return Math.floor(date.getTime() / 1_000);
 }

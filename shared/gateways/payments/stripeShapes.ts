@@ -5,9 +5,13 @@ import type { PaymentFailure, ProcessorPayment, ProcessorSubscription, Subscript
 
 /** Stripe's objects in the terms of `processor.ts`. */
 
+/** All money is in one currency: the plans' prices have it, top-ups are charged and payouts made in it. */
+export const CURRENCY = 'usd';
+
 /** The keys of metadata that tie Stripe's objects to ours. */
 export const ACCOUNT_KEY = 'account_uuid';
 export const TOPUP_KEY = 'topup_uuid';
+export const PAYOUT_KEY = 'payout_uuid';
 
 /** Stripe's statuses that are not ours. */
 const STATUSES: Record<string, SubscriptionStatus> = {
@@ -76,13 +80,17 @@ export function idOf(value: string | { id: string } | null | undefined): string 
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-function uuidIn(metadata: Record<string, string> | null, key: string): string | null {
+export function uuidIn(metadata: Record<string, string> | null, key: string): string | null {
   const value = metadata?.[key];
   return value !== undefined && UUID.test(value) ? value : null;
 }
 
-function fromSeconds(seconds: number): Date {
+export function fromSeconds(seconds: number): Date {
   return new Date(1_000 * seconds);
+}
+
+export function seconds(date: Date): number {
+  return Math.floor(date.getTime() / 1_000);
 }
 
 /** The subscription that an invoice is for. */

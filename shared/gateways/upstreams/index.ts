@@ -4,6 +4,7 @@ import { falUpstream } from './fal.ts';
 import { openaiUpstream } from './openai.ts';
 import { replicateUpstream } from './replicate.ts';
 import { ROUTES, type Route } from './settings.ts';
+import { metered } from './metered.ts';
 import type { Upstream } from './upstream.ts';
 
 const ADAPTERS: Record<Adapter, (route: Route) => Upstream> = {
@@ -19,7 +20,7 @@ export function upstreamOf(route: Route): Upstream {
   const name = `${route.upstream.name}:${route.modelId}:${route.kind}`;
   let upstream = upstreams.get(name);
   if (upstream === undefined) {
-    upstream = ADAPTERS[route.upstream.adapter](route);
+    upstream = metered(route.upstream.name, ADAPTERS[route.upstream.adapter](route));
     upstreams.set(name, upstream);
   }
   return upstream;

@@ -21,6 +21,8 @@ export interface Kinds {
   dispute: Stripe.Dispute;
   webhook_endpoint: Stripe.WebhookEndpoint;
   event: Stripe.Event;
+  account: Stripe.Account;
+  transfer: Stripe.Transfer;
 }
 export type Kind = keyof Kinds;
 
@@ -45,6 +47,10 @@ export class Books {
   clockOffsetMs = 0;
   /** While the clock is moved: the moment that is dealt with, in seconds. */
   momentDealtWith: number | null = null;
+  /** What of our money there is to transfer; as much as one likes where that is null. */
+  balanceCents: number | null = null;
+  /** Of what renewals ask for: taken off, and then held to be tax. */
+  renewals = { discountPercent: 0, taxPercent: 0 };
   /** Lets the portal turn down a switch while another one is scheduled. */
   refusesSwitchWhileScheduled = false;
   readonly cards = new Map<string, Card>();

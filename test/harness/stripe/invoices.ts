@@ -15,7 +15,8 @@ export interface NewInvoice {
 export function draftInvoice(books: Books, subscription: Stripe.Subscription, order: NewInvoice): Stripe.Invoice {
   const item = subscription.items.data[0];
   const id = books.newId('in');
-  const due = Math.max(0, order.total);
+  const { total, discount, tax } = amountsOf(books, order);
+  const due = Math.max(0, total);
   const invoice = books.add<'invoice'>(
     made<Stripe.Invoice>({
       id,
@@ -49,15 +50,26 @@ export function draftInvoice(books: Books, subscription: Stripe.Subscription, or
       status: 'draft',
       status_transitions: { finalized_at: null, marked_uncollectible_at: null, paid_at: null, voided_at: null },
       subtotal: order.total,
-      subtotal_excluding_tax: order.total,
-      total: order.total,
-      total_discount_amounts: [],
-      total_excluding_tax: order.total,
-      total_taxes: [],
+      subtotal_excluding_tax: order.total - tax,
+      total,
+      total_discount_amounts: discount === 0 ? [] : [{ amount: discount, discount: 'di_standin' }],
+      total_excluding_tax: total - tax,
+      total_taxes: tax === 0 ? [] : [made<Stripe.Invoice.TotalTax>({ amount: tax, tax_behavior: 'inclusive' })],
     }),
   );
   subscription.latest_invoice = id;
   return invoice;
+}
+
+/** A renewal may be discounted, and hold tax: that is in the price. */
+function amountsOf(
+  { renewals }: Books,
+  { reason, total }: NewInvoice,
+): { total: number; discount: number; tax: number } {
+  if (reason !== 'subscription_cycle') return { total, discount: 0, tax: 0 };
+  const discount = Math.round((total * renewals.discountPercent) / 100);
+  const rest = total - discount;
+  return { total: rest, discount, tax: rest - Math.round((rest * 100) / (100 + renewals.taxPercent)) };
 }
 
 function lineOf(

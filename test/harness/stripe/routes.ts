@@ -1,4 +1,5 @@
 import type { Books } from './books.ts';
+import { connectRoutes } from './connectRoutes.ts';
 import { customerRoutes } from './customerRoutes.ts';
 import type { Params } from './form.ts';
 import { paymentRoutes } from './paymentRoutes.ts';
@@ -16,6 +17,7 @@ const ROUTES = {
   ...subscriptionRoutes,
   ...paymentRoutes,
   ...setupRoutes,
+  ...connectRoutes,
 } satisfies Record<string, [method: string, path: string, handler: Handler]>;
 
 /** How faults and the record of requests name them. */

@@ -7,6 +7,7 @@ import { Answering } from './answering.ts';
 import { type AfterRetries, advanceTo, collectAgain, DRAFT_SECONDS } from './billingClock.ts';
 import { Books, type Card, idIn } from './books.ts';
 import { setUpPlans } from './catalogue.ts';
+import { type Onboarding, onboard } from './connect.ts';
 import { type CheckoutOptions, complete, settlePayment } from './checkout.ts';
 import { addPaymentMethod, detach, paymentMethodsOf } from './customers.ts';
 import { Deliveries } from './deliveries.ts';
@@ -214,6 +215,11 @@ export class StripeStandIn {
   /** @param reference the dispute, or what is disputed. */
   closeDispute(reference: string, outcome: 'won' | 'lost'): Stripe.Dispute {
     return closeDispute(this.objects, reference, outcome);
+  }
+
+  /** What the owner of a connected account, or Stripe, does. @param link its id, or the address of its page. */
+  onboard(link: string, state: Onboarding = 'enabled'): void {
+    onboard(this.objects, this.objects.get('account', /acct_[0-9a-f]+/.exec(link)?.[0]), state);
   }
 
   /** Lets all cards of a customer behave so; one without a card is given one. */

@@ -44,6 +44,10 @@ export interface Summary {
   chargedTwice: string[];
   /** The accounts (where unknown, the customers) with more than one subscription that is not over. */
   subscribedTwice: string[];
+  /** What was transferred, by `payout_uuid`. */
+  transfers: Map<string, { accountId: string; amountCents: number }>;
+  /** The payouts that more than one transfer was made for. */
+  paidTwice: string[];
   /** The accounts with more than one customer. */
   customersTwice: string[];
 }
@@ -65,6 +69,11 @@ export function summaryOf(books: Books, prices: Record<PlanSlug, string>): Summa
     customers.find((customer) => customer.customerId === customerId)?.accountUuid ?? customerId;
   const topups = topupsOf(books);
   const charges = books.list('charge');
+  const transfers = books.list('transfer').map((transfer) => ({
+    payoutUuid: transfer.metadata['payout_uuid'] ?? transfer.id,
+    accountId: idIn(transfer.destination),
+    amountCents: transfer.amount - transfer.amount_reversed,
+  }));
   const succeeded = charges.filter(({ status }) => status === 'succeeded');
   return {
     customers,
@@ -75,6 +84,8 @@ export function summaryOf(books: Books, prices: Record<PlanSlug, string>): Summa
       succeededCents: sum(succeeded.map(({ amount }) => amount)),
       refundedCents: sum(succeeded.map(({ amount_refunded }) => amount_refunded)),
     },
+    transfers: new Map(transfers.map(({ payoutUuid, ...transfer }) => [payoutUuid, transfer])),
+    paidTwice: repeated(transfers.map(({ payoutUuid }) => payoutUuid)),
     chargedTwice: [...topups].filter(([, topup]) => topup.succeeded > 1).map(([uuid]) => uuid),
     subscribedTwice: repeated(alive.map(({ customer }) => accountOf(idIn(customer)))),
     customersTwice: repeated(customers.map(({ accountUuid }) => accountUuid).filter((uuid) => uuid !== null)),

@@ -1,0 +1,32 @@
+# One image for all processes: web unless another command is given.
+#   docker build -t genmeter .
+#   docker run genmeter node dist/migrations/main.js     # release
+#   docker run -p 3000:3000 genmeter                      # web
+#   docker run genmeter node --max-semi-space-size=8 --max-old-space-size=160 dist/worker/main.js
+
+FROM node:22-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --ignore-scripts
+COPY tsconfig.json tsconfig.build.json ./
+COPY dev/clean.mjs dev/clean.mjs
+COPY shared shared
+COPY api api
+COPY worker worker
+COPY migrations migrations
+RUN npm run build && npm prune --omit=dev --ignore-scripts
+
+FROM node:22-slim
+WORKDIR /app
+ENV NODE_ENV=production MEDIA_DIR=/media PORT=3000
+# A volume that is mounted here belongs to whom the folder belongs to.
+RUN mkdir /media && chown node:node /media
+COPY --from=build /app/package.json ./
+COPY --from=build /app/node_modules node_modules
+COPY --from=build /app/dist dist
+USER node
+EXPOSE 3000
+# Of the web process; a worker runs without (compose.yaml).
+HEALTHCHECK --interval=10s --timeout=3s --start-period=10s \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/api/health/`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+CMD ["node", "--max-semi-space-size=8", "--max-old-space-size=160", "dist/api/main.js"]

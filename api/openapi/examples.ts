@@ -1,0 +1,54 @@
+/** What the examples of several addresses have in common. */
+export const UUID = '01939b6e-5c1f-7a4d-9e0b-3f1d2c4b5a69';
+export const AT = '2026-11-21T09:30:00.000Z';
+
+export const GENERATION = {
+  uuid: UUID,
+  model: 'imgmodel-2',
+  model_name: 'Image model',
+  kind: 'image',
+  prompt: 'A lighthouse at dusk',
+  params: { resolution: '1K', aspect_ratio: '1:1' },
+  status: 'queued',
+  output_url: null,
+  thumbnail_url: null,
+  credits_charged: 8,
+  error_message: null,
+  created_at: AT,
+  completed_at: null,
+  duration_ms: null,
+  is_watermarked: false,
+};
+
+export const FINISHED = {
+  ...GENERATION,
+  status: 'succeeded',
+  output_url: 'https://cdn.example.org/4f/8c1d/image.png',
+  thumbnail_url: 'https://cdn.example.org/4f/8c1d/thumbnail.webp',
+  completed_at: '2026-11-21T09:30:07.000Z',
+  duration_ms: 7_000,
+};
+
+export const PLAN_OF_ACCOUNT = { slug: 'pro', name: 'Pro', parallel_limit: 5 };
+
+export const USER = {
+  user: {
+    uuid: UUID,
+    email: 'me@example.org',
+    first_name: 'Ada',
+    language: 'en',
+    use_case: 'Clips for our shop',
+    onboarding_step: 'complete',
+    is_staff: false,
+    social_provider: 'google',
+    plan: PLAN_OF_ACCOUNT,
+    credits: { balance: 1_092 },
+    is_affiliate: false,
+  },
+};
+
+/** A list with one item. */
+export function listOf(item: unknown): unknown {
+  const pagination = { next: null, previous: null, current_page: 1, total_pages: 1, total_items: 1 };
+  return { pagination, data: [item] };
+}

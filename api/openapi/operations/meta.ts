@@ -1,0 +1,38 @@
+import Type from 'typebox';
+import { HealthAnswer, ReadyAnswer } from '../../answers.ts';
+import type { Operations } from '../operation.ts';
+
+export const META: Operations = {
+  'GET /api/health/': {
+    id: 'getHealth',
+    tag: 'Service',
+    summary: 'Ask whether the service answers',
+    answer: {
+      status: 200,
+      description: 'It does.',
+      schema: HealthAnswer,
+      example: { status: 'ok', version: '2.0.0' },
+    },
+  },
+  'GET /api/ready/': {
+    id: 'getReadiness',
+    tag: 'Service',
+    summary: 'Ask whether work gets done',
+    description:
+      'For orchestrators: database, migrations, Redis and a live worker. 503 says in `detail` what is missing.',
+    answer: { status: 200, description: 'All of it is there.', schema: ReadyAnswer, example: { status: 'ready' } },
+  },
+  'GET /api/openapi.json': {
+    id: 'getDescription',
+    tag: 'Service',
+    summary: 'Read this description',
+    answer: {
+      status: 200,
+      description: 'OpenAPI 3.1.',
+      schema: Type.Object(
+        { openapi: Type.String(), info: Type.Object({ version: Type.String() }, { additionalProperties: true }) },
+        { additionalProperties: true },
+      ),
+    },
+  },
+};

@@ -1,0 +1,55 @@
+import { renderToString } from 'preact-render-to-string';
+
+/**
+ * Nothing from elsewhere, no script but our files, no style but our file and what that script sets. The page asks our
+ * own addresses, and shows pictures that its stylesheet carries.
+ */
+export const PAGE_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "base-uri 'none'",
+].join('; ');
+
+/** Starts the page. No validator: that one would be asked over the network. */
+export const INITIALISER = `window.addEventListener('load', () => {
+  SwaggerUIBundle({
+    url: '/api/openapi.json',
+    dom_id: '#description',
+    deepLinking: true,
+    displayRequestDuration: true,
+    docExpansion: 'list',
+    defaultModelsExpandDepth: 0,
+    tryItOutEnabled: false,
+    validatorUrl: null,
+  });
+});
+`;
+
+export function documentPage(): string {
+  const html = renderToString(
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <title>The interface · genmeter</title>
+        <link rel="icon" href="data:," />
+        <link rel="stylesheet" href="/api/docs/swagger-ui.css" />
+        <script src="/api/docs/swagger-ui-bundle.js" defer />
+        <script src="/api/docs/start.js" defer />
+      </head>
+      <body>
+        <div id="description">
+          <noscript>
+            This page needs JavaScript. The description itself is at <a href="/api/openapi.json">/api/openapi.json</a>.
+          </noscript>
+        </div>
+      </body>
+    </html>,
+  );
+  return `<!doctype html>${html}`;
+}

@@ -1,0 +1,66 @@
+import type { VNode } from 'preact';
+import { referralUrlOf } from '../../../shared/domain/affiliates/enroll.ts';
+import { COMMISSION_PENDING_DAYS, COMMISSION_PERCENT } from '../../../shared/spec/limits.ts';
+import { Form } from '../parts.tsx';
+import type { FormSecrets, Overview } from './overview.ts';
+
+/** The affiliate program: a way in, and for who is in it the link, what it has brought, and the way to the money. */
+export function Affiliate({ affiliate, secrets }: Overview & { secrets: FormSecrets }): VNode {
+  return (
+    <section class="card" aria-labelledby="affiliate">
+      <h2 id="affiliate">Recommend us</h2>
+      {affiliate === null ? (
+        <>
+          <p>
+            Become an affiliate, and earn {COMMISSION_PERCENT} % of what everybody pays for their plan who signs up
+            through your link, for as long as they stay.
+          </p>
+          <Form action="/account/affiliate/" token={secrets.token}>
+            <button type="submit">Get your link</button>
+          </Form>
+        </>
+      ) : (
+        <Program affiliate={affiliate} token={secrets.token} />
+      )}
+    </section>
+  );
+}
+
+function Program({ affiliate, token }: { affiliate: NonNullable<Overview['affiliate']>; token: string }): VNode {
+  const { stats, clicks, isPayoutEnabled } = affiliate;
+  return (
+    <>
+      <p>
+        Your link: <code>{referralUrlOf(affiliate.affiliate)}</code>
+      </p>
+      <p>
+        {counted(clicks, 'click')}, {counted(stats.referrals, 'sign-up')}, {stats.active} of them with a plan now.
+      </p>
+      <p>
+        Earned: {dollars(stats.lifetimeEarningsCents)}. Paid: {dollars(stats.paidCents)}. Pending:{' '}
+        {dollars(stats.pendingCents)}.
+      </p>
+      <p class="hint">
+        Earnings can be paid {COMMISSION_PENDING_DAYS} days after the payment that they come from, at the beginning of
+        the next month. What is refunded is taken off.
+      </p>
+      {isPayoutEnabled ? (
+        <p>Payouts are on.</p>
+      ) : (
+        <Form action="/account/payouts/" token={token}>
+          <button type="submit" class="main">
+            {affiliate.affiliate.connect_account_id === null ? 'Set up payouts' : 'Go on setting up payouts'}
+          </button>
+        </Form>
+      )}
+    </>
+  );
+}
+
+function counted(count: number, what: string): string {
+  return `${count.toLocaleString('en-GB')} ${what}${count === 1 ? '' : 's'}`;
+}
+
+function dollars(cents: number): string {
+  return (cents / 100).toLocaleString('en-US', { style: 'currency', currency: 'USD' });
+}

@@ -1,0 +1,104 @@
+import type { VNode } from 'preact';
+
+export interface Bar {
+  /** What it stands for, told with its value where the pointer rests on it. */
+  label: string;
+  value: number;
+}
+
+const WIDTH = 340;
+const HEIGHT = 150;
+const TOP = 18;
+const BOTTOM = 20;
+const GAP = 2;
+
+interface ChartProps {
+  /** Read out in the place of the picture. */
+  title: string;
+  bars: Bar[];
+  format: (value: number) => string;
+  kind?: 'second';
+}
+
+/** Bars from left to right, each day's its own, with the largest value above and the first and last label below. */
+export function BarChart({ title, bars, format, kind }: ChartProps): VNode {
+  const largest = Math.max(...bars.map(({ value }) => value), 0);
+  const step = WIDTH / bars.length;
+  const room = HEIGHT - TOP - BOTTOM;
+  const floor = HEIGHT - BOTTOM;
+  return (
+    <svg class="chart" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={title}>
+      <text x="0" y="11">
+        {`most: ${format(largest)}`}
+      </text>
+      {bars.map(({ label, value }, index) => {
+        const height = largest === 0 ? 0 : (room * Math.max(0, value)) / largest;
+        // What is there at all is to be seen.
+        const shown = value > 0 ? Math.max(1.5, height) : 0;
+        return (
+          <rect
+            key={label}
+            class={kind}
+            x={round(index * step)}
+            y={round(floor - shown)}
+            width={round(step - GAP)}
+            height={round(shown)}
+            rx="1"
+          >
+            <title>{`${label}: ${format(value)}`}</title>
+          </rect>
+        );
+      })}
+      <line x1="0" y1={floor} x2={WIDTH} y2={floor} />
+      <text x="0" y={HEIGHT - 5}>
+        {bars[0]?.label}
+      </text>
+      <text x={WIDTH} y={HEIGHT - 5} text-anchor="end">
+        {bars.at(-1)?.label}
+      </text>
+    </svg>
+  );
+}
+
+interface LevelsProps {
+  title: string;
+  levels: (Bar & { isBad?: boolean })[];
+  format: (value: number) => string;
+}
+
+const LINE = 26;
+const NAME = 110;
+const FIGURE = 70;
+
+/** Bars below each other, each with its name and value. */
+export function Levels({ title, levels, format }: LevelsProps): VNode {
+  const largest = Math.max(...levels.map(({ value }) => value), 0);
+  const room = WIDTH - NAME - FIGURE;
+  return (
+    <svg class="chart" viewBox={`0 0 ${WIDTH} ${LINE * levels.length}`} role="img" aria-label={title}>
+      {levels.map(({ label, value, isBad = false }, index) => (
+        <g key={label}>
+          <text x="0" y={index * LINE + 17}>
+            {label}
+          </text>
+          <rect class="back" x={NAME} y={index * LINE + 6} width={room} height="14" rx="2" />
+          <rect
+            class={isBad ? 'bad' : undefined}
+            x={NAME}
+            y={index * LINE + 6}
+            width={round(largest === 0 ? 0 : (room * Math.max(0, value)) / largest)}
+            height="14"
+            rx="2"
+          />
+          <text x={WIDTH} y={index * LINE + 17} text-anchor="end">
+            {format(value)}
+          </text>
+        </g>
+      ))}
+    </svg>
+  );
+}
+
+function round(value: number): number {
+  return Math.round(value * 100) / 100;
+}

@@ -1,0 +1,159 @@
+import type { ComponentChildren, VNode } from 'preact';
+import type { MetricDay, StaffMetrics } from '../../../shared/domain/metrics/staffMetrics.ts';
+import type { OfferedModel } from '../../../shared/domain/modelHealth.ts';
+import type { QueueDepth } from '../../../shared/queues/depth.ts';
+import type { Context } from '../../context.ts';
+import { sendPage } from '../page.tsx';
+import { BarChart, Levels } from './chart.tsx';
+import { QUEUE_BOARD_PATH } from './queueBoard.ts';
+
+interface Shown {
+  metrics: StaffMetrics;
+  models: OfferedModel[];
+  /** null while Redis is out of reach. */
+  queues: QueueDepth[] | null;
+}
+
+const numbers = new Intl.NumberFormat('en-US', { maximumFractionDigits: 1 });
+const count = (value: number) => numbers.format(value);
+const dollars = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD' });
+const money = (cents: number) => dollars.format(cents / 100);
+
+/** What staff see of the whole service, drawn here: no script is needed for it. */
+export function sendStaffPage(ctx: Context, { metrics, models, queues }: Shown): void {
+  const { users, subscriptions, revenue, costs, margins, daily } = metrics;
+  const barsOf = (pick: (day: MetricDay) => number) =>
+    daily.map((day) => ({ label: day.date.slice(5), value: pick(day) }));
+  const body = (
+    <>
+      <h1>The service</h1>
+      <p class="quiet">
+        The last 30 days, UTC, as of {metrics.generatedAt.toISOString().slice(0, 19).replace('T', ' ')}.{' '}
+        <a href={QUEUE_BOARD_PATH}>Queues and jobs</a>
+      </p>
+      <div class="charts">
+        <Card title="Signups" figure={count(users.newIn30Days)} note={`${count(users.total)} accounts in all`}>
+          <BarChart title="Signups a day" bars={barsOf((day) => day.signups)} format={count} />
+        </Card>
+        <Card
+          title="Subscriptions"
+          figure={count(subscriptions.activeTotal)}
+          note={`${count(subscriptions.cancelAtPeriodEnd)} of them will not be renewed`}
+        >
+          <Levels
+            title="Subscriptions by plan"
+            levels={subscriptions.byPlan.map(({ plan, count: value }) => ({ label: plan.name, value }))}
+            format={count}
+          />
+        </Card>
+        <Card
+          title="Credits used"
+          figure={count(daily.reduce((sum, day) => sum + day.creditsUsed, 0))}
+          note="less refunds"
+        >
+          <BarChart title="Credits used a day" bars={barsOf((day) => day.creditsUsed)} format={count} />
+        </Card>
+        <Card
+          title="Revenue"
+          figure={`${money(revenue.effectiveMonthlyCents)} a month`}
+          note={`${money(revenue.runRateYearlyCents)} a year from subscriptions, ${money(revenue.topups30DaysCents)} from top-ups in 30 days. Drawn: what was sold, with years in full.`}
+        >
+          <BarChart title="Sold a day" bars={barsOf((day) => day.soldCents)} format={money} kind="second" />
+        </Card>
+        <Card
+          title="Provider cost"
+          figure={money(costs.provider30DaysCents)}
+          note={`${money(costs.perActiveUserMonthlyCents)} for each active subscription`}
+        >
+          <BarChart title="Provider cost a day" bars={barsOf((day) => day.providerCostCents)} format={money} />
+        </Card>
+        <Card title="Gross margin" figure={`${count(margins.grossMarginPercent)} %`} note="of a month's revenue">
+          <Levels
+            title="Revenue and cost of a month"
+            levels={[
+              { label: 'Revenue', value: margins.monthlyRevenueCents },
+              { label: 'Provider cost', value: margins.monthlyCostCents, isBad: true },
+            ]}
+            format={money}
+          />
+        </Card>
+        <Models models={models} metrics={metrics} />
+        <Queues queues={queues} />
+      </div>
+    </>
+  );
+  sendPage(ctx, { title: 'The service', body, isWide: true });
+}
+
+function Card(props: { title: string; figure: string; note: string; children: ComponentChildren }): VNode {
+  return (
+    <section class="card">
+      <h2>{props.title}</h2>
+      <div class="figure">{props.figure}</div>
+      <div class="quiet small">{props.note}</div>
+      {props.children}
+    </section>
+  );
+}
+
+function Models({ models, metrics }: Pick<Shown, 'models' | 'metrics'>): VNode {
+  return (
+    <section class="card">
+      <h2>Models</h2>
+      <table>
+        <thead>
+          <tr>
+            <th>Model</th>
+            <th class="number">Generations</th>
+            <th class="number">Credits</th>
+            <th class="number">Cost</th>
+          </tr>
+        </thead>
+        <tbody>
+          {models.map(({ slug, name, provider, status }) => {
+            const made = metrics.byModel.find((model) => model.name === name);
+            return (
+              <tr key={slug}>
+                <td>
+                  {name}
+                  <span class={status === 'online' ? 'tag' : 'tag warn'}>{status}</span>
+                  <div class="quiet small">{provider}</div>
+                </td>
+                <td class="number">{count(made?.generations ?? 0)}</td>
+                <td class="number">{count(made?.credits ?? 0)}</td>
+                <td class="number">{money(made?.providerCostCents ?? 0)}</td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function Queues({ queues }: Pick<Shown, 'queues'>): VNode {
+  if (queues === null) {
+    return (
+      <section class="card">
+        <h2>Queues</h2>
+        <p>Redis is out of reach: nobody can say how much waits there. The workers find it in the database.</p>
+      </section>
+    );
+  }
+  const waiting = queues.reduce((sum, { counts }) => sum + counts.waiting, 0);
+  const oldest = Math.max(...queues.map(({ oldestSeconds }) => oldestSeconds));
+  const failed = queues.reduce((sum, { counts }) => sum + counts.failed, 0);
+  return (
+    <Card
+      title="Queues"
+      figure={`${count(waiting)} waiting`}
+      note={`The first in line has been due for ${count(oldest)} s; ${count(failed)} failed jobs are kept. Drawn: waiting and at work.`}
+    >
+      <Levels
+        title="Jobs in each queue"
+        levels={queues.map(({ queue, counts }) => ({ label: queue, value: counts.waiting + counts.active }))}
+        format={count}
+      />
+    </Card>
+  );
+}

@@ -1,0 +1,88 @@
+import type Koa from 'koa';
+import { requireStaff } from '../../../shared/domain/staff.ts';
+import { config } from '../../../shared/lib/config.ts';
+import { QUEUES } from '../../../shared/queues/catalog.ts';
+import { queueNamed } from '../../../shared/queues/enqueue.ts';
+import { ServiceError } from '../../../shared/spec/errors.ts';
+import { callerOf, type State } from '../../context.ts';
+import { recognise, touch } from '../../middleware/authenticate.ts';
+import { limit } from '../../middleware/rateLimit.ts';
+import { sendToSignIn } from '../serve.ts';
+
+export const QUEUE_BOARD_PATH = '/admin/queues';
+
+/** Its page styles itself as it goes; besides that it may do nothing that it does not need, and asks nobody else. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+  "base-uri 'self'",
+].join('; ');
+
+const OWN_ORIGIN = new URL(config.BASE_URL).origin;
+const SAFE_METHODS = new Set(['GET', 'HEAD']);
+
+/** A style of another host, which the policy would refuse anyway. */
+const FOREIGN_STYLE = /<link href="https:[^>]*>/g;
+
+/**
+ * The dashboard of the queues, for staff. It is another's application with pages, files and calls of its own below its
+ * path, so that it stands before the router; it reads bodies by itself.
+ */
+export function queueBoard(): Koa.Middleware<State> {
+  let board: Promise<Koa.Middleware<State>> | undefined;
+  return async (ctx, next) => {
+    if (ctx.path !== QUEUE_BOARD_PATH && !ctx.path.startsWith(`${QUEUE_BOARD_PATH}/`)) return next();
+    ctx.state.route = `${QUEUE_BOARD_PATH}/`;
+    // Its own script asks for these, and reads what is refused as we tell programs.
+    const isCall = ctx.path.startsWith(`${QUEUE_BOARD_PATH}/api/`);
+    ctx.state.isPage = !isCall;
+    await recognise(ctx);
+    if (ctx.state.caller === undefined) {
+      await limit(ctx, 'public');
+      if (isCall || !SAFE_METHODS.has(ctx.method)) throw new ServiceError('invalid_api_key', 'Sign in first.');
+      return sendToSignIn(ctx);
+    }
+    await limit(ctx, 'account');
+    await requireStaff(callerOf(ctx));
+    requireOwnPage(ctx);
+    ctx.set('content-security-policy', POLICY);
+    ctx.set('x-frame-options', 'DENY');
+    ctx.set('referrer-policy', 'same-origin');
+    board ??= createBoard();
+    await (await board)(ctx, next);
+    if (ctx.type === 'text/html' && typeof ctx.body === 'string') {
+      ctx.set('cache-control', 'no-store');
+      ctx.body = ctx.body.replaceAll(FOREIGN_STYLE, '');
+    }
+    touch(ctx);
+  };
+}
+
+/** The cookie travels with what other sites send here, too: changes are taken from pages of ours only. */
+function requireOwnPage(ctx: Koa.ParameterizedContext<State>): void {
+  if (SAFE_METHODS.has(ctx.method) || ctx.get('origin') === OWN_ORIGIN) return;
+  throw new ServiceError('validation_error', `Changes must come with "Origin: ${OWN_ORIGIN}".`, { status: 403 });
+}
+
+/** Loaded when somebody first looks: a process at which nobody of the staff does is spared its memory. */
+async function createBoard(): Promise<Koa.Middleware<State>> {
+  const [{ createBullBoard }, { BullMQAdapter }, { KoaAdapter }] = await Promise.all([
+    import('@bull-board/api'),
+    import('@bull-board/api/bullMQAdapter'),
+    import('@bull-board/koa'),
+  ]);
+  const adapter = new KoaAdapter();
+  adapter.setBasePath(QUEUE_BOARD_PATH);
+  createBullBoard({
+    queues: QUEUES.map((name) => new BullMQAdapter(queueNamed(name))),
+    serverAdapter: adapter,
+    options: { uiConfig: { boardTitle: 'genmeter', miscLinks: [{ text: 'The service', url: '/admin/' }] } },
+  });
+  return adapter.registerPlugin();
+}

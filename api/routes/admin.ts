@@ -1,0 +1,21 @@
+import { modelsWithStatus } from '../../shared/domain/modelHealth.ts';
+import { staffMetrics } from '../../shared/domain/metrics/staffMetrics.ts';
+import { depthOfQueues } from '../../shared/queues/depth.ts';
+import type { Context } from '../context.ts';
+import { sendStaffPage } from '../pages/staff/page.tsx';
+import { presentMetrics } from '../presenters.ts';
+
+export async function metrics(ctx: Context): Promise<void> {
+  ctx.body = presentMetrics(await staffMetrics());
+}
+
+/** The same as charts, with how the models and the queues are. */
+export async function staffPage(ctx: Context): Promise<void> {
+  const [metrics, models, queues] = await Promise.all([
+    staffMetrics(),
+    modelsWithStatus(),
+    // The page is there for when Redis is not.
+    depthOfQueues().catch(() => null),
+  ]);
+  sendStaffPage(ctx, { metrics, models, queues });
+}

@@ -1,0 +1,66 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { config } from '../../shared/lib/config.ts';
+import { ServiceError } from '../../shared/spec/errors.ts';
+import type { Context, Handler } from '../context.ts';
+import { describeInterface, type Row } from '../openapi/document.ts';
+import { documentPage, INITIALISER, PAGE_POLICY } from '../openapi/page.tsx';
+
+/** For as long as a document or a file that is not named by what is in it may be kept. */
+const KEEP = 'public, max-age=300';
+
+/**
+ * Serves the description of the interface. It is made at the first request and kept: the table does not change while
+ * the process lives.
+ * @param routes the router's table, which is not there yet while it names this handler.
+ */
+export function description(routes: () => readonly Row[]): Handler {
+  let text: string | undefined;
+  return (ctx) => {
+    text ??= JSON.stringify(describeInterface(routes(), config.BASE_URL));
+    ctx.set('cache-control', KEEP);
+    ctx.type = 'application/json; charset=utf-8';
+    ctx.body = text;
+  };
+}
+
+const FOLDER = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
+
+/** What the page consists of, from files of ours. Read when the page is first asked for, as few processes ever are. */
+const FILES: Record<string, { type: string; read: () => string | Buffer }> = {
+  'swagger-ui.css': { type: 'text/css; charset=utf-8', read: () => readFileSync(join(FOLDER, 'swagger-ui.css')) },
+  'swagger-ui-bundle.js': {
+    type: 'text/javascript; charset=utf-8',
+    read: () => readFileSync(join(FOLDER, 'swagger-ui-bundle.js')),
+  },
+  'start.js': { type: 'text/javascript; charset=utf-8', read: () => INITIALISER },
+};
+
+/** The page that shows the description, and where a person can try it. */
+export function page(ctx: Context): void {
+  ctx.type = 'text/html; charset=utf-8';
+  ctx.set('content-security-policy', PAGE_POLICY);
+  ctx.set('x-frame-options', 'DENY');
+  ctx.set('referrer-policy', 'same-origin');
+  ctx.set('cache-control', KEEP);
+  ctx.body = documentPage();
+}
+
+/**
+ * A file of that page.
+ * @throws ServiceError not_found
+ */
+export function file(ctx: Context): void {
+  const { file: name } = (ctx as unknown as { params: { file: string } }).params;
+  const found = Object.hasOwn(FILES, name) ? FILES[name] : undefined;
+  if (found === undefined) throw new ServiceError('not_found', 'The page has no such file.');
+  const content = found.read();
+  ctx.set('cache-control', KEEP);
+  ctx.set('etag', `"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`);
+  ctx.type = found.type;
+  ctx.status = 200;
+  if (ctx.fresh) ctx.status = 304;
+  else ctx.body = content;
+}

@@ -1,0 +1,96 @@
+import type { Transaction } from 'objection';
+import { requireProcessor } from '../../gateways/payments/index.ts';
+import { addMilliseconds, now } from '../../lib/clock.ts';
+import { prepared, run } from '../../lib/db.ts';
+import { COMMISSION_PENDING_DAYS } from '../../spec/limits.ts';
+import type { Plan } from '../../spec/plans.ts';
+import { Commission } from '../../tables/Commission.ts';
+import { Referral } from '../../tables/Referral.ts';
+import type { Subscription } from '../../tables/Subscription.ts';
+import { type Effect, takeTicket } from '../billing/effects.ts';
+import { ownerOf } from '../billing/syncSubscription.ts';
+import { type InvoiceMoney, shareOf } from './share.ts';
+
+const PENDING_MS = COMMISSION_PENDING_DAYS * 86_400_000;
+
+/**
+ * One commission an invoice: the first look writes it, later ones take over what has become of the money since. An
+ * older look than the last changes nothing; what payouts hold of it is theirs.
+ */
+const RECORD = prepared(
+  'record_commission',
+  `INSERT INTO commissions AS c (invoice_id, affiliate_id, account_id, paid_cents, net_cents, reversed_cents,
+                                 amount_cents, paid_at, payable_at, is_simulated, sync_ticket, created_at)
+   VALUES (:invoice, :affiliate, :account, :paid, :net, :reversed, :amount, :paidAt, :payableAt, :isSimulated, :ticket, :now)
+   ON CONFLICT (invoice_id) DO UPDATE
+     SET paid_cents = excluded.paid_cents, net_cents = excluded.net_cents, reversed_cents = excluded.reversed_cents,
+         amount_cents = excluded.amount_cents, sync_ticket = excluded.sync_ticket
+   WHERE c.sync_ticket < excluded.sync_ticket`,
+);
+
+interface Paid extends InvoiceMoney {
+  invoiceId: string;
+  paidAt: Date;
+  isSimulated: boolean;
+  ticket: number;
+}
+
+/**
+ * Looks at a paid invoice of a subscription, and says what it means to whoever brought the customer. May be looked at
+ * as often as one likes: after the payment, a refund, a dispute, or before a payout.
+ * @returns null where it earns nothing: no subscription's, not paid, or nobody brought the customer.
+ */
+export async function commissionEffect(invoiceId: string): Promise<Effect | null> {
+  const ticket = await takeTicket();
+  const invoice = await requireProcessor().readInvoice(invoiceId);
+  if (invoice === null) return null;
+  const known = await Commission.query().findOne({ invoice_id: invoiceId });
+  const accountId = known?.account_id ?? (await ownerOf(invoice))?.id;
+  const referral = accountId === undefined ? undefined : await Referral.query().findById(accountId);
+  if (accountId === undefined || referral === undefined || invoice.paidCents === 0) return null;
+  const paid: Paid = { ...invoice, invoiceId, isSimulated: false, ticket };
+  return {
+    accountId,
+    apply: async (transaction) => {
+      await record(transaction, referral, paid);
+      return undefined;
+    },
+  };
+}
+
+/** The commission of a plan that was given away, without a payment processor, as if its year had been paid. */
+export async function recordSimulated(transaction: Transaction, subscription: Subscription, plan: Plan): Promise<void> {
+  const referral = await Referral.query(transaction).findById(subscription.account_id);
+  if (referral === undefined) return;
+  const cents = plan.priceYearlyCents;
+  await record(transaction, referral, {
+    invoiceId: `keyless:${subscription.uuid}`,
+    paidCents: cents,
+    netCents: cents,
+    reversedCents: 0,
+    paidAt: now(),
+    isSimulated: true,
+    ticket: 1,
+  });
+}
+
+async function record(transaction: Transaction, referral: Referral, paid: Paid): Promise<void> {
+  await run(
+    RECORD,
+    {
+      invoice: paid.invoiceId,
+      affiliate: referral.affiliate_id,
+      account: referral.account_id,
+      paid: paid.paidCents,
+      net: paid.netCents,
+      reversed: paid.reversedCents,
+      amount: shareOf(paid),
+      paidAt: paid.paidAt,
+      payableAt: addMilliseconds(paid.paidAt, PENDING_MS),
+      isSimulated: paid.isSimulated,
+      ticket: paid.ticket,
+      now: now(),
+    },
+    transaction,
+  );
+}

@@ -1,0 +1,145 @@
+import type { Transaction } from 'objection';
+import { v7 as uuidv7 } from 'uuid';
+import { processor, ProcessorError, requireProcessor } from '../../gateways/payments/index.ts';
+import { addMilliseconds, now } from '../../lib/clock.ts';
+import { utcDay } from '../../lib/calendar.ts';
+import { prepared, run } from '../../lib/db.ts';
+import { logger } from '../../lib/logger.ts';
+import { Affiliate } from '../../tables/Affiliate.ts';
+import { Commission } from '../../tables/Commission.ts';
+import { Payout } from '../../tables/Payout.ts';
+import { PayoutItem } from '../../tables/PayoutItem.ts';
+import { attempt } from '../billing/effects.ts';
+import { connectEffect } from './connect.ts';
+
+/** The first moment of the month (UTC): what is payable by then is paid in it. */
+export function monthStartOf(moment: Date): Date {
+  return new Date(Date.UTC(moment.getUTCFullYear(), moment.getUTCMonth(), 1));
+}
+
+/** What is neither paid nor on its way, of one affiliate: earned by then, or paid and to be taken off again. */
+export function unsettled(affiliateId: number, until: Date, transaction?: Transaction) {
+  return Commission.query(transaction)
+    .where({ affiliate_id: affiliateId, is_simulated: processor === null })
+    .whereColumn('amount_cents', '<>', 'settled_cents')
+    .where((due) => {
+      void due.where('payable_at', '<=', until).orWhereColumn('amount_cents', '<', 'settled_cents');
+    });
+}
+
+/** Left for a moment to whoever has written it, before somebody else takes it up. */
+const OWN_MS = 60_000;
+
+const SETTLE = prepared(
+  'settle_commissions',
+  `UPDATE commissions c SET settled_cents = c.settled_cents + :sign * i.amount_cents
+     FROM payout_items i WHERE i.payout_uuid = :payout AND c.id = i.commission_id`,
+);
+
+/**
+ * Writes down what an affiliate is to be paid this month, before anybody is asked for it. What was refunded since it
+ * was paid is taken off; where that is more than there is, nothing is paid, and the rest is carried.
+ * @returns undefined where there is nothing to pay, or this month's is written already.
+ */
+export async function openPayout(affiliateId: number): Promise<Payout | undefined> {
+  const monthStart = monthStartOf(now());
+  const month = utcDay(monthStart);
+  return Affiliate.transaction(async (transaction) => {
+    const affiliate = await Affiliate.query(transaction).findById(affiliateId).forNoKeyUpdate().throwIfNotFound();
+    if (!canBePaid(affiliate)) return undefined;
+    const before = Payout.query(transaction)
+      .where({ affiliate_id: affiliateId, month })
+      .whereNot({ status: 'refused' });
+    if ((await before.first()) !== undefined) return undefined;
+    const commissions = await unsettled(affiliateId, monthStart, transaction).orderBy('id').forNoKeyUpdate();
+    const items = commissions.map((row) => ({ id: row.id, cents: row.amount_cents - row.settled_cents }));
+    const amountCents = items.reduce((sum, { cents }) => sum + cents, 0);
+    if (amountCents <= 0) return undefined;
+    const payout = await Payout.query(transaction).insertAndFetch({
+      uuid: uuidv7(),
+      affiliate_id: affiliateId,
+      month,
+      status: 'pending',
+      amount_cents: amountCents,
+      connect_account_id: affiliate.connect_account_id,
+      due_at: addMilliseconds(now(), OWN_MS),
+      created_at: now(),
+    });
+    await PayoutItem.query(transaction).insert(
+      items.map(({ id, cents }) => ({ payout_uuid: payout.uuid, commission_id: id, amount_cents: cents })),
+    );
+    await run(SETTLE, { payout: payout.uuid, sign: 1 }, transaction);
+    return payout;
+  });
+}
+
+/** Whether payouts may be made; those that were simulated without a processor say nothing about a real account. */
+export function canBePaid({ payout_enabled: isEnabled, connect_account_id: id }: Affiliate): boolean {
+  return isEnabled && (processor === null || id !== null);
+}
+
+/**
+ * Has the processor transfer a payout, under a key of its own. Where nobody knows what came of it, it stays pending,
+ * and is looked for before it is asked for again.
+ */
+export async function transfer(payout: Payout): Promise<void> {
+  if (processor === null) return markPaid(payout, null);
+  const { uuid: payoutUuid, amount_cents: amountCents, connect_account_id: connectAccountId } = payout;
+  const order = { payoutUuid, amountCents, connectAccountId: connectAccountId as string };
+  try {
+    await markPaid(payout, await requireProcessor().transfer(order));
+  } catch (error) {
+    if (!(error instanceof ProcessorError)) throw error;
+    const problem = error.message.slice(0, 500);
+    logger.warn({ payout: payoutUuid, fault: error.fault, problem }, 'a payout is not made yet');
+    if (error.fault === 'refused') return putBack(payout, problem);
+    await Payout.query().findById(payoutUuid).where({ status: 'pending' }).patch({ problem });
+  }
+}
+
+async function markPaid({ uuid }: Payout, transferId: string | null): Promise<void> {
+  await Payout.query()
+    .findById(uuid)
+    .where({ status: 'pending' })
+    .patch({ status: 'paid', stripe_transfer_id: transferId, problem: null, completed_at: now() });
+}
+
+/** No money has moved: what it held is payable again, with whatever has become of it since. */
+async function putBack({ uuid, connect_account_id: connectAccountId }: Payout, problem: string): Promise<void> {
+  await Payout.transaction(async (transaction) => {
+    const refused = await Payout.query(transaction)
+      .findById(uuid)
+      .where({ status: 'pending' })
+      .patch({ status: 'refused', problem, completed_at: now() });
+    if (refused === 1) await run(SETTLE, { payout: uuid, sign: -1 }, transaction);
+  });
+  // It may be the affiliate's account that cannot take it any more.
+  if (connectAccountId !== null) await attempt(() => connectEffect(connectAccountId));
+}
+
+const AT_ONCE = 200;
+/** The processor's clock may differ from ours by so much. */
+const MARGIN_MS = 600_000;
+const AGAIN_MS = { least: 60_000, most: 3_600_000 };
+
+/** Takes up payouts of which nobody knows whether they were made: looked for first, and asked for again if not. */
+export async function settlePendingPayouts(): Promise<void> {
+  const pending = await Payout.query()
+    .where({ status: 'pending' })
+    .where('due_at', '<=', now())
+    .orderBy('due_at')
+    .limit(AT_ONCE);
+  for (const payout of pending) {
+    const ageMs = now().getTime() - payout.created_at.getTime();
+    const waitMs = Math.min(AGAIN_MS.most, Math.max(AGAIN_MS.least, ageMs / 4));
+    const due_at = addMilliseconds(now(), waitMs);
+    await Payout.query().findById(payout.uuid).where({ status: 'pending' }).patch({ due_at });
+    await attempt(async () => {
+      const since = addMilliseconds(payout.created_at, -MARGIN_MS);
+      const made = await processor?.findTransfer(payout.uuid, since);
+      if (made != null) await markPaid(payout, made);
+      else await transfer(payout);
+      return null;
+    });
+  }
+}

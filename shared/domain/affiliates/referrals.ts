@@ -1,0 +1,61 @@
+import { addMilliseconds, now } from '../../lib/clock.ts';
+import { logger } from '../../lib/logger.ts';
+import { REFERRAL_DAYS } from '../../spec/limits.ts';
+import { Account } from '../../tables/Account.ts';
+import { Affiliate } from '../../tables/Affiliate.ts';
+import { Referral } from '../../tables/Referral.ts';
+import { countClick } from './clicks.ts';
+import { asCode } from './codes.ts';
+import { mailboxOf } from './mailbox.ts';
+
+export const REFERRAL_MS = REFERRAL_DAYS * 86_400_000;
+
+/** The link that somebody came by, as their browser remembers it. */
+export interface FollowedLink {
+  code: string;
+  followedAt: Date;
+  /** Who is signed in in that browser, if anybody is. */
+  signedInAs: number | null;
+}
+
+/**
+ * Notes that a referral link was followed.
+ * @param accountId who is signed in in that browser, if anybody is.
+ * @returns the code that the browser is to remember; null where it is nobody's, or the visitor's own.
+ */
+export async function followLink(text: string, accountId: number | null): Promise<string | null> {
+  const code = asCode(text);
+  const affiliate = code === null ? undefined : await Affiliate.query().findOne({ code });
+  if (affiliate === undefined || affiliate.account_id === accountId) return null;
+  countClick(affiliate.account_id).catch((error: unknown) => {
+    logger.warn({ error: (error as Error).message }, 'a click was not counted');
+  });
+  return affiliate.code;
+}
+
+/**
+ * Who brought somebody who is about to be made an account of (docs/decisions.md: Affiliates): the link must have been
+ * followed within 30 days, and must not be their own.
+ * @returns the affiliate's account, or null.
+ */
+export async function referrerOf(link: FollowedLink, email: string): Promise<number | null> {
+  const earliest = addMilliseconds(now(), -REFERRAL_MS);
+  if (link.followedAt <= earliest || link.followedAt > addMilliseconds(now(), FAST_CLOCK_MS)) return null;
+  const affiliate = await Affiliate.query().findOne({ code: link.code });
+  if (affiliate === undefined) return null;
+  // An affiliate who makes a second account, in the browser where the first is signed in or with the same mailbox.
+  if (affiliate.account_id === link.signedInAs) return null;
+  const owner = await Account.query().findById(affiliate.account_id).throwIfNotFound();
+  return mailboxOf(owner.email) === mailboxOf(email) ? null : affiliate.account_id;
+}
+
+/** The moment comes from another web process, whose clock may be ahead. */
+const FAST_CLOCK_MS = 60_000;
+
+/** What checkout pages are told about who brought the customer, for whoever looks at the payment. */
+export async function referralMetadata(accountId: number): Promise<Record<string, string>> {
+  const referral = await Referral.query().findById(accountId);
+  if (referral === undefined) return {};
+  const { code } = await Affiliate.query().findById(referral.affiliate_id).throwIfNotFound();
+  return { referral_code: code };
+}

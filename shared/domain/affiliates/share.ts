@@ -1,0 +1,21 @@
+import { COMMISSION_PERCENT } from '../../spec/limits.ts';
+
+/** The money of one invoice, in cents. */
+export interface InvoiceMoney {
+  paidCents: number;
+  /** Of what was paid, without tax. */
+  netCents: number;
+  /** Of what was paid: refunded, or disputed and not won back. */
+  reversedCents: number;
+}
+
+/**
+ * An affiliate's share of an invoice, in whole cents: 30 % of what it brought in net, in proportion to what of the
+ * payment is here still (spec: What the service does, 6). Rounded down once, at the end.
+ */
+export function shareOf({ paidCents, netCents, reversedCents }: InvoiceMoney): number {
+  if (paidCents <= 0) return 0;
+  const kept = BigInt(Math.max(0, paidCents - reversedCents));
+  // The product of three amounts may be beyond what numbers hold exactly.
+  return Number((BigInt(netCents) * BigInt(COMMISSION_PERCENT) * kept) / (100n * BigInt(paidCents)));
+}

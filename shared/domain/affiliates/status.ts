@@ -1,0 +1,87 @@
+import { now } from '../../lib/clock.ts';
+import { prepared, run } from '../../lib/db.ts';
+import { AFFILIATE_MONTHS } from '../../spec/limits.ts';
+import type { Affiliate } from '../../tables/Affiliate.ts';
+import { affiliateOf } from './enroll.ts';
+import { canBePaid, monthStartOf } from './payouts.ts';
+
+/** What an affiliate has brought and earned. Money in cents; what was refunded is taken off. */
+export interface AffiliateStatus {
+  affiliate: Affiliate;
+  isPayoutEnabled: boolean;
+  stats: {
+    /** Accounts that were brought, and how many of them have a subscription now. */
+    referrals: number;
+    active: number;
+    /** All that was earned; `pending` of it is not paid yet, and below zero where more was paid than is earned now. */
+    lifetimeEarningsCents: number;
+    pendingCents: number;
+    paidCents: number;
+  };
+  /** The last twelve months (UTC), this one last. */
+  recent: { month: string; referrals: number; commissionCents: number }[];
+}
+
+const STATS = prepared(
+  'affiliate_stats',
+  `SELECT (SELECT cast(count(*) AS int) FROM referrals WHERE affiliate_id = :affiliate) AS referrals,
+          (SELECT cast(count(*) AS int) FROM referrals r JOIN accounts a ON a.id = r.account_id
+            WHERE r.affiliate_id = :affiliate AND a.plan_slug IS NOT NULL AND a.spend_until > :now) AS active,
+          (SELECT cast(coalesce(sum(amount_cents), 0) AS float8) FROM commissions WHERE affiliate_id = :affiliate) AS earned,
+          (SELECT cast(coalesce(sum(amount_cents), 0) AS float8) FROM payouts
+            WHERE affiliate_id = :affiliate AND status = 'paid') AS paid`,
+);
+
+const RECENT = prepared(
+  'affiliate_months',
+  `WITH months AS (
+     SELECT cast(:first AS timestamp) + make_interval(months => n) AS begin FROM generate_series(0, :count - 1) AS n
+   ), referred AS (
+     SELECT date_trunc('month', created_at AT TIME ZONE 'UTC') AS begin, count(*) AS referrals
+       FROM referrals WHERE affiliate_id = :affiliate AND created_at >= cast(:first AS timestamp) AT TIME ZONE 'UTC' GROUP BY 1
+   ), earned AS (
+     SELECT date_trunc('month', paid_at AT TIME ZONE 'UTC') AS begin, sum(amount_cents) AS cents
+       FROM commissions WHERE affiliate_id = :affiliate AND paid_at >= cast(:first AS timestamp) AT TIME ZONE 'UTC' GROUP BY 1
+   )
+   SELECT to_char(begin, 'YYYY-MM') AS month, cast(coalesce(referrals, 0) AS int) AS referrals,
+          cast(coalesce(cents, 0) AS float8) AS cents
+     FROM months LEFT JOIN referred USING (begin) LEFT JOIN earned USING (begin) ORDER BY begin`,
+);
+
+/**
+ * What an affiliate sees of their program (spec: Affiliate).
+ * @throws ServiceError not_found before the account has enrolled.
+ */
+export async function affiliateStatus(accountId: number): Promise<AffiliateStatus> {
+  const affiliate = await affiliateOf(accountId);
+  const first = monthStartOf(now());
+  first.setUTCMonth(first.getUTCMonth() - (AFFILIATE_MONTHS - 1));
+  const [[sums], months] = await Promise.all([
+    run<{ referrals: number; active: number; earned: number; paid: number }>(STATS, {
+      affiliate: accountId,
+      now: now(),
+    }),
+    run<{ month: string; referrals: number; cents: number }>(RECENT, {
+      affiliate: accountId,
+      first: first.toISOString().slice(0, 19),
+      count: AFFILIATE_MONTHS,
+    }),
+  ]);
+  const { referrals = 0, active = 0, earned = 0, paid = 0 } = sums ?? {};
+  return {
+    affiliate,
+    isPayoutEnabled: canBePaid(affiliate),
+    stats: {
+      referrals,
+      active,
+      lifetimeEarningsCents: earned,
+      pendingCents: earned - paid,
+      paidCents: paid,
+    },
+    recent: months.map(({ month, referrals: brought, cents }) => ({
+      month,
+      referrals: brought,
+      commissionCents: cents,
+    })),
+  };
+}

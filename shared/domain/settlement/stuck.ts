@@ -1,0 +1,70 @@
+import { addMilliseconds, now } from '../../lib/clock.ts';
+import { prepared, run } from '../../lib/db.ts';
+import { logger } from '../../lib/logger.ts';
+import { ring } from '../../queues/enqueue.ts';
+import type { Generation } from '../../tables/Generation.ts';
+
+/** A job that ought to be further by now, with what there is to know of it. */
+export type StuckJob = Pick<
+  Generation,
+  | 'uuid'
+  | 'account_id'
+  | 'model'
+  | 'created_at'
+  | 'deadline_at'
+  | 'due_at'
+  | 'polled_at'
+  | 'unknown_submits'
+  | 'upstream'
+  | 'upstream_model'
+> & { is_submitted: boolean };
+
+const COLUMNS = `g.uuid, g.account_id, g.model, g.created_at, g.deadline_at, g.due_at, g.polled_at, g.unknown_submits, g.upstream,
+  g.upstream_model, g.upstream_handle IS NOT NULL AS is_submitted`;
+
+/** Nobody is at it: no worker holds it, and nobody has looked at its upstream for a while. */
+const IS_STUCK = `g.status = 'queued' AND g.created_at <= :before AND (g.leased_until IS NULL OR g.leased_until <= :now)
+       AND (g.polled_at IS NULL OR g.polled_at <= :before)`;
+
+const STUCK = prepared(
+  'stuck_jobs',
+  `SELECT ${COLUMNS} FROM generations g WHERE ${IS_STUCK} ORDER BY g.uuid LIMIT :limit`,
+);
+
+const REQUEUE = prepared(
+  'requeue_jobs',
+  `WITH stuck AS (
+     SELECT g.uuid FROM generations g WHERE g.uuid = ANY (cast(:uuids AS uuid[])) AND ${IS_STUCK}
+      ORDER BY g.uuid FOR NO KEY UPDATE SKIP LOCKED
+   )
+   UPDATE generations g SET due_at = :now, next_poll_at = NULL FROM stuck WHERE g.uuid = stuck.uuid
+   RETURNING g.uuid, g.upstream_handle IS NOT NULL AS is_submitted`,
+);
+
+/**
+ * Jobs that nobody is at and nothing has happened to for so long, oldest first. Jobs that wait for their turn at an
+ * upstream whose use is limited are among them.
+ */
+export async function findStuckJobs(quietMs: number, limit: number): Promise<StuckJob[]> {
+  const at = now();
+  return run<StuckJob>(STUCK, { now: at, before: addMilliseconds(at, -quietMs), limit });
+}
+
+/**
+ * Makes stuck jobs due at once and rings for them. What a worker holds is left alone, so that nothing is submitted
+ * twice; what the ring does not reach the sweep finds, as the rows say that they are due.
+ * @returns those that were, and whether Redis heard of each.
+ */
+export async function requeueJobs(uuids: string[], quietMs: number): Promise<{ uuid: string; isHeard: boolean }[]> {
+  const at = now();
+  const bindings = { uuids, now: at, before: addMilliseconds(at, -quietMs) };
+  const rows = await run<{ uuid: string; is_submitted: boolean }>(REQUEUE, bindings);
+  if (rows.length > 0)
+    logger.info({ generationIds: rows.map(({ uuid }) => uuid) }, 'jobs were put on their queue again');
+  return Promise.all(
+    rows.map(async ({ uuid, is_submitted: isSubmitted }) => ({
+      uuid,
+      isHeard: await ring(isSubmitted ? 'generation.poll' : 'generation.dispatch', uuid),
+    })),
+  );
+}

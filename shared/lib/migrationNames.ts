@@ -1,0 +1,19 @@
+/**
+ * The migrations that this version needs, in order; a name, once released, never changes. Here rather than beside them
+ * for the readiness answer, which looks whether they were applied; `migrations/run.ts` does not compile without each.
+ */
+export const MIGRATION_NAMES = [
+  '0001_foundation',
+  '0002_upstreams',
+  '0003_billing',
+  '0004_subscription_of_account',
+  '0005_sign_in',
+  '0006_oauth',
+  '0007_affiliates',
+  '0008_staff_metrics',
+] as const;
+
+export type MigrationName = (typeof MIGRATION_NAMES)[number];
+
+/** Where it is written down which of them were applied. */
+export const MIGRATIONS_TABLE = 'migrations';

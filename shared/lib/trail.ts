@@ -1,0 +1,58 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { LRUCache } from 'lru-cache';
+
+/**
+ * What the logs need so that one create can be followed through all processes: which request a generation was created
+ * by, and which job is at work on it here. For the logs only; what is forgotten is missing there and nowhere else.
+ */
+
+/** Far more than one process has under way. */
+const KEPT = 20_000;
+
+const requestOf = new LRUCache<string, string>({ max: KEPT });
+const jobOf = new LRUCache<string, string>({ max: KEPT });
+const jobs = new AsyncLocalStorage<string>();
+
+/** Notes which request a generation was created by. */
+export function noteRequest(generationId: string, requestId: string): void {
+  requestOf.set(generationId, requestId);
+}
+
+/** The requests of these generations, as far as they are known; undefined where none is. */
+export function requestsOf(generationIds: string[]): Record<string, string> | undefined {
+  const known: Record<string, string> = {};
+  for (const id of generationIds) {
+    const requestId = requestOf.get(id);
+    if (requestId !== undefined) known[id] = requestId;
+  }
+  return Object.keys(known).length === 0 ? undefined : known;
+}
+
+interface FollowedJob {
+  id: string;
+  generationIds?: readonly string[];
+  requestIds?: Record<string, string>;
+}
+
+/** Does a job's work: what is logged meanwhile, and later about its generations, says that it was this job. */
+export function follow<Result>({ id, generationIds = [], requestIds = {} }: FollowedJob, work: () => Result): Result {
+  for (const generationId of generationIds) jobOf.set(generationId, id);
+  for (const [generationId, requestId] of Object.entries(requestIds)) noteRequest(generationId, requestId);
+  return jobs.run(id, work);
+}
+
+/** What else a line of the log is to say: for pino, which calls it with each. */
+export function trailOf(
+  line: object,
+  _level: number,
+  logger: { bindings(): object },
+): { requestId?: string; jobId?: string } {
+  const { generationId, jobId } = line as Record<string, unknown>;
+  const isOfOne = typeof generationId === 'string';
+  const known = isOfOne ? requestOf.get(generationId) : undefined;
+  // While the request is served its log says so already.
+  const request = known === undefined || 'requestId' in logger.bindings() ? undefined : known;
+  // Generations are worked on in batches, begun by any of their jobs: about one of them its own job is named.
+  const job = jobId === undefined ? ((isOfOne ? jobOf.get(generationId) : undefined) ?? jobs.getStore()) : undefined;
+  return { ...(request === undefined ? {} : { requestId: request }), ...(job === undefined ? {} : { jobId: job }) };
+}

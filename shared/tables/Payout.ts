@@ -1,0 +1,22 @@
+import { Model } from 'objection';
+
+/** One transfer to an affiliate, from before it is asked for. */
+export class Payout extends Model {
+  static override tableName = 'payouts';
+  static override idColumn = 'uuid';
+
+  declare uuid: string;
+  declare affiliate_id: number;
+  /** The first day of its month. */
+  declare month: string;
+  /** `refused`: no money moved, and its commissions are payable again. */
+  declare status: 'pending' | 'paid' | 'refused';
+  declare amount_cents: number;
+  declare connect_account_id: string | null;
+  declare stripe_transfer_id: string | null;
+  declare problem: string | null;
+  /** When it is looked at again while it is pending. */
+  declare due_at: Date;
+  declare created_at: Date;
+  declare completed_at: Date | null;
+}

@@ -1,0 +1,90 @@
+import { expect } from 'chai';
+import { request } from '../harness/client.ts';
+import { setting } from '../harness/databases.ts';
+import { Proxy } from '../harness/proxy.ts';
+import { eventually, type Service, startService } from '../harness/service.ts';
+import { modelsOnline, setModel } from './seeds.ts';
+
+describe('readiness', () => {
+  let service: Service;
+  let database: Proxy;
+  let redis: Proxy;
+  before(async () => {
+    redis = await new Proxy(setting('TEST_REDIS_URL')).start();
+    service = await startService({ apis: 0, workers: 0, redisUrl: redis.url, env: { RATE_LIMITS: 'on' } });
+    database = await new Proxy(service.env['DATABASE_URL'] as string).start();
+    await service.startApi({ DATABASE_URL: database.url });
+    await modelsOnline(service);
+  });
+  after(async () => {
+    await service.stop();
+    await Promise.all([database.stop(), redis.stop()]);
+  });
+
+  const ask = (path = '/api/ready/') => request(service.baseUrl, 'GET', path);
+
+  /** An answer is good for a second: waits for the one that counts. */
+  const becomes = async (status: number, detail?: string) => {
+    let answer = await ask();
+    const what = () => `${status} ${detail ?? ''} instead of ${answer.status} ${JSON.stringify(answer.body)}`;
+    await eventually('the answer changes', async () => {
+      answer = await ask();
+      return answer.status === status && (detail === undefined || answer.body.detail === detail);
+    }).catch(() => expect.fail(what()));
+    if (status === 503) {
+      expect(answer.body).to.have.all.keys('error', 'detail');
+      expect(answer.body.error).to.equal('internal_error');
+      expect(answer.headers.get('retry-after')).to.equal('5');
+    }
+  };
+
+  it('is 200 while the database, Redis, the migrations and a worker are there', async () => {
+    await becomes(200);
+    const { body, headers } = await ask();
+    expect(body).to.deep.equal({ status: 'ready' });
+    expect(headers.get('cache-control')).to.equal('no-store');
+  });
+
+  it('is 503 where no worker was seen within 45 seconds', async () => {
+    await setModel(service, 'vidmodel-video', 'online', 44);
+    await setModel(service, 'imgmodel-2', 'online', 100);
+    await becomes(200);
+    await setModel(service, 'vidmodel-video', 'online', 46);
+    await becomes(503, 'Not ready: no worker was seen within 45 seconds.');
+    await modelsOnline(service);
+    await becomes(200);
+  });
+
+  it('is 503 where the database is not migrated to this version', async () => {
+    await service.sql(`UPDATE migrations SET name = 'later' WHERE name = '0008_staff_metrics'`);
+    await becomes(503, 'Not ready: the database is not migrated to this version.');
+    await service.sql(`UPDATE migrations SET name = '0008_staff_metrics' WHERE name = 'later'`);
+    await becomes(200);
+  });
+
+  it('is ready on a database that is further than this version', async () => {
+    await service.sql(`INSERT INTO migrations (name, batch, migration_time) VALUES ('9999_later', 99, now())`);
+    await becomes(200);
+    await service.sql(`DELETE FROM migrations WHERE name = '9999_later'`);
+  });
+
+  it('is 503 while Redis is out of reach, and says no more than that', async () => {
+    redis.refuse();
+    await becomes(503, 'Not ready: Redis is out of reach.');
+    redis.open();
+    await becomes(200);
+  });
+
+  it('is 503 while the database is out of reach, and says no more than that', async () => {
+    database.refuse();
+    await becomes(503, 'Not ready: the database is out of reach.');
+    database.open();
+    await becomes(200);
+  });
+
+  it('asks the database once for many that ask at a time, and is never a 429', async () => {
+    await becomes(200);
+    const answers = await Promise.all(Array.from({ length: 200 }, () => ask()));
+    expect(answers.every(({ status }) => status === 200)).to.equal(true);
+  });
+});

@@ -1,0 +1,200 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { type Customer, newCustomer } from '../harness/client.ts';
+import { eventually, type Service, startService } from '../harness/service.ts';
+import { expectError, expectTimestamp } from './envelope.ts';
+
+const PATH = '/api/admin/metrics/';
+const DAY_MS = 86_400_000;
+const daysAgo = (days: number) => new Date(Date.now() - days * DAY_MS).toISOString().slice(0, 10);
+
+/** What the interface says, counted anew from the raw rows. */
+const RAW = `
+  WITH lately AS (SELECT (now() AT TIME ZONE 'UTC')::date - 29 AS since),
+  price AS (SELECT * FROM (VALUES ('lite', 7200), ('starter', 14400), ('pro', 34800), ('studio', 90000)) p (slug, cents)),
+  live AS (SELECT * FROM subscriptions WHERE status IN ('active', 'past_due'))
+  SELECT (SELECT count(*)::int FROM accounts) AS users,
+         (SELECT count(*)::int FROM accounts, lately WHERE (created_at AT TIME ZONE 'UTC')::date >= since) AS new_users,
+         (SELECT json_object_agg(s.step, (SELECT count(*) FROM accounts WHERE onboarding_step = s.step))
+            FROM unnest(ARRAY['profile', 'plan', 'complete']) AS s (step)) AS onboarding,
+         (SELECT count(*)::int FROM live) AS active,
+         (SELECT count(*)::int FROM live WHERE cancel_at_period_end) AS canceling,
+         (SELECT sum(cents)::int FROM live JOIN price ON slug = plan_slug) AS yearly,
+         (SELECT sum(amount_cents - reversed_cents)::int FROM topups, lately
+           WHERE status = 'succeeded' AND (completed_at AT TIME ZONE 'UTC')::date >= since) AS topups,
+         (SELECT round(sum(provider_cost_cents))::int FROM generations, lately
+           WHERE (created_at AT TIME ZONE 'UTC')::date >= since) AS cost,
+         (SELECT json_agg(json_build_object('date', to_char(d, 'YYYY-MM-DD'),
+             'signups', (SELECT count(*) FROM accounts WHERE (created_at AT TIME ZONE 'UTC')::date = d),
+             'new_subscriptions', (SELECT count(*) FROM subscriptions WHERE (begun_at AT TIME ZONE 'UTC')::date = d),
+             'credits_used', (SELECT coalesce(sum(credits_charged), 0) FROM generations
+                               WHERE status <> 'failed' AND (created_at AT TIME ZONE 'UTC')::date = d),
+             'provider_cost_cents', (SELECT coalesce(round(sum(provider_cost_cents)), 0) FROM generations
+                               WHERE (created_at AT TIME ZONE 'UTC')::date = d)) ORDER BY d)
+            FROM lately, generate_series(since, since + 29, '1 day') AS d) AS daily,
+         (SELECT json_agg(json_build_object('model', name,
+             'generations', (SELECT count(*) FROM generations WHERE model = slug),
+             'credits', (SELECT coalesce(sum(credits_charged), 0) FROM generations WHERE model = slug AND status <> 'failed'),
+             'provider_cost_cents', (SELECT coalesce(round(sum(provider_cost_cents)), 0) FROM generations WHERE model = slug)))
+            FROM (VALUES ('vidmodel-video', 'Video model'), ('imgmodel-2', 'Image model')) m (slug, name)) AS by_model`;
+
+describe('staff metrics', () => {
+  const email = `${randomUUID()}@example.com`;
+  let service: Service;
+  let staff: Customer;
+  let someone: Customer;
+
+  before(async () => {
+    service = await startService({ workers: 2, env: { STAFF_EMAILS: `boss@example.com, ${email.toUpperCase()}` } });
+    staff = await service.customer(null);
+    await service.sql('UPDATE accounts SET email = $2 WHERE email = $1', [staff.email, email]);
+    someone = await service.customer('pro');
+  });
+  after(() => service?.stop());
+
+  const metrics = async () => {
+    const { status, body } = await staff.call('GET', PATH);
+    expect(status).to.equal(200);
+    return body;
+  };
+
+  const expectRaw = async () => {
+    const [[raw], body] = [await service.sql(RAW), await metrics()];
+    expect(body.users).to.deep.equal({ total: raw.users, new_30d: raw.new_users, onboarding: raw.onboarding });
+    expect(body.subscriptions.active_total).to.equal(raw.active);
+    expect(body.subscriptions.cancel_at_period_end).to.equal(raw.canceling);
+    expect(body.revenue).to.deep.equal({
+      run_rate_yearly_cents: raw.yearly,
+      effective_monthly_cents: raw.yearly / 12,
+      topups_30d_cents: raw.topups,
+    });
+    expect(body.costs).to.deep.equal({
+      provider_30d_cents: raw.cost,
+      per_active_user_monthly_cents: Math.round(raw.cost / raw.active),
+    });
+    const revenue = raw.yearly / 12 + raw.topups;
+    expect(body.margins).to.deep.equal({
+      monthly_revenue_cents: revenue,
+      monthly_cost_cents: raw.cost,
+      gross_margin_pct: Math.round((1_000 * (revenue - raw.cost)) / revenue) / 10,
+    });
+    expect(body.daily).to.deep.equal(raw.daily);
+    expect(body.by_model).to.deep.equal(raw.by_model);
+    return body;
+  };
+
+  /** Gains that are not folded yet. */
+  const waiting = async (): Promise<number> =>
+    (await service.sql('SELECT count(*)::int AS rows FROM metric_gains'))[0].rows;
+
+  describe('who may ask', () => {
+    it('401 without a credential, or with one that is unknown', async () => {
+      expectError(await service.request('GET', PATH), 'invalid_api_key');
+      const headers = { authorization: `Bearer svc_${'0'.repeat(40)}` };
+      expectError(await service.request('GET', PATH, { headers }), 'invalid_api_key');
+    });
+
+    it('403 admin_required for who is not of the staff, by key and by cookie', async () => {
+      expectError(await someone.call('GET', PATH), 'admin_required');
+      expectError(await someone.browse('GET', PATH), 'admin_required');
+    });
+
+    it('the staff may, by key and by cookie, whichever case their address is written in', async () => {
+      expect((await staff.call('GET', PATH)).status).to.equal(200);
+      expect((await staff.browse('GET', PATH)).status).to.equal(200);
+      expect((await staff.browse('GET', '/authentication/me/')).body.user.is_staff).to.equal(true);
+      expect((await someone.browse('GET', '/authentication/me/')).body.user.is_staff).to.equal(false);
+    });
+  });
+
+  describe('what it says', () => {
+    it('has the fields of the specification', async () => {
+      const body = await metrics();
+      expectTimestamp(body.generated_at);
+      const fields = ['generated_at', 'users', 'subscriptions', 'revenue', 'costs', 'margins', 'daily', 'by_model'];
+      expect(body).to.have.all.keys(fields);
+      expect(body.subscriptions.by_plan.map(({ slug, name }: Record<string, string>) => [slug, name])).to.deep.equal([
+        ['lite', 'Lite'],
+        ['starter', 'Starter'],
+        ['pro', 'Pro'],
+        ['studio', 'Studio'],
+      ]);
+      expect(body.subscriptions.by_plan[2]).to.include({ count: 1, yearly_cents: 34_800 });
+      expect(body.daily.map(({ date }: { date: string }) => date)).to.deep.equal(
+        Array.from({ length: 30 }, (_, index) => daysAgo(29 - index)),
+      );
+    });
+
+    it('is what the raw rows say: signups, plans, top-ups, credits less refunds, and what runs cost', async () => {
+      const customers = await Promise.all(['lite', 'pro', 'studio', null].map((plan) => service.customer(plan)));
+      const [lite, pro, studio] = customers as [Customer, Customer, Customer];
+      await lite.browse('PATCH', '/authentication/me/', { body: { first_name: 'Ada' } });
+      await lite.browse('POST', '/authentication/onboarding/advance/', { body: { step_completed: 'profile' } });
+      await pro.call('POST', '/api/billing/topup/', { body: { amount_cents: 12_345 } });
+      await lite.call('POST', '/api/billing/checkout/', { body: { plan: 'starter' } });
+      const made = await Promise.all([pro.createVideo(), pro.createImage(), studio.createImage(), lite.createVideo()]);
+      const owners = [pro, pro, studio, lite];
+      await Promise.all(made.map(({ uuid }, index) => (owners[index] as Customer).settled(uuid)));
+      service.upstream.submit = 'refuse';
+      expect((await studio.settled((await studio.createVideo()).uuid)).status).to.equal('failed');
+      service.upstream.submit = undefined;
+
+      const body = await expectRaw();
+      expect(body.users.total).to.equal(6);
+      expect(body.daily.at(-1)).to.include({ signups: 6, new_subscriptions: 4, credits_used: 86 });
+      expect(body.revenue.topups_30d_cents).to.equal(12_345);
+      expect(body.costs.provider_30d_cents).to.be.above(0);
+      expect(body.subscriptions.by_plan.map(({ count }: { count: number }) => count)).to.deep.equal([0, 1, 2, 1]);
+    });
+
+    it('follows what changes later, and forgets what is more than 30 days old where it should', async () => {
+      await service.sql(`UPDATE subscriptions SET cancel_at_period_end = true WHERE plan_slug = 'studio'`);
+      await service.sql(`UPDATE topups SET reversed_cents = 345`);
+      const before = await metrics();
+      const old = await service.customer(null);
+      await service.sql(`DELETE FROM api_keys WHERE account_id = (SELECT id FROM accounts WHERE email = $1)`, [
+        old.email,
+      ]);
+      await service.sql(`DELETE FROM sessions WHERE account_id = (SELECT id FROM accounts WHERE email = $1)`, [
+        old.email,
+      ]);
+      await service.sql('DELETE FROM accounts WHERE email = $1', [old.email]);
+      await service.sql(
+        `INSERT INTO accounts (uuid, email, social_provider, created_at)
+         SELECT gen_random_uuid(), 'old-' || days || '@example.com', 'dev', now() - days * interval '1 day'
+           FROM unnest(ARRAY[29, 30, 400]) AS days`,
+      );
+      const body = await expectRaw();
+      expect(body.subscriptions.cancel_at_period_end).to.equal(1);
+      expect(body.revenue.topups_30d_cents).to.equal(12_000);
+      expect(body.users.total).to.equal(before.users.total + 3);
+      expect(body.users.new_30d).to.equal(before.users.new_30d + 1);
+    });
+  });
+
+  describe('the sums', () => {
+    it('are folded by the workers, and say the same before and after', async () => {
+      const { generated_at: _, ...before } = await metrics();
+      await eventually('all gains are folded', async () => (await waiting()) === 0);
+      const { generated_at: __, ...after } = await metrics();
+      expect(after).to.deep.equal(before);
+    });
+
+    it('count everything once, while workers die and others fold, and creates go on', async () => {
+      const customer = await newCustomer(service.baseUrl, 'studio');
+      for (const worker of service.workers.splice(0)) await worker.kill();
+      await service.sql(
+        `INSERT INTO accounts (uuid, email, social_provider, created_at)
+         SELECT gen_random_uuid(), 'many-' || n || '@example.com', 'dev', now() - n % 20 * interval '1 day'
+           FROM generate_series(1, 25000) AS n`,
+      );
+      // Several statements' worth, so that some are left when this one dies.
+      const doomed = await service.startWorker();
+      await eventually('some gains are folded', async () => (await waiting()) < 25_000);
+      await doomed.kill();
+      await Promise.all([service.startWorker(), service.startWorker(), customer.createImage(), customer.createVideo()]);
+      await eventually('all gains are folded', async () => (await waiting()) === 0);
+      await expectRaw();
+    }).timeout(30_000);
+  });
+});

@@ -1,0 +1,176 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import type { Browser, BrowserContext } from 'playwright-core';
+import { openBrowser } from '../harness/browser.ts';
+import type { Customer } from '../harness/client.ts';
+import { Visitor } from '../harness/identity/visitor.ts';
+import { eventually, type Service, startService } from '../harness/service.ts';
+import { expectError } from './envelope.ts';
+
+const BOARD = '/admin/queues';
+
+describe('staff pages', () => {
+  const email = `${randomUUID()}@example.com`;
+  let service: Service;
+  let staff: Customer;
+  let someone: Customer;
+  before(async () => {
+    service = await startService({ env: { STAFF_EMAILS: email } });
+    staff = await service.customer('pro');
+    await service.sql('UPDATE accounts SET email = $2 WHERE email = $1', [staff.email, email]);
+    someone = await service.customer(null);
+    const { uuid } = await staff.createVideo();
+    await staff.settled(uuid);
+  });
+  after(() => service.stop());
+
+  const visit = (path: string, customer?: Customer, headers: Record<string, string> = {}) => {
+    const visitor = new Visitor();
+    const [name = '', value = ''] = customer?.cookie.split('=') ?? [];
+    if (customer !== undefined) visitor.cookies.push({ name, value, path: '/' });
+    return visitor.ask(`${service.baseUrl}${path}`, { headers });
+  };
+  const change = (path: string, customer: Customer, headers: Record<string, string>) =>
+    service.request('PUT', `${BOARD}/api/queues/${path}`, { headers: { cookie: customer.cookie, ...headers } });
+
+  describe('who may see them', () => {
+    for (const path of ['/admin/', BOARD, `${BOARD}/`, `${BOARD}/queue/polls`]) {
+      it(`${path}: nobody is sent to sign in, and comes back`, async () => {
+        const { status, headers } = await visit(path);
+        expect(status).to.equal(303);
+        expect(headers.get('location')).to.equal(`/sign-in?return_to=${encodeURIComponent(path)}`);
+      });
+
+      it(`${path}: who is not of the staff gets a page that says so, with 403`, async () => {
+        const { status, headers, text } = await visit(path, someone);
+        expect(status).to.equal(403);
+        expect(headers.get('content-type')).to.equal('text/html; charset=utf-8');
+        expect(text).to.include('This is for the staff of the service.');
+      });
+
+      it(`${path}: the staff see it`, async () => {
+        const { status, text } = await visit(path, staff);
+        expect(status).to.equal(200);
+        expect(text).to.match(/^<!doctype html>/i);
+      });
+    }
+
+    it('the calls of the dashboard and its files are refused in the same way', async () => {
+      const calls = `${BOARD}/api/queues`;
+      expectError(await service.request('GET', calls), 'invalid_api_key');
+      expectError(await service.request('GET', calls, { headers: { cookie: someone.cookie } }), 'admin_required');
+      expect((await visit(`${BOARD}/static/images/logo.svg`, someone)).status).to.equal(403);
+      // An API key opens the interface, not these pages.
+      const headers = { authorization: `Bearer ${staff.key}` };
+      expectError(await service.request('GET', calls, { headers }), 'invalid_api_key');
+    });
+  });
+
+  describe('the dashboard', () => {
+    it('shows all queues, under a policy that loosens styles and nothing else', async () => {
+      const { headers, text } = await visit(BOARD, staff);
+      expect(headers.get('content-security-policy')).to.equal(
+        "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'self'",
+      );
+      expect(headers.get('x-frame-options')).to.equal('DENY');
+      expect(text).to.not.match(/https?:\/\/fonts/);
+      const { body } = await service.request('GET', `${BOARD}/api/queues`, { headers: { cookie: staff.cookie } });
+      expect(body.queues.map(({ name }: { name: string }) => name)).to.have.members([
+        'dispatches',
+        'polls',
+        'refreshes',
+        'payments',
+        'files',
+        'upkeep',
+      ]);
+    });
+
+    it('takes changes from its own pages only', async () => {
+      const isPaused = async () => {
+        const answer = await service.request('GET', `${BOARD}/api/queues`, { headers: { cookie: staff.cookie } });
+        return answer.body.queues.find(({ name }: { name: string }) => name === 'files').isPaused as boolean;
+      };
+      for (const origin of ['https://evil.example', 'null', undefined]) {
+        const answer = await change('files/pause', staff, origin === undefined ? {} : { origin });
+        expectError(answer, 'validation_error', 'Origin', 403);
+      }
+      expect(await isPaused()).to.equal(false);
+      expectError(await change('files/pause', someone, { origin: service.baseUrl }), 'admin_required');
+      expect((await change('files/pause', staff, { origin: service.baseUrl })).status).to.equal(200);
+      expect(await isPaused()).to.equal(true);
+      expect((await change('files/resume', staff, { origin: service.baseUrl })).status).to.equal(200);
+      expect(await isPaused()).to.equal(false);
+    });
+  });
+
+  describe('the charts', () => {
+    it('are drawn without a script or a style of their own, and say what the metrics say', async () => {
+      const { headers, text } = await visit('/admin/', staff);
+      expect(headers.get('content-security-policy')).to.include("default-src 'none'; style-src 'self';");
+      expect(text).to.not.match(/<script|<style| style=| on\w+=/i);
+      for (const title of [
+        'Signups',
+        'Subscriptions',
+        'Credits used',
+        'Revenue',
+        'Provider cost',
+        'Gross margin',
+        'Models',
+        'Queues',
+      ])
+        expect(text).to.include(`<h2>${title}</h2>`);
+      const today = new Date().toISOString().slice(5, 10);
+      expect(text).to.include(`<title>${today}: 35</title>`);
+      expect(text).to.include('$29.00 a month').and.to.include('$348.00 a year from subscriptions');
+      expect(text).to.include(`href="${BOARD}"`);
+    });
+  });
+
+  describe('in a real browser', () => {
+    let browser: Browser;
+    let context: BrowserContext;
+    before(async function () {
+      browser = await openBrowser(this);
+      context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
+      const [name = '', value = ''] = staff.cookie.split('=');
+      await context.addCookies([{ name, value, url: service.baseUrl }]);
+    });
+    after(() => browser?.close());
+
+    const open = async (path: string) => {
+      const page = await context.newPage();
+      const complaints: string[] = [];
+      page.on('console', (message) => {
+        if (message.type() === 'error') complaints.push(message.text());
+      });
+      page.on('pageerror', (error) => complaints.push(error.message));
+      page.on('request', (request) => {
+        const { origin } = new URL(request.url());
+        if (origin !== service.baseUrl && origin !== 'null') complaints.push(`asked ${origin}`);
+      });
+      await page.goto(`${service.baseUrl}${path}`);
+      return { page, complaints };
+    };
+
+    it('the dashboard works under its policy, and changes what it is told to', async () => {
+      const { page, complaints } = await open(BOARD);
+      await page.getByText('dispatches').first().waitFor();
+      await page.goto(`${service.baseUrl}${BOARD}/queue/dispatches?status=completed`);
+      await page.getByText('generation.dispatch').first().waitFor();
+      const paused = await page.evaluate(
+        `fetch('${BOARD}/api/queues/files/pause', { method: 'PUT' }).then((answer) => answer.status)`,
+      );
+      expect(paused).to.equal(200);
+      expect(complaints).to.deep.equal([]);
+      await change('files/resume', staff, { origin: service.baseUrl });
+    });
+
+    it('the charts are there, and lead to the dashboard', async () => {
+      const { page, complaints } = await open('/admin/');
+      expect(await page.locator('svg.chart').count()).to.equal(7);
+      await page.getByRole('link', { name: 'Queues and jobs' }).click();
+      await page.getByText('dispatches').first().waitFor();
+      await eventually('nothing is complained about', () => complaints.length === 0, 1_000);
+    });
+  });
+});

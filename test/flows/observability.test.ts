@@ -1,0 +1,170 @@
+import { expect } from 'chai';
+import { freePort } from '../../dev/servers/ports.ts';
+import { type Customer, IMAGE, request } from '../harness/client.ts';
+import { eventually, type Service, startService } from '../harness/service.ts';
+
+const TOKEN = 'a-token-of-the-scraper';
+
+/** One sample of a scrape: its value, or 0 where there is none. */
+function sample(text: string, name: string, labels: Record<string, string> = {}): number {
+  const lines = text.split('\n').filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
+  const fits = (line: string) => Object.entries(labels).every(([key, value]) => line.includes(`${key}="${value}"`));
+  return lines.filter(fits).reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+}
+
+interface Line {
+  msg: string;
+  requestId?: string;
+  jobId?: string;
+  generationId?: string;
+}
+
+const linesOf = (logs: string): Line[] =>
+  logs
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as Line);
+
+describe('observability', () => {
+  let service: Service;
+  let customer: Customer;
+  const ports = { api: 0, worker: 0 };
+
+  before(async () => {
+    Object.assign(ports, { api: await freePort(), worker: await freePort() });
+    service = await startService({ apis: 0, workers: 0 });
+    const settings = { METRICS_HOST: '127.0.0.1', METRICS_TOKEN: TOKEN };
+    await service.startApi({ ...settings, METRICS_PORT: String(ports.api) });
+    await service.startWorker({ ...settings, METRICS_PORT: String(ports.worker) });
+    customer = await service.customer('studio');
+  });
+  after(() => service.stop());
+
+  const scrape = async (who: 'api' | 'worker'): Promise<string> => {
+    const headers = { authorization: `Bearer ${TOKEN}` };
+    const { status, body } = await request(`http://127.0.0.1:${ports[who]}`, 'GET', '/metrics', { headers });
+    expect(status).to.equal(200);
+    return body as string;
+  };
+
+  describe('metrics', () => {
+    it('are told on a port of their own only, and only to who has the token', async () => {
+      const base = `http://127.0.0.1:${ports.api}`;
+      expect((await request(base, 'GET', '/metrics')).status).to.equal(401);
+      const wrong = { authorization: 'Bearer something-else-altogether' };
+      expect((await request(base, 'GET', '/metrics', { headers: wrong })).status).to.equal(401);
+      const right = { authorization: `Bearer ${TOKEN}` };
+      expect((await request(base, 'GET', '/api/ledger/', { headers: right })).status).to.equal(404);
+      expect((await customer.call('GET', '/metrics')).status).to.equal(404);
+    });
+
+    it('count requests by route and status, under the pattern of the route', async () => {
+      const { uuid } = await customer.createImage();
+      await customer.settled(uuid);
+      await customer.call('GET', '/api/generations/no-uuid/');
+      await request(service.baseUrl, 'GET', '/nowhere/at/all');
+      const text = await scrape('api');
+      const count = 'genmeter_http_requests_total';
+      expect(sample(text, count, { route: '/api/generations/create/', status: '201', method: 'POST' })).to.be.above(0);
+      expect(sample(text, count, { route: '/api/generations/:uuid/', status: '404' })).to.equal(1);
+      expect(sample(text, count, { route: 'none', status: '404' })).to.be.above(0);
+      const durations = 'genmeter_http_request_duration_seconds_count';
+      expect(sample(text, durations, { route: '/api/generations/create/' })).to.be.above(0);
+      expect(text).to.not.include(uuid).and.to.not.include('nowhere');
+    });
+
+    it('count credits burned and refunded, ends, upstream requests and jobs', async () => {
+      const before = { api: await scrape('api'), worker: await scrape('worker') };
+      const good = await customer.createVideo();
+      expect((await customer.settled(good.uuid)).status).to.equal('succeeded');
+      service.upstream.submit = 'refuse';
+      const bad = await customer.createImage();
+      expect((await customer.settled(bad.uuid)).status).to.equal('failed');
+      service.upstream.submit = undefined;
+      const after = { api: await scrape('api'), worker: await scrape('worker') };
+      const gained = (who: 'api' | 'worker', name: string, labels: Record<string, string> = {}) =>
+        sample(after[who], name, labels) - sample(before[who], name, labels);
+      expect(gained('api', 'genmeter_credits_burned_total', { model: 'vidmodel-video' })).to.equal(35);
+      expect(gained('api', 'genmeter_credits_burned_total', { model: 'imgmodel-2' })).to.equal(8);
+      expect(gained('worker', 'genmeter_credits_refunded_total')).to.equal(8);
+      expect(gained('worker', 'genmeter_generations_ended_total', { outcome: 'succeeded' })).to.equal(1);
+      expect(gained('worker', 'genmeter_generations_ended_total', { outcome: 'failed' })).to.equal(1);
+      const upstream = 'genmeter_upstream_request_duration_seconds_count';
+      expect(gained('worker', upstream, { upstream: 'fal', operation: 'submit', outcome: 'ok' })).to.equal(1);
+      expect(gained('worker', upstream, { upstream: 'fal', operation: 'submit', outcome: 'refused' })).to.equal(1);
+      expect(gained('worker', 'genmeter_job_duration_seconds_count', { outcome: 'done' })).to.be.above(0);
+    });
+
+    it('tell how deep queues and backlog are, and how old the oldest is', async () => {
+      service.upstream.outcome = 'wait';
+      const { uuid } = await customer.createImage('the oldest');
+      await eventually('the backlog is seen', async () => {
+        const text = await scrape('worker');
+        const isThere = sample(text, 'genmeter_backlog', { of: 'generations' }) === 1;
+        return isThere && sample(text, 'genmeter_backlog_oldest_seconds', { of: 'generations' }) > 0;
+      });
+      const text = await scrape('worker');
+      for (const queue of ['dispatches', 'polls', 'refreshes', 'payments', 'files', 'upkeep']) {
+        expect(text).to.include(`genmeter_queue_jobs{queue="${queue}",state="waiting"}`);
+        expect(text).to.include(`genmeter_queue_oldest_job_seconds{queue="${queue}"}`);
+      }
+      expect(sample(text, 'genmeter_queue_jobs', { queue: 'upkeep', state: 'delayed' })).to.be.above(0);
+      service.upstream.outcome = 'succeed';
+      service.upstream.end('the oldest', 'succeeded');
+      await customer.settled(uuid);
+    });
+
+    it('name no customer, and take less than 5 ms to scrape', async () => {
+      const [{ uuid, id }] = await service.sql('SELECT uuid, id FROM accounts WHERE email = $1', [customer.email]);
+      for (const who of ['api', 'worker'] as const) {
+        const text = await scrape(who);
+        for (const secret of [uuid, customer.email, customer.key, `account="${id}"`])
+          expect(text).to.not.include(secret);
+        const times: number[] = [];
+        for (let time = 0; time < 40; time += 1) {
+          const startedAt = performance.now();
+          await scrape(who);
+          times.push(performance.now() - startedAt);
+        }
+        // What a scrape takes, rather than what other programs of the machine do meanwhile.
+        const undisturbed = times.toSorted((one, other) => one - other)[4] as number;
+        expect(undisturbed).to.be.below(5);
+      }
+    });
+  });
+
+  describe('logs', () => {
+    it('follow one create from its request through the jobs that work on it', async () => {
+      const requestId = `follow-me.${Date.now()}`;
+      const created = await customer.call('POST', '/api/generations/create/', {
+        body: { ...IMAGE, prompt: 'a lighthouse' },
+        headers: { 'x-request-id': requestId },
+      });
+      expect(created.headers.get('x-request-id')).to.equal(requestId);
+      const { uuid } = created.body;
+      await customer.settled(uuid);
+      const of = (logs = '') => linesOf(logs).filter((line) => line.requestId === requestId);
+      expect(of(service.apis[0]?.logs()).map(({ msg, generationId }) => [msg, generationId])).to.deep.equal([
+        ['request', uuid],
+      ]);
+      const worker = of(service.workers[0]?.logs());
+      expect(worker.map(({ msg, generationId }) => [msg, generationId])).to.deep.equal([
+        ['submitted', uuid],
+        ['succeeded', uuid],
+      ]);
+      expect(worker.every(({ jobId }) => typeof jobId === 'string' && jobId !== '')).to.equal(true);
+    });
+
+    it('take an id over from the client only where it is fit to be one, and never twice in a line', async () => {
+      for (const bad of ['a b', 'x'.repeat(65), '{"a":1}', 'ü']) {
+        const { headers } = await customer.call('GET', '/api/ledger/', {
+          headers: { 'x-request-id': Buffer.from(bad).toString('latin1') },
+        });
+        expect(headers.get('x-request-id')).to.match(/^[0-9a-f]{8}-[0-9a-f-]{27}$/);
+      }
+      const lines = `${service.apis[0]?.logs()}${service.workers[0]?.logs()}`.split('\n');
+      expect(lines.filter((line) => line.split('"requestId"').length > 2)).to.deep.equal([]);
+      expect(lines.filter((line) => line.split('"jobId"').length > 2)).to.deep.equal([]);
+    });
+  });
+});

@@ -1,0 +1,59 @@
+import { type Command, QUIET_SECONDS } from './command.ts';
+
+const quiet = { type: 'string', about: `seconds without a sign of work on it; ${QUIET_SECONDS} unless said` } as const;
+
+/** Everything that `npm run admin` can do. */
+export const COMMANDS: Readonly<Record<string, Command>> = {
+  'find-account': {
+    summary: 'Show an account, its credits, keys and last ledger entries',
+    usage: 'find-account <e-mail | uuid | number>',
+    details: 'The number is what the logs call the account. Changes nothing.',
+    options: {},
+    names: [1, 1],
+    changes: false,
+    load: async () => (await import('./commands/findAccount.ts')).findAccount,
+  },
+  'grant-credits': {
+    summary: 'Give an account credits, once for each --request',
+    usage: 'grant-credits <e-mail | uuid | number> <credits> --request <name> [--note <text>] [--apply]',
+    details:
+      'The credits do not expire with the month. The ledger calls them "Goodwill credits", and says the note after it.\n' +
+      'Repeated with the same --request, such as the number of a ticket, it grants nothing more.',
+    options: {
+      request: { type: 'string', about: 'names this grant: 1 to 100 letters, digits, and . _ - #' },
+      note: { type: 'string', about: 'what for; the customer reads it' },
+    },
+    names: [2, 2],
+    changes: true,
+    load: async () => (await import('./commands/grantCredits.ts')).grantCredits,
+  },
+  'stuck-jobs': {
+    summary: 'List generations that nothing happens to',
+    usage: 'stuck-jobs [--quiet <seconds>] [--limit <count>]',
+    details:
+      "Those that are queued, in no worker's hands, and not looked at for a while, oldest first. Where an upstream's use\n" +
+      'is limited, jobs that wait for their turn are among them. Changes nothing.',
+    options: { quiet, limit: { type: 'string', about: 'how many at most; 50 unless said' } },
+    names: [0, 0],
+    changes: false,
+    load: async () => (await import('./commands/stuckJobs.ts')).stuckJobs,
+  },
+  'requeue-jobs': {
+    summary: 'Put stuck generations on their queue again',
+    usage: 'requeue-jobs (<uuid>... | --all) [--quiet <seconds>] [--apply]',
+    details: 'What a worker holds, or what has ended, is left alone: nothing is submitted twice, nobody charged again.',
+    options: { all: { type: 'boolean', about: 'all that stuck-jobs lists, up to 1000' }, quiet },
+    names: [0, 1_000],
+    changes: true,
+    load: async () => (await import('./commands/stuckJobs.ts')).requeue,
+  },
+  'revoke-key': {
+    summary: 'Revoke an API key, at once and for good',
+    usage: 'revoke-key <uuid | first 12 characters | key> [--apply]',
+    details: 'Several keys may begin alike: then they are listed, to be named by uuid.',
+    options: {},
+    names: [1, 1],
+    changes: true,
+    load: async () => (await import('./commands/revokeKey.ts')).revokeKey,
+  },
+};

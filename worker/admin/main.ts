@@ -1,0 +1,118 @@
+import { parseArgs } from 'node:util';
+import { type Command, UsageError } from './command.ts';
+import { COMMANDS } from './commands.ts';
+
+/**
+ * What the staff does by hand: `npm run admin -- <command>`, in a deployment `node dist/worker/admin/main.js <command>`.
+ * Ends with 0 where it is done, or would be; 1 where it was refused or failed; 2 where it was called wrongly; 78 where
+ * the configuration cannot be used.
+ */
+const [name, ...rest] = process.argv.slice(2);
+
+if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
+  say(overview());
+  process.exitCode = name === undefined ? 2 : 0;
+} else {
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  if (command === undefined) complain(`There is no command ${name}.\n\n${overview()}`, 2);
+  else await perform(command, rest);
+}
+
+async function perform(command: Command, args: string[]): Promise<void> {
+  try {
+    const { values, positionals } = parse(command, args);
+    if (values['help'] === true) {
+      say(explanation(command));
+      return;
+    }
+    const [least, most] = command.names;
+    if (positionals.length < least || positionals.length > most)
+      throw new UsageError('Something is missing, or too much.');
+    if (values['apply'] === true && values['dry-run'] === true)
+      throw new UsageError('Say --apply or --dry-run, not both.');
+    const isForReal = values['apply'] === true;
+    await run(command, { names: positionals, options: values, isForReal, say });
+    if (command.changes && !isForReal) say('Nothing was changed: this was a dry run. Say --apply to have it done.');
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    complain(`${error.message}\n\n${explanation(command)}`, 2);
+  }
+}
+
+async function run(command: Command, call: Parameters<Awaited<ReturnType<Command['load']>>>[0]): Promise<void> {
+  const work = await command.load();
+  const [{ db }, { logger }, { ServiceError }] = await Promise.all([
+    import('../../shared/lib/db.ts'),
+    import('../../shared/lib/logger.ts'),
+    import('../../shared/spec/errors.ts'),
+  ]);
+  try {
+    await work(call);
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    if (!(error instanceof ServiceError)) logger.error({ err: error }, 'an admin command failed');
+    complain((error as Error).message, 1);
+  } finally {
+    await db.destroy();
+    logger.flush();
+  }
+}
+
+function parse({ options }: Command, args: string[]) {
+  const known = Object.entries(options).map(([name, { type }]) => [name, { type }] as const);
+  try {
+    return parseArgs({
+      args,
+      allowPositionals: true,
+      options: {
+        ...Object.fromEntries(known),
+        help: { type: 'boolean', short: 'h' },
+        apply: { type: 'boolean' },
+        'dry-run': { type: 'boolean' },
+      },
+    });
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
+}
+
+function overview(): string {
+  const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length));
+  const lines = Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`);
+  return [
+    'npm run admin -- <command> ...',
+    '',
+    ...lines,
+    '',
+    'Each explains itself with --help. Nothing is changed without --apply.',
+  ].join('\n');
+}
+
+function explanation({ usage, summary, details, options, changes }: Command): string {
+  const all: [string, string][] = [
+    ...Object.entries(options).map(([name, { about }]): [string, string] => [`--${name}`, about]),
+    ...(changes
+      ? ([
+          ['--apply', 'do it'],
+          ['--dry-run', 'only say what would be done, as without --apply'],
+        ] as [string, string][])
+      : []),
+  ];
+  const width = Math.max(...all.map(([name]) => name.length));
+  return [
+    `npm run admin -- ${usage}`,
+    '',
+    `${summary}.`,
+    details,
+    ...(all.length === 0 ? [] : ['', ...all.map(([name, about]) => `  ${name.padEnd(width)}  ${about}`)]),
+  ].join('\n');
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+function complain(text: string, status: number): void {
+  process.stderr.write(`${text}\n`);
+  process.exitCode = status;
+}
