@@ -1,4 +1,5 @@
 import { accountById, accountOfEmail, completeOnboardingStep, updateProfile } from '../../shared/domain/accounts.ts';
+import { LOCAL } from '../../shared/domain/identities.ts';
 import { PROVIDER_NAMES, providers } from '../../shared/gateways/identity/index.ts';
 import { bodyParser } from '../../shared/lib/validate.ts';
 import { callerOf, type Context } from '../context.ts';
@@ -19,7 +20,7 @@ export function socialConfig(ctx: Context): void {
 /** Local sign-in: takes any address at its word, which is why the router offers it on local machines only. */
 export async function devSignIn(ctx: Context): Promise<void> {
   const { email } = parseSignIn(bodyOf(ctx));
-  const account = await accountOfEmail(email, 'dev');
+  const account = await accountOfEmail(email, LOCAL);
   await startSession(ctx, account.id);
   ctx.body = presentUser(account);
 }

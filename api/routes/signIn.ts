@@ -1,5 +1,6 @@
 import { PROVIDER_NAMES, type ProviderName } from '../../shared/gateways/identity/index.ts';
 import { accountOfEmail } from '../../shared/domain/accounts.ts';
+import { LOCAL } from '../../shared/domain/identities.ts';
 import { beginSignIn, completeSignIn } from '../../shared/domain/signIns.ts';
 import { EMAIL_MAX_CHARACTERS, isEmail } from '../../shared/lib/validate.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
@@ -21,7 +22,7 @@ export function signInPage(ctx: Context): void {
   const returnTo = ownPath(ctx.query['return_to']);
   if (isSignInProblem(problem)) return sendSignInPage(ctx, { returnTo, problem });
   if (ctx.state.caller !== undefined) return seeOther(ctx, returnTo);
-  sendSignInPage(ctx, { returnTo });
+  sendSignInPage(ctx, { returnTo, isSignedOut: ctx.query['done'] === 'signed-out' });
 }
 
 /** Local sign-in, from the page: takes any address at its word, which is why the router offers it on local machines only. */
@@ -33,7 +34,7 @@ export async function localSignIn(ctx: Context): Promise<void> {
     const problem = `That is no e-mail address. It looks like name@example.com, with at most ${EMAIL_MAX_CHARACTERS} characters.`;
     return sendSignInPage(ctx, { returnTo, problem, email }, 400);
   }
-  const account = await accountOfEmail(email, 'dev');
+  const account = await accountOfEmail(email, LOCAL);
   await startSession(ctx, account.id);
   seeOther(ctx, returnTo);
 }

@@ -13,7 +13,7 @@ import { accountOfIdentity } from './identities.ts';
  * Why a sign-in came to nothing: what the provider said (see IdentityError); `expired`, where it is not known, too old,
  * done already or another browser's; `unverified`, where the provider has not verified the person's address.
  */
-export type SignInProblem = IdentityError['fault'] | 'expired' | 'unverified';
+export type SignInProblem = IdentityError['fault'] | 'expired' | 'unverified' | 'taken';
 
 /** How a sign-in ended. `returnTo` is where it was begun, null where that is not known any more. */
 export type SignInEnd =
@@ -67,6 +67,7 @@ export async function completeSignIn(
   try {
     const identity = await provider.complete(parameters, { state, verifier, nonce }, redirectUriOf(name));
     const account = await accountOfIdentity(name, identity);
+    if (account === 'taken') return { problem: 'taken', returnTo };
     return account === null ? { problem: 'unverified', returnTo } : { problem: null, account, returnTo };
   } catch (error) {
     return { problem: problemIn(error, name), returnTo };
