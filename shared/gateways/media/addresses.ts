@@ -62,9 +62,9 @@ const resolver = new Resolver({ timeout: 1_000, tries: 1 });
  */
 export const resolvePublic: LookupFunction = (hostname, options, callback) => {
   const answer = publicOnly(hostname, options, callback);
-  resolver.resolve4(hostname, (error4, ipv4 = []) => {
+  resolver.resolve4(hostname, (error4, ipv4) => {
     if (error4 === null) return answer(null, ipv4.map(asIPv4));
-    resolver.resolve6(hostname, (error6, ipv6 = []) => answer(error6, ipv6.map(asIPv6)));
+    resolver.resolve6(hostname, (error6, ipv6) => answer(error6, error6 === null ? ipv6.map(asIPv6) : []));
   });
 };
 
