@@ -63,7 +63,10 @@ async function authorizationOf(ctx: Context): Promise<Authorization | undefined>
 /** Where nobody can be answered, the person is told. */
 function toldToThePerson(error: unknown): never {
   if (!(error instanceof OAuthRefusal)) throw error;
-  throw new ServiceError('validation_error', `The application that sent you here made a mistake. ${error.message}`);
+  throw new ServiceError(
+    'validation_error',
+    `The application that sent you here cannot be connected. ${error.message}`,
+  );
 }
 
 function refused({ code, message }: OAuthRefusal): Record<string, string> {
