@@ -211,6 +211,8 @@ async function confirmCaller(ctx: Context, credentials: Credentials, error: unkn
 
 /** Whatever no route serves: 404, with `Allow` where the address exists for another method. */
 export async function nothingHere(ctx: Context): Promise<void> {
+  // Somebody who has mistyped an address is told by a page; programs do not ask for one.
+  ctx.state.isPage = ctx.method === 'GET' && ctx.get('accept').includes('text/html');
   await limit(ctx, 'public');
   const allowed = SERVED.filter(([, path]) => patternOf(path).test(ctx.path)).map(([method]) => method);
   const headers = allowed.length > 0 ? { allow: [...new Set(allowed)].join(', ') } : undefined;

@@ -5,15 +5,18 @@ export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
     CREATE TABLE identities (
       provider    text        NOT NULL CHECK (provider IN ('google', 'apple', 'github')),
+      -- Which one of its kind: another one's subjects are other people.
+      issuer      text        NOT NULL,
       -- Whom the provider means, for good: addresses may pass to somebody else, this never does.
       subject     text        NOT NULL,
       account_id  bigint      NOT NULL REFERENCES accounts (id),
       -- The verified address that it was linked by.
       email       text        NOT NULL,
       created_at  timestamptz NOT NULL,
-      PRIMARY KEY (provider, subject)
+      PRIMARY KEY (provider, issuer, subject),
+      -- A second one of the same provider is somebody who was given the address later.
+      CONSTRAINT one_of_each_provider UNIQUE (account_id, provider, issuer)
     );
-    CREATE INDEX identities_of_account ON identities (account_id);
 
     CREATE TABLE sign_in_attempts (
       state_hash    bytea       PRIMARY KEY,

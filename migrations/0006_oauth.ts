@@ -54,13 +54,19 @@ export async function up(knex: Knex): Promise<void> {
     CREATE INDEX oauth_codes_expiring ON oauth_codes (expires_at);
 
     CREATE TABLE oauth_refresh_tokens (
-      token_hash  bytea       PRIMARY KEY,
-      grant_uuid  uuid        NOT NULL REFERENCES oauth_grants (uuid) ON DELETE CASCADE,
-      expires_at  timestamptz NOT NULL,
-      used_at     timestamptz
+      token_hash   bytea       PRIMARY KEY,
+      grant_uuid   uuid        NOT NULL REFERENCES oauth_grants (uuid) ON DELETE CASCADE,
+      parent_hash  bytea,
+      expires_at   timestamptz NOT NULL,
+      used_at      timestamptz,
+      successors   integer     NOT NULL DEFAULT 0
     ) WITH (fillfactor = 70);
+    COMMENT ON COLUMN oauth_refresh_tokens.parent_hash IS
+      'the token that it was exchanged for, which may be forgotten by now; null where it came of a code';
     COMMENT ON COLUMN oauth_refresh_tokens.used_at IS 'when it was first exchanged for new ones';
+    COMMENT ON COLUMN oauth_refresh_tokens.successors IS 'how many it was exchanged for';
     CREATE INDEX oauth_refresh_tokens_of_grant ON oauth_refresh_tokens (grant_uuid);
+    CREATE INDEX oauth_refresh_tokens_of_parent ON oauth_refresh_tokens (parent_hash);
     CREATE INDEX oauth_refresh_tokens_expiring ON oauth_refresh_tokens (expires_at);
   `);
 }

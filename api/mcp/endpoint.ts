@@ -141,11 +141,10 @@ interface Needs {
 }
 
 function needsOf(body: unknown): Needs {
-  const { method, params } = (body ?? {}) as { method?: unknown; params?: { name?: unknown } };
-  if (method === 'tools/call') {
-    const tool = toolNamed(String(params?.name));
-    return { scope: tool?.scope ?? null, rateClass: tool?.rateClass ?? 'account', isCall: true };
-  }
+  const { id, method, params } = (body ?? {}) as { id?: unknown; method?: unknown; params?: { name?: unknown } };
+  const name = params?.name;
+  const tool = method === 'tools/call' && typeof name === 'string' ? toolNamed(name) : undefined;
+  if (tool !== undefined) return { scope: tool.scope, rateClass: tool.rateClass, isCall: id !== undefined };
   const readsLibrary =
     typeof method === 'string' && (method.startsWith('resources/') || method.startsWith('subscriptions/'));
   return { scope: readsLibrary ? 'svc:read' : null, rateClass: 'account', isCall: false };

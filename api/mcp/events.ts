@@ -1,4 +1,4 @@
-import { MCP_EVENTS_MS } from '../../shared/spec/limits.ts';
+import { MCP_EVENTS_MS, MCP_SESSION_MS } from '../../shared/spec/limits.ts';
 import { keys, NEWS, store } from './store.ts';
 
 /** A message for a client, under the id that it can resume from. */
@@ -38,6 +38,7 @@ export async function eventsAfter(sessionId: string, token: string, after: strin
     .xrange(keys.events(sessionId), `(${after}`, '+')
     // As long as its stream is open, a session is in use.
     .pexpire(keys.stream(sessionId), MCP_EVENTS_MS)
+    .pexpire(keys.session(sessionId), MCP_SESSION_MS)
     .exec();
   const [exists, owner, entries] = (answers ?? []).map(([error, value]) => {
     if (error !== null) throw error;

@@ -1,3 +1,4 @@
+import { config } from '../../shared/lib/config.ts';
 import type { CallToolResult, ResourceLink } from '@modelcontextprotocol/server';
 import type { ServiceError } from '../../shared/spec/errors.ts';
 import type { presentGeneration } from '../presenters.ts';
@@ -28,11 +29,24 @@ export function resultOf({ text, structured, links = [] }: ToolAnswer): CallTool
 /** A refusal as the model is told of it: the code that REST would have answered with, and its sentence (spec: Errors). */
 export function errorResultOf({ code, message }: ServiceError): CallToolResult {
   return {
-    content: [{ type: 'text', text: `${code}: ${message}` }],
+    content: [
+      { type: 'text', text: [`${code}: ${message}`, NEXT[code]].filter((part) => part !== undefined).join(' ') },
+    ],
     structuredContent: { error: code, detail: message },
     isError: true,
   };
 }
+
+const ACCOUNT_PAGE = `${config.BASE_URL}/account/`;
+
+/** What a model can do about an error, beyond what it says itself. */
+const NEXT: Partial<Record<ServiceError['code'], string>> = {
+  subscription_required: `The user chooses a plan at ${ACCOUNT_PAGE}.`,
+  insufficient_credits: `get_usage tells the balance; the user adds credits at ${ACCOUNT_PAGE}.`,
+  parallel_limit_reached: 'get_usage tells how many may be under way; get_generation waits for one to end.',
+  not_found: 'list_library shows what there is.',
+  model_unavailable: 'Try again in a minute.',
+};
 
 const CONTENT_TYPES: Record<string, string> = {
   png: 'image/png',

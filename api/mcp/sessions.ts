@@ -1,7 +1,7 @@
 import { createBatcher } from '../../shared/lib/batcher.ts';
 import { now } from '../../shared/lib/clock.ts';
 import { randomHex } from '../../shared/lib/secrets.ts';
-import { MCP_SESSION_MS } from '../../shared/spec/limits.ts';
+import { MCP_SESSION_MS, MCP_SESSIONS_PER_ACCOUNT } from '../../shared/spec/limits.ts';
 import { inStore, keys, NEWS } from './store.ts';
 
 /** A client that has introduced itself. It lives in Redis, so that any web process can serve it. */
@@ -25,13 +25,28 @@ const TOUCH_MS = MCP_SESSION_MS / 24;
 /** The id is a secret of its own, though it opens nothing without the credentials of its account. */
 export async function createSession(accountId: number, version: string): Promise<Session> {
   const id = randomHex(24);
-  await inStore((redis) => redis.set(keys.session(id), stored(accountId, version), 'PX', MCP_SESSION_MS));
+  await inStore(async (redis) => {
+    const all = keys.sessionsOf(accountId);
+    await redis
+      .multi()
+      .set(keys.session(id), stored(accountId, version), 'PX', MCP_SESSION_MS)
+      .zadd(all, now().getTime(), id)
+      .pexpire(all, MCP_SESSION_MS)
+      .exec();
+    const oldest = await redis.zrange(all, '0', String(-1 - MCP_SESSIONS_PER_ACCOUNT));
+    if (oldest.length === 0) return;
+    await redis.del(
+      ...oldest.flatMap((old) => [keys.session(old), keys.events(old), keys.cursor(old), keys.stream(old)]),
+    );
+    await redis.zrem(all, ...oldest);
+  });
   return { id, accountId, version };
 }
 
 const read = createBatcher<string, string | null>({
   maxItems: 128,
-  maxInFlight: 1,
+  // Where Redis hangs, those behind must not wait for those before.
+  maxInFlight: 16,
   run: (ids) => inStore((redis) => redis.mget(ids.map(keys.session))),
 });
 

@@ -15,6 +15,7 @@ import { ServiceError } from '../../shared/spec/errors.ts';
 import { MCP_KEEP_ALIVE_MS } from '../../shared/spec/limits.ts';
 import type { Context } from '../context.ts';
 import { authInfoOf, type Call } from './call.ts';
+import { countStream } from './openStreams.ts';
 import { buildServer } from './server.ts';
 import { generationIn, uriOf } from './uris.ts';
 import { watchHere } from './watch.ts';
@@ -40,6 +41,8 @@ const newHandler = () =>
   createMcpHandler(() => buildServer({ withIcon: false }), {
     legacy: 'reject',
     bus,
+    // Counted by account instead.
+    maxSubscriptions: Number.MAX_SAFE_INTEGER,
     keepAliveMs: MCP_KEEP_ALIVE_MS,
     onerror: (error) => logger.debug({ error: error.message }, 'a stateless MCP request was refused'),
   });
@@ -77,26 +80,51 @@ export async function serveStateless(
     throw new ServiceError('internal_error', 'This process is stopping: try again.', { status: 503 });
   }
   const [parsedBody, generationIds] = isListening ? await narrowed(message, call) : [message, []];
+  const uncount = isListening ? countStream(call.assistant.accountId) : () => {};
   const checking = isListening
     ? setInterval(() => void requireWelcome().catch(() => gone.abort()), MCP_KEEP_ALIVE_MS)
     : undefined;
-  const unwatch = generationIds.map((id) => watchHere(id, () => publishEnd(id)));
+  const unwatch = generationIds.map(publishWhenEnded);
+  const others = new Set(listeners);
   try {
     const response = await (isListening ? subscriptions : calls).fetch(request, {
       parsedBody,
       authInfo: authInfoOf(call),
     });
     // Looked at once the stream is there: what ended before is told of, too.
-    if (generationIds.length > 0) for (const id of await endedAmong(generationIds)) publishEnd(id);
+    const added = [...listeners].filter((listener) => !others.has(listener));
+    for (const id of generationIds.length > 0 ? await endedAmong(generationIds) : []) {
+      for (const listener of added) listener(endOf(id));
+    }
     await relay(ctx, response);
   } finally {
     clearInterval(checking);
     for (const end of unwatch) end();
+    uncount();
   }
 }
 
-function publishEnd(generationId: string): void {
-  bus.publish({ kind: 'resource_updated', uri: uriOf(generationId) });
+function endOf(generationId: string): ServerEvent {
+  return { kind: 'resource_updated', uri: uriOf(generationId) };
+}
+
+/** What streams of this process wait for, with how many do. */
+const awaited = new Map<string, { streams: number; unwatch: () => void }>();
+
+/** Has the end of a generation published, once for all streams that wait for it. @returns what ends the wait of one. */
+function publishWhenEnded(generationId: string): () => void {
+  const entry = awaited.get(generationId) ?? {
+    streams: 0,
+    unwatch: watchHere(generationId, () => bus.publish(endOf(generationId))),
+  };
+  awaited.set(generationId, entry);
+  entry.streams += 1;
+  return () => {
+    entry.streams -= 1;
+    if (entry.streams > 0) return;
+    awaited.delete(generationId);
+    entry.unwatch();
+  };
 }
 
 /** The request without the subscriptions to what is not there, or not the caller's: the acknowledgement says which are left. */

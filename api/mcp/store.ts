@@ -9,6 +9,8 @@ const PREFIX = `{${config.REDIS_PREFIX}}:mcp`;
 export const keys = {
   /** Whose session it is, and of which version: JSON. */
   session: (sessionId: string) => `${PREFIX}:session:${sessionId}`,
+  /** The sessions of an account, by when they began. */
+  sessionsOf: (accountId: number) => `${PREFIX}:account:${accountId}`,
   /** What the session has to be told, as a stream. */
   events: (sessionId: string) => `${PREFIX}:events:${sessionId}`,
   /** The last of these that was written to a stream of the client's. */

@@ -7,6 +7,7 @@ import type { Context } from '../context.ts';
 import { eventsAfter, lastWritten, noteWritten, takeStream } from './events.ts';
 import { openEventStream } from './eventStream.ts';
 import type { Session } from './sessions.ts';
+import { countStream } from './openStreams.ts';
 import { inStore, NEWS } from './store.ts';
 
 /** The first version whose clients understand an event without data. */
@@ -51,10 +52,15 @@ export async function serveEvents(
   requireWelcome: () => Promise<void>,
 ): Promise<void> {
   const token = randomHex(8);
+  const uncount = countStream(session.accountId);
   let position = await inStore(async () => {
     await takeStream(session.id, token);
     return lastEventId ?? lastWritten(session.id);
+  }).catch((error: unknown) => {
+    uncount();
+    throw error;
   });
+  let checkedAt = performance.now();
   const stream = openEventStream(ctx);
   const bell = ringable(session.id);
   void stream.closed.then(bell.ring);
@@ -70,13 +76,15 @@ export async function serveEvents(
         position = id;
       }
       if (events.length > 0) await noteWritten(session.id, position).catch(() => {});
-      if (await rung) continue;
-      stream.comment();
+      if (!(await rung)) stream.comment();
+      if (performance.now() - checkedAt < MCP_KEEP_ALIVE_MS - 100) continue;
+      checkedAt = performance.now();
       await requireWelcome();
     }
   } catch (error) {
     logger.debug({ error: (error as Error).message }, 'an event stream was ended');
   } finally {
+    uncount();
     bell.remove();
     stream.end();
     await stream.closed;

@@ -61,7 +61,7 @@ export function watchHere(generationId: string, onEnd: () => void): () => void {
   watchers.add(onEnd);
   return () => {
     watchers.delete(onEnd);
-    if (watchers.size === 0) local.delete(generationId);
+    if (watchers.size === 0 && local.get(generationId) === watchers) local.delete(generationId);
   };
 }
 
@@ -104,8 +104,11 @@ async function sweep(): Promise<void> {
   for (const id of await endedAmong(await store().zrange(keys.watched, '0', '-1'))) await tell(id);
 }
 
+/** Once: there is no second end. */
 function tellHere(generationId: string): void {
-  for (const onEnd of local.get(generationId) ?? []) onEnd();
+  const watchers = local.get(generationId);
+  local.delete(generationId);
+  for (const onEnd of watchers ?? []) onEnd();
 }
 
 async function tell(generationId: string): Promise<void> {

@@ -18,7 +18,8 @@ const OPEN: Record<string, string> = {
   '/revoke': 'POST',
 };
 
-const REQUEST_HEADERS = 'Authorization, Content-Type, X-API-Key, MCP-Protocol-Version, Mcp-Session-Id, Last-Event-ID';
+const REQUEST_HEADERS =
+  'Authorization, Content-Type, X-API-Key, MCP-Protocol-Version, Mcp-Session-Id, Mcp-Method, Mcp-Name, Last-Event-ID';
 const ANSWER_HEADERS = 'WWW-Authenticate, Mcp-Session-Id, Retry-After, RateLimit, RateLimit-Policy, X-Request-Id';
 
 /** Lets browsers hand the answers of these addresses on, errors too; what they ask beforehand needs no credential. */

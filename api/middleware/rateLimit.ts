@@ -4,6 +4,7 @@ import { config } from '../../shared/lib/config.ts';
 import { connectForCommands, readyWithin } from '../../shared/lib/redis.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import type { Context } from '../context.ts';
+import { networkOf } from './network.ts';
 
 /** `create` and `account` count an account's requests, `public` and `oauth` those of an address (docs/decisions.md: Rates). */
 export type RateClass = 'create' | 'account' | 'public' | 'oauth' | 'unlimited';
@@ -59,7 +60,7 @@ export async function openLimiters(): Promise<void> {
 export async function limit(ctx: Context, rateClass: RateClass): Promise<void> {
   if (rateClass === 'unlimited' || limiters === undefined) return;
   const isByAddress = rateClass === 'public' || rateClass === 'oauth';
-  const subject = isByAddress ? ctx.ip : String(ctx.state.caller?.accountId);
+  const subject = isByAddress ? networkOf(ctx.ip) : String(ctx.state.caller?.accountId);
   try {
     tell(ctx, rateClass, await limiters[rateClass].consume(subject));
   } catch (rejection) {

@@ -9,33 +9,28 @@ import { signInPath } from '../pages/returnTo.ts';
 import { sendOnward } from '../pages/onward.tsx';
 import { formOf } from '../pages/serve.ts';
 import { answerAddress, type Asker, type Authorization, readAsker, readAuthorization } from './authorization.ts';
-import { sendConsentPage } from './consent.tsx';
+import { sendConsentPage, sendMistakePage } from './consent.tsx';
 
 /** `GET /authorize`: asks the person who is signed in, after they have, whether a client may act for them. */
 export async function ask(ctx: Context): Promise<void> {
+  // First of all: a stranger is not to have addresses asked for, nor anybody sent to where they like.
+  if (ctx.state.caller === undefined) return signInFirst(ctx);
   const authorization = await authorizationOf(ctx);
   if (authorization === undefined) return;
-  const isSignedIn = ctx.state.caller !== undefined;
   if (authorization.prompts.includes('none')) {
-    const refusal = isSignedIn
-      ? new OAuthRefusal(
-          'consent_required',
-          'The person is asked every time, since anybody could call itself this client.',
-        )
-      : new OAuthRefusal('login_required', 'Nobody is signed in.');
-    return sendAnswer(ctx, authorization, refused(refusal));
+    const sentence = 'The person is asked every time, since anybody could call itself this client.';
+    return sendRefusal(ctx, authorization, new OAuthRefusal('consent_required', sentence));
   }
-  if (!isSignedIn) return signInFirst(ctx);
   const { email } = await accountById(callerOf(ctx).accountId);
   sendConsentPage(ctx, authorization, email);
 }
 
 /** `POST /authorize`: the person's answer, by the form of our own page. */
 export async function decide(ctx: Context): Promise<void> {
-  const authorization = await authorizationOf(ctx);
-  if (authorization === undefined) return;
   // The session has ended while the page was open.
   if (ctx.state.caller === undefined) return signInFirst(ctx);
+  const authorization = await authorizationOf(ctx);
+  if (authorization === undefined) return;
   const decision = formOf(ctx).get('decision');
   if (decision === 'switch') {
     await endOwnSession(ctx);
@@ -47,38 +42,52 @@ export async function decide(ctx: Context): Promise<void> {
   if (decision !== 'allow') throw new ServiceError('validation_error', 'Say whether to allow it: go back and choose.');
   const { client, scopes, redirectUri, codeChallenge } = authorization;
   const { accountId } = callerOf(ctx);
-  const code = await approve({ accountId, clientId: client.client_id, scopes, redirectUri, codeChallenge });
+  const approval = { accountId, clientId: client.client_id, scopes, redirectUri, codeChallenge };
+  const code = await approve(approval).catch(toldToThePerson);
   sendAnswer(ctx, authorization, { code });
 }
 
 /** What is asked for, in the address; undefined where that was wrong, and has been answered. */
 async function authorizationOf(ctx: Context): Promise<Authorization | undefined> {
   const sent = new URLSearchParams(ctx.querystring);
-  const asker = await readAsker(sent).catch((error: unknown) => {
-    if (!(error instanceof OAuthRefusal)) throw error;
-    const sentence = `The application that sent you here made a mistake. ${error.message}`;
-    throw new ServiceError('validation_error', sentence);
-  });
+  const asker = await readAsker(sent).catch(toldToThePerson);
   try {
     return readAuthorization(asker, sent);
   } catch (error) {
     if (!(error instanceof OAuthRefusal)) throw error;
-    sendAnswer(ctx, asker, refused(error));
+    sendRefusal(ctx, asker, error);
     return undefined;
   }
+}
+
+/** Where nobody can be answered, the person is told. */
+function toldToThePerson(error: unknown): never {
+  if (!(error instanceof OAuthRefusal)) throw error;
+  throw new ServiceError(
+    'validation_error',
+    `The application that sent you here cannot be connected. ${error.message}`,
+  );
 }
 
 function refused({ code, message }: OAuthRefusal): Record<string, string> {
   return { error: code, error_description: message };
 }
 
-/** Sends the person back to the client, with our answer. */
+/**
+ * Tells the client what is wrong with its question. Anybody can register an address, and have us send people there: by
+ * itself a browser goes only to a program on the person's own machine, elsewhere they are asked (RFC 9700, 4.11.2).
+ */
+function sendRefusal(ctx: Context, asker: Asker, refusal: OAuthRefusal): void {
+  const address = answerAddress(asker, refused(refusal));
+  if (!asker.redirectUri.startsWith('https:')) return sendTo(ctx, address);
+  sendMistakePage(ctx, asker, refusal.message, address);
+}
+
+/** Sends the person back to the client, with our answer to what they decided. */
 function sendAnswer(ctx: Context, asker: Asker, answer: Record<string, string>): void {
   const address = answerAddress(asker, answer);
-  // No page's policy can name an IPv6 address, so that a browser would not follow its form there.
-  if (ctx.method === 'POST' && redirectTarget(asker.redirectUri).includes('[')) {
-    return sendOnward(ctx, address, 'Back to the application.');
-  }
+  // By a page of its own: browsers hold every redirect that follows upon a form against the page with the form.
+  if (/^https?:/.test(redirectTarget(asker.redirectUri))) return sendOnward(ctx, address, 'Back to the application.');
   sendTo(ctx, address);
 }
 

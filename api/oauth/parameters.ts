@@ -8,14 +8,19 @@ import { rawBodyOf } from '../middleware/body.ts';
 /** The parameters of an OAuth request: each with one value, none of them empty. */
 export type Parameters = Readonly<Record<string, string>>;
 
+/** What no parameter of OAuth may have in it (RFC 6749, appendix A), and the database would not store. */
+const CONTROL_CHARACTER = /\p{Cc}/u;
+
 /**
  * Takes parameters as RFC 6749 (3.1, 3.2) wants them: a parameter without a value counts as absent, one that is
- * repeated is refused. `resource` alone may be repeated (RFC 8707), as long as each is us.
+ * repeated is refused, and so is one with a control character. `resource` alone may be repeated (RFC 8707), as long as each is us.
  * @throws OAuthRefusal invalid_request, invalid_target
  */
 export function parametersOf(sent: URLSearchParams): Parameters {
   const values: Record<string, string> = Object.create(null) as Record<string, string>;
   for (const [name, value] of sent) {
+    if (CONTROL_CHARACTER.test(name) || CONTROL_CHARACTER.test(value))
+      throw new OAuthRefusal('invalid_request', `${shown(name)} must not have control characters in it.`);
     if (value === '') continue;
     if (name === 'resource') requireOwnResource(value);
     else if (name in values) throw new OAuthRefusal('invalid_request', `${shown(name)} must not be repeated.`);

@@ -11,6 +11,8 @@ const PROBLEMS: Record<SignInProblem, string> = {
   expired: 'That sign-in took too long, was completed already, or was begun in another browser. Please start again.',
   refused: 'The sign-in did not go through. Please start again.',
   away: 'The sign-in provider does not answer at the moment. Try again in a minute, or choose another way.',
+  taken:
+    'Your address belongs to an account here that somebody else of the same provider signs in to. If it is yours, sign in as you did before, or write to us.',
   unverified:
     'The provider has not verified your e-mail address, so we cannot go by it. Verify the address there, then sign in again.',
 };
@@ -19,17 +21,23 @@ export interface SignInPage {
   returnTo: string;
   /** The name of a problem, or what is wrong with the address that was sent, as a sentence. */
   problem?: string;
+  isSignedOut?: boolean;
   /** What was typed before. */
   email?: string;
 }
 
 /** The ways to sign in here. */
-export function sendSignInPage(ctx: Context, { returnTo, problem, email }: SignInPage, status = 200): void {
+export function sendSignInPage(
+  ctx: Context,
+  { returnTo, problem, isSignedOut, email }: SignInPage,
+  status = 200,
+): void {
   const offered = PROVIDER_NAMES.filter((name) => providers[name] !== null);
   const sentence = problem === undefined ? undefined : (PROBLEMS[problem as SignInProblem] ?? problem);
   const body = (
     <>
       {sentence === undefined ? null : <Notice kind="bad">{sentence}</Notice>}
+      {isSignedOut === true ? <Notice kind="good">You are signed out.</Notice> : null}
       <div class="card">
         <h1>Sign in</h1>
         <p class="quiet">To your account, or to a new one: the first sign-in makes it.</p>

@@ -10,7 +10,7 @@ export const STYLESHEET = `
 }
 @media (prefers-color-scheme: dark) {
   :root {
-    --ground: #17181a; --card: #202124; --line: #383a3f; --text: #ececea; --quiet: #a9a8a3;
+    --ground: #17181a; --card: #202124; --line: #4a4d54; --text: #ececea; --quiet: #a9a8a3;
     --accent: #7fb9e2; --accent-text: #10202c; --accent-hover: #a3cdec;
     --good: #86d1a2; --good-ground: #1b2f23; --bad: #f2a49c; --bad-ground: #38211f; --code: #2a2b2f;
   }
@@ -56,6 +56,8 @@ main.narrow .card { padding: 1.75rem 1.5rem; }
 .button.main:hover, button.main:hover { background: var(--accent-hover); border-color: var(--accent-hover); color: var(--accent-text); }
 .button.wide, button.wide { display: flex; width: 100%; }
 button.danger { color: var(--bad); }
+form + p { margin-top: 1.25rem; }
+::placeholder { color: var(--quiet); opacity: 1; }
 button.slight { min-height: 2.25rem; padding: .3rem .8rem; font-size: .9rem; }
 .button svg { width: 1.15rem; height: 1.15rem; flex: none; fill: currentColor; }
 .buttons { display: flex; flex-wrap: wrap; gap: .75rem; align-items: center; }

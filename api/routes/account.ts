@@ -110,7 +110,7 @@ export const backFromPayouts = orTold(async (ctx) => {
 
 export async function signOut(ctx: Context): Promise<void> {
   await endOwnSession(ctx);
-  seeOther(ctx, '/sign-in');
+  seeOther(ctx, '/sign-in?done=signed-out');
 }
 
 async function show(ctx: Context, news: News = {}, status = 200): Promise<void> {
@@ -148,7 +148,7 @@ function orTold(handler: (ctx: Context) => Promise<void>): (ctx: Context) => Pro
 
 /** What is said to programs begins with the name of a field, which no person has seen. */
 function asSentence(detail: string): string {
-  const sentence = detail.replace(/^\w+: /, '');
+  const sentence = detail.replace(/^\w+: /, '').replace(/^[a-z]+(_[a-z]+)+\b/, (name) => name.replaceAll('_', ' '));
   return sentence.charAt(0).toUpperCase() + sentence.slice(1);
 }
 

@@ -1,4 +1,5 @@
 import { accountById, accountOfEmail, completeOnboardingStep, updateProfile } from '../../shared/domain/accounts.ts';
+import { LOCAL } from '../../shared/domain/identities.ts';
 import { PROVIDER_NAMES, providers } from '../../shared/gateways/identity/index.ts';
 import { bodyParser } from '../../shared/lib/validate.ts';
 import { callerOf, type Context } from '../context.ts';
@@ -24,7 +25,7 @@ export async function devSignIn(ctx: Context): Promise<void> {
   // Nobody is asked for a session here, but one that the browser has tells whose link is their own.
   await recognise(ctx);
   const link = followedLink(ctx, ctx.state.caller?.accountId ?? null);
-  const account = await accountOfEmail(email, 'dev', { link });
+  const account = await accountOfEmail(email, LOCAL, { link });
   await startSession(ctx, account.id);
   ctx.body = presentUser(account);
 }

@@ -1,5 +1,6 @@
 import { PROVIDER_NAMES, type ProviderName } from '../../shared/gateways/identity/index.ts';
 import { accountOfEmail } from '../../shared/domain/accounts.ts';
+import { LOCAL } from '../../shared/domain/identities.ts';
 import { beginSignIn, completeSignIn } from '../../shared/domain/signIns.ts';
 import { EMAIL_MAX_CHARACTERS, isEmail } from '../../shared/lib/validate.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
@@ -22,7 +23,7 @@ export function signInPage(ctx: Context): void {
   const returnTo = ownPath(ctx.query['return_to']);
   if (isSignInProblem(problem)) return sendSignInPage(ctx, { returnTo, problem });
   if (ctx.state.caller !== undefined) return seeOther(ctx, returnTo);
-  sendSignInPage(ctx, { returnTo });
+  sendSignInPage(ctx, { returnTo, isSignedOut: ctx.query['done'] === 'signed-out' });
 }
 
 /** Local sign-in, from the page: takes any address at its word, which is why the router offers it on local machines only. */
@@ -35,7 +36,7 @@ export async function localSignIn(ctx: Context): Promise<void> {
     return sendSignInPage(ctx, { returnTo, problem, email }, 400);
   }
   const link = followedLink(ctx, ctx.state.caller?.accountId ?? null);
-  const account = await accountOfEmail(email, 'dev', { link });
+  const account = await accountOfEmail(email, LOCAL, { link });
   await startSession(ctx, account.id);
   seeOther(ctx, returnTo);
 }

@@ -14,7 +14,7 @@ import { accountOfIdentity } from './identities.ts';
  * Why a sign-in came to nothing: what the provider said (see IdentityError); `expired`, where it is not known, too old,
  * done already or another browser's; `unverified`, where the provider has not verified the person's address.
  */
-export type SignInProblem = IdentityError['fault'] | 'expired' | 'unverified';
+export type SignInProblem = IdentityError['fault'] | 'expired' | 'unverified' | 'taken';
 
 /** How a sign-in ended. `returnTo` is where it was begun, null where that is not known any more. */
 export type SignInEnd =
@@ -74,6 +74,7 @@ export async function completeSignIn(
   try {
     const identity = await provider.complete(parameters, { state, verifier, nonce }, redirectUriOf(name));
     const account = await accountOfIdentity(name, identity, linkOf(attempt));
+    if (account === 'taken') return { problem: 'taken', returnTo };
     return account === null ? { problem: 'unverified', returnTo } : { problem: null, account, returnTo };
   } catch (error) {
     return { problem: problemIn(error, name), returnTo };

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { Agent, type Dispatcher, request } from 'undici';
 import { config } from '../lib/config.ts';
 import { CLIENT_DOCUMENT_FRESH_MS, CLIENT_DOCUMENT_MAX_BYTES, CLIENT_DOCUMENT_TIMEOUT_MS } from '../spec/limits.ts';
-import { isPrivateAddress, lookupPublic } from './media/addresses.ts';
+import { isPrivateAddress, resolvePublic } from './media/addresses.ts';
 
 /** A document that cannot be had, or not from there. The message is the end of a sentence that begins with its address. */
 export class UnusableDocument extends Error {}
@@ -17,9 +17,13 @@ export interface ClientDocument {
 /** The one host that may be a private one and speak plain http: a stand-in, on a developer's machine. */
 const TRUSTED_HOST = config.OAUTH_CLIENT_DOCUMENT_HOST;
 
+/** Documents that a process fetches at a time: strangers say from where. */
+const AT_ONCE = 8;
+let underWay = 0;
+
 const toPublicOnly = new Agent({
   connections: 4,
-  connect: { lookup: lookupPublic, timeout: CLIENT_DOCUMENT_TIMEOUT_MS },
+  connect: { lookup: resolvePublic, timeout: CLIENT_DOCUMENT_TIMEOUT_MS },
 });
 const toTrusted = new Agent({ connections: 4 });
 
@@ -38,6 +42,8 @@ export function isDocumentAddress(clientId: string): boolean {
  * @throws UnusableDocument
  */
 export async function fetchClientDocument(address: string): Promise<ClientDocument> {
+  if (underWay >= AT_ONCE) throw new UnusableDocument('cannot be asked for at the moment: too many others are');
+  underWay += 1;
   const dispatcher = dispatcherFor(new URL(address));
   const signal = AbortSignal.timeout(CLIENT_DOCUMENT_TIMEOUT_MS);
   try {
@@ -48,6 +54,8 @@ export async function fetchClientDocument(address: string): Promise<ClientDocume
     throw error instanceof UnusableDocument
       ? error
       : new UnusableDocument(reasonOf(error as Error & { code?: string }));
+  } finally {
+    underWay -= 1;
   }
 }
 

@@ -188,6 +188,7 @@ export function parseConfig(env: Record<string, string | undefined>): Readonly<C
   requireBucketSettings(values);
   const signInProblem = problemOfSignIn(values);
   if (signInProblem !== undefined) throw new ConfigError(signInProblem);
+  requirePublicAddress(values);
   const baseUrl = (values.BASE_URL ?? `http://localhost:${values.PORT}`).replace(/\/+$/, '');
   return Object.freeze({
     ...values,
@@ -241,6 +242,15 @@ const PAYMENT_SETTINGS = [
   'STRIPE_PRICE_STUDIO',
   'STRIPE_PORTAL_CONFIGURATION',
 ] as const;
+
+/** Cookies, sign-in and tokens all go by the address that the service is reached at. */
+function requirePublicAddress({ NODE_ENV, BASE_URL }: Environment): void {
+  if (BASE_URL !== undefined && new URL(BASE_URL).pathname !== '/') {
+    throw new ConfigError('BASE_URL must be an address without a path, such as https://example.com.');
+  }
+  if (NODE_ENV !== 'production' || BASE_URL?.startsWith('https:')) return;
+  throw new ConfigError('BASE_URL must be the https address that the service is reached at, with NODE_ENV=production.');
+}
 
 /** Outputs in a bucket are served from there, not by the API; and half a pair of keys is none. */
 function requireBucketSettings(values: Environment): void {

@@ -3,7 +3,11 @@ import type { DataValidationCxt } from 'ajv/dist/types/index.js';
 import type { Static, TSchema } from 'typebox';
 import { ServiceError } from '../spec/errors.ts';
 
-const EMAIL = /^[^\s@<>"\p{Cc}\p{Cs}\uFFFD]{1,64}@[a-z0-9-]+(\.[a-z0-9-]+)*$/iu;
+/**
+ * ASCII only, without blanks, quotes and brackets. Accounts are found by the address in lower case, which some other
+ * letters share: the Kelvin sign becomes a k, so that two mailboxes would be one account.
+ */
+const EMAIL = /^[!#-;=?A-~]{1,64}@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*$/;
 export const EMAIL_MAX_CHARACTERS = 254;
 
 /** Whether a text can be an e-mail address; whether somebody reads what is sent there is another matter. */

@@ -106,6 +106,9 @@ export const MCP_SESSION_MS = 24 * 3_600_000;
 /** What a session has to be told is kept for so long, and so many messages of it, for a client that comes back. */
 export const MCP_EVENTS_MS = 3_600_000;
 export const MCP_EVENTS_MAX = 256;
+/** Sessions of an account that are kept, the newest; and event streams that a process serves it at a time. */
+export const MCP_SESSIONS_PER_ACCOUNT = 1_000;
+export const MCP_STREAMS_PER_ACCOUNT = 32;
 /** How often an event stream shows that it is alive, and looks whether its credentials still are. */
 export const MCP_KEEP_ALIVE_MS = 15_000;
 /** How long `get_generation` waits where the model does not say. */

@@ -202,7 +202,7 @@ describe('pages', () => {
       await sendForm(visitor, '/account/sessions/end-others/');
       expect(await Promise.all([visitor, ...elsewhere].map(isIn))).to.deep.equal([true, false, false, false]);
       const out = await sendForm(visitor, '/account/sign-out/');
-      expect(out.headers.get('location')).to.equal('/sign-in');
+      expect(out.headers.get('location')).to.equal('/sign-in?done=signed-out');
       expect(await isIn(visitor)).to.equal(false);
       expect(await sessionsOf(customer)).to.deep.equal([]);
     });

@@ -114,6 +114,9 @@ describe('calls of the MCP server’s tools', () => {
       // A client that counts from the start again within its session: another order is another order.
       const recounted = await send(7, undefined, { ...order, prompt: 'recounted' });
       expect(recounted.structuredContent.uuid).not.to.equal(first.structuredContent.uuid);
+      // Sent again, it is that one, and not a third.
+      const repeated = await send(7, undefined, { ...order, prompt: 'recounted' });
+      expect(repeated.structuredContent.uuid).to.equal(recounted.structuredContent.uuid);
       await customer.settled(recounted.structuredContent.uuid);
     });
   });

@@ -130,11 +130,11 @@ describe('who asks over MCP', () => {
           { alg, typ: 'at+jwt' },
           { ...headerOf(tokens.access_token), alg },
         ]) {
-          expectRefused(await get(`${encode(header)}.${payload}.`), /no signed JWT/);
+          expectRefused(await get(`${encode(header)}.${payload}.`), /neither an access token/);
           expectRefused(await get(`${encode(header)}.${payload}.AA`), /not signed with a key/);
         }
       }
-      expectRefused(await get(tokens.access_token.replace(/[^.]+$/, '')), /no signed JWT/);
+      expectRefused(await get(tokens.access_token.replace(/[^.]+$/, '')), /neither an access token/);
     });
 
     it('HS256 with the public key as its secret', async () => {
@@ -168,7 +168,7 @@ describe('who asks over MCP', () => {
       expectRefused(await get(forge({ exp: undefined })), /expired/);
       expectRefused(await get(forge({ sub: undefined })), /lacks a claim/);
       expect((await get(forge({ aud: `${service.baseUrl}/mcp/` }))).status).to.equal(200);
-      expectRefused(await get(tokens.refresh_token), /no signed JWT/);
+      expectRefused(await get(tokens.refresh_token), /neither an access token/);
     });
 
     it('one that has expired since it was last found good', async () => {

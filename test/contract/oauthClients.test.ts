@@ -2,6 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { expect } from 'chai';
 import { type Answer, type Customer, request } from '../harness/client.ts';
 import { consentPage, newPkce, OAuthClient, postForm, REDIRECT, registerClient } from '../harness/oauth.ts';
+import { newPerson } from '../harness/identity/person.ts';
+import { startGoogle } from '../harness/identity/providers.ts';
+import { Visitor } from '../harness/identity/visitor.ts';
 import { eventually, type Service, startService } from '../harness/service.ts';
 import { closeSites, type Site, startSite } from '../harness/sites.ts';
 import { expectError, tally } from './envelope.ts';
@@ -47,6 +50,7 @@ describe('clients of the authorization server', () => {
   const asked = (path: string) => documents.seen.filter(([seen]) => seen === path).length;
   const register = (body: unknown) => request(service.baseUrl, 'POST', '/register', { body });
   const clientCount = async () => Number((await service.sql('SELECT count(*) FROM oauth_clients'))[0].count);
+  const accountCount = async () => Number((await service.sql('SELECT count(*) FROM accounts'))[0].count);
 
   /** A client whose document is at this path, and says this of itself. */
   const documented = (path: string, changes: object = {}, headers: Record<string, string> = {}) => {
@@ -177,6 +181,16 @@ describe('clients of the authorization server', () => {
         'about:blank',
         'mailto:a@example.com',
         'intent://x',
+        'shell:startup',
+        'search:query=x',
+        'search-ms:query=x',
+        'mk:@MSITStore:C:/x.chm',
+        'feed:https://app.example/',
+        'chrome-extension://abcdef/cb',
+        'moz-extension://abcdef/cb',
+        'ms-settings:privacy',
+        'ms-appinstaller:?source=https://app.example/x',
+        'MS-Word:ofe|u|https://app.example/x'.replaceAll('|', '%7C'),
         'callback',
         '/callback',
         '//app.example/cb',
@@ -200,6 +214,7 @@ describe('clients of the authorization server', () => {
         'http://[::1]/cb',
         'com.example.app:/cb',
         'vscode://a/b',
+        'msal://a/b',
       ])
         expect((await register({ redirect_uris: [uri] })).status, uri).to.equal(201);
     });
@@ -285,6 +300,77 @@ describe('clients of the authorization server', () => {
         (await service.sql('SELECT 1 FROM oauth_clients WHERE client_id = $1', [client?.clientId])).length === 1;
       await eventually('both are forgotten', async () => !(await known(unused)) && !(await known(disused)));
       expect([await known(fresh), await known(connected)]).to.deep.equal([true, true]);
+    });
+  });
+
+  it('that are forgotten while a person makes up their mind are to register again, and nothing is allowed', async () => {
+    const client = await registerClient(service.baseUrl);
+    const path = client.authorizePath(newPkce().challenge);
+    const { token } = await consentPage(service.baseUrl, person, path);
+    const forgetting = await service.database.connect();
+    try {
+      await forgetting.query('BEGIN');
+      await forgetting.query('DELETE FROM oauth_clients WHERE client_id = $1', [client.clientId]);
+      const headers = { cookie: person.cookie, origin: service.baseUrl };
+      const answering = postForm(service.baseUrl, path, { form_token: token, decision: 'allow' }, headers);
+      await eventually('the approval waits for the forgetting', async () => {
+        const waiting = await service.sql(
+          `SELECT 1 FROM pg_stat_activity
+            WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%oauth_grants%'`,
+        );
+        return waiting.length === 1;
+      });
+      await forgetting.query('COMMIT');
+      const { status, headers: sent, body } = await answering;
+      expect([status, sent.get('location')], body).to.deep.equal([400, null]);
+      expect(body).to.include('register again');
+    } finally {
+      await forgetting.query('ROLLBACK');
+      forgetting.release();
+    }
+    const granted = await service.sql('SELECT 1 FROM oauth_grants WHERE client_id = $1', [client.clientId]);
+    expect(granted).to.deep.equal([]);
+  });
+
+  describe('are approved by people, who', () => {
+    // In lower case each is another person's address, or looks like it.
+    const LOOKALIKES = [
+      'mi\u212Ae@example.com',
+      'mike@\u212Aites.example',
+      'mike@example.co\u017F',
+      'm\u0456ke@example.com',
+    ];
+
+    it('have an address of ASCII letters alone: no other is taken for it at the local sign-in', async () => {
+      const before = await accountCount();
+      for (const email of LOOKALIKES) {
+        const json = await request(service.baseUrl, 'POST', '/authentication/dev/sign-in/', { body: { email } });
+        expectError(json, 'validation_error', 'email');
+        const page = await postForm(service.baseUrl, '/sign-in', { email }, { origin: service.baseUrl });
+        expect([page.status, page.headers.getSetCookie()], email).to.deep.equal([400, []]);
+        expect(page.body).to.include('That is no e-mail address');
+      }
+      expect(await accountCount()).to.equal(before);
+    });
+
+    it('nor through a provider that calls such an address verified', async () => {
+      const google = await startGoogle();
+      const { baseUrl } = await service.startApi(google.env);
+      try {
+        await google.serve(baseUrl);
+        for (const email of LOOKALIKES) {
+          google.standIn.person = newPerson({ email });
+          const visitor = new Visitor();
+          const { url } = await visitor.open(`${baseUrl}/authentication/social/google/start`);
+          expect([url.pathname, url.searchParams.get('problem')], email).to.deep.equal(['/sign-in', 'unverified']);
+        }
+        expect(await service.sql('SELECT 1 FROM identities')).to.deep.equal([]);
+        google.standIn.person = newPerson({ email: "Mike.O'Hara+x_y/z@Kites.example" });
+        const { url } = await new Visitor().open(`${baseUrl}/authentication/social/google/start`);
+        expect(url.pathname).to.equal('/account/');
+      } finally {
+        await google.standIn.stop();
+      }
     });
   });
 
@@ -399,7 +485,7 @@ describe('clients of the authorization server', () => {
       for (const host of ['localhost'])
         await expectUnusable(
           new OAuthClient(service.baseUrl, `https://${host}:${port}/client.json`),
-          /private address/,
+          /private address|cannot be reached/,
         );
       expect(secret.seen).to.deep.equal([]);
     });

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { type Customer, request } from '../harness/client.ts';
-import { claimsOf, newPkce, type OAuthClient, postForm, registerClient } from '../harness/oauth.ts';
+import { claimsOf, locationOf, newPkce, type OAuthClient, postForm, registerClient } from '../harness/oauth.ts';
 import { type Service, startService } from '../harness/service.ts';
 import { tally } from './envelope.ts';
 import { wireRequest } from './wire.ts';
@@ -195,6 +195,41 @@ describe('the token endpoint', () => {
       for (const token of [second.refresh_token, third.refresh_token]) expect(await isAlive(token)).to.equal(false);
     });
 
+    it('used again after one of its successors was used it ends the whole grant, within the 60 seconds, too', async () => {
+      const first = await client.connect(person);
+      const second = (await client.refresh(first.refresh_token)).body;
+      const sibling = (await client.refresh(first.refresh_token)).body;
+      const third = (await client.refresh(second.refresh_token)).body;
+      // That one was used ends the grace of their parent alone: the others are as good as before.
+      const fourth = (await client.refresh(sibling.refresh_token)).body;
+      const answer = await client.via(service.baseUrls[1]!).refresh(first.refresh_token);
+      expectRefused(answer, 'invalid_grant');
+      expect(answer.body.error_description).to.include('was used before');
+      for (const { refresh_token: token } of [third, fourth]) expect(await isAlive(token)).to.equal(false);
+      const [grant] = (await service.sql('SELECT revoked_at FROM oauth_grants WHERE uuid = $1', [
+        claimsOf(first.access_token).grant,
+      ])) as any;
+      expect(grant.revoked_at).to.be.instanceOf(Date);
+    });
+
+    it('gives 20 successors and no more, however many ask at once over two processes; that ends nothing', async () => {
+      const first = await client.connect(person);
+      const answers = await Promise.all(
+        Array.from({ length: 30 }, (_, index) => client.via(service.baseUrls[index % 2]!).refresh(first.refresh_token)),
+      );
+      expect(tally(answers.map(({ status }) => status))).to.deep.equal({ 200: 20, 400: 10 });
+      for (const answer of answers.filter(({ status }) => status === 400)) expectRefused(answer, 'invalid_grant');
+      const [stored] = (await service.sql(
+        `SELECT count(*)::int AS count FROM oauth_refresh_tokens
+          WHERE parent_hash = sha256(convert_to($1, 'UTF8'))`,
+        [first.refresh_token],
+      )) as any;
+      expect(stored.count).to.equal(20);
+      expectRefused(await client.refresh(first.refresh_token), 'invalid_grant');
+      const winner = answers.find(({ status }) => status === 200)!;
+      expect(await isAlive(winner.body.refresh_token)).to.equal(true);
+    });
+
     it('20 reuses at once end the grant, once', async () => {
       const first = await client.connect(person);
       await client.refresh(first.refresh_token);
@@ -285,6 +320,49 @@ describe('the token endpoint', () => {
         const answer = await token({ grant_type: 'refresh_token', client_id: clientId, refresh_token: 'unknown' });
         expect(answer.body.error, clientId.slice(0, 20)).to.be.oneOf(['invalid_client', 'invalid_request']);
         expect(answer.status).to.be.oneOf([400, 401]);
+      }
+    });
+
+    it('takes no control character in any parameter, known or not: invalid_request, here and at /revoke and /authorize', async () => {
+      const { challenge } = newPkce();
+      const forms: [string, Record<string, string>][] = [
+        ['/token', { grant_type: 'refresh_token', client_id: client.clientId, refresh_token: 'x', scope: '' }],
+        [
+          '/token',
+          {
+            grant_type: 'authorization_code',
+            client_id: client.clientId,
+            code: 'x',
+            code_verifier: 'x'.repeat(43),
+            redirect_uri: client.redirectUri,
+          },
+        ],
+        ['/revoke', { token: 'x', client_id: client.clientId, token_type_hint: 'refresh_token' }],
+      ];
+      for (const [path, fields] of forms) {
+        for (const name of [...Object.keys(fields), 'resource', 'other']) {
+          const answer = await postForm(service.baseUrl, path, { ...fields, [name]: `${fields[name] ?? ''}\u0000` });
+          expectRefused(answer, 'invalid_request');
+          expect(answer.body.error_description).to.include(name);
+        }
+        for (const control of ['\u0001', '\n', '\u001f', '\u007f', '\u0085'])
+          expectRefused(
+            await postForm(service.baseUrl, path, { ...fields, client_id: `a${control}b` }),
+            'invalid_request',
+          );
+        expectRefused(await postForm(service.baseUrl, path, { ...fields, 'a\u0000': 'x' }), 'invalid_request');
+      }
+      const headers = { cookie: person.cookie };
+      for (const name of ['response_type', 'scope', 'state', 'code_challenge', 'prompt', 'resource', 'other']) {
+        const asked = client.authorizePath(challenge, { [name]: '\u0000' });
+        const answer = await request(service.baseUrl, 'GET', asked, { headers });
+        expect(new URL(locationOf(answer)).searchParams.get('error'), name).to.equal('invalid_request');
+      }
+      // Nobody is sent anywhere for these.
+      for (const name of ['client_id', 'redirect_uri']) {
+        const asked = client.authorizePath(challenge, { [name]: '\u0000' });
+        const answer = await request(service.baseUrl, 'GET', asked, { headers });
+        expect([answer.status, answer.headers.get('location')], name).to.deep.equal([400, null]);
       }
     });
 

@@ -150,6 +150,51 @@ describe('sign-in through a provider', () => {
       expect(rows.map((row) => row.provider)).to.deep.equal(['apple', 'github', 'google']);
     });
 
+    it('are not handed on with an address: a second person of the same provider gets none of it', async () => {
+      const owner = comes(newPerson());
+      await signIn('google');
+      comes(newPerson({ email: owner.email }));
+      const { visitor, page } = await signIn('google');
+      expect(problemOf(page.url)).to.deep.equal(['/sign-in', 'taken']);
+      expect(await me(visitor)).to.equal(null);
+    });
+
+    it('are told apart by who says so: the same subject of another issuer is another person', async () => {
+      const owner = comes(newPerson());
+      const first = await me((await signIn('google')).visitor);
+      await service.sql(`UPDATE identities SET issuer = 'https://before.example' WHERE subject = $1`, [owner.subject]);
+      comes({ ...newPerson(), subject: owner.subject });
+      const second = await me((await signIn('google')).visitor);
+      expect(second.uuid).to.not.equal(first.uuid);
+    });
+
+    it('of the local sign-in keep nobody in who was taken at their word, once the owner has shown who they are', async () => {
+      const owner = comes(newPerson());
+      const [{ id }] = await service.sql(
+        `INSERT INTO accounts (uuid, email, social_provider, created_at, key_count, active_key_count)
+         VALUES (gen_random_uuid(), $1, 'dev', now(), 1, 1) RETURNING id`,
+        [owner.email],
+      );
+      await service.sql(
+        `INSERT INTO sessions (token_hash, uuid, account_id, created_at, expires_at)
+         VALUES (sha256('left over'), gen_random_uuid(), $1, now(), now() + interval '1 day')`,
+        [id],
+      );
+      await service.sql(
+        `INSERT INTO api_keys (key_hash, uuid, account_id, number, name, prefix, created_at)
+         VALUES (sha256($2), gen_random_uuid(), $1, 1, 'left over', 'svc_', now())`,
+        [id, Buffer.from(owner.email)],
+      );
+      expect((await me((await signIn('google')).visitor)).email).to.equal(owner.email);
+      const left = await service.sql(
+        `SELECT (SELECT count(*) FROM sessions WHERE account_id = $1)::int AS sessions,
+                (SELECT count(*) FROM api_keys WHERE account_id = $1 AND revoked_at IS NULL)::int AS keys,
+                active_key_count, social_provider FROM accounts WHERE id = $1`,
+        [id],
+      );
+      expect(left).to.deep.equal([{ sessions: 1, keys: 0, active_key_count: 0, social_provider: 'google' }]);
+    });
+
     it('of somebody else are not linked by an address that is not verified', async () => {
       const owner = comes(newPerson());
       await signIn('google');

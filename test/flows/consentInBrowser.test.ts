@@ -90,7 +90,7 @@ describe('consent, in a real browser', () => {
   it('or uses another account', async () => {
     const page = await open(client.authorizePath(challenge));
     const first = await signIn(page);
-    await page.getByRole('button', { name: 'Use another account' }).click();
+    await page.getByRole('button', { name: 'Sign out here and use another one' }).click();
     await page.waitForURL('**/sign-in?**');
     const second = await signIn(page);
     const text = await page.locator('main').innerText();

@@ -67,7 +67,7 @@ describe('sign-in and account, in a real browser', () => {
       expect(await page.getByRole('heading', { level: 1 }).textContent()).to.equal('Hello Grace');
       expect(await page.textContent('main')).to.include(person.email);
       await page.getByRole('button', { name: 'Sign out of this browser' }).click();
-      await page.waitForURL('**/sign-in');
+      await page.waitForURL('**/sign-in?done=signed-out');
       await page.goto('/account/');
       expect(new URL(page.url()).pathname).to.equal('/sign-in');
     });

@@ -120,7 +120,8 @@ export async function consent(baseUrl: string, person: Customer, path: string, d
 
 /** Where an answer sends the browser, as it is written. */
 export function locationOf(answer: Pick<Answer, 'status' | 'headers' | 'body'>): string {
-  const location = answer.headers.get('location');
+  const page = /<meta http-equiv="refresh" content="0;url=([^"]+)"/.exec(String(answer.body))?.[1];
+  const location = answer.headers.get('location') ?? page?.replaceAll('&amp;', '&') ?? null;
   if (location === null) throw new Error(`No redirect: ${answer.status} ${JSON.stringify(answer.body)}`);
   return location;
 }

@@ -121,6 +121,7 @@ describe('the configuration', () => {
     const stripe = {
       STRIPE_SECRET_KEY: 'sk_live_1',
       STRIPE_WEBHOOK_SECRET: 'whsec_1',
+      STRIPE_PORTAL_CONFIGURATION: 'bpc_1',
       ...Object.fromEntries(['LITE', 'STARTER', 'PRO', 'STUDIO'].map((plan) => [`STRIPE_PRICE_${plan}`, 'price_1'])),
     };
 
@@ -145,12 +146,16 @@ describe('the configuration', () => {
     });
 
     it('refuses production while nobody could sign in, and providers that are reached without TLS there', () => {
-      const production = { NODE_ENV: 'production', ...stripe };
+      const production = { NODE_ENV: 'production', BASE_URL: 'https://a.example', ...stripe };
       const google = { GOOGLE_CLIENT_ID: 'a', GOOGLE_CLIENT_SECRET: 'b' };
       expect(refusal(production)).to.match(
         /^GOOGLE_CLIENT_ID, .+ are not set: NODE_ENV=production is refused while nobody can sign in\.$/,
       );
       expect(refusal({ ...production, ...google })).to.equal('');
+      expect(refusal({ ...production, ...google, BASE_URL: 'http://a.example' })).to.match(
+        /^BASE_URL must be the https/,
+      );
+      expect(refusal({ BASE_URL: 'https://a.example/sub' })).to.match(/^BASE_URL must be an address without a path/);
       expect(refusal({ ...production, ...google, GOOGLE_ISSUER: 'http://id.example' })).to.match(
         /^GOOGLE_ISSUER must begin with https/,
       );
@@ -179,7 +184,7 @@ describe('the configuration', () => {
       BASE_URL: 'http://localhost:8080',
       CDN_URL: 'http://localhost:8080/media',
     });
-    expect(parseConfig({ ...GOOD, BASE_URL: 'https://a.example//' })).to.include({
+    expect(parseConfig({ ...GOOD, BASE_URL: 'https://a.example/' })).to.include({
       BASE_URL: 'https://a.example',
       CDN_URL: 'https://a.example/media',
     });

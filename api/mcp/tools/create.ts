@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Order } from '../../../shared/domain/generations/charge.ts';
 import { createGeneration, type Creation } from '../../../shared/domain/generations/create.ts';
-import { ServiceError } from '../../../shared/spec/errors.ts';
 import { presentGeneration } from '../../presenters.ts';
 import type { ToolAnswer } from '../results.ts';
 import type { ToolCall } from './tool.ts';
@@ -21,7 +20,8 @@ export async function order(orders: Order, wait: string, call: ToolCall): Promis
 
 /**
  * A request that is sent again, since its answer was lost, is not carried out again. It is known by the key that the
- * client gave it, or else by its id, which occurs once in a session (MCP: Requests).
+ * client gave it, or else by its id, which occurs once in a session (MCP: Requests), and by what it orders: some clients
+ * count from the start again, and another order under the same id is a new one.
  */
 async function createOnce(orders: Order, call: ToolCall): Promise<Creation> {
   const { assistant, idempotencyKey, sessionId, messageId } = call;
@@ -29,11 +29,15 @@ async function createOnce(orders: Order, call: ToolCall): Promise<Creation> {
   if (idempotencyKey !== null) return createGeneration(assistant, orders, idempotencyKey, requestId);
   if (sessionId === null) return createGeneration(assistant, orders, null, requestId);
   const id = createHash('sha256')
-    .update(`${sessionId} ${JSON.stringify(messageId)}`)
+    .update(
+      JSON.stringify([
+        sessionId,
+        messageId,
+        orders.model,
+        orders.prompt,
+        Object.entries(orders.params).toSorted(([a], [b]) => (a < b ? -1 : 1)),
+      ]),
+    )
     .digest('base64url');
-  return createGeneration(assistant, orders, `mcp:${id}`, requestId).catch((error: unknown) => {
-    // Some clients count from the start again: another order under the same id is a new one.
-    if (!(error instanceof ServiceError) || error.code !== 'validation_error') throw error;
-    return createGeneration(assistant, orders, null, requestId);
-  });
+  return createGeneration(assistant, orders, `mcp:${id}`, requestId);
 }

@@ -1,4 +1,5 @@
 import Type from 'typebox';
+import { config } from '../../../shared/lib/config.ts';
 import { usageOf } from '../../../shared/domain/usage.ts';
 import { UsageAnswer } from '../../answers.ts';
 import { presentUsage } from '../../presenters.ts';
@@ -28,8 +29,8 @@ function describe({ plan, credits, jobs, by_model }: ReturnType<typeof presentUs
   return [
     `Balance: ${credits.balance} credits.`,
     plan === null
-      ? 'There is no active subscription: choose a plan before generating.'
-      : `Plan ${plan.name}, ${plan.monthly_credits} credits a month; ${credits.used_this_period} of ${credits.granted_this_period} granted and ${credits.rollover} carried over are used this period.${until}`,
+      ? `There is no active subscription: choose a plan at ${config.BASE_URL}/account/ before generating.`
+      : `Plan ${plan.name}, ${plan.monthly_credits} credits a month. This period ${credits.granted_this_period} were granted, ${credits.rollover} carried over, and ${credits.used_this_period} used.${until}`,
     `Under way: ${jobs.in_flight} of at most ${jobs.parallel_limit}.`,
     ...by_model.map(
       ({ model, credits, count }) =>

@@ -19,9 +19,15 @@ export function Billing({ account, billing, secrets }: Overview & { secrets: For
         <input type="hidden" name="request" value={secrets.requestKey} />
         <div class="field">
           <label for="plan">{billing.plan === null ? 'Choose a plan' : 'Change to'}</label>
-          <select id="plan" name="plan">
+          <select id="plan" name="plan" required>
+            {billing.plan === null ? null : (
+              // Nobody is to change to another plan by one click on a button.
+              <option value="" selected>
+                Choose…
+              </option>
+            )}
             {PLANS.filter((plan) => plan.slug !== billing.plan?.slug).map((plan) => (
-              <option value={plan.slug} selected={plan.highlight}>
+              <option value={plan.slug} selected={billing.plan === null && plan.highlight}>
                 {described(plan)}
               </option>
             ))}
@@ -32,7 +38,7 @@ export function Billing({ account, billing, secrets }: Overview & { secrets: For
         </button>
       </Form>
       <p class="hint">
-        Plans are paid by the year.{' '}
+        Credits are a month's, and come every month; plans are paid by the year.{' '}
         {hasProcessor ? '' : 'On this service plans are given away, as no payment processor is configured.'}
       </p>
       {hasProcessor && billing.status !== 'none' ? (
@@ -55,5 +61,5 @@ function standing({ plan, status, currentPeriodEnd, cancelAtPeriodEnd }: Overvie
 
 function described(plan: Plan): string {
   const yearly = (plan.priceYearlyCents / 100).toLocaleString('en-US', { style: 'currency', currency: 'USD' });
-  return `${plan.name}: ${plan.monthlyCredits.toLocaleString('en-GB')} credits a month, ${yearly.replace('.00', '')} a year`;
+  return `${plan.name}: ${plan.monthlyCredits.toLocaleString('en-GB')} credits, ${yearly.replace('.00', '')} a year`;
 }

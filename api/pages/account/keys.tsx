@@ -55,7 +55,7 @@ export function Keys({ keys, secrets }: Overview & { secrets: FormSecrets }): VN
 export function NewKey({ name, text }: { name: string; text: string }): VNode {
   return (
     <div class="notice good" role="status">
-      <strong>The key {name} is made.</strong> Copy it now, as it is not shown again:
+      <strong>The key “{name}” is made.</strong> Copy it now, as it is not shown again:
       <span class="secret">{text}</span>
     </div>
   );

@@ -68,7 +68,10 @@ export async function verifyAccessToken(token: string): Promise<AccessToken> {
 
 async function readToken(token: string): Promise<AccessToken> {
   const [header = '', payload = '', signature = '', ...more] = token.length > LENGTH_MAX ? [] : token.split('.');
-  if (signature === '' || more.length > 0) throw new InvalidAccessToken('The access token is no signed JWT.');
+  if (signature === '' || more.length > 0)
+    throw new InvalidAccessToken(
+      'That is neither an access token of this service nor an API key, "svc_" followed by 40 hex characters.',
+    );
   // The whole header must be one that we write, so that nothing in it is left to be believed: neither alg nor typ.
   const key = await keyOfHeader(header);
   if (key === undefined) throw new InvalidAccessToken('The access token is not signed with a key of this service.');

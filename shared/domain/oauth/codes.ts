@@ -22,20 +22,26 @@ const APPROVE = prepared(
   'approve_client',
   `WITH client AS (
      UPDATE oauth_clients SET last_used_at = :now WHERE client_id = :clientId
+     RETURNING client_id
    ), granted AS (
      INSERT INTO oauth_grants (uuid, account_id, client_id, scopes, resource, created_at)
-     VALUES (:uuid, :accountId, :clientId, :scopes, :resource, :now)
+     SELECT :uuid, :accountId, client_id, :scopes, :resource, :now FROM client
      RETURNING uuid
    )
    INSERT INTO oauth_codes (code_hash, grant_uuid, redirect_uri, code_challenge, expires_at)
-   SELECT :codeHash, uuid, :redirectUri, :codeChallenge, :expiresAt FROM granted`,
+   SELECT :codeHash, uuid, :redirectUri, :codeChallenge, :expiresAt FROM granted
+   RETURNING grant_uuid`,
 );
 
-/** Writes an approval down. @returns the authorization code, of which only the hash is stored. */
+/**
+ * Writes an approval down.
+ * @returns the authorization code, of which only the hash is stored.
+ * @throws OAuthRefusal invalid_client where the client was forgotten while the person made up their mind
+ */
 export async function approve({ codeChallenge, ...approval }: Approval): Promise<string> {
   const code = randomHex(32);
   const at = now();
-  await run(APPROVE, {
+  const written = await run(APPROVE, {
     ...approval,
     codeChallenge,
     uuid: uuidv7(),
@@ -44,6 +50,8 @@ export async function approve({ codeChallenge, ...approval }: Approval): Promise
     expiresAt: addMilliseconds(at, CODE_SECONDS * 1_000),
     now: at,
   });
+  if (written.length === 0)
+    throw new OAuthRefusal('invalid_client', 'The application is no longer registered here: have it register again.');
   return code;
 }
 

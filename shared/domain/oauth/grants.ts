@@ -1,3 +1,4 @@
+import type { Knex } from 'knex';
 import { createBatcher } from '../../lib/batcher.ts';
 import { now } from '../../lib/clock.ts';
 import { db, prepared, run } from '../../lib/db.ts';
@@ -68,6 +69,14 @@ const END = prepared(
  */
 export async function endApplication(accountId: number, uuid: string): Promise<boolean> {
   return (await run(END, { accountId, uuid, now: now() })).length > 0;
+}
+
+/** Ends all that was ever allowed to act for an account. */
+export async function endGrantsOf(accountId: number, transaction: Knex): Promise<void> {
+  await transaction('oauth_grants')
+    .where({ account_id: accountId })
+    .whereNull('revoked_at')
+    .update({ revoked_at: now() });
 }
 
 /** Ends a grant, at once and with all its tokens; one that is over already stays so. */

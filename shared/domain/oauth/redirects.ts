@@ -6,10 +6,14 @@ const LOOPBACK = new Set(['127.0.0.1', '[::1]', 'localhost']);
 /** Schemes that a browser, or what it hands an address to, acts upon by itself. */
 const NOT_PRIVATE = new Set(
   `http: https: javascript: data: vbscript: file: blob: about: filesystem: view-source: ws: wss: ftp: sftp: mailto: tel:
-   sms: chrome: edge: resource: jar: intent: content: android-app: ms-settings: search-ms: ms-msdt: ssh: telnet: ldap:`
+   sms: chrome: chrome-extension: moz-extension: edge: resource: jar: intent: content: android-app: shell: search:
+   search-ms: mk: feed: ssh: telnet: ldap:`
     .trim()
     .split(/\s+/),
 );
+
+/** Those of Windows and of what belongs to it, such as ms-settings: and ms-msdt: */
+const OF_WINDOWS = 'ms-';
 
 /** Printable ASCII without blanks, quotes and brackets: what may stand in a header and on a page as it is. */
 const PLAIN = /^[\x21\x23-\x26\x28-\x3b\x3d\x3f-\x5b\x5d\x5f\x61-\x7a\x7e]+$/;
@@ -23,7 +27,8 @@ export function redirectFault(uri: string): string | undefined {
   if (url.username !== '' || url.password !== '') return 'has credentials in it';
   if (url.protocol === 'https:') return /^https:\/\//i.test(uri) ? undefined : 'is no address';
   if (url.protocol === 'http:') return isLoopback(uri) ? undefined : 'is not https, and no loopback address';
-  if (NOT_PRIVATE.has(url.protocol)) return `is of the scheme ${url.protocol}, which no application of its own has`;
+  if (NOT_PRIVATE.has(url.protocol) || url.protocol.startsWith(OF_WINDOWS))
+    return `is of the scheme ${url.protocol}, which no application of its own has`;
   return undefined;
 }
 

@@ -25,9 +25,20 @@ export function refreshTokenExpiry(at: Date): Date {
   return addMilliseconds(at, REFRESH_TOKEN_DAYS * 86_400_000);
 }
 
+/** So many successors one token has at most: more than the processes of a client that ask at the same time. */
+const SUCCESSORS_MAX = 20;
+
+/**
+ * Whether a successor of the token `t` was itself used: who holds that one has had the answer, so that nobody honest
+ * needs the token before it any longer.
+ */
+const IS_SUPERSEDED =
+  'EXISTS (SELECT FROM oauth_refresh_tokens s WHERE s.parent_hash = t.token_hash AND s.used_at IS NOT NULL)';
+
 /**
  * One statement, for all refreshes that wait at a moment: a token counts as used from its first use on, and its
- * successor is there. Whoever comes with the same one at the same time, or shortly after, gets a successor of their own.
+ * successor is there. Whoever comes with the same one at the same time, or shortly after, gets a successor of their own,
+ * until one of the successors is used or there are too many; their number is kept in the row that all of them lock.
  */
 const REFRESH = prepared(
   'refresh_grants',
@@ -36,16 +47,17 @@ const REFRESH = prepared(
                           cast(:newHashes AS bytea[]))
        WITH ORDINALITY AS i (token_hash, client_id, scopes, new_hash, place)
    ), used AS (
-     UPDATE oauth_refresh_tokens t SET used_at = coalesce(t.used_at, :now)
+     UPDATE oauth_refresh_tokens t SET used_at = coalesce(t.used_at, :now), successors = t.successors + 1
        FROM item i, oauth_grants g
       WHERE t.token_hash = ANY (cast(:tokenHashes AS bytea[])) AND t.token_hash = i.token_hash
-        AND t.expires_at > :now AND (t.used_at IS NULL OR t.used_at > :graceBegan)
+        AND t.expires_at > :now AND t.successors < :successorsMax
+        AND (t.used_at IS NULL OR (t.used_at > :graceBegan AND NOT ${IS_SUPERSEDED}))
         AND g.uuid = t.grant_uuid AND g.client_id = i.client_id AND g.revoked_at IS NULL
         AND string_to_array(i.scopes, ' ') <@ g.scopes
-     RETURNING i.place, i.new_hash, g.uuid, g.account_id, g.scopes
+     RETURNING i.place, i.token_hash, i.new_hash, g.uuid, g.account_id, g.scopes
    ), renewed AS (
-     INSERT INTO oauth_refresh_tokens (token_hash, grant_uuid, expires_at)
-     SELECT new_hash, uuid, :expiresAt FROM used
+     INSERT INTO oauth_refresh_tokens (token_hash, grant_uuid, parent_hash, expires_at)
+     SELECT new_hash, uuid, token_hash, :expiresAt FROM used
    )
    SELECT used.place, used.uuid, used.scopes, a.uuid AS account_uuid
      FROM used JOIN accounts a ON a.id = used.account_id`,
@@ -81,6 +93,7 @@ const refresh = createBatcher<RefreshItem, RefreshRow | undefined>({
       scopes: items.map(({ scopes }) => scopes.join(' ')),
       newHashes: items.map(({ newHash }) => newHash),
       graceBegan: graceBeganAt(at),
+      successorsMax: SUCCESSORS_MAX,
       expiresAt: refreshTokenExpiry(at),
       now: at,
     });
@@ -109,7 +122,7 @@ export async function refreshGrant(tokenText: string, clientId: string, scopes: 
 
 const FIND = prepared(
   'find_refresh_token',
-  `SELECT g.uuid, g.client_id, g.scopes, g.revoked_at, t.used_at
+  `SELECT g.uuid, g.client_id, g.scopes, g.revoked_at, t.used_at, t.successors, ${IS_SUPERSEDED} AS is_superseded
      FROM oauth_refresh_tokens t JOIN oauth_grants g ON g.uuid = t.grant_uuid
     WHERE t.token_hash = :tokenHash`,
 );
@@ -120,20 +133,27 @@ interface TokenRow {
   scopes: Scope[];
   revoked_at: Date | null;
   used_at: Date | null;
+  successors: number;
+  is_superseded: boolean;
 }
 
-/** Why a token was not taken. One that comes back long after it was used was copied: nothing of its grant is safe. */
+/**
+ * Why a token was not taken. One that comes back long after it was used, or after its successor was, was copied: nothing
+ * of its grant is safe.
+ */
 async function refusalOf(tokenHash: Buffer, clientId: string, scopes: Scope[]): Promise<OAuthRefusal> {
   const [row] = await run<TokenRow>(FIND, { tokenHash });
   if (row === undefined || row.client_id !== clientId)
     return new OAuthRefusal('invalid_grant', 'The refresh token is unknown, or of another client.');
-  if (row.used_at !== null && row.used_at <= graceBeganAt(now())) {
+  if (row.is_superseded || (row.used_at !== null && row.used_at <= graceBeganAt(now()))) {
     await revokeGrant(row.uuid);
     return new OAuthRefusal('invalid_grant', 'The refresh token was used before: the application must connect again.');
   }
   if (row.revoked_at !== null) return new OAuthRefusal('invalid_grant', 'The application was disconnected.');
   if (!scopes.every((scope) => row.scopes.includes(scope)))
     return new OAuthRefusal('invalid_scope', `Only ${row.scopes.join(' and ')} was allowed.`);
+  if (row.successors >= SUCCESSORS_MAX)
+    return new OAuthRefusal('invalid_grant', 'The refresh token has given enough others: use one of those.');
   return new OAuthRefusal('invalid_grant', 'The refresh token has expired.');
 }
 

@@ -36,6 +36,12 @@ export const providers: Record<ProviderName, IdentityProvider | null> = {
         }),
 };
 
+/** Where a provider's people are known: another address means other people. */
+export function issuerOf(provider: ProviderName): string {
+  const addresses = { google: config.GOOGLE_ISSUER, apple: config.APPLE_ISSUER, github: config.GITHUB_BASE_URL };
+  return addresses[provider].replace(/\/+$/, '');
+}
+
 /** The local sign-in, in the place of them. */
 export const OFFERS_LOCAL_SIGN_IN = offersLocalSignIn(config);
 

@@ -1,4 +1,4 @@
-import { lookup } from 'node:dns';
+import { type LookupAddress, lookup, Resolver } from 'node:dns';
 import { BlockList, isIP } from 'node:net';
 import type { LookupFunction } from 'node:net';
 
@@ -51,14 +51,36 @@ export function isPrivateAddress(address: string): boolean {
  * moment of connecting, so that a name cannot be pointed elsewhere after it was looked at.
  */
 export const lookupPublic: LookupFunction = (hostname, options, callback) => {
-  lookup(hostname, { ...options, all: true }, (error, addresses) => {
-    const found = addresses ?? [];
+  lookup(hostname, { ...options, all: true }, publicOnly(hostname, options, callback));
+};
+
+const resolver = new Resolver({ timeout: 1_000, tries: 1 });
+
+/**
+ * The same for names that strangers give us: asked of the name servers alone, and not for long. The system's way holds a
+ * thread of the process for as long as it takes, and has few of them.
+ */
+export const resolvePublic: LookupFunction = (hostname, options, callback) => {
+  const answer = publicOnly(hostname, options, callback);
+  resolver.resolve4(hostname, (error4, ipv4) => {
+    if (error4 === null) return answer(null, ipv4.map(asIPv4));
+    resolver.resolve6(hostname, (error6, ipv6) => answer(error6, error6 === null ? ipv6.map(asIPv6) : []));
+  });
+};
+
+const asIPv4 = (address: string): LookupAddress => ({ address, family: 4 });
+const asIPv6 = (address: string): LookupAddress => ({ address, family: 6 });
+
+type Callback = Parameters<LookupFunction>[2];
+
+function publicOnly(hostname: string, { all: isAll }: { all?: boolean | undefined }, callback: Callback) {
+  return (error: NodeJS.ErrnoException | null, found: LookupAddress[] = []): void => {
     const refused = found.find(({ address }) => isPrivateAddress(address));
     const first = found[0];
     if (error !== null) callback(error, '', 0);
     else if (refused !== undefined || first === undefined) {
       callback(Object.assign(new Error(`${hostname} is not a public address`), { code: 'EPRIVATE' }), '', 0);
-    } else if (options.all === true) callback(null, found);
+    } else if (isAll === true) callback(null, found);
     else callback(null, first.address, first.family);
-  });
-};
+  };
+}

@@ -1,0 +1,17 @@
+import { isIP } from 'node:net';
+
+/** Whom an address is counted as: of IPv6 everybody has a whole network, the first half of the address. */
+export function networkOf(ip: string): string {
+  if (isIP(ip) !== 6) return ip;
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1];
+  if (mapped !== undefined) return mapped;
+  const [head = '', tail] = (ip.split('%')[0] as string).toLowerCase().split('::');
+  const groups = head === '' ? [] : head.split(':');
+  const last = tail === undefined || tail === '' ? [] : tail.split(':');
+  const zeros = tail === undefined ? 0 : 8 - groups.length - last.length;
+  const all = [...groups, ...Array.from({ length: Math.max(0, zeros) }, () => '0'), ...last];
+  return all
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(':');
+}

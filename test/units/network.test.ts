@@ -1,0 +1,20 @@
+import { expect } from 'chai';
+import { networkOf } from '../../api/middleware/network.ts';
+
+describe('whom an address is counted as', () => {
+  for (const [address, network] of [
+    ['192.0.2.7', '192.0.2.7'],
+    ['::ffff:192.0.2.7', '192.0.2.7'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2'],
+    ['2001:db8:1:2::9', '2001:db8:1:2'],
+    ['2001:DB8:0001:0002:ffff::1', '2001:db8:1:2'],
+    ['2001:db8::1', '2001:db8:0:0'],
+    ['fe80::1%eth0', 'fe80:0:0:0'],
+    ['::1', '0:0:0:0'],
+    ['nonsense', 'nonsense'],
+  ]) {
+    it(`${address} is ${network}`, () => {
+      expect(networkOf(address as string)).to.equal(network);
+    });
+  }
+});
