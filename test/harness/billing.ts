@@ -61,6 +61,8 @@ export class Billing {
     stripe.webhookUrl = webhookOf(service);
     stripe.advanceTo(date);
     for (let index = 0; index < workers; index += 1) await service.startWorker();
+    // Not left to the schedule, which comes by twice a minute.
+    await runJob(this, 'upkeep', 'credits.grant');
     await this.quiet();
     await eventually(
       'all periods are turned',

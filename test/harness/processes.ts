@@ -27,7 +27,11 @@ export async function startProcess(
   let output = '';
   const exited = once(child, 'exit') as Promise<[number | null]>;
   await new Promise<void>((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`${entry} was not ready in time:\n${output}`)), START_TIMEOUT_MS);
+    const timer = setTimeout(() => {
+      // Nobody else knows of it: it would outlive the tests.
+      child.kill('SIGKILL');
+      reject(new Error(`${entry} was not ready in time:\n${output}`));
+    }, START_TIMEOUT_MS);
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (chunk: Buffer) => {
         output += chunk.toString();
