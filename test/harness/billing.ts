@@ -38,6 +38,11 @@ export class Billing {
     await this.quiet();
   }
 
+  /** What the processor calls somebody. */
+  customerId({ email }: Customer): string {
+    return this.stripe.books().customers.find((customer) => customer.email === email)?.customerId ?? '';
+  }
+
   /** Resolves when all that the processor has told was acted upon. */
   async quiet(): Promise<void> {
     await this.stripe.settled();
