@@ -14,8 +14,6 @@ describe('a subscription whose payment goes wrong', () => {
   afterEach(() => billing.stripe.behave());
   after(() => billing.stop());
 
-  const customerId = (customer: Customer): string =>
-    billing.stripe.books().customers.find(({ email }) => email === customer.email)?.customerId ?? '';
   const statusOf = async (customer: Customer) =>
     (await billing.now(customer).call('GET', '/api/billing/status/')).body.status;
 
@@ -43,7 +41,7 @@ describe('a subscription whose payment goes wrong', () => {
     const page = await pageOf(customer, 'pro');
     billing.stripe.completeCheckout(page, { async: true });
     await billing.quiet();
-    const id = customerId(customer);
+    const id = billing.customerId(customer);
     billing.stripe.cancelNow(id);
     await billing.quiet();
     billing.stripe.settlePayment(page, 'succeeded');
@@ -57,7 +55,7 @@ describe('a subscription whose payment goes wrong', () => {
 
   it('stays on what is paid while the change to another plan is not', async () => {
     const customer = await billing.customer('lite');
-    const { id } = billing.stripe.subscriptionOf(customerId(customer));
+    const { id } = billing.stripe.subscriptionOf(billing.customerId(customer));
     const live = billing.stripe.objects.get('subscription', id);
     const year = billing.stripe.objects.get('invoice', idIn(live.latest_invoice));
     const upgrade = structuredClone(year);
@@ -76,7 +74,10 @@ describe('a subscription whose payment goes wrong', () => {
     billing.stripe.delivery.drop = 1;
     const customer = await billing.customer(null);
     billing.stripe.completeCheckout(await pageOf(customer, 'pro'));
-    const live = billing.stripe.objects.get('subscription', billing.stripe.subscriptionOf(customerId(customer)).id);
+    const live = billing.stripe.objects.get(
+      'subscription',
+      billing.stripe.subscriptionOf(billing.customerId(customer)).id,
+    );
     const year = billing.stripe.objects.get('invoice', idIn(live.latest_invoice));
     const change = structuredClone(year);
     Object.assign(change, { id: 'in_that_is_void', status: 'void', billing_reason: 'subscription_update' });
@@ -100,7 +101,7 @@ describe('a subscription whose payment goes wrong', () => {
 
   it('can be bought again by a customer who was deleted at the processor', async () => {
     const customer = await billing.customer('lite');
-    const id = customerId(customer);
+    const id = billing.customerId(customer);
     billing.stripe.cancelNow(id);
     await billing.quiet();
     billing.stripe.forget(id);
@@ -112,7 +113,7 @@ describe('a subscription whose payment goes wrong', () => {
 
   it('that is disputed and lost ends, though its end is told in vain', async () => {
     const customer = await billing.customer('pro');
-    const { latest_invoice: invoice } = billing.stripe.subscriptionOf(customerId(customer));
+    const { latest_invoice: invoice } = billing.stripe.subscriptionOf(billing.customerId(customer));
     const dispute = billing.stripe.openDispute(idIn(invoice));
     await billing.quiet();
     expect(await statusOf(customer)).to.equal('unpaid');
@@ -128,7 +129,7 @@ describe('a subscription whose payment goes wrong', () => {
     billing.stripe.confirmPlanSwitch(await pageOf(customer, 'studio'));
     await billing.quiet();
     expect(await customer.balance()).to.equal(3000);
-    const upgrade = idIn(billing.stripe.subscriptionOf(customerId(customer)).latest_invoice);
+    const upgrade = idIn(billing.stripe.subscriptionOf(billing.customerId(customer)).latest_invoice);
     await billing.travelTo(new Date(Date.now() + 375 * DAY_MS));
     expect(await statusOf(customer)).to.equal('active');
     const dispute = billing.stripe.openDispute(upgrade);
@@ -141,7 +142,7 @@ describe('a subscription whose payment goes wrong', () => {
 
   it('is granted no difference for an upgrade in the last month of a year', async () => {
     const customer = billing.now(await billing.customer('lite'));
-    const subscription = billing.stripe.subscriptionOf(customerId(customer));
+    const subscription = billing.stripe.subscriptionOf(billing.customerId(customer));
     const currentPeriodEnd = new Date(1_000 * (subscription.items.data[0]?.current_period_end as number));
     await billing.travelTo(new Date(currentPeriodEnd.getTime() - DAY_MS / 2));
     const before = await billing.now(customer).balance();

@@ -113,7 +113,7 @@ describe('the subscription that an account lives under', () => {
 
   it('follows what happens to it on a price that is none of our plans', async () => {
     const customer = await billing.customer('pro');
-    const subscription = billing.stripe.subscriptionOf(customerId(billing, customer));
+    const subscription = billing.stripe.subscriptionOf(billing.customerId(customer));
     const live = billing.stripe.objects.get('subscription', subscription.id);
     const price = live.items.data[0]?.price as { id: string };
     const known = price.id;
@@ -129,7 +129,7 @@ describe('the subscription that an account lives under', () => {
 
   it('is not granted a larger plan before that is paid for', async () => {
     const customer = await billing.customer('lite');
-    const { id } = billing.stripe.subscriptionOf(customerId(billing, customer));
+    const { id } = billing.stripe.subscriptionOf(billing.customerId(customer));
     const live = billing.stripe.objects.get('subscription', id);
     const { body } = await customer.call('POST', '/api/billing/checkout/', { body: { plan: 'studio' } });
     billing.stripe.delivery.drop = 1;
@@ -169,7 +169,7 @@ describe('what the payment processor has told in vain', () => {
     billing.stripe.delivery.drop = 1;
     const [topup] = await billing.service.sql('SELECT * FROM topups');
     billing.stripe.refund(topup.stripe_payment_intent_id);
-    billing.stripe.openDispute(idIn(billing.stripe.subscriptionOf(customerId(billing, disputed)).latest_invoice));
+    billing.stripe.openDispute(idIn(billing.stripe.subscriptionOf(billing.customerId(disputed)).latest_invoice));
     // Everything is down for a week.
     await billing.travelTo(new Date(Date.now() + 27 * DAY_MS));
     expect(await billing.now(refunded).balance()).to.equal(1100 + 1896);
@@ -197,10 +197,6 @@ describe('what the payment processor has told in vain', () => {
     billing.stripe.behave();
   });
 });
-
-function customerId(billing: Billing, customer: Customer): string {
-  return billing.stripe.books().customers.find(({ email }) => email === customer.email)?.customerId ?? '';
-}
 
 async function statusOf(customer: Customer) {
   return (await customer.call('GET', '/api/billing/status/')).body;

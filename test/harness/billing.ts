@@ -38,6 +38,11 @@ export class Billing {
     await this.quiet();
   }
 
+  /** What the processor calls somebody. */
+  customerId({ email }: Customer): string {
+    return this.stripe.books().customers.find((customer) => customer.email === email)?.customerId ?? '';
+  }
+
   /** Resolves when all that the processor has told was acted upon. */
   async quiet(): Promise<void> {
     await this.stripe.settled();
@@ -61,6 +66,8 @@ export class Billing {
     stripe.webhookUrl = webhookOf(service);
     stripe.advanceTo(date);
     for (let index = 0; index < workers; index += 1) await service.startWorker();
+    // Not left to the schedule, which comes by twice a minute.
+    await runJob(this, 'upkeep', 'credits.grant');
     await this.quiet();
     await eventually(
       'all periods are turned',

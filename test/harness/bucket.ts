@@ -88,9 +88,20 @@ export class Bucket {
 
   /** The keys of all objects, in order. */
   async keys(): Promise<string[]> {
-    const entries = await readdir(join(this.folder, this.name), { recursive: true });
+    const entries = await this.entries();
     const objects = entries.filter((entry) => entry.endsWith(SUFFIX));
     return objects.map((entry) => entry.slice(0, -SUFFIX.length).replaceAll('\\', '/')).sort();
+  }
+
+  /** A folder may go while it is being read, with the last object in it: then all is read anew. */
+  private async entries(): Promise<string[]> {
+    try {
+      return await readdir(join(this.folder, this.name), { recursive: true });
+    } catch (error) {
+      const { code, path } = error as NodeJS.ErrnoException;
+      if (code !== 'ENOENT' || path === join(this.folder, this.name)) throw error;
+      return this.entries();
+    }
   }
 
   /** Puts objects there at once, without a request for each. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import pg from 'pg';
-import { freePort } from '../../dev/servers/ports.ts';
+import { ownPort } from './ports.ts';
 import { violations } from './books.ts';
 import { type Customer, newCustomer, request } from './client.ts';
 import { createDatabase, setting } from './databases.ts';
@@ -42,7 +42,7 @@ export class Service {
   }
 
   async startApi(env: Record<string, string> = {}): Promise<ServiceProcess & { baseUrl: string }> {
-    const port = await freePort();
+    const port = await ownPort();
     const baseUrl = `http://127.0.0.1:${port}`;
     const settings = { ...this.env, PORT: String(port), HOST: '127.0.0.1', BASE_URL: baseUrl, ...env };
     const api = { ...(await startProcess('api/main.js', settings, 'api listening')), baseUrl };

@@ -41,14 +41,11 @@ const NO_STANDING: Standing = { plan_slug: null, spend_until: null, parallel_lim
  */
 export async function begin(transaction: Transaction, account: Account, subscription: Subscription): Promise<Account> {
   const plan = planBySlug(subscription.plan_slug);
-  const left = account.plan_credits;
-  const expiry: Movement = {
-    entryType: 'expiry',
-    amount: -left,
-    planAmount: -left,
-    description: 'Plan credits expired with the subscription before',
-    effectKey: `expiry:${subscription.uuid}:begin`,
-  };
+  const expiry = expiryOfPlanCredits(
+    account,
+    'Plan credits expired with the subscription before',
+    `expiry:${subscription.uuid}:begin`,
+  );
   const grant: Movement = {
     entryType: 'grant',
     amount: plan.monthlyCredits,
@@ -56,7 +53,7 @@ export async function begin(transaction: Transaction, account: Account, subscrip
     description: `Monthly credits: ${plan.name} plan`,
     effectKey: `grant:${subscription.uuid}:0`,
   };
-  return moveCredits(transaction, account, left > 0 ? [expiry, grant] : [grant], {
+  return moveCredits(transaction, account, [...expiry, grant], {
     ...standingUnder(subscription),
     subscription_id: subscription.id,
     period_index: 0,
@@ -108,13 +105,16 @@ export async function goOn(
 /** Ends a subscription. Plan credits end with it; top-up credits stay. */
 export async function end(transaction: Transaction, account: Account, subscription: Subscription): Promise<Account> {
   if (account.subscription_id !== subscription.id) return account;
-  const left = account.plan_credits;
-  const expiry: Movement = {
-    entryType: 'expiry',
-    amount: -left,
-    planAmount: -left,
-    description: 'Plan credits expired with the subscription',
-    effectKey: `expiry:${subscription.uuid}:end`,
-  };
-  return moveCredits(transaction, account, left > 0 ? [expiry] : [], { ...NO_STANDING, subscription_id: null });
+  const expiry = expiryOfPlanCredits(
+    account,
+    'Plan credits expired with the subscription',
+    `expiry:${subscription.uuid}:end`,
+  );
+  return moveCredits(transaction, account, expiry, { ...NO_STANDING, subscription_id: null });
+}
+
+/** All plan credits that are left; nothing where none are. */
+function expiryOfPlanCredits({ plan_credits: left }: Account, description: string, effectKey: string): Movement[] {
+  if (left <= 0) return [];
+  return [{ entryType: 'expiry', amount: -left, planAmount: -left, description, effectKey }];
 }

@@ -1,12 +1,12 @@
 import { config } from '../../lib/config.ts';
 import type { PaymentProcessor } from './processor.ts';
-import { stripeProcessor } from './stripe.ts';
 
 /** The payment processor; null where there is none, and plans and top-ups are given away. */
 export const processor: PaymentProcessor | null =
   config.STRIPE_SECRET_KEY === undefined
     ? null
-    : stripeProcessor({
+    : // Its library is loaded only where it is used.
+      (await import('./stripe.ts')).stripeProcessor({
         secretKey: config.STRIPE_SECRET_KEY,
         webhookSecret: config.STRIPE_WEBHOOK_SECRET as string,
         connectWebhookSecret: config.STRIPE_CONNECT_WEBHOOK_SECRET,
