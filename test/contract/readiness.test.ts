@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { request } from '../harness/client.ts';
 import { setting } from '../harness/databases.ts';
-import { Proxy } from '../harness/proxy.ts';
+import { Proxy } from '../../dev/servers/proxy.ts';
 import { eventually, type Service, startService } from '../harness/service.ts';
 import { modelsOnline, setModel } from './seeds.ts';
 

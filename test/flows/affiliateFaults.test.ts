@@ -3,7 +3,7 @@ import { affiliateStatus, enrolled, referred } from '../harness/affiliates.ts';
 import { type Billing, runJob, startBilling } from '../harness/billing.ts';
 import type { Customer } from '../harness/client.ts';
 import { eventually } from '../harness/service.ts';
-import { idIn } from '../harness/stripe/books.ts';
+import { idIn } from '../../dev/standins/stripe/books.ts';
 
 const SHARE = { lite: 2_160, pro: 10_440 };
 

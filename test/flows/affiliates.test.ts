@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { affiliateStatus, enrolled, referred } from '../harness/affiliates.ts';
 import { type Billing, runJob, startBilling } from '../harness/billing.ts';
 import type { Customer } from '../harness/client.ts';
-import { idIn } from '../harness/stripe/books.ts';
+import { idIn } from '../../dev/standins/stripe/books.ts';
 
 const at = (day: string) => new Date(`${day}T12:00:00Z`);
 

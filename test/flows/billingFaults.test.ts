@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { type Billing, runJob, startBilling } from '../harness/billing.ts';
 import type { Customer } from '../harness/client.ts';
 import { eventually } from '../harness/service.ts';
-import { idIn } from '../harness/stripe/books.ts';
+import { idIn } from '../../dev/standins/stripe/books.ts';
 
 const IMAGE = { model: 'imgmodel-2', params: { resolution: '1K' } };
 

@@ -4,7 +4,7 @@ import { Redis } from 'ioredis';
 import type { Customer } from '../harness/client.ts';
 import { setting } from '../harness/databases.ts';
 import { BOTH, call, connectAssistant, Events, openSession, post, STATELESS_META } from '../harness/mcp.ts';
-import { Proxy } from '../harness/proxy.ts';
+import { Proxy } from '../../dev/servers/proxy.ts';
 import { RoundRobin } from '../harness/roundRobin.ts';
 import { eventually, type Service, startService } from '../harness/service.ts';
 

@@ -8,7 +8,7 @@ import sharp from 'sharp';
 import { Bucket } from '../harness/bucket.ts';
 import type { Customer } from '../harness/client.ts';
 import { setting } from '../harness/databases.ts';
-import { MP4, PNG } from '../harness/misbehave.ts';
+import { MP4, PNG } from '../../dev/standins/misbehave.ts';
 import { eventually, type Service, startService } from '../harness/service.ts';
 
 const run = promisify(execFile);

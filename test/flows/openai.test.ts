@@ -3,8 +3,8 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Customer } from '../harness/client.ts';
-import { MP4, PNG } from '../harness/misbehave.ts';
-import { OpenAIStandIn } from '../harness/openaiUpstream.ts';
+import { MP4, PNG } from '../../dev/standins/misbehave.ts';
+import { OpenAIStandIn } from '../../dev/standins/openaiUpstream.ts';
 import { eventually, type Service, startService } from '../harness/service.ts';
 
 const NOT_ALLOWED = "The model's content policy does not allow this. Please change the prompt and try again.";

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Customer } from '../harness/client.ts';
 import { setting } from '../harness/databases.ts';
-import { Proxy } from '../harness/proxy.ts';
+import { Proxy } from '../../dev/servers/proxy.ts';
 import { eventually, type Service, startService } from '../harness/service.ts';
 
 describe('while a server is out of reach', () => {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Customer } from '../harness/client.ts';
-import { MP4, PNG } from '../harness/misbehave.ts';
-import { type Prediction, ReplicateStandIn } from '../harness/replicateUpstream.ts';
+import { MP4, PNG } from '../../dev/standins/misbehave.ts';
+import { type Prediction, ReplicateStandIn } from '../../dev/standins/replicateUpstream.ts';
 import { eventually, type Service, startService } from '../harness/service.ts';
 
 const VIDEO_MODEL = 'bytedance/seedance-1-pro';

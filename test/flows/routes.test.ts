@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { Customer } from '../harness/client.ts';
-import type { Misbehaviour } from '../harness/misbehave.ts';
+import type { Misbehaviour } from '../../dev/standins/misbehave.ts';
 import { eventually, type Service, startService } from '../harness/service.ts';
-import { StandInUpstream } from '../harness/upstream.ts';
+import { StandInUpstream } from '../../dev/standins/upstream.ts';
 
 const IMAGE = { model: 'imgmodel-2', params: { resolution: '1K' } };
 

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import type { Customer } from '../harness/client.ts';
-import { OpenAIStandIn } from '../harness/openaiUpstream.ts';
-import { Proxy } from '../harness/proxy.ts';
+import { OpenAIStandIn } from '../../dev/standins/openaiUpstream.ts';
+import { Proxy } from '../../dev/servers/proxy.ts';
 import { eventually, type Service, startService } from '../harness/service.ts';
-import { StandInUpstream } from '../harness/upstream.ts';
+import { StandInUpstream } from '../../dev/standins/upstream.ts';
 
 const rowOf = async (service: Service, uuid: string) =>
   (await service.sql('SELECT * FROM generations WHERE uuid = $1', [uuid]))[0];

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { type Billing, runJob, startBilling } from '../harness/billing.ts';
 import type { Customer } from '../harness/client.ts';
 import { eventually } from '../harness/service.ts';
-import { idIn } from '../harness/stripe/books.ts';
+import { idIn } from '../../dev/standins/stripe/books.ts';
 
 const DAY_MS = 86_400_000;
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { Customer } from '../harness/client.ts';
 import { eventually, type Service, startService } from '../harness/service.ts';
-import type { Misbehaviour } from '../harness/misbehave.ts';
+import type { Misbehaviour } from '../../dev/standins/misbehave.ts';
 
 describe('when the upstream misbehaves', () => {
   let service: Service;

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { Customer, newCustomer } from './client.ts';
 import { eventually, type Service, type ServiceOptions, startService } from './service.ts';
-import { StripeStandIn } from './stripe/standIn.ts';
+import { StripeStandIn } from '../../dev/standins/stripe/standIn.ts';
 
 /** A service that takes payments, the processor that it takes them through, and a clock that both go by. */
 export class Billing {

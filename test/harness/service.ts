@@ -7,7 +7,7 @@ import { violations } from './books.ts';
 import { type Customer, newCustomer, request } from './client.ts';
 import { createDatabase, setting } from './databases.ts';
 import { type ServiceProcess, startProcess } from './processes.ts';
-import { StandInUpstream } from './upstream.ts';
+import { StandInUpstream } from '../../dev/standins/upstream.ts';
 
 export type Database = pg.Pool;
 

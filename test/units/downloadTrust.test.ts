@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { isPrivateAddress, lookupPublic } from '../../shared/gateways/media/addresses.ts';
 import { expectFailure } from '../harness/failure.ts';
-import { PNG } from '../harness/misbehave.ts';
+import { PNG } from '../../dev/standins/misbehave.ts';
 import { closeSites, startRedirect, startSite } from '../harness/sites.ts';
 
 const sendPng: RequestListener = (_request, response) => void response.end(PNG);

@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import type { Route } from '../../shared/gateways/upstreams/settings.ts';
 import type { Upstream, UpstreamError, UpstreamHandle } from '../../shared/gateways/upstreams/upstream.ts';
-import { readBody } from '../harness/misbehave.ts';
-import { StandInUpstream } from '../harness/upstream.ts';
+import { readBody } from '../../dev/standins/misbehave.ts';
+import { StandInUpstream } from '../../dev/standins/upstream.ts';
 
 const NOT_ALLOWED = "The model's content policy does not allow this. Please change the prompt and try again.";
 const BROKE_DOWN = 'The model broke down over this job. Please try again.';

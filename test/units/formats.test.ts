@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { expectFailure } from '../harness/failure.ts';
-import { MP4, PNG } from '../harness/misbehave.ts';
+import { MP4, PNG } from '../../dev/standins/misbehave.ts';
 import { closeSites, startSite } from '../harness/sites.ts';
 
 describe('what an output really is', () => {

@@ -10,8 +10,8 @@ import type { receiveImage as ReceiveImage } from '../../shared/gateways/upstrea
 import type { Route } from '../../shared/gateways/upstreams/settings.ts';
 import type { Submission, Upstream, UpstreamError, UpstreamHandle } from '../../shared/gateways/upstreams/upstream.ts';
 import type { Kind } from '../../shared/spec/catalog.ts';
-import { PNG } from '../harness/misbehave.ts';
-import { OpenAIStandIn, type Verbatim } from '../harness/openaiUpstream.ts';
+import { PNG } from '../../dev/standins/misbehave.ts';
+import { OpenAIStandIn, type Verbatim } from '../../dev/standins/openaiUpstream.ts';
 
 const NOT_ALLOWED = "The model's content policy does not allow this. Please change the prompt and try again.";
 const BROKE_DOWN = 'The model broke down over this job. Please try again.';

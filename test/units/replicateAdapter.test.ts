@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { Route } from '../../shared/gateways/upstreams/settings.ts';
 import type { Upstream, UpstreamError, UpstreamHandle } from '../../shared/gateways/upstreams/upstream.ts';
-import { ReplicateStandIn, type Verbatim } from '../harness/replicateUpstream.ts';
+import { ReplicateStandIn, type Verbatim } from '../../dev/standins/replicateUpstream.ts';
 
 const NOT_ALLOWED = "The model's content policy does not allow this. Please change the prompt and try again.";
 const BROKE_DOWN = 'The model broke down over this job. Please try again.';

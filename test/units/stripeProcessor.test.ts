@@ -19,10 +19,10 @@ import { EVENT_TYPES } from '../../shared/gateways/payments/eventTypes.ts';
 import { stripeClient, stripeProcessor } from '../../shared/gateways/payments/stripe.ts';
 import { PLANS, type PlanSlug } from '../../shared/spec/plans.ts';
 import { failureOf } from '../harness/failure.ts';
-import { readBody } from '../harness/misbehave.ts';
-import { signatureOf } from '../harness/stripe/events.ts';
-import { idIn } from '../harness/stripe/books.ts';
-import { StripeStandIn } from '../harness/stripe/standIn.ts';
+import { readBody } from '../../dev/standins/misbehave.ts';
+import { signatureOf } from '../../dev/standins/stripe/events.ts';
+import { idIn } from '../../dev/standins/stripe/books.ts';
+import { StripeStandIn } from '../../dev/standins/stripe/standIn.ts';
 
 const ADDRESSES = { successUrl: 'https://example.com/success', cancelUrl: 'https://example.com/canceled' };
 const YEAR_SECONDS = 365 * 86_400;

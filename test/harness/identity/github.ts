@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type Misbehaviour, misbehave, readBody, send } from '../misbehave.ts';
+import { type Misbehaviour, misbehave, readBody, send } from '../../../dev/standins/misbehave.ts';
 import { listening } from './listening.ts';
 import type { Person } from './person.ts';
 

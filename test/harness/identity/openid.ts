@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http';
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import type Koa from 'koa';
 import Provider, { type Configuration } from 'oidc-provider';
-import { type Misbehaviour, misbehave } from '../misbehave.ts';
+import { type Misbehaviour, misbehave } from '../../../dev/standins/misbehave.ts';
 import { listening } from './listening.ts';
 import type { Person } from './person.ts';
 
