@@ -62,17 +62,17 @@ export const ROUTES: readonly Route[] = [
 
   ['GET',    '/api/billing/plans/',                 'none',     'public',    billing.plans],
   ['GET',    '/api/billing/status/',                'account',  'account',   billing.status],
-  ['POST',   '/api/billing/checkout/',              'account',  'account',   billing.checkout],
-  ['POST',   '/api/billing/portal/',                'account',  'account',   billing.portal],
+  ['POST',   '/api/billing/checkout/',              'account',  'payment',   billing.checkout],
+  ['POST',   '/api/billing/portal/',                'account',  'payment',   billing.portal],
 
   ['GET',    '/api/billing/topup/settings/',        'account',  'account',   billing.readTopupSettings],
-  ['PATCH',  '/api/billing/topup/settings/',        'account',  'account',   billing.updateTopupSettings],
-  ['POST',   '/api/billing/topup/',                 'account',  'account',   billing.topup],
+  ['PATCH',  '/api/billing/topup/settings/',        'account',  'payment',   billing.updateTopupSettings],
+  ['POST',   '/api/billing/topup/',                 'account',  'payment',   billing.topup],
   ['POST',   '/api/billing/webhooks/processor/',    'none',     'unlimited', webhooks.processorEvent],
 
   ['POST',   '/api/affiliate/enroll/',              'account',  'account',   affiliate.enroll],
   ['GET',    '/api/affiliate/status/',              'account',  'account',   affiliate.status],
-  ['POST',   '/api/affiliate/onboarding-link/',     'account',  'account',   affiliate.openOnboarding],
+  ['POST',   '/api/affiliate/onboarding-link/',     'account',  'payment',   affiliate.openOnboarding],
 
   ['GET',    '/api/admin/metrics/',                 'staff',    'account',   admin.metrics],
 
@@ -103,8 +103,8 @@ export const ROUTES: readonly Route[] = [
   ['GET',    '/r/:code',                            'visitor',  'account',   affiliate.follow],
 
   ['GET',    '/account/',                           'member',   'account',   account.accountPage],
-  ['POST',   '/account/plan/',                      'member',   'account',   account.choosePlan],
-  ['POST',   '/account/portal/',                    'member',   'account',   account.openBillingPortal],
+  ['POST',   '/account/plan/',                      'member',   'payment',   account.choosePlan],
+  ['POST',   '/account/portal/',                    'member',   'payment',   account.openBillingPortal],
   ['POST',   '/account/profile/',                   'member',   'account',   account.saveProfile],
   ['POST',   '/account/keys/',                      'member',   'account',   account.createKey],
   ['POST',   '/account/keys/:uuid/revoke/',         'member',   'account',   account.revokeKey],
@@ -112,9 +112,9 @@ export const ROUTES: readonly Route[] = [
   ['POST',   '/account/sessions/:uuid/end/',        'member',   'account',   account.endOneSession],
   ['POST',   '/account/sessions/end-others/',       'member',   'account',   account.endAllOtherSessions],
   ['POST',   '/account/affiliate/',                 'member',   'account',   account.becomeAffiliate],
-  ['POST',   '/account/payouts/',                   'member',   'account',   account.setUpPayouts],
-  ['GET',    '/account/payouts/again',              'member',   'account',   account.setUpPayouts],
-  ['GET',    '/account/payouts/returned',           'member',   'account',   account.backFromPayouts],
+  ['POST',   '/account/payouts/',                   'member',   'payment',   account.setUpPayouts],
+  ['GET',    '/account/payouts/again',              'member',   'payment',   account.setUpPayouts],
+  ['GET',    '/account/payouts/returned',           'member',   'payment',   account.backFromPayouts],
   ['POST',   '/account/sign-out/',                  'member',   'account',   account.signOut],
 
   ['GET',    '/admin/',                             'operator', 'account',   admin.staffPage],
@@ -166,6 +166,8 @@ async function serve(
 ): Promise<void> {
   ctx.state.route = path;
   if (isForPages(credentials)) return servePage(ctx, credentials, rateClass, handler);
+  // What is said to an account, or may have a key in it, is for nobody on the way to keep.
+  if (credentials !== 'none') ctx.set('cache-control', 'no-store');
   await admit(ctx, credentials);
   try {
     await limit(ctx, rateClass);

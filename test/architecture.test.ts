@@ -271,6 +271,19 @@ describe('the architecture', () => {
       expect(routes).to.have.members([...rowsOf(ENDPOINTS), ...rowsOf(OWN_ENDPOINTS)]);
     });
 
+    it('docs/security.md names tests that are there, by words of their titles', () => {
+      const text = readFileSync(join(ROOT, 'docs/security.md'), 'utf8');
+      const named = [...text.matchAll(/`((?:contract|flows|units)\/\w+)`: ("[^"]+"(?:, "[^"]+")*)/g)];
+      const titles = named.flatMap(([, file = '', list = '']) =>
+        [...list.matchAll(/"([^"]+)"/g)].map(([, title = '']) => ({ file, title })),
+      );
+      expect(titles.length).to.be.above(100);
+      const missing = titles.filter(
+        ({ file, title }) => !readFileSync(join(ROOT, `test/${file}.test.ts`), 'utf8').includes(title),
+      );
+      expect(missing).to.deep.equal([]);
+    });
+
     it('every error code has its entry, with its status; internal_error is the only other one', () => {
       expect(ERROR_STATUS).to.deep.equal({
         validation_error: 400,

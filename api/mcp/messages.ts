@@ -22,7 +22,7 @@ export type Message =
 
 /**
  * Reads the message of a POST, as far as it can be read; what is wrong with it is said later, once it has been counted.
- * @throws Refusal 415 or 413
+ * @throws Refusal 415 or 413; 400 where a field is called __proto__
  */
 export async function readMessage(ctx: Context): Promise<unknown> {
   if (!isJsonContentType(ctx.get('content-type'))) {
@@ -31,11 +31,27 @@ export async function readMessage(ctx: Context): Promise<unknown> {
   const body = await rawBodyOf(ctx, BODY_LIMIT_BYTES).catch(() => {
     throw new Refusal(413, BAD_TRANSPORT, `A message must have at most ${BODY_LIMIT_BYTES} bytes.`);
   });
+  const text = body.toString('utf8');
   try {
-    return JSON.parse(body.toString('utf8')) as unknown;
-  } catch {
+    return MAY_NAME_PROTOTYPE.test(text) ? parseStrictly(text) : (JSON.parse(text) as unknown);
+  } catch (error) {
+    if (error instanceof Refusal) throw error;
     return undefined;
   }
+}
+
+/** The name as it is, or with some of it spelled out. Prompts may have it in them. */
+const MAY_NAME_PROTOTYPE = /__proto__|\\u00/i;
+
+/** As in the bodies of REST: the library would drop such a field, and what was wrong with the request along with it. */
+function parseStrictly(text: string): unknown {
+  let namesPrototype = false;
+  const body = JSON.parse(text, (name, value: unknown) => {
+    namesPrototype ||= name === '__proto__';
+    return value;
+  }) as unknown;
+  if (!namesPrototype) return body;
+  throw new Refusal(400, INVALID_REQUEST, '__proto__ is not known here.', undefined, idIn(body));
 }
 
 /**

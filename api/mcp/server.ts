@@ -1,7 +1,9 @@
 import {
   type CallToolResult,
+  type JSONRPCRequest,
   ProtocolError,
   ProtocolErrorCode,
+  type Result,
   Server,
   type ServerContext,
 } from '@modelcontextprotocol/server';
@@ -29,11 +31,29 @@ const listings = TOOLS.map(({ listing }) => listing) as never;
 const jsonSchemaValidator = new AjvJsonSchemaValidator();
 
 /**
+ * The library calls params that do not fit a method a fault of its own (-32603), but for those of tools. What our handlers
+ * throw is an error of the protocol already, so that all else is a client's mistake.
+ */
+class StrictServer extends Server {
+  protected override _wrapHandler(
+    method: string,
+    handler: (request: JSONRPCRequest, context: ServerContext) => Promise<Result>,
+  ): (request: JSONRPCRequest, context: ServerContext) => Promise<Result> {
+    const handle = super._wrapHandler(method, handler);
+    return (request, context) =>
+      handle(request, context).catch((error: Error) => {
+        if (error instanceof ProtocolError) throw error;
+        throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Invalid ${method} request: ${error.message}`);
+      });
+  }
+}
+
+/**
  * Builds a server of the library's with our tools and resources: one for all sessions, or one for a stateless request.
  * @param withIcon left off where each answer says who it is from.
  */
 export function buildServer({ withIcon = true } = {}): Server {
-  const server = new Server(
+  const server = new StrictServer(
     {
       name: 'genmeter',
       title: 'genmeter',

@@ -6,8 +6,12 @@ import { ServiceError } from '../../shared/spec/errors.ts';
 import type { Context } from '../context.ts';
 import { networkOf } from './network.ts';
 
-/** `create` and `account` count an account's requests, `public` and `oauth` those of an address (docs/decisions.md: Rates). */
-export type RateClass = 'create' | 'account' | 'public' | 'oauth' | 'unlimited';
+/**
+ * `create`, `payment` and `account` count an account's requests, `public` and `oauth` those of an address
+ * (docs/decisions.md: Rates). `payment` is what asks the payment processor for something: it counts us as one customer,
+ * so that one account could otherwise take its time from all others.
+ */
+export type RateClass = 'create' | 'payment' | 'account' | 'public' | 'oauth' | 'unlimited';
 type Limited = Exclude<RateClass, 'unlimited'>;
 
 const WINDOW_SECONDS = 60;
@@ -15,6 +19,7 @@ const WINDOW_SECONDS = 60;
 const COUNTING_MS = 300;
 const POINTS: Record<Limited, number> = {
   create: config.RATE_CREATES_PER_MINUTE,
+  payment: config.RATE_PAYMENTS_PER_MINUTE,
   account: config.RATE_REQUESTS_PER_MINUTE,
   public: config.RATE_PUBLIC_PER_MINUTE,
   oauth: config.RATE_OAUTH_PER_MINUTE,
@@ -45,6 +50,7 @@ export async function openLimiters(): Promise<void> {
   };
   limiters = {
     create: limiter('create'),
+    payment: limiter('payment'),
     account: limiter('account'),
     public: limiter('public'),
     oauth: limiter('oauth'),
@@ -59,8 +65,7 @@ export async function openLimiters(): Promise<void> {
  */
 export async function limit(ctx: Context, rateClass: RateClass): Promise<void> {
   if (rateClass === 'unlimited' || limiters === undefined) return;
-  const isByAddress = rateClass === 'public' || rateClass === 'oauth';
-  const subject = isByAddress ? networkOf(ctx.ip) : String(ctx.state.caller?.accountId);
+  const subject = isByAddress(rateClass) ? networkOf(ctx.ip) : String(ctx.state.caller?.accountId);
   try {
     tell(ctx, rateClass, await limiters[rateClass].consume(subject));
   } catch (rejection) {
@@ -71,6 +76,11 @@ export async function limit(ctx: Context, rateClass: RateClass): Promise<void> {
       headers: { 'retry-after': String(seconds) },
     });
   }
+}
+
+/** Whether a class counts the requests of an address, whoever sends them. */
+export function isByAddress(rateClass: RateClass): boolean {
+  return rateClass === 'public' || rateClass === 'oauth';
 }
 
 function tell(ctx: Context, name: Limited, { remainingPoints, msBeforeNext }: RateLimiterRes): void {

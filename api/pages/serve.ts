@@ -2,7 +2,7 @@ import { requireStaff } from '../../shared/domain/staff.ts';
 import { callerOf, type Context, type Handler } from '../context.ts';
 import { recognise, touch } from '../middleware/authenticate.ts';
 import { readForm } from '../middleware/body.ts';
-import { limit, type RateClass } from '../middleware/rateLimit.ts';
+import { isByAddress, limit, type RateClass } from '../middleware/rateLimit.ts';
 import { requireOwnForm } from './forms.ts';
 import { signInPath } from './returnTo.ts';
 
@@ -30,7 +30,8 @@ export async function servePage(
 ): Promise<void> {
   ctx.state.isPage = true;
   if (credentials !== 'landing') await recognise(ctx);
-  await limit(ctx, ctx.state.caller === undefined && rateClass === 'account' ? 'public' : rateClass);
+  // Who is nobody in particular has no account to count for.
+  await limit(ctx, ctx.state.caller === undefined && !isByAddress(rateClass) ? 'public' : rateClass);
   if (ctx.method === 'POST') {
     ctx.state.form = await readForm(ctx);
     if (credentials !== 'landing') requireOwnForm(ctx, ctx.state.form);

@@ -75,7 +75,8 @@ export const revokeKey = orTold(async (ctx) => {
 });
 
 export const endConnectedApplication = orTold(async (ctx) => {
-  await endApplication(callerOf(ctx).accountId, uuidOf(ctx));
+  const isEnded = await endApplication(callerOf(ctx).accountId, uuidOf(ctx));
+  if (!isEnded) throw new ServiceError('not_found', 'There is no such application: it was disconnected already.');
   done(ctx, 'application-ended');
 });
 

@@ -91,6 +91,7 @@ const Environment = Type.Object({
   RATE_LIMITS: Switch('on'),
   RATE_CREATES_PER_MINUTE: Count(60),
   RATE_REQUESTS_PER_MINUTE: Count(600),
+  RATE_PAYMENTS_PER_MINUTE: Count(60),
   RATE_PUBLIC_PER_MINUTE: Count(120),
   RATE_OAUTH_PER_MINUTE: Count(30),
 
@@ -222,6 +223,11 @@ function requirePayments(values: Environment): void {
   }
   if (values.NODE_ENV === 'production' && values.OAUTH_CLIENT_DOCUMENT_HOST !== undefined) {
     throw new ConfigError('OAUTH_CLIENT_DOCUMENT_HOST must not be set with NODE_ENV=production: it is for tests.');
+  }
+  if (values.NODE_ENV === 'production' && values.STRIPE_API_BASE?.startsWith('http:') === true) {
+    throw new ConfigError(
+      'STRIPE_API_BASE must begin with https:// with NODE_ENV=production: the secret key goes there.',
+    );
   }
   if (values.STRIPE_SECRET_KEY === undefined) {
     if (values.NODE_ENV !== 'production') return;

@@ -86,6 +86,8 @@ export const KEY_AHEAD_MS = 10 * 60_000;
 /** Clients that registered and were never approved are forgotten after this time, others after this much disuse. */
 export const UNUSED_CLIENT_MS = 24 * 3_600_000;
 export const DISUSED_CLIENT_MS = 90 * 24 * 3_600_000;
+/** Of those that nobody has approved so many are kept, the newest: anybody can register. */
+export const UNAPPROVED_CLIENTS_MAX = 10_000;
 /** How long it is remembered that a code was used, so that its replay is known for one. */
 export const USED_CODE_MS = 24 * 3_600_000;
 

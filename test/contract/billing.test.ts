@@ -192,12 +192,11 @@ describe('billing', () => {
   it('an upgrade in the moment after a month is granted for the new month alone', async () => {
     const customer = await service.customer('lite');
     await service.sql(
-      `UPDATE accounts SET period_start = now() - interval '1 month', period_end = now() - interval '1 second' WHERE email = $1`,
-      [customer.email],
-    );
-    await service.sql(
-      `UPDATE subscriptions SET started_at = now() - interval '1 month 1 second'
-        WHERE account_id = (SELECT id FROM accounts WHERE email = $1)`,
+      `WITH month AS (SELECT date_trunc('milliseconds', now()) - interval '1 second' AS ends), begun AS (
+         UPDATE subscriptions SET started_at = ends - interval '1 month' FROM month
+          WHERE account_id = (SELECT id FROM accounts WHERE email = $1)
+       )
+       UPDATE accounts SET period_start = ends - interval '1 month', period_end = ends FROM month WHERE email = $1`,
       [customer.email],
     );
     await checkout(customer, { plan: 'studio' });

@@ -115,6 +115,7 @@ describe('generations', () => {
       const customer = await service.customer(null);
       expectError(await customer.create(IMAGE), 'subscription_required');
       const lapsed = await service.customer('pro');
+      service.madeUp.add('standing-is-the-subscriptions');
       await service.sql(`UPDATE accounts SET spend_until = now() - interval '1 second' WHERE email = $1`, [
         lapsed.email,
       ]);

@@ -28,6 +28,12 @@ describe('the transport of the MCP server', () => {
 
   const challenge = () => `Bearer resource_metadata="${service.baseUrl}/.well-known/oauth-protected-resource"`;
   const from = (origin: string) => send(PING, { headers: { origin } }).then(({ status }) => status);
+  /** A call with params as they stand there, which need not be what they seem. */
+  const callRaw = (params: string) =>
+    send(undefined, {
+      rawBody: `{"jsonrpc":"2.0","id":5,"method":"tools/call","params":${params}}`,
+      headers: { 'content-type': 'application/json' },
+    });
   const codes = async (message: object) => (await send({ jsonrpc: '2.0', id: 1, ...message })).body.error.code;
 
   describe('credentials', () => {
@@ -172,6 +178,42 @@ describe('the transport of the MCP server', () => {
       expect(await codes({ method: 'tools/call', params: { name: 'none' } })).to.equal(-32_602);
       expect(await codes({ method: 'resources/read', params: { uri: 'file:///etc/passwd' } })).to.equal(-32_002);
       expect(await codes({ method: 'resources/list', params: { cursor: 'none' } })).to.equal(-32_602);
+    });
+
+    it('params of another type than the protocol has them are errors of the client, in both eras', async () => {
+      const messages: [string, object][] = [
+        ['resources/read', { uri: 5 }],
+        ['resources/read', {}],
+        ['resources/subscribe', { uri: ['generation://'] }],
+        ['resources/unsubscribe', { uri: null }],
+        ['resources/list', { cursor: 5 }],
+        ['tools/list', { cursor: {} }],
+        ['tools/call', { name: 'get_usage', arguments: [] }],
+      ];
+      for (const [method, params] of messages) expect(await codes({ method, params }), method).to.equal(-32_602);
+      expect(await codes({ method: 'resources/read' })).to.equal(-32_602);
+      const stateless = {
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'resources/list',
+        params: { cursor: 5, _meta: STATELESS_META },
+      };
+      const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'resources/list' };
+      expect((await post(customer, stateless, { headers })).body.error.code).to.equal(-32_602);
+    });
+
+    it('__proto__ is refused wherever it stands, but for texts', async () => {
+      for (const params of [
+        '{"name":"get_usage","arguments":{"__proto__":{"a":1}}}',
+        '{"name":"get_usage","arguments":{"\\u005F_proto\\u005f_":5}}',
+        '{"name":"get_usage","arguments":{},"__proto__":{"name":"generate_image"}}',
+      ]) {
+        const { status, body } = await callRaw(params);
+        expect([status, body.id, body.error?.code], params).to.deep.equal([400, 5, -32_600]);
+        expect(body.error.message).to.equal('__proto__ is not known here.');
+      }
+      const text = '{"name":"get_generation","arguments":{"uuid":"__proto__ \\u0041"}}';
+      expect((await callRaw(text)).body.result.structuredContent.error).to.equal('not_found');
     });
 
     const refused: [string, number, number, (send_: typeof send) => Promise<Answer>][] = [

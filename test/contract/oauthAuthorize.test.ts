@@ -265,6 +265,17 @@ describe('the authorization endpoint', () => {
       expect(nothing.status).to.equal(400);
     });
 
+    it('leads there without telling anybody where from, so that no form is sent on, and nothing of it is kept', async () => {
+      const app = await registerClient(service.baseUrl, { redirect_uris: ['cursor://oauth/callback'] });
+      const page = await consent(service.baseUrl, person, client.authorizePath(challenge));
+      const redirect = await consent(service.baseUrl, person, app.authorizePath(challenge));
+      // 303 makes a GET of what was a form; 307 would send the form, with its token, to the client (RFC 9700, 4.12).
+      expect([page.status, redirect.status]).to.deep.equal([200, 303]);
+      expect(page.headers.get('referrer-policy')).to.equal('same-origin');
+      expect(redirect.headers.get('referrer-policy')).to.equal('no-referrer');
+      for (const { headers } of [page, redirect]) expect(headers.get('cache-control')).to.equal('no-store');
+    });
+
     it('is asked every time, whatever was allowed before', async () => {
       await client.connect(person);
       expect((await visit(client.authorizePath(challenge))).status).to.equal(200);

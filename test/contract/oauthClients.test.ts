@@ -301,6 +301,32 @@ describe('clients of the authorization server', () => {
       await eventually('both are forgotten', async () => !(await known(unused)) && !(await known(disused)));
       expect([await known(fresh), await known(connected)]).to.deep.equal([true, true]);
     });
+
+    it('of which nobody has approved any, however many come, leaves the 10,000 newest', async () => {
+      const connected = await registerClient(service.baseUrl);
+      await connected.connect(person);
+      await service.sql(
+        `INSERT INTO oauth_clients (client_id, name, redirect_uris, created_at)
+         SELECT 'crowd-' || number, 'crowd', '{https://crowd.example/}', now() - interval '12 hours' + number * interval '1 second'
+           FROM generate_series(1, 12000) AS number`,
+      );
+      const newest = await registerClient(service.baseUrl);
+      const unapproved = async () =>
+        Number((await service.sql('SELECT count(*) FROM oauth_clients WHERE last_used_at IS NULL'))[0].count);
+      // Whose schedule is its own: it forgets at once.
+      await service.startWorker({ REDIS_PREFIX: 'crowd' });
+      await eventually('the oldest are forgotten', async () => (await unapproved()) <= 10_000);
+      expect(await unapproved()).to.equal(10_000);
+      const left = await service.sql(
+        `SELECT min(created_at) FILTER (WHERE name = 'crowd') > now() - interval '12 hours' + interval '2000 seconds' AS are_newest,
+                count(*) FILTER (WHERE client_id = ANY ($1)) AS others
+           FROM oauth_clients`,
+        [[connected.clientId, newest.clientId]],
+      );
+      expect([left[0].are_newest, Number(left[0].others)]).to.deep.equal([true, 2]);
+      expect((await request(service.baseUrl, 'GET', newest.authorizePath(newPkce().challenge))).status).to.equal(303);
+      await service.sql(`DELETE FROM oauth_clients WHERE name = 'crowd'`);
+    });
   });
 
   it('that are forgotten while a person makes up their mind are to register again, and nothing is allowed', async () => {

@@ -1,12 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
+import { Proxy } from '../../dev/servers/proxy.ts';
 import { type Answer, type Customer, IMAGE, request } from '../harness/client.ts';
+import { setting } from '../harness/databases.ts';
 import { type Service, startService } from '../harness/service.ts';
 import { expectError, tally } from './envelope.ts';
 import { modelsOnline, succeedAll } from './seeds.ts';
 
 /** Small enough to be reached, and different, so that it shows which one was. */
-const LIMITS = { RATE_CREATES_PER_MINUTE: '3', RATE_REQUESTS_PER_MINUTE: '6', RATE_PUBLIC_PER_MINUTE: '4' };
+const LIMITS = {
+  RATE_CREATES_PER_MINUTE: '3',
+  RATE_PAYMENTS_PER_MINUTE: '5',
+  RATE_REQUESTS_PER_MINUTE: '6',
+  RATE_PUBLIC_PER_MINUTE: '4',
+};
 
 /** The answers to so many requests, one after the other. */
 async function times(count: number, once: (index: number) => Promise<Answer>): Promise<Answer[]> {
@@ -75,6 +82,29 @@ describe('rates', () => {
     expect((await via(customer).create(IMAGE)).status).to.equal(201);
     const other = await service.customer(null);
     expect((await via(other).call('GET', '/api/keys/')).status).to.equal(200);
+  });
+
+  it('an account has so many requests a minute for what the payment processor is asked for, by call and by page', async () => {
+    const customer = await service.customer('pro');
+    const asks: [string, string, object?][] = [
+      ['POST', '/api/billing/portal/'],
+      ['POST', '/api/billing/checkout/', { plan: 'pro' }],
+      ['PATCH', '/api/billing/topup/settings/', { auto_topup_threshold_credits: 1 }],
+      ['POST', '/api/affiliate/onboarding-link/'],
+    ];
+    const answers = await times(4, (index) => {
+      const [method, path, body] = asks[index] as (typeof asks)[number];
+      return via(customer, index).call(method, path, { body });
+    });
+    expect(answers.map(({ status }) => status)).to.deep.equal([200, 400, 200, 404]);
+    const page = await request(limited[0] ?? '', 'GET', '/account/payouts/again', {
+      headers: { cookie: customer.cookie },
+    });
+    expect(page.headers.get('ratelimit')).to.match(/^"payment";r=0;/);
+    const refused = await via(customer).call('POST', '/api/billing/topup/', { body: { amount_cents: 5_000 } });
+    expectLimited(refused, 'payment', 5);
+    expect(await customer.balance()).to.equal(1_100);
+    expect((await via(customer).call('GET', '/api/billing/status/')).status).to.equal(200);
   });
 
   it('holds when all come at once', async () => {
@@ -153,6 +183,25 @@ describe('rates', () => {
     const seen = freshAddress();
     const answers = await times(5, () => fromAddress(`${freshAddress()}, ${seen}`, '/api/health/'));
     expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 200, 200, 429]);
+  });
+
+  it('hold while Redis is away, in each process by itself', async () => {
+    const redis = await new Proxy(setting('TEST_REDIS_URL')).start();
+    try {
+      const env = { RATE_LIMITS: 'on', TRUSTED_PROXIES: '1', REDIS_URL: redis.url, ...LIMITS };
+      const { baseUrl } = await service.startApi(env);
+      const customer = await service.customer(null);
+      redis.refuse();
+      const headers = { 'x-forwarded-for': freshAddress() };
+      const open = await times(6, () => request(baseUrl, 'GET', '/api/models/', { headers }));
+      expect(tally(open.map(({ status }) => status))).to.deep.equal({ 200: 4, 429: 2 });
+      expectLimited(open[5] as Answer, 'public', 4);
+      const own = await times(8, () => customer.via(baseUrl).call('GET', '/api/keys/'));
+      expect(tally(own.map(({ status }) => status))).to.deep.equal({ 200: 6, 429: 2 });
+      expectLimited(own[7] as Answer, 'account', 6);
+    } finally {
+      await redis.stop();
+    }
   });
 
   it('are off with RATE_LIMITS=off', async () => {

@@ -39,9 +39,13 @@ export async function topUp(service: Service, { email }: Customer, credits: numb
     `WITH owner AS (
        UPDATE accounts SET balance = balance + $2, topup_credits = topup_credits + $2, ledger_count = ledger_count + 1
         WHERE email = $1 RETURNING *
+     ), paid AS (
+       INSERT INTO topups (uuid, account_id, kind, status, amount_cents, credits, due_at, created_at, completed_at)
+       SELECT gen_random_uuid(), id, 'manual', 'succeeded', 5000, $2, now(), now(), now() FROM owner RETURNING uuid
      )
-     INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description, created_at)
-     SELECT id, ledger_count, 'topup', $2, 0, balance, 'Top-up', now() FROM owner`,
+     INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description, effect_key,
+                                 created_at)
+     SELECT id, ledger_count, 'topup', $2, 0, balance, 'Top-up', 'topup:' || paid.uuid, now() FROM owner, paid`,
     [email, credits],
   );
 }
@@ -51,6 +55,8 @@ export async function topUp(service: Service, { email }: Customer, credits: numb
  * generation of the account is "n", so that lists can be read as numbers.
  */
 export async function seedImages(service: Service, { email }: Customer, count: number, daysAgo = 0): Promise<void> {
+  // Images of before the month are entered in the ledger after its grant.
+  if (daysAgo > 0) service.madeUp.add('used-this-month-is-burned-this-month');
   await service.sql(
     `WITH owner AS MATERIALIZED (
        SELECT *, least(plan_credits, $2::int) AS from_plan FROM accounts WHERE email = $1

@@ -71,6 +71,7 @@ describe('the configuration', () => {
     ['MCP_ALLOWED_ORIGINS', 'studio.example'],
     ['RATE_LIMITS', 'true'],
     ['RATE_CREATES_PER_MINUTE', '0'],
+    ['RATE_PAYMENTS_PER_MINUTE', '0'],
     ['RATE_REQUESTS_PER_MINUTE', '-5'],
     ['RATE_PUBLIC_PER_MINUTE', 'many'],
     ['STRIPE_SECRET_KEY', 'pk_test_1'],
@@ -113,6 +114,14 @@ describe('the configuration', () => {
     expect(refusal({ OAUTH_CLIENT_DOCUMENT_HOST: '127.0.0.1:8080' })).to.equal('');
     expect(refusal({ NODE_ENV: 'production', OAUTH_CLIENT_DOCUMENT_HOST: '127.0.0.1:8080' })).to.match(
       /^OAUTH_CLIENT_DOCUMENT_HOST must not be set/,
+    );
+  });
+
+  it('refuses a clock that was moved in production, and to send the key of Stripe without TLS', () => {
+    expect(refusal({ CLOCK_OFFSET_MS: '5', STRIPE_API_BASE: 'http://127.0.0.1:8080' })).to.equal('');
+    expect(refusal({ NODE_ENV: 'production', CLOCK_OFFSET_MS: '5' })).to.match(/^CLOCK_OFFSET_MS must be 0/);
+    expect(refusal({ NODE_ENV: 'production', STRIPE_API_BASE: 'http://127.0.0.1:8080' })).to.match(
+      /^STRIPE_API_BASE must begin with https/,
     );
   });
 
@@ -170,10 +179,11 @@ describe('the configuration', () => {
     });
   });
 
-  it('allows an account 60 creates and 600 other requests a minute, an address 120 public ones, by default', () => {
+  it('allows an account 60 creates, 60 requests about payments and 600 others a minute, an address 120 public ones, by default', () => {
     expect(parseConfig(GOOD)).to.include({
       RATE_LIMITS: 'on',
       RATE_CREATES_PER_MINUTE: 60,
+      RATE_PAYMENTS_PER_MINUTE: 60,
       RATE_REQUESTS_PER_MINUTE: 600,
       RATE_PUBLIC_PER_MINUTE: 120,
     });

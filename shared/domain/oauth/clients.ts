@@ -2,7 +2,12 @@ import { v4 as uuidv4 } from 'uuid';
 import { fetchClientDocument, isDocumentAddress, UnusableDocument } from '../../gateways/clientDocuments.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { prepared, run } from '../../lib/db.ts';
-import { CLIENT_ID_MAX_CHARACTERS, DISUSED_CLIENT_MS, UNUSED_CLIENT_MS } from '../../spec/limits.ts';
+import {
+  CLIENT_ID_MAX_CHARACTERS,
+  DISUSED_CLIENT_MS,
+  UNAPPROVED_CLIENTS_MAX,
+  UNUSED_CLIENT_MS,
+} from '../../spec/limits.ts';
 import { OAuthRefusal } from '../../spec/oauth.ts';
 import { OAuthClient } from '../../tables/OAuthClient.ts';
 import { type ClientMetadata, readClientMetadata } from './clientMetadata.ts';
@@ -90,14 +95,34 @@ const FORGET = prepared(
    RETURNING c.client_id`,
 );
 
+/** Looked at again when its turn comes: one that is approved in that moment stays. */
+const FORGET_CROWD = prepared(
+  'forget_crowd_of_oauth_clients',
+  `DELETE FROM oauth_clients c
+    WHERE c.last_used_at IS NULL
+      AND NOT EXISTS (SELECT FROM oauth_grants g WHERE g.client_id = c.client_id)
+      AND c.client_id IN (
+        SELECT o.client_id FROM oauth_clients o
+         WHERE o.last_used_at IS NULL
+         ORDER BY coalesce(o.last_used_at, o.created_at) DESC OFFSET :kept LIMIT :atOnce)
+   RETURNING c.client_id`,
+);
+
 const AT_ONCE = 1_000;
 
-/** Forgets clients that nobody approved in the first day, and those that nobody has used for long. */
+/**
+ * Forgets clients that nobody approved in the first day, and those that nobody has used for long. Of those that nobody
+ * has approved yet it keeps so many, the newest: a flood from many addresses fills no disk, and keeps nobody out who is
+ * about to be approved.
+ */
 export async function forgetUnusedClients(): Promise<void> {
   const at = now();
   const unused = addMilliseconds(at, -UNUSED_CLIENT_MS);
   const disused = addMilliseconds(at, -DISUSED_CLIENT_MS);
   for (let forgotten = AT_ONCE; forgotten === AT_ONCE; ) {
     forgotten = (await run(FORGET, { unused, disused, atOnce: AT_ONCE })).length;
+  }
+  for (let forgotten = AT_ONCE; forgotten === AT_ONCE; ) {
+    forgotten = (await run(FORGET_CROWD, { kept: UNAPPROVED_CLIENTS_MAX, atOnce: AT_ONCE })).length;
   }
 }
