@@ -14,7 +14,7 @@ import { type Measurement, rowsOf, tableOf } from './report.ts';
 import { setStage, type Stage } from './stage.ts';
 
 /**
- * `npm run bench [-- --quick] [--only create,read] [--json FILE] [--profile FOLDER]`: measures the built service
+ * `npm run bench [-- --quick] [--only create,read] [--json FILE] [--profile FOLDER] [--built]`: measures the built service
  * against what it stands on, and prints how the ratios compare with the targets.
  */
 const options = optionsOrEnd();
@@ -64,7 +64,7 @@ function optionsOrEnd(): Options {
     return parseOptions(process.argv.slice(2));
   } catch (error) {
     console.error((error as Error).message);
-    console.error('npm run bench [-- --quick] [--only create,read] [--json FILE] [--profile FOLDER]');
+    console.error('npm run bench [-- --quick] [--only create,read] [--json FILE] [--profile FOLDER] [--built]');
     process.exit(2);
   }
 }

@@ -18,6 +18,8 @@ export type FigureName = (typeof FIGURES)[number];
 export interface Options {
   only: readonly FigureName[];
   quick: boolean;
+  /** Take the build that is there. */
+  isBuilt: boolean;
   /** Where the JSON goes; undefined: next to the other output of the run. */
   json: string | undefined;
   /** A folder for CPU profiles of the service's processes; figures of a profiled run are somewhat low. */
@@ -65,12 +67,14 @@ export function parseOptions(args: string[]): Options {
     options: {
       only: { type: 'string' },
       quick: { type: 'boolean', default: false },
+      built: { type: 'boolean', default: false },
       json: { type: 'string' },
       profile: { type: 'string' },
     },
   });
   const only = values.only === undefined ? FIGURES : values.only.split(',').map(figureNamed);
-  return { only, quick: values.quick, json: values.json, profile: values.profile, ...(values.quick ? QUICK : FULL) };
+  const { quick, built: isBuilt, json, profile } = values;
+  return { only, quick, isBuilt, json, profile, ...(quick ? QUICK : FULL) };
 }
 
 function figureNamed(name: string): FigureName {

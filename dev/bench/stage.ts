@@ -7,7 +7,7 @@ import { type RunningServer, startPostgres } from '../servers/postgres.ts';
 import { startRedis } from '../servers/redis.ts';
 import { type Child, startChild } from './child.ts';
 import type { Options } from './options.ts';
-import { build, runService, type ServiceProcess, startService, untilHealthy } from './service.ts';
+import { build, runService, type ServiceProcess, startService, untilHealthy } from '../servers/builtService.ts';
 
 export interface Api extends ServiceProcess {
   port: number;
@@ -54,7 +54,7 @@ export async function setStage(options: Options, say: (line: string) => void): P
   }
 
   try {
-    await build();
+    if (!options.isBuilt) await build();
     const postgres = await startPostgres({ dataDir: join(folder, 'postgres'), settings: POSTGRES_SETTINGS });
     closers.push(() => postgres.stop());
     const redis = await startRedis({ dataDir: join(folder, 'redis') });

@@ -70,7 +70,8 @@ export async function untilHealthy(url: string): Promise<void> {
   }
 }
 
-function deployedFlags(script: string): string[] {
+/** The flags that the Procfile starts a main of the build with. */
+export function deployedFlags(script: string): string[] {
   const line = readFileSync(join(ROOT, 'Procfile'), 'utf8')
     .split('\n')
     .find((entry) => entry.includes(script));

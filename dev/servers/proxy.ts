@@ -6,6 +6,7 @@ export class Proxy {
   private readonly target: URL;
   private readonly sockets = new Set<Socket>();
   private mode: 'open' | 'refusing' | 'frozen' = 'open';
+  private isCut: () => boolean = () => false;
   private readonly server = createServer((inside) => this.join(inside));
   /** The server's address, by way of this proxy. */
   url = '';
@@ -35,9 +36,18 @@ export class Proxy {
     for (const socket of this.sockets) socket.pause();
   }
 
+  /**
+   * Cuts connections at the moment when the server answers on them: what was asked for was done, and nobody learns of it.
+   * @param isCut asked for each piece of an answer.
+   */
+  cutReplies(isCut: () => boolean): void {
+    this.isCut = isCut;
+  }
+
   /** Lets everything through again. */
   open(): void {
     this.mode = 'open';
+    this.isCut = () => false;
     for (const socket of this.sockets) socket.resume();
   }
 
@@ -58,7 +68,10 @@ export class Proxy {
       [outside, inside],
     ] as const) {
       this.sockets.add(from);
-      from.on('data', (chunk) => to.write(chunk));
+      from.on('data', (chunk) => {
+        if (from === outside && this.isCut()) inside.destroy();
+        else to.write(chunk);
+      });
       from.on('end', () => to.end());
       from.on('error', () => to.destroy());
       from.on('close', () => {

@@ -6,7 +6,7 @@ import type { LoopResult } from '../load/closedLoop.ts';
 import type { Measurement } from '../report.ts';
 import { createRequest, spreadAccounts } from '../requests.ts';
 import { seed } from '../seed.ts';
-import type { ServiceProcess } from '../service.ts';
+import type { ServiceProcess } from '../../servers/builtService.ts';
 import type { Api, Stage } from '../stage.ts';
 import { inTurn, median, ratioOf } from '../statistics.ts';
 import { medianMicroseconds, memoryOf, withProcessorTime } from '../usage.ts';

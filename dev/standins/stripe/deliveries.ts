@@ -32,6 +32,8 @@ export class Deliveries {
   readonly dropped: StandInEvent[] = [];
   readonly attempts: Attempt[] = [];
   webhookUrl: string | undefined;
+  /** What the time is where signatures are checked. */
+  now = (): number => Date.now();
   private readonly secret: string;
   private readonly random: () => number;
   private waiting: Waiting[] = [];
@@ -141,7 +143,7 @@ export class Deliveries {
   }
 
   private async post({ body }: StandInEvent): Promise<number> {
-    const signature = await signatureOf(body, this.secret);
+    const signature = await signatureOf(body, this.secret, Math.floor(this.now() / 1_000));
     try {
       const response = await fetch(this.webhookUrl ?? '', {
         method: 'POST',
