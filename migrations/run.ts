@@ -8,6 +8,7 @@ import * as signIn from './0005_sign_in.ts';
 import * as oauth from './0006_oauth.ts';
 import * as affiliates from './0007_affiliates.ts';
 import * as staffMetrics from './0008_staff_metrics.ts';
+import * as usedThisPeriod from './0009_used_this_period.ts';
 
 /** Listed by hand, in `shared/lib/migrationNames.ts`, so that sources and build agree on the names. */
 const MIGRATIONS: Record<MigrationName, Knex.Migration> = {
@@ -19,6 +20,7 @@ const MIGRATIONS: Record<MigrationName, Knex.Migration> = {
   '0006_oauth': oauth,
   '0007_affiliates': affiliates,
   '0008_staff_metrics': staffMetrics,
+  '0009_used_this_period': usedThisPeriod,
 };
 
 const source: Knex.MigrationSource<MigrationName> = {

@@ -25,7 +25,7 @@ const turning = (name: string, which: string, limit: string) =>
     `WITH plan AS MATERIALIZED (
      SELECT * FROM json_to_recordset(:plans) AS p (slug text, name text, credits integer)
    ), due AS MATERIALIZED (
-     SELECT a.id, a.balance, a.plan_credits, a.topup_credits, a.ledger_count, a.period_index, a.period_end,
+     SELECT a.id, a.balance, a.plan_credits, a.topup_credits, a.ledger_count, a.generation_count, a.period_index, a.period_end,
             least(a.plan_credits, a.period_granted) AS carried, plan.credits AS granted, plan.name AS plan_name,
             s.uuid AS subscription, s.started_at
        FROM accounts a
@@ -44,6 +44,7 @@ const turning = (name: string, which: string, limit: string) =>
             period_end = (due.started_at AT TIME ZONE 'UTC' + make_interval(months => due.period_index + 2)) AT TIME ZONE 'UTC',
             period_granted = due.granted,
             period_rollover = due.carried,
+            period_after_number = due.generation_count,
             period_used = 0
        FROM due WHERE a.id = due.id
    ), entries AS (

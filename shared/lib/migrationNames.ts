@@ -11,6 +11,7 @@ export const MIGRATION_NAMES = [
   '0006_oauth',
   '0007_affiliates',
   '0008_staff_metrics',
+  '0009_used_this_period',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

@@ -31,6 +31,8 @@ export class Account extends Model {
   declare period_end: Date | null;
   declare period_granted: number;
   declare period_rollover: number;
+  /** Of the last generation that was created before the period. */
+  declare period_after_number: number;
   declare period_used: number;
 
   declare stripe_customer_id: string | null;

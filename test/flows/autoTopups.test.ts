@@ -36,7 +36,11 @@ describe('automatic top-ups', () => {
 
   const anHourPasses = ({ email }: Customer) =>
     service.sql(
-      `UPDATE accounts SET auto_topup_claimed_at = auto_topup_claimed_at - interval '61 minutes' WHERE email = $1`,
+      `WITH topup AS (
+         UPDATE topups SET created_at = created_at - interval '61 minutes'
+          WHERE kind = 'automatic' AND account_id = (SELECT id FROM accounts WHERE email = $1)
+       )
+       UPDATE accounts SET auto_topup_claimed_at = auto_topup_claimed_at - interval '61 minutes' WHERE email = $1`,
       [email],
     );
 
@@ -195,6 +199,7 @@ describe('automatic top-ups', () => {
 
     it('do not happen once the subscription is over', async () => {
       const customer = await customerOn('pro');
+      service.madeUp.add('standing-is-the-subscriptions');
       await service.sql('UPDATE accounts SET spend_until = now() WHERE email = $1', [customer.email]);
       await change(customer, { auto_topup_threshold_credits: 5000 });
       await sweep();

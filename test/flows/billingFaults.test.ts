@@ -201,7 +201,11 @@ describe('automatic top-ups by the payment processor', () => {
   const LONG = { model: 'vidmodel-video', params: { duration: 10, resolution: '720p' } };
   const hourLater = (customer: Customer) =>
     billing.service.sql(
-      `UPDATE accounts SET auto_topup_claimed_at = auto_topup_claimed_at - interval '61 minutes' WHERE email = $1`,
+      `WITH topup AS (
+         UPDATE topups SET created_at = created_at - interval '61 minutes'
+          WHERE kind = 'automatic' AND account_id = (SELECT id FROM accounts WHERE email = $1)
+       )
+       UPDATE accounts SET auto_topup_claimed_at = auto_topup_claimed_at - interval '61 minutes' WHERE email = $1`,
       [customer.email],
     );
 

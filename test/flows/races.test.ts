@@ -30,6 +30,7 @@ describe('any number of simultaneous requests through any number of processes', 
 
   it('never spend more than the balance', async () => {
     const customer = await service.customer('studio');
+    service.madeUp.add('entries-name-their-cause');
     // All but 100 credits are spent: two videos fit, and then an image or three.
     await service.sql(
       `WITH spent AS (

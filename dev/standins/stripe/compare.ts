@@ -4,7 +4,7 @@ import type { Summary } from './summary.ts';
 const SAYS = {
   'charged-once': 'No top-up is charged for more than once.',
   'one-subscription': 'No account has two subscriptions at the payment processor.',
-  'one-customer': 'No account is two customers of the payment processor.',
+  'one-customer': 'No account has bought as two customers of the payment processor.',
   'paid-once': 'No payout is transferred more than once.',
   'transfers-are-payouts': 'What was transferred at the payment processor is what payouts say was paid, and to whom.',
   'payments-are-topups': 'A top-up has succeeded, and is in the ledger, exactly for every payment that succeeded.',
@@ -36,7 +36,7 @@ export async function compareBooks(theirs: Summary, client: Queryable): Promise<
   );
   const topups = await client.query(`SELECT uuid, reversed_cents FROM topups WHERE status = 'succeeded'`);
   const entries = await client.query(
-    `SELECT substr(effect_key, 8) AS uuid FROM ledger_entries WHERE entry_type = 'topup' AND effect_key LIKE 'topup:%'`,
+    `SELECT substr(effect_key, length('topup:') + 1) AS uuid FROM ledger_entries WHERE entry_type = 'topup'`,
   );
   for (const [what, { rows }] of [
     ['top-up', topups],

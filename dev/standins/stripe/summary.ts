@@ -48,7 +48,7 @@ export interface Summary {
   transfers: Map<string, { accountId: string; amountCents: number }>;
   /** The payouts that more than one transfer was made for. */
   paidTwice: string[];
-  /** The accounts with more than one customer. */
+  /** The accounts with more than one customer that anything was sold to: one that nobody came to know of is of no account. */
   customersTwice: string[];
 }
 
@@ -68,6 +68,8 @@ export function summaryOf(books: Books, prices: Record<PlanSlug, string>): Summa
   const accountOf = (customerId: string) =>
     customers.find((customer) => customer.customerId === customerId)?.accountUuid ?? customerId;
   const topups = topupsOf(books);
+  const bought = [...books.list('subscription'), ...books.list('payment_intent')];
+  const buyers = new Set(bought.map(({ customer }) => idIn(customer)));
   const charges = books.list('charge');
   const transfers = books.list('transfer').map((transfer) => ({
     payoutUuid: transfer.metadata['payout_uuid'] ?? transfer.id,
@@ -88,7 +90,12 @@ export function summaryOf(books: Books, prices: Record<PlanSlug, string>): Summa
     paidTwice: repeated(transfers.map(({ payoutUuid }) => payoutUuid)),
     chargedTwice: [...topups].filter(([, topup]) => topup.succeeded > 1).map(([uuid]) => uuid),
     subscribedTwice: repeated(alive.map(({ customer }) => accountOf(idIn(customer)))),
-    customersTwice: repeated(customers.map(({ accountUuid }) => accountUuid).filter((uuid) => uuid !== null)),
+    customersTwice: repeated(
+      customers
+        .filter(({ customerId }) => buyers.has(customerId))
+        .map(({ accountUuid }) => accountUuid)
+        .filter((uuid) => uuid !== null),
+    ),
   };
 }
 

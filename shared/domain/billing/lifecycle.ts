@@ -61,6 +61,7 @@ export async function begin(transaction: Transaction, account: Account, subscrip
     period_end: addMonths(subscription.started_at, 1),
     period_granted: plan.monthlyCredits,
     period_rollover: 0,
+    period_after_number: account.generation_count,
     period_used: 0,
   });
 }

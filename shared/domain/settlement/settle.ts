@@ -29,7 +29,7 @@ export interface Failure {
 }
 
 const OWNERS = `
-  SELECT a.id, a.balance, a.plan_credits, a.topup_credits, a.period_start, a.period_used, a.in_flight, a.ledger_count
+  SELECT a.id, a.balance, a.plan_credits, a.topup_credits, a.period_after_number, a.period_used, a.in_flight, a.ledger_count
     FROM accounts a
    WHERE a.id IN (SELECT g.account_id FROM generations g
                    WHERE g.uuid = ANY (cast(:uuids AS uuid[])) AND g.status = 'queued')
@@ -76,7 +76,7 @@ const FAIL = prepared(
         AND g.status = 'queued'
      RETURNING g.uuid, g.account_id, g.model, g.created_at, g.credits_charged, g.plan_credits_charged,
                g.media_token,
-               CASE WHEN g.created_at >= owner.period_start THEN g.credits_charged ELSE 0 END AS used_this_period
+               CASE WHEN g.number > owner.period_after_number THEN g.credits_charged ELSE 0 END AS used_this_period
    ), leftovers AS (
      INSERT INTO media_removals (media_token, due_at)
      SELECT media_token, cast(:late AS timestamptz) FROM ended WHERE media_token IS NOT NULL

@@ -1,0 +1,82 @@
+import { PLAN_SLUGS, type PlanSlug } from '../../../shared/spec/plans.ts';
+import type { Random } from '../random.ts';
+import type { KeyTold } from './books.ts';
+
+export interface Role {
+  /** The plan to begin with; null for somebody who never subscribes. */
+  plan: PlanSlug | null;
+  /** Has credits bought when there are few. */
+  hasAutoTopups: boolean;
+  /** Used by many programs at once. */
+  isHot: boolean;
+  isAffiliate: boolean;
+  /** Came by the link of an affiliate. */
+  isReferred: boolean;
+}
+
+/** A session of the Model Context Protocol. */
+export interface McpSession {
+  id: string;
+  /** The id of the last request. */
+  requests: number;
+}
+
+/** Somebody who has an account, or is about to. */
+export interface Customer {
+  index: number;
+  email: string;
+  role: Role;
+  random: Random;
+  uuid: string | null;
+  cookie: string | null;
+  /** Those that are known, the ones that were revoked among them. */
+  keys: KeyTold[];
+  /** The uuids of the latest generations, the newest last. */
+  generations: string[];
+  session: McpSession | null;
+  /** Of an affiliate. */
+  code: string | null;
+  isReady: boolean;
+}
+
+const NOTHING = { hasAutoTopups: false, isHot: false, isAffiliate: false, isReferred: false };
+
+/** Customers of all kinds, in this order, over and over; `null` where the seed chooses the plan. */
+const ROLES: readonly (Partial<Role> & { isUnsubscribed?: boolean })[] = [
+  { plan: 'studio', isHot: true },
+  { plan: 'pro', isHot: true, hasAutoTopups: true },
+  { isAffiliate: true },
+  { isReferred: true },
+  { isUnsubscribed: true },
+  { hasAutoTopups: true },
+  { isReferred: true, hasAutoTopups: true },
+  {},
+];
+
+export function newCustomers(count: number, random: Random): Customer[] {
+  return Array.from({ length: count }, (_, index) => {
+    const own = random.fork(`customer ${index}`);
+    const { isUnsubscribed = false, ...role } = ROLES[index % ROLES.length] as (typeof ROLES)[number];
+    const plan = isUnsubscribed ? null : own.pick(PLAN_SLUGS);
+    // The second round has no hot ones: a few accounts are to be crowded, not all.
+    const isHot = role.isHot === true && index < ROLES.length;
+    return {
+      index,
+      email: `customer-${index}@example.com`,
+      role: { ...NOTHING, plan, ...role, isHot },
+      random: own,
+      uuid: null,
+      cookie: null,
+      keys: [],
+      generations: [],
+      session: null,
+      code: null,
+      isReady: false,
+    };
+  });
+}
+
+/** The keys that nobody has tried to revoke. */
+export function goodKeysOf({ keys }: Customer): KeyTold[] {
+  return keys.filter(({ revokeAskedAt }) => revokeAskedAt === null);
+}

@@ -1,0 +1,47 @@
+import type { Violation } from '../../../shared/domain/invariants/invariant.ts';
+
+/** What clients hold the service to, by name. */
+export const SAYS = {
+  'no-internal-errors': 'No request is answered with a fault of the service.',
+  'errors-in-the-envelope': 'Every error is told in the envelope, with a code that is known, and 503 with Retry-After.',
+  'answers-as-described': 'Every answer has the fields that the interface describes.',
+  'expected-answers-only': 'A request is refused only for a reason that it gave.',
+  'good-key-is-accepted': 'A key that nobody has revoked is accepted.',
+  'revoked-key-is-refused': 'A key is refused by all processes as soon as its revocation was answered.',
+  'created-is-there': 'What was answered with 201 exists, as it was answered.',
+  'price-is-the-catalogs': 'A generation costs what the catalog says.',
+  'end-is-final': 'A generation that has ended stays as it ended.',
+  'output-can-be-fetched': 'A generation that has succeeded has an output that can be downloaded.',
+  'deleted-is-gone': 'A generation whose deletion was answered is gone, and one that nobody deleted is there.',
+  'same-key-same-answer': 'Requests under one Idempotency-Key are one request.',
+  'one-order-one-generation': 'An order leads to one generation at most.',
+  'refused-is-not-charged': 'An order that was refused leads to no generation.',
+  'nothing-unasked-for': 'A customer has no generation that they have not ordered.',
+  'lists-are-ones-own': 'A list shows what belongs to its account, and nothing else.',
+  'ledger-page-is-a-chain': 'On a page of the ledger each balance is the one before it and the amount.',
+  'balance-is-never-negative': 'No balance that a client is told is below zero.',
+  'balances-agree': 'The usage summary and the ledger tell the same balance.',
+  'paid-topup-is-credited': 'A top-up that was paid is in the ledger, once.',
+  'paid-plan-is-known': 'A plan that was paid is known to the service.',
+  'code-stays': 'The code of an affiliate stays the same.',
+} as const;
+export type Rule = keyof typeof SAYS;
+
+/** A violation as a client sees it: an account's id is inside the service, its uuid is what clients know. */
+export interface ClientViolation extends Violation {
+  accountUuid: string | null;
+  /** In milliseconds, as of `Date.now`. */
+  at: number;
+}
+
+/** Writes one down, the first of each subject. */
+export function accuse(
+  violations: ClientViolation[],
+  invariant: Rule,
+  accountUuid: string | null,
+  subject: string,
+  detail: string,
+): void {
+  if (violations.some((known) => known.invariant === invariant && known.subject === subject)) return;
+  violations.push({ invariant, says: SAYS[invariant], accountId: null, accountUuid, subject, detail, at: Date.now() });
+}

@@ -1,0 +1,42 @@
+import type { Queryable, Violation } from '../../shared/domain/invariants/invariant.ts';
+import type { UpstreamJob } from '../standins/upstream.ts';
+
+const SAYS = {
+  'runs-are-ordered': 'An upstream runs nothing that no generation was charged for.',
+  'run-once': 'A generation runs once, and once more at the most where the outcome of its submission was unknown.',
+  'success-was-made': 'A generation has succeeded only where the upstream has made something.',
+} as const;
+
+interface Row {
+  account_id: string;
+  uuid: string;
+  prompt: string;
+  status: string;
+  unknown_submits: number;
+}
+
+/** Holds our generations against what the upstream was asked to run, when nothing is under way. */
+export async function compareUpstream(jobs: readonly UpstreamJob[], client: Queryable): Promise<Violation[]> {
+  const { rows } = await client.query(
+    'SELECT account_id::text AS account_id, uuid, prompt, status, unknown_submits FROM generations',
+  );
+  const generations = new Map((rows as Row[]).map((row) => [row.prompt, row]));
+  const runs = new Map<string, UpstreamJob[]>();
+  for (const job of jobs) runs.set(job.prompt, [...(runs.get(job.prompt) ?? []), job]);
+  const found: Violation[] = [];
+  const accuse = (invariant: keyof typeof SAYS, row: Row | undefined, subject: string, detail: string) =>
+    found.push({ invariant, says: SAYS[invariant], accountId: row?.account_id ?? null, subject, detail });
+
+  for (const [prompt, made] of runs) {
+    const row = generations.get(prompt);
+    if (row === undefined) accuse('runs-are-ordered', row, prompt, `${made.length} runs, and no generation`);
+    else if (made.length > Math.min(2, 1 + row.unknown_submits)) {
+      accuse('run-once', row, row.uuid, `${made.length} runs, ${row.unknown_submits} submissions of unknown outcome`);
+    }
+  }
+  for (const row of generations.values()) {
+    const isMade = runs.get(row.prompt)?.some(({ state }) => state === 'succeeded') === true;
+    if (row.status === 'succeeded' && !isMade) accuse('success-was-made', row, row.uuid, 'nothing was made upstream');
+  }
+  return found;
+}

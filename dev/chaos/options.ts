@@ -1,0 +1,80 @@
+import { parseArgs } from 'node:util';
+
+/** What `npm run chaos` was asked for. */
+export interface ChaosOptions {
+  /** The first seed, and how many: each is a run of its own. */
+  seed: number;
+  seeds: number;
+  /** How long faults go on in each, in seconds. */
+  seconds: number;
+  accounts: number;
+  clients: number;
+  /** No faults: to see how much it carries, and whether memory grows. */
+  isCalm: boolean;
+  /** Keep logs and data also where nothing was wrong. */
+  keeps: boolean;
+  /** Tell of each fault as it is done. */
+  isVerbose: boolean;
+  /** Where the results go as JSON. */
+  json: string | undefined;
+}
+
+export const USAGE = `npm run chaos -- [options]
+
+Runs the service with clients, breaks it as a seed says, heals it, and checks that nothing was lost.
+
+  --seed <number>      which faults, and when; 1 unless said
+  --seeds <count>      so many runs, with this seed and those after it; 1 unless said
+  --minutes <number>   how long things are broken in each run; 2 unless said
+  --accounts <count>   customers; 24 unless said
+  --clients <count>    at work at the same time; 10 unless said
+  --calm               no faults: a soak
+  --keep               keep logs also where nothing was wrong
+  --verbose            tell of each fault as it is done
+  --json <file>        write the results there`;
+
+/**
+ * Reads the command line.
+ * @throws Error with a sentence for who typed it.
+ */
+export function parseOptions(args: string[]): ChaosOptions | 'help' {
+  const { values } = parseArgs({
+    args,
+    options: {
+      seed: { type: 'string', default: '1' },
+      seeds: { type: 'string', default: '1' },
+      minutes: { type: 'string', default: '2' },
+      accounts: { type: 'string', default: '24' },
+      clients: { type: 'string', default: '10' },
+      calm: { type: 'boolean', default: false },
+      keep: { type: 'boolean', default: false },
+      verbose: { type: 'boolean', default: false },
+      json: { type: 'string' },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
+  });
+  if (values.help) return 'help';
+  return {
+    seed: wholeNumber('seed', values.seed, 0, 2 ** 31),
+    seeds: wholeNumber('seeds', values.seeds, 1, 1_000),
+    seconds: Math.round(60 * numberFrom('minutes', values.minutes, 0.1, 24 * 60)),
+    accounts: wholeNumber('accounts', values.accounts, 2, 1_000),
+    clients: wholeNumber('clients', values.clients, 1, 200),
+    isCalm: values.calm,
+    keeps: values.keep,
+    isVerbose: values.verbose,
+    json: values.json,
+  };
+}
+
+function numberFrom(name: string, text: string, least: number, most: number): number {
+  const value = Number(text);
+  if (text.trim() !== '' && value >= least && value <= most) return value;
+  throw new Error(`--${name} must be a number from ${least} to ${most}, not "${text}".`);
+}
+
+function wholeNumber(name: string, text: string, least: number, most: number): number {
+  const value = numberFrom(name, text, least, most);
+  if (Number.isInteger(value)) return value;
+  throw new Error(`--${name} must be a whole number, not "${text}".`);
+}

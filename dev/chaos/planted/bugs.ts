@@ -1,0 +1,183 @@
+/** A line of the built service, and what stands in its place. */
+export interface Change {
+  /** Of the build. */
+  file: string;
+  /** Occurs in it so many times, each of which is replaced; once unless said. */
+  find: string;
+  times?: number;
+  replace: string;
+}
+
+/** A mistake that somebody could make, to see that it is found. */
+export interface Bug {
+  name: string;
+  changes: Change[];
+  /** Run in the migrated database: what stands behind the code as a second guard is taken away as well. */
+  sql?: string[];
+  /** The invariants that may find it: what else is broken in a run proves nothing. */
+  foundBy: string[];
+}
+
+const SETTLE = 'shared/domain/settlement/settle.js';
+const CHARGE = 'shared/domain/generations/charge.js';
+const AUTO_TOPUPS = 'shared/domain/billing/autoTopups.js';
+
+export const BUGS: readonly Bug[] = [
+  {
+    name: 'a unique index dropped: that of Idempotency-Key',
+    changes: [],
+    sql: ['DROP INDEX generations_once_a_key'],
+    foundBy: ['same-key-same-answer', 'one-order-one-generation', 'one-generation-an-idempotency-key'],
+  },
+  {
+    name: 'the status guard removed: whoever ends a failed job refunds it',
+    changes: [{ file: SETTLE, find: `AND g.status = 'queued'`, times: 3, replace: '' }],
+    sql: ['DROP INDEX ledger_once_a_generation'],
+    foundBy: ['one-refund-a-failure', 'slots-are-what-is-queued', 'end-is-final'],
+  },
+  {
+    name: 'the outbox sweep off',
+    changes: [
+      {
+        file: 'worker/registry.js',
+        find: `'generation.sweep': () => sweep(),`,
+        replace: `'generation.sweep': async () => {},`,
+      },
+    ],
+    foundBy: ['all-settled', 'nothing-past-its-deadline'],
+  },
+  {
+    name: 'a lock skipped: credits are moved on a row that others write',
+    changes: [{ file: 'shared/domain/credits.js', find: '.forNoKeyUpdate()', replace: '' }],
+    foundBy: [
+      'balance-is-the-ledger',
+      'balance-is-the-last-entry',
+      'buckets-are-the-ledger',
+      'ledger-chain-is-unbroken',
+      'ledger-is-counted',
+    ],
+  },
+  {
+    name: "the hour's claim removed: automatic top-ups whenever the balance is low",
+    changes: [
+      {
+        file: AUTO_TOPUPS,
+        find: 'claimedAt === null || claimedAt <= addMilliseconds(now(), -AUTO_TOPUP_INTERVAL_MS)',
+        replace: 'true || claimedAt',
+      },
+    ],
+    foundBy: ['automatic-topups-are-an-hour-apart'],
+  },
+  {
+    name: 'the webhook mark outside its transaction, and nobody looks again',
+    changes: [
+      {
+        file: 'shared/domain/billing/paymentEvents.js',
+        find: 'await carryOut(effect, (transaction) => markApplied(eventId, transaction));',
+        replace: '{ await markApplied(eventId); await carryOut(effect); }',
+      },
+      { file: 'worker/registry.js', find: 'alone(reconcilePayments)', replace: 'async () => {}' },
+      { file: 'worker/registry.js', find: 'alone(keepBillingUp)', replace: 'async () => {}' },
+    ],
+    foundBy: [
+      'payments-are-topups',
+      'plans-are-the-same',
+      'reversals-are-known',
+      'paid-topup-is-credited',
+      'paid-plan-is-known',
+    ],
+  },
+  {
+    name: 'a charge whose answer was lost counts as refused',
+    changes: [{ file: CHARGE, find: 'attempt === CHARGE_ATTEMPTS ||', replace: 'true ||' }],
+    foundBy: ['refused-is-not-charged', 'nothing-unasked-for', 'one-order-one-generation'],
+  },
+  {
+    name: 'a charge whose answer was lost counts as made',
+    changes: [{ file: CHARGE, find: 'await chargedAmong(rest)', replace: 'rest.map(({ uuid }) => uuid)' }],
+    foundBy: ['created-is-there'],
+  },
+  {
+    name: 'a job is claimed whoever has it',
+    changes: [
+      {
+        file: 'shared/domain/settlement/claim.js',
+        find: `AND (g.leased_until IS NULL OR g.leased_until <= :now)`,
+        replace: '',
+      },
+      {
+        file: 'shared/domain/settlement/claim.js',
+        find: 'unknown_submits = g.unknown_submits + cast(g.submitting_since IS NOT NULL AS int),',
+        replace: '',
+      },
+    ],
+    foundBy: ['run-once'],
+  },
+  {
+    name: 'a revoked key is still good',
+    changes: [
+      {
+        file: 'shared/domain/apiKeys.js',
+        find: 'WHERE k.key_hash = ANY (:hashes) AND k.revoked_at IS NULL',
+        replace: 'WHERE k.key_hash = ANY (:hashes)',
+      },
+    ],
+    foundBy: ['revoked-key-is-refused'],
+  },
+  {
+    name: 'a job that succeeded keeps its slot',
+    changes: [
+      {
+        file: SETTLE,
+        find: 'SET in_flight = owner.in_flight - jobs.ended',
+        replace: 'SET in_flight = owner.in_flight',
+      },
+    ],
+    foundBy: ['slots-are-what-is-queued'],
+  },
+  {
+    name: 'the parallel limit unchecked',
+    changes: [{ file: CHARGE, find: 'WHEN a.in_flight >= a.parallel_limit', replace: 'WHEN false' }],
+    foundBy: ['slots-within-the-limit'],
+  },
+  {
+    name: 'a charge of unknown outcome is repeated under another key, and not looked for',
+    changes: [
+      {
+        file: 'shared/gateways/payments/stripe.js',
+        find: 'idempotencyKey: `topup-${topupUuid}`',
+        replace: 'idempotencyKey: `topup-${Math.random()}`',
+      },
+      { file: AUTO_TOPUPS, find: 'if (payment !== null)\n', replace: 'if (false)\n' },
+    ],
+    foundBy: ['charged-once'],
+  },
+  {
+    name: 'a refund goes into the wrong bucket',
+    changes: [
+      {
+        file: SETTLE,
+        find: 'plan_credits = owner.plan_credits + jobs.plan_credits,',
+        replace: 'plan_credits = owner.plan_credits,',
+      },
+      {
+        file: SETTLE,
+        find: 'topup_credits = owner.topup_credits + jobs.credits - jobs.plan_credits,',
+        replace: 'topup_credits = owner.topup_credits + jobs.credits,',
+      },
+    ],
+    foundBy: ['buckets-are-the-ledger'],
+  },
+  {
+    name: 'months are granted by whoever comes, without a lock',
+    changes: [
+      { file: 'shared/domain/grants.js', find: 'FOR NO KEY UPDATE OF a SKIP LOCKED', replace: '' },
+      {
+        file: 'shared/domain/grants.js',
+        find: `due.period_index + 1, cast(:now AS timestamptz)`,
+        replace: `due.period_index + 1 || ':' || random(), cast(:now AS timestamptz)`,
+      },
+    ],
+    foundBy: ['one-grant-a-month', 'balance-is-the-ledger', 'ledger-chain-is-unbroken'],
+  },
+];

@@ -1,0 +1,39 @@
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ROOT } from '../../servers/builtService.ts';
+import type { Bug, Change } from './bugs.ts';
+
+/** A copy of the build with a bug in it. */
+export interface Copy {
+  folder: string;
+  remove(): void;
+}
+
+/**
+ * Copies the build and plants a bug.
+ * @throws Error where a line that it changes is not there as often as it says: the code has moved on.
+ */
+export function plantIn(bug: Bug): Copy {
+  const folder = mkdtempSync(join(tmpdir(), 'chaos-planted-'));
+  const remove = () => rmSync(folder, { recursive: true, force: true });
+  try {
+    cpSync(join(ROOT, 'dist'), join(folder, 'dist'), { recursive: true });
+    cpSync(join(ROOT, 'package.json'), join(folder, 'package.json'));
+    symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'), 'dir');
+    for (const change of bug.changes) apply(folder, change, bug);
+    return { folder, remove };
+  } catch (error) {
+    remove();
+    throw error;
+  }
+}
+
+function apply(folder: string, { file, find, times = 1, replace }: Change, { name }: Bug): void {
+  const path = join(folder, 'dist', file);
+  const parts = readFileSync(path, 'utf8').split(find);
+  if (parts.length !== times + 1) {
+    throw new Error(`"${name}" cannot be planted: ${file} has "${find}" ${parts.length - 1} times, and not ${times}.`);
+  }
+  writeFileSync(path, parts.join(replace));
+}

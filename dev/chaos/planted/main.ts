@@ -1,0 +1,82 @@
+import { parseArgs } from 'node:util';
+import { build } from '../../servers/builtService.ts';
+import { run } from '../run.ts';
+import { type Bug, BUGS } from './bugs.ts';
+import { plantIn } from './copy.ts';
+
+const USAGE = `npm run chaos:planted -- [options]
+
+Plants one bug after the other into a copy of the service, and sees whether chaos finds it. Ends with 1 where one is not found.
+
+  --seeds <count>      how many seeds to try each with at most; 5 unless said
+  --minutes <number>   how long each of these runs breaks things; 0.7 unless said
+  --only <text>        those whose name contains it`;
+
+interface Found {
+  bug: Bug;
+  /** Of the run that found it; null: none did. */
+  seed: number | null;
+  by: string[];
+}
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: 'string', default: '5' },
+    minutes: { type: 'string', default: '0.7' },
+    only: { type: 'string', default: '' },
+    help: { type: 'boolean', short: 'h', default: false },
+  },
+});
+if (values.help) say(USAGE);
+else await perform(Number(values.seeds), 60 * Number(values.minutes), values.only);
+process.exit();
+
+async function perform(seeds: number, seconds: number, only: string): Promise<void> {
+  await build();
+  const found: Found[] = [];
+  for (const bug of BUGS.filter(({ name }) => name.includes(only))) {
+    const result = await look(bug, seeds, seconds);
+    found.push(result);
+    say(rowOf(result));
+  }
+  say('');
+  for (const line of ['| Planted | Found | By |', '|---|---|---|', ...found.map(rowOf)]) say(line);
+  if (found.some(({ seed }) => seed === null)) process.exitCode = 1;
+}
+
+async function look(bug: Bug, seeds: number, seconds: number): Promise<Found> {
+  const copy = plantIn(bug);
+  try {
+    for (let seed = 1; seed <= seeds; seed += 1) {
+      const by = await findWith(bug, copy.folder, seed, seconds);
+      if (by.length > 0) return { bug, seed, by };
+    }
+    return { bug, seed: null, by: [] };
+  } finally {
+    copy.remove();
+  }
+}
+
+/** The invariants that found it. */
+async function findWith({ foundBy, sql = [] }: Bug, folder: string, seed: number, seconds: number): Promise<string[]> {
+  const { violations } = await run({
+    seed,
+    seconds,
+    accounts: 16,
+    clients: 8,
+    isCalm: false,
+    keeps: false,
+    build: folder,
+    sql,
+    say: () => {},
+  });
+  return [...new Set(violations.map(({ invariant }) => invariant))].filter((name) => foundBy.includes(name));
+}
+
+function rowOf({ bug, seed, by }: Found): string {
+  return `| ${bug.name} | ${seed === null ? 'NO' : `by seed ${seed}`} | ${by.join(', ')} |`;
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

@@ -1,0 +1,32 @@
+import type { Queryable } from '../../shared/domain/invariants/invariant.ts';
+import type { Stage } from './stage.ts';
+
+/** What is under way, as counts by name. */
+const UNDER_WAY = `
+  SELECT (SELECT count(*) FROM generations WHERE status = 'queued')                         AS generations,
+         (SELECT count(*) FROM payment_events WHERE applied_at IS NULL)                     AS "payment events",
+         (SELECT count(*) FROM topups WHERE status = 'pending' AND kind = 'automatic')      AS "automatic top-ups",
+         (SELECT count(*) FROM payouts WHERE status NOT IN ('paid', 'refused'))             AS payouts,
+         (SELECT count(*) FROM media_removals WHERE due_at <= $1)                                              AS "files to remove",
+         (SELECT count(*) FROM accounts a JOIN subscriptions s ON s.id = a.subscription_id AND s.status = 'active'
+           WHERE a.plan_slug IS NOT NULL AND a.period_end <= $1 AND a.period_end < s.paid_until) AS "periods to turn"`;
+
+/** Connected accounts tell of themselves through a webhook of their own, and are looked at by the clock here. */
+const NOT_TOLD = ['account.updated'];
+
+/** What is still under way, in words; none when all has settled. */
+export async function whatIsUnderWay(client: Queryable, { stripe, now }: Stage): Promise<string[]> {
+  const { rows } = await client.query(UNDER_WAY, [now()]);
+  const counts = Object.entries(rows[0] as Record<string, string>).filter(([, count]) => Number(count) > 0);
+  const told = stripe.events.filter(({ type }) => !NOT_TOLD.includes(type)).map(({ id }) => id);
+  const unknown = await client.query(
+    `SELECT count(*) AS events FROM unnest($1::text[]) AS told (id)
+      WHERE NOT EXISTS (SELECT FROM payment_events e WHERE e.event_id = told.id)`,
+    [told],
+  );
+  const missed = Number(unknown.rows[0].events);
+  return [
+    ...counts.map(([what, count]) => `${count} ${what}`),
+    ...(missed > 0 ? [`${missed} events that have not arrived`] : []),
+  ];
+}

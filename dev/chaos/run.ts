@@ -1,0 +1,252 @@
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { checkInvariants, historyOf, type Violation } from '../../shared/domain/invariants/index.ts';
+import { compareBooks as compareStripe } from '../standins/stripe/compare.ts';
+import { breakThings, type DoneFault } from './break.ts';
+import { type Clients, compareBooks, countAnswers, startClients } from './clients/clients.ts';
+import { compareUpstream } from './compareUpstream.ts';
+import { whatIsUnderWay } from './quiet.ts';
+import { randomFrom } from './random.ts';
+import { scheduleOf } from './schedule.ts';
+import { findSlow } from './slow.ts';
+import { setStage, type Stage } from './stage.ts';
+import { keepFirst, type Memory, startWatch } from './watch.ts';
+
+export interface RunOptions {
+  seed: number;
+  seconds: number;
+  accounts: number;
+  clients: number;
+  isCalm: boolean;
+  keeps: boolean;
+  /** Where the build is, and what is run in its database first. */
+  build: string;
+  sql: string[];
+  say: (line: string) => void;
+}
+
+/** What a run came to. */
+export interface Outcome {
+  seed: number;
+  seconds: number;
+  how: string;
+  faults: DoneFault[];
+  /** By kind of request, by answer. */
+  answers: Map<string, Map<string, number>>;
+  generations: number;
+  checks: number;
+  /** From healing to the first request and to the first order that succeeded, and until all had settled; null: never. */
+  firstSuccessMs: number | null;
+  firstCreateMs: number | null;
+  settledMs: number | null;
+  memory: Memory;
+  violations: Violation[];
+  /** By account, of those that violations name. */
+  histories: Map<string, string[]>;
+  /** What could not be done on this machine, and why. */
+  notDone: string[];
+  /** Where its logs are, if they were kept. */
+  folder: string | null;
+}
+
+const FIRST_CUSTOMERS = 3;
+const SETTLING_IN_MS = 40_000;
+const GOAL_FIRST_SUCCESS_MS = 10_000;
+const GOAL_SETTLED_MS = 120_000;
+const LONGEST_SETTLING_MS = 180_000;
+/** The payment processor is asked for events that never arrived every 5 minutes, and some things every hour. */
+const FIVE_MINUTES_MS = 6 * 60_000;
+const HOUR_MS = 65 * 60_000;
+
+/** One run: customers come, things break, are healed, and everything is counted. */
+export async function run(options: RunOptions): Promise<Outcome> {
+  const { seed, seconds, say } = options;
+  const random = randomFrom(seed);
+  const stage = await setStage({ random: random.fork('stage'), build: options.build, sql: options.sql });
+  const found: Violation[] = [];
+  let keeps = true;
+  try {
+    await untilUp(stage);
+    say('the service is up');
+    Object.assign(stage.stripe.delivery, { drop: 0.05, duplicate: 0.3, reorder: true, delayMs: 50, parallel: 4 });
+    const clients = startClients({
+      addresses: stage.addresses,
+      stripe: stage.stripe,
+      random: random.fork('clients'),
+      accounts: options.accounts,
+      clients: options.clients,
+      now: stage.now,
+    });
+    await until(() => clients.ready() >= Math.min(FIRST_CUSTOMERS, options.accounts), SETTLING_IN_MS);
+    say(`${clients.ready()} customers are ready`);
+    const watch = startWatch(stage);
+    const planned = options.isCalm ? [] : scheduleOf(seed, 1_000 * seconds);
+    const faults = await Promise.all([breakThings(stage, planned, seed, say), delay(1_000 * seconds)]).then(
+      ([done]) => done,
+    );
+    const healed = await heal(stage, clients);
+    say('everything behaves again');
+    await watch.stop();
+    await clients.stop();
+    const settledMs = await settle(stage, healed.at, found);
+    say('settled');
+    found.push(...watch.violations, ...(await countEverything(stage, clients, faults)));
+    if (healed.firstSuccessMs === null || healed.firstSuccessMs > GOAL_FIRST_SUCCESS_MS) {
+      found.push(missed('first-success', 'The first request succeeds within 10 s of healing.', healed.firstSuccessMs));
+    }
+    const violations: Violation[] = [];
+    for (const violation of found) keepFirst(violations, violation);
+    const outcome: Outcome = {
+      seed,
+      seconds,
+      how: stage.how,
+      faults,
+      answers: countAnswers(clients.books),
+      generations: clients.books.generations.size,
+      checks: watch.checks,
+      firstSuccessMs: healed.firstSuccessMs,
+      firstCreateMs: healed.firstCreateMs,
+      settledMs,
+      memory: watch.memory,
+      violations,
+      histories: await historiesOf(stage, violations),
+      notDone: stage.diskProblem === null ? [] : [`Postgres out of disk: ${stage.diskProblem}`],
+      folder: null,
+    };
+    keeps = options.keeps || violations.length > 0;
+    return { ...outcome, folder: keeps ? stage.folder : null };
+  } finally {
+    await stage.close(keeps);
+  }
+}
+
+/** Waits until the service takes orders. */
+async function untilUp({ addresses }: Stage): Promise<void> {
+  const areUp = async () => {
+    const models = await Promise.all(
+      addresses.map((address) =>
+        fetch(`${address}/api/models/`).then(
+          (answer) => answer.json(),
+          () => null,
+        ),
+      ),
+    );
+    return models.every((body) => JSON.stringify(body)?.includes('"online"') === true);
+  };
+  if (!(await until(areUp, 60_000))) throw new Error('The service did not come up within a minute: see its logs.');
+}
+
+async function until(holds: () => boolean | Promise<boolean>, withinMs: number): Promise<boolean> {
+  const last = performance.now() + withinMs;
+  while (!(await holds())) {
+    if (performance.now() > last) return false;
+    await delay(100);
+  }
+  return true;
+}
+
+interface Healed {
+  at: number;
+  firstSuccessMs: number | null;
+  firstCreateMs: number | null;
+}
+
+/** Everything behaves again; the clients go on until an order has succeeded, half a minute at most. */
+async function heal(stage: Stage, clients: Clients): Promise<Healed> {
+  const { stripe } = stage;
+  // Nothing is dropped, repeated or shuffled any more; what was dropped stays so.
+  stripe.behave();
+  stage.passTime(FIVE_MINUTES_MS);
+  clients.calm();
+  const healed: Healed = { at: Date.now(), firstSuccessMs: null, firstCreateMs: null };
+  const ordered = new AbortController();
+  clients.books.onAnswer = ({ at, kind, status, durationMs }) => {
+    if (at < healed.at || typeof status !== 'number' || status >= 300) return;
+    healed.firstSuccessMs ??= at + durationMs - healed.at;
+    if (!/^create/.test(kind) || status !== 201) return;
+    healed.firstCreateMs ??= at + durationMs - healed.at;
+    ordered.abort();
+  };
+  await Promise.race([once(ordered.signal, 'abort'), delay(30_000, undefined, { signal: ordered.signal })]).catch(
+    () => {},
+  );
+  clients.books.onAnswer = undefined;
+  return healed;
+}
+
+/** Waits for what is under way. @returns how long that took since healing, in milliseconds; null if it goes on. */
+async function settle(stage: Stage, healedAt: number, found: Violation[]): Promise<number | null> {
+  const client = await connect(stage);
+  try {
+    let underWay: string[] = [];
+    const isQuiet = async () => {
+      underWay = await whatIsUnderWay(client, stage);
+      return underWay.length === 0;
+    };
+    const isSettled = await until(isQuiet, LONGEST_SETTLING_MS);
+    const settledMs = isSettled ? Date.now() - healedAt : null;
+    if (settledMs === null || settledMs > GOAL_SETTLED_MS) {
+      found.push(missed('all-settled', 'Everything has settled within 120 s of healing.', settledMs, underWay));
+    }
+    await stage.stripe.settled().catch((error: Error) => {
+      found.push({ ...missed('events-are-taken', 'Every event that is told is taken.', null), detail: error.message });
+    });
+    // Whatever is looked at again by the hour has its turn, too.
+    stage.passTime(HOUR_MS);
+    await delay(3_000);
+    await until(isQuiet, 60_000);
+    return settledMs;
+  } finally {
+    await client.end();
+  }
+}
+
+function missed(invariant: string, says: string, ms: number | null, underWay: string[] = []): Violation {
+  const detail = [ms === null ? 'never' : `${Math.round(ms)} ms`, ...underWay].join(', ');
+  return { invariant, says, accountId: null, subject: 'the run', detail };
+}
+
+/** All that must hold when everything has settled. */
+async function countEverything(stage: Stage, clients: Clients, faults: DoneFault[]): Promise<Violation[]> {
+  const client = await connect(stage);
+  try {
+    const quiet = await clients.checkQuiet();
+    return [
+      ...(await checkInvariants(client, { isSettled: true, now: stage.now() })),
+      ...(await compareStripe(stage.stripe.books(), client)),
+      ...(await compareUpstream(stage.upstream.jobs, client)),
+      ...(await compareBooks(clients.books, client)),
+      ...quiet,
+      ...findSlow(clients.books.requests, faults, stage.addresses),
+      ...stage.endedByThemselves.map((detail) => ({
+        invariant: 'processes-go-on',
+        says: 'No process ends by itself.',
+        accountId: null,
+        subject: detail,
+        detail: `see ${stage.folder}/logs`,
+      })),
+    ];
+  } finally {
+    await client.end();
+  }
+}
+
+async function historiesOf(stage: Stage, violations: Violation[]): Promise<Map<string, string[]>> {
+  const accounts = new Set(violations.map(({ accountId }) => accountId).filter((id) => id !== null));
+  const client = await connect(stage);
+  const histories = new Map<string, string[]>();
+  try {
+    for (const id of accounts) histories.set(id, await historyOf(client, id));
+  } finally {
+    await client.end();
+  }
+  return histories;
+}
+
+async function connect({ databaseUrl }: Stage): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  client.on('error', () => {});
+  await client.connect();
+  return client;
+}

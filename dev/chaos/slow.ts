@@ -1,0 +1,46 @@
+import type { Violation } from '../../shared/domain/invariants/invariant.ts';
+import type { DoneFault } from './break.ts';
+import type { ClientRequest } from './clients/clients.ts';
+
+/** So long may a request take while a database is away; 5 s are promised, the rest is what a busy machine adds. */
+const LIMIT_MS = 6_000;
+/** Wait for nobody but the databases. */
+const KINDS = /^(create|read|list|ledger|usage|delete|revoke)/;
+const SAYS = 'No request hangs beyond 5 s while Postgres or Redis is down.';
+
+/**
+ * The requests that took too long while a database was away. Those are left out that something else kept waiting at the
+ * same time: a process that stood still or was just starting, a way to it that was closed.
+ */
+export function findSlow(
+  requests: readonly ClientRequest[],
+  done: readonly DoneFault[],
+  addresses: readonly string[],
+): Violation[] {
+  const overlaps = ({ from, to }: DoneFault, { at, durationMs }: ClientRequest) =>
+    from < at + durationMs && to + 3_000 > at;
+  return requests
+    .filter(({ kind, durationMs }) => durationMs > LIMIT_MS && KINDS.test(kind))
+    .filter((request) => {
+      const api = `api ${addresses.indexOf(request.address) + 1}`;
+      const meanwhile = done.filter((fault) => overlaps(fault, request));
+      const isDatabase = meanwhile.some(({ name }) => /Postgres|Redis/.test(name));
+      const isOther = meanwhile.some(
+        ({ name, target }) =>
+          name === 'a month passes' ||
+          name.startsWith('Stripe') ||
+          (target === api && /process|client|clock/.test(name)),
+      );
+      return isDatabase && !isOther;
+    })
+    .map(({ kind, at, address, durationMs, status }) => ({
+      invariant: 'answered-in-time',
+      says: SAYS,
+      accountId: null,
+      subject: `${kind} at ${new Date(at).toISOString()}`,
+      detail: `${status} after ${Math.round(durationMs)} ms at ${address}, during ${done
+        .filter((fault) => overlaps(fault, { kind, at, address, durationMs, status, code: null }))
+        .map(({ name, target }) => `${name} (${target})`)
+        .join(', ')}`,
+    }));
+}

@@ -1,0 +1,20 @@
+import type { Knex } from 'knex';
+
+/**
+ * Which generations count as used in the current credit period: those after a number, not after a moment. Between the
+ * end of a month and its turn credits of the old month are spent, and count for that; a refund of them after the turn
+ * was taken off the new month, which then could fall below zero.
+ */
+export async function up(knex: Knex): Promise<void> {
+  await knex.raw(`
+    ALTER TABLE accounts ADD COLUMN period_after_number bigint NOT NULL DEFAULT 0;
+    COMMENT ON COLUMN accounts.period_after_number IS 'the number of the last generation that was created before the period';
+    UPDATE accounts a
+       SET period_after_number = coalesce((SELECT max(number) FROM generations g
+                                            WHERE g.account_id = a.id AND g.created_at < a.period_start), 0);
+  `);
+}
+
+export async function down(knex: Knex): Promise<void> {
+  await knex.raw('ALTER TABLE accounts DROP COLUMN period_after_number');
+}

@@ -1,0 +1,132 @@
+import { COMMISSION_PENDING_DAYS, COMMISSION_PERCENT, REFERRAL_DAYS } from '../../spec/limits.ts';
+import { CLOCKS_DIFFER, type Invariant } from './invariant.ts';
+
+/** Who brought whom, what that earned, and what was paid out for it. */
+export const AFFILIATES: readonly Invariant[] = [
+  {
+    name: 'nobody-brings-themselves',
+    says: 'Nobody was brought by themselves, nor earns by their own payments.',
+    holds: 'always',
+    sql: `
+      SELECT account_id, 'referral' AS subject, 'brought by themselves' AS detail FROM referrals WHERE account_id = affiliate_id
+       UNION ALL
+      SELECT account_id, 'invoice ' || invoice_id, format('a commission of %s cents to themselves', amount_cents)
+        FROM commissions WHERE account_id = affiliate_id`,
+  },
+  {
+    name: 'referrals-are-of-new-accounts',
+    says: 'A link counts for an account that is made within 30 days of it being followed, and only when it is made.',
+    holds: 'always',
+    sql: `
+      SELECT r.account_id, 'referral' AS subject,
+             format('followed %s, written down %s, the account was made %s', r.followed_at, r.created_at, a.created_at) AS detail
+        FROM referrals r JOIN accounts a ON a.id = r.account_id
+       WHERE r.followed_at < a.created_at - interval '${REFERRAL_DAYS} days' - ${CLOCKS_DIFFER}
+          OR r.followed_at > a.created_at + ${CLOCKS_DIFFER}
+          OR r.created_at NOT BETWEEN a.created_at - ${CLOCKS_DIFFER} AND a.created_at + ${CLOCKS_DIFFER}`,
+  },
+  {
+    name: 'affiliates-know-that-they-are',
+    says: 'An account says that it is an affiliate exactly if it has enrolled.',
+    holds: 'always',
+    sql: `
+      SELECT a.id AS account_id, 'affiliate' AS subject, format('the account says %s, enrolled %s', a.is_affiliate, f.created_at) AS detail
+        FROM accounts a LEFT JOIN affiliates f ON f.account_id = a.id
+       WHERE a.is_affiliate <> (f.account_id IS NOT NULL)`,
+  },
+  {
+    name: 'one-commission-an-invoice',
+    says: 'An invoice earns one commission.',
+    holds: 'always',
+    sql: `
+      SELECT min(affiliate_id) AS account_id, 'invoice ' || invoice_id AS subject, count(*) || ' commissions' AS detail
+        FROM commissions GROUP BY invoice_id HAVING count(*) > 1`,
+  },
+  {
+    name: 'commissions-go-to-who-brought-the-customer',
+    says: 'A commission is for the affiliate that brought the customer.',
+    holds: 'always',
+    sql: `
+      SELECT c.affiliate_id AS account_id, 'invoice ' || c.invoice_id AS subject,
+             format('paid by account %s, who was brought by %s', c.account_id, coalesce('account ' || r.affiliate_id, 'nobody')) AS detail
+        FROM commissions c LEFT JOIN referrals r ON r.account_id = c.account_id
+       WHERE r.affiliate_id IS DISTINCT FROM c.affiliate_id`,
+  },
+  {
+    name: 'commissions-are-their-share',
+    says: `A commission is ${COMMISSION_PERCENT} % of what is left of what was paid net, rounded down, and payable after ${COMMISSION_PENDING_DAYS} days.`,
+    holds: 'always',
+    sql: `
+      SELECT affiliate_id AS account_id, 'invoice ' || invoice_id AS subject,
+             format('%s cents; paid %s, net %s, reversed %s; paid at %s, payable at %s', amount_cents, paid_cents, net_cents,
+                    reversed_cents, paid_at, payable_at) AS detail
+        FROM commissions
+       WHERE amount_cents <> floor(net_cents::numeric * ${COMMISSION_PERCENT} * (paid_cents - reversed_cents) / (100 * paid_cents::numeric))
+          OR payable_at <> paid_at + interval '${COMMISSION_PENDING_DAYS * 24} hours'`,
+  },
+  {
+    name: 'settled-is-what-payouts-hold',
+    says: 'What is settled of a commission is what payouts hold of it that were not refused, all of them to its affiliate.',
+    holds: 'always',
+    sql: `
+      SELECT c.affiliate_id AS account_id, 'invoice ' || c.invoice_id AS subject,
+             format('%s cents settled, payouts hold %s, of which %s go to somebody else', c.settled_cents, coalesce(p.cents, 0),
+                    coalesce(p.astray, 0)) AS detail
+        FROM commissions c
+        LEFT JOIN (SELECT i.commission_id, sum(i.amount_cents) AS cents,
+                          sum(i.amount_cents) FILTER (WHERE o.affiliate_id <> k.affiliate_id) AS astray
+                     FROM payout_items i JOIN payouts o ON o.uuid = i.payout_uuid AND o.status <> 'refused'
+                     JOIN commissions k ON k.id = i.commission_id GROUP BY 1) p ON p.commission_id = c.id
+       WHERE c.settled_cents <> coalesce(p.cents, 0) OR p.astray IS NOT NULL`,
+  },
+  {
+    name: 'payouts-are-their-parts',
+    says: 'A payout is the sum of what it holds of commissions, and above zero.',
+    holds: 'always',
+    sql: `
+      SELECT o.affiliate_id AS account_id, 'payout ' || o.uuid AS subject,
+             format('%s cents, its parts add up to %s', o.amount_cents, coalesce(i.cents, 0)) AS detail
+        FROM payouts o
+        LEFT JOIN (SELECT payout_uuid, sum(amount_cents) AS cents FROM payout_items GROUP BY 1) i ON i.payout_uuid = o.uuid
+       WHERE o.amount_cents <> coalesce(i.cents, 0) OR o.amount_cents <= 0`,
+  },
+  {
+    name: 'one-payout-a-month',
+    says: 'An affiliate is paid at most once a month.',
+    holds: 'always',
+    sql: `
+      SELECT affiliate_id AS account_id, 'month ' || month AS subject, 'payouts ' || string_agg(uuid::text, ', ' ORDER BY uuid) AS detail
+        FROM payouts WHERE status <> 'refused' GROUP BY affiliate_id, month HAVING count(*) > 1`,
+  },
+  {
+    name: 'payouts-are-of-what-was-payable',
+    says: 'A payout holds of a commission only what was payable when its month began, or takes off what was paid too much; and real money is paid for real payments only.',
+    holds: 'always',
+    sql: `
+      SELECT o.affiliate_id AS account_id, 'payout ' || o.uuid AS subject,
+             format('of %s: %s cents of invoice %s, payable %s; transfer %s', o.month, i.amount_cents, c.invoice_id, c.payable_at,
+                    coalesce(o.stripe_transfer_id, 'none')) AS detail
+        FROM payouts o JOIN payout_items i ON i.payout_uuid = o.uuid JOIN commissions c ON c.id = i.commission_id
+       WHERE (i.amount_cents > 0 AND c.payable_at > o.month::timestamp AT TIME ZONE 'UTC')
+          OR (c.is_simulated AND (o.stripe_transfer_id IS NOT NULL OR o.connect_account_id IS NOT NULL))
+          OR (o.status = 'paid' AND NOT c.is_simulated AND o.stripe_transfer_id IS NULL)`,
+  },
+  {
+    name: 'payouts-end-whole',
+    says: 'A payout has an end exactly if it was paid or refused, and a transfer only if it was paid.',
+    holds: 'always',
+    sql: `
+      SELECT affiliate_id AS account_id, 'payout ' || uuid AS subject,
+             format('%s, completed %s, transfer %s', status, coalesce(completed_at::text, 'never'), coalesce(stripe_transfer_id, 'none')) AS detail
+        FROM payouts
+       WHERE (status = 'pending') <> (completed_at IS NULL) OR (status <> 'paid' AND stripe_transfer_id IS NOT NULL)`,
+  },
+  {
+    name: 'no-payout-is-overdue',
+    says: 'No payout of which nobody knows what came of it waits to be looked at.',
+    holds: 'when settled',
+    sql: `
+      SELECT affiliate_id AS account_id, 'payout ' || uuid AS subject, format('pending since %s, due %s: %s', created_at, due_at, problem) AS detail
+        FROM payouts WHERE status = 'pending' AND due_at <= $1`,
+  },
+];

@@ -1,0 +1,16 @@
+/**
+ * What must be true of the database, one named query each. Nothing here reads the configuration or opens a connection:
+ * whoever has one may check what is behind it.
+ */
+export { INVARIANTS } from './all.ts';
+export {
+  type Checked,
+  checkEach,
+  checkInvariants,
+  type CheckOptions,
+  findViolations,
+  inSnapshot,
+  VIOLATIONS_MAX,
+} from './check.ts';
+export { historyOf } from './history.ts';
+export type { Invariant, Queryable, Violation } from './invariant.ts';

@@ -1,0 +1,97 @@
+import { AUTO_TOPUP_INTERVAL_MS } from '../../spec/limits.ts';
+import { CLOCKS_DIFFER, type Invariant } from './invariant.ts';
+
+/** Bought credits: an entry for every payment, what went back of it, and automatic ones not too often. */
+
+const HOUR = `interval '${AUTO_TOPUP_INTERVAL_MS} milliseconds'`;
+
+/** Entries of top-ups: `topup:{uuid}`, and `topup:{uuid}:{n}` for each time that some of it went back or came again. */
+const ENTRIES = `
+  SELECT account_id, number, entry_type, amount, plan_amount, split_part(effect_key, ':', 2) AS topup,
+         cast(substring(effect_key from '^topup:[^:]+:([0-9]{1,6})$') AS int) AS adjustment
+    FROM ledger_entries WHERE effect_key LIKE 'topup:%'`;
+
+export const TOPUPS: readonly Invariant[] = [
+  {
+    name: 'one-entry-a-paid-topup',
+    says: 'A top-up that was paid has one ledger entry, on its account and of its credits; no other top-up has one, and no entry is without its top-up.',
+    holds: 'always',
+    sql: `
+      SELECT coalesce(t.account_id, e.account_id) AS account_id, 'top-up ' || coalesce(t.uuid::text, e.topup) AS subject,
+             format('%s, %s credits; %s entries of %s credits on account %s', coalesce(t.status, 'missing'), t.credits,
+                    coalesce(e.entries, 0), e.credits, e.account_id) AS detail
+        FROM topups t
+        FULL JOIN (SELECT topup, min(account_id) AS account_id, count(*) AS entries, sum(amount) AS credits
+                     FROM (${ENTRIES}) entry WHERE adjustment IS NULL GROUP BY topup) e ON e.topup = t.uuid::text
+       WHERE CASE WHEN t.status = 'succeeded'
+                  THEN (t.account_id, 1, t.credits) IS DISTINCT FROM (e.account_id, e.entries, e.credits)
+                  ELSE e.entries > 0 END`,
+  },
+  {
+    name: 'credits-taken-back-are-entries',
+    says: 'What was taken back of a top-up is what its further ledger entries took, numbered 1, 2, 3, ...',
+    holds: 'always',
+    sql: `
+      SELECT coalesce(t.account_id, e.account_id) AS account_id, 'top-up ' || coalesce(t.uuid::text, e.topup) AS subject,
+             format('%s taken back in %s steps; the entries say %s in %s, up to number %s', t.credits_taken_back, t.adjustments,
+                    coalesce(e.credits, 0), coalesce(e.entries, 0), e.last) AS detail
+        FROM topups t
+        FULL JOIN (SELECT topup, min(account_id) AS account_id, count(*) AS entries, -sum(amount) AS credits, max(adjustment) AS last,
+                          count(DISTINCT account_id) AS accounts
+                     FROM (${ENTRIES}) entry WHERE adjustment IS NOT NULL GROUP BY topup) e ON e.topup = t.uuid::text
+       WHERE (t.credits_taken_back, t.adjustments, t.adjustments)
+               IS DISTINCT FROM (coalesce(e.credits, 0), coalesce(e.entries, 0), coalesce(e.last, 0))
+          OR e.account_id <> t.account_id OR e.accounts > 1`,
+  },
+  {
+    name: 'no-more-is-taken-back-than-went-back',
+    says: 'Of a top-up no more credits were taken back than the part of its money that was refunded or is disputed; only of one that was paid.',
+    holds: 'always',
+    sql: `
+      SELECT account_id, 'top-up ' || uuid AS subject,
+             format('%s: %s of %s credits taken back, %s of %s cents reversed, completed %s', status, credits_taken_back, credits,
+                    reversed_cents, amount_cents, completed_at) AS detail
+        FROM topups
+       WHERE credits_taken_back > floor(credits::numeric * reversed_cents / amount_cents)
+          OR (status = 'succeeded' AND (completed_at IS NULL OR failure IS NOT NULL))
+          OR (status <> 'succeeded' AND (reversed_cents > 0 OR adjustments > 0))`,
+  },
+  {
+    // Two minutes less, as the processes' clocks differ.
+    name: 'automatic-topups-are-an-hour-apart',
+    says: 'Automatic top-ups of an account begin at least an hour after one another.',
+    holds: 'always',
+    sql: `
+      SELECT account_id, 'top-up ' || uuid AS subject, format('begun %s, the one before %s', created_at, before) AS detail
+        FROM (SELECT account_id, uuid, created_at, lag(created_at) OVER (PARTITION BY account_id ORDER BY created_at) AS before
+                FROM topups WHERE kind = 'automatic') automatic
+       WHERE created_at < before + ${HOUR} - ${CLOCKS_DIFFER}`,
+  },
+  {
+    name: 'one-automatic-topup-at-a-time',
+    says: 'Of an account one automatic top-up is under way at the most.',
+    holds: 'always',
+    sql: `
+      SELECT account_id, 'automatic top-ups' AS subject, 'under way: ' || string_agg(uuid::text, ', ' ORDER BY uuid) AS detail
+        FROM topups WHERE kind = 'automatic' AND status = 'pending' GROUP BY account_id HAVING count(*) > 1`,
+  },
+  {
+    name: 'the-hour-is-taken',
+    says: 'An account knows when its last automatic top-up began.',
+    holds: 'always',
+    sql: `
+      SELECT a.id AS account_id, 'automatic top-ups' AS subject,
+             format('the hour was taken %s, the last one began %s', coalesce(a.auto_topup_claimed_at::text, 'never'), t.last) AS detail
+        FROM accounts a
+        JOIN (SELECT account_id, max(created_at) AS last FROM topups WHERE kind = 'automatic' GROUP BY 1) t ON t.account_id = a.id
+       WHERE a.auto_topup_claimed_at IS NULL OR a.auto_topup_claimed_at < t.last - ${CLOCKS_DIFFER}`,
+  },
+  {
+    name: 'no-charge-is-left-open',
+    says: 'What became of every automatic top-up is known.',
+    holds: 'when settled',
+    sql: `
+      SELECT account_id, 'top-up ' || uuid AS subject, format('pending since %s, looked at again %s', created_at, due_at) AS detail
+        FROM topups WHERE kind = 'automatic' AND status = 'pending'`,
+  },
+];

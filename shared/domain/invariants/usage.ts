@@ -1,0 +1,56 @@
+import type { Invariant } from './invariant.ts';
+
+/** What was used, as the sums that are kept say. */
+export const USAGE: readonly Invariant[] = [
+  {
+    name: 'days-are-their-generations',
+    says: 'What an account has used on a day of a model is what its generations of that day cost, less refunds.',
+    holds: 'always',
+    sql: `
+      SELECT account_id, format('%s on %s', model, day) AS subject,
+             format('%s generations for %s credits; the rows say %s for %s', u.generations, u.credits, g.generations, g.credits) AS detail
+        FROM usage_days u
+        FULL JOIN (SELECT account_id, model, (created_at AT TIME ZONE 'UTC')::date AS day, count(*) AS generations,
+                          coalesce(sum(credits_charged) FILTER (WHERE status <> 'failed'), 0) AS credits
+                     FROM generations GROUP BY 1, 2, 3) g USING (account_id, model, day)
+       WHERE (u.generations, u.credits) IS DISTINCT FROM (g.generations, g.credits)`,
+  },
+  {
+    name: 'totals-are-their-days',
+    says: 'What an account has used of a model since it began is the sum of its days.',
+    holds: 'always',
+    sql: `
+      SELECT account_id, model AS subject,
+             format('%s generations for %s credits; the days add up to %s for %s', t.generations, t.credits, d.generations, d.credits) AS detail
+        FROM usage_totals t
+        FULL JOIN (SELECT account_id, model, sum(generations) AS generations, sum(credits) AS credits FROM usage_days GROUP BY 1, 2) d
+            USING (account_id, model)
+       WHERE (t.generations, t.credits) IS DISTINCT FROM (d.generations, d.credits)`,
+  },
+  {
+    name: 'used-this-month-is-burned-this-month',
+    says: 'What an account has used this month is what its generations since the month was turned cost, less refunds.',
+    holds: 'always',
+    sql: `
+      SELECT a.id AS account_id, 'used this month' AS subject,
+             format('the account says %s, the generations after number %s say %s', a.period_used, a.period_after_number, coalesce(g.used, 0)) AS detail
+        FROM accounts a
+        LEFT JOIN (SELECT g.account_id, sum(g.credits_charged) AS used
+                     FROM generations g JOIN accounts owner ON owner.id = g.account_id AND g.number > owner.period_after_number
+                    WHERE g.status <> 'failed' GROUP BY 1) g ON g.account_id = a.id
+       WHERE a.period_used <> coalesce(g.used, 0)`,
+  },
+  {
+    name: 'no-use-is-negative',
+    says: 'What an account has used, this month, of a day or of a model, is not below zero.',
+    holds: 'always',
+    sql: `
+      SELECT id AS account_id, 'used this month' AS subject, period_used::text AS detail FROM accounts WHERE period_used < 0
+       UNION ALL
+      SELECT account_id, format('%s on %s', model, day), format('%s generations for %s credits', generations, credits)
+        FROM usage_days WHERE credits < 0 OR generations < 0
+       UNION ALL
+      SELECT account_id, model, format('%s generations for %s credits', generations, credits)
+        FROM usage_totals WHERE credits < 0 OR generations < 0`,
+  },
+];

@@ -1,0 +1,31 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import { setting } from '../harness/databases.ts';
+
+const run = promisify(execFile);
+
+describe('npm run bench', () => {
+  it('measures, prints a table, and writes it down as JSON', async function () {
+    this.timeout(180_000);
+    const json = join(setting('TEST_FOLDER'), 'bench.json');
+    const { stdout } = await run(process.execPath, [
+      ...['--import', 'tsx', 'dev/bench/main.ts', '--quick', '--built'],
+      ...['--only', 'create,read,webhooks', '--json', json],
+    ]);
+    expect(stdout).to.match(/figure +value +reach +aim/);
+    const { rows } = JSON.parse(readFileSync(json, 'utf8')) as { rows: { title: string; value: number | null }[] };
+    expect(rows.length).to.be.above(3);
+    for (const { title, value } of rows) expect(value, title).to.satisfy((is: number | null) => is === null || is > 0);
+  });
+
+  it('says which figures there are, where one is asked for that is not', async () => {
+    const ended = await run(process.execPath, ['--import', 'tsx', 'dev/bench/main.ts', '--only', 'cretae']).catch(
+      (error: { code: number; stderr: string }) => error,
+    );
+    expect(ended).to.include({ code: 2 });
+    expect(ended.stderr).to.include('--only cretae: there is no such figure. Known: create, ');
+  });
+});

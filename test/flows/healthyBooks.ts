@@ -1,0 +1,261 @@
+import { randomUUID } from 'node:crypto';
+import type pg from 'pg';
+
+/**
+ * A year of books in which everything is right: a customer who was brought by an affiliate, with months granted,
+ * turned and upgraded, generations of all ends, top-ups of both kinds, one of them refunded in part, and keys; and the
+ * affiliate, paid once, whose own plan has ended.
+ */
+
+/** The moment that they are of. */
+export const NOW = new Date('2037-03-15T12:00:00Z');
+export const CUSTOMER = 1;
+export const AFFILIATE = 2;
+
+const CUSTOMERS_SUBSCRIPTION = '11111111-1111-4111-8111-111111111111';
+const AFFILIATES_SUBSCRIPTION = '22222222-2222-4222-8222-222222222222';
+/** Month ends are clamped; the last one that has begun is the twelfth. */
+const MONTHS = [
+  ['2036-03-31', '2036-04-30', '2036-05-31', '2036-06-30', '2036-07-31', '2036-08-31'],
+  ['2036-09-30', '2036-10-31', '2036-11-30', '2036-12-31', '2037-01-31', '2037-02-28', '2037-03-31'],
+]
+  .flat()
+  .map((day) => new Date(`${day}T10:00:00Z`));
+
+const HOUR_MS = 3_600_000;
+const later = (date: Date, hours: number) => new Date(date.getTime() + hours * HOUR_MS);
+
+/** An account whose rows are written as they come, so that its sums follow from them. */
+class Account {
+  readonly client: pg.ClientBase;
+  readonly id: number;
+  balance = 0;
+  plan = 0;
+  entries = 0;
+  generations = 0;
+  deleted = 0;
+  queued = 0;
+  used = 0;
+  /** How many generations there were when the month was turned. */
+  before = 0;
+
+  constructor(client: pg.ClientBase, id: number) {
+    this.client = client;
+    this.id = id;
+  }
+
+  async entry(type: string, amount: number, plan: number, effect: string | null, at: Date, generation?: string) {
+    this.balance += amount;
+    this.plan += plan;
+    this.entries += 1;
+    await this.client.query(
+      `INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description,
+                                   effect_key, generation_uuid, created_at)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+      // prettier-ignore
+      [
+        this.id,
+        this.entries,
+        type,
+        amount,
+        plan,
+        this.balance,
+        effect?.startsWith('goodwill') ? 'Goodwill credits' : type,
+        effect,
+        generation ?? null,
+        at,
+      ],
+    );
+  }
+
+  /** The turn of a month, or the first one. */
+  async month(subscription: string, month: number, credits: number, carried: number, at: Date) {
+    const named = (type: string) => `${type}:${subscription}:${month}`;
+    if (this.plan > 0) await this.entry('expiry', -this.plan, -this.plan, named('expiry'), at);
+    if (carried > 0) await this.entry('rollover', carried, carried, named('rollover'), at);
+    await this.entry('grant', credits, credits, named('grant'), at);
+    this.used = 0;
+    this.before = this.generations;
+  }
+
+  /** An image, burned from the plan. @returns its uuid. */
+  async image(status: 'queued' | 'succeeded' | 'failed', at: Date, failedAt = later(at, 0.01)): Promise<string> {
+    const uuid = randomUUID();
+    this.generations += 1;
+    await this.client.query(
+      `INSERT INTO generations (uuid, account_id, number, model, prompt, params, status, credits_charged, plan_credits_charged,
+                                created_at, deadline_at, due_at, completed_at, output_path, error_message, provider_cost_cents)
+       VALUES ($1, $2, $3, 'imgmodel-2', 'a fox', '{"resolution": "1K"}', $4, 8, 8, $5, $6, $5, $7, $8, $9, $10)`,
+      [
+        uuid,
+        this.id,
+        this.generations,
+        status,
+        at,
+        later(at, 1),
+        status === 'queued' ? null : failedAt,
+        status === 'succeeded' ? 'aa/one/image.png' : null,
+        status === 'failed' ? 'The model refused.' : null,
+        status === 'succeeded' ? 3.9 : null,
+      ],
+    );
+    await this.entry('burn', -8, -8, null, at, uuid);
+    if (status === 'failed') await this.entry('refund', 8, 8, null, failedAt, uuid);
+    else this.used += 8;
+    if (status === 'queued') this.queued += 1;
+    return uuid;
+  }
+
+  /** The account's own row, as its history makes it. */
+  async finish(more: Record<string, unknown>) {
+    const row = {
+      balance: this.balance,
+      plan_credits: this.plan,
+      topup_credits: this.balance - this.plan,
+      ledger_count: this.entries,
+      generation_count: this.generations,
+      generations_deleted: this.deleted,
+      in_flight: this.queued,
+      period_used: this.used,
+      period_after_number: this.before,
+      ...more,
+    };
+    const columns = Object.keys(row);
+    await this.client.query(
+      `UPDATE accounts SET ${columns.map((column, index) => `${column} = $${index + 2}`).join(', ')} WHERE id = $1`,
+      [this.id, ...Object.values(row)],
+    );
+  }
+}
+
+/** Writes the year into an empty database. */
+export async function writeHealthyBooks(client: pg.ClientBase): Promise<void> {
+  await client.query(`
+    INSERT INTO accounts (uuid, email, social_provider, created_at, stripe_customer_id)
+    VALUES (gen_random_uuid(), 'customer@example.com', 'google', '2036-03-30T10:00:00Z', 'cus_1'),
+           (gen_random_uuid(), 'affiliate@example.com', 'google', '2035-01-10T10:00:00Z', NULL);
+    INSERT INTO subscriptions (uuid, account_id, plan_slug, status, processor, started_at, current_period_end, paid_until, begun_at,
+                               stripe_subscription_id, synced_at, created_at)
+    VALUES ('${CUSTOMERS_SUBSCRIPTION}', 1, 'pro', 'active', 'stripe', '2036-03-31T10:00:00Z', '2037-03-31T10:00:00Z',
+            '2037-03-31T10:00:00Z', '2036-03-31T10:01:00Z', 'sub_1', '2037-03-15T11:59:00Z', '2036-03-31T10:00:00Z'),
+           ('${AFFILIATES_SUBSCRIPTION}', 2, 'lite', 'canceled', 'stripe', '2035-02-01T10:00:00Z', '2036-02-01T10:00:00Z',
+            '2036-02-01T10:00:00Z', '2035-02-01T10:00:00Z', NULL, NULL, '2035-02-01T10:00:00Z')`);
+  await writeCustomer(new Account(client, CUSTOMER));
+  await writeAffiliate(new Account(client, AFFILIATE));
+  await client.query(`
+    INSERT INTO usage_days (account_id, day, model, credits, generations)
+    SELECT account_id, (created_at AT TIME ZONE 'UTC')::date, model,
+           coalesce(sum(credits_charged) FILTER (WHERE status <> 'failed'), 0), count(*) FROM generations GROUP BY 1, 2, 3;
+    INSERT INTO usage_totals (account_id, model, credits, generations)
+    SELECT account_id, model, sum(credits), sum(generations) FROM usage_days GROUP BY 1, 2;
+    INSERT INTO payment_events (event_id, type, object_id, payload, received_at, applied_at, due_at)
+    VALUES ('evt_1', 'invoice.paid', 'in_1', '{"customer":"cus_1"}', '2036-03-31T10:01:00Z', '2036-03-31T10:01:01Z', '2036-03-31T10:01:05Z');
+    INSERT INTO idempotent_requests (account_id, scope, key_hash, id, request_hash, answer, created_at)
+    VALUES (1, 'keys.create', 'a', gen_random_uuid(), 'b', 'c', '2037-03-15T11:59:30Z')`);
+}
+
+async function writeCustomer(account: Account): Promise<void> {
+  const { client, id } = account;
+  let granted = 400;
+  for (const [month, start] of MONTHS.slice(0, 12).entries()) {
+    await account.month(
+      CUSTOMERS_SUBSCRIPTION,
+      month,
+      month < 3 ? 400 : 1100,
+      month === 0 ? 0 : Math.min(account.plan, granted),
+      start,
+    );
+    granted = month < 3 ? 400 : 1100;
+    // In the third month the plan becomes a larger one.
+    if (month === 2) {
+      await account.entry('grant', 700, 700, `grant:${CUSTOMERS_SUBSCRIPTION}:2:pro`, later(start, 5));
+      granted = 1100;
+    }
+    const uuid = await account.image('succeeded', later(start, 10));
+    await account.image('failed', later(start, 11));
+    if (month === 4) await account.image('succeeded', later(start, 12));
+    if (month !== 5) continue;
+    await client.query('UPDATE generations SET deleted_at = $2 WHERE uuid = $1', [uuid, later(start, 20)]);
+    await client.query(
+      `INSERT INTO generation_deletions SELECT $1, level, (number - 1) / size, 1
+         FROM generations, (VALUES (1, 256), (2, 65536)) AS blocks (level, size) WHERE uuid = $2`,
+      [id, uuid],
+    );
+    account.deleted += 1;
+  }
+  await writeTopups(account);
+  await account.entry('grant', 50, 0, 'goodwill:T-1', new Date('2037-03-14T10:00:00Z'));
+  await account.image('queued', new Date('2037-03-15T11:58:00Z'));
+  await client.query(
+    `INSERT INTO api_keys (key_hash, uuid, account_id, number, name, prefix, created_at, revoked_at)
+     SELECT sha256(n::text::bytea), gen_random_uuid(), $1, n, 'a key', 'svc_', $2::timestamptz, CASE WHEN n = 1 THEN $2::timestamptz END
+       FROM generate_series(1, 21) AS n`,
+    [id, NOW],
+  );
+  await account.finish({
+    subscription_id: 1,
+    plan_slug: 'pro',
+    parallel_limit: 5,
+    spend_until: '2037-04-01T10:00:00Z',
+    period_index: 11,
+    period_start: MONTHS[11],
+    period_end: MONTHS[12],
+    period_granted: 1100,
+    period_rollover: 1100,
+    auto_topup_claimed_at: '2037-03-10T12:00:00Z',
+    key_count: 21,
+    active_key_count: 20,
+  });
+}
+
+async function writeTopups(account: Account): Promise<void> {
+  const { client, id } = account;
+  const [manual, first, second] = [randomUUID(), randomUUID(), randomUUID()];
+  await client.query(
+    `INSERT INTO topups (uuid, account_id, kind, status, amount_cents, credits, reversed_cents, credits_taken_back, adjustments,
+                         due_at, created_at, completed_at)
+     VALUES ($2, $1, 'manual', 'succeeded', 5000, 1896, 2500, 948, 1, '2037-03-10T10:00:00Z', '2037-03-10T10:00:00Z', '2037-03-10T10:01:00Z'),
+            ($3, $1, 'automatic', 'succeeded', 5000, 1896, 0, 0, 0, '2037-03-10T11:00:00Z', '2037-03-10T11:00:00Z', '2037-03-10T11:00:01Z'),
+            ($4, $1, 'automatic', 'failed', 5000, 1896, 0, 0, 0, '2037-03-10T12:00:00Z', '2037-03-10T12:00:00Z', '2037-03-10T12:00:01Z'),
+            (gen_random_uuid(), $1, 'manual', 'pending', 5000, 1896, 0, 0, 0, '2037-03-15T12:30:00Z', '2037-03-15T11:30:00Z', NULL)`,
+    [id, manual, first, second],
+  );
+  await account.entry('topup', 1896, 0, `topup:${manual}`, new Date('2037-03-10T10:01:00Z'));
+  await account.entry('topup', 1896, 0, `topup:${first}`, new Date('2037-03-10T11:00:01Z'));
+  await account.entry('expiry', -948, 0, `topup:${manual}:1`, new Date('2037-03-10T13:00:00Z'));
+}
+
+async function writeAffiliate(account: Account): Promise<void> {
+  const { client, id } = account;
+  await account.month(AFFILIATES_SUBSCRIPTION, 0, 200, 0, new Date('2035-02-01T10:00:00Z'));
+  // One was under way when the subscription ended, and was refunded after it.
+  const end = new Date('2036-02-01T10:00:00Z');
+  const uuid = await account.image('queued', later(end, -0.1));
+  await account.entry('expiry', -account.plan, -account.plan, `expiry:${AFFILIATES_SUBSCRIPTION}:end`, end);
+  await account.entry('refund', 8, 8, null, later(end, 0.1), uuid);
+  await client.query(
+    `UPDATE generations SET status = 'failed', completed_at = $2, error_message = 'The model did not finish in time.' WHERE uuid = $1`,
+    [uuid, later(end, 0.1)],
+  );
+  account.queued = 0;
+  account.used = 0;
+  await account.finish({
+    is_affiliate: true,
+    period_start: '2035-02-01T10:00:00Z',
+    period_end: '2035-03-01T10:00:00Z',
+    period_granted: 200,
+  });
+  const payout = randomUUID();
+  await client.query(`
+    INSERT INTO affiliates (account_id, code, connect_account_id, connect_onboarded, payout_enabled, created_at)
+    VALUES (${id}, 'bcdfghjkmnpq', 'acct_1', true, true, '2035-02-01T10:00:00Z');
+    INSERT INTO referrals (account_id, affiliate_id, followed_at, created_at)
+    VALUES (${CUSTOMER}, ${id}, '2036-03-29T10:00:00Z', '2036-03-30T10:00:00Z');
+    INSERT INTO commissions (invoice_id, affiliate_id, account_id, paid_cents, net_cents, reversed_cents, amount_cents, settled_cents,
+                             paid_at, payable_at, created_at)
+    VALUES ('in_1', ${id}, ${CUSTOMER}, 14400, 12000, 0, 3600, 3600, '2036-03-31T10:00:00Z', '2036-04-30T10:00:00Z', '2036-03-31T10:01:00Z'),
+           ('in_2', ${id}, ${CUSTOMER}, 20400, 17000, 6800, 3400, 0, '2037-03-01T10:00:00Z', '2037-03-31T10:00:00Z', '2037-03-01T10:01:00Z');
+    INSERT INTO payouts (uuid, affiliate_id, month, status, amount_cents, connect_account_id, stripe_transfer_id, due_at, created_at, completed_at)
+    VALUES ('${payout}', ${id}, '2036-05-01', 'paid', 3600, 'acct_1', 'tr_1', '2036-05-01T00:01:00Z', '2036-05-01T00:00:00Z', '2036-05-01T00:00:01Z');
+    INSERT INTO payout_items (payout_uuid, commission_id, amount_cents) VALUES ('${payout}', 1, 3600)`);
+}

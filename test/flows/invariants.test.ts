@@ -1,0 +1,193 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { expect } from 'chai';
+import pg from 'pg';
+import { checkInvariants, findViolations, historyOf, INVARIANTS } from '../../shared/domain/invariants/index.ts';
+import { createDatabase } from '../harness/databases.ts';
+import { CORRUPTIONS } from './corruptions.ts';
+import { AFFILIATE, CUSTOMER, NOW, writeHealthyBooks } from './healthyBooks.ts';
+
+/** Removes what would refuse, or follow from, what is done to the books from here on. */
+const WITHOUT_GUARDS = `
+  DO $$
+    DECLARE guard record;
+    BEGIN
+      FOR guard IN SELECT conrelid::regclass AS of, conname FROM pg_constraint
+                    WHERE connamespace = 'public'::regnamespace AND contype IN ('c', 'f', 'p', 'u') ORDER BY contype = 'p' LOOP
+        EXECUTE format('ALTER TABLE %s DROP CONSTRAINT IF EXISTS %I CASCADE', guard.of, guard.conname);
+      END LOOP;
+      FOR guard IN SELECT indexrelid::regclass AS of FROM pg_index WHERE indisunique AND indrelid::regclass::text = ANY (
+                     SELECT relname::text FROM pg_class WHERE relnamespace = 'public'::regnamespace) LOOP
+        EXECUTE format('DROP INDEX IF EXISTS %s', guard.of);
+      END LOOP;
+      FOR guard IN SELECT relname AS of FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' LOOP
+        EXECUTE format('ALTER TABLE %I DISABLE TRIGGER USER', guard.of);
+      END LOOP;
+    END
+  $$`;
+
+interface Ended {
+  status: number | null;
+  out: string;
+  err: string;
+}
+
+/** Runs the program as a deployment does, from what was built. */
+async function runCheck(args: string[], env: Record<string, string> = {}): Promise<Ended> {
+  const child = spawn(process.execPath, ['dist/worker/check/main.js', ...args], {
+    env: { PATH: process.env['PATH'], NODE_ENV: 'test', ...env },
+  });
+  const ended: Ended = { status: null, out: '', err: '' };
+  child.stdout.on('data', (chunk: Buffer) => (ended.out += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (ended.err += chunk.toString()));
+  [ended.status] = (await once(child, 'close')) as [number | null];
+  return ended;
+}
+
+describe('the invariants', () => {
+  let databaseUrl: string;
+  let client: pg.Client;
+  before(async () => {
+    databaseUrl = await createDatabase();
+    client = new pg.Client(databaseUrl);
+    await client.connect();
+    await writeHealthyBooks(client);
+  });
+  after(() => client.end());
+
+  const env = () => ({
+    DATABASE_URL: databaseUrl,
+    REDIS_URL: 'redis://127.0.0.1:1',
+    CLOCK_OFFSET_MS: String(Math.max(0, NOW.getTime() - Date.now())),
+  });
+
+  it('all hold of a year in which everything is right', async () => {
+    expect(await checkInvariants(client, { isSettled: true, now: NOW })).to.deep.equal([]);
+  });
+
+  it('have a name of their own and a sentence each', () => {
+    for (const { name, says } of INVARIANTS) {
+      expect(name).to.match(/^[a-z]+(-[a-z]+)+$/);
+      expect(says).to.match(/^[A-Z].*\.$/);
+    }
+    expect(new Set(INVARIANTS.map(({ name }) => name)).size).to.equal(INVARIANTS.length);
+  });
+
+  it('are each broken by something', () => {
+    expect(Object.keys(CORRUPTIONS)).to.have.members(INVARIANTS.map(({ name }) => name));
+  });
+
+  it('change nothing, and see one moment', async () => {
+    const seen: string[] = [];
+    const watched: Pick<pg.Client, 'query'> = {
+      query: (text: string, values?: unknown[]) => (seen.push(text), client.query(text, values)),
+    } as never;
+    await checkInvariants(watched, { isSettled: true, now: NOW });
+    expect(seen[0]).to.equal('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+    expect(seen.at(-1)).to.equal('ROLLBACK');
+    expect(seen.filter((text) => /^(BEGIN|COMMIT|ROLLBACK)/.test(text))).to.have.length(2);
+  });
+
+  it('tell an account its history in order of time', async () => {
+    const lines = await historyOf(client, String(CUSTOMER));
+    const moments = lines.slice(0, -1).map((line) => line.split('  ')[0] as string);
+    expect(moments).to.deep.equal(moments.toSorted());
+    const text = lines.join('\n');
+    for (const part of [
+      'is made',
+      'ledger 1: grant 400',
+      'has failed: The model refused.',
+      'top-up',
+      'subscription 1 begins',
+      'event evt_1',
+      'commission 1',
+    ]) {
+      expect(text).to.include(part);
+    }
+    expect(text).to.not.include('@example.com').and.to.not.include('a fox');
+    expect(lines.at(-1)).to.match(/^now {2}.*balance \d+/);
+    expect((await historyOf(client, String(AFFILIATE))).join('\n')).to.include('payout');
+  });
+
+  describe('npm run check', () => {
+    it('explains itself, and says what the invariants are, without any configuration', async () => {
+      const [help, list] = await Promise.all([runCheck(['--help']), runCheck(['--list'])]);
+      expect([help.status, list.status]).to.deep.equal([0, 0]);
+      expect(help.out).to.include('--settled').and.to.include('broken for a moment');
+      for (const { name, says } of INVARIANTS) expect(list.out).to.include(name).and.to.include(says);
+    });
+
+    it('ends with 0 and a line for each where all holds', async () => {
+      const [usual, settled] = await Promise.all([runCheck([], env()), runCheck(['--settled'], env())]);
+      expect([usual.status, usual.err, settled.status]).to.deep.equal([0, '', 0]);
+      const always = INVARIANTS.filter(({ holds }) => holds === 'always');
+      expect(usual.out).to.include(`All ${always.length} invariants hold. ${INVARIANTS.length - always.length} more`);
+      for (const { name } of always) expect(usual.out).to.match(new RegExp(`^${name} +ok +\\d+$`, 'm'));
+      expect(settled.out).to.include(`All ${INVARIANTS.length} invariants hold.`);
+    });
+
+    it('ends with 1, and says what is wrong, with whom, and what happened to them', async () => {
+      await client.query('UPDATE accounts SET period_rollover = 7 WHERE id = 1');
+      await client.query(`UPDATE payment_events SET applied_at = NULL`);
+      const [usual, json] = await Promise.all([runCheck([], env()), runCheck(['--settled', '--json'], env())]);
+      await client.query('UPDATE accounts SET period_rollover = 1100 WHERE id = 1');
+      await client.query(`UPDATE payment_events SET applied_at = received_at`);
+      expect([usual.status, json.status]).to.deep.equal([1, 1]);
+      expect(usual.out).to.match(/^accounts-are-in-their-last-month +VIOLATED \(1\) +\d+$/m);
+      expect(usual.out)
+        .to.include('account 1, month 11:')
+        .and.to.include('\nAccount 1\n')
+        .and.to.include('ledger 1: grant 400');
+      expect(usual.out).to.not.include('events-are-applied');
+      const { holds, is_settled: isSettled, invariants, histories } = JSON.parse(json.out);
+      expect([holds, isSettled, invariants.length]).to.deep.equal([false, true, INVARIANTS.length]);
+      const broken = invariants.filter((one: { holds: boolean }) => !one.holds);
+      expect(broken.map((one: { name: string }) => one.name)).to.deep.equal([
+        'events-are-applied',
+        'accounts-are-in-their-last-month',
+      ]);
+      expect(broken[0].violations[0]).to.include({ account_id: null, subject: 'event evt_1' });
+      expect(histories.map((one: { account_id: string }) => one.account_id)).to.deep.equal(['1']);
+    });
+
+    it('ends with another status where nothing can be said', async () => {
+      const [wrongly, unset, away, empty] = await Promise.all([
+        runCheck(['--all'], env()),
+        runCheck([]),
+        runCheck([], { ...env(), DATABASE_URL: 'postgres://app@127.0.0.1:1/genmeter' }),
+        createDatabase({ empty: true }).then((DATABASE_URL) => runCheck([], { ...env(), DATABASE_URL })),
+      ]);
+      expect([wrongly.status, unset.status, away.status, empty.status]).to.deep.equal([2, 78, 69, 69]);
+      expect(unset.err).to.include('DATABASE_URL is not set');
+      expect(away.err).to.match(/^The database is out of reach \(ECONNREFUSED\)\.\n$/);
+      expect(empty.err).to.match(/^The database is not migrated to this version: .*\.\n$/);
+    });
+  });
+
+  describe('each say so, and with whom, when it is broken:', () => {
+    before(() => client.query(WITHOUT_GUARDS));
+
+    for (const [name, corruptions] of Object.entries(CORRUPTIONS)) {
+      it(name, async () => {
+        const invariant = INVARIANTS.find((one) => one.name === name);
+        if (invariant === undefined) throw new Error(`There is no invariant ${name}.`);
+        for (const { accountId, sql } of corruptions) {
+          await client.query('BEGIN');
+          try {
+            await client.query(sql);
+            const found = await findViolations(client, invariant, NOW);
+            expect(
+              found.map((violation) => violation.accountId),
+              sql,
+            ).to.include(accountId === null ? null : String(accountId));
+            for (const { detail, subject } of found)
+              expect([typeof detail, typeof subject], sql).to.deep.equal(['string', 'string']);
+          } finally {
+            await client.query('ROLLBACK');
+          }
+          expect(await findViolations(client, invariant, NOW), `after ${sql}`).to.deep.equal([]);
+        }
+      });
+    }
+  });
+});

@@ -1,0 +1,73 @@
+import { parseArgs } from 'node:util';
+import { INVARIANTS } from '../../shared/domain/invariants/index.ts';
+import { asJson, columns, conclusion, lineOf, listOf } from './report.ts';
+
+/**
+ * Whether the books are right: `npm run check`, in a deployment `node dist/worker/check/main.js`. A program of its own
+ * and no command of `npm run admin`: it names no account and has nothing to apply, and its status is its answer. Ends
+ * with 0 where all holds; 1 where something does not; 2 where it was called wrongly; 69 where the database cannot be
+ * asked; 78 where the configuration cannot be used.
+ */
+
+const HELP = `npm run check -- [--settled] [--json]
+npm run check -- --list
+
+Checks the database against all that must be true of it, in one snapshot, and changes nothing. Tells of each invariant
+whether it holds and how long that took to find out; then what breaks it, the first 20 of each, and what is known of
+the accounts that this is about.
+
+  --settled  also what holds only once nothing is under way: in a live service these may be broken for a moment
+  --json     the same as JSON, with up to 1000 of each
+  --list     say what the invariants are; this needs no configuration
+
+Ends with 0 where all holds, 1 where something does not, 69 where the database cannot be asked.`;
+
+await main();
+
+async function main(): Promise<void> {
+  const options = parse();
+  if (options === undefined) return;
+  if (options.help) say(HELP);
+  else if (options.list) say(listOf(INVARIANTS));
+  else await check(options.settled === true, options.json === true);
+}
+
+function parse() {
+  const options = {
+    settled: { type: 'boolean' },
+    json: { type: 'boolean' },
+    list: { type: 'boolean' },
+    help: { type: 'boolean', short: 'h' },
+  } as const;
+  try {
+    return parseArgs({ options }).values;
+  } catch (error) {
+    complain(`${(error as Error).message}\n\n${HELP}`, 2);
+    return undefined;
+  }
+}
+
+async function check(isSettled: boolean, isJson: boolean): Promise<void> {
+  // Only now, so that --help and --list need no configuration.
+  const { checkBooks, NotChecked } = await import('../../shared/domain/checkBooks.ts');
+  if (!isJson) say(columns());
+  try {
+    const books = await checkBooks(isSettled, (checked) => {
+      if (!isJson) say(lineOf(checked));
+    });
+    say(isJson ? asJson(books, isSettled) : `\n${conclusion(books, isSettled)}`);
+    process.exitCode = books.checked.every(({ violations }) => violations.length === 0) ? 0 : 1;
+  } catch (error) {
+    if (!(error instanceof NotChecked)) throw error;
+    complain(error.message, 69);
+  }
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+function complain(text: string, status: number): void {
+  process.stderr.write(`${text}\n`);
+  process.exitCode = status;
+}
