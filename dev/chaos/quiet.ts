@@ -15,10 +15,10 @@ const UNDER_WAY = `
 const NOT_TOLD = ['account.updated'];
 
 /** What is still under way, in words; none when all has settled. */
-export async function whatIsUnderWay(client: Queryable, { stripe, now }: Stage): Promise<string[]> {
-  const { rows } = await client.query(UNDER_WAY, [now()]);
+export async function whatIsUnderWay(client: Queryable, stage: Stage): Promise<string[]> {
+  const { rows } = await client.query(UNDER_WAY, [stage.now()]);
   const counts = Object.entries(rows[0] as Record<string, string>).filter(([, count]) => Number(count) > 0);
-  const told = stripe.events.filter(({ type }) => !NOT_TOLD.includes(type)).map(({ id }) => id);
+  const told = stage.stripe.events.filter(({ type }) => !NOT_TOLD.includes(type)).map(({ id }) => id);
   const unknown = await client.query(
     `SELECT count(*) AS events FROM unnest($1::text[]) AS told (id)
       WHERE NOT EXISTS (SELECT FROM payment_events e WHERE e.event_id = told.id)`,

@@ -76,7 +76,7 @@ export async function run(options: RunOptions): Promise<Outcome> {
       random: random.fork('clients'),
       accounts: options.accounts,
       clients: options.clients,
-      now: stage.now,
+      now: () => stage.now(),
     });
     await until(() => clients.ready() >= Math.min(FIRST_CUSTOMERS, options.accounts), SETTLING_IN_MS);
     say(`${clients.ready()} customers are ready`);
@@ -127,12 +127,12 @@ async function untilUp({ addresses }: Stage): Promise<void> {
     const models = await Promise.all(
       addresses.map((address) =>
         fetch(`${address}/api/models/`).then(
-          (answer) => answer.json(),
-          () => null,
+          (answer) => answer.text(),
+          () => '',
         ),
       ),
     );
-    return models.every((body) => JSON.stringify(body)?.includes('"online"') === true);
+    return models.every((body) => body.includes('"online"'));
   };
   if (!(await until(areUp, 60_000))) throw new Error('The service did not come up within a minute: see its logs.');
 }
@@ -164,7 +164,7 @@ async function heal(stage: Stage, clients: Clients): Promise<Healed> {
   clients.books.onAnswer = ({ at, kind, status, durationMs }) => {
     if (at < healed.at || typeof status !== 'number' || status >= 300) return;
     healed.firstSuccessMs ??= at + durationMs - healed.at;
-    if (!/^create/.test(kind) || status !== 201) return;
+    if (!kind.startsWith('create') || status !== 201) return;
     healed.firstCreateMs ??= at + durationMs - healed.at;
     ordered.abort();
   };

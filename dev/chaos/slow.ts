@@ -17,8 +17,6 @@ export function findSlow(
   done: readonly DoneFault[],
   addresses: readonly string[],
 ): Violation[] {
-  const overlaps = ({ from, to }: DoneFault, { at, durationMs }: ClientRequest) =>
-    from < at + durationMs && to + 3_000 > at;
   return requests
     .filter(({ kind, durationMs }) => durationMs > LIMIT_MS && KINDS.test(kind))
     .filter((request) => {
@@ -43,4 +41,8 @@ export function findSlow(
         .map(({ name, target }) => `${name} (${target})`)
         .join(', ')}`,
     }));
+}
+
+function overlaps({ from, to }: DoneFault, { at, durationMs }: ClientRequest): boolean {
+  return from < at + durationMs && to + 3_000 > at;
 }

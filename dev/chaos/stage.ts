@@ -61,6 +61,7 @@ export interface StageOptions {
 const APIS = 2;
 const WORKERS = 2;
 const PREFIX = 'chaos';
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
 /** Starts servers, stand-ins, proxies and the service. */
 export async function setStage({ random, build, sql }: StageOptions): Promise<Stage> {
@@ -68,7 +69,10 @@ export async function setStage({ random, build, sql }: StageOptions): Promise<St
   // Where root runs this, Postgres runs as another account, which has to get through to its data.
   chmodSync(folder, 0o711);
   const closers: (() => unknown)[] = [];
+  const onSignal = () => void close(false).then(() => process.exit(1));
+  for (const signal of SIGNALS) process.once(signal, onSignal);
   const close = async (keeps: boolean) => {
+    for (const signal of SIGNALS) process.off(signal, onSignal);
     for (const closer of closers.toReversed()) await Promise.resolve(closer()).catch(() => {});
     if (keeps) for (const data of ['postgres', 'redis', 'media', 'disk']) remove(join(folder, data));
     else remove(folder);
@@ -181,6 +185,8 @@ function environment(folder: string, stripe: StripeStandIn, upstreamUrl: string)
     LOG_LEVEL: 'warn',
     REDIS_PREFIX: PREFIX,
     RATE_LIMITS: 'off',
+    // So that models are back soon after what kept them from being probed, and there is much to break.
+    PROBE_INTERVAL_MS: '3000',
     MEDIA_DIR: join(folder, 'media'),
     FAL_BASE_URL: upstreamUrl,
     FAL_KEY: 'chaos',
