@@ -6,30 +6,46 @@ import { messageOf } from './servers/failures.ts';
 import { loadEnvFile } from './stack/settings.ts';
 
 const HELP = `npm run stripe:setup makes in a Stripe account what the service needs of it: a product and a yearly price for
-each plan, the webhook, and a configuration of the customer portal. What is there already is used again: run it as
+each plan, the webhooks, and a configuration of the customer portal. What is there already is used again: run it as
 often as you like. It tells what it does on stderr, and prints the lines for your .env on stdout:
 
   STRIPE_SECRET_KEY=sk_test_... BASE_URL=https://example.com npm run --silent stripe:setup >> .env
 
   STRIPE_SECRET_KEY   of the account and mode (test or live) that is to be set up
-  BASE_URL            where the service is reached from outside; on localhost no webhook is made
+  BASE_URL            where the service is reached from outside; on localhost no webhooks are made
   STRIPE_API_BASE     another address than Stripe's own
 
 All of them are also read from a file .env in the current folder.`;
 
-const EVENTS: Stripe.WebhookEndpointCreateParams.EnabledEvent[] = [...EVENT_TYPES];
 const WEBHOOK_PATH = '/api/billing/webhooks/processor/';
 const CURRENCY = 'usd';
 /** By which what we have made is known again. */
 const OURS = { made_by: 'genmeter' };
+const OF_CONNECTED = { of: 'connected accounts' };
+
+/** Ours, and that of the accounts that affiliates are paid to. */
+interface Webhook {
+  /** That its signing secret goes by. */
+  variable: 'STRIPE_WEBHOOK_SECRET' | 'STRIPE_CONNECT_WEBHOOK_SECRET';
+  events: Stripe.WebhookEndpointCreateParams.EnabledEvent[];
+  ofConnected: boolean;
+}
+const WEBHOOKS: readonly Webhook[] = [
+  { variable: 'STRIPE_WEBHOOK_SECRET', events: [...EVENT_TYPES], ofConnected: false },
+  { variable: 'STRIPE_CONNECT_WEBHOOK_SECRET', events: ['account.updated'], ofConnected: true },
+];
 
 async function setUp(stripe: Stripe, baseUrl: string): Promise<string[]> {
   const prices: Stripe.Price[] = [];
   for (const plan of PLANS) prices.push(await priceOf(stripe, plan));
-  const secret = await webhook(stripe, baseUrl);
+  const secrets: string[] = [];
+  for (const wanted of WEBHOOKS) {
+    const secret = await webhook(stripe, baseUrl, wanted);
+    if (secret !== null) secrets.push(`${wanted.variable}=${secret}`);
+  }
   const portal = await portalConfiguration(stripe, prices);
   return [
-    ...(secret === null ? [] : [`STRIPE_WEBHOOK_SECRET=${secret}`]),
+    ...secrets,
     ...PLANS.map(({ slug }, index) => `STRIPE_PRICE_${slug.toUpperCase()}=${prices[index]?.id}`),
     `STRIPE_PORTAL_CONFIGURATION=${portal}`,
   ];
@@ -81,40 +97,49 @@ async function productOf(stripe: Stripe, { slug, name, features }: Plan): Promis
   throw new Error(`The product ${id} is archived in Stripe: take it out of the archive there, and run this again.`);
 }
 
-/** @returns its signing secret, which Stripe tells once, when it is made. */
-async function webhook(stripe: Stripe, baseUrl: string): Promise<string | null> {
+/** Makes a webhook, or sets right the one that is there. @returns its signing secret, which Stripe tells once, when it is made. */
+async function webhook(stripe: Stripe, baseUrl: string, wanted: Webhook): Promise<string | null> {
+  const { variable, events, ofConnected } = wanted;
   const url = `${baseUrl}${WEBHOOK_PATH}`;
   if (isLocal(baseUrl)) {
     say('Webhook', `none is made: Stripe cannot reach ${baseUrl}. This forwards the events, and prints the`);
-    say('', `STRIPE_WEBHOOK_SECRET to use: stripe listen --forward-to ${url} --events ${EVENTS.join(',')}`);
+    const forward = ofConnected ? '--forward-connect-to' : '--forward-to';
+    say('', `${variable} to use: stripe listen ${forward} ${url} --events ${events.join(',')}`);
     return null;
   }
-  const known = await endpointAt(stripe, url);
+  const known = await endpointOf(stripe, url, ofConnected);
   if (known === undefined) {
     const version = Stripe.API_VERSION as Stripe.WebhookEndpointCreateParams.ApiVersion;
     const made = await stripe.webhookEndpoints.create({
       url,
-      enabled_events: EVENTS,
+      enabled_events: events,
       api_version: version,
-      metadata: OURS,
+      metadata: ofConnected ? { ...OURS, ...OF_CONNECTED } : OURS,
+      ...(ofConnected ? { connect: true } : {}),
     });
-    say('Webhook', `${made.id} at ${url}`);
+    say('Webhook', `${made.id} at ${url}${ofConnected ? ', for connected accounts' : ''}`);
     return made.secret ?? null;
   }
   const isComplete =
-    known.status === 'enabled' && String(known.enabled_events.toSorted()) === String(EVENTS.toSorted());
-  if (!isComplete) await stripe.webhookEndpoints.update(known.id, { enabled_events: EVENTS, disabled: false });
+    known.status === 'enabled' && String(known.enabled_events.toSorted()) === String(events.toSorted());
+  if (!isComplete) await stripe.webhookEndpoints.update(known.id, { enabled_events: events, disabled: false });
   say('Webhook', `${known.id} at ${url}, there already${isComplete ? '' : '; its events are set right'}`);
-  say('', 'STRIPE_WEBHOOK_SECRET stays as it is; the signing secret is shown at https://dashboard.stripe.com/webhooks');
+  say('', `${variable} stays as it is; the signing secret is shown at https://dashboard.stripe.com/webhooks`);
   if (known.api_version !== Stripe.API_VERSION) {
     say('', `it is of API version ${known.api_version}, not ${Stripe.API_VERSION}: remove it there and run this again`);
   }
   return null;
 }
 
-async function endpointAt(stripe: Stripe, url: string): Promise<Stripe.WebhookEndpoint | undefined> {
+/** Stripe does not say which of the webhooks at an address is for connected accounts: what we made it with does. */
+async function endpointOf(
+  stripe: Stripe,
+  url: string,
+  ofConnected: boolean,
+): Promise<Stripe.WebhookEndpoint | undefined> {
   for await (const endpoint of stripe.webhookEndpoints.list({ limit: 100 })) {
-    if (endpoint.url === url) return endpoint;
+    const isOfConnected = endpoint.metadata['of'] === OF_CONNECTED.of;
+    if (endpoint.url === url && isOfConnected === ofConnected) return endpoint;
   }
   return undefined;
 }

@@ -12,7 +12,7 @@ export function report(outcome: Outcome): string[] {
     `  requests    ${requestsOf(outcome)}, ${outcome.generations} generations`,
     ...answerLines(outcome),
     `  healed      first success after ${time(outcome.firstSuccessMs)}, first order ${time(outcome.firstCreateMs)}, all settled ${time(outcome.settledMs)}`,
-    `  memory      ${memoryOf(outcome)}`,
+    `  memory      of the first and the last quarter: ${memoryOf(outcome)}`,
     `  invariants  looked at ${outcome.checks} times on the way and once at the end`,
     ...(violations.length === 0
       ? ['  no violation']
@@ -53,7 +53,21 @@ function answerLines({ answers }: Outcome): string[] {
 }
 
 function memoryOf({ memory }: Outcome): string {
-  return [...memory].map(([name, kb]) => `${name} ${Math.round(Math.max(...kb) / 1_024)} MB`).join(', ');
+  return [...memory]
+    .map(([name, kb]) => {
+      const quarter = Math.ceil(kb.length / 4);
+      const [first, last] = [median(kb.slice(0, quarter)), median(kb.slice(-quarter))];
+      return `${name} ${megabytes(first)}, then ${megabytes(last)} MB (most ${megabytes(Math.max(...kb))})`;
+    })
+    .join('; ');
+}
+
+function median(values: number[]): number {
+  return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? 0;
+}
+
+function megabytes(kb: number): number {
+  return Math.round(kb / 1_024);
 }
 
 function violationLines({ violations, histories }: Outcome): string[] {

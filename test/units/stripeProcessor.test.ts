@@ -669,15 +669,20 @@ describe('payments by Stripe', () => {
       const [configuration] = empty.objects.list('billing_portal.configuration');
       expect(first.stdout.trim().split('\n')).to.deep.equal([
         'STRIPE_WEBHOOK_SECRET=whsec_standin',
+        'STRIPE_CONNECT_WEBHOOK_SECRET=whsec_standin',
         ...PLANS.map(({ slug }, index) => `STRIPE_PRICE_${slug.toUpperCase()}=${prices[index]?.id}`),
         `STRIPE_PORTAL_CONFIGURATION=${configuration?.id}`,
       ]);
-      const [endpoint] = empty.objects.list('webhook_endpoint');
+      const [connected, endpoint] = empty.objects.list('webhook_endpoint');
       expect(endpoint).to.include({
         url: 'https://example.com/api/billing/webhooks/processor/',
         api_version: Stripe.API_VERSION,
       });
       expect(endpoint?.enabled_events).to.have.members([...EVENT_TYPES]);
+      expect(connected?.url).to.equal(endpoint?.url);
+      expect(connected?.enabled_events).to.deep.equal(['account.updated']);
+      // Stripe makes it one for connected accounts by this, and does not tell it again.
+      expect(empty.requests.filter(({ params }) => (params as Record<string, unknown>)['connect'] === 'true')).to.have.length(1);
       expect(prices.map(({ unit_amount: cents }) => cents)).to.deep.equal([7_200, 14_400, 34_800, 90_000]);
       expect(configuration?.features.subscription_update).to.deep.include({
         proration_behavior: 'always_invoice',
@@ -686,7 +691,7 @@ describe('payments by Stripe', () => {
 
       const made = empty.requests.filter(({ name }) => name.endsWith('.create')).length;
       const second = await setUp(env);
-      expect(second.stdout.trim().split('\n')).to.deep.equal(first.stdout.trim().split('\n').slice(1));
+      expect(second.stdout.trim().split('\n')).to.deep.equal(first.stdout.trim().split('\n').slice(2));
       expect(empty.requests.filter(({ name }) => name.endsWith('.create'))).to.have.length(made);
       await empty.stop();
     });
@@ -710,6 +715,7 @@ describe('payments by Stripe', () => {
       expect(stderr).to.include(
         'stripe listen --forward-to http://localhost:3100/api/billing/webhooks/processor/ --events checkout.',
       );
+      expect(stderr).to.include('stripe listen --forward-connect-to http://localhost:3100/');
     });
 
     it('says in a sentence what is missing or wrong', async () => {
