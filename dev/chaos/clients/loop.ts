@@ -15,8 +15,8 @@ type Action = (turn: Turn) => Promise<void>;
 
 /** What clients do, and how often, in a hundred. */
 const ACTIONS: readonly (readonly [weight: number, action: Action])[] = [
-  [32, create],
-  [24, read],
+  [28, create],
+  [22.5, read],
   [10, look],
   [5, remove],
   [12, assist],
@@ -25,8 +25,8 @@ const ACTIONS: readonly (readonly [weight: number, action: Action])[] = [
   [3, changeKeys],
   [1, tryOldKey],
   [1, reverse],
-  [1, createMany],
-  [1.5, createOnceInParallel],
+  [3, createMany],
+  [5, createOnceInParallel],
   [0.5, createUnderUsedKey],
 ];
 const CALM: readonly (readonly [weight: number, action: Action])[] = [

@@ -9,7 +9,7 @@ const USAGE = `npm run chaos:planted -- [options]
 Plants one bug after the other into a copy of the service, and sees whether chaos finds it. Ends with 1 where one is not found.
 
   --seeds <count>      how many seeds to try each with at most; 5 unless said
-  --minutes <number>   how long each of these runs breaks things; 0.7 unless said
+  --minutes <number>   how long each of these runs breaks things; 1 unless said
   --only <text>        those whose name contains it`;
 
 interface Found {
@@ -22,7 +22,7 @@ interface Found {
 const { values } = parseArgs({
   options: {
     seeds: { type: 'string', default: '5' },
-    minutes: { type: 'string', default: '0.7' },
+    minutes: { type: 'string', default: '1' },
     only: { type: 'string', default: '' },
     help: { type: 'boolean', short: 'h', default: false },
   },
