@@ -33,7 +33,7 @@ describe('the S3 store', () => {
   const open = (options: Partial<S3Options> = {}) => s3Store({ ...bucket.options, ...options }, QUICK);
   describe('keeping', () => {
     it('puts a file where everybody can read it, with its type and length, to be kept by any cache for a year', async () => {
-      await open().keep(file, 'ab/cdef/image.png', 'image/png');
+      await open().keep('ab/cdef', [{ localFile: file, name: 'image.png', contentType: 'image/png' }]);
       for (const method of ['GET', 'HEAD']) {
         const response = await fetch(`${bucket.url}/ab/cdef/image.png`, { method });
         expect(response.status).to.equal(200);
@@ -46,23 +46,25 @@ describe('the S3 store', () => {
     });
 
     it('leaves the local file to whoever has it', async () => {
-      await open().keep(file, 'ab/cdef/image.png', 'image/png');
+      await open().keep('ab/cdef', [{ localFile: file, name: 'image.png', contentType: 'image/png' }]);
       expect(await readFile(file)).to.deep.equal(CONTENT);
     });
 
     it('puts everything below the prefix', async () => {
-      await open({ prefix: 'genmeter/outputs' }).keep(file, 'ab/cdef/image.png', 'image/png');
+      await open({ prefix: 'genmeter/outputs' }).keep('ab/cdef', [
+        { localFile: file, name: 'image.png', contentType: 'image/png' },
+      ]);
       expect(await bucket.keys()).to.deep.equal(['genmeter/outputs/ab/cdef/image.png']);
     });
 
     it('replaces what lies there already', async () => {
       await bucket.place(['ab/cdef/image.png']);
-      await open().keep(file, 'ab/cdef/image.png', 'image/png');
+      await open().keep('ab/cdef', [{ localFile: file, name: 'image.png', contentType: 'image/png' }]);
       expect(await (await fetch(`${bucket.url}/ab/cdef/image.png`)).text()).to.equal(CONTENT.toString());
     });
 
     it('announces the length, and sends nothing that only Amazon understands', async () => {
-      await open().keep(file, 'ab/cdef/image.png', 'image/png');
+      await open().keep('ab/cdef', [{ localFile: file, name: 'image.png', contentType: 'image/png' }]);
       const headers = bucket.uploads[0] ?? {};
       expect(headers).to.include({ 'content-length': '20', 'x-amz-content-sha256': 'UNSIGNED-PAYLOAD' });
       const names = Object.keys(headers).join(' ');
@@ -71,15 +73,23 @@ describe('the S3 store', () => {
 
     it('carries a hundred at a time', async () => {
       const store = open();
-      await Promise.all(Array.from({ length: 100 }, (_, index) => store.keep(file, `ab/${index}/a.png`, 'image/png')));
+      await Promise.all(
+        Array.from({ length: 100 }, (_, index) =>
+          store.keep(`ab/${index}`, [{ localFile: file, name: 'a.png', contentType: 'image/png' }]),
+        ),
+      );
       expect(await bucket.keys()).to.have.length(100);
       await store.close();
     });
 
     it('says so where the local file is gone, without asking the bucket', async () => {
-      expect((await failureOf(open().keep(join(folder, 'gone'), 'ab/c/a.png', 'image/png'))).message).to.match(
-        /ENOENT/,
-      );
+      expect(
+        (
+          await failureOf(
+            open().keep('ab/c', [{ localFile: join(folder, 'gone'), name: 'a.png', contentType: 'image/png' }]),
+          )
+        ).message,
+      ).to.match(/ENOENT/);
       expect(bucket.requests).to.deep.equal([]);
     });
   });
@@ -88,7 +98,7 @@ describe('the S3 store', () => {
     for (const mode of ['error', 'busy', 'drop', 'hang'] as const) {
       it(`tries an upload again that ends with ${mode}, until it is taken`, async () => {
         bucket.mode = mode;
-        const kept = open().keep(file, 'ab/cdef/image.png', 'image/png');
+        const kept = open().keep('ab/cdef', [{ localFile: file, name: 'image.png', contentType: 'image/png' }]);
         await eventually('tried', () => bucket.uploads.length === 1);
         expect(await bucket.keys()).to.deep.equal([]);
         bucket.mode = 'serve';
@@ -98,7 +108,9 @@ describe('the S3 store', () => {
 
       it(`gives an upload up that ends with ${mode} three times, as one that may go better later`, async () => {
         bucket.mode = mode;
-        const error = await failureOf(open().keep(file, 'ab/cdef/image.png', 'image/png'));
+        const error = await failureOf(
+          open().keep('ab/cdef', [{ localFile: file, name: 'image.png', contentType: 'image/png' }]),
+        );
         expect(error).to.not.be.instanceOf(UnusableStore);
         expect(error.message).to.match(/^bucket outputs at http:.+ (answered 50\d|cannot be reached: .+)$/);
         expect(bucket.uploads).to.have.length(3);
@@ -107,7 +119,9 @@ describe('the S3 store', () => {
 
     it('tries no upload again that is refused', async () => {
       bucket.mode = 'deny';
-      expect(await failureOf(open().keep(file, 'ab/c/a.png', 'image/png'))).to.be.instanceOf(UnusableStore);
+      expect(
+        await failureOf(open().keep('ab/c', [{ localFile: file, name: 'a.png', contentType: 'image/png' }])),
+      ).to.be.instanceOf(UnusableStore);
       expect(bucket.uploads).to.have.length(1);
     });
 
@@ -115,7 +129,11 @@ describe('the S3 store', () => {
       bucket.mode = 'hang';
       const startedAt = Date.now();
       const store = s3Store(bucket.options, { ...QUICK, idleMs: 60_000, requestMs: 500, uploadMs: 500, probeMs: 500 });
-      const work = [store.keep(file, 'ab/c/a.png', 'image/png'), store.removeFolder('ab/c'), store.probe()];
+      const work = [
+        store.keep('ab/c', [{ localFile: file, name: 'a.png', contentType: 'image/png' }]),
+        store.removeFolder('ab/c'),
+        store.probe(),
+      ];
       for (const error of await Promise.all(work.map(failureOf))) {
         expect(error.message).to.match(/does not answer in time$/);
         expect(error).to.not.be.instanceOf(UnusableStore);
@@ -127,14 +145,18 @@ describe('the S3 store', () => {
       const store = open();
       await bucket.refuse();
       try {
-        const work = [store.keep(file, 'ab/c/a.png', 'image/png'), store.removeFolder('ab/c'), store.probe()];
+        const work = [
+          store.keep('ab/c', [{ localFile: file, name: 'a.png', contentType: 'image/png' }]),
+          store.removeFolder('ab/c'),
+          store.probe(),
+        ];
         for (const { message } of await Promise.all(work.map(failureOf))) {
           expect(message).to.match(/cannot be reached: connect ECONNREFUSED/);
         }
       } finally {
         await bucket.comeBack();
       }
-      await store.keep(file, 'ab/c/a.png', 'image/png');
+      await store.keep('ab/c', [{ localFile: file, name: 'a.png', contentType: 'image/png' }]);
       expect(await bucket.keys()).to.deep.equal(['ab/c/a.png']);
     });
   });

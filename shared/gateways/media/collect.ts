@@ -1,9 +1,10 @@
+import { writeFile } from 'node:fs/promises';
 import { config } from '../../lib/config.ts';
 import { logger } from '../../lib/logger.ts';
 import type { Kind } from '../../spec/catalog.ts';
 import type { UpstreamOutput } from '../upstreams/upstream.ts';
 import { download, type Trust } from './download.ts';
-import { sniffFormat } from './formats.ts';
+import { readHead, sniffFormat } from './formats.ts';
 import { discard, newIncomingFile, probeIncoming } from './incoming.ts';
 import { UnusableStore } from './mediaStore.ts';
 import { folderOf, store } from './store.ts';
@@ -56,33 +57,40 @@ export interface Collected {
  */
 export async function collectOutput(delivery: Delivery): Promise<Collected> {
   const { output, trust, kind, name, mediaToken } = delivery;
+  const folder = folderOf(mediaToken);
   const localFile = 'file' in output ? output.file : await newIncomingFile();
-  const thumbnail = `${localFile}.webp`;
-  const path = `${folderOf(mediaToken)}/${name}`;
+  const localThumbnail = `${localFile}.webp`;
   let isKept = false;
   try {
-    if ('url' in output) await download(output, trust, localFile);
-    const { extension, contentType } = await sniffFormat(localFile, kind);
-    const outputPath = `${path}.${extension}`;
-    const thumbnailPath = (await tryThumbnail(delivery, localFile, thumbnail)) ? `${path}.thumbnail.webp` : null;
-    if (thumbnailPath !== null) await store.keep(thumbnail, thumbnailPath, 'image/webp');
-    await store.keep(localFile, outputPath, contentType);
+    const head = 'url' in output ? await download(output, trust, localFile) : await readHead(localFile);
+    const { extension, contentType } = sniffFormat(head, kind);
+    const original = { localFile, name: `${name}.${extension}`, contentType };
+    const thumbnail = { localFile: localThumbnail, name: `${name}.thumbnail.webp`, contentType: 'image/webp' };
+    const hasThumbnail = await tryThumbnail(delivery, localFile, localThumbnail);
+    // The output last: one that came as a file must still be there where the thumbnail could not be kept.
+    await store.keep(folder, hasThumbnail ? [thumbnail, original] : [original]);
     isKept = true;
-    return { outputPath, thumbnailPath };
+    return {
+      outputPath: `${folder}/${original.name}`,
+      thumbnailPath: hasThumbnail ? `${folder}/${thumbnail.name}` : null,
+    };
   } finally {
-    // What was moved to its place is not there any more.
-    await discard(thumbnail);
-    if (isKept || 'url' in output) await discard(localFile);
+    if (!isKept || !store.movesFiles) {
+      await discard(localThumbnail);
+      if (isKept || 'url' in output) await discard(localFile);
+    }
   }
 }
 
 /** @returns whether there is one now. */
 async function tryThumbnail({ kind, generationId }: Delivery, localFile: string, thumbnail: string): Promise<boolean> {
   try {
-    await makeThumbnail({ kind, filePath: localFile }, thumbnail, { ffmpegPath: config.MEDIA_FFMPEG_PATH });
+    const picture = await makeThumbnail({ kind, filePath: localFile }, { ffmpegPath: config.MEDIA_FFMPEG_PATH });
+    await writeFile(thumbnail, picture, { flush: true });
     return true;
   } catch (error) {
     logger.warn({ generationId, error: (error as Error).message }, 'no thumbnail');
+    await discard(thumbnail);
     return false;
   }
 }

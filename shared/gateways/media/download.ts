@@ -1,7 +1,6 @@
-import { createWriteStream } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
-import { Readable, Transform } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import type { Readable } from 'node:stream';
 import { Agent, type Dispatcher, request } from 'undici';
 import { config } from '../../lib/config.ts';
 import { isPrivateAddress, lookupPublic } from './addresses.ts';
@@ -26,6 +25,9 @@ const LIMITS = {
 };
 export type DownloadLimits = typeof LIMITS;
 
+/** So many of an output's first bytes are told: they say what it is. */
+export const HEAD_BYTES = 16;
+
 const REDIRECTS_MAX = 3;
 
 /** Answers below 500 after which the next try may go better. */
@@ -38,20 +40,41 @@ const toPublicOnly = new Agent({ connections: config.UPSTREAM_CONCURRENCY, conne
  * Streams an output to a local file, within limits of size and time. Private addresses are refused, unless the
  * upstream is trusted with them. Headers go to the host of the first address only. A `data:` address is decoded.
  * Where it throws, a part of the output may be left in the file.
+ * @returns the first bytes, for whoever wants to know what it is.
  * @throws UnusableOutput where trying again would not help; any other error where it may.
  */
 export async function download(
-  { url, headers }: { url: string; headers?: Record<string, string> },
+  source: Source,
   trust: Trust,
   localFile: string,
   limits: Partial<DownloadLimits> = {},
-): Promise<void> {
+): Promise<Buffer> {
   const { maxBytes, timeoutMs, idleMs } = { ...LIMITS, ...limits };
   const signal = AbortSignal.timeout(timeoutMs);
-  const source = /^data:/i.test(url)
-    ? Readable.from(decodeDataUrl(url), { objectMode: false })
-    : await openOutput(url, trust, { headers, signal, headersTimeout: idleMs, bodyTimeout: idleMs }, maxBytes);
-  await pipeline(source, limitedTo(maxBytes), createWriteStream(localFile), { signal });
+  const options = { headers: source.headers, signal, headersTimeout: idleMs, bodyTimeout: idleMs };
+  let head = Buffer.alloc(0);
+  let bytes = 0;
+  async function* pass(): AsyncGenerator<Buffer> {
+    // Asked for only now that the file is open. The length that was announced may be none, or a lie.
+    for await (const chunk of bytesOf(source.url, trust, options, maxBytes)) {
+      bytes += chunk.length;
+      if (bytes > maxBytes) throw tooLarge(maxBytes);
+      if (head.length < HEAD_BYTES) head = Buffer.concat([head, chunk.subarray(0, HEAD_BYTES - head.length)]);
+      yield chunk;
+    }
+  }
+  await writeFile(localFile, pass(), { signal, flush: true });
+  return head;
+}
+
+interface Source {
+  url: string;
+  headers?: Record<string, string>;
+}
+
+async function* bytesOf(url: string, trust: Trust, options: RequestOptions, maxBytes: number): AsyncGenerator<Buffer> {
+  if (/^data:/i.test(url)) yield* decodeDataUrl(url);
+  else yield* (await openOutput(url, trust, options, maxBytes)) as AsyncIterable<Buffer>;
 }
 
 type RequestOptions = Pick<Dispatcher.RequestOptions, 'headersTimeout' | 'bodyTimeout'> & {
@@ -110,18 +133,6 @@ function giveUpOnPrivate(error: Error & { code?: string }): never {
 
 function tooLarge(maxBytes: number): UnusableOutput {
   return new UnusableOutput(`The output is larger than ${maxBytes} bytes.`);
-}
-
-/** The length that was announced may be none, or a lie. */
-function limitedTo(maxBytes: number): Transform {
-  let bytes = 0;
-  return new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      bytes += chunk.length;
-      if (bytes > maxBytes) done(tooLarge(maxBytes));
-      else done(null, chunk);
-    },
-  });
 }
 
 const PIECE_CHARACTERS = 64 * 1024;

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
 import type { Kind } from '../../spec/catalog.ts';
-import { UnusableOutput } from './download.ts';
+import { HEAD_BYTES, UnusableOutput } from './download.ts';
 
 interface Format {
   kind: Kind;
@@ -29,14 +29,18 @@ const FORMATS: Format[] = [
  * What a file really is, by its first bytes, whatever its sender called it.
  * @throws UnusableOutput where it is not of the kind that was ordered.
  */
-export async function sniffFormat(localFile: string, kind: Kind): Promise<Format> {
+export function sniffFormat(head: Buffer, kind: Kind): Format {
+  const found = FORMATS.find((format) => format.kind === kind && format.matches(head));
+  if (found === undefined) throw new UnusableOutput(`The output is no ${kind}.`);
+  return found;
+}
+
+/** The first bytes of a file that came as one. */
+export async function readHead(localFile: string): Promise<Buffer> {
   const file = await open(localFile);
   try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(16), 0, 16, 0);
-    const head = buffer.subarray(0, bytesRead);
-    const found = FORMATS.find((format) => format.kind === kind && format.matches(head));
-    if (found === undefined) throw new UnusableOutput(`The output is no ${kind}.`);
-    return found;
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
+    return buffer.subarray(0, bytesRead);
   } finally {
     await file.close();
   }

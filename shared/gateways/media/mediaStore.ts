@@ -1,7 +1,20 @@
+/** A finished file on this machine's disk, and what it is to be in a store. */
+export interface FinishedFile {
+  localFile: string;
+  /** Its name in the folder. */
+  name: string;
+  contentType: string;
+}
+
 /** Where outputs live. Paths are relative, with forward slashes; CDN_URL stands before them in what clients see. */
 export interface MediaStore {
-  /** Puts a finished local file in its place, whole or not at all; one that lies there already is replaced. */
-  keep(localFile: string, path: string, contentType: string): Promise<void>;
+  /**
+   * Puts finished files in their places in a folder, one after the other, each whole or not at all; what lies there
+   * already is replaced. Their content has been flushed to the disk by whoever wrote them.
+   */
+  keep(folder: string, files: FinishedFile[]): Promise<void>;
+  /** Whether files that are kept are gone from where they lay. */
+  movesFiles: boolean;
   /** Removes all that lies below a folder. That there is nothing is not an error. */
   removeFolder(folder: string): Promise<void>;
   /**

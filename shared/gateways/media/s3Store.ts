@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
-import { type MediaStore, UnusableStore } from './mediaStore.ts';
+import { type FinishedFile, type MediaStore, UnusableStore } from './mediaStore.ts';
 import { connectTo, S3_LIMITS, type S3Connection, type S3Limits, type S3Options } from './s3Connection.ts';
 
 const PAUSE_MS = 500;
@@ -12,27 +12,24 @@ export function s3Store(options: S3Options, limits: S3Limits = S3_LIMITS): Media
   let connection: Promise<S3Connection> | undefined;
   const connect = () => (connection ??= connectTo(options, limits));
   return {
-    keep: async (localFile, path, contentType) => upload(await connect(), { localFile, path, contentType }),
+    keep: async (folder, files) => {
+      for (const file of files) await upload(await connect(), `${folder}/${file.name}`, file);
+    },
+    movesFiles: false,
     removeFolder: async (folder) => removeBelow(await connect(), folder),
     probe: async () => probe(await connect()),
     close: async () => (await connection)?.client.destroy(),
   };
 }
 
-interface Upload {
-  localFile: string;
-  path: string;
-  contentType: string;
-}
-
 /** Tries some times, since the SDK repeats no request whose body is a stream. */
-async function upload(connection: S3Connection, file: Upload): Promise<void> {
+async function upload(connection: S3Connection, path: string, file: FinishedFile): Promise<void> {
   const { limits } = connection;
   const { size } = await stat(file.localFile);
   const signal = AbortSignal.timeout(limits.uploadMs + Math.ceil(size / limits.leastBytesPerMs));
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await put(connection, file, size, signal);
+      return await put(connection, path, file, size, signal);
     } catch (error) {
       if (attempt === limits.attempts || error instanceof UnusableStore || signal.aborted) throw error;
       await setTimeout(attempt * PAUSE_MS);
@@ -42,7 +39,8 @@ async function upload(connection: S3Connection, file: Upload): Promise<void> {
 
 async function put(
   { client, sdk, bucket, keyOf, explained }: S3Connection,
-  { localFile, path, contentType }: Upload,
+  path: string,
+  { localFile, contentType }: FinishedFile,
   size: number,
   signal: AbortSignal,
 ): Promise<void> {

@@ -1,4 +1,3 @@
-import { writeFile } from 'node:fs/promises';
 import sharp from 'sharp';
 import type { ThumbnailReply, ThumbnailRequest } from './thumbnail.ts';
 import { readEarlyFrame } from './videoFrame.ts';
@@ -14,24 +13,27 @@ sharp.unblock({
   operation: ['VipsForeignLoadPng', 'VipsForeignLoadJpeg', 'VipsForeignLoadWebp', 'VipsForeignLoadHeif'],
 });
 
-process.on('message', (request: ThumbnailRequest) => void answer(request));
+/** The decoder's memory is out of the garbage collector's sight: a process that has grown to this ends. */
+const MAX_RESIDENT_BYTES = 256 * 1024 ** 2;
+
+let previous = Promise.resolve();
+let isDone = false;
+
+process.on('message', (request: ThumbnailRequest) => {
+  previous = previous.then(() => answer(request));
+});
 // The worker has let go of this process, or is gone.
 process.on('disconnect', () => process.exit(0));
 
+/** Whoever is told that an answer is the last one takes what is still waiting elsewhere. */
 async function answer(request: ThumbnailRequest): Promise<void> {
-  const reply: ThumbnailReply = { error: await run(request), residentBytes: process.memoryUsage.rss() };
+  if (isDone) return;
+  const result = await render(request).catch((error: unknown) =>
+    error instanceof Error ? error.message : String(error),
+  );
+  isDone = process.memoryUsage.rss() >= MAX_RESIDENT_BYTES;
+  const reply: ThumbnailReply = { result, isLast: isDone };
   process.send?.(reply);
-}
-
-/** Makes one thumbnail, and says what went wrong if it could not. */
-async function run(request: ThumbnailRequest): Promise<string | null> {
-  try {
-    // Written only once it is whole, so that a broken file leaves no half thumbnail.
-    await writeFile(request.outputPath, await render(request));
-    return null;
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error);
-  }
 }
 
 async function render({ kind, filePath, ffmpegPath }: ThumbnailRequest): Promise<Buffer> {

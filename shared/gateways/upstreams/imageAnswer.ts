@@ -64,7 +64,7 @@ async function take(text: Parts, characters: number): Promise<string> {
 
 async function save(bytes: AsyncIterable<Buffer>, file: string): Promise<void> {
   try {
-    await writeFile(file, bytes);
+    await writeFile(file, bytes, { flush: true });
   } catch (error) {
     await discard(file);
     throw error;

@@ -1,0 +1,125 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import sharp from 'sharp';
+import { makeThumbnail } from '../../shared/gateways/media/thumbnail.ts';
+import { expectFailure } from '../harness/failure.ts';
+import { MP4 } from '../harness/misbehave.ts';
+
+const run = promisify(execFile);
+
+/** The children of this process that make thumbnails. */
+async function painters(): Promise<number[]> {
+  const { stdout } = await run('ps', ['-o', 'pid=,args=', '--ppid', String(process.pid)]);
+  const lines = stdout.split('\n').filter((line) => line.includes('thumbnailProcess'));
+  return lines.map((line) => Number.parseInt(line, 10));
+}
+
+const heightOf = async (thumbnail: Uint8Array) => (await sharp(thumbnail).metadata()).height;
+const paint = (filePath: string) => makeThumbnail({ kind: 'image', filePath });
+
+describe('thumbnails', () => {
+  let folder: string;
+  let broken: string;
+  let film: string;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'genmeter-thumbnail-'));
+    broken = join(folder, 'broken.png');
+    await writeFile(broken, 'no picture');
+    film = join(folder, 'film.mp4');
+    await writeFile(film, MP4);
+  });
+  after(() => rm(folder, { recursive: true }));
+
+  /** Pictures of different heights, which tell whose a thumbnail is. */
+  async function pictures(count: number): Promise<{ filePath: string; height: number }[]> {
+    return Promise.all(
+      Array.from({ length: count }, async (_, index) => {
+        const height = 100 + index;
+        const filePath = join(folder, `${height}.png`);
+        const create = { width: 1_024, height: 2 * height, channels: 3, background: 'teal' } as const;
+        await sharp({ create }).png().toFile(filePath);
+        return { filePath, height };
+      }),
+    );
+  }
+
+  /** Stands in for ffmpeg. */
+  async function program(name: string, script: string): Promise<string> {
+    const path = join(folder, name);
+    await writeFile(path, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+    return path;
+  }
+
+  it('go to those who asked for them, however many ask at a time, by one process', async () => {
+    const files = await pictures(40);
+    const work = files.map(({ filePath }) => paint(filePath));
+    const started = await painters();
+    expect(await Promise.all(work.map(async (thumbnail) => heightOf(await thumbnail)))).to.deep.equal(
+      files.map(({ height }) => height),
+    );
+    expect(started).to.have.length(1);
+    expect(await painters()).to.deep.equal(started);
+  });
+
+  it('that cannot be made leave those before and behind them alone', async () => {
+    const [first, last] = await pictures(2);
+    const [before, failure, after] = [paint(first!.filePath), paint(broken), paint(last!.filePath)];
+    await expectFailure(failure, /unsupported image format/);
+    expect(await heightOf(await before)).to.equal(first!.height);
+    expect(await heightOf(await after)).to.equal(last!.height);
+  });
+
+  it('of more than 50 megapixels are not made', async () => {
+    const filePath = join(folder, 'huge.png');
+    const create = { width: 10_000, height: 5_001, channels: 3, background: 'teal' } as const;
+    await sharp({ create, limitInputPixels: false }).png().toFile(filePath);
+    await expectFailure(paint(filePath), /pixel limit/);
+  });
+
+  for (const format of ['svg', 'gif', 'tiff'] as const) {
+    it(`are not made of a format that no upstream sends: ${format}`, async () => {
+      const filePath = join(folder, `picture.${format}`);
+      const svg = Buffer.from(
+        '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9"/></svg>',
+      );
+      await writeFile(filePath, format === 'svg' ? svg : await sharp(svg).toFormat(format).toBuffer());
+      await expectFailure(paint(filePath), /./);
+    });
+  }
+
+  it('of a file that ends the process are left out, and those behind it are made by another process', async () => {
+    const [first, ...rest] = await pictures(20);
+    const ffmpegPath = await program('deadly', 'kill -9 $PPID');
+    const before = paint(first!.filePath);
+    const failure = expectFailure(
+      makeThumbnail({ kind: 'video', filePath: film }, { ffmpegPath }),
+      /ended \(SIGKILL\)/,
+    );
+    const [old] = await painters();
+    const behind = rest.map(({ filePath }) => paint(filePath));
+    expect(await heightOf(await before)).to.equal(first!.height);
+    await failure;
+    expect(await Promise.all(behind.map(async (thumbnail) => heightOf(await thumbnail)))).to.deep.equal(
+      rest.map(({ height }) => height),
+    );
+    const now = await painters();
+    expect(now).to.have.length(1);
+    expect(now).to.not.include(old);
+  });
+
+  it('are made again after the process was ended from outside, also by several such ends', async () => {
+    const [{ filePath, height }] = (await pictures(1)) as [{ filePath: string; height: number }];
+    for (let time = 0; time < 3; time += 1) {
+      expect(await heightOf(await paint(filePath))).to.equal(height);
+      const [pid] = await painters();
+      process.kill(pid!, 'SIGKILL');
+      // Whether this one is lost depends on what is known of that end by now; the one after it is not.
+      await paint(filePath).catch(() => {});
+    }
+    expect(await heightOf(await paint(filePath))).to.equal(height);
+  });
+});
