@@ -51,5 +51,7 @@ export const SESSION: Operations = {
     description: 'On local machines only, as long as no provider is configured. Sets the session cookie.',
     body: { schema: DevSignIn, example: { email: 'me@example.org' } },
     answer: { status: 200, description: 'The user, made if there was none.', schema: UserAnswer, example: USER },
+    // Where a provider is configured.
+    refusals: ['not_found'],
   },
 };
