@@ -7,7 +7,7 @@ import { expect } from 'chai';
 import sharp from 'sharp';
 import { makeThumbnail } from '../../shared/gateways/media/thumbnail.ts';
 import { expectFailure } from '../harness/failure.ts';
-import { MP4 } from '../harness/misbehave.ts';
+import { MP4 } from '../../dev/standins/misbehave.ts';
 
 const run = promisify(execFile);
 
