@@ -10,8 +10,11 @@ export async function up(knex: Knex): Promise<void> {
     ALTER TABLE accounts ADD COLUMN period_after_number bigint NOT NULL DEFAULT 0;
     COMMENT ON COLUMN accounts.period_after_number IS 'the number of the last generation that was created before the period';
     UPDATE accounts a
-       SET period_after_number = coalesce((SELECT max(number) FROM generations g
-                                            WHERE g.account_id = a.id AND g.created_at < a.period_start), 0);
+       SET period_after_number = before.number
+      FROM (SELECT g.account_id, max(g.number) AS number
+              FROM generations g JOIN accounts o ON o.id = g.account_id AND g.created_at < o.period_start
+             GROUP BY g.account_id) before
+     WHERE before.account_id = a.id;
   `);
 }
 

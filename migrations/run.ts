@@ -33,22 +33,30 @@ const source: Knex.MigrationSource<MigrationName> = {
 const ADVISORY_LOCK = 7_206_512_001;
 
 /**
- * Brings the database up to this version. Safe from several processes at once: each waits for the lock, and all but
- * the first find nothing to do.
+ * Brings the database up to this version, one migration after the other, each whole or not at all: so that none waits
+ * behind the locks of the one before. Safe from several processes at once: each waits for the lock, and all but the first
+ * find nothing to do.
  * @returns the names of the migrations that it applied.
  */
 export async function migrate(db: Knex): Promise<string[]> {
-  return db.transaction(async (transaction) => {
-    await transaction.raw('SET LOCAL statement_timeout = 0');
-    await transaction.raw('SELECT pg_advisory_xact_lock(?)', [ADVISORY_LOCK]);
-    // Behind a migration that waits for a table everybody else would wait, too: it gives up, and can be run again.
-    await transaction.raw(`SET LOCAL lock_timeout = '10s'`);
-    // The lock belongs to this transaction, and the migrations run inside it: all of them, or none.
-    const [, applied] = (await transaction.migrate.latest({
-      migrationSource: source,
-      tableName: MIGRATIONS_TABLE,
-      disableTransactions: true,
-    })) as [number, string[]];
-    return applied;
-  });
+  const all: string[] = [];
+  for (;;) {
+    const applied = await db.transaction(applyNext);
+    if (applied.length === 0) return all;
+    all.push(...applied);
+  }
+}
+
+async function applyNext(transaction: Knex.Transaction): Promise<string[]> {
+  await transaction.raw('SET LOCAL statement_timeout = 0');
+  await transaction.raw('SELECT pg_advisory_xact_lock(?)', [ADVISORY_LOCK]);
+  // Behind a migration that waits for a table everybody else would wait, too: it gives up, and can be run again.
+  await transaction.raw(`SET LOCAL lock_timeout = '10s'`);
+  // The lock belongs to this transaction, and the migration runs inside it.
+  const [, applied] = (await transaction.migrate.up({
+    migrationSource: source,
+    tableName: MIGRATIONS_TABLE,
+    disableTransactions: true,
+  })) as [number, string[]];
+  return applied;
 }

@@ -12,6 +12,7 @@ else await perform(options);
 process.exit();
 
 async function perform({ seed, seeds, json, isVerbose, ...others }: ChaosOptions): Promise<void> {
+  say('- building');
   await build();
   const outcomes: Outcome[] = [];
   for (let number = seed; number < seed + seeds; number += 1) {
@@ -20,7 +21,8 @@ async function perform({ seed, seeds, json, isVerbose, ...others }: ChaosOptions
       seed: number,
       build: ROOT,
       sql: [],
-      say: isVerbose ? say : () => {},
+      say: (line) => say(`- ${line}`),
+      sayFault: isVerbose ? say : () => {},
     });
     outcomes.push(outcome);
     for (const line of report(outcome)) say(line);

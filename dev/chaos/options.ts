@@ -21,7 +21,10 @@ export interface ChaosOptions {
 
 export const USAGE = `npm run chaos -- [options]
 
-Runs the service with clients, breaks it as a seed says, heals it, and checks that nothing was lost.
+Runs the service with clients, breaks it as a seed says, heals it, and checks that nothing was lost. Builds dist anew, so
+stop what runs from it. A run takes about a minute longer than it breaks things; as root it mounts a small disk in memory
+for the time, to fill it. Ends with 0 where nothing was wrong, 1 where something was (then its logs are kept, in the folder
+that the report names), 2 where it was called wrongly.
 
   --seed <number>      which faults, and when; 1 unless said
   --seeds <count>      so many runs, with this seed and those after it; 1 unless said

@@ -7,7 +7,7 @@ export function report(outcome: Outcome): string[] {
   const { seed, seconds, faults, violations } = outcome;
   return [
     `seed ${seed}, ${seconds} s on ${outcome.how}`,
-    `  faults      ${faults.length}: ${counted(faults.map(({ name }) => name))}`,
+    faults.length === 0 ? '  no faults' : `  faults      ${faults.length}: ${counted(faults.map(({ name }) => name))}`,
     ...outcome.notDone.map((line) => `  not done    ${line}`),
     `  requests    ${requestsOf(outcome)}, ${outcome.generations} generations`,
     ...answerLines(outcome),

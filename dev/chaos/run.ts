@@ -24,6 +24,8 @@ export interface RunOptions {
   build: string;
   sql: string[];
   say: (line: string) => void;
+  /** Each fault as it is done. */
+  sayFault: (line: string) => void;
 }
 
 /** What a run came to. */
@@ -68,7 +70,7 @@ export async function run(options: RunOptions): Promise<Outcome> {
   let keeps = true;
   try {
     await untilUp(stage);
-    say('the service is up');
+    say(`seed ${seed}: the service is up`);
     Object.assign(stage.stripe.delivery, { drop: 0.05, duplicate: 0.3, reorder: true, delayMs: 50, parallel: 4 });
     const clients = startClients({
       addresses: stage.addresses,
@@ -79,18 +81,21 @@ export async function run(options: RunOptions): Promise<Outcome> {
       now: () => stage.now(),
     });
     await until(() => clients.ready() >= Math.min(FIRST_CUSTOMERS, options.accounts), SETTLING_IN_MS);
-    say(`${clients.ready()} customers are ready`);
+    say(
+      `${clients.ready()} customers are ready: ${options.isCalm ? 'nothing is broken' : 'breaking things'} for ${seconds} s`,
+    );
     const watch = startWatch(stage);
     const planned = options.isCalm ? [] : scheduleOf(seed, 1_000 * seconds);
-    const faults = await Promise.all([breakThings(stage, planned, seed, say), delay(1_000 * seconds)]).then(
-      ([done]) => done,
-    );
+    const faults = await Promise.all([
+      breakThings(stage, planned, seed, options.sayFault),
+      delay(1_000 * seconds),
+    ]).then(([done]) => done);
     const healed = await heal(stage, clients);
-    say('everything behaves again');
+    say('everything behaves again: waiting until all has settled');
     await watch.stop();
     await clients.stop();
     const settledMs = await settle(stage, healed.at, found);
-    say('settled');
+    say('counting everything');
     found.push(...watch.violations, ...(await countEverything(stage, clients, faults)));
     if (healed.firstSuccessMs === null || healed.firstSuccessMs > GOAL_FIRST_SUCCESS_MS) {
       found.push(missed('first-success', 'The first request succeeds within 10 s of healing.', healed.firstSuccessMs));

@@ -69,7 +69,10 @@ export async function setStage({ random, build, sql }: StageOptions): Promise<St
   // Where root runs this, Postgres runs as another account, which has to get through to its data.
   chmodSync(folder, 0o711);
   const closers: (() => unknown)[] = [];
-  const onSignal = () => void close(false).then(() => process.exit(1));
+  const onSignal = (signal: string) => {
+    process.stderr.write(`Ended by ${signal}: tidying up.\n`);
+    void close(false).then(() => process.exit(1));
+  };
   for (const signal of SIGNALS) process.once(signal, onSignal);
   const close = async (keeps: boolean) => {
     for (const signal of SIGNALS) process.off(signal, onSignal);

@@ -42,7 +42,7 @@ export async function accountOfEmail(
   const address = email.toLowerCase();
   const found = await Account.query(within).findOne({ email: address });
   if (found !== undefined) return found;
-  const referrer = link === null ? null : await referrerOf(link, address);
+  const referrer = link === null ? null : await referrerOf(link, address, within);
   const make = async (transaction: Transaction) => {
     // Two first sign-ins at once both try; the unique address lets one in.
     const made = await Account.query(transaction)

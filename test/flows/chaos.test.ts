@@ -26,6 +26,7 @@ describe('chaos', () => {
       build: ROOT,
       sql: [],
       say: (line) => lines.push(line),
+      sayFault: (line) => lines.push(line),
     });
     expect(outcome.violations, [...lines, ...report(outcome)].join('\n')).to.deep.equal([]);
     // That nothing went wrong says something only where much was going on.

@@ -69,6 +69,7 @@ async function findWith({ foundBy, sql = [] }: Bug, folder: string, seed: number
     build: folder,
     sql,
     say: () => {},
+    sayFault: () => {},
   });
   return [...new Set(violations.map(({ invariant }) => invariant))].filter((name) => foundBy.includes(name));
 }

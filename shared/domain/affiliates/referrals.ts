@@ -1,3 +1,4 @@
+import type { Transaction } from 'objection';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
 import { REFERRAL_DAYS } from '../../spec/limits.ts';
@@ -36,16 +37,18 @@ export async function followLink(text: string, accountId: number | null): Promis
 /**
  * Who brought somebody who is about to be made an account of (docs/decisions.md: Affiliates): the link must have been
  * followed within 30 days, and must not be their own.
+ * @param within the transaction that the account is made in, if there is one already: a second connection, asked for by
+ * many at once, would be waited for for ever.
  * @returns the affiliate's account, or null.
  */
-export async function referrerOf(link: FollowedLink, email: string): Promise<number | null> {
+export async function referrerOf(link: FollowedLink, email: string, within?: Transaction): Promise<number | null> {
   const earliest = addMilliseconds(now(), -REFERRAL_MS);
   if (link.followedAt <= earliest || link.followedAt > addMilliseconds(now(), FAST_CLOCK_MS)) return null;
-  const affiliate = await Affiliate.query().findOne({ code: link.code });
+  const affiliate = await Affiliate.query(within).findOne({ code: link.code });
   if (affiliate === undefined) return null;
   // An affiliate who makes a second account, in the browser where the first is signed in or with the same mailbox.
   if (affiliate.account_id === link.signedInAs) return null;
-  const owner = await Account.query().findById(affiliate.account_id).throwIfNotFound();
+  const owner = await Account.query(within).findById(affiliate.account_id).throwIfNotFound();
   return mailboxOf(owner.email) === mailboxOf(email) ? null : affiliate.account_id;
 }
 
