@@ -11,6 +11,8 @@ const UNDER_WAY = `
          (SELECT count(*) FROM accounts a JOIN subscriptions s ON s.id = a.subscription_id AND s.status = 'active'
            WHERE a.plan_slug IS NOT NULL AND a.period_end <= $1 AND a.period_end < s.paid_until) AS "periods to turn"`;
 
+/** What was applied so long ago has been forgotten. */
+const FORGOTTEN_MS = 7 * 24 * 60 * 60 * 1_000;
 /** Connected accounts tell of themselves through a webhook of their own, and are looked at by the clock here. */
 const NOT_TOLD = ['account.updated'];
 
@@ -18,7 +20,10 @@ const NOT_TOLD = ['account.updated'];
 export async function whatIsUnderWay(client: Queryable, stage: Stage): Promise<string[]> {
   const { rows } = await client.query(UNDER_WAY, [stage.now()]);
   const counts = Object.entries(rows[0] as Record<string, string>).filter(([, count]) => Number(count) > 0);
-  const told = stage.stripe.events.filter(({ type }) => !NOT_TOLD.includes(type)).map(({ id }) => id);
+  const earliest = (stage.now().getTime() - FORGOTTEN_MS) / 1_000;
+  const told = stage.stripe.events
+    .filter(({ type, created }) => !NOT_TOLD.includes(type) && created > earliest)
+    .map(({ id }) => id);
   const unknown = await client.query(
     `SELECT count(*) AS events FROM unnest($1::text[]) AS told (id)
       WHERE NOT EXISTS (SELECT FROM payment_events e WHERE e.event_id = told.id)`,

@@ -13,6 +13,7 @@ export function report(outcome: Outcome): string[] {
     ...answerLines(outcome),
     `  healed      first success after ${time(outcome.firstSuccessMs)}, first order ${time(outcome.firstCreateMs)}, all settled ${time(outcome.settledMs)}`,
     `  memory      of the first and the last quarter: ${memoryOf(outcome)}`,
+    ...stallLines(outcome),
     `  invariants  looked at ${outcome.checks} times on the way and once at the end`,
     ...(violations.length === 0
       ? ['  no violation']
@@ -68,6 +69,14 @@ function median(values: number[]): number {
 
 function megabytes(kb: number): number {
   return Math.round(kb / 1_024);
+}
+
+function stallLines({ stalls }: Outcome): string[] {
+  if (stalls.length === 0) return [];
+  const longest = Math.max(...stalls.map(({ from, to }) => to - from));
+  return [
+    `  the machine stood still ${stalls.length} times, up to ${time(longest)}: what took long then does not count`,
+  ];
 }
 
 function violationLines({ violations, histories }: Outcome): string[] {

@@ -11,6 +11,7 @@ import { randomFrom } from './random.ts';
 import { scheduleOf } from './schedule.ts';
 import { findSlow } from './slow.ts';
 import { setStage, type Stage } from './stage.ts';
+import { type Stall, watchForStalls } from './stalls.ts';
 import { keepFirst, type Memory, startWatch } from './watch.ts';
 
 export interface RunOptions {
@@ -43,6 +44,8 @@ export interface Outcome {
   firstCreateMs: number | null;
   settledMs: number | null;
   memory: Memory;
+  /** When the machine had no time for the run itself. */
+  stalls: readonly Stall[];
   violations: Violation[];
   /** By account, of those that violations name. */
   histories: Map<string, string[]>;
@@ -67,6 +70,7 @@ export async function run(options: RunOptions): Promise<Outcome> {
   const random = randomFrom(seed);
   const stage = await setStage({ random: random.fork('stage'), build: options.build, sql: options.sql });
   const found: Violation[] = [];
+  const { stalls, stop: stopWatchingForStalls } = watchForStalls();
   let keeps = true;
   try {
     await untilUp(stage);
@@ -96,7 +100,7 @@ export async function run(options: RunOptions): Promise<Outcome> {
     await clients.stop();
     const settledMs = await settle(stage, healed.at, found);
     say('counting everything');
-    found.push(...watch.violations, ...(await countEverything(stage, clients, faults)));
+    found.push(...watch.violations, ...(await countEverything(stage, clients, faults, stalls)));
     if (healed.firstSuccessMs === null || healed.firstSuccessMs > GOAL_FIRST_SUCCESS_MS) {
       found.push(missed('first-success', 'The first request succeeds within 10 s of healing.', healed.firstSuccessMs));
     }
@@ -114,6 +118,7 @@ export async function run(options: RunOptions): Promise<Outcome> {
       firstCreateMs: healed.firstCreateMs,
       settledMs,
       memory: watch.memory,
+      stalls,
       violations,
       histories: await historiesOf(stage, violations),
       notDone: stage.diskProblem === null ? [] : [`Postgres out of disk: ${stage.diskProblem}`],
@@ -122,6 +127,7 @@ export async function run(options: RunOptions): Promise<Outcome> {
     keeps = options.keeps || violations.length > 0;
     return { ...outcome, folder: keeps ? stage.folder : null };
   } finally {
+    stopWatchingForStalls();
     await stage.close(keeps);
   }
 }
@@ -213,7 +219,12 @@ function missed(invariant: string, says: string, ms: number | null, underWay: st
 }
 
 /** All that must hold when everything has settled. */
-async function countEverything(stage: Stage, clients: Clients, faults: DoneFault[]): Promise<Violation[]> {
+async function countEverything(
+  stage: Stage,
+  clients: Clients,
+  faults: DoneFault[],
+  stalls: readonly Stall[],
+): Promise<Violation[]> {
   const client = await connect(stage);
   try {
     const quiet = await clients.checkQuiet();
@@ -223,7 +234,7 @@ async function countEverything(stage: Stage, clients: Clients, faults: DoneFault
       ...(await compareUpstream(stage.upstream.jobs, client)),
       ...(await compareBooks(clients.books, client)),
       ...quiet,
-      ...findSlow(clients.books.requests, faults, stage.addresses),
+      ...findSlow(clients.books.requests, faults, stage.addresses, stalls),
       ...stage.endedByThemselves.map((detail) => ({
         invariant: 'processes-go-on',
         says: 'No process ends by itself.',

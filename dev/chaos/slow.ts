@@ -1,6 +1,7 @@
 import type { Violation } from '../../shared/domain/invariants/invariant.ts';
 import type { DoneFault } from './break.ts';
 import type { ClientRequest } from './clients/clients.ts';
+import type { Stall } from './stalls.ts';
 
 /** So long may a request take while a database is away; 5 s are promised, the rest is what a busy machine adds. */
 const LIMIT_MS = 6_000;
@@ -10,12 +11,13 @@ const SAYS = 'No request hangs beyond 5 s while Postgres or Redis is down.';
 
 /**
  * The requests that took too long while a database was away. Those are left out that something else kept waiting at the
- * same time: a process that stood still or was just starting, a way to it that was closed.
+ * same time: a process that stood still or was just starting, a way to it that was closed, this machine.
  */
 export function findSlow(
   requests: readonly ClientRequest[],
   done: readonly DoneFault[],
   addresses: readonly string[],
+  stalls: readonly Stall[],
 ): Violation[] {
   return requests
     .filter(({ kind, durationMs }) => durationMs > LIMIT_MS && KINDS.test(kind))
@@ -29,20 +31,20 @@ export function findSlow(
           name.startsWith('Stripe') ||
           (target === api && /process|client|clock/.test(name)),
       );
-      return isDatabase && !isOther;
+      return isDatabase && !isOther && !stalls.some((stall) => overlaps(stall, request));
     })
     .map(({ kind, at, address, durationMs, status }) => ({
       invariant: 'answered-in-time',
       says: SAYS,
       accountId: null,
       subject: `${kind} at ${new Date(at).toISOString()}`,
-      detail: `${status} after ${Math.round(durationMs)} ms at ${address}, during ${done
+      detail: `${status} after ${Math.round(durationMs)} ms at api ${addresses.indexOf(address) + 1}, during ${done
         .filter((fault) => overlaps(fault, { kind, at, address, durationMs, status, code: null }))
         .map(({ name, target }) => `${name} (${target})`)
         .join(', ')}`,
     }));
 }
 
-function overlaps({ from, to }: DoneFault, { at, durationMs }: ClientRequest): boolean {
+function overlaps({ from, to }: Stall, { at, durationMs }: ClientRequest): boolean {
   return from < at + durationMs && to + 3_000 > at;
 }

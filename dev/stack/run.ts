@@ -4,11 +4,12 @@ import { offersLocalSignIn } from '../../shared/lib/signInSettings.ts';
 import { claimDataDir } from './claim.ts';
 import { type Database, migrateDatabase, openPostgres, openRedis } from './databases.ts';
 import { endLeftovers, openProcessRecord } from './leftovers.ts';
+import { describeMetrics, metricsVariables } from './metrics.ts';
 import { type Program, startProgram } from './program.ts';
 import { type Answer, isReady, waitForService } from './service.ts';
 import { requireFreePort, type Settings } from './settings.ts';
 import { awaitStopRequest, type StopRequest } from './stopRequest.ts';
-import { align, describeDatabase, firstPage, firstSteps, shortPath } from './summary.ts';
+import { addressOf, align, describeDatabase, firstPage, firstSteps, shortPath } from './summary.ts';
 import { describeUpstreams, prepareSample, sampleVariables } from './upstreams.ts';
 
 const LONGEST_START_MS = 60_000;
@@ -74,7 +75,9 @@ async function startAll(settings: Settings, running: Running, start: Start, requ
     ...sampleVariables(settings.upstreams, sampleUrl),
     MEDIA_DIR: process.env['MEDIA_DIR']?.trim() || join(settings.dataDir, 'media'),
   };
-  running.service.push(start('worker', 'worker/main.ts', env), start('api', 'api/main.ts', env));
+  for (const name of ['worker', 'api'] as const) {
+    running.service.push(start(name, `${name}/main.ts`, { ...env, ...metricsVariables(name, settings.config) }));
+  }
   const answer = await waitForService(localAddress(settings), LONGEST_START_MS, () => request.isMade());
   if (!request.isMade()) tell(settings, { postgres, redis, sampleUrl }, answer);
 }
@@ -110,6 +113,7 @@ function tell(settings: Settings, { postgres, redis, sampleUrl }: Surroundings, 
     ...describeUpstreams(settings.upstreams, sampleUrl),
     ['Worker', answer.version, '-', node],
     ['API', answer.version, config.BASE_URL, `${node}, listening on ${config.HOST}:${config.PORT}`],
+    ...describeMetrics(config),
   ];
   console.log(`\n${align(parts)}\n`);
   if (!isReady(answer)) {
@@ -131,6 +135,5 @@ async function stopAll({ service, upstream, databases }: Running): Promise<void>
 
 /** Where the API is reached from this machine, whatever it is called from outside. */
 function localAddress({ config: { HOST, PORT } }: Settings): string {
-  const host = HOST === '0.0.0.0' || HOST === '::' ? '127.0.0.1' : HOST.includes(':') ? `[${HOST}]` : HOST;
-  return `http://${host}:${PORT}`;
+  return addressOf(HOST, PORT);
 }

@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import type { Config } from '../../shared/lib/config.ts';
 import { codeOf, messageOf } from '../servers/failures.ts';
 import { freePort } from '../servers/ports.ts';
+import { requireMetricsPorts } from './metrics.ts';
 import { planUpstreams, requireKeys, type UpstreamPlan } from './upstreams.ts';
 
 /** What is to be started, and where. */
@@ -56,6 +57,7 @@ export async function readSettings(): Promise<Settings> {
   const { parseUpstreams } = await import('../../shared/gateways/upstreams/settings.ts');
   const upstreams = planUpstreams(config, parseUpstreams(config), env);
   requireKeys(upstreams);
+  requireMetricsPorts(config);
   return { dataDir: openDataDir(dataDirOf(env)), config, given, upstreams };
 }
 

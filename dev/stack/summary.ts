@@ -9,6 +9,12 @@ export function describeDatabase({ name, version, url, how }: Database): Part {
   return [name, version, url.replace(/^(\w+:\/\/[^:/@]*):[^@]*@/, '$1:***@'), how];
 }
 
+/** Where this machine reaches what listens on a host and port of it. */
+export function addressOf(host: string, port: number): string {
+  const reached = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host;
+  return `http://${reached}:${port}`;
+}
+
 /** Lays lines out in columns. */
 export function align(lines: readonly (readonly string[])[]): string {
   const widths = lines[0]?.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0))) ?? [];

@@ -18,6 +18,7 @@ export interface Kinds {
   payment_intent: Stripe.PaymentIntent;
   charge: Stripe.Charge;
   refund: Stripe.Refund;
+  credit_note: Stripe.CreditNote;
   dispute: Stripe.Dispute;
   webhook_endpoint: Stripe.WebhookEndpoint;
   event: Stripe.Event;
@@ -53,6 +54,12 @@ export class Books {
   renewals = { discountPercent: 0, taxPercent: 0 };
   /** Lets the portal turn down a switch while another one is scheduled. */
   refusesSwitchWhileScheduled = false;
+  /** Invoices that it cannot read any more. */
+  readonly broken = new Set<string>();
+  /** Whether the platform has signed up for Connect. */
+  isConnectOn = true;
+  /** Connected accounts whose owners have taken them away from us. */
+  readonly disconnected = new Set<string>();
   readonly cards = new Map<string, Card>();
   /** The price from the renewal on, by subscription. */
   readonly pricesFromRenewal = new Map<string, string>();

@@ -34,6 +34,13 @@ export function onboard(books: Books, account: Stripe.Account, state: Onboarding
   books.tell('account.updated', account);
 }
 
+/** @param param names where the id stood, if not in the path. @throws Refusal where there is none, or it is not ours any more. */
+export function connectedAccount(books: Books, id: string, param?: string): Stripe.Account {
+  if (!books.disconnected.has(id)) return books.get('account', id, param);
+  const message = `The provided key does not have access to account '${id}' (or that account does not exist). Application access may have been revoked.`;
+  throw new Refusal(403, { code: 'account_invalid', message });
+}
+
 export interface NewTransfer {
   amount: number;
   currency: string;
@@ -44,7 +51,7 @@ export interface NewTransfer {
 
 /** Moves money to a connected account. @throws Refusal where it takes none, or there is none. */
 export function addTransfer(books: Books, order: NewTransfer): Stripe.Transfer {
-  const account = books.get('account', order.destination, 'destination');
+  const account = connectedAccount(books, order.destination, 'destination');
   if (account.capabilities?.transfers !== 'active') {
     const message =
       'Your destination account needs to have at least one of the following capabilities enabled: transfers';

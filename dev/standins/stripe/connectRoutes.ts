@@ -1,8 +1,9 @@
 import type Stripe from 'stripe';
 import type { Books } from './books.ts';
-import { addConnectedAccount, addTransfer } from './connect.ts';
+import { addConnectedAccount, addTransfer, connectedAccount } from './connect.ts';
 import type { Params } from './form.ts';
 import { PAGE_PARAMS, page, retrieve } from './pages.ts';
+import { Refusal } from './refusal.ts';
 import type { Handler } from './routes.ts';
 
 type Routes = Record<`${'accounts' | 'accountLinks' | 'transfers'}.${string}`, [string, string, Handler]>;
@@ -10,7 +11,14 @@ type Routes = Record<`${'accounts' | 'accountLinks' | 'transfers'}.${string}`, [
 /** Paying others. */
 export const connectRoutes = {
   'accounts.create': ['POST', '/v1/accounts', createAccount],
-  'accounts.retrieve': ['GET', '/v1/accounts/:id', retrieve('account')],
+  'accounts.retrieve': [
+    'GET',
+    '/v1/accounts/:id',
+    (books, params, id) => {
+      params.only('expand');
+      return connectedAccount(books, id);
+    },
+  ],
   'accountLinks.create': ['POST', '/v1/account_links', createLink],
   'transfers.create': ['POST', '/v1/transfers', createTransfer],
   'transfers.retrieve': ['GET', '/v1/transfers/:id', retrieve('transfer')],
@@ -34,6 +42,10 @@ export const connectRoutes = {
 
 function createAccount(books: Books, params: Params): Stripe.Account {
   params.only('type', 'country', 'email', 'capabilities', 'business_type', 'metadata', 'expand');
+  if (!books.isConnectOn) {
+    const message = "You can only create new accounts if you've signed up for Connect.";
+    throw new Refusal(400, { message });
+  }
   if (params.choice('type', 'express', 'standard', 'custom') !== 'express') {
     params.refuse('type', 'The stand-in makes express accounts.');
   }
@@ -49,7 +61,7 @@ const LINK_SECONDS = 300;
 
 function createLink(books: Books, params: Params): Stripe.AccountLink {
   params.only('account', 'type', 'refresh_url', 'return_url', 'collection_options', 'expand');
-  const account = books.get('account', params.required('account'), 'account');
+  const account = connectedAccount(books, params.required('account'), 'account');
   if (params.choice('type', 'account_onboarding', 'account_update') !== 'account_onboarding') {
     params.refuse('type', 'An account_update link is not for accounts with a dashboard of Stripe.');
   }

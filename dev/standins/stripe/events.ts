@@ -9,6 +9,8 @@ export interface StandInEvent {
   type: HandledEvent;
   /** Of what it is about. */
   objectId: string;
+  /** By the stand-in's clock, in seconds. */
+  created: number;
   /** What is posted, to the letter. */
   body: string;
 }
@@ -28,7 +30,7 @@ export function eventOf(books: Books, type: HandledEvent, object: { id: string }
     request: { id: null, idempotency_key: null },
     type,
   } as unknown as Stripe.Event);
-  return { id, type, objectId: object.id, body: JSON.stringify(event, null, 2) };
+  return { id, type, objectId: object.id, created: event.created, body: JSON.stringify(event, null, 2) };
 }
 
 const stripe = new Stripe('sk_test_standin');

@@ -49,7 +49,7 @@ export const sessionRoutes = {
 const DAY_SECONDS = 24 * 3_600;
 
 const PAGE_FIELDS = `mode customer client_reference_id line_items metadata subscription_data
-  payment_intent_data success_url cancel_url expires_at expand payment_method_types
+  payment_intent_data success_url cancel_url expires_at expand payment_method_types adaptive_pricing
   allow_promotion_codes locale automatic_tax billing_address_collection customer_update
   saved_payment_method_options tax_id_collection`.split(/\s+/);
 
@@ -59,6 +59,7 @@ function openSession(books: Books, params: Params): Stripe.Checkout.Session {
   const data = mode === 'payment' ? 'payment_intent_data' : 'subscription_data';
   const other = mode === 'payment' ? 'subscription_data' : 'payment_intent_data';
   if (params.has(other)) params.refuse(other, `You can not pass \`${other}\` in \`${mode}\` mode.`);
+  params.at('adaptive_pricing').only('enabled').flag('enabled');
   const [line, ...more] = params.items('line_items');
   if (line === undefined || more.length > 0) return params.refuse('line_items', 'The stand-in sells one thing a page.');
   line.only('price', 'price_data', 'quantity');

@@ -12,6 +12,8 @@ import { type CheckoutOptions, complete, settlePayment } from './checkout.ts';
 import { addPaymentMethod, detach, paymentMethodsOf } from './customers.ts';
 import { Deliveries } from './deliveries.ts';
 import { eventOf, type HandledEvent, type StandInEvent } from './events.ts';
+import { intentOf } from './invoices.ts';
+import { creditElsewhere, settleElsewhere } from './outOfBand.ts';
 import { confirmSwitch, type SwitchOutcome } from './planSwitch.ts';
 import { customerOf, sessionOf, subscriptionOf } from './references.ts';
 import { closeDispute, type DisputeOptions, openDispute, refund } from './reversals.ts';
@@ -200,6 +202,23 @@ export class StripeStandIn {
     const { latest_invoice } = this.subscriptionOf(reference);
     const invoice = this.objects.get('invoice', idIn(latest_invoice));
     collectAgain(this.objects, invoice, this, 'ok');
+  }
+
+  /** Marks the invoice that could not be collected as paid outside of Stripe. */
+  payElsewhere(reference: string): void {
+    const invoice = this.objects.get('invoice', idIn(this.subscriptionOf(reference).latest_invoice));
+    settleElsewhere(this.objects, invoice, intentOf(this.objects, invoice));
+    this.subscriptionOf(reference).status = 'active';
+  }
+
+  /** Writes down that so much of an invoice was given back outside of Stripe. */
+  creditElsewhere(invoiceId: string, amountCents: number): Stripe.CreditNote {
+    return creditElsewhere(this.objects, this.objects.get('invoice', invoiceId), amountCents);
+  }
+
+  /** Lets the owner of a connected account take it away from us. */
+  disconnect(accountId: string): void {
+    this.objects.disconnected.add(accountId);
   }
 
   /** @param reference the payment, charge or invoice. @param amountCents all that is left, if it is not given. */

@@ -1,11 +1,15 @@
 import { idIn } from './books.ts';
+import { BROKEN } from './faults.ts';
 import { intentOf, voidInvoice } from './invoices.ts';
 import { PAGE_PARAMS, page, retrieve } from './pages.ts';
 import { Refusal } from './refusal.ts';
 import type { Handler } from './routes.ts';
 import { end, isOver, itemOf } from './subscriptions.ts';
 
-type Routes = Record<`${'subscriptions' | 'invoices' | 'invoicePayments'}.${string}`, [string, string, Handler]>;
+type Routes = Record<
+  `${'subscriptions' | 'invoices' | 'invoicePayments' | 'creditNotes'}.${string}`,
+  [string, string, Handler]
+>;
 
 export const subscriptionRoutes = {
   'subscriptions.retrieve': ['GET', '/v1/subscriptions/:id', retrieve('subscription')],
@@ -38,7 +42,14 @@ export const subscriptionRoutes = {
       return subscription;
     },
   ],
-  'invoices.retrieve': ['GET', '/v1/invoices/:id', retrieve('invoice')],
+  'invoices.retrieve': [
+    'GET',
+    '/v1/invoices/:id',
+    (books, params, id) => {
+      if (books.broken.has(id)) throw BROKEN;
+      return retrieve('invoice')(books, params, id);
+    },
+  ],
   'invoices.list': [
     'GET',
     '/v1/invoices',
@@ -88,6 +99,21 @@ export const subscriptionRoutes = {
           (!params.has('invoice') || idIn(entry.invoice) === params.text('invoice')) &&
           (!params.has('status') || entry.status === params.text('status')) &&
           (!payment.has('payment_intent') || idIn(entry.payment.payment_intent) === payment.text('payment_intent')),
+      );
+    },
+  ],
+  'creditNotes.retrieve': ['GET', '/v1/credit_notes/:id', retrieve('credit_note')],
+  'creditNotes.list': [
+    'GET',
+    '/v1/credit_notes',
+    (books, params) => {
+      params.only(...PAGE_PARAMS, 'invoice', 'customer');
+      return page(
+        books,
+        'credit_note',
+        params,
+        '/v1/credit_notes',
+        (note) => !params.has('invoice') || idIn(note.invoice) === params.text('invoice'),
       );
     },
   ],
