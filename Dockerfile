@@ -26,7 +26,6 @@ COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
 USER node
 EXPOSE 3000
-# Of the web process; a worker runs without (compose.yaml).
-HEALTHCHECK --interval=10s --timeout=3s --start-period=10s \
-  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/api/health/`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+# No HEALTHCHECK: it would ask the worker, too, which speaks no HTTP. Whoever runs the web process asks it for
+# /api/health/, as compose.yaml does.
 CMD ["node", "--max-semi-space-size=8", "--max-old-space-size=160", "dist/api/main.js"]

@@ -7,6 +7,7 @@ import { listen as listenToAnnouncements, stopListening, stopWaiting } from '../
 import { closeQueues, openQueues } from '../shared/queues/enqueue.ts';
 import { config } from '../shared/lib/config.ts';
 import { db } from '../shared/lib/db.ts';
+import { warningOfMode } from '../shared/lib/listenSettings.ts';
 import { logger } from '../shared/lib/logger.ts';
 import { closeMetrics, openMetrics } from '../shared/lib/metricsServer.ts';
 import { onStopSignal } from '../shared/lib/stop.ts';
@@ -17,6 +18,8 @@ import { closeLimiters, openLimiters } from './middleware/rateLimit.ts';
 /** The web process. Any number of them may run. */
 const CLOSE_IDLE_MS = 100;
 
+const warning = warningOfMode(config);
+if (warning !== undefined) logger.warn(warning);
 await Promise.all([openQueues(), listenToAnnouncements(), openLimiters(), openMcp(), openMetrics()]);
 // The first process of all makes the signing key; where the database is away just now, the first request looks again.
 await publishedKeys().catch((error: Error) => logger.warn({ error: error.message }, 'no signing keys yet'));

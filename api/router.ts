@@ -76,11 +76,11 @@ export const ROUTES: readonly Route[] = [
 
   ['GET',    '/api/admin/metrics/',                 'staff',    'account',   admin.metrics],
 
-  ['GET',    '/api/health/',                        'none',     'public',    health],
+  ['GET',    '/api/health/',                        'none',     'unlimited', health],
   ['GET',    '/api/ready/',                         'none',     'unlimited', ready],
   ['GET',    '/api/openapi.json',                   'none',     'public',    description.description(() => SERVED)],
   ['GET',    '/api/docs/',                          'none',     'public',    description.page],
-  ['GET',    '/api/docs/:file',                     'none',     'unlimited', description.file],
+  ['GET',    '/api/docs/:file',                     'none',     'public',    description.file],
 
   ['GET',    '/authentication/social/config/',      'none',     'public',    session.socialConfig],
   ['GET',    '/authentication/me/',                 'session',  'account',   session.me],
@@ -113,7 +113,7 @@ export const ROUTES: readonly Route[] = [
   ['POST',   '/account/sessions/end-others/',       'member',   'account',   account.endAllOtherSessions],
   ['POST',   '/account/affiliate/',                 'member',   'account',   account.becomeAffiliate],
   ['POST',   '/account/payouts/',                   'member',   'payment',   account.setUpPayouts],
-  ['GET',    '/account/payouts/again',              'member',   'payment',   account.setUpPayouts],
+  ['GET',    '/account/payouts/again',              'member',   'payment',   account.setUpPayoutsAgain],
   ['GET',    '/account/payouts/returned',           'member',   'payment',   account.backFromPayouts],
   ['POST',   '/account/sign-out/',                  'member',   'account',   account.signOut],
 

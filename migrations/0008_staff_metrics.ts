@@ -14,6 +14,12 @@ export async function up(knex: Knex): Promise<void> {
       day     date,
       times   bigint   NOT NULL,
       amount  numeric  NOT NULL
+    ) WITH (
+      -- Every row dies within seconds, and whoever reads passes by the dead ones: vacuum comes by their number alone, and
+      -- does not dawdle. The sums, some hundred rows with room in their pages, clean up after themselves.
+      autovacuum_vacuum_scale_factor = 0,
+      autovacuum_vacuum_threshold = 200,
+      autovacuum_vacuum_cost_delay = 0
     );
     COMMENT ON TABLE metric_gains IS 'by how much the sums have changed since they were last folded';
 

@@ -9,6 +9,7 @@ import * as oauth from './0006_oauth.ts';
 import * as affiliates from './0007_affiliates.ts';
 import * as staffMetrics from './0008_staff_metrics.ts';
 import * as usedThisPeriod from './0009_used_this_period.ts';
+import * as looksAtInvoices from './0010_looks_at_invoices.ts';
 
 /** Listed by hand, in `shared/lib/migrationNames.ts`, so that sources and build agree on the names. */
 const MIGRATIONS: Record<MigrationName, Knex.Migration> = {
@@ -21,6 +22,7 @@ const MIGRATIONS: Record<MigrationName, Knex.Migration> = {
   '0007_affiliates': affiliates,
   '0008_staff_metrics': staffMetrics,
   '0009_used_this_period': usedThisPeriod,
+  '0010_looks_at_invoices': looksAtInvoices,
 };
 
 const source: Knex.MigrationSource<MigrationName> = {

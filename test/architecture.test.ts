@@ -239,6 +239,24 @@ describe('the architecture', () => {
       }
     });
 
+    it('no process is asked for HTTP that does not speak it: the image asks none, compose.yaml the API', () => {
+      const read = (name: string) => readFileSync(join(ROOT, name), 'utf8');
+      expect(read('Dockerfile')).to.not.match(/^HEALTHCHECK/m);
+      const services = read('compose.yaml').split(/^services:$/m)[1] ?? '';
+      const asking = services.split(/^ {2}(?=\w+:$)/m).filter((text) => text.includes('/api/health/'));
+      expect(asking.map((text) => text.split(':')[0])).to.deep.equal(['api']);
+    });
+
+    it('app.json asks for every setting of Stripe, and no setting that there is not', () => {
+      const env = Object.keys(JSON.parse(readFileSync(join(ROOT, 'app.json'), 'utf8')).env as object);
+      const config = readFileSync(join(ROOT, READS_THE_ENVIRONMENT), 'utf8');
+      const settings = [...config.matchAll(/^ {2}([A-Z][A-Z0-9_]+): /gm)].map(([, name = '']) => name);
+      expect(env.filter((name) => !settings.includes(name) && name !== 'PGSSLMODE')).to.deep.equal([]);
+      const ofStripe = settings.filter((name) => name.startsWith('STRIPE_') && name !== 'STRIPE_API_BASE');
+      expect(ofStripe).to.include('STRIPE_CONNECT_WEBHOOK_SECRET');
+      expect(env).to.include.members(ofStripe);
+    });
+
     it('tables are defined in shared/tables only', () => {
       const tables = sources.filter(({ text }) => /\bextends Model\b/.test(text)).map(({ path }) => path);
       expect(tables.filter((path) => !isIn('shared/tables')(path))).to.deep.equal([]);
@@ -249,6 +267,19 @@ describe('the architecture', () => {
         ({ text, imports }) => /\bprocess\s*(\.|\?\.|\[)\s*['"]?env\b/.test(text) || imports.includes('node:process'),
       );
       expect(readers.map(({ path }) => path)).to.deep.equal([READS_THE_ENVIRONMENT]);
+    });
+
+    it('only what is run by hand declares that it reads less of the configuration', () => {
+      expect(
+        imports(
+          () => true,
+          (imported) => imported === 'shared/lib/processKind.ts',
+        ),
+      ).to.have.members([
+        'shared/lib/config.ts -> shared/lib/processKind.ts',
+        'worker/admin/main.ts -> shared/lib/processKind.ts',
+        'worker/check/main.ts -> shared/lib/processKind.ts',
+      ]);
     });
 
     it('files are named by what is in them', () => {

@@ -9,6 +9,7 @@ import { closeStore } from '../shared/gateways/media/store.ts';
 import { closeUpstreamConnections, requireKeys } from '../shared/gateways/upstreams/index.ts';
 import { config } from '../shared/lib/config.ts';
 import { db } from '../shared/lib/db.ts';
+import { warningOfMode } from '../shared/lib/listenSettings.ts';
 import { logger } from '../shared/lib/logger.ts';
 import { jobs } from '../shared/lib/meters.ts';
 import { closeMetrics, IS_METERED, openMetrics } from '../shared/lib/metricsServer.ts';
@@ -37,7 +38,7 @@ async function perform(job: Job): Promise<void> {
   const startedAt = performance.now();
   const note = (outcome: string) => jobs.observe({ job: job.name, outcome }, (performance.now() - startedAt) / 1_000);
   try {
-    await follow({ ...payload, id: job.id ?? job.name }, () => process(payload));
+    await follow({ ...payload, id: job.id ?? job.name, queue: job.queueName }, () => process(payload));
     note('done');
   } catch (error) {
     note('failed');
@@ -47,6 +48,8 @@ async function perform(job: Job): Promise<void> {
 
 requireKeys();
 await openMetrics();
+const warning = warningOfMode(config);
+if (warning !== undefined) logger.warn(warning);
 await requireMediaStore();
 const connection = connectForWaiting('worker');
 const workers = QUEUES.map(
@@ -63,7 +66,11 @@ const workers = QUEUES.map(
 );
 for (const worker of workers) {
   worker.on('failed', (job, error) => {
-    logger.error({ job: job?.name, jobId: job?.id, attempt: job?.attemptsMade, error: error.message }, 'a job failed');
+    const { name, id, attemptsMade } = job ?? {};
+    logger.error(
+      { queue: worker.name, job: name, jobId: id, attempt: attemptsMade, error: error.message },
+      'a job failed',
+    );
   });
   worker.on('stalled', (jobId) => logger.warn({ queue: worker.name, jobId }, 'took over a job from a dead worker'));
   // Redis out of reach: the connection says so and comes back by itself.

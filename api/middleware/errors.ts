@@ -15,7 +15,7 @@ export const errors: Koa.Middleware<State> = async (ctx, next) => {
     ctx.set(error.extras.headers ?? {});
     // Also where the statement that served the request found the key to be no good.
     if (error.status === 401 && !ctx.res.hasHeader('www-authenticate')) ctx.set('www-authenticate', 'Bearer');
-    if (ctx.state.isPage === true) return sendProblemPage(ctx, error.status, error.message);
+    if (ctx.state.isPage === true) return sendProblemPage(ctx, error);
     ctx.body = { error: error.code, detail: error.message };
   }
 };

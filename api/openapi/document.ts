@@ -38,7 +38,8 @@ export function describeInterface(routes: readonly Row[], baseUrl: string): Reco
   }
   return {
     openapi: '3.1.0',
-    info: INFO,
+    // There is no text of it to link to: who runs the service is the one to ask.
+    info: { ...INFO, license: { name: 'Proprietary', url: baseUrl } },
     servers: [{ url: baseUrl }],
     tags: Object.entries(TAGS)
       .filter(([name]) => routes.some(([method, path]) => OPERATIONS[`${method} ${path}`]?.tag === name))
@@ -59,7 +60,6 @@ const INFO = {
   summary: 'Videos and images from text prompts, metered in credits.',
   description:
     'JSON in and out. Times are ISO 8601 in UTC, money is integer cents. Every error is `{ error, detail }`: go by `error`. Addresses end in a slash; the one without works, too. New fields may be added to answers. AI assistants use the MCP server at `/mcp` instead.',
-  license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' },
 };
 
 /** What is gathered on the way, for the components. */

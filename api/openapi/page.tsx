@@ -15,8 +15,12 @@ export const PAGE_POLICY = [
   "base-uri 'none'",
 ].join('; ');
 
-/** Starts the page. No validator: that one would be asked over the network. */
-export const INITIALISER = `window.addEventListener('load', () => {
+/** Starts the page, as dark as the browser is: its stylesheet goes by a class. No validator: that one would be asked over the network. */
+export const INITIALISER = `const dark = matchMedia('(prefers-color-scheme: dark)');
+const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
+follow();
+dark.addEventListener('change', follow);
+window.addEventListener('load', () => {
   SwaggerUIBundle({
     url: '/api/openapi.json',
     dom_id: '#description',
@@ -36,6 +40,7 @@ export function documentPage(): string {
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
         <title>The interface · genmeter</title>
         <link rel="icon" href="data:," />
         <link rel="stylesheet" href="/api/docs/swagger-ui.css" />

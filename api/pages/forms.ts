@@ -6,7 +6,8 @@ import type { Context } from '../context.ts';
 /** The hidden field that a form of ours carries its token in. */
 export const FORM_TOKEN = 'form_token';
 
-const OWN_ORIGIN = new URL(config.BASE_URL).origin;
+/** Where browsers are to open the service: forms are taken from there only. */
+export const OWN_ORIGIN = new URL(config.BASE_URL).origin;
 
 /**
  * What shows that a form was on a page that we made for this very session. Nobody can make it without the session's
@@ -15,6 +16,12 @@ const OWN_ORIGIN = new URL(config.BASE_URL).origin;
 export function formToken(ctx: Context): string {
   const { sessionToken } = ctx.state;
   return sessionToken === undefined ? '' : createHmac('sha256', sessionToken).update('form').digest('base64url');
+}
+
+/** Whether a form was sent from a page at another address: also one of ours, opened by another name of this machine. */
+export function isFromAnotherAddress(ctx: Context): boolean {
+  const origin = ctx.get('origin');
+  return origin !== OWN_ORIGIN && URL.canParse(origin);
 }
 
 /**

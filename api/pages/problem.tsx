@@ -1,13 +1,22 @@
+import type { ServiceError } from '../../shared/spec/errors.ts';
 import type { Context } from '../context.ts';
+import { formToken } from './forms.ts';
 import { sendPage } from './page.tsx';
+import { Form } from './parts.tsx';
 
 /** What went wrong, as a page: a plain sentence and a way on. */
-export function sendProblemPage(ctx: Context, status: number, sentence: string): void {
-  const title = TITLES[status] ?? (status >= 500 ? 'Something failed' : 'That did not work');
+export function sendProblemPage(ctx: Context, { code, status, message }: ServiceError): void {
+  const isForOthers = code === 'admin_required';
+  const title = isForOthers ? 'Not for this account' : titleOf(status);
   const body = (
     <div class="card">
       <h1>{title}</h1>
-      <p>{sentence}</p>
+      <p>{message}</p>
+      {isForOthers ? (
+        <Form action="/account/sign-out/" token={formToken(ctx)}>
+          <button type="submit">Sign in with another account</button>
+        </Form>
+      ) : null}
       <p>
         <a href="/account/">Go to your account</a>
       </p>
@@ -16,8 +25,26 @@ export function sendProblemPage(ctx: Context, status: number, sentence: string):
   sendPage(ctx, { title, body, isNarrow: true }, status);
 }
 
+/** For who has the service open by an address that it is not meant to be opened at, where no form can be taken. */
+export function sendAddressPage(ctx: Context, address: string): void {
+  const title = 'Not at this address';
+  const body = (
+    <div class="card">
+      <h1>{title}</h1>
+      <p>
+        Open this service at <a href={address}>{address}</a>.
+      </p>
+      <p class="quiet">This form was not sent from the page that it belongs to, and nothing was changed.</p>
+    </div>
+  );
+  sendPage(ctx, { title, body, isNarrow: true }, 403);
+}
+
+function titleOf(status: number): string {
+  return TITLES[status] ?? (status >= 500 ? 'Something failed' : 'That did not work');
+}
+
 const TITLES: Record<number, string> = {
-  403: 'Not for this account',
   404: 'There is nothing here',
   429: 'Too many requests',
   503: 'Out of reach for the moment',

@@ -3,7 +3,8 @@ import { callerOf, type Context, type Handler } from '../context.ts';
 import { recognise, touch } from '../middleware/authenticate.ts';
 import { readForm } from '../middleware/body.ts';
 import { isByAddress, limit, type RateClass } from '../middleware/rateLimit.ts';
-import { requireOwnForm } from './forms.ts';
+import { isFromAnotherAddress, OWN_ORIGIN, requireOwnForm } from './forms.ts';
+import { sendAddressPage } from './problem.tsx';
 import { signInPath } from './returnTo.ts';
 
 /**
@@ -34,7 +35,10 @@ export async function servePage(
   await limit(ctx, ctx.state.caller === undefined && !isByAddress(rateClass) ? 'public' : rateClass);
   if (ctx.method === 'POST') {
     ctx.state.form = await readForm(ctx);
-    if (credentials !== 'landing') requireOwnForm(ctx, ctx.state.form);
+    if (credentials !== 'landing') {
+      if (isFromAnotherAddress(ctx)) return sendAddressPage(ctx, OWN_ORIGIN);
+      requireOwnForm(ctx, ctx.state.form);
+    }
   }
   const isForMembers = credentials === 'member' || credentials === 'operator';
   if (isForMembers && ctx.state.caller === undefined) return sendToSignIn(ctx);

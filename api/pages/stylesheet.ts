@@ -90,7 +90,7 @@ dd { margin: 0; overflow-wrap: anywhere; }
 .rows + form, .rows + .buttons { margin-top: 1rem; }
 ul.plain { margin: 0 0 1rem; padding-left: 1.2rem; }
 ul.plain li + li { margin-top: .3rem; }
-.tag { display: inline-block; margin-left: .4rem; padding: .05rem .55rem; border-radius: 1rem; font-size: .8rem; font-weight: 550; background: var(--good-ground); color: var(--good); vertical-align: .05em; }
+.tag { display: inline-block; padding: .05rem .55rem; border-radius: 1rem; font-size: .8rem; font-weight: 550; background: var(--good-ground); color: var(--good); vertical-align: .05em; }
 .tag.off { background: var(--code); color: var(--quiet); }
 .figure { font-size: 1.6rem; font-weight: 650; letter-spacing: -.02em; font-variant-numeric: tabular-nums; }
 code, .secret { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: .92em; background: var(--code); border-radius: .3rem; padding: .1em .35em; overflow-wrap: anywhere; }
@@ -106,6 +106,8 @@ code, .secret { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, mono
 .chart rect.back { fill: var(--code); }
 .chart line { stroke: var(--line); }
 .chart text { fill: var(--quiet); font-size: 11px; font-variant-numeric: tabular-nums; }
+.chart .badge rect { fill: var(--bad-ground); }
+.chart .badge text { fill: var(--bad); font-size: 10px; font-weight: 550; }
 .tag.warn { background: var(--bad-ground); color: var(--bad); }
 table { width: 100%; border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: .4rem .5rem .4rem 0; border-top: 1px solid var(--line); }

@@ -1,6 +1,6 @@
 import { accountById, completeOnboardingStep } from '../../shared/domain/accounts.ts';
 import { clicksOf } from '../../shared/domain/affiliates/clicks.ts';
-import { lookAtConnectAccount, onboardingLink } from '../../shared/domain/affiliates/connect.ts';
+import { lookAtConnectAccount, onboardingLink, reopenOnboarding } from '../../shared/domain/affiliates/connect.ts';
 import { enroll } from '../../shared/domain/affiliates/enroll.ts';
 import { affiliateStatus } from '../../shared/domain/affiliates/status.ts';
 import { activeApiKeys, createApiKey, revokeApiKey } from '../../shared/domain/apiKeys.ts';
@@ -95,11 +95,18 @@ export const becomeAffiliate = orTold(async (ctx) => {
   done(ctx, 'affiliate');
 });
 
-/** To where the payment processor asks for a person's details; also from there, when its page was too old. */
+/** To where the payment processor asks for a person's details. */
 export const setUpPayouts = orTold(async (ctx) => {
   const url = await onboardingLink(callerOf(ctx).accountId);
   // Without a payment processor there is nothing to be told.
   if (new URL(url).origin === new URL(config.BASE_URL).origin) return done(ctx, 'payouts');
+  sendOnward(ctx, url, ONWARD);
+});
+
+/** To there again, when its page was too old: any site may send people here, and nothing is made for it. */
+export const setUpPayoutsAgain = orTold(async (ctx) => {
+  const url = await reopenOnboarding(callerOf(ctx).accountId);
+  if (url === null) return seeOther(ctx, '/account/');
   sendOnward(ctx, url, ONWARD);
 });
 

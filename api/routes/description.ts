@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { config } from '../../shared/lib/config.ts';
@@ -28,15 +28,23 @@ export function description(routes: () => readonly Row[]): Handler {
 
 const FOLDER = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
 
-/** What the page consists of, from files of ours. Read when the page is first asked for, as few processes ever are. */
-const FILES: Record<string, { type: string; read: () => string | Buffer }> = {
-  'swagger-ui.css': { type: 'text/css; charset=utf-8', read: () => readFileSync(join(FOLDER, 'swagger-ui.css')) },
+/** What the page consists of, from files of ours. */
+const FILES: Record<string, { type: string; read: () => Promise<Buffer> }> = {
+  'swagger-ui.css': { type: 'text/css; charset=utf-8', read: () => readFile(join(FOLDER, 'swagger-ui.css')) },
   'swagger-ui-bundle.js': {
     type: 'text/javascript; charset=utf-8',
-    read: () => readFileSync(join(FOLDER, 'swagger-ui-bundle.js')),
+    read: () => readFile(join(FOLDER, 'swagger-ui-bundle.js')),
   },
-  'start.js': { type: 'text/javascript; charset=utf-8', read: () => INITIALISER },
+  'start.js': { type: 'text/javascript; charset=utf-8', read: async () => Buffer.from(INITIALISER) },
 };
+
+interface Kept {
+  content: Buffer;
+  etag: string;
+}
+
+/** What was read of them, and its hash: once, when the page is first asked for, as few processes ever are. */
+const kept = new Map<string, Promise<Kept>>();
 
 /** The page that shows the description, and where a person can try it. */
 export function page(ctx: Context): void {
@@ -52,15 +60,28 @@ export function page(ctx: Context): void {
  * A file of that page.
  * @throws ServiceError not_found
  */
-export function file(ctx: Context): void {
+export async function file(ctx: Context): Promise<void> {
   const { file: name } = (ctx as unknown as { params: { file: string } }).params;
   const found = Object.hasOwn(FILES, name) ? FILES[name] : undefined;
   if (found === undefined) throw new ServiceError('not_found', 'The page has no such file.');
-  const content = found.read();
+  const { content, etag } = await keep(name, found.read);
   ctx.set('cache-control', KEEP);
-  ctx.set('etag', `"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`);
+  ctx.set('etag', etag);
   ctx.type = found.type;
   ctx.status = 200;
   if (ctx.fresh) ctx.status = 304;
   else ctx.body = content;
+}
+
+/** Reads a file and keeps it; where that fails, the next request tries again. */
+function keep(name: string, read: () => Promise<Buffer>): Promise<Kept> {
+  const known = kept.get(name);
+  if (known !== undefined) return known;
+  const reading = read().then((content) => ({
+    content,
+    etag: `"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`,
+  }));
+  kept.set(name, reading);
+  reading.catch(() => kept.delete(name));
+  return reading;
 }

@@ -70,7 +70,8 @@ export async function run(options: RunOptions): Promise<Outcome> {
   const random = randomFrom(seed);
   const stage = await setStage({ random: random.fork('stage'), build: options.build, sql: options.sql });
   const found: Violation[] = [];
-  const { stalls, stop: stopWatchingForStalls } = watchForStalls();
+  const watchForTime = watchForStalls();
+  const { stalls } = watchForTime;
   let keeps = true;
   try {
     await untilUp(stage);
@@ -127,7 +128,7 @@ export async function run(options: RunOptions): Promise<Outcome> {
     keeps = options.keeps || violations.length > 0;
     return { ...outcome, folder: keeps ? stage.folder : null };
   } finally {
-    stopWatchingForStalls();
+    watchForTime.stop();
     await stage.close(keeps);
   }
 }

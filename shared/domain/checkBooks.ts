@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { now } from '../lib/clock.ts';
 import { config } from '../lib/config.ts';
-import { isOutage } from '../lib/db.ts';
+import { type DatabasePlace, databasePlace, problemOfDatabase, theDatabase } from '../lib/databaseProblem.ts';
 import { type Checked, checkEach, historyOf, inSnapshot, type Queryable } from './invariants/index.ts';
 
 /** So many accounts are told the history of. */
@@ -9,6 +9,7 @@ const HISTORIES_MAX = 20;
 const CONNECT_MS = 10_000;
 
 export interface Books {
+  database: DatabasePlace;
   checkedAt: Date;
   checked: Checked[];
   /** What is known of the accounts that something is wrong with, the first 20 of them. */
@@ -56,18 +57,10 @@ async function read(client: Queryable, isSettled: boolean, tell: (checked: Check
     if (accountId === null || histories.length === HISTORIES_MAX) continue;
     histories.push({ accountId, lines: await historyOf(client, accountId) });
   }
-  return { checkedAt, checked, histories };
+  return { database: databasePlace(), checkedAt, checked, histories };
 }
 
-// A table or a column that is not there.
-const OTHER_VERSION_CODES = ['42P01', '42703'];
-
 function notChecked(error: unknown): Error {
-  if (!(error instanceof Error)) return new NotChecked(String(error));
-  const code = 'code' in error ? String(error.code) : '';
-  if (isOutage(error)) return new NotChecked(`The database is out of reach (${code || error.message}).`);
-  if (OTHER_VERSION_CODES.includes(code)) {
-    return new NotChecked('The database is not migrated to this version: npm run release does that.');
-  }
-  return new NotChecked(`The database refuses: ${error.message}.`);
+  const problem = problemOfDatabase(error) ?? `${theDatabase()} refuses: ${(error as Error).message}.`;
+  return new NotChecked(problem, { cause: error });
 }

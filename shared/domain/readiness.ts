@@ -1,5 +1,6 @@
 import { addMilliseconds, now } from '../lib/clock.ts';
 import { prepared, run } from '../lib/db.ts';
+import { logger } from '../lib/logger.ts';
 import { MIGRATION_NAMES, MIGRATIONS_TABLE } from '../lib/migrationNames.ts';
 import { isRedisThere } from '../queues/enqueue.ts';
 import { PROBE_STALE_MS } from '../spec/limits.ts';
@@ -14,6 +15,8 @@ const STANDING = prepared(
 /** So long an answer is good for, so that asking often costs nothing. */
 const KEPT_MS = 1_000;
 let last: { problems: Promise<string[]>; askedAt: number } | undefined;
+/** What was logged last; a process that was ready from the beginning says nothing. */
+let logged = '';
 
 /**
  * What keeps the service from doing its work, in words that tell a stranger no more than that; none where it is ready.
@@ -27,7 +30,18 @@ export function problemsOfReadiness(): Promise<string[]> {
 
 async function look(): Promise<string[]> {
   const [database, isRedis] = await Promise.all([lookAtDatabase(), isRedisThere()]);
-  return isRedis ? database : [...database, 'Redis is out of reach'];
+  const problems = isRedis ? database : [...database, 'Redis is out of reach'];
+  logChange(problems);
+  return problems;
+}
+
+/** Once for each change, however often it is asked for: what was wrong is to be read afterwards, too. */
+function logChange(problems: string[]): void {
+  const now = problems.join(', ');
+  if (now === logged) return;
+  logged = now;
+  if (problems.length > 0) logger.warn({ reasons: problems }, 'not ready');
+  else logger.info('ready again');
 }
 
 async function lookAtDatabase(): Promise<string[]> {

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import Type, { type Static } from 'typebox';
+import { problemOfMetrics } from './listenSettings.ts';
+import { type ProcessKind, settledKind } from './processKind.ts';
 import { problemOfSignIn, withLineBreaks } from './signInSettings.ts';
 
 const Port = (fallback: number) => Type.Integer({ minimum: 0, maximum: 65_535, default: fallback });
@@ -169,15 +171,39 @@ const validate = new Ajv2020({ coerceTypes: true, useDefaults: true, allErrors: 
   Environment,
 );
 
+/** What a program that is run by hand reads of it: the rest keeps its defaults, and asks for nothing. */
+const BY_HAND = [
+  'DATABASE_URL',
+  'DATABASE_POOL_MAX',
+  'DATABASE_TIMEOUT_MS',
+  'REDIS_URL',
+  'REDIS_TLS',
+  'REDIS_PREFIX',
+  'LOG_LEVEL',
+  'CLOCK_OFFSET_MS',
+] as const satisfies (keyof Environment)[];
+
+/** Of each kind of process: the variables that it reads, and what stands for one that it never uses. */
+const READ: Record<ProcessKind, { names: readonly string[]; unused: Record<string, string> }> = {
+  service: { names: Object.keys(Environment.properties), unused: {} },
+  admin: { names: BY_HAND, unused: {} },
+  check: {
+    names: BY_HAND.filter((name) => !name.startsWith('REDIS_')),
+    unused: { REDIS_URL: 'redis://unused.invalid' },
+  },
+};
+
 /**
  * Reads the configuration from environment variables; an empty one counts as unset.
  * @throws ConfigError
  */
-export function parseConfig(env: Record<string, string | undefined>): Readonly<Config> {
+export function parseConfig(env: Record<string, string | undefined>, kind: ProcessKind = 'service'): Readonly<Config> {
+  const { names, unused } = READ[kind];
   const values = Object.fromEntries(
-    Object.keys(Environment.properties)
+    names
       .map((name) => [name, env[name]?.trim()] as const)
-      .filter(([, value]) => value !== undefined && value !== ''),
+      .filter(([, value]) => value !== undefined && value !== '')
+      .concat(Object.entries(unused)),
   ) as unknown;
   if (!validate(values))
     throw new ConfigError(validate.errors?.map(describe).join(' ') ?? 'The configuration is unusable.');
@@ -187,8 +213,8 @@ export function parseConfig(env: Record<string, string | undefined>): Readonly<C
       throw new ConfigError(`${name} must be an address such as https://example.com.`);
   }
   requireBucketSettings(values);
-  const signInProblem = problemOfSignIn(values);
-  if (signInProblem !== undefined) throw new ConfigError(signInProblem);
+  const problem = problemOfSignIn(values) ?? problemOfMetrics(values);
+  if (problem !== undefined) throw new ConfigError(problem);
   requirePublicAddress(values);
   const baseUrl = (values.BASE_URL ?? `http://localhost:${values.PORT}`).replace(/\/+$/, '');
   return Object.freeze({
@@ -328,4 +354,4 @@ export function orExit<Parsed>(parse: () => Parsed): Parsed {
 }
 
 /** The configuration of this process. */
-export const config = orExit(() => parseConfig(process.env));
+export const config = orExit(() => parseConfig(process.env, settledKind()));

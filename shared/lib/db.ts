@@ -108,7 +108,7 @@ const TIMEOUT_CODES = /^(53...|57014|25006|ETIMEDOUT)$/;
 const TIMEOUT_MESSAGES = /KnexTimeoutError|timeout exceeded when trying to connect|timeout expired/i;
 
 /** The code of an error of Postgres or of Node, which objection wraps into one of its own. */
-function codeOf(error: Error & { code?: unknown; nativeError?: { code?: unknown } }): unknown {
+export function codeOf(error: Error & { code?: unknown; nativeError?: { code?: unknown } }): unknown {
   return error.nativeError?.code ?? error.code;
 }
 

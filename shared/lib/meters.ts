@@ -100,6 +100,13 @@ export const oldestInBacklog = new Gauge({
   registers: [registry],
 });
 
+export const backlogLookedAt = new Gauge({
+  name: 'genmeter_backlog_looked_at_seconds',
+  help: 'When this worker last saw the queues (of: queues) and the rows (of: rows), in seconds since 1970.',
+  labelNames: ['of'],
+  registers: [registry],
+});
+
 /** Processor, memory, event loop and garbage collection of the process. */
 export function meterProcess(): void {
   collectDefaultMetrics({ register: registry });

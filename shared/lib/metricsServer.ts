@@ -14,10 +14,14 @@ export const IS_METERED = config.METRICS_PORT !== undefined;
 
 /**
  * Serves what this process counts at `/metrics` of a port of its own, which is never the public one; without
- * METRICS_PORT there is none. Ends the process, with a sentence, where the port cannot be had.
+ * METRICS_PORT there is none. Ends the process, with a sentence, where the port cannot be had, or is forgotten: the
+ * release step and what is run by hand share these variables and serve nothing, so that only here it is known.
  */
 export async function openMetrics(): Promise<void> {
-  if (!IS_METERED) return;
+  if (!IS_METERED) {
+    if (config.METRICS_TOKEN === undefined) return;
+    giveUp('METRICS_PORT is not set, but METRICS_TOKEN is: set the port to tell metrics on, or leave out both.');
+  }
   meterProcess();
   server = createServer((request, response) => {
     if (!isAllowed(request)) {
@@ -36,12 +40,16 @@ export async function openMetrics(): Promise<void> {
   });
   server.listen(config.METRICS_PORT, config.METRICS_HOST);
   await once(server, 'listening').catch((error: Error) => {
-    process.stderr.write(
-      `METRICS_PORT ${config.METRICS_PORT} of ${config.METRICS_HOST} cannot be listened on (${error.message}): set METRICS_PORT, another one for each process of a machine.\n`,
+    giveUp(
+      `METRICS_PORT ${config.METRICS_PORT} of ${config.METRICS_HOST} cannot be listened on (${error.message}): set METRICS_PORT, another one for each process of a machine, or METRICS_HOST.`,
     );
-    process.exit(78);
   });
   logger.info({ port: (server.address() as AddressInfo).port }, 'metrics listening');
+}
+
+function giveUp(sentence: string): never {
+  process.stderr.write(`${sentence}\n`);
+  process.exit(78);
 }
 
 /** With METRICS_TOKEN, who sends it as a bearer token. */

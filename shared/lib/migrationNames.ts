@@ -12,6 +12,7 @@ export const MIGRATION_NAMES = [
   '0007_affiliates',
   '0008_staff_metrics',
   '0009_used_this_period',
+  '0010_looks_at_invoices',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

@@ -10,8 +10,14 @@ import { LRUCache } from 'lru-cache';
 const KEPT = 20_000;
 
 const requestOf = new LRUCache<string, string>({ max: KEPT });
-const jobOf = new LRUCache<string, string>({ max: KEPT });
-const jobs = new AsyncLocalStorage<string>();
+/** What a line says of a job; its id is unique in its queue only. */
+interface JobTrail {
+  queue: string;
+  jobId: string;
+}
+
+const jobOf = new LRUCache<string, JobTrail>({ max: KEPT });
+const jobs = new AsyncLocalStorage<JobTrail>();
 
 /** Notes which request a generation was created by. */
 export function noteRequest(generationId: string, requestId: string): void {
@@ -30,15 +36,20 @@ export function requestsOf(generationIds: string[]): Record<string, string> | un
 
 interface FollowedJob {
   id: string;
+  queue: string;
   generationIds?: readonly string[];
   requestIds?: Record<string, string>;
 }
 
 /** Does a job's work: what is logged meanwhile, and later about its generations, says that it was this job. */
-export function follow<Result>({ id, generationIds = [], requestIds = {} }: FollowedJob, work: () => Result): Result {
-  for (const generationId of generationIds) jobOf.set(generationId, id);
+export function follow<Result>(
+  { id, queue, generationIds = [], requestIds = {} }: FollowedJob,
+  work: () => Result,
+): Result {
+  const job = { queue, jobId: id };
+  for (const generationId of generationIds) jobOf.set(generationId, job);
   for (const [generationId, requestId] of Object.entries(requestIds)) noteRequest(generationId, requestId);
-  return jobs.run(id, work);
+  return jobs.run(job, work);
 }
 
 /** What else a line of the log is to say: for pino, which calls it with each. */
@@ -46,13 +57,14 @@ export function trailOf(
   line: object,
   _level: number,
   logger: { bindings(): object },
-): { requestId?: string; jobId?: string } {
-  const { generationId, jobId } = line as Record<string, unknown>;
+): { requestId?: string } & Partial<JobTrail> {
+  const { generationId, jobId, queue } = line as Record<string, unknown>;
   const isOfOne = typeof generationId === 'string';
   const known = isOfOne ? requestOf.get(generationId) : undefined;
   // While the request is served its log says so already.
   const request = known === undefined || 'requestId' in logger.bindings() ? undefined : known;
   // Generations are worked on in batches, begun by any of their jobs: about one of them its own job is named.
-  const job = jobId === undefined ? ((isOfOne ? jobOf.get(generationId) : undefined) ?? jobs.getStore()) : undefined;
-  return { ...(request === undefined ? {} : { requestId: request }), ...(job === undefined ? {} : { jobId: job }) };
+  const saysItself = jobId !== undefined || queue !== undefined;
+  const job = saysItself ? undefined : ((isOfOne ? jobOf.get(generationId) : undefined) ?? jobs.getStore());
+  return { ...(request === undefined ? {} : { requestId: request }), ...job };
 }

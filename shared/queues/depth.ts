@@ -3,6 +3,8 @@ import { queueNamed } from './enqueue.ts';
 
 export interface QueueDepth {
   queue: QueueName;
+  /** Whether nothing is taken from it until somebody resumes it. */
+  isPaused: boolean;
   counts: { waiting: number; delayed: number; active: number; failed: number };
   /** For how long the first job in line has been due. */
   oldestSeconds: number;
@@ -13,14 +15,16 @@ export function depthOfQueues(): Promise<QueueDepth[]> {
   return Promise.all(
     QUEUES.map(async (name) => {
       const queue = queueNamed(name);
-      const [counts, [first]] = await Promise.all([
+      const [counts, [first], isPaused] = await Promise.all([
         queue.getJobCounts('waiting', 'delayed', 'active', 'failed'),
         queue.getWaiting(0, 0),
+        queue.isPaused(),
       ]);
       const { waiting = 0, delayed = 0, active = 0, failed = 0 } = counts;
       // BullMQ stamps jobs with this machine's time, whatever a test has added to ours.
       const ageMs = first === undefined ? 0 : Date.now() - first.timestamp - first.delay;
-      return { queue: name, counts: { waiting, delayed, active, failed }, oldestSeconds: Math.max(0, ageMs / 1_000) };
+      const oldestSeconds = Math.max(0, ageMs / 1_000);
+      return { queue: name, isPaused, counts: { waiting, delayed, active, failed }, oldestSeconds };
     }),
   );
 }

@@ -22,5 +22,9 @@ export class Commission extends Model {
   declare payable_at: Date;
   declare is_simulated: boolean;
   declare sync_ticket: number;
+  /** When the processor was last asked what has become of it. */
+  declare looked_at: Date | null;
+  /** Since when that cannot be done, where the last look failed. */
+  declare failing_since: Date | null;
   declare created_at: Date;
 }

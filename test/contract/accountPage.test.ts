@@ -119,6 +119,20 @@ describe('pages', () => {
       expect(answer.text).to.not.include('evil.example');
     });
 
+    it('opened by another name of the machine says where to open the service instead', async () => {
+      const visitor = new Visitor();
+      const other = service.baseUrl.replace('127.0.0.1', 'localhost');
+      expect(other).to.not.equal(service.baseUrl);
+      const answer = await visitor.send(at('/sign-in'), { email: 'a@example.com' }, other);
+      expect(answer.status).to.equal(403);
+      expect(answer.text).to.include(`Open this service at <a href="${service.baseUrl}">${service.baseUrl}</a>`);
+      expect(answer.text).to.include('<h1>Not at this address</h1>').and.to.not.include('Not for this account');
+      expect(visitor.cookie('token')).to.equal(undefined);
+      // Where there is no other address to go to, none is named.
+      const nowhere = await visitor.send(at('/sign-in'), { email: 'a@example.com' }, 'null');
+      expect(nowhere.text).to.include('<h1>That did not work</h1>').and.to.not.include('Open this service');
+    });
+
     it('takes no form of another site, and none without an origin', async () => {
       for (const origin of ['https://evil.example', 'null', '']) {
         const visitor = new Visitor();
@@ -135,6 +149,21 @@ describe('pages', () => {
       const { text } = await visitor.ask(at('/account/'));
       expect(text).to.include(customer.email).and.to.include('3,000').and.to.include('Studio plan');
       expect(text).to.include('this browser');
+    });
+
+    it('leads to the description of the interface, and who is not of the staff not to its pages', async () => {
+      const { visitor } = await newVisitor();
+      const { text } = await visitor.ask(at('/account/'));
+      expect(text).to.include('A program that uses <a href="/api/docs/">the API</a> needs one.');
+      expect(text).to.not.include('href="/admin/"');
+    });
+
+    it('promises no payouts where plans are given away', async () => {
+      const { visitor } = await newVisitor();
+      await sendForm(visitor, '/account/affiliate/');
+      const { text } = await visitor.ask(at('/account/'));
+      expect(text).to.include('Your link:').and.to.include('commissions are never paid');
+      expect(text).to.not.include('Payouts are on');
     });
 
     it('saves the profile, which completes that step', async () => {

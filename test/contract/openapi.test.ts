@@ -7,6 +7,20 @@ import { expectError } from './envelope.ts';
 
 type Json = Record<string, any>;
 
+/** Has a process say on stderr which files it reads. */
+const TELL_READS = `--import=data:text/javascript,${encodeURIComponent(`
+  import fs from 'node:fs';
+  import { syncBuiltinESMExports } from 'node:module';
+  for (const [of, name] of [[fs, 'readFileSync'], [fs.promises, 'readFile']]) {
+    const read = of[name];
+    of[name] = (path, ...more) => {
+      process.stderr.write('reads ' + path + '\\n');
+      return read(path, ...more);
+    };
+  }
+  syncBuiltinESMExports();
+`)}`;
+
 /** All operations of a document, as `METHOD path`. */
 function operationsOf(document: Json): [string, Json][] {
   return Object.entries(document['paths'] as Json).flatMap(([path, methods]) =>
@@ -48,6 +62,10 @@ describe('the description of the interface', () => {
 
   it('passes the strict rules of a linter without a single problem', async () => {
     expect(await problemsOf(document)).to.deep.equal([]);
+  });
+
+  it('names no license that a reader would look for in vain', () => {
+    expect(document['info'].license).to.deep.equal({ name: 'Proprietary', url: service.baseUrl });
   });
 
   it('would not pass them with an example that does not fit, or an address without a summary', async () => {
@@ -120,7 +138,8 @@ describe('the description of the interface', () => {
     expect(seen(200, { status: 'ok' })).to.include('version');
     expect(seen(200, { status: 'ok', version: '2.0.0', more: 1 })).to.include('additional properties');
     expect(seen(409, { error: 'parallel_limit_reached', detail: 'No.' })).to.include('status');
-    expect(seen(429, { error: 'rate_limited', detail: 'No.' })).to.include('Retry-After');
+    const limited = { status: 429, body: { error: 'rate_limited', detail: 'No.' }, headers: new Headers() };
+    expect(held.problemOf('GET', '/api/models', limited)).to.include('Retry-After');
     expect(seen(200, { status: 'ok', version: '2.0.0' }, { 'retry-after': '1' })).to.include('Retry-After');
     expect(seen(500, { error: 'not_found', detail: 'No.' })).to.include('allowed values');
   });
@@ -149,9 +168,52 @@ describe('the description of the interface', () => {
       }
     });
 
+    it('has its files read once, when they are first asked for, however often they are after that', async () => {
+      const api = await service.startApi({ NODE_OPTIONS: TELL_READS });
+      const reads = () => api.logs().match(/^reads .*swagger-ui-bundle\.js$/gm)?.length ?? 0;
+      expect(reads()).to.equal(0);
+      const ask = async (method: string, headers = {}) => {
+        const answer = await fetch(`${api.baseUrl}/api/docs/swagger-ui-bundle.js`, { method, headers });
+        await answer.arrayBuffer();
+        return [answer.status, answer.headers.get('etag')];
+      };
+      const [[, etag] = []] = await Promise.all(Array.from({ length: 5 }, () => ask('GET')));
+      expect(etag).to.match(/^"[\w-]{22}"$/);
+      for (const method of ['GET', 'HEAD']) {
+        expect(await ask(method)).to.deep.equal([200, etag]);
+        expect(await ask(method, { 'if-none-match': etag, 'cache-control': 'max-age=0' })).to.deep.equal([304, etag]);
+      }
+      expect(reads()).to.equal(1);
+      await api.stop();
+    });
+
     it('has no other files', async () => {
       for (const name of ['package.json', 'index.html', '..%2fpackage.json', 'constructor', '__proto__']) {
         expectError(await service.request('GET', `/api/docs/${name}`), 'not_found');
+      }
+    });
+
+    it('is as dark as the browser is, also when that changes', async function () {
+      const browser = await openBrowser(this);
+      try {
+        const page = await browser.newPage({ colorScheme: 'dark' });
+        await page.goto(`${service.baseUrl}/api/docs/`);
+        await page.getByText('/api/generations/create/').first().waitFor();
+        const brightness = async (part: string, property: string) => {
+          const colour = await page.evaluate(
+            `getComputedStyle(document.querySelector(${JSON.stringify(part)})).getPropertyValue('${property}')`,
+          );
+          const [red = 0, green = 0, blue = 0] = (String(colour).match(/[\d.]+/g) ?? []).map(Number);
+          return (red + green + blue) / 3;
+        };
+        expect(await brightness('.swagger-ui', 'background-color')).to.be.below(60);
+        expect(await brightness('.swagger-ui .info .title', 'color')).to.be.above(180);
+        expect(await brightness('.swagger-ui .opblock-summary-path', 'color')).to.be.above(180);
+        await page.emulateMedia({ colorScheme: 'light' });
+        await page.locator('html:not(.dark-mode)').waitFor();
+        expect(await brightness('.swagger-ui .info .title', 'color')).to.be.below(90);
+      } finally {
+        await browser.close();
       }
     });
 

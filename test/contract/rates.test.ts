@@ -119,7 +119,7 @@ describe('rates', () => {
     const address = freshAddress();
     const paths = [
       '/api/models/',
-      '/api/health/',
+      '/jwks.json',
       '/api/billing/plans/',
       '/nothing/here/',
       '/authentication/social/config/',
@@ -128,6 +128,23 @@ describe('rates', () => {
     expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 200, 404, 429]);
     expectLimited(answers[4] as Answer, 'public', 4);
     expect((await fromAddress(freshAddress(), '/api/models/')).status).to.equal(200);
+  });
+
+  it('the page that shows the interface counts as well, with each of its files', async () => {
+    const address = freshAddress();
+    const paths = ['', 'swagger-ui.css', 'swagger-ui-bundle.js', 'start.js', 'swagger-ui-bundle.js'];
+    const answers = await times(5, (index) => fromAddress(address, `/api/docs/${paths[index]}`));
+    expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 200, 200, 429]);
+    expectLimited(answers[4] as Answer, 'public', 4);
+  });
+
+  it('what a load balancer asks all the time is not counted', async () => {
+    const address = freshAddress();
+    const asked = await times(12, (index) => fromAddress(address, index % 2 === 0 ? '/api/health/' : '/api/ready/'));
+    expect(asked.map(({ status }) => status)).to.not.include(429);
+    expect(asked.map(({ headers }) => headers.get('ratelimit'))).to.deep.equal(Array(12).fill(null));
+    const counted = await fromAddress(address, '/api/models/');
+    expect(counted.headers.get('ratelimit')).to.match(/^"public";r=3;/);
   });
 
   it('failed credentials count against the address, and cost no account anything', async () => {
@@ -174,14 +191,14 @@ describe('rates', () => {
       ...LIMITS,
     });
     const answers = await times(5, () =>
-      request(baseUrl, 'GET', '/api/health/', { headers: { 'x-forwarded-for': freshAddress() } }),
+      request(baseUrl, 'GET', '/api/models/', { headers: { 'x-forwarded-for': freshAddress() } }),
     );
     expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 200, 200, 429]);
   });
 
   it('behind a trusted proxy, an address cannot be made up either: the one that the proxy saw counts', async () => {
     const seen = freshAddress();
-    const answers = await times(5, () => fromAddress(`${freshAddress()}, ${seen}`, '/api/health/'));
+    const answers = await times(5, () => fromAddress(`${freshAddress()}, ${seen}`, '/api/models/'));
     expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 200, 200, 429]);
   });
 

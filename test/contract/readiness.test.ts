@@ -82,6 +82,32 @@ describe('readiness', () => {
     await becomes(200);
   });
 
+  it('logs the reasons once when they change, and when there are none any more', async () => {
+    const log = () =>
+      service.apis[0]
+        ?.logs()
+        .split('\n')
+        .filter((line) => /"msg":"(not ready|ready again)"/.test(line));
+    await becomes(200);
+    const before = log()?.length;
+    redis.refuse();
+    await becomes(503, 'Not ready: Redis is out of reach.');
+    const askedAt = Date.now();
+    // Two seconds of asking are at least one more look.
+    await eventually('it was looked again', async () => (await ask()).status === 503 && Date.now() - askedAt > 2_000);
+    redis.open();
+    await becomes(200);
+    await eventually('both are logged', async () => (log()?.length ?? 0) >= (before ?? 0) + 2);
+    const told =
+      log()
+        ?.slice(before)
+        .map((line) => JSON.parse(line)) ?? [];
+    expect(told.map(({ msg, reasons }) => [msg, reasons])).to.deep.equal([
+      ['not ready', ['Redis is out of reach']],
+      ['ready again', undefined],
+    ]);
+  });
+
   it('asks the database once for many that ask at a time, and is never a 429', async () => {
     await becomes(200);
     const answers = await Promise.all(Array.from({ length: 200 }, () => ask()));

@@ -173,6 +173,13 @@ describe('staff metrics', () => {
   });
 
   describe('the sums', () => {
+    it('have vacuum come to the gains by the number of dead ones, however many there are', async () => {
+      const [{ options }] = await service.sql(
+        `SELECT reloptions AS options FROM pg_class WHERE relname = 'metric_gains'`,
+      );
+      expect(options).to.include.members(['autovacuum_vacuum_scale_factor=0', 'autovacuum_vacuum_threshold=200']);
+    });
+
     it('are folded by the workers, and say the same before and after', async () => {
       const { generated_at: _, ...before } = await metrics();
       await eventually('all gains are folded', async () => (await waiting()) === 0);

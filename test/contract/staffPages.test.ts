@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { Browser, BrowserContext } from 'playwright-core';
 import { openBrowser } from '../harness/browser.ts';
 import type { Customer } from '../harness/client.ts';
-import { Visitor } from '../harness/identity/visitor.ts';
+import { formIn, Visitor } from '../harness/identity/visitor.ts';
 import { eventually, type Service, startService } from '../harness/service.ts';
 import { expectError } from './envelope.ts';
 
@@ -45,7 +45,8 @@ describe('staff pages', () => {
         const { status, headers, text } = await visit(path, someone);
         expect(status).to.equal(403);
         expect(headers.get('content-type')).to.equal('text/html; charset=utf-8');
-        expect(text).to.include('This is for the staff of the service.');
+        expect(text).to.include('This is for the staff of the service.').and.to.include('Not for this account');
+        expect(text).to.include('Sign in with another account');
       });
 
       it(`${path}: the staff see it`, async () => {
@@ -54,6 +55,22 @@ describe('staff pages', () => {
         expect(text).to.match(/^<!doctype html>/i);
       });
     }
+
+    it('are led to by the account of who is of the staff', async () => {
+      expect((await visit('/account/', staff)).text).to.include('<a href="/admin/">The service</a>');
+    });
+
+    it('who is not of the staff can sign in as somebody else from there', async () => {
+      const account = await service.customer(null);
+      const visitor = new Visitor();
+      const [name = '', value = ''] = account.cookie.split('=');
+      visitor.cookies.push({ name, value, path: '/' });
+      const { text } = await visitor.ask(`${service.baseUrl}/admin/`);
+      const { fields } = formIn(text, '/account/sign-out/');
+      const { status, headers } = await visitor.send(`${service.baseUrl}/account/sign-out/`, fields);
+      expect([status, headers.get('location')]).to.deep.equal([303, '/sign-in?done=signed-out']);
+      expect((await visitor.ask(`${service.baseUrl}/account/`)).status).to.equal(303);
+    });
 
     it('the calls of the dashboard and its files are refused in the same way', async () => {
       const calls = `${BOARD}/api/queues`;
@@ -98,8 +115,35 @@ describe('staff pages', () => {
       expectError(await change('files/pause', someone, { origin: service.baseUrl }), 'admin_required');
       expect((await change('files/pause', staff, { origin: service.baseUrl })).status).to.equal(200);
       expect(await isPaused()).to.equal(true);
+      const shown = (await visit('/admin/', staff)).text;
+      expect(shown)
+        .to.include('Jobs in each queue; paused: files')
+        .and.to.match(/>paused<\/text>/);
       expect((await change('files/resume', staff, { origin: service.baseUrl })).status).to.equal(200);
       expect(await isPaused()).to.equal(false);
+      expect((await visit('/admin/', staff)).text).to.not.include('paused');
+    });
+
+    it('logs each change with who made it, and nothing that was only looked at', async () => {
+      const id = `change-${randomUUID()}`;
+      const headers = { origin: service.baseUrl, 'x-request-id': id };
+      const [{ id: account }] = await service.sql('SELECT id FROM accounts WHERE email = $1', [email]);
+      await service.request('GET', `${BOARD}/api/queues`, { headers: { cookie: staff.cookie, 'x-request-id': id } });
+      for (const path of ['files/pause', 'files/resume', 'polls/clean/completed']) {
+        expect((await change(path, staff, headers)).status).to.equal(200);
+      }
+      const lines = () => {
+        const logs = service.apis.flatMap((api) => api.logs().split('\n'));
+        return logs.filter((line) => line.includes(id)).map((line) => JSON.parse(line));
+      };
+      await eventually('all is logged', () => lines().filter(({ msg }) => msg === 'request').length === 4);
+      const changes = lines().filter(({ msg }) => msg === 'a change on the queue board');
+      const told = changes.map(({ queue, action, account: who, status }) => [queue, action, String(who), status]);
+      expect(told).to.deep.equal([
+        ['files', 'pause', String(account), 200],
+        ['files', 'resume', String(account), 200],
+        ['polls', 'clean/completed', String(account), 200],
+      ]);
     });
   });
 
@@ -165,11 +209,13 @@ describe('staff pages', () => {
       await change('files/resume', staff, { origin: service.baseUrl });
     });
 
-    it('the charts are there, and lead to the dashboard', async () => {
+    it('the charts are there, and lead to the dashboard, which leads back', async () => {
       const { page, complaints } = await open('/admin/');
       expect(await page.locator('svg.chart').count()).to.equal(7);
       await page.getByRole('link', { name: 'Queues and jobs' }).click();
       await page.getByText('dispatches').first().waitFor();
+      await page.getByRole('link', { name: 'Back to the service' }).click();
+      await page.getByRole('heading', { name: 'Signups' }).waitFor();
       await eventually('nothing is complained about', () => complaints.length === 0, 1_000);
     });
   });

@@ -1,9 +1,12 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { cpSync, symlinkSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { expect } from 'chai';
 import { modelsOnline } from '../contract/seeds.ts';
 import type { Customer } from '../harness/client.ts';
+import { createDatabase, setting } from '../harness/databases.ts';
 import { eventually, type Service, startService } from '../harness/service.ts';
 
 interface Ended {
@@ -13,10 +16,12 @@ interface Ended {
 }
 
 /** Runs a command as a deployment does, from what was built. */
-async function runAdmin(args: string[], env: Record<string, string> = {}): Promise<Ended> {
-  const child = spawn(process.execPath, ['dist/worker/admin/main.js', ...args], {
-    env: { PATH: process.env['PATH'], NODE_ENV: 'test', ...env },
-  });
+function runAdmin(args: string[], env: Record<string, string> = {}): Promise<Ended> {
+  return run(process.execPath, ['dist/worker/admin/main.js', ...args], { NODE_ENV: 'test', ...env });
+}
+
+async function run(program: string, args: string[], env: Record<string, string> = {}, cwd = '.'): Promise<Ended> {
+  const child = spawn(program, args, { env: { PATH: process.env['PATH'], ...env }, cwd });
   const ended: Ended = { status: null, out: '', err: '' };
   child.stdout.on('data', (chunk: Buffer) => (ended.out += chunk.toString()));
   child.stderr.on('data', (chunk: Buffer) => (ended.err += chunk.toString()));
@@ -81,6 +86,52 @@ describe('npm run admin', () => {
     for (const { out, err } of ended) expect(out + err).to.include('npm run admin --');
   });
 
+  it('needs the database and Redis alone, in production too, and looks at nothing else', async () => {
+    const { DATABASE_URL = '', REDIS_URL = '', REDIS_PREFIX = '' } = service.env;
+    const env = { NODE_ENV: 'production', DATABASE_URL, REDIS_URL, REDIS_PREFIX };
+    const bare = await runAdmin(['find-account', customer.email], env);
+    expect([bare.status, bare.err]).to.deep.equal([0, '']);
+    const broken = { STRIPE_SECRET_KEY: 'none', PORT: 'none', UPSTREAMS: 'none', GOOGLE_CLIENT_ID: 'half' };
+    expect((await runAdmin(['stuck-jobs'], { ...env, ...broken })).status).to.equal(0);
+    const { status, err } = await runAdmin(['stuck-jobs'], { DATABASE_URL });
+    expect([status, err]).to.deep.equal([
+      78,
+      'REDIS_URL is not set: it must be an address such as redis://host:6379.\n',
+    ]);
+  });
+
+  it('ends with 69 and a sentence where the database cannot be worked with', async () => {
+    const empty = await createDatabase({ empty: true });
+    const missing = empty.replace(/\/[^/]*$/, '/no_such_database');
+    const [away, unmigrated, refused] = await Promise.all(
+      ['postgres://app@127.0.0.1:1/genmeter', empty, missing].map((DATABASE_URL) =>
+        runAdmin(['grant-credits', 'a@example.com', '1', '--request', 'a'], { ...service.env, DATABASE_URL }),
+      ),
+    );
+    expect([away?.status, unmigrated?.status, refused?.status]).to.deep.equal([69, 69, 69]);
+    expect(away?.err).to.equal('The database genmeter at 127.0.0.1:1 is out of reach (ECONNREFUSED).\n');
+    expect(unmigrated?.err).to.match(/^The database \S+ at \S+ is not migrated to this version: .*\.\n$/);
+    expect(refused?.err).to.match(/^The database no_such_database at \S+ refuses: .*\.\n$/);
+    for (const ended of [away, unmigrated, refused]) expect(ended?.out).to.not.include('Nothing was changed');
+  });
+
+  it('runs from the sources, as check does, where nothing was built', async () => {
+    const clone = join(setting('TEST_FOLDER'), 'clone');
+    for (const part of ['package.json', 'shared', 'worker']) cpSync(part, join(clone, part), { recursive: true });
+    symlinkSync(resolve('node_modules'), join(clone, 'node_modules'), 'dir');
+    const scripts = [
+      ['admin', 'find-account', customer.email],
+      ['check', '--json'],
+    ] as const;
+    for (const [script, ...args] of scripts) {
+      const env = { ...service.env, HOME: clone };
+      const { status, out, err } = await run('npm', ['run', '--silent', script, '--', ...args], env, clone);
+      expect([status, err], out).to.deep.equal([0, '']);
+      if (script === 'check') expect(JSON.parse(out).holds).to.equal(true);
+      else expect(out).to.include(customer.email);
+    }
+  });
+
   describe('find-account', () => {
     it('finds an account by e-mail address and number, with credits, keys and ledger', async () => {
       const [row] = await service.sql('SELECT id, uuid FROM accounts WHERE email = $1', [customer.email]);
@@ -137,8 +188,8 @@ describe('npm run admin', () => {
         [other.email, '10', ...options],
         [other.email, '10', '--request', 'T-2'],
       ]) {
-        const { status, err } = await admin('grant-credits', ...call);
-        expect(status).to.equal(1);
+        const { status, out, err } = await admin('grant-credits', ...call);
+        expect([status, out]).to.deep.equal([1, '']);
         expect(err).to.include('T-2').and.to.include('something else');
       }
       expect(await other.balance()).to.equal(0);
@@ -192,6 +243,35 @@ describe('npm run admin', () => {
       expect(service.upstream.submits).to.equal(1);
       await service.checkBooks();
       expect((await admin('requeue-jobs', uuid, '--apply')).out).to.include('is left alone');
+    });
+
+    it('reach every one however many there are: the one that is named, and with all, those after the first thousand', async () => {
+      const newest = await stuckImage();
+      const older = 1_100;
+      const isCopy = `uuid::text LIKE '00000000-0000-7000-8000-%'`;
+      // Nobody was charged for these: what counts them does not see them.
+      const unseen = (statement: string) =>
+        service.sql(`BEGIN; SET LOCAL session_replication_role = replica; ${statement}; COMMIT`);
+      await unseen(
+        `CREATE TEMP TABLE copies ON COMMIT DROP AS
+           SELECT g.* FROM generations g, generate_series(1, ${older}) WHERE g.uuid = '${newest}';
+         UPDATE copies SET uuid = cast('00000000-0000-7000-8000-' || lpad(n::text, 12, '0') AS uuid), number = -n
+           FROM (SELECT ctid AS row, row_number() OVER () AS n FROM copies) AS numbered WHERE copies.ctid = row;
+         INSERT INTO generations SELECT * FROM copies`,
+      );
+      expect((await admin('requeue-jobs', newest)).out).to.include('1 would be put on their queue again.');
+      const named = await admin('requeue-jobs', newest.toUpperCase(), newest, '--apply');
+      expect(named.out).to.include(`${newest} is on its queue again.`).and.to.include('\n1 were put');
+      expect(named.out).to.not.include('left alone');
+
+      const count = `${older + 1}`;
+      expect((await admin('requeue-jobs', '--all')).out).to.include(`${count} would be put on their queue again.`);
+      expect((await admin('requeue-jobs', '--all', '--apply')).out).to.include(`\n${count} were put on their queue`);
+      const [{ due }] = await service.sql(
+        `SELECT count(*)::int AS due FROM generations WHERE due_at <= now() AND ${isCopy}`,
+      );
+      expect(due).to.equal(older);
+      await unseen(`DELETE FROM generations WHERE ${isCopy}`);
     });
   });
 

@@ -1,9 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
+import type Stripe from 'stripe';
 import { affiliateStatus, enrolled, referred } from '../harness/affiliates.ts';
 import { type Billing, runJob, startBilling } from '../harness/billing.ts';
 import type { Customer } from '../harness/client.ts';
 import { eventually } from '../harness/service.ts';
 import { idIn } from '../../dev/standins/stripe/books.ts';
+import { voidCredit } from '../../dev/standins/stripe/outOfBand.ts';
 
 const SHARE = { lite: 2_160, pro: 10_440 };
 
@@ -17,6 +20,7 @@ describe('commissions and payouts, where things go wrong', () => {
   afterEach(() => {
     billing.stripe.behave();
     billing.stripe.objects.balanceCents = null;
+    billing.stripe.objects.isConnectOn = true;
   });
   after(() => billing.stop());
 
@@ -39,7 +43,9 @@ describe('commissions and payouts, where things go wrong', () => {
 
   /** Lets months pass for what was earned and paid so far. */
   async function later(): Promise<void> {
-    await billing.service.sql(`UPDATE commissions SET payable_at = payable_at - interval '3 months'`);
+    await billing.service.sql(
+      `UPDATE commissions SET payable_at = payable_at - interval '3 months', looked_at = looked_at - interval '3 months'`,
+    );
     await billing.service.sql(`UPDATE payouts SET month = month - interval '1 month' WHERE status = 'paid'`);
   }
 
@@ -77,6 +83,7 @@ describe('commissions and payouts, where things go wrong', () => {
 
   it('who comes back from onboarding is looked at right then, and is sent there again when a link was too old', async () => {
     const { affiliate } = await enrolled(billing.service.baseUrl);
+    expect((await affiliate.call('POST', '/api/affiliate/onboarding-link/')).status).to.equal(200);
     const again = await affiliate.browse('GET', '/account/payouts/again');
     expect(again.status).to.equal(200);
     const link = /http[^"]+\/setup\/e\/acct_\w+/.exec(again.body as string)?.[0] as string;
@@ -125,6 +132,21 @@ describe('commissions and payouts, where things go wrong', () => {
     await pay();
     expect(transfers()).to.have.members([SHARE.pro, 2 * SHARE.lite]);
     expect(await stats()).to.include({ pending_cents: 0, paid_cents: SHARE.pro + 2 * SHARE.lite });
+  });
+
+  it('what is given back outside of the processor, as a credit note says, is taken off, also after it was paid', async () => {
+    const { bring, transfers, stats } = await anAffiliate();
+    const customer = await bring();
+    await billing.subscribe(customer, 'pro');
+    await later();
+    await pay();
+    const note = billing.stripe.creditElsewhere(invoiceOf(customer), 17_400);
+    await billing.quiet();
+    expect(await stats()).to.include({ lifetime_earnings_cents: SHARE.pro / 2, pending_cents: -SHARE.pro / 2 });
+    voidCredit(billing.stripe.objects, note);
+    await billing.quiet();
+    expect(await stats()).to.include({ lifetime_earnings_cents: SHARE.pro, pending_cents: 0 });
+    expect(transfers()).to.deep.equal([SHARE.pro]);
   });
 
   it('a dispute takes the commission away while it is open, and gives it back when it is won', async () => {
@@ -227,6 +249,214 @@ describe('commissions and payouts, where things go wrong', () => {
     expect(transfers()).to.deep.equal([]);
     expect(await affiliateStatus(affiliate)).to.include({ payout_enabled: false, connect_onboarded: true });
   });
+
+  const looksAt = (invoiceId: string) =>
+    billing.stripe.requests.filter(({ name, path }) => name === 'invoices.retrieve' && path.endsWith(invoiceId)).length;
+
+  it('an invoice that cannot be looked at is waited for a day, and then left out; the others are looked at once', async () => {
+    const { bring, transfers, stats } = await anAffiliate();
+    const [kept, lost, negative] = [await bring(), await bring(), await bring()];
+    await billing.subscribe(negative, 'lite');
+    await later();
+    await pay();
+    expect(transfers()).to.deep.equal([SHARE.lite]);
+    billing.stripe.refund(invoiceOf(negative), 3_600);
+    await billing.subscribe(lost, 'pro');
+    await billing.subscribe(kept, 'pro');
+    await later();
+    const [invoice, keptInvoice] = [invoiceOf(lost), invoiceOf(kept)];
+    billing.stripe.objects.broken.add(invoice).add(invoiceOf(negative));
+    const before = looksAt(keptInvoice);
+    await pay();
+    await pay();
+    expect(transfers()).to.deep.equal([SHARE.lite]);
+    expect(looksAt(keptInvoice) - before).to.equal(1);
+    await billing.service.sql(`UPDATE commissions SET failing_since = failing_since - interval '25 hours'`);
+    await pay();
+    // What was paid too much is taken off nonetheless.
+    expect(transfers()).to.have.members([SHARE.lite, SHARE.pro - SHARE.lite / 2]);
+    expect(looksAt(keptInvoice) - before).to.equal(1);
+    expect(await stats()).to.include({ pending_cents: SHARE.pro });
+    billing.stripe.objects.broken.clear();
+    await later();
+    await pay();
+    expect(transfers()).to.have.members([SHARE.lite, SHARE.pro - SHARE.lite / 2, SHARE.pro]);
+    expect(await stats()).to.include({ pending_cents: 0 });
+  });
+
+  it('who has more to be taken off than to be paid is not looked at over and over', async () => {
+    const { bring } = await anAffiliate();
+    const [refunded, small] = [await bring(), await bring()];
+    await billing.subscribe(refunded, 'pro');
+    await later();
+    await pay();
+    billing.stripe.refund(invoiceOf(refunded));
+    await billing.quiet();
+    await billing.subscribe(small, 'lite');
+    await later();
+    const before = [looksAt(invoiceOf(refunded)), looksAt(invoiceOf(small))];
+    await pay();
+    expect([looksAt(invoiceOf(refunded)), looksAt(invoiceOf(small))]).to.deep.equal(before);
+  });
+
+  it('invoices in another currency, for none of our plans, paid elsewhere or out of all bounds earn nothing, and their events are applied', async () => {
+    const { bring, stats } = await anAffiliate();
+    const changes: ((invoice: Stripe.Invoice) => void)[] = [
+      (invoice) => Object.assign(invoice, { currency: 'krw', amount_paid: 47_000_000 }),
+      (invoice) => Object.assign(invoice.lines.data[0]?.pricing?.price_details ?? {}, { price: 'price_other' }),
+      (invoice) => {
+        invoice.amount_paid = 3_000_000_000;
+        const part = billing.stripe.objects.list('invoice_payment').find((entry) => idIn(entry.invoice) === invoice.id);
+        Object.assign(part as object, { amount_paid: 3_000_000_000 });
+      },
+    ];
+    for (const change of changes) {
+      const customer = await bring();
+      billing.stripe.delivery.drop = 1;
+      const { body } = await customer.call('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
+      billing.stripe.completeCheckout(body.checkout_url);
+      change(billing.stripe.objects.get('invoice', invoiceOf(customer)));
+      billing.stripe.delivery.drop = 0;
+      billing.stripe.delivery.sendDropped();
+      await billing.quiet();
+    }
+    const customer = await bring();
+    const { body } = await customer.call('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
+    billing.stripe.completeCheckout(body.checkout_url, { async: true });
+    billing.stripe.payElsewhere(billing.customerId(customer));
+    await billing.quiet();
+    expect(await stats()).to.include({ referrals: 4, active: 4, lifetime_earnings_cents: 0 });
+    const logs = billing.service.workers.map((worker) => worker.logs()).join('');
+    for (const problem of ['it is in another currency', 'no price of STRIPE_PRICE_', '3000000000 cents are more']) {
+      expect(logs).to.include(`an invoice earns no commission: ${problem}`);
+    }
+  });
+
+  for (const how of ['forget', 'disconnect'] as const) {
+    it(`a connected account that is gone (${how}) is made anew, once; a payout to it is put back and paid to the new one`, async () => {
+      const { affiliate, bring, accountId, stats } = await anAffiliate();
+      await billing.subscribe(await bring(), 'lite');
+      await later();
+      billing.stripe[how](accountId);
+      await pay();
+      expect(await stats()).to.include({ pending_cents: SHARE.lite, paid_cents: 0 });
+      expect(await affiliateStatus(affiliate)).to.include({ payout_enabled: false, connect_onboarded: false });
+      const [refused] = await billing.service.sql(
+        `SELECT p.status FROM payouts p JOIN affiliates a ON a.account_id = p.affiliate_id WHERE a.connect_account_id = $1`,
+        [accountId],
+      );
+      expect(refused).to.deep.equal({ status: 'refused' });
+      // From a page that was open still nothing is made.
+      const again = await affiliate.browse('GET', '/account/payouts/again');
+      expect([again.status, again.headers.get('location')]).to.deep.equal([303, '/account/']);
+      const links = await Promise.all([1, 2, 3].map(() => affiliate.call('POST', '/api/affiliate/onboarding-link/')));
+      const opened = links.filter(({ status }) => status === 200);
+      expect(opened).to.not.have.length(0);
+      const ids = new Set(opened.map(({ body }) => /acct_\w+/.exec(body.url)?.[0]));
+      expect(ids.size).to.equal(1);
+      expect(ids).to.not.include(accountId);
+      billing.stripe.onboard(opened[0]?.body.url);
+      await billing.quiet();
+      await billing.service.sql(
+        `UPDATE payouts SET completed_at = completed_at - interval '7 hours' WHERE status = 'refused'`,
+      );
+      await pay();
+      expect(await stats()).to.include({ pending_cents: 0, paid_cents: SHARE.lite });
+    });
+  }
+
+  it('onboarding is a 503 with a sentence where Connect is not switched on, and the operator is told', async () => {
+    const { affiliate } = await enrolled(billing.service.baseUrl);
+    billing.stripe.objects.isConnectOn = false;
+    const answer = await affiliate.call('POST', '/api/affiliate/onboarding-link/');
+    expect(answer.status).to.equal(503);
+    expect(answer.body.error?.message ?? answer.body.detail).to.include('Payouts cannot be set up at the moment');
+    const logs = billing.service.apis.map((api) => api.logs()).join('');
+    expect(logs).to.include('the payment processor refuses').and.include('signed up for Connect');
+    billing.stripe.objects.isConnectOn = true;
+    expect((await affiliate.call('POST', '/api/affiliate/onboarding-link/')).status).to.equal(200);
+  });
+
+  it('a connected account that cannot be looked at waits its turn behind the others', async () => {
+    const { affiliate } = await enrolled(billing.service.baseUrl);
+    await affiliate.call('POST', '/api/affiliate/onboarding-link/');
+    const { code } = await affiliateStatus(affiliate);
+    await billing.service.sql(`UPDATE affiliates SET synced_at = synced_at - interval '2 hours' WHERE code = $1`, [
+      code,
+    ]);
+    billing.stripe.faults['accounts.retrieve'] = 'error';
+    await pay();
+    const [{ fresh }] = await billing.service.sql(
+      `SELECT synced_at > now() - interval '1 hour' AS fresh FROM affiliates WHERE code = $1`,
+      [code],
+    );
+    expect(fresh).to.equal(true);
+  });
+
+  it('a link of another site to onboarding makes nothing at the processor', async () => {
+    const { affiliate } = await enrolled(billing.service.baseUrl);
+    const before = billing.stripe.objects.list('account').length;
+    const again = await affiliate.browse('GET', '/account/payouts/again');
+    expect([again.status, again.headers.get('location')]).to.deep.equal([303, '/account/']);
+    const stranger = await referred(billing.service.baseUrl, (await affiliateStatus(affiliate)).code);
+    expect((await stranger.browse('GET', '/account/payouts/again')).status).to.equal(303);
+    expect(billing.stripe.objects.list('account')).to.have.length(before);
+  });
+
+  /** What another worker does that has taken a payout up and is refused. */
+  async function refuseMeanwhile(accountId: string): Promise<string> {
+    const [{ uuid }] = await billing.service.sql(
+      `WITH refused AS (
+         UPDATE payouts SET status = 'refused', completed_at = now() WHERE status = 'pending' AND connect_account_id = $1 RETURNING uuid
+       ), back AS (
+         UPDATE commissions c SET settled_cents = c.settled_cents - i.amount_cents
+           FROM payout_items i JOIN refused ON refused.uuid = i.payout_uuid WHERE c.id = i.commission_id
+       ) SELECT uuid FROM refused`,
+      [accountId],
+    );
+    return uuid;
+  }
+
+  for (const isTakenAgain of [false, true]) {
+    it(`a transfer that succeeds after another worker was refused counts${isTakenAgain ? ', unless the month has another payout: then the operator is told' : ''}`, async () => {
+      const { bring, transfers, stats, accountId } = await anAffiliate();
+      await billing.subscribe(await bring(), 'lite');
+      await later();
+      billing.stripe.latencyMs = 700;
+      const asked = () => billing.stripe.requests.filter(({ name }) => name === 'transfers.create').length;
+      const before = asked();
+      const paying = pay();
+      await eventually('the transfer is asked for', async () => asked() > before);
+      const uuid = await refuseMeanwhile(accountId);
+      const other = randomUUID();
+      if (isTakenAgain) {
+        await billing.service.sql(
+          `INSERT INTO payouts (uuid, affiliate_id, month, status, amount_cents, due_at, created_at)
+           SELECT $1, affiliate_id, month, 'pending', 1, now() + interval '1 day', now() FROM payouts WHERE uuid = $2`,
+          [other, uuid],
+        );
+      }
+      await paying;
+      expect(transfers()).to.deep.equal([SHARE.lite]);
+      if (isTakenAgain) {
+        const logs = billing.service.workers.map((worker) => worker.logs()).join('');
+        expect(logs).to.include('its month has another one: reverse this transfer').and.include(uuid);
+        const transfer = billing.stripe.objects
+          .list('transfer')
+          .find(({ metadata }) => metadata['payout_uuid'] === uuid);
+        billing.stripe.objects.remove(transfer?.id ?? '');
+        await billing.service.sql('DELETE FROM payouts WHERE uuid = $1', [other]);
+        return;
+      }
+      expect(await stats()).to.include({ pending_cents: 0, paid_cents: SHARE.lite });
+      billing.stripe.latencyMs = 0;
+      await billing.service.sql(`UPDATE payouts SET completed_at = completed_at - interval '7 hours' WHERE uuid = $1`, [
+        uuid,
+      ]);
+      await pay();
+      expect(transfers()).to.deep.equal([SHARE.lite]);
+    });
+  }
 
   it('nobody is paid while the processor cannot be asked', async () => {
     const { bring, transfers } = await anAffiliate();

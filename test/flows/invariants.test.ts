@@ -57,7 +57,6 @@ describe('the invariants', () => {
 
   const env = () => ({
     DATABASE_URL: databaseUrl,
-    REDIS_URL: 'redis://127.0.0.1:1',
     CLOCK_OFFSET_MS: String(Math.max(0, NOW.getTime() - Date.now())),
   });
 
@@ -114,6 +113,7 @@ describe('the invariants', () => {
       const [help, list] = await Promise.all([runCheck(['--help']), runCheck(['--list'])]);
       expect([help.status, list.status]).to.deep.equal([0, 0]);
       expect(help.out).to.include('--settled').and.to.include('broken for a moment');
+      for (const status of [0, 1, 2, 69, 78]) expect(help.out).to.match(new RegExp(`^ +${status}  `, 'm'));
       for (const { name, says } of INVARIANTS) expect(list.out).to.include(name).and.to.include(says);
     });
 
@@ -124,6 +124,23 @@ describe('the invariants', () => {
       expect(usual.out).to.include(`All ${always.length} invariants hold. ${INVARIANTS.length - always.length} more`);
       for (const { name } of always) expect(usual.out).to.match(new RegExp(`^${name} +ok +\\d+$`, 'm'));
       expect(settled.out).to.include(`All ${INVARIANTS.length} invariants hold.`);
+    });
+
+    it('needs the address of the database alone, in production too, and names it without its password', async () => {
+      const { hostname, port, pathname } = new URL(databaseUrl);
+      const withPassword = databaseUrl.replace(/:\/\/([^:@/]+)(:[^@/]*)?@/, '://$1:let-me-in@');
+      const only = { NODE_ENV: 'production', DATABASE_URL: withPassword };
+      const broken = { REDIS_URL: 'none', STRIPE_SECRET_KEY: 'none', UPSTREAMS: 'none', METRICS_PORT: 'none' };
+      const [usual, json] = await Promise.all([runCheck([], only), runCheck(['--json'], { ...only, ...broken })]);
+      // The year of these books is over by some clocks: whether they hold is not what this is about.
+      for (const { status, err } of [usual, json]) expect([0, 1], err).to.include(status);
+      expect(usual.out).to.include(`\nDatabase ${pathname.slice(1)} at ${hostname}:${port}, 2`);
+      expect(JSON.parse(json.out).database).to.deep.equal({
+        host: hostname,
+        port: Number(port),
+        name: pathname.slice(1),
+      });
+      expect(usual.out + json.out).to.not.include('let-me-in');
     });
 
     it('ends with 1, and says what is wrong, with whom, and what happened to them', async () => {
@@ -159,8 +176,9 @@ describe('the invariants', () => {
       ]);
       expect([wrongly.status, unset.status, away.status, empty.status]).to.deep.equal([2, 78, 69, 69]);
       expect(unset.err).to.include('DATABASE_URL is not set');
-      expect(away.err).to.match(/^The database is out of reach \(ECONNREFUSED\)\.\n$/);
-      expect(empty.err).to.match(/^The database is not migrated to this version: .*\.\n$/);
+      expect(away.err).to.equal('The database genmeter at 127.0.0.1:1 is out of reach (ECONNREFUSED).\n');
+      expect(empty.err).to.match(/^The database \S+ at \S+ is not migrated to this version: .*\.\n$/);
+      expect(away.out + empty.out).to.equal('');
     });
   });
 

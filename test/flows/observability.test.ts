@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { freePort } from '../../dev/servers/ports.ts';
+import { Proxy } from '../../dev/servers/proxy.ts';
 import { type Customer, IMAGE, request } from '../harness/client.ts';
 import { eventually, type Service, startService } from '../harness/service.ts';
 
@@ -16,6 +17,7 @@ interface Line {
   msg: string;
   requestId?: string;
   jobId?: string;
+  queue?: string;
   generationId?: string;
 }
 
@@ -114,6 +116,53 @@ describe('observability', () => {
       await customer.settled(uuid);
     });
 
+    it('of what cannot be looked at are gone until it can be again, and tell when it last could', async () => {
+      const [redis, database, port] = await Promise.all([
+        new Proxy(service.env['REDIS_URL'] as string).start(),
+        new Proxy(service.env['DATABASE_URL'] as string).start(),
+        freePort(),
+      ]);
+      const METRICS = { METRICS_HOST: '127.0.0.1', METRICS_PORT: String(port) };
+      const worker = await service.startWorker({ ...METRICS, REDIS_URL: redis.url, DATABASE_URL: database.url });
+      const told = async () => {
+        const text = (await request(`http://127.0.0.1:${port}`, 'GET', '/metrics')).body as string;
+        return {
+          queues: /^genmeter_queue_jobs\{/m.test(text) && /^genmeter_queue_oldest_job_seconds\{/m.test(text),
+          rows: /^genmeter_backlog\{/m.test(text) && /^genmeter_backlog_oldest_seconds\{/m.test(text),
+          isAnyOfQueues: /^genmeter_queue_\w+\{/m.test(text),
+          isAnyOfRows: /^genmeter_backlog(_oldest_seconds)?\{/m.test(text),
+          queuesAt: sample(text, 'genmeter_backlog_looked_at_seconds', { of: 'queues' }),
+          rowsAt: sample(text, 'genmeter_backlog_looked_at_seconds', { of: 'rows' }),
+        };
+      };
+      try {
+        const before = await told();
+        expect(before).to.include({ queues: true, rows: true });
+        expect(before.queuesAt).to.be.closeTo(Date.now() / 1_000, 30);
+
+        redis.refuse();
+        await eventually('the queues are not told any more', async () => !(await told()).isAnyOfQueues);
+        const blind = await told();
+        expect(blind.rows).to.equal(true);
+        await eventually('the rows are looked at', async () => (await told()).rowsAt > blind.rowsAt);
+        expect((await told()).queuesAt).to.equal(blind.queuesAt);
+
+        redis.open();
+        database.refuse();
+        await eventually('the rows are not told any more', async () => !(await told()).isAnyOfRows);
+        await eventually('the queues are told again', async () => (await told()).queuesAt > blind.queuesAt);
+        expect((await told()).queues).to.equal(true);
+
+        const { rowsAt } = await told();
+        database.open();
+        await eventually('all is told again', async () => (await told()).rowsAt > rowsAt);
+        expect(await told()).to.include({ queues: true, rows: true });
+      } finally {
+        await worker.kill();
+        await Promise.all([redis.stop(), database.stop()]);
+      }
+    }).timeout(60_000);
+
     it('name no customer, and take less than 5 ms to scrape', async () => {
       const [{ uuid, id }] = await service.sql('SELECT uuid, id FROM accounts WHERE email = $1', [customer.email]);
       for (const who of ['api', 'worker'] as const) {
@@ -153,6 +202,7 @@ describe('observability', () => {
         ['succeeded', uuid],
       ]);
       expect(worker.every(({ jobId }) => typeof jobId === 'string' && jobId !== '')).to.equal(true);
+      for (const { queue } of worker) expect(queue).to.be.oneOf(['dispatches', 'polls', 'refreshes', 'upkeep']);
     });
 
     it('take an id over from the client only where it is fit to be one, and never twice in a line', async () => {
@@ -165,6 +215,7 @@ describe('observability', () => {
       const lines = `${service.apis[0]?.logs()}${service.workers[0]?.logs()}`.split('\n');
       expect(lines.filter((line) => line.split('"requestId"').length > 2)).to.deep.equal([]);
       expect(lines.filter((line) => line.split('"jobId"').length > 2)).to.deep.equal([]);
+      expect(lines.filter((line) => line.split('"queue"').length > 2)).to.deep.equal([]);
     });
   });
 });

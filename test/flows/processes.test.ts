@@ -60,6 +60,7 @@ describe('the processes of the Procfile', () => {
     ['REDIS_URL', 'localhost', /REDIS_URL must be an address such as redis:/],
     ['NODE_ENV', 'production', /NODE_ENV=production is refused/],
     ['RATE_LIMITS', 'maybe', /RATE_LIMITS must be one of on, off/],
+    ['METRICS_TOKEN', 'a-token-of-the-scraper', /METRICS_PORT is not set, but METRICS_TOKEN is/],
   ] as const) {
     it(`a bad ${name} stops the start with a sentence that names it`, async () => {
       const child = spawn(process.execPath, ['dist/api/main.js'], { env: { ...service.env, [name]: value } });
@@ -71,6 +72,23 @@ describe('the processes of the Procfile', () => {
       expect(output.trim().split('\n')).to.have.length(1);
     });
   }
+});
+
+describe('a process outside production', () => {
+  it('warns at its start where other machines reach it, and not on its own', async () => {
+    const service = await startService({ apis: 0, workers: 0 });
+    try {
+      const open = await Promise.all([
+        service.startApi({ HOST: '0.0.0.0', NODE_ENV: '' }),
+        service.startWorker({ HOST: '0.0.0.0', NODE_ENV: '' }),
+      ]);
+      for (const part of open) expect(part.logs()).to.match(/"level":40.+NODE_ENV is development and HOST 0\.0\.0\.0/);
+      const local = await Promise.all([service.startApi(), service.startWorker({ HOST: '127.0.0.1' })]);
+      for (const part of local) expect(part.logs()).to.not.include('NODE_ENV');
+    } finally {
+      await service.stop();
+    }
+  });
 });
 
 describe('the ledger', () => {

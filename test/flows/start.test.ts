@@ -46,6 +46,7 @@ describe('npm start', function () {
   it('boots the whole service, keeps its data through kill -9 and a stop, and leaves no process behind', async () => {
     const port = await freePort();
     const first = await start(port);
+    expect(first.output()).to.not.match(/^ *Metrics /m);
     for (const part of ['Postgres', 'Redis', 'Upstream', 'Worker', 'API']) expect(first.output()).to.include(part);
     const customer = await newCustomer(first.baseUrl, 'starter');
     const { uuid } = await customer.createImage();
@@ -108,6 +109,38 @@ describe('npm start', function () {
     }
   });
 
+  it('gives API and worker a port each for their metrics, and names both', async () => {
+    const [metricsPort, token] = [await freePortPair(), 'a-token-of-20-letters'];
+    const settings = { METRICS_PORT: String(metricsPort), METRICS_HOST: '127.0.0.1', METRICS_TOKEN: token };
+    const started = await start(await freePort(), dataDir, settings);
+    const rows = [...started.output().matchAll(/^ *Metrics +(\S+) +(\S+)/gm)];
+    const addresses = Object.fromEntries(rows.map(([, program = '', address = '']) => [program, address]));
+    expect(addresses).to.deep.equal({
+      worker: `http://127.0.0.1:${metricsPort + 1}/metrics`,
+      api: `http://127.0.0.1:${metricsPort}/metrics`,
+    });
+    const headers = { authorization: `Bearer ${token}` };
+    const [api, worker] = await Promise.all(
+      ['api', 'worker'].map(async (program) => (await fetch(addresses[program] as string, { headers })).text()),
+    );
+    expect(api).to.match(/^genmeter_http_requests_total\{/m);
+    expect(worker).to.match(/^genmeter_job_duration_seconds_count\{/m);
+    expect(await end(started.child, 'SIGTERM')).to.equal(0);
+  });
+
+  it('metrics on any free port need no second one; a port that leaves none for the worker is one sentence', async () => {
+    const started = await start(await freePort(), dataDir, { METRICS_PORT: '0', METRICS_HOST: '127.0.0.1' });
+    expect(started.output().match(/^ *Metrics +(worker|api) +- +on a free port/gm)).to.have.length(2);
+    expect(await end(started.child, 'SIGTERM')).to.equal(0);
+    for (const [METRICS_PORT, PORT] of [
+      ['65535', '3000'],
+      ['2999', '3000'],
+    ] as const) {
+      const ended = await start(Number(PORT), dataDir, { METRICS_PORT }).catch((error: Error) => error.message);
+      expect(ended).to.match(/^ended with 1:\nMETRICS_PORT .*\.\n$/);
+    }
+  });
+
   it('a provider of which only the address was given ends it with a sentence that names the key', async () => {
     const settings = { FAL_BASE_URL: 'http://127.0.0.1:1' };
     const ended = await start(await freePort(), dataDir, settings).catch((error: Error) => error.message);
@@ -136,6 +169,14 @@ async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<number 
   const exited = once(child, 'exit');
   child.kill(signal);
   return ((await exited) as [number | null])[0];
+}
+
+/** A free port of which the one after it is free, too. */
+async function freePortPair(): Promise<number> {
+  for (;;) {
+    const port = await freePort();
+    if (port < 65_535 && !(await accepts(port + 1))) return port;
+  }
 }
 
 /** Whether anything listens on a port. */

@@ -125,6 +125,48 @@ describe('the configuration', () => {
     );
   });
 
+  it('warns of a mode in which everybody may be everybody, where other machines reach it', async () => {
+    const { warningOfMode } = await import('../../shared/lib/listenSettings.ts');
+    const warned = (env: Record<string, string | undefined>) =>
+      warningOfMode(parseConfig({ ...GOOD, ...env }) as never);
+    for (const env of [{}, { HOST: '::' }, { NODE_ENV: 'test', HOST: '10.0.0.5' }]) {
+      expect(warned(env)).to.match(/^NODE_ENV is \w+ and HOST \S+ is open .+ Set NODE_ENV=production, .+\.$/);
+    }
+    for (const HOST of ['127.0.0.1', '127.8.0.1', '::1', 'localhost']) expect(warned({ HOST })).to.equal(undefined);
+  });
+
+  describe('in production', () => {
+    const production = {
+      NODE_ENV: 'production',
+      BASE_URL: 'https://a.example',
+      STRIPE_SECRET_KEY: 'sk_live_1',
+      STRIPE_WEBHOOK_SECRET: 'whsec_1',
+      STRIPE_PORTAL_CONFIGURATION: 'bpc_1',
+      ...Object.fromEntries(['LITE', 'STARTER', 'PRO', 'STUDIO'].map((plan) => [`STRIPE_PRICE_${plan}`, 'price_1'])),
+      GITHUB_CLIENT_ID: 'a',
+      GITHUB_CLIENT_SECRET: 'b',
+    };
+
+    it('wants a token for metrics that other machines can read', () => {
+      expect(refusal({ ...production, METRICS_PORT: '9100' })).to.match(
+        /^METRICS_TOKEN is not set, .+ METRICS_HOST 0\.0\.0\.0 .+ set METRICS_TOKEN, or METRICS_HOST=127\.0\.0\.1\.$/,
+      );
+      for (const METRICS_HOST of ['10.0.0.5', '::', '127.example']) {
+        expect(refusal({ ...production, METRICS_PORT: '9100', METRICS_HOST })).to.match(/^METRICS_TOKEN is not set/);
+      }
+      const METRICS_TOKEN = 'a-token-of-the-scraper';
+      expect(refusal({ ...production, METRICS_PORT: '9100', METRICS_TOKEN })).to.equal('');
+      expect(refusal({ ...production, METRICS_PORT: '9100', METRICS_HOST: '127.0.0.1' })).to.equal('');
+      expect(refusal(production)).to.equal('');
+      expect(refusal({ METRICS_PORT: '9100' })).to.equal('');
+    });
+
+    it('has nothing to warn of', async () => {
+      const { warningOfMode } = await import('../../shared/lib/listenSettings.ts');
+      expect(warningOfMode(parseConfig({ ...GOOD, ...production }) as never)).to.equal(undefined);
+    });
+  });
+
   describe('for sign-in', () => {
     const apple = { APPLE_CLIENT_ID: 'a', APPLE_TEAM_ID: 'b', APPLE_KEY_ID: 'c' };
     const stripe = {
@@ -207,6 +249,27 @@ describe('the configuration', () => {
     const { status, stdout, stderr } = spawnSync(process.execPath, ['dist/api/main.js'], { env: {}, encoding: 'utf8' });
     expect([status, stdout]).to.deep.equal([78, '']);
     expect(stderr).to.match(/^DATABASE_URL is not set: .+\. REDIS_URL is not set: .+\.\n$/);
+  });
+
+  it('of what is run by hand has nothing but databases, logs and clock, and cannot be declared afterwards', async () => {
+    const { declareProcess } = await import('../../shared/lib/processKind.ts');
+    const env = {
+      ...GOOD,
+      NODE_ENV: 'production',
+      STRIPE_SECRET_KEY: 'sk_live_a',
+      REDIS_PREFIX: 'own',
+      LOG_LEVEL: 'warn',
+    };
+    const { parseConfig: parse } = await import('../../shared/lib/config.ts');
+    expect(() => parse(env)).to.throw('STRIPE_WEBHOOK_SECRET');
+    const admin = parse(env, 'admin');
+    expect(admin)
+      .to.include({ ...GOOD, REDIS_PREFIX: 'own', LOG_LEVEL: 'warn' })
+      .and.not.have.property('STRIPE_SECRET_KEY');
+    expect(() => parse({ ...env, REDIS_URL: '' }, 'admin')).to.throw('REDIS_URL is not set');
+    expect(parse({ DATABASE_URL: GOOD.DATABASE_URL }, 'check').REDIS_URL).to.not.equal(GOOD.REDIS_URL);
+    expect(() => parse({}, 'check')).to.throw(/^DATABASE_URL is not set: [^.]+\.$/);
+    expect(() => declareProcess('check')).to.throw('before its configuration is loaded');
   });
 
   it('is frozen', () => {

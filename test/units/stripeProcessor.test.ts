@@ -10,18 +10,20 @@ import { join, resolve } from 'node:path';
 import { expect } from 'chai';
 import Stripe from 'stripe';
 import {
+  type PaidInvoice,
   type PaymentProcessor,
   ProcessorError,
   type ProcessorPayment,
   type ProcessorSubscription,
 } from '../../shared/gateways/payments/processor.ts';
 import { EVENT_TYPES } from '../../shared/gateways/payments/eventTypes.ts';
-import { stripeClient, stripeProcessor } from '../../shared/gateways/payments/stripe.ts';
+import { stripeClient, type StripeOptions, stripeProcessor } from '../../shared/gateways/payments/stripe.ts';
 import { PLANS, type PlanSlug } from '../../shared/spec/plans.ts';
 import { failureOf } from '../harness/failure.ts';
 import { readBody } from '../../dev/standins/misbehave.ts';
 import { signatureOf } from '../../dev/standins/stripe/events.ts';
 import { idIn } from '../../dev/standins/stripe/books.ts';
+import { voidCredit } from '../../dev/standins/stripe/outOfBand.ts';
 import { StripeStandIn } from '../../dev/standins/stripe/standIn.ts';
 
 const ADDRESSES = { successUrl: 'https://example.com/success', cancelUrl: 'https://example.com/canceled' };
@@ -78,6 +80,16 @@ describe('payments by Stripe', () => {
     const { intentId } = await stripe.chargeTopup(order);
     const chargeId = standIn.objects.get('payment_intent', intentId).latest_charge as string;
     return { ...customer, ...order, intentId, chargeId };
+  }
+
+  async function paidInvoice(plan: PlanSlug = 'pro') {
+    const { subscriptionId, ...customer } = await subscribed(plan);
+    const invoiceId = idIn(standIn.objects.get('subscription', subscriptionId).latest_invoice);
+    return { ...customer, subscriptionId, invoiceId, invoice: standIn.objects.get('invoice', invoiceId) };
+  }
+
+  function made(accountUuid: string, instead?: string): Promise<string> {
+    return stripe.createConnectedAccount({ accountUuid, email: 'ada@example.com', ...(instead && { instead }) });
   }
 
   describe('a customer', () => {
@@ -659,6 +671,107 @@ describe('payments by Stripe', () => {
     });
   });
 
+  describe('an invoice of a subscription', () => {
+    it('says what it brought in, and what of that went back to the customer', async () => {
+      const { invoiceId, accountUuid, customerId } = await paidInvoice();
+      const { paidAt, ...read } = (await stripe.readInvoice(invoiceId)) as PaidInvoice;
+      expect(read).to.deep.equal({
+        customerId,
+        accountUuid,
+        isInOurCurrency: true,
+        isForPlan: true,
+        paidCents: 34_800,
+        netCents: 34_800,
+        reversedCents: 0,
+      });
+      expect(Math.abs(paidAt.getTime() - standIn.now().getTime())).to.be.below(60_000);
+      standIn.refund(invoiceId, 800);
+      expect(await stripe.readInvoice(invoiceId)).to.include({ paidCents: 34_800, reversedCents: 800 });
+    });
+
+    it('counts what was given back outside of Stripe, as credit notes say, and not of those that are void', async () => {
+      const { invoiceId } = await paidInvoice();
+      const note = standIn.creditElsewhere(invoiceId, 4_000);
+      standIn.creditElsewhere(invoiceId, 1_000);
+      standIn.refund(invoiceId, 800);
+      expect(await stripe.readInvoice(invoiceId)).to.include({ reversedCents: 5_800 });
+      voidCredit(standIn.objects, note);
+      expect(await stripe.readInvoice(invoiceId)).to.include({ reversedCents: 1_800 });
+      standIn.creditElsewhere(invoiceId, 34_000);
+      expect(await stripe.readInvoice(invoiceId)).to.include({ reversedCents: 34_800 });
+    });
+
+    it('that is marked as paid outside of Stripe brought in nothing', async () => {
+      const { url, customerId } = await openCheckout();
+      standIn.completeCheckout(url, { async: true });
+      standIn.payElsewhere(customerId);
+      const invoiceId = idIn(standIn.subscriptionOf(customerId).latest_invoice);
+      expect(standIn.objects.get('invoice', invoiceId)).to.include({ status: 'paid', amount_paid: 34_800 });
+      expect(await stripe.readInvoice(invoiceId)).to.include({ paidCents: 0, netCents: 0, reversedCents: 0 });
+    });
+
+    it('says when it is in another currency', async () => {
+      const { invoice, invoiceId } = await paidInvoice();
+      invoice.currency = 'krw';
+      expect(await stripe.readInvoice(invoiceId)).to.include({ isInOurCurrency: false });
+    });
+
+    it('is for a plan by any price that was ever sold, and for none by another one', async () => {
+      const { invoice, invoiceId } = await paidInvoice();
+      const details = invoice.lines.data[0]?.pricing?.price_details as { price: string };
+      for (const [before, isForPlan] of [
+        [details.price, true],
+        ['price_other', false],
+      ] as const) {
+        const prices = { lite: ['price_1'], starter: ['price_2'], pro: ['price_3', before], studio: ['price_4'] };
+        expect(await processorOf(standIn, { prices }).readInvoice(invoiceId)).to.include({ isForPlan });
+      }
+    });
+  });
+
+  it('pages where something is paid are in our currency, wherever the customer is', async () => {
+    const { customerId } = await openCheckout();
+    await stripe.openTopupCheckout(
+      { customerId, topupUuid: randomUUID(), amountCents: 5_000, credits: 1_896 },
+      ADDRESSES,
+    );
+    const opened = standIn.requests.filter(({ name }) => name === 'checkout.create').slice(-2);
+    expect(opened.map(({ params }) => (params as any).mode)).to.deep.equal(['subscription', 'payment']);
+    for (const { params } of opened) expect((params as any).adaptive_pricing).to.deep.equal({ enabled: 'false' });
+  });
+
+  describe('a connected account', () => {
+    const ONBOARDING = { returnUrl: 'https://example.com/back', refreshUrl: 'https://example.com/again' };
+    const GONE = {
+      deleted: (id: string) => standIn.forget(id),
+      'taken away from us': (id: string) => standIn.disconnect(id),
+    };
+    for (const [how, lose] of Object.entries(GONE)) {
+      it(`that is ${how} is known as gone, takes nothing, and another one is made in its place, once`, async () => {
+        const uuid = randomUUID();
+        const id = await made(uuid);
+        lose(id);
+        expect(await stripe.readConnectedAccount(id)).to.equal(null);
+        const order = { payoutUuid: randomUUID(), connectAccountId: id, amountCents: 100 };
+        for (const refused of [stripe.openOnboarding(id, ONBOARDING), stripe.transfer(order)]) {
+          const error = (await failureOf(refused)) as ProcessorError;
+          expect(error).to.include({ fault: 'refused', isConnectedAccountGone: true, isCustomerGone: false });
+          expect(error.message).to.not.include('STRIPE_SECRET_KEY');
+        }
+        const other = await made(uuid, id);
+        expect(other).to.not.equal(id);
+        expect(await made(uuid, id)).to.equal(other);
+        expect(await stripe.openOnboarding(other, ONBOARDING)).to.include(other);
+      });
+    }
+
+    it('cannot be made where Connect is not switched on', async () => {
+      standIn.objects.isConnectOn = false;
+      await expectFault(made(randomUUID()), 'refused');
+      standIn.objects.isConnectOn = true;
+    });
+  });
+
   describe('npm run stripe:setup', () => {
     it('makes all that is needed once, and prints it for .env', async () => {
       const empty = await new StripeStandIn({ isEmpty: true }).start();
@@ -682,7 +795,9 @@ describe('payments by Stripe', () => {
       expect(connected?.url).to.equal(endpoint?.url);
       expect(connected?.enabled_events).to.deep.equal(['account.updated']);
       // Stripe makes it one for connected accounts by this, and does not tell it again.
-      expect(empty.requests.filter(({ params }) => (params as Record<string, unknown>)['connect'] === 'true')).to.have.length(1);
+      expect(
+        empty.requests.filter(({ params }) => (params as Record<string, unknown>)['connect'] === 'true'),
+      ).to.have.length(1);
       expect(prices.map(({ unit_amount: cents }) => cents)).to.deep.equal([7_200, 14_400, 34_800, 90_000]);
       expect(configuration?.features.subscription_update).to.deep.include({
         proration_behavior: 'always_invoice',
@@ -738,7 +853,7 @@ describe('payments by Stripe', () => {
   });
 });
 
-function processorOf(standIn: StripeStandIn, options: { secretKey?: string } = {}): PaymentProcessor {
+function processorOf(standIn: StripeStandIn, options: Partial<StripeOptions> = {}): PaymentProcessor {
   const { secretKey, webhookSecret, url: apiBase } = standIn;
   const { lite, starter, pro, studio } = standIn.prices;
   const prices = { lite: [lite], starter: [starter], pro: [pro, 'price_before'], studio: [studio] };

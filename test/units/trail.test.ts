@@ -7,11 +7,20 @@ const outside = { bindings: () => ({}) };
 
 describe('the trail of a request', () => {
   it('names the request and the job of the generation that a line is about', () => {
-    follow({ id: '7', generationIds: [GENERATION], requestIds: { [GENERATION]: 'request-1' } }, () => {
-      expect(trailOf({ generationId: GENERATION }, 30, outside)).to.deep.equal({ requestId: 'request-1', jobId: '7' });
-      expect(trailOf({}, 30, outside)).to.deep.equal({ jobId: '7' });
+    follow({ id: '7', queue: 'polls', generationIds: [GENERATION], requestIds: { [GENERATION]: 'request-1' } }, () => {
+      expect(trailOf({ generationId: GENERATION }, 30, outside)).to.deep.equal({
+        requestId: 'request-1',
+        queue: 'polls',
+        jobId: '7',
+      });
+      expect(trailOf({}, 30, outside)).to.deep.equal({ queue: 'polls', jobId: '7' });
+      expect(trailOf({ queue: 'files', jobId: '3' }, 50, outside)).to.deep.equal({});
     });
-    expect(trailOf({ generationId: GENERATION }, 30, outside)).to.deep.equal({ requestId: 'request-1', jobId: '7' });
+    expect(trailOf({ generationId: GENERATION }, 30, outside)).to.deep.equal({
+      requestId: 'request-1',
+      queue: 'polls',
+      jobId: '7',
+    });
     expect(trailOf({ generationId: OTHER }, 30, outside)).to.deep.equal({});
     expect(requestsOf([GENERATION, OTHER])).to.deep.equal({ [GENERATION]: 'request-1' });
     expect(requestsOf([OTHER])).to.equal(undefined);

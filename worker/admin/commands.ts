@@ -42,7 +42,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     summary: 'Put stuck generations on their queue again',
     usage: 'requeue-jobs (<uuid>... | --all) [--quiet <seconds>] [--apply]',
     details: 'What a worker holds, or what has ended, is left alone: nothing is submitted twice, nobody charged again.',
-    options: { all: { type: 'boolean', about: 'all that stuck-jobs lists, up to 1000' }, quiet },
+    options: { all: { type: 'boolean', about: 'all that are stuck, however many' }, quiet },
     names: [0, 1_000],
     changes: true,
     load: async () => (await import('./commands/stuckJobs.ts')).requeue,

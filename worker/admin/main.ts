@@ -1,12 +1,14 @@
 import { parseArgs } from 'node:util';
-import { type Command, UsageError } from './command.ts';
+import { declareProcess } from '../../shared/lib/processKind.ts';
+import { type Call, type Command, UsageError } from './command.ts';
 import { COMMANDS } from './commands.ts';
 
 /**
  * What the staff does by hand: `npm run admin -- <command>`, in a deployment `node dist/worker/admin/main.js <command>`.
- * Ends with 0 where it is done, or would be; 1 where it was refused or failed; 2 where it was called wrongly; 78 where
- * the configuration cannot be used.
+ * Ends with 0 where it is done, or would be, or there is nothing to do; 1 where it was refused or failed; 2 where it was
+ * called wrongly; 69 where the database cannot be worked with; 78 where the configuration cannot be used.
  */
+declareProcess('admin');
 const [name, ...rest] = process.argv.slice(2);
 
 if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
@@ -31,27 +33,34 @@ async function perform(command: Command, args: string[]): Promise<void> {
     if (values['apply'] === true && values['dry-run'] === true)
       throw new UsageError('Say --apply or --dry-run, not both.');
     const isForReal = values['apply'] === true;
-    await run(command, { names: positionals, options: values, isForReal, say });
-    if (command.changes && !isForReal) say('Nothing was changed: this was a dry run. Say --apply to have it done.');
+    const isDone = await run(command, { names: positionals, options: values, isForReal, say });
+    if (isDone && command.changes && !isForReal)
+      say('Nothing was changed: this was a dry run. Say --apply to have it done.');
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     complain(`${error.message}\n\n${explanation(command)}`, 2);
   }
 }
 
-async function run(command: Command, call: Parameters<Awaited<ReturnType<Command['load']>>>[0]): Promise<void> {
+/** @returns whether it went as it should; else the reason was told. */
+async function run(command: Command, call: Call): Promise<boolean> {
   const work = await command.load();
-  const [{ db }, { logger }, { ServiceError }] = await Promise.all([
+  const [{ db }, { problemOfDatabase }, { logger }, { ServiceError }] = await Promise.all([
     import('../../shared/lib/db.ts'),
+    import('../../shared/lib/databaseProblem.ts'),
     import('../../shared/lib/logger.ts'),
     import('../../shared/spec/errors.ts'),
   ]);
   try {
     await work(call);
+    return true;
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    if (!(error instanceof ServiceError)) logger.error({ err: error }, 'an admin command failed');
-    complain((error as Error).message, 1);
+    const problem = problemOfDatabase(error);
+    if (problem === undefined && !(error instanceof ServiceError))
+      logger.error({ err: error }, 'an admin command failed');
+    complain(problem ?? (error as Error).message, problem === undefined ? 1 : 69);
+    return false;
   } finally {
     await db.destroy();
     logger.flush();

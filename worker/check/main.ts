@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { INVARIANTS } from '../../shared/domain/invariants/index.ts';
+import { declareProcess } from '../../shared/lib/processKind.ts';
 import { asJson, columns, conclusion, lineOf, listOf } from './report.ts';
 
 /**
@@ -11,17 +12,24 @@ import { asJson, columns, conclusion, lineOf, listOf } from './report.ts';
 
 const HELP = `npm run check -- [--settled] [--json]
 npm run check -- --list
+In an image: node dist/worker/check/main.js [--settled] [--json]
 
 Checks the database against all that must be true of it, in one snapshot, and changes nothing. Tells of each invariant
 whether it holds and how long that took to find out; then what breaks it, the first 20 of each, and what is known of
-the accounts that this is about.
+the accounts that this is about. All it needs is DATABASE_URL.
 
   --settled  also what holds only once nothing is under way: in a live service these may be broken for a moment
-  --json     the same as JSON, with up to 1000 of each
+  --json     the same as JSON, with up to 1000 of each; of npm without its own two lines: npm run --silent check -- --json
   --list     say what the invariants are; this needs no configuration
 
-Ends with 0 where all holds, 1 where something does not, 69 where the database cannot be asked.`;
+Ends with
+   0  all holds
+   1  something does not
+   2  it was called wrongly
+  69  the database cannot be asked: it is out of reach, refuses, or is not of this version
+  78  the configuration cannot be used`;
 
+declareProcess('check');
 await main();
 
 async function main(): Promise<void> {
@@ -50,10 +58,13 @@ function parse() {
 async function check(isSettled: boolean, isJson: boolean): Promise<void> {
   // Only now, so that --help and --list need no configuration.
   const { checkBooks, NotChecked } = await import('../../shared/domain/checkBooks.ts');
-  if (!isJson) say(columns());
+  let isBegun = false;
   try {
     const books = await checkBooks(isSettled, (checked) => {
-      if (!isJson) say(lineOf(checked));
+      if (isJson) return;
+      if (!isBegun) say(columns());
+      isBegun = true;
+      say(lineOf(checked));
     });
     say(isJson ? asJson(books, isSettled) : `\n${conclusion(books, isSettled)}`);
     process.exitCode = books.checked.every(({ violations }) => violations.length === 0) ? 0 : 1;

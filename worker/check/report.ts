@@ -33,8 +33,13 @@ function section(heading: string, invariants: readonly Invariant[]): string[] {
   return [heading, ...invariants.map(({ name, says }) => `\n  ${name}\n      ${says}`)];
 }
 
-/** What is wrong, and with whom; or that nothing is. */
-export function conclusion({ checked, histories }: Books, isSettled: boolean): string {
+/** Of which database at which moment, and what is wrong there, and with whom; or that nothing is. */
+export function conclusion(books: Books, isSettled: boolean): string {
+  const { host, port, name } = books.database;
+  return `Database ${name} at ${host}:${port}, ${books.checkedAt.toISOString()}\n\n${findings(books, isSettled)}`;
+}
+
+function findings({ checked, histories }: Books, isSettled: boolean): string {
   const broken = checked.filter(({ violations }) => violations.length > 0);
   const left = INVARIANTS.length - checked.length;
   const unchecked = isSettled ? '' : ` ${left} more hold only when nothing is under way: --settled checks them, too.`;
@@ -64,8 +69,9 @@ function countOf({ length }: readonly unknown[]): string {
 }
 
 /** All of it, for programs. */
-export function asJson({ checkedAt, checked, histories }: Books, isSettled: boolean): string {
+export function asJson({ database, checkedAt, checked, histories }: Books, isSettled: boolean): string {
   return JSON.stringify({
+    database,
     checked_at: checkedAt.toISOString(),
     is_settled: isSettled,
     holds: checked.every(({ violations }) => violations.length === 0),

@@ -50,8 +50,7 @@ export function Sessions({ sessions, secrets }: Overview & { secrets: FormSecret
             <li>
               <div class="what">
                 <h3>
-                  {name}
-                  {session.isCurrent ? <span class="tag">this browser</span> : null}
+                  {name} {session.isCurrent ? <span class="tag">this browser</span> : null}
                 </h3>
                 <span class="quiet small">
                   Signed in on {day(session.createdAt)}, last used {ago(session.lastUsedAt)}

@@ -1,5 +1,6 @@
 import type { VNode } from 'preact';
 import { referralUrlOf } from '../../../shared/domain/affiliates/enroll.ts';
+import { processor } from '../../../shared/gateways/payments/index.ts';
 import { COMMISSION_PENDING_DAYS, COMMISSION_PERCENT } from '../../../shared/spec/limits.ts';
 import { Form } from '../parts.tsx';
 import type { FormSecrets, Overview } from './overview.ts';
@@ -44,7 +45,12 @@ function Program({ affiliate, token }: { affiliate: NonNullable<Overview['affili
         Earnings can be paid {COMMISSION_PENDING_DAYS} days after the payment that they come from, at the beginning of
         the next month. What is refunded is taken off.
       </p>
-      {isPayoutEnabled ? (
+      {processor === null ? (
+        <p class="hint">
+          On this service plans are given away, as no payment processor is configured, and so commissions are never
+          paid.
+        </p>
+      ) : isPayoutEnabled ? (
         <p>Payouts are on.</p>
       ) : (
         <Form action="/account/payouts/" token={token}>

@@ -9,9 +9,10 @@ export function Keys({ keys, secrets }: Overview & { secrets: FormSecrets }): VN
   return (
     <section class="card" aria-labelledby="keys">
       <h2 id="keys">API keys</h2>
-      {keys.length === 0 ? (
-        <p class="quiet">None yet. A program that uses the API needs one.</p>
-      ) : (
+      <p class="quiet">
+        {keys.length === 0 ? 'None yet. ' : ''}A program that uses <a href="/api/docs/">the API</a> needs one.
+      </p>
+      {keys.length === 0 ? null : (
         <ul class="rows">
           {keys.map((key) => (
             <li>

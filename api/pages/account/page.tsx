@@ -1,4 +1,5 @@
 import { v4 as uuidv4 } from 'uuid';
+import { isStaffEmail } from '../../../shared/domain/staff.ts';
 import type { Context } from '../../context.ts';
 import { formToken } from '../forms.ts';
 import { sendPage } from '../page.tsx';
@@ -44,7 +45,14 @@ export function sendAccountPage(ctx: Context, overview: Overview, news: News = {
   const body = (
     <>
       <h1>{account.first_name === '' ? 'Your account' : `Hello ${account.first_name}`}</h1>
-      <p class="quiet">Signed in as {account.email}</p>
+      <p class="quiet">
+        Signed in as {account.email}
+        {isStaffEmail(account.email) ? (
+          <>
+            . <a href="/admin/">The service</a>
+          </>
+        ) : null}
+      </p>
       {news.problem === undefined ? null : <Notice kind="bad">{news.problem}</Notice>}
       {news.newKey === undefined ? null : <NewKey name={news.newKey.name} text={news.newKey.key} />}
       {good === undefined ? null : <Notice kind="good">{good}</Notice>}

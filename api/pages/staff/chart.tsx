@@ -62,13 +62,15 @@ export function BarChart({ title, bars, format, kind }: ChartProps): VNode {
 
 interface LevelsProps {
   title: string;
-  levels: (Bar & { isBad?: boolean })[];
+  /** `badge` stands beside the name. */
+  levels: (Bar & { isBad?: boolean; badge?: string | undefined })[];
   format: (value: number) => string;
 }
 
 const LINE = 26;
-const NAME = 110;
+const NAME = 122;
 const FIGURE = 70;
+const BADGE = 44;
 
 /** Bars below each other, each with its name and value. */
 export function Levels({ title, levels, format }: LevelsProps): VNode {
@@ -76,11 +78,19 @@ export function Levels({ title, levels, format }: LevelsProps): VNode {
   const room = WIDTH - NAME - FIGURE;
   return (
     <svg class="chart" viewBox={`0 0 ${WIDTH} ${LINE * levels.length}`} role="img" aria-label={title}>
-      {levels.map(({ label, value, isBad = false }, index) => (
+      {levels.map(({ label, value, isBad = false, badge }, index) => (
         <g key={label}>
           <text x="0" y={index * LINE + 17}>
             {label}
           </text>
+          {badge === undefined ? null : (
+            <g class="badge">
+              <rect x={NAME - BADGE - 4} y={index * LINE + 5} width={BADGE} height="16" rx="8" />
+              <text x={NAME - BADGE / 2 - 4} y={index * LINE + 16.5} text-anchor="middle">
+                {badge}
+              </text>
+            </g>
+          )}
           <rect class="back" x={NAME} y={index * LINE + 6} width={room} height="14" rx="2" />
           <rect
             class={isBad ? 'bad' : undefined}

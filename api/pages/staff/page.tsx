@@ -115,8 +115,7 @@ function Models({ models, metrics }: Pick<Shown, 'models' | 'metrics'>): VNode {
             return (
               <tr key={slug}>
                 <td>
-                  {name}
-                  <span class={status === 'online' ? 'tag' : 'tag warn'}>{status}</span>
+                  {name} <span class={status === 'online' ? 'tag' : 'tag warn'}>{status}</span>
                   <div class="quiet small">{provider}</div>
                 </td>
                 <td class="number">{count(made?.generations ?? 0)}</td>
@@ -142,6 +141,7 @@ function Queues({ queues }: Pick<Shown, 'queues'>): VNode {
   }
   const waiting = queues.reduce((sum, { counts }) => sum + counts.waiting, 0);
   const oldest = Math.max(...queues.map(({ oldestSeconds }) => oldestSeconds));
+  const paused = queues.filter(({ isPaused }) => isPaused).map(({ queue }) => queue);
   const failed = queues.reduce((sum, { counts }) => sum + counts.failed, 0);
   return (
     <Card
@@ -150,8 +150,12 @@ function Queues({ queues }: Pick<Shown, 'queues'>): VNode {
       note={`The first in line has been due for ${count(oldest)} s; ${count(failed)} failed jobs are kept. Drawn: waiting and at work.`}
     >
       <Levels
-        title="Jobs in each queue"
-        levels={queues.map(({ queue, counts }) => ({ label: queue, value: counts.waiting + counts.active }))}
+        title={`Jobs in each queue${paused.length === 0 ? '' : `; paused: ${paused.join(', ')}`}`}
+        levels={queues.map(({ queue, counts, isPaused }) => ({
+          label: queue,
+          value: counts.waiting + counts.active,
+          badge: isPaused ? 'paused' : undefined,
+        }))}
         format={count}
       />
     </Card>

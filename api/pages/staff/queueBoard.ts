@@ -30,6 +30,10 @@ const SAFE_METHODS = new Set(['GET', 'HEAD']);
 /** A style of another host, which the policy would refuse anyway. */
 const FOREIGN_STYLE = /<link href="https:[^>]*>/g;
 
+/** Its own list of links is behind an icon, where nobody looks for the way back. */
+const WAY_BACK =
+  '<a href="/admin/" style="position:fixed;right:1rem;bottom:1rem;z-index:9;padding:.5rem .9rem;border-radius:.55rem;background:#1f5f8b;color:#fff;font:550 .9rem system-ui,sans-serif;text-decoration:none">Back to the service</a>';
+
 /**
  * The dashboard of the queues, for staff. It is another's application with pages, files and calls of its own below its
  * path, so that it stands before the router; it reads bodies by itself.
@@ -56,9 +60,10 @@ export function queueBoard(): Koa.Middleware<State> {
     ctx.set('referrer-policy', 'same-origin');
     board ??= createBoard();
     await (await board)(ctx, next);
+    if (!SAFE_METHODS.has(ctx.method)) logChange(ctx);
     if (ctx.type === 'text/html' && typeof ctx.body === 'string') {
       ctx.set('cache-control', 'no-store');
-      ctx.body = ctx.body.replaceAll(FOREIGN_STYLE, '');
+      ctx.body = ctx.body.replaceAll(FOREIGN_STYLE, '').replace('<div id="root">', `${WAY_BACK}$&`);
     }
     touch(ctx);
   };
@@ -68,6 +73,17 @@ export function queueBoard(): Koa.Middleware<State> {
 function requireOwnPage(ctx: Koa.ParameterizedContext<State>): void {
   if (SAFE_METHODS.has(ctx.method) || ctx.get('origin') === OWN_ORIGIN) return;
   throw new ServiceError('validation_error', `Changes must come with "Origin: ${OWN_ORIGIN}".`, { status: 403 });
+}
+
+/** Who did what to which queue, by the address of the call: `<queue>/pause`, `<queue>/<job>/retry`, `pause` for all. */
+function logChange(ctx: Koa.ParameterizedContext<State>): void {
+  const steps = ctx.path.slice(`${QUEUE_BOARD_PATH}/api/queues/`.length).split('/');
+  const queue = QUEUES.find((name) => name === steps[0]) ?? 'all';
+  const action = (queue === 'all' ? steps : steps.slice(1)).join('/').slice(0, 200);
+  ctx.state.log.info(
+    { queue, action, account: callerOf(ctx).accountId, status: ctx.status },
+    'a change on the queue board',
+  );
 }
 
 /** Loaded when somebody first looks: a process at which nobody of the staff does is spared its memory. */

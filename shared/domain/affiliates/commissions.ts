@@ -1,7 +1,8 @@
 import type { Transaction } from 'objection';
-import { requireProcessor } from '../../gateways/payments/index.ts';
+import { type PaidInvoice, requireProcessor } from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { prepared, run } from '../../lib/db.ts';
+import { logger } from '../../lib/logger.ts';
 import { COMMISSION_PENDING_DAYS } from '../../spec/limits.ts';
 import type { Plan } from '../../spec/plans.ts';
 import { Commission } from '../../tables/Commission.ts';
@@ -20,11 +21,12 @@ const PENDING_MS = COMMISSION_PENDING_DAYS * 86_400_000;
 const RECORD = prepared(
   'record_commission',
   `INSERT INTO commissions AS c (invoice_id, affiliate_id, account_id, paid_cents, net_cents, reversed_cents,
-                                 amount_cents, paid_at, payable_at, is_simulated, sync_ticket, created_at)
-   VALUES (:invoice, :affiliate, :account, :paid, :net, :reversed, :amount, :paidAt, :payableAt, :isSimulated, :ticket, :now)
+                                 amount_cents, paid_at, payable_at, is_simulated, sync_ticket, looked_at, created_at)
+   VALUES (:invoice, :affiliate, :account, :paid, :net, :reversed, :amount, :paidAt, :payableAt, :isSimulated, :ticket, :now, :now)
    ON CONFLICT (invoice_id) DO UPDATE
      SET paid_cents = excluded.paid_cents, net_cents = excluded.net_cents, reversed_cents = excluded.reversed_cents,
-         amount_cents = excluded.amount_cents, sync_ticket = excluded.sync_ticket
+         amount_cents = excluded.amount_cents, sync_ticket = excluded.sync_ticket, looked_at = excluded.looked_at,
+         failing_since = NULL
    WHERE c.sync_ticket < excluded.sync_ticket`,
 );
 
@@ -35,10 +37,14 @@ interface Paid extends InvoiceMoney {
   ticket: number;
 }
 
+/** The most that the tables hold. */
+const MOST_CENTS = 2_147_483_647;
+
 /**
  * Looks at a paid invoice of a subscription, and says what it means to whoever brought the customer. May be looked at
  * as often as one likes: after the payment, a refund, a dispute, or before a payout.
- * @returns null where it earns nothing: no subscription's, not paid, or nobody brought the customer.
+ * @returns null where it earns nothing: no subscription's, not paid by the processor, not ours, or nobody brought the
+ * customer.
  */
 export async function commissionEffect(invoiceId: string): Promise<Effect | null> {
   const ticket = await takeTicket();
@@ -48,6 +54,12 @@ export async function commissionEffect(invoiceId: string): Promise<Effect | null
   const accountId = known?.account_id ?? (await ownerOf(invoice))?.id;
   const referral = accountId === undefined ? undefined : await Referral.query().findById(accountId);
   if (accountId === undefined || referral === undefined || invoice.paidCents === 0) return null;
+  // What became of one that has earned already counts, also where its price is not listed any more.
+  const problem = problemOf(invoice, known !== undefined);
+  if (problem !== null) {
+    logger.error({ invoiceId, accountId }, `an invoice earns no commission: ${problem}`);
+    return null;
+  }
   const paid: Paid = { ...invoice, invoiceId, isSimulated: false, ticket };
   return {
     accountId,
@@ -56,6 +68,13 @@ export async function commissionEffect(invoiceId: string): Promise<Effect | null
       return undefined;
     },
   };
+}
+
+/** Why nobody can say by itself what an invoice earns. */
+function problemOf({ isInOurCurrency, isForPlan, paidCents }: PaidInvoice, hasEarned: boolean): string | null {
+  if (!isInOurCurrency) return 'it is in another currency';
+  if (!isForPlan && !hasEarned) return 'no price of STRIPE_PRICE_* is on it';
+  return paidCents > MOST_CENTS ? `${paidCents} cents are more than can be` : null;
 }
 
 /** The commission of a plan that was given away, without a payment processor, as if its year had been paid. */

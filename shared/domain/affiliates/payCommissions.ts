@@ -5,20 +5,21 @@ import { prepared, run } from '../../lib/db.ts';
 import { attempt } from '../billing/effects.ts';
 import { commissionEffect } from './commissions.ts';
 import { lookAtOnboardings } from './connect.ts';
-import { monthStartOf, openPayout, settlePendingPayouts, transfer, unsettled } from './payouts.ts';
+import { freshSince, monthStartOf, openPayout, settlePendingPayouts, transfer, unsettled } from './payouts.ts';
 
 /** What was refused is asked for again after this time. */
 const REFUSED_MS = 6 * 3_600_000;
 const AT_ONCE = 200;
 
-/** Affiliates who have something coming to them this month and were not paid yet, in the order of their ids. */
+/** Affiliates who have something coming to them this month, all in all, and were not paid yet, in the order of their ids. */
 const DUE = prepared(
   'due_affiliates',
   `SELECT a.account_id AS id FROM affiliates a
     WHERE a.payout_enabled AND a.account_id > :after
-      AND EXISTS (SELECT FROM commissions c WHERE c.affiliate_id = a.account_id AND c.payable_at <= :monthStart
-                     AND c.amount_cents <> c.settled_cents AND c.amount_cents > c.settled_cents
-                     AND c.is_simulated = :isSimulated)
+      AND (SELECT sum(c.amount_cents - c.settled_cents) FROM commissions c
+            WHERE c.affiliate_id = a.account_id AND c.amount_cents <> c.settled_cents
+              AND (c.payable_at <= :monthStart OR c.amount_cents < c.settled_cents)
+              AND c.is_simulated = :isSimulated) > 0
       AND NOT EXISTS (SELECT FROM payouts p WHERE p.affiliate_id = a.account_id AND p.month = cast(:month AS date)
                          AND (p.status <> 'refused' OR p.completed_at > :refusedAfter))
     ORDER BY a.account_id LIMIT ${AT_ONCE}`,
@@ -46,15 +47,46 @@ export async function payCommissions(): Promise<void> {
   }
 }
 
-/** Each invoice is looked at once more before it is paid for: what was refunded in the meantime is not paid at all. */
 async function pay(affiliateId: number, monthStart: Date): Promise<null> {
-  if (processor !== null) {
-    for (const { invoice_id: invoiceId } of await unsettled(affiliateId, monthStart)) {
-      // While it cannot be looked at, nobody is paid for it, and the next run begins anew.
-      if (!(await attempt(() => commissionEffect(invoiceId)))) return null;
-    }
-  }
+  if (processor !== null && !(await lookAtInvoices(affiliateId, monthStart))) return null;
   const payout = await openPayout(affiliateId);
   if (payout !== undefined) await transfer(payout);
   return null;
+}
+
+/** So long a payout waits for an invoice that cannot be looked at; then it goes without it. */
+const WAIT_MS = 86_400_000;
+/** As many failures in a row mean that it is not the invoice's fault. */
+const FAILURES = 3;
+
+const FAILS = prepared(
+  'invoice_look_fails',
+  `UPDATE commissions SET failing_since = coalesce(failing_since, :now)
+    WHERE id = :id AND (looked_at IS NULL OR looked_at <= :freshSince) RETURNING id`,
+);
+
+/**
+ * Each invoice is looked at once more before it is paid for: what was refunded in the meantime is not paid at all. What
+ * was looked at already stays so for the next run, in some minutes.
+ * @returns whether what could be looked at by now is to be paid.
+ */
+async function lookAtInvoices(affiliateId: number, monthStart: Date): Promise<boolean> {
+  const stale = () =>
+    unsettled(affiliateId, monthStart).where((old) => {
+      void old.whereNull('looked_at').orWhere('looked_at', '<=', freshSince());
+    });
+  let failures = 0;
+  // Those that failed before come last, and do not keep the others from being looked at.
+  for (const { id, invoice_id: invoiceId } of await stale().orderByRaw('failing_since DESC NULLS FIRST, id')) {
+    await attempt(() => commissionEffect(invoiceId));
+    // Also where the processor knows no such invoice any more, or none that earns.
+    const failing = await run(FAILS, { id, now: now(), freshSince: freshSince() });
+    failures = failing.length === 0 ? 0 : failures + 1;
+    if (failures === FAILURES) break;
+  }
+  const waited = addMilliseconds(now(), -WAIT_MS);
+  const waiting = stale().where((young) => {
+    void young.whereNull('failing_since').orWhere('failing_since', '>', waited);
+  });
+  return (await waiting.first()) === undefined;
 }

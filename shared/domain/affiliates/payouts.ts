@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { processor, ProcessorError, requireProcessor } from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { utcDay } from '../../lib/calendar.ts';
-import { prepared, run } from '../../lib/db.ts';
+import { isDuplicate, prepared, run } from '../../lib/db.ts';
 import { logger } from '../../lib/logger.ts';
 import { Affiliate } from '../../tables/Affiliate.ts';
 import { Commission } from '../../tables/Commission.ts';
@@ -27,6 +27,14 @@ export function unsettled(affiliateId: number, until: Date, transaction?: Transa
     });
 }
 
+/** What was looked at within this time is not looked at again before it is paid for. */
+const FRESH_MS = 6 * 3_600_000;
+
+/** The moment since when a look is good enough to pay for what it has seen. */
+export function freshSince(): Date {
+  return addMilliseconds(now(), -FRESH_MS);
+}
+
 /** Left for a moment to whoever has written it, before somebody else takes it up. */
 const OWN_MS = 60_000;
 
@@ -38,7 +46,8 @@ const SETTLE = prepared(
 
 /**
  * Writes down what an affiliate is to be paid this month, before anybody is asked for it. What was refunded since it
- * was paid is taken off; where that is more than there is, nothing is paid, and the rest is carried.
+ * was paid is taken off; where that is more than there is, nothing is paid, and the rest is carried. What was not looked
+ * at of late is not paid, but taken off it is.
  * @returns undefined where there is nothing to pay, or this month's is written already.
  */
 export async function openPayout(affiliateId: number): Promise<Payout | undefined> {
@@ -51,7 +60,13 @@ export async function openPayout(affiliateId: number): Promise<Payout | undefine
       .where({ affiliate_id: affiliateId, month })
       .whereNot({ status: 'refused' });
     if ((await before.first()) !== undefined) return undefined;
-    const commissions = await unsettled(affiliateId, monthStart, transaction).orderBy('id').forNoKeyUpdate();
+    const due = unsettled(affiliateId, monthStart, transaction).orderBy('id').forNoKeyUpdate();
+    if (processor !== null) {
+      void due.where((seen) => {
+        void seen.where('looked_at', '>', freshSince()).orWhereColumn('amount_cents', '<', 'settled_cents');
+      });
+    }
+    const commissions = await due;
     const items = commissions.map((row) => ({ id: row.id, cents: row.amount_cents - row.settled_cents }));
     const amountCents = items.reduce((sum, { cents }) => sum + cents, 0);
     if (amountCents <= 0) return undefined;
@@ -97,11 +112,34 @@ export async function transfer(payout: Payout): Promise<void> {
   }
 }
 
-async function markPaid({ uuid }: Payout, transferId: string | null): Promise<void> {
-  await Payout.query()
-    .findById(uuid)
-    .where({ status: 'pending' })
-    .patch({ status: 'paid', stripe_transfer_id: transferId, problem: null, completed_at: now() });
+async function markPaid(payout: Payout, transferId: string | null): Promise<void> {
+  const paid = { status: 'paid', stripe_transfer_id: transferId, problem: null, completed_at: now() } as const;
+  const marked = await Payout.query().findById(payout.uuid).where({ status: 'pending' }).patch(paid);
+  if (marked === 0 && transferId !== null) await payAfterAll(payout, transferId, paid);
+}
+
+/**
+ * Somebody else had taken the payout up and was refused, while the money moved: it holds its commissions again. Where
+ * another payout holds them by now, more is settled of them than was earned, which is taken off the next ones.
+ */
+async function payAfterAll(
+  { uuid, affiliate_id: affiliateId }: Payout,
+  transferId: string,
+  paid: Partial<Payout>,
+): Promise<void> {
+  try {
+    await Payout.transaction(async (transaction) => {
+      await Affiliate.query(transaction).findById(affiliateId).forNoKeyUpdate();
+      const again = await Payout.query(transaction).findById(uuid).where({ status: 'refused' }).patch(paid);
+      if (again === 0) return;
+      await run(SETTLE, { payout: uuid, sign: 1 }, transaction);
+      logger.warn({ payout: uuid, transferId }, 'a payout that was refused is made after all');
+    });
+  } catch (error) {
+    if (!isDuplicate(error)) throw error;
+    const what = 'a payout that was refused is made after all, and its month has another one: reverse this transfer';
+    logger.error({ payout: uuid, affiliateId, transferId }, what);
+  }
 }
 
 /** No money has moved: what it held is payable again, with whatever has become of it since. */

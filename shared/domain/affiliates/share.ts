@@ -11,7 +11,8 @@ export interface InvoiceMoney {
 
 /**
  * An affiliate's share of an invoice, in whole cents: 30 % of what it brought in net, in proportion to what of the
- * payment is here still (spec: What the service does, 6). Rounded down once, at the end.
+ * payment is here still (spec: What the service does, 6). Rounded down at the end; what it brought in net is in whole
+ * cents before that.
  */
 export function shareOf({ paidCents, netCents, reversedCents }: InvoiceMoney): number {
   if (paidCents <= 0) return 0;

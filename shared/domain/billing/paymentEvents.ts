@@ -131,12 +131,19 @@ async function effectOf({ type, object_id: id }: PaymentEvent): Promise<Effect |
   if (type.startsWith('checkout.session.')) return sessionEffect(id);
   if (type === 'charge.refunded') return chargeEffect(id);
   if (type.startsWith('charge.dispute.')) return chargeEffect(await processor.chargeOfDispute(id));
+  if (type.startsWith('credit_note.')) return creditNoteEffect(id);
   if (type === 'account.updated') return connectEffect(id);
   return null;
 }
 
 async function subscriptionEffectOrNull(subscriptionId: string | null): Promise<Effect | null> {
   return subscriptionId === null ? null : subscriptionEffect(subscriptionId);
+}
+
+/** Money may have gone back outside of the processor: a commission goes with it. */
+async function creditNoteEffect(creditNoteId: string): Promise<Effect | null> {
+  const invoiceId = await requireProcessor().invoiceOfCreditNote(creditNoteId);
+  return invoiceId === null ? null : commissionEffect(invoiceId);
 }
 
 export async function intentEffect(intentId: string): Promise<Effect | null> {

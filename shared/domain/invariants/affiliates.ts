@@ -54,7 +54,7 @@ export const AFFILIATES: readonly Invariant[] = [
   },
   {
     name: 'commissions-are-their-share',
-    says: `A commission is ${COMMISSION_PERCENT} % of what is left of what was paid net, rounded down, and payable after ${COMMISSION_PENDING_DAYS} days.`,
+    says: `A commission is ${COMMISSION_PERCENT} % of what is left of what was paid net in whole cents, rounded down, and payable after ${COMMISSION_PENDING_DAYS} days.`,
     holds: 'always',
     sql: `
       SELECT affiliate_id AS account_id, 'invoice ' || invoice_id AS subject,

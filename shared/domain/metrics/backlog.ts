@@ -1,6 +1,6 @@
 import { now } from '../../lib/clock.ts';
 import { prepared, run } from '../../lib/db.ts';
-import { backlog, oldestInBacklog, oldestJob, queuedJobs } from '../../lib/meters.ts';
+import { backlog, backlogLookedAt, oldestInBacklog, oldestJob, queuedJobs } from '../../lib/meters.ts';
 import { depthOfQueues } from '../../queues/depth.ts';
 
 /** By way of the indexes of what is under way, which hold little else; the first uuid is the oldest. */
@@ -14,7 +14,21 @@ const WAITING = prepared(
 
 /** Looks how much there is to do, for whoever scrapes next: a scrape itself asks nobody. */
 export async function meterBacklog(): Promise<void> {
-  await Promise.all([meterQueues(), meterRows()]);
+  await Promise.all([
+    look('queues', meterQueues, [queuedJobs, oldestJob]),
+    look('rows', meterRows, [backlog, oldestInBacklog]),
+  ]);
+}
+
+/** What cannot be seen is not told any more: the last that was seen would say for good that all is well. */
+async function look(of: string, meter: () => Promise<void>, told: { reset(): void }[]): Promise<void> {
+  try {
+    await meter();
+    backlogLookedAt.set({ of }, now().getTime() / 1_000);
+  } catch (error) {
+    for (const gauge of told) gauge.reset();
+    throw error;
+  }
 }
 
 async function meterQueues(): Promise<void> {

@@ -28,7 +28,12 @@ const IS_STUCK = `g.status = 'queued' AND g.created_at <= :before AND (g.leased_
 
 const STUCK = prepared(
   'stuck_jobs',
-  `SELECT ${COLUMNS} FROM generations g WHERE ${IS_STUCK} ORDER BY g.uuid LIMIT :limit`,
+  `SELECT ${COLUMNS} FROM generations g WHERE ${IS_STUCK} AND g.uuid > :after ORDER BY g.uuid LIMIT :limit`,
+);
+
+const STUCK_NAMED = prepared(
+  'stuck_jobs_named',
+  `SELECT ${COLUMNS} FROM generations g WHERE g.uuid = ANY (cast(:uuids AS uuid[])) AND ${IS_STUCK} ORDER BY g.uuid`,
 );
 
 const REQUEUE = prepared(
@@ -41,13 +46,23 @@ const REQUEUE = prepared(
    RETURNING g.uuid, g.upstream_handle IS NOT NULL AS is_submitted`,
 );
 
+/** Less than every uuid: from the beginning. */
+const FIRST = '00000000-0000-0000-0000-000000000000';
+
 /**
  * Jobs that nobody is at and nothing has happened to for so long, oldest first. Jobs that wait for their turn at an
  * upstream whose use is limited are among them.
+ * @param after the last uuid of those that are known already.
  */
-export async function findStuckJobs(quietMs: number, limit: number): Promise<StuckJob[]> {
+export async function findStuckJobs(quietMs: number, limit: number, after = FIRST): Promise<StuckJob[]> {
   const at = now();
-  return run<StuckJob>(STUCK, { now: at, before: addMilliseconds(at, -quietMs), limit });
+  return run<StuckJob>(STUCK, { now: at, before: addMilliseconds(at, -quietMs), after, limit });
+}
+
+/** Those of the named jobs that are stuck, however many others are. */
+export async function findNamedStuckJobs(uuids: string[], quietMs: number): Promise<StuckJob[]> {
+  const at = now();
+  return run<StuckJob>(STUCK_NAMED, { uuids, now: at, before: addMilliseconds(at, -quietMs) });
 }
 
 /**

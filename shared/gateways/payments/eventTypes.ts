@@ -13,5 +13,7 @@ export const EVENT_TYPES = [
   'charge.refunded',
   'charge.dispute.created',
   'charge.dispute.closed',
+  'credit_note.created',
+  'credit_note.voided',
   'account.updated',
 ] as const;

@@ -52,10 +52,14 @@ export interface PaidInvoice {
   customerId: string;
   /** Of the account that the subscription was started for; null where that is not said. */
   accountUuid: string | null;
+  /** Whether it is in the currency that all else is in; where not, the amounts are no cents. */
+  isInOurCurrency: boolean;
+  /** Whether one of our plans is on it, those that were sold before included. */
+  isForPlan: boolean;
   paidAt: Date;
-  /** What it brought in; discounts, and what was set off against a balance, were never paid. */
+  /** What it brought in by the processor; discounts, and what was set off against a balance, were never paid. */
   paidCents: number;
-  /** The part of it that is no tax. */
+  /** The part of it that is no tax, rounded down. */
   netCents: number;
   /** The part of it that was refunded, or is disputed and not won back. */
   reversedCents: number;
@@ -80,6 +84,13 @@ export interface ProcessorEvent {
 export type ToldEvent = ProcessorEvent & { payload: string };
 
 export interface NewCustomer {
+  accountUuid: string;
+  email: string;
+  /** The one that it takes the place of, if that is gone. */
+  instead?: string;
+}
+
+export interface NewConnectedAccount {
   accountUuid: string;
   email: string;
   /** The one that it takes the place of, if that is gone. */
@@ -147,11 +158,14 @@ export interface PaymentProcessor {
   /** The subscription that an invoice is for; null where it is for something else. */
   subscriptionOfInvoice(invoiceId: string): Promise<string | null>;
 
+  /** The invoice that a credit note takes something back of. */
+  invoiceOfCreditNote(creditNoteId: string): Promise<string | null>;
+
   /** An invoice, if it is a subscription's and is paid. */
   readInvoice(invoiceId: string): Promise<PaidInvoice | null>;
 
-  /** Makes an account that can be paid to, once for each of ours. @returns its id. */
-  createConnectedAccount(owner: { accountUuid: string; email: string }): Promise<string>;
+  /** Makes an account that can be paid to, once for each of ours, or for each that it takes the place of. @returns its id. */
+  createConnectedAccount(owner: NewConnectedAccount): Promise<string>;
   /** Opens a page where its owner tells who they are, and where their money goes. */
   openOnboarding(
     connectAccountId: string,
@@ -189,15 +203,22 @@ export class ProcessorError extends Error {
   readonly fault: 'refused' | 'away';
   /** The customer that it was asked about is not known there, or no longer. */
   readonly isCustomerGone: boolean;
+  /** The same of a connected account. */
+  readonly isConnectedAccountGone: boolean;
 
   constructor(
     fault: 'refused' | 'away',
     message: string,
-    { isCustomerGone = false, ...options }: ErrorOptions & { isCustomerGone?: boolean } = {},
+    {
+      isCustomerGone = false,
+      isConnectedAccountGone = false,
+      ...options
+    }: ErrorOptions & { isCustomerGone?: boolean; isConnectedAccountGone?: boolean } = {},
   ) {
     super(message, options);
     this.name = 'ProcessorError';
     this.fault = fault;
     this.isCustomerGone = isCustomerGone;
+    this.isConnectedAccountGone = isConnectedAccountGone;
   }
 }

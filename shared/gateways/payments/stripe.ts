@@ -40,6 +40,9 @@ const CHARGE_TIMEOUT_MS = 10_000;
 /** Stripe's library repeats what it may, under the same key. */
 const RETRIES = 1;
 
+/** Stripe may show a page in the customer's currency; all our money is in one. */
+const IN_OUR_CURRENCY = { enabled: false };
+
 /** How old a webhook may be. */
 const TOLERANCE_SECONDS = 300;
 
@@ -172,6 +175,7 @@ export function stripeProcessor({
             customer: customerId,
             client_reference_id: accountUuid,
             line_items: [{ price: sold(plan), quantity: 1 }],
+            adaptive_pricing: IN_OUR_CURRENCY,
             metadata: ours,
             subscription_data: { metadata: ours },
             success_url: addresses.successUrl,
@@ -226,6 +230,7 @@ export function stripeProcessor({
                 },
               },
             ],
+            adaptive_pricing: IN_OUR_CURRENCY,
             metadata,
             payment_intent_data: { metadata, setup_future_usage: 'off_session' },
             success_url: addresses.successUrl,
@@ -319,7 +324,10 @@ export function stripeProcessor({
 
     chargeOfDispute: async (disputeId) => idOf((await found(stripe.disputes.retrieve(disputeId)))?.charge),
     subscriptionOfInvoice,
-    readInvoice: (invoiceId) => readPaidInvoice(stripe, invoiceId, readIntent),
+    invoiceOfCreditNote: async (creditNoteId) =>
+      idOf((await found(stripe.creditNotes.retrieve(creditNoteId)))?.invoice),
+    readInvoice: (invoiceId) =>
+      readPaidInvoice(invoiceId, { stripe, readIntent, ourPrices: new Set(Object.values(prices).flat()) }),
     ...connect(stripe),
 
     subscriptionsOf: async (customerId) => {

@@ -51,6 +51,7 @@ export async function found<Answer>(question: Promise<Answer>): Promise<Answer |
     return await question;
   } catch (error) {
     if (error instanceof Stripe.errors.StripeInvalidRequestError && error.code === 'resource_missing') return null;
+    if (isLostAccount(error)) return null;
     throw asProcessorError(error);
   }
 }
@@ -67,14 +68,35 @@ export async function unlessDone(order: Promise<unknown>, codes: string[]): Prom
 
 /** An error of Stripe's library in our terms. */
 export function asProcessorError(error: unknown): ProcessorError {
-  const { message: said, statusCode } = error as Error & { statusCode?: number };
-  const message = [401, 403].includes(statusCode ?? 0) ? `Stripe refuses STRIPE_SECRET_KEY: ${said}` : said;
+  const {
+    message: said,
+    statusCode,
+    code,
+    param,
+  } = error as Error & { statusCode?: number; code?: string; param?: string };
+  // Of what somebody's connected account does not let us do, or no longer, our key can be as good as ever.
+  const isOfAccount = statusCode === 403 && (isLostAccount(error) || isAccountParam(param));
+  const isOfKey = !isOfAccount && [401, 403].includes(statusCode ?? 0);
+  const message = isOfKey ? `Stripe refuses STRIPE_SECRET_KEY: ${said}` : said;
   // A key that was used for something else says nothing of what became of that; nor does a secret that is refused.
   const isUnknown =
-    error instanceof Stripe.errors.StripeIdempotencyError || [401, 403, 409, 429].includes(statusCode ?? 0);
+    error instanceof Stripe.errors.StripeIdempotencyError || isOfKey || [409, 429].includes(statusCode ?? 0);
   const isRefusal =
     !isUnknown && error instanceof Stripe.errors.StripeError && statusCode !== undefined && statusCode < 500;
-  const { code, param } = error as { code?: string; param?: string };
-  const isCustomerGone = code === 'resource_missing' && param === 'customer';
-  return new ProcessorError(isRefusal ? 'refused' : 'away', message, { cause: error, isCustomerGone });
+  const isMissing = code === 'resource_missing';
+  return new ProcessorError(isRefusal ? 'refused' : 'away', message, {
+    cause: error,
+    isCustomerGone: isMissing && param === 'customer',
+    isConnectedAccountGone: isLostAccount(error) || (isMissing && isAccountParam(param)),
+  });
+}
+
+/** Where requests name a connected account. */
+function isAccountParam(param: string | undefined): boolean {
+  return param === 'account' || param === 'destination';
+}
+
+/** So Stripe says that a connected account is gone, or was taken away from us, where not that it is missing. */
+function isLostAccount(error: unknown): boolean {
+  return error instanceof Stripe.errors.StripeError && error.code === 'account_invalid';
 }

@@ -11,7 +11,8 @@ type Connect = Pick<
 /** Paying others, by Stripe Connect: they have an account there that Stripe knows the owner of, and we transfer to it. */
 export function connect(stripe: Stripe): Connect {
   return {
-    createConnectedAccount: async ({ accountUuid, email }) => {
+    createConnectedAccount: async ({ accountUuid, email, instead }) => {
+      const idempotencyKey = ['connect', accountUuid, instead].filter((part) => part !== undefined).join('-');
       const account = await said(
         stripe.accounts.create(
           {
@@ -20,7 +21,7 @@ export function connect(stripe: Stripe): Connect {
             capabilities: { transfers: { requested: true } },
             metadata: { [ACCOUNT_KEY]: accountUuid },
           },
-          { idempotencyKey: `connect-${accountUuid}` },
+          { idempotencyKey },
         ),
       );
       return account.id;

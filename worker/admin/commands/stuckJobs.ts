@@ -1,9 +1,17 @@
-import { findStuckJobs, requeueJobs, type StuckJob } from '../../../shared/domain/settlement/stuck.ts';
+import {
+  findNamedStuckJobs,
+  findStuckJobs,
+  requeueJobs,
+  type StuckJob,
+} from '../../../shared/domain/settlement/stuck.ts';
 import { closeQueues, openQueues } from '../../../shared/queues/enqueue.ts';
 import { type Call, QUIET_SECONDS, table, time, UsageError, wholeNumber } from '../command.ts';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const AT_ONCE = 1_000;
+
+/** So many jobs at a time. */
+type Pages<Job> = AsyncIterable<Job[]> | Job[][];
 
 export async function stuckJobs({ options, say }: Call): Promise<void> {
   const limit = wholeNumber(options['limit'] ?? '50', '--limit', 1, AT_ONCE);
@@ -17,30 +25,54 @@ export async function requeue({ names, options, isForReal, say }: Call): Promise
   if (isAll === names.length > 0) throw new UsageError('Name the uuids of the jobs, or say --all.');
   const wrong = names.find((name) => !UUID.test(name));
   if (wrong !== undefined) throw new UsageError(`${wrong} is no uuid.`);
+  const named = [...new Set(names.map((name) => name.toLowerCase()))];
   const quietMs = quietMsOf(options);
-  const stuck = await findStuckJobs(quietMs, AT_ONCE);
-  const named = new Set(names.map((name) => name.toLowerCase()));
-  const chosen = isAll ? stuck : stuck.filter(({ uuid }) => named.has(uuid));
-  const left = [...named].filter((name) => !chosen.some(({ uuid }) => uuid === name));
-  if (!isForReal) {
-    list(chosen, say);
-    say(`${chosen.length} would be put on their queue again.`);
-  } else {
-    await openQueues();
-    try {
-      const done = await requeueJobs(
-        chosen.map(({ uuid }) => uuid),
-        quietMs,
-      );
-      for (const { uuid, isHeard } of done) {
+  const done = isForReal
+    ? await putBack(isAll ? pagesOf(quietMs) : [named.map((uuid) => ({ uuid }))], quietMs, say)
+    : await foretell(isAll ? pagesOf(quietMs) : [await findNamedStuckJobs(named, quietMs)], say);
+  for (const uuid of named) {
+    if (!done.has(uuid)) say(`${uuid} is left alone: it is not stuck, has ended, or is not there.`);
+  }
+}
+
+/** @returns the uuids of those that were put on their queue again: the statement itself leaves alone what is not stuck. */
+async function putBack(pages: Pages<{ uuid: string }>, quietMs: number, say: Call['say']): Promise<Set<string>> {
+  const done = new Set<string>();
+  await openQueues();
+  try {
+    for await (const jobs of pages) {
+      const uuids = jobs.map(({ uuid }) => uuid);
+      for (const { uuid, isHeard } of await requeueJobs(uuids, quietMs)) {
+        done.add(uuid);
         say(`${uuid} is on its queue again${isHeard ? '' : '; Redis is away: the sweep will find it'}.`);
       }
-      say(`${done.length} were put on their queue again.`);
-    } finally {
-      await closeQueues();
     }
+    say(`${done.size} were put on their queue again.`);
+  } finally {
+    await closeQueues();
   }
-  for (const uuid of left) say(`${uuid} is left alone: it is not stuck, has ended, or is not there.`);
+  return done;
+}
+
+/** @returns the uuids of those that would be. */
+async function foretell(pages: Pages<StuckJob>, say: Call['say']): Promise<Set<string>> {
+  const found = new Set<string>();
+  for await (const jobs of pages) {
+    for (const { uuid } of jobs) found.add(uuid);
+    list(jobs, say);
+  }
+  say(`${found.size} would be put on their queue again.`);
+  return found;
+}
+
+/** All that are stuck, by uuid: those that were put back still count as stuck until somebody has been at them. */
+async function* pagesOf(quietMs: number): AsyncGenerator<StuckJob[]> {
+  let jobs = await findStuckJobs(quietMs, AT_ONCE);
+  yield jobs;
+  while (jobs.length === AT_ONCE) {
+    jobs = await findStuckJobs(quietMs, AT_ONCE, jobs.at(-1)?.uuid);
+    if (jobs.length > 0) yield jobs;
+  }
 }
 
 function quietMsOf(options: Call['options']): number {
