@@ -240,9 +240,8 @@ describe('the architecture', () => {
     });
 
     it('no process is asked for HTTP that does not speak it: the image asks none, compose.yaml the API', () => {
-      const read = (name: string) => readFileSync(join(ROOT, name), 'utf8');
-      expect(read('Dockerfile')).to.not.match(/^HEALTHCHECK/m);
-      const services = read('compose.yaml').split(/^services:$/m)[1] ?? '';
+      expect(readFileSync(join(ROOT, 'Dockerfile'), 'utf8')).to.not.match(/^HEALTHCHECK/m);
+      const services = readFileSync(join(ROOT, 'compose.yaml'), 'utf8').split(/^services:$/m)[1] ?? '';
       const asking = services.split(/^ {2}(?=\w+:$)/m).filter((text) => text.includes('/api/health/'));
       expect(asking.map((text) => text.split(':')[0])).to.deep.equal(['api']);
     });

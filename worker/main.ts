@@ -9,7 +9,6 @@ import { closeStore } from '../shared/gateways/media/store.ts';
 import { closeUpstreamConnections, requireKeys } from '../shared/gateways/upstreams/index.ts';
 import { config } from '../shared/lib/config.ts';
 import { db } from '../shared/lib/db.ts';
-import { warningOfMode } from '../shared/lib/listenSettings.ts';
 import { logger } from '../shared/lib/logger.ts';
 import { jobs } from '../shared/lib/meters.ts';
 import { closeMetrics, IS_METERED, openMetrics } from '../shared/lib/metricsServer.ts';
@@ -48,8 +47,6 @@ async function perform(job: Job): Promise<void> {
 
 requireKeys();
 await openMetrics();
-const warning = warningOfMode(config);
-if (warning !== undefined) logger.warn(warning);
 await requireMediaStore();
 const connection = connectForWaiting('worker');
 const workers = QUEUES.map(

@@ -90,6 +90,13 @@ describe('the affiliate program', () => {
     expect(await affiliateStatus(affiliate)).to.include({ payout_enabled: true, connect_onboarded: true });
   });
 
+  it('a link that leads to onboarding again enables nothing, and leads to the account', async () => {
+    const { affiliate } = await enrolled(service.baseUrl);
+    const again = await affiliate.browse('GET', '/account/payouts/again');
+    expect([again.status, again.headers.get('location')]).to.deep.equal([303, '/account/']);
+    expect(await affiliateStatus(affiliate)).to.include({ payout_enabled: false, connect_onboarded: false });
+  });
+
   describe('a referral link', () => {
     it('sets a first-party cookie for 30 days, redirects to the sign-in, and counts the click', async () => {
       const { code } = await enrolled(service.baseUrl);

@@ -82,14 +82,14 @@ describe('readiness', () => {
     await becomes(200);
   });
 
+  const told = () => {
+    const lines = service.apis[0]?.logs().split('\n') ?? [];
+    return lines.filter((line) => /"msg":"(not ready|ready again)"/.test(line)).map((line) => JSON.parse(line));
+  };
+
   it('logs the reasons once when they change, and when there are none any more', async () => {
-    const log = () =>
-      service.apis[0]
-        ?.logs()
-        .split('\n')
-        .filter((line) => /"msg":"(not ready|ready again)"/.test(line));
     await becomes(200);
-    const before = log()?.length;
+    const before = told().length;
     redis.refuse();
     await becomes(503, 'Not ready: Redis is out of reach.');
     const askedAt = Date.now();
@@ -97,12 +97,12 @@ describe('readiness', () => {
     await eventually('it was looked again', async () => (await ask()).status === 503 && Date.now() - askedAt > 2_000);
     redis.open();
     await becomes(200);
-    await eventually('both are logged', async () => (log()?.length ?? 0) >= (before ?? 0) + 2);
-    const told =
-      log()
-        ?.slice(before)
-        .map((line) => JSON.parse(line)) ?? [];
-    expect(told.map(({ msg, reasons }) => [msg, reasons])).to.deep.equal([
+    await eventually('both are logged', async () => told().length >= before + 2);
+    expect(
+      told()
+        .slice(before)
+        .map(({ msg, reasons }) => [msg, reasons]),
+    ).to.deep.equal([
       ['not ready', ['Redis is out of reach']],
       ['ready again', undefined],
     ]);

@@ -41,12 +41,20 @@ describe('commissions and payouts, where things go wrong', () => {
 
   const pay = () => runJob(billing, 'payments', 'affiliates.pay');
 
-  /** Lets months pass for what was earned and paid so far. */
+  let calls = 0;
+
+  /** Lets months pass for what was earned and paid so far; each time others, as a month has one payout. */
   async function later(): Promise<void> {
+    calls += 1;
     await billing.service.sql(
-      `UPDATE commissions SET payable_at = payable_at - interval '3 months', looked_at = looked_at - interval '3 months'`,
+      `UPDATE commissions SET payable_at = payable_at - make_interval(months => $1), looked_at = looked_at - interval '1 day'`,
+      [calls + 3],
     );
-    await billing.service.sql(`UPDATE payouts SET month = month - interval '1 month' WHERE status = 'paid'`);
+    await billing.service.sql(
+      `UPDATE payouts SET month = month - make_interval(months => $1)
+        WHERE status = 'paid' AND month = date_trunc('month', now() AT TIME ZONE 'UTC')`,
+      [calls],
+    );
   }
 
   /** Lets what waits to be tried again be due. */

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect } from 'chai';
 import pg from 'pg';
+import { MIGRATION_NAMES } from '../../shared/lib/migrationNames.ts';
 import { createDatabase, runRelease } from '../harness/databases.ts';
 import { eventually, type Service, startService } from '../harness/service.ts';
 
@@ -51,7 +52,8 @@ describe('the processes of the Procfile', () => {
     const databaseUrl = await createDatabase({ empty: true });
     const results = await Promise.all(Array.from({ length: 4 }, () => runRelease(databaseUrl)));
     expect(results.map(({ status }) => status)).to.deep.equal([0, 0, 0, 0]);
-    expect(results.filter(({ output }) => output.includes('was migrated'))).to.have.length(1);
+    const applied = results.flatMap(({ output }) => /"applied":\[([^\]]*)\]/.exec(output)?.[1]?.match(/\w+/g) ?? []);
+    expect(applied.toSorted()).to.deep.equal([...MIGRATION_NAMES].toSorted());
   });
 
   for (const [name, value, sentence] of [
@@ -78,13 +80,9 @@ describe('a process outside production', () => {
   it('warns at its start where other machines reach it, and not on its own', async () => {
     const service = await startService({ apis: 0, workers: 0 });
     try {
-      const open = await Promise.all([
-        service.startApi({ HOST: '0.0.0.0', NODE_ENV: '' }),
-        service.startWorker({ HOST: '0.0.0.0', NODE_ENV: '' }),
-      ]);
-      for (const part of open) expect(part.logs()).to.match(/"level":40.+NODE_ENV is development and HOST 0\.0\.0\.0/);
-      const local = await Promise.all([service.startApi(), service.startWorker({ HOST: '127.0.0.1' })]);
-      for (const part of local) expect(part.logs()).to.not.include('NODE_ENV');
+      const open = await service.startApi({ HOST: '0.0.0.0', NODE_ENV: '' });
+      expect(open.logs()).to.match(/"level":40.+NODE_ENV is development and HOST 0\.0\.0\.0/);
+      expect((await service.startApi()).logs()).to.not.include('NODE_ENV');
     } finally {
       await service.stop();
     }

@@ -644,9 +644,11 @@ describe('payments by Stripe', () => {
     it('knows a second charge, a second subscription and a second customer when it sees one', async () => {
       const { accountUuid, customerId, paymentMethodId, topupUuid } = await toppedUp();
       const careless = stripeClient(standIn.secretKey, standIn.url);
+      // One that buys nothing would be nobody's harm.
+      const second = await careless.customers.create({ metadata: { account_uuid: accountUuid } });
       const { id } = await careless.checkout.sessions.create({
         mode: 'subscription',
-        customer: customerId,
+        customer: second.id,
         line_items: [{ price: standIn.prices.lite, quantity: 1 }],
         success_url: ADDRESSES.successUrl,
         cancel_url: ADDRESSES.cancelUrl,
@@ -662,7 +664,6 @@ describe('payments by Stripe', () => {
         automatic_payment_methods: { enabled: true, allow_redirects: 'never' },
         metadata: { topup_uuid: topupUuid },
       });
-      await careless.customers.create({ metadata: { account_uuid: accountUuid } });
       expect(standIn.books()).to.deep.include({
         chargedTwice: [topupUuid],
         subscribedTwice: [accountUuid],
