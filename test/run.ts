@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdirSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startPostgres } from '../dev/servers/postgres.ts';
 import { startRedis } from '../dev/servers/redis.ts';
+import { makeScratchFolder } from '../dev/servers/scratch.ts';
 import { makeTemplateDatabase } from './harness/databases.ts';
 import { writeDescription } from './harness/description.ts';
 
@@ -18,13 +19,13 @@ import { writeDescription } from './harness/description.ts';
  */
 const args = process.argv.slice(2);
 const files = args.some((arg) => arg.endsWith('.test.ts')) ? [] : ['test/**/*.test.ts'];
-const folder = await mkdtemp(join(tmpdir(), 'genmeter-test-'));
+const folder = makeScratchFolder('genmeter-test-');
 const log = () => {};
 const [postgres, redis] = await Promise.all([
   // What a test writes need not survive a power cut.
   startPostgres({
     dataDir: join(folder, 'postgres'),
-    settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' },
+    settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_wal_size: '256MB' },
     log,
   }),
   startRedis({ dataDir: join(folder, 'redis'), appendOnly: false, log }),
@@ -33,7 +34,15 @@ console.log(`Testing on ${postgres.how} and ${redis.how}.`);
 
 let status: number | null = 1;
 try {
-  const env = { ...process.env, TEST_DATABASE_URL: postgres.url, TEST_REDIS_URL: redis.url, TEST_FOLDER: folder };
+  const temporary = join(folder, 'tmp');
+  mkdirSync(temporary);
+  const env = {
+    ...process.env,
+    TMPDIR: temporary,
+    TEST_DATABASE_URL: postgres.url,
+    TEST_REDIS_URL: redis.url,
+    TEST_FOLDER: folder,
+  };
   await makeTemplateDatabase(postgres.url);
   writeDescription(folder);
   const mochaBin = join(createRequire(import.meta.url).resolve('mocha/package.json'), '../bin/mocha.js');

@@ -1,11 +1,11 @@
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { runService } from '../servers/builtService.ts';
 import { freePort } from '../servers/ports.ts';
 import { Proxy } from '../servers/proxy.ts';
+import { makeScratchFolder } from '../servers/scratch.ts';
 import { StripeStandIn } from '../standins/stripe/standIn.ts';
 import type { StandInUpstream } from '../standins/upstream.ts';
 import { startChanceUpstream } from './chanceUpstream.ts';
@@ -65,9 +65,7 @@ const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
 /** Starts servers, stand-ins, proxies and the service. */
 export async function setStage({ random, build, sql }: StageOptions): Promise<Stage> {
-  const folder = mkdtempSync(join(tmpdir(), 'chaos-'));
-  // Where root runs this, Postgres runs as another account, which has to get through to its data.
-  chmodSync(folder, 0o711);
+  const folder = makeScratchFolder('chaos-');
   const closers: (() => unknown)[] = [];
   const onSignal = (signal: string) => {
     process.stderr.write(`Ended by ${signal}: tidying up.\n`);
