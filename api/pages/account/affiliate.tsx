@@ -45,19 +45,20 @@ function Program({ affiliate, token }: { affiliate: NonNullable<Overview['affili
         Earnings can be paid {COMMISSION_PENDING_DAYS} days after the payment that they come from, at the beginning of
         the next month. What is refunded is taken off.
       </p>
-      {processor === null ? (
-        <p class="hint">
-          On this service plans are given away, as no payment processor is configured, and so commissions are never
-          paid.
-        </p>
-      ) : isPayoutEnabled ? (
-        <p>Payouts are on.</p>
-      ) : (
+      {!isPayoutEnabled && (
         <Form action="/account/payouts/" token={token}>
           <button type="submit" class="main">
             {affiliate.affiliate.connect_account_id === null ? 'Set up payouts' : 'Go on setting up payouts'}
           </button>
         </Form>
+      )}
+      {processor === null ? (
+        <p class="hint">
+          On this service plans are given away, as no payment processor is configured, and so commissions are never
+          paid.
+        </p>
+      ) : (
+        isPayoutEnabled && <p>Payouts are on.</p>
       )}
     </>
   );
