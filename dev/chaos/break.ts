@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { FAULTS } from './faults.ts';
-import { randomFrom } from './random.ts';
+import { randomFrom } from '../random.ts';
 import type { PlannedFault } from './schedule.ts';
 import type { Stage } from './stage.ts';
 

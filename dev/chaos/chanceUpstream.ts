@@ -1,5 +1,5 @@
 import { StandInUpstream, type UpstreamJob } from '../standins/upstream.ts';
-import type { Random } from './random.ts';
+import type { Random } from '../random.ts';
 
 /** Of a hundred jobs. */
 const FAILING = 8;

@@ -2,7 +2,7 @@ import type { Misbehaviour } from '../standins/misbehave.ts';
 import type { Fault as StripeFault } from '../standins/stripe/faults.ts';
 import type { StandInUpstream } from '../standins/upstream.ts';
 import type { Part } from './part.ts';
-import type { Random } from './random.ts';
+import type { Random } from '../random.ts';
 import type { Side, Stage } from './stage.ts';
 
 /** Something that can go wrong, and be right again. */

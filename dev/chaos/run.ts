@@ -7,7 +7,7 @@ import { breakThings, type DoneFault } from './break.ts';
 import { type Clients, compareBooks, countAnswers, startClients } from './clients/clients.ts';
 import { compareUpstream } from './compareUpstream.ts';
 import { whatIsUnderWay } from './quiet.ts';
-import { randomFrom } from './random.ts';
+import { randomFrom } from '../random.ts';
 import { scheduleOf } from './schedule.ts';
 import { findSlow } from './slow.ts';
 import { setStage, type Stage } from './stage.ts';

@@ -1,5 +1,5 @@
 import { FAULTS } from './faults.ts';
-import { type Random, randomFrom } from './random.ts';
+import { type Random, randomFrom } from '../random.ts';
 
 export interface PlannedFault {
   name: string;

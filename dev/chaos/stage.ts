@@ -11,7 +11,7 @@ import type { StandInUpstream } from '../standins/upstream.ts';
 import { startChanceUpstream } from './chanceUpstream.ts';
 import { makeSmallDisk, type SmallDisk } from './disk.ts';
 import { type Part, startPart } from './part.ts';
-import type { Random } from './random.ts';
+import type { Random } from '../random.ts';
 import { type Server, startPostgresServer, startRedisServer } from './server.ts';
 
 /** Which processes are kept from a server: each kind goes through a proxy of its own. */
@@ -191,14 +191,7 @@ function environment(folder: string, stripe: StripeStandIn, upstreamUrl: string)
     MEDIA_DIR: join(folder, 'media'),
     FAL_BASE_URL: upstreamUrl,
     FAL_KEY: 'chaos',
-    STRIPE_SECRET_KEY: stripe.secretKey,
-    STRIPE_WEBHOOK_SECRET: stripe.webhookSecret,
-    STRIPE_API_BASE: stripe.url,
-    STRIPE_PORTAL_CONFIGURATION: stripe.portalConfiguration,
-    STRIPE_PRICE_LITE: stripe.prices.lite,
-    STRIPE_PRICE_STARTER: stripe.prices.starter,
-    STRIPE_PRICE_PRO: stripe.prices.pro,
-    STRIPE_PRICE_STUDIO: stripe.prices.studio,
+    ...stripe.environment,
   };
 }
 

@@ -128,14 +128,7 @@ export async function startBilling(options: ServiceOptions & { startAt?: Date } 
   const service = await startService({
     ...options,
     env: {
-      STRIPE_SECRET_KEY: stripe.secretKey,
-      STRIPE_WEBHOOK_SECRET: stripe.webhookSecret,
-      STRIPE_API_BASE: stripe.url,
-      STRIPE_PORTAL_CONFIGURATION: stripe.portalConfiguration,
-      STRIPE_PRICE_LITE: stripe.prices.lite,
-      STRIPE_PRICE_STARTER: stripe.prices.starter,
-      STRIPE_PRICE_PRO: stripe.prices.pro,
-      STRIPE_PRICE_STUDIO: stripe.prices.studio,
+      ...stripe.environment,
       CLOCK_OFFSET_MS: String(offsetMs),
       ...options.env,
     },

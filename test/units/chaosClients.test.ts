@@ -3,7 +3,7 @@ import { compareBooks } from '../../dev/chaos/clients/compare.ts';
 import { noteShown } from '../../dev/chaos/clients/generations.ts';
 import { newOrder, noteOrdered, noteSent, type Order } from '../../dev/chaos/clients/orders.ts';
 import { openWorld, type Turn, type World } from '../../dev/chaos/clients/world.ts';
-import { randomFrom } from '../../dev/chaos/random.ts';
+import { randomFrom } from '../../dev/random.ts';
 import { StripeStandIn } from '../../dev/standins/stripe/standIn.ts';
 
 const GOOD = { isGood: true, isUnknown: false };

@@ -1,5 +1,5 @@
 import { PLAN_SLUGS, type PlanSlug } from '../../../shared/spec/plans.ts';
-import type { Random } from '../random.ts';
+import type { Random } from '../../random.ts';
 import type { KeyTold } from './books.ts';
 
 export interface Role {

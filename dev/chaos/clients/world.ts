@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent } from 'undici';
 import type { StripeStandIn } from '../../standins/stripe/standIn.ts';
-import type { Random } from '../random.ts';
+import type { Random } from '../../random.ts';
 import { type ClientBooks, openBooks } from './books.ts';
 import { type Customer, newCustomers } from './customers.ts';
 import { accuse, type Rule } from './violations.ts';

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { randomFrom } from '../../random.ts';
 import { type HandledEvent, type StandInEvent, signatureOf } from './events.ts';
 
 export interface Attempt {
@@ -44,7 +45,8 @@ export class Deliveries {
 
   constructor(secret: string, seed: number) {
     this.secret = secret;
-    this.random = randomFrom(seed);
+    const random = randomFrom(seed);
+    this.random = () => random.next();
   }
 
   /** Keeps everything back until it is false again. */
@@ -159,15 +161,4 @@ export class Deliveries {
       return 0;
     }
   }
-}
-
-/** Numbers from 0 to 1 that are the same for the same seed (mulberry32). */
-function randomFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }

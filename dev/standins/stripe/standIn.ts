@@ -139,6 +139,21 @@ export class StripeStandIn {
     return summaryOf(this.objects, this.prices);
   }
 
+  /** The variables by which a service takes payments through it. */
+  get environment(): Record<string, string> {
+    const { lite, starter, pro, studio } = this.prices;
+    return {
+      STRIPE_SECRET_KEY: this.secretKey,
+      STRIPE_WEBHOOK_SECRET: this.webhookSecret,
+      STRIPE_API_BASE: this.url,
+      STRIPE_PORTAL_CONFIGURATION: this.portalConfiguration,
+      STRIPE_PRICE_LITE: lite,
+      STRIPE_PRICE_STARTER: starter,
+      STRIPE_PRICE_PRO: pro,
+      STRIPE_PRICE_STUDIO: studio,
+    };
+  }
+
   /** The id of how the portal is set up. */
   get portalConfiguration(): string {
     return this.objects.list('billing_portal.configuration')[0]?.id ?? '';
