@@ -99,8 +99,9 @@ export function isRefusal(error: unknown): boolean {
   return !isOutage(error);
 }
 
-// Classes 08 (connection exception) and 57P (shutdown) of Postgres, and Node's own.
-const LOST_CODES = /^(08...|57P..|ECONN\w+|EPIPE|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$/;
+// Classes 08 (connection exception) and 57P (shutdown) of Postgres, a transaction that it has ended as it was left
+// waiting for too long, and Node's own.
+const LOST_CODES = /^(08...|57P..|25P0[34]|ECONN\w+|EPIPE|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$/;
 const LOST_MESSAGES = /Connection terminated|not queryable|connection error|Connection is closed|Query read timeout/i;
 // Class 53 (out of connections, memory, disk), a statement cancelled by its time-out, and a server that has just lost
 // its place to another one and only reads.
