@@ -1,13 +1,15 @@
 import type { Queryable } from '../../shared/domain/invariants/invariant.ts';
 import type { Stage } from './stage.ts';
 
-/** What is under way, as counts by name. */
+/** What is under way, as counts by name; what is old by a month that has passed is looked at by the hour only. */
 const UNDER_WAY = `
   SELECT (SELECT count(*) FROM generations WHERE status = 'queued')                         AS generations,
          (SELECT count(*) FROM payment_events WHERE applied_at IS NULL)                     AS "payment events",
-         (SELECT count(*) FROM topups WHERE status = 'pending' AND kind = 'automatic')      AS "automatic top-ups",
-         (SELECT count(*) FROM payouts WHERE status NOT IN ('paid', 'refused'))             AS payouts,
-         (SELECT count(*) FROM media_removals WHERE due_at <= $1)                                              AS "files to remove",
+         (SELECT count(*) FROM topups WHERE status = 'pending' AND kind = 'automatic'
+                                          AND due_at <= $1::timestamptz + interval '2 minutes')          AS "automatic top-ups",
+         (SELECT count(*) FROM payouts WHERE status = 'pending'
+                                           AND due_at <= $1::timestamptz + interval '2 minutes')         AS payouts,
+         (SELECT count(*) FROM media_removals WHERE due_at <= $1)                         AS "files to remove",
          (SELECT count(*) FROM accounts a JOIN subscriptions s ON s.id = a.subscription_id AND s.status = 'active'
            WHERE a.plan_slug IS NOT NULL AND a.period_end <= $1 AND a.period_end < s.paid_until) AS "periods to turn"`;
 

@@ -96,7 +96,10 @@ async function replay(charge: Charge): Promise<Creation> {
   const { account_id, idempotency_key } = charge;
   const first = await Generation.query().findOne({ account_id, idempotency_key });
   // Forgotten just now: it is as good as new.
-  if (first === undefined) throw new ServiceError('internal_error', 'Please send that again.', { status: 503 });
+  if (first === undefined) {
+    const headers = { 'retry-after': '1' };
+    throw new ServiceError('internal_error', 'Please send that again.', { status: 503, headers });
+  }
   // It was this very request that was charged, and its answer was lost on the way from the database.
   if (first.uuid === charge.uuid) return accepted(charge);
   const isSame =
