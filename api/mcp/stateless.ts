@@ -77,7 +77,10 @@ export async function serveStateless(
   });
   const isListening = message.method === 'subscriptions/listen' && 'id' in message;
   if (isListening && isStopping) {
-    throw new ServiceError('internal_error', 'This process is stopping: try again.', { status: 503 });
+    throw new ServiceError('internal_error', 'This process is stopping: try again.', {
+      status: 503,
+      headers: { 'retry-after': '1' },
+    });
   }
   const [parsedBody, generationIds] = isListening ? await narrowed(message, call) : [message, []];
   const uncount = isListening ? countStream(call.assistant.accountId) : () => {};
