@@ -12,7 +12,7 @@ export interface ServiceProcess {
   kill(): Promise<void>;
 }
 
-const START_TIMEOUT_MS = 20_000;
+const START_TIMEOUT_MS = 50_000;
 
 /** Starts `dist/<entry>` and waits until it logs that it is ready. */
 export async function startProcess(
