@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { checkInvariants, historyOf, type Violation } from '../../shared/domain/invariants/index.ts';
 import { compareBooks as compareStripe } from '../standins/stripe/compare.ts';
+import { waitUntil } from '../servers/processes.ts';
 import { breakThings, type DoneFault } from './break.ts';
 import { type Clients, compareBooks, countAnswers, startClients } from './clients/clients.ts';
 import { compareUpstream } from './compareUpstream.ts';
@@ -85,7 +86,7 @@ export async function run(options: RunOptions): Promise<Outcome> {
       clients: options.clients,
       now: () => stage.now(),
     });
-    await until(() => clients.ready() >= Math.min(FIRST_CUSTOMERS, options.accounts), SETTLING_IN_MS);
+    await waitUntil(() => clients.ready() >= Math.min(FIRST_CUSTOMERS, options.accounts), SETTLING_IN_MS);
     say(
       `${clients.ready()} customers are ready: ${options.isCalm ? 'nothing is broken' : 'breaking things'} for ${seconds} s`,
     );
@@ -146,16 +147,7 @@ async function untilUp({ addresses }: Stage): Promise<void> {
     );
     return models.every((body) => body.includes('"online"'));
   };
-  if (!(await until(areUp, 60_000))) throw new Error('The service did not come up within a minute: see its logs.');
-}
-
-async function until(holds: () => boolean | Promise<boolean>, withinMs: number): Promise<boolean> {
-  const last = performance.now() + withinMs;
-  while (!(await holds())) {
-    if (performance.now() > last) return false;
-    await delay(100);
-  }
-  return true;
+  if (!(await waitUntil(areUp, 60_000))) throw new Error('The service did not come up within a minute: see its logs.');
 }
 
 interface Healed {
@@ -196,7 +188,7 @@ async function settle(stage: Stage, healedAt: number, found: Violation[]): Promi
       underWay = await whatIsUnderWay(client, stage);
       return underWay.length === 0;
     };
-    const isSettled = await until(isQuiet, LONGEST_SETTLING_MS);
+    const isSettled = await waitUntil(isQuiet, LONGEST_SETTLING_MS);
     const settledMs = isSettled ? Date.now() - healedAt : null;
     if (settledMs === null || settledMs > GOAL_SETTLED_MS) {
       found.push(missed('all-settled', 'Everything has settled within 120 s of healing.', settledMs, underWay));
@@ -207,7 +199,7 @@ async function settle(stage: Stage, healedAt: number, found: Violation[]): Promi
     // Whatever is looked at again by the hour has its turn, too.
     stage.passTime(HOUR_MS);
     await delay(3_000);
-    await until(isQuiet, 60_000);
+    await waitUntil(isQuiet, 60_000);
     return settledMs;
   } finally {
     await client.end();

@@ -1,7 +1,7 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../servers/builtService.ts';
+import { makeScratchFolder } from '../../servers/scratch.ts';
 import type { Bug, Change } from './bugs.ts';
 
 /** A copy of the build with a bug in it. */
@@ -15,7 +15,7 @@ export interface Copy {
  * @throws Error where a line that it changes is not there as often as it says: the code has moved on.
  */
 export function plantIn(bug: Bug): Copy {
-  const folder = mkdtempSync(join(tmpdir(), 'chaos-planted-'));
+  const folder = makeScratchFolder('chaos-planted-');
   const remove = () => rmSync(folder, { recursive: true, force: true });
   try {
     cpSync(join(ROOT, 'dist'), join(folder, 'dist'), { recursive: true });
