@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { startPostgres } from '../dev/servers/postgres.ts';
 import { startRedis } from '../dev/servers/redis.ts';
 import { makeScratchFolder } from '../dev/servers/scratch.ts';
+import { bundleProcesses } from './harness/bundle.ts';
 import { makeTemplateDatabase } from './harness/databases.ts';
 import { writeDescription } from './harness/description.ts';
 
@@ -43,7 +44,7 @@ try {
     TEST_REDIS_URL: redis.url,
     TEST_FOLDER: folder,
   };
-  await makeTemplateDatabase(postgres.url);
+  await Promise.all([makeTemplateDatabase(postgres.url), bundleProcesses()]);
   writeDescription(folder);
   const mochaBin = join(createRequire(import.meta.url).resolve('mocha/package.json'), '../bin/mocha.js');
   const mocha = spawn(process.execPath, [mochaBin, ...args, ...files], { stdio: 'inherit', env });

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { BUNDLE } from './bundle.ts';
 
 /** A process of the service, as the Procfile starts it. */
 export interface ServiceProcess {
@@ -14,13 +15,11 @@ export interface ServiceProcess {
 
 const START_TIMEOUT_MS = 50_000;
 
-/** Starts `dist/<entry>` and waits until it logs that it is ready. */
-export async function startProcess(
-  entry: string,
-  env: Record<string, string>,
-  readyMessage: string,
-): Promise<ServiceProcess> {
-  const child = spawn(process.execPath, [`dist/${entry}`], {
+const READY = { api: 'api listening', worker: 'worker ready' } as const;
+
+/** Starts a process of the Procfile and waits until it logs that it is ready. */
+export async function startProcess(name: keyof typeof READY, env: Record<string, string>): Promise<ServiceProcess> {
+  const child = spawn(process.execPath, [`${BUNDLE}/${name}.js`], {
     env: { PATH: process.env['PATH'], NODE_ENV: 'test', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -30,19 +29,19 @@ export async function startProcess(
     const timer = setTimeout(() => {
       // Nobody else knows of it: it would outlive the tests.
       child.kill('SIGKILL');
-      reject(new Error(`${entry} was not ready in time:\n${output}`));
+      reject(new Error(`${name} was not ready in time:\n${output}`));
     }, START_TIMEOUT_MS);
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (chunk: Buffer) => {
         output += chunk.toString();
-        if (!output.includes(readyMessage)) return;
+        if (!output.includes(READY[name])) return;
         clearTimeout(timer);
         resolve();
       });
     }
     child.once('exit', (status) => {
       clearTimeout(timer);
-      reject(new Error(`${entry} ended with ${status}:\n${output}`));
+      reject(new Error(`${name} ended with ${status}:\n${output}`));
     });
   });
   const end = async (signal: NodeJS.Signals) => {

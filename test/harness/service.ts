@@ -45,13 +45,13 @@ export class Service {
     const port = await ownPort();
     const baseUrl = `http://127.0.0.1:${port}`;
     const settings = { ...this.env, PORT: String(port), HOST: '127.0.0.1', BASE_URL: baseUrl, ...env };
-    const api = { ...(await startProcess('api/main.js', settings, 'api listening')), baseUrl };
+    const api = { ...(await startProcess('api', settings)), baseUrl };
     this.apis.push(api);
     return api;
   }
 
   async startWorker(env: Record<string, string> = {}): Promise<ServiceProcess> {
-    const worker = await startProcess('worker/main.js', { ...this.env, ...env }, 'worker ready');
+    const worker = await startProcess('worker', { ...this.env, ...env });
     this.workers.push(worker);
     return worker;
   }
