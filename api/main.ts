@@ -42,8 +42,6 @@ await once(server, 'listening').catch((error: Error) => {
   );
   process.exit(78);
 });
-logger.info({ port: (server.address() as AddressInfo).port, baseUrl: config.BASE_URL }, 'api listening');
-
 onStopSignal(async () => {
   // Those who wait for the end of a generation are answered with what there is.
   stopWaiting();
@@ -63,3 +61,4 @@ onStopSignal(async () => {
   await closeDocumentConnections();
   await db.destroy();
 });
+logger.info({ port: (server.address() as AddressInfo).port, baseUrl: config.BASE_URL }, 'api listening');

@@ -167,9 +167,8 @@ export interface Config extends Environment {
 /** A configuration that cannot be run with. Its message names the variable and says what to set. */
 export class ConfigError extends Error {}
 
-const validate = new Ajv2020({ coerceTypes: true, useDefaults: true, allErrors: true }).compile<Environment>(
-  Environment,
-);
+const ajv = new Ajv2020({ coerceTypes: true, useDefaults: true, allErrors: true, validateSchema: false });
+const validate = ajv.compile<Environment>(Environment);
 
 /** What a program that is run by hand reads of it: the rest keeps its defaults, and asks for nothing. */
 const BY_HAND = [

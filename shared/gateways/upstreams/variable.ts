@@ -48,8 +48,7 @@ const UpstreamsVariable = Type.Object(
 );
 export type UpstreamsVariable = Static<typeof UpstreamsVariable>;
 
-const ajv = new Ajv2020({ allErrors: true, verbose: true });
-const validate = ajv.compile<UpstreamsVariable>(UpstreamsVariable);
+const ajv = new Ajv2020({ allErrors: true, verbose: true, validateSchema: false });
 
 /**
  * Reads the variable UPSTREAMS.
@@ -64,6 +63,7 @@ export function parseVariable(text: string): UpstreamsVariable {
     const place = / at position \d+.*/.exec((error as Error).message)?.[0] ?? '';
     throw new ConfigError(`UPSTREAMS is no valid JSON${place}.`);
   }
+  const validate = ajv.compile<UpstreamsVariable>(UpstreamsVariable);
   if (validate(value)) return value;
   const sentences = new Set((validate.errors ?? []).filter(isPlain).map(describe));
   throw new ConfigError([...sentences].join(' '));
