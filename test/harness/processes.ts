@@ -1,11 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 
 /** A process of the service, as the Procfile starts it. */
 export interface ServiceProcess {
   child: ChildProcess;
-  /** All that it has logged so far. */
+  /** All that it has logged so far; after its end, all. What it logs comes through a pipe: later, maybe, than its answers. */
   logs(): string;
+  /** Resolves once it has logged something. */
+  logged(text: string | RegExp): Promise<void>;
   /** Ends it as a platform does, and waits. @returns its exit status. */
   stop(): Promise<number | null>;
   /** Ends it as a power cut does, and waits. */
@@ -13,6 +15,7 @@ export interface ServiceProcess {
 }
 
 const START_TIMEOUT_MS = 50_000;
+const LOG_TIMEOUT_MS = 20_000;
 
 /** Starts `dist/<entry>` and waits until it logs that it is ready. */
 export async function startProcess(
@@ -25,7 +28,9 @@ export async function startProcess(
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';
-  const exited = once(child, 'exit') as Promise<[number | null]>;
+  const news = new EventEmitter().setMaxListeners(0);
+  // Not its exit: what it has logged may still be on the way then.
+  const exited = once(child, 'close') as Promise<[number | null]>;
   await new Promise<void>((resolve, reject) => {
     const timer = setTimeout(() => {
       // Nobody else knows of it: it would outlive the tests.
@@ -35,12 +40,13 @@ export async function startProcess(
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (chunk: Buffer) => {
         output += chunk.toString();
+        news.emit('output');
         if (!output.includes(readyMessage)) return;
         clearTimeout(timer);
         resolve();
       });
     }
-    child.once('exit', (status) => {
+    child.once('close', (status) => {
       clearTimeout(timer);
       reject(new Error(`${entry} ended with ${status}:\n${output}`));
     });
@@ -50,5 +56,19 @@ export async function startProcess(
     const [status] = await exited;
     return status;
   };
-  return { child, logs: () => output, stop: () => end('SIGTERM'), kill: async () => void (await end('SIGKILL')) };
+  const logged = async (text: string | RegExp) => {
+    const signal = AbortSignal.timeout(LOG_TIMEOUT_MS);
+    while (typeof text === 'string' ? !output.includes(text) : !text.test(output)) {
+      await once(news, 'output', { signal }).catch(() => {
+        throw new Error(`${entry} did not log ${text}:\n${output}`);
+      });
+    }
+  };
+  return {
+    child,
+    logs: () => output,
+    logged,
+    stop: () => end('SIGTERM'),
+    kill: async () => void (await end('SIGKILL')),
+  };
 }
