@@ -50,6 +50,8 @@ describe('while a server is out of reach', () => {
   it('Postgres (freeze): every create of an account that asks for many at once is answered within 5 s', async () => {
     service.upstream.outcome = 'wait';
     const busy = await service.customer('studio');
+    // From here on the process knows the key: the charge itself is the first that asks the database.
+    expect((await busy.create(IMAGE)).status).to.equal(201);
     const seen: { status: number; ms: number }[] = [];
     const creates = Array.from({ length: 40 }, async (_, index) => {
       // While the first ones are at work, others come: each would wait for all before it.
@@ -69,7 +71,7 @@ describe('while a server is out of reach', () => {
     // What was sent to the frozen server may be carried out when it comes to itself; what was not sent never is.
     await eventually('recovered', async () => (await busy.call('GET', '/api/ledger/')).status === 200);
     const { body } = await busy.call('GET', '/api/generations/');
-    expect(body.pagination.total_items).to.be.below(4);
+    expect(body.pagination.total_items).to.be.below(5);
     await service.checkBooks();
   });
 
