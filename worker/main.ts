@@ -1,7 +1,8 @@
+import { setTimeout } from 'node:timers/promises';
 import { type Job, Worker } from 'bullmq';
 import { meterBacklog } from '../shared/domain/metrics/backlog.ts';
 import { checkModelsIfOverdue } from '../shared/domain/settlement/checkModels.ts';
-import { allEnded, beginNoMore } from '../shared/domain/settlement/underWay.ts';
+import { allEnded, beginNoMore, keepTrackOf } from '../shared/domain/settlement/underWay.ts';
 import { failExpired } from '../shared/domain/settlement/sweep.ts';
 import { requireMediaStore } from '../shared/gateways/media/collect.ts';
 import { closeDownloadConnections } from '../shared/gateways/media/download.ts';
@@ -30,7 +31,16 @@ import { PROCESSORS } from './registry.ts';
 /** The worker process. Any number of them may run. */
 const KEEP_UP_MS = 5_000;
 
-async function perform(job: Job): Promise<void> {
+/** For how long Redis is told of the jobs that have ended: while it is away, nobody knows whether it ever hears. */
+const TELL_REDIS_MS = 2_000;
+
+function perform(job: Job): Promise<void> {
+  const work = carryOut(job);
+  keepTrackOf(work.catch(() => {}));
+  return work;
+}
+
+async function carryOut(job: Job): Promise<void> {
   if (!isJobName(job.name)) throw new Error(`No job is called ${job.name}.`);
   const payload = parsePayload(job.name, job.data);
   const process = PROCESSORS[job.name] as (payload: unknown) => Promise<void>;
@@ -103,8 +113,10 @@ onStopSignal(async () => {
   clearInterval(keeping);
   closeMetrics();
   beginNoMore();
-  // Takes no new jobs, and waits for those under way. Redis, while it is away, cannot be told and is not waited for.
-  await Promise.all(workers.map((worker) => worker.close(connection.status !== 'ready')));
+  // Takes no new jobs, waits for those under way, and tells Redis. That may go away at any moment, or keep silent, and
+  // BullMQ would wait for it for ever: a job that it was not told of is done once more, and finds nothing to do.
+  const closed = Promise.all(workers.map((worker) => worker.close()));
+  await Promise.race([closed, allEnded().then(() => setTimeout(TELL_REDIS_MS))]);
   await allEnded();
   stopListening();
   await closeQueues();

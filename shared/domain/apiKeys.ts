@@ -2,7 +2,7 @@ import type { Transaction } from 'objection';
 import { v7 as uuidv7 } from 'uuid';
 import { createBatcher } from '../lib/batcher.ts';
 import { now } from '../lib/clock.ts';
-import { db, prepared, run } from '../lib/db.ts';
+import { DATABASE_PATIENCE, db, prepared, run } from '../lib/db.ts';
 import { offsetOf, type Page } from '../lib/pagination.ts';
 import { randomHex, sha256 } from '../lib/secrets.ts';
 import { ServiceError } from '../spec/errors.ts';
@@ -113,6 +113,7 @@ const FIND_OWNERS = prepared(
 export const findKeyOwner = createBatcher<Buffer, number | undefined>({
   maxItems: 64,
   maxInFlight: 2,
+  patience: DATABASE_PATIENCE,
   run: async (hashes) => {
     const rows = await run<{ key_hash: Buffer; account_id: number }>(FIND_OWNERS, { hashes });
     const owners = new Map(rows.map((row) => [row.key_hash.toString('hex'), row.account_id]));

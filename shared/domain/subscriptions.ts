@@ -38,7 +38,7 @@ export function hasPaymentMethod(account: Account): boolean {
 }
 
 /** The plan that an account may spend under right now, or null. */
-export function activePlan(account: Account): Plan | null {
-  if (account.plan_slug === null || account.spend_until === null || account.spend_until <= now()) return null;
+export function activePlan(account: Account, at: Date = now()): Plan | null {
+  if (account.plan_slug === null || account.spend_until === null || account.spend_until <= at) return null;
   return planBySlug(account.plan_slug);
 }

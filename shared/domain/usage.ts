@@ -1,7 +1,7 @@
 import { createBatcher } from '../lib/batcher.ts';
 import { utcDay } from '../lib/calendar.ts';
 import { now } from '../lib/clock.ts';
-import { isRefusal, prepared, run } from '../lib/db.ts';
+import { DATABASE_PATIENCE, isRefusal, prepared, run } from '../lib/db.ts';
 import { offsetOf, type Page } from '../lib/pagination.ts';
 import { modelBySlug } from '../spec/catalog.ts';
 import { PAGE_SIZE, USAGE_HISTORY_DAYS } from '../spec/limits.ts';
@@ -52,6 +52,7 @@ type Found = Account & { days: Sum[] | null; totals: Sum[] | null };
 const find = createBatcher<number, Found | undefined>({
   maxItems: 64,
   maxInFlight: 1,
+  patience: DATABASE_PATIENCE,
   isOneItemsFault: isRefusal,
   run: async (accountIds) => {
     const before = daysBefore(now(), USAGE_HISTORY_DAYS);

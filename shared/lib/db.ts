@@ -1,6 +1,7 @@
 import knex, { type Knex } from 'knex';
 import { Model } from 'objection';
 import pg from 'pg';
+import type { Patience } from './batcher.ts';
 import { config } from './config.ts';
 import { logger } from './logger.ts';
 
@@ -57,6 +58,17 @@ function isAtRest(connection: pg.Client): boolean {
 export const db: Knex = connect(config.DATABASE_TIMEOUT_MS);
 
 Model.knex(db);
+
+/** Nobody sent what was asked for to the database: what had come before was still at work there. */
+class NoTurnError extends Error {
+  readonly code = 'ETIMEDOUT';
+}
+
+/** For statements that a request waits for: to wait in this process takes no longer than to wait for a connection. */
+export const DATABASE_PATIENCE: Patience = {
+  waitMs: config.DATABASE_TIMEOUT_MS,
+  newError: () => new NoTurnError('no turn at the database in time'),
+};
 
 /** What a statement takes: `:name` in its text. */
 export type Bindings = Record<string, unknown>;

@@ -183,8 +183,8 @@ describe('the description of the interface', () => {
         expect(await ask(method)).to.deep.equal([200, etag]);
         expect(await ask(method, { 'if-none-match': etag, 'cache-control': 'max-age=0' })).to.deep.equal([304, etag]);
       }
-      expect(reads()).to.equal(1);
       await api.stop();
+      expect(reads()).to.equal(1);
     });
 
     it('has no other files', async () => {

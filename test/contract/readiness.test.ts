@@ -89,6 +89,8 @@ describe('readiness', () => {
 
   it('logs the reasons once when they change, and when there are none any more', async () => {
     await becomes(200);
+    // What was logged before this request has come before its own line.
+    await service.apis[0]?.logged((await ask()).headers.get('x-request-id') as string);
     const before = told().length;
     redis.refuse();
     await becomes(503, 'Not ready: Redis is out of reach.');

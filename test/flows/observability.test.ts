@@ -190,6 +190,8 @@ describe('observability', () => {
       expect(created.headers.get('x-request-id')).to.equal(requestId);
       const { uuid } = created.body;
       await customer.settled(uuid);
+      await service.apis[0]?.logged(new RegExp(`^(?=.*${requestId}).*"msg":"request"`, 'm'));
+      await service.workers[0]?.logged(new RegExp(`^(?=.*${requestId}).*"msg":"succeeded"`, 'm'));
       const of = (logs = '') => linesOf(logs).filter((line) => line.requestId === requestId);
       expect(of(service.apis[0]?.logs()).map(({ msg, generationId }) => [msg, generationId])).to.deep.equal([
         ['request', uuid],

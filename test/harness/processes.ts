@@ -1,12 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { BUNDLE } from './bundle.ts';
 
 /** A process of the service, as the Procfile starts it. */
 export interface ServiceProcess {
   child: ChildProcess;
-  /** All that it has logged so far. */
+  /** All that it has logged so far; after its end, all. What it logs comes through a pipe: later, maybe, than its answers. */
   logs(): string;
+  /** Resolves once it has logged something. */
+  logged(text: string | RegExp): Promise<void>;
   /** Ends it as a platform does, and waits. @returns its exit status. */
   stop(): Promise<number | null>;
   /** Ends it as a power cut does, and waits. */
@@ -14,6 +16,7 @@ export interface ServiceProcess {
 }
 
 const START_TIMEOUT_MS = 50_000;
+const LOG_TIMEOUT_MS = 20_000;
 
 const READY = { api: 'api listening', worker: 'worker ready' } as const;
 
@@ -24,7 +27,9 @@ export async function startProcess(name: keyof typeof READY, env: Record<string,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';
-  const exited = once(child, 'exit') as Promise<[number | null]>;
+  const news = new EventEmitter().setMaxListeners(0);
+  // Not its exit: what it has logged may still be on the way then.
+  const exited = once(child, 'close') as Promise<[number | null]>;
   await new Promise<void>((resolve, reject) => {
     const timer = setTimeout(() => {
       // Nobody else knows of it: it would outlive the tests.
@@ -34,12 +39,13 @@ export async function startProcess(name: keyof typeof READY, env: Record<string,
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (chunk: Buffer) => {
         output += chunk.toString();
+        news.emit('output');
         if (!output.includes(READY[name])) return;
         clearTimeout(timer);
         resolve();
       });
     }
-    child.once('exit', (status) => {
+    child.once('close', (status) => {
       clearTimeout(timer);
       reject(new Error(`${name} ended with ${status}:\n${output}`));
     });
@@ -49,5 +55,19 @@ export async function startProcess(name: keyof typeof READY, env: Record<string,
     const [status] = await exited;
     return status;
   };
-  return { child, logs: () => output, stop: () => end('SIGTERM'), kill: async () => void (await end('SIGKILL')) };
+  const logged = async (text: string | RegExp) => {
+    const signal = AbortSignal.timeout(LOG_TIMEOUT_MS);
+    while (typeof text === 'string' ? !output.includes(text) : !text.test(output)) {
+      await once(news, 'output', { signal }).catch(() => {
+        throw new Error(`${name} did not log ${text}:\n${output}`);
+      });
+    }
+  };
+  return {
+    child,
+    logs: () => output,
+    logged,
+    stop: () => end('SIGTERM'),
+    kill: async () => void (await end('SIGKILL')),
+  };
 }

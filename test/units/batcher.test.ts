@@ -1,3 +1,4 @@
+import { mock } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { type BatcherOptions, createBatcher } from '../../shared/lib/batcher.ts';
@@ -16,6 +17,8 @@ function watched(options: Partial<BatcherOptions<string, string>> = {}) {
   });
   return { submit, batches, seen: () => batches.map(({ items }) => items) };
 }
+
+const told = (error: Error) => error.message;
 
 describe('a batcher', () => {
   it('runs a lone item alone, and answers it with its own result', async () => {
@@ -103,5 +106,113 @@ describe('a batcher', () => {
     for (const item of ['a', 'b']) {
       expect(await submit(item).catch((error: Error) => error.message)).to.equal('at once');
     }
+  });
+
+  describe('with a limit to how long an item waits for its turn', () => {
+    const LATE = 'no turn in time';
+    const patience = { waitMs: 50, newError: () => new Error(LATE) };
+    let nowMs = 1_000;
+    const pass = (ms: number) => {
+      nowMs += ms;
+      mock.timers.tick(ms);
+    };
+    beforeEach(() => {
+      mock.timers.enable({ apis: ['setTimeout'] });
+      mock.method(performance, 'now', () => nowMs);
+    });
+    afterEach(() => {
+      mock.timers.reset();
+      mock.restoreAll();
+    });
+
+    it('rejects those that it kept back for too long, whatever becomes of the batch, and never puts them to work', async () => {
+      const { submit, batches, seen } = watched({ patience });
+      const first = submit('a');
+      await nextTurn();
+      const late = [submit('b').catch(told), submit('c').catch(told)];
+      pass(patience.waitMs);
+      expect(await Promise.all(late)).to.deep.equal([LATE, LATE]);
+      const next = submit('d');
+      batches[0]?.end();
+      expect(await first).to.equal('a!');
+      await nextTurn();
+      batches[1]?.end();
+      expect(await next).to.equal('d!');
+      expect(seen()).to.deep.equal([['a'], ['d']]);
+    });
+
+    it('does so with those that wait for others of the same key, and lets the next of that key go on', async () => {
+      const { submit, batches, seen } = watched({ patience, maxInFlight: 2, keyOf: (item) => item[0] });
+      const first = submit('a1');
+      await nextTurn();
+      const late = [submit('a2').catch(told), submit('a3').catch(told)];
+      pass(patience.waitMs - 1);
+      const next = submit('a4');
+      pass(1);
+      expect(await Promise.all(late)).to.deep.equal([LATE, LATE]);
+      batches[0]?.end();
+      expect(await first).to.equal('a1!');
+      await nextTurn();
+      batches[1]?.end();
+      expect(await next).to.equal('a4!');
+      expect(seen()).to.deep.equal([['a1'], ['a4']]);
+    });
+
+    it('gives the turn of one that was rejected to the next of its key', async () => {
+      const { submit, batches, seen } = watched({ patience, keyOf: (item) => item[0] });
+      const first = submit('b1');
+      await nextTurn();
+      const late = submit('a1').catch(told);
+      pass(patience.waitMs - 1);
+      const next = submit('a2');
+      pass(1);
+      expect(await late).to.equal(LATE);
+      batches[0]?.end();
+      expect(await first).to.equal('b1!');
+      await nextTurn();
+      batches[1]?.end();
+      expect(await next).to.equal('a2!');
+      expect(seen()).to.deep.equal([['b1'], ['a2']]);
+    });
+
+    it('leaves alone what has had its turn, however long that takes', async () => {
+      const { submit, batches } = watched({ patience });
+      const answer = submit('a');
+      await nextTurn();
+      pass(2 * patience.waitMs);
+      batches[0]?.end();
+      expect(await answer).to.equal('a!');
+    });
+
+    it('lets a line wait that moves, and those that wait while others move', async () => {
+      const { submit, batches } = watched({ patience, keyOf: (item) => item[0] });
+      const answers = [submit('a1')];
+      await nextTurn();
+      answers.push(submit('a2'), submit('a3'), submit('b1'));
+      // Each batch takes 30 of the 50 ms that one may wait.
+      for (let index = 0; index < 3; index += 1) {
+        pass(30);
+        batches[index]?.end();
+        await nextTurn();
+        await nextTurn();
+      }
+      expect(await Promise.all(answers)).to.deep.equal(['a1!', 'a2!', 'a3!', 'b1!']);
+    });
+
+    it('rejects those whose own line stands still while others move', async () => {
+      const { submit, batches } = watched({ patience, maxInFlight: 2, keyOf: (item) => item[0] });
+      const stuck = submit('a1');
+      await nextTurn();
+      const late = submit('a2').catch(told);
+      const others = [submit('b1')];
+      await nextTurn();
+      pass(30);
+      batches[1]?.end();
+      await nextTurn();
+      pass(20);
+      expect(await late).to.equal(LATE);
+      batches[0]?.end();
+      expect(await Promise.all([stuck, ...others])).to.deep.equal(['a1!', 'b1!']);
+    });
   });
 });

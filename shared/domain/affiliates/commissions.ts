@@ -87,7 +87,7 @@ export async function recordSimulated(transaction: Transaction, subscription: Su
     paidCents: cents,
     netCents: cents,
     reversedCents: 0,
-    paidAt: now(),
+    paidAt: subscription.started_at,
     isSimulated: true,
     ticket: 1,
   });

@@ -54,15 +54,16 @@ async function claim(accountId: number, isNeeded: (account: Account) => boolean)
   return Account.transaction(async (transaction) => {
     const account = await lockAccount(transaction, accountId);
     const claimedAt = account.auto_topup_claimed_at;
-    const isFree = claimedAt === null || claimedAt <= addMilliseconds(now(), -AUTO_TOPUP_INTERVAL_MS);
-    const isReady = account.auto_topup_enabled && isFree && activePlan(account) !== null;
+    const at = now();
+    const isFree = claimedAt === null || claimedAt <= addMilliseconds(at, -AUTO_TOPUP_INTERVAL_MS);
+    const isReady = account.auto_topup_enabled && isFree && activePlan(account, at) !== null;
     if (!isReady || !isNeeded(account)) return undefined;
     if (processor !== null && account.stripe_customer_id === null) return undefined;
     // While nobody knows what became of the one before, another would be a second charge for the same need.
     const unsettled = Topup.query(transaction).where({ account_id: accountId, kind: 'automatic', status: 'pending' });
     if ((await unsettled.first()) !== undefined) return undefined;
-    await account.$query(transaction).patch({ auto_topup_claimed_at: now() });
-    return beginTopup(account, 'automatic', account.auto_topup_amount_cents, uuidv7(), transaction);
+    await account.$query(transaction).patch({ auto_topup_claimed_at: at });
+    return beginTopup(account, 'automatic', account.auto_topup_amount_cents, uuidv7(), { transaction, at });
   });
 }
 

@@ -8,7 +8,7 @@ import {
 } from '../../gateways/payments/index.ts';
 import { createBatcher } from '../../lib/batcher.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
-import { isRefusal, prepared, run } from '../../lib/db.ts';
+import { DATABASE_PATIENCE, isRefusal, prepared, run } from '../../lib/db.ts';
 import { logger } from '../../lib/logger.ts';
 import { paymentEventLag } from '../../lib/meters.ts';
 import { ringForEvents } from '../../queues/enqueue.ts';
@@ -43,6 +43,7 @@ const STORED_AT_ONCE = 64;
 const store = createBatcher<Received, void>({
   maxItems: 64,
   maxInFlight: 2,
+  patience: DATABASE_PATIENCE,
   keyOf: ({ event_id: id }) => id,
   isOneItemsFault: isRefusal,
   run: async (events) => {
@@ -56,7 +57,10 @@ const store = createBatcher<Received, void>({
 export async function storeEvents(events: AsyncIterable<ToldEvent>): Promise<void> {
   const stored: Promise<void>[] = [];
   for await (const { id, type, objectId, payload } of events) {
-    stored.push(store({ event_id: id, type, object_id: objectId, payload }));
+    const storing = store({ event_id: id, type, object_id: objectId, payload });
+    // Told of below; until then, while the next ones are fetched, nobody else listens to it.
+    storing.catch(() => {});
+    stored.push(storing);
     if (stored.length >= STORED_AT_ONCE) await Promise.all(stored.splice(0));
   }
   await Promise.all(stored);

@@ -59,6 +59,7 @@ const GRACE_MS = 60_000;
 
 /**
  * Writes down that a payment is begun, before anybody is asked to pay it.
+ * @param within the transaction that it is a part of, and the time that all of that is said to happen at.
  * @throws ServiceError subscription_required
  */
 export async function beginTopup(
@@ -66,13 +67,13 @@ export async function beginTopup(
   kind: Topup['kind'],
   amountCents: number,
   uuid: string,
-  transaction?: Transaction,
+  within: { transaction?: Transaction; at?: Date } = {},
 ): Promise<Topup> {
-  const plan = activePlan(account);
+  const { transaction, at: createdAt = now() } = within;
+  const plan = activePlan(account, createdAt);
   if (plan === null) {
     throw new ServiceError('subscription_required', 'Credits are sold with a subscription: choose a plan first.');
   }
-  const createdAt = now();
   await Topup.query(transaction)
     .insert({
       uuid,

@@ -1,6 +1,8 @@
+import { setTimeout } from 'node:timers/promises';
 import { createBatcher } from '../../lib/batcher.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
-import { isDuplicate, isRefusal, outcomeIsUnknown, prepared, run } from '../../lib/db.ts';
+import { config } from '../../lib/config.ts';
+import { DATABASE_PATIENCE, isDuplicate, isRefusal, outcomeIsUnknown, prepared, run } from '../../lib/db.ts';
 import { creditsBurned } from '../../lib/meters.ts';
 import { ringForTopup } from '../../queues/enqueue.ts';
 import type { GenerationParams, ModelSlug } from '../../spec/catalog.ts';
@@ -146,14 +148,22 @@ async function chargeAll(charges: Charge[]): Promise<Outcome[]> {
 }
 
 const CHARGE_ATTEMPTS = 3;
+/** So long after it was first sent nobody looks any more for what became of a charge. */
+const LOOK_UNTIL_MS = 2 * config.DATABASE_TIMEOUT_MS;
 
 /**
  * Charges a batch to a certain end. Where an answer was lost, the batch may have been committed, or still be about to
  * be: the uuids tell what was charged, and the rest is charged now. If the lost statement was under way all the same,
  * the primary key refuses the second one, which tells in its turn.
+ *
+ * While the database stands still an order is given up within 5 s, with a DATABASE_TIMEOUT_MS of 1.5 s: that much for
+ * its turn (where nothing was sent, and so nothing is charged), as much for a connection and 0.5 s more for the answer;
+ * where there was a connection at once, twice as much as that for answer and look together. It takes longer only where
+ * the database answers the look, so that the rest is charged anew, and then stands still again.
  */
 async function chargeSurely(charges: Charge[]): Promise<Outcome[]> {
   const outcomes = new Map<string, Outcome>();
+  const lookUntil = performance.now() + LOOK_UNTIL_MS;
   let rest = charges;
   for (let attempt = 1; rest.length > 0; attempt += 1) {
     try {
@@ -162,7 +172,9 @@ async function chargeSurely(charges: Charge[]): Promise<Outcome[]> {
       rest = [];
     } catch (error) {
       if (attempt === CHARGE_ATTEMPTS || !(outcomeIsUnknown(error) || isDuplicate(error))) throw error;
-      for (const uuid of await chargedAmong(rest)) outcomes.set(uuid, 'accepted');
+      const charged = await Promise.race([chargedAmong(rest), setTimeout(Math.max(0, lookUntil - performance.now()))]);
+      if (charged === undefined) throw error;
+      for (const uuid of charged) outcomes.set(uuid, 'accepted');
       rest = rest.filter(({ uuid }) => !outcomes.has(uuid));
     }
   }
@@ -182,6 +194,7 @@ async function chargedAmong(charges: Charge[]): Promise<string[]> {
 export const submitCharge = createBatcher<Charge, Outcome>({
   maxItems: 64,
   maxInFlight: 2,
+  patience: DATABASE_PATIENCE,
   // One account's charges would wait for each other's row lock anyway; here they wait without holding a connection.
   keyOf: (charge) => charge.account_id,
   isOneItemsFault: isRefusal,

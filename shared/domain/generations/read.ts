@@ -1,6 +1,6 @@
 import { createBatcher } from '../../lib/batcher.ts';
 import { now } from '../../lib/clock.ts';
-import { isRefusal, prepared, run } from '../../lib/db.ts';
+import { DATABASE_PATIENCE, isRefusal, prepared, run } from '../../lib/db.ts';
 import { maySleep, refreshedWithin } from '../../queues/announcements.ts';
 import { ringForReader } from '../../queues/enqueue.ts';
 import { ServiceError } from '../../spec/errors.ts';
@@ -32,6 +32,7 @@ const READ = prepared(
 const readRow = createBatcher<Wanted, Found>({
   maxItems: 64,
   maxInFlight: 2,
+  patience: DATABASE_PATIENCE,
   isOneItemsFault: isRefusal,
   run: async (wanted) => {
     const rows = await run<Found>(READ, {

@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from 'uuid';
 import { createBatcher } from '../../lib/batcher.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
-import { isRefusal, prepared, run } from '../../lib/db.ts';
+import { DATABASE_PATIENCE, isRefusal, prepared, run } from '../../lib/db.ts';
 import { randomHex, sha256 } from '../../lib/secrets.ts';
 import { CODE_SECONDS, USED_CODE_MS } from '../../spec/limits.ts';
 import { OAuthRefusal, type Scope } from '../../spec/oauth.ts';
@@ -113,6 +113,7 @@ type ExchangeItem = Omit<Exchange, 'code'> & { codeHash: Buffer; tokenHash: Buff
 const exchange = createBatcher<ExchangeItem, ExchangeRow | undefined>({
   maxItems: 32,
   maxInFlight: 2,
+  patience: DATABASE_PATIENCE,
   keyOf: ({ codeHash }) => codeHash.toString('base64'),
   // Such as two processes with the same codes in another order.
   isOneItemsFault: isRefusal,

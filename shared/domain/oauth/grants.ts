@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import { createBatcher } from '../../lib/batcher.ts';
 import { now } from '../../lib/clock.ts';
-import { db, prepared, run } from '../../lib/db.ts';
+import { DATABASE_PATIENCE, db, prepared, run } from '../../lib/db.ts';
 import { API_KEY_TOUCH_MS } from '../../spec/limits.ts';
 import type { Scope } from '../../spec/oauth.ts';
 import { redirectHost } from './redirects.ts';
@@ -93,6 +93,7 @@ const FIND_LIVE = prepared(
 export const accountOfGrant = createBatcher<string, number | undefined>({
   maxItems: 64,
   maxInFlight: 2,
+  patience: DATABASE_PATIENCE,
   run: async (uuids) => {
     const rows = await run<{ uuid: string; account_id: number }>(FIND_LIVE, { uuids });
     const accounts = new Map(rows.map((row) => [row.uuid, row.account_id]));

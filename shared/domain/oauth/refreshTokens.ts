@@ -1,6 +1,6 @@
 import { createBatcher } from '../../lib/batcher.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
-import { isRefusal, prepared, run } from '../../lib/db.ts';
+import { DATABASE_PATIENCE, isRefusal, prepared, run } from '../../lib/db.ts';
 import { randomHex, sha256 } from '../../lib/secrets.ts';
 import { REFRESH_GRACE_SECONDS, REFRESH_TOKEN_DAYS } from '../../spec/limits.ts';
 import { OAuthRefusal, type Scope } from '../../spec/oauth.ts';
@@ -81,6 +81,7 @@ interface RefreshRow {
 const refresh = createBatcher<RefreshItem, RefreshRow | undefined>({
   maxItems: 32,
   maxInFlight: 2,
+  patience: DATABASE_PATIENCE,
   keyOf: ({ tokenHash }) => tokenHash.toString('base64'),
   // Such as two processes with the same tokens in another order.
   isOneItemsFault: isRefusal,

@@ -8,6 +8,7 @@ import { logger } from '../../lib/logger.ts';
 import { removeLateFiles } from '../mediaRemovals.ts';
 import { fail, succeed } from './settle.ts';
 import type { Job } from './steps.ts';
+import { mayInsist } from './underWay.ts';
 
 /** The way that a claimed job went; undefined where that upstream is not configured any more. */
 export function routeOf(job: Pick<Job, 'model' | 'upstream' | 'upstream_model'>): Route | undefined {
@@ -23,7 +24,7 @@ export async function persist<Result>(job: Job, write: () => Promise<Result>): P
     try {
       return await write();
     } catch (error) {
-      if (!isOutage(error) || now() >= job.deadline_at) throw error;
+      if (!isOutage(error) || now() >= job.deadline_at || !mayInsist()) throw error;
       await setTimeout(WRITE_AGAIN_MS);
     }
   }

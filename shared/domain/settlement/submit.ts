@@ -19,6 +19,7 @@ import { whileHoldingLease } from './hold.ts';
 import { fail } from './settle.ts';
 import { recordAccepted, returnJob } from './claim.ts';
 import type { Job } from './steps.ts';
+import { mayInsist } from './underWay.ts';
 
 /** How long to wait before an output that could not be stored is stored again. */
 const DELIVER_AGAIN_MS = 3_000;
@@ -75,7 +76,7 @@ async function deliverSurely(job: Job, route: Route, end: UpstreamEnd): Promise<
       try {
         return await work();
       } catch (error) {
-        if (error instanceof UnusableOutput || now() >= job.deadline_at) throw error;
+        if (error instanceof UnusableOutput || now() >= job.deadline_at || !mayInsist()) throw error;
         logger.warn({ generationId: job.uuid, error: (error as Error).message }, 'not delivered; will be tried again');
         await setTimeout(DELIVER_AGAIN_MS);
       }

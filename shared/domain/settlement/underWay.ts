@@ -1,6 +1,9 @@
-/** Work that outlasts the job of the queue that began it. A process that stops waits for it. */
+/** The jobs at work, and work that outlasts the job that began it. A process that stops waits for all of it. */
 const underWay = new Set<Promise<void>>();
-let stopping = false;
+let stoppingSince: number | undefined;
+
+/** A process that stops insists no longer on what cannot be done now: it would be killed over it, and all the rest with it. */
+const INSIST_MS = 5_000;
 
 /** @param work never rejects. */
 export function keepTrackOf(work: Promise<void>): void {
@@ -10,15 +13,20 @@ export function keepTrackOf(work: Promise<void>): void {
 
 /** Whether nothing new is to be begun. */
 export function isStopping(): boolean {
-  return stopping;
+  return stoppingSince !== undefined;
 }
 
 /** From now on nothing new is begun. */
 export function beginNoMore(): void {
-  stopping = true;
+  stoppingSince = performance.now();
 }
 
-/** Waits until nothing is being submitted, looked at or collected any more; for a process that stops. */
+/** Whether what has failed for the time may still be tried again: the process is not stopping, or not for long. */
+export function mayInsist(): boolean {
+  return stoppingSince === undefined || performance.now() - stoppingSince < INSIST_MS;
+}
+
+/** Waits until no job is at work and nothing is being submitted, looked at or collected; for a process that stops. */
 export async function allEnded(): Promise<void> {
   while (underWay.size > 0) await Promise.all(underWay);
 }
