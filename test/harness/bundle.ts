@@ -6,7 +6,7 @@ export const BUNDLE = 'dist/bundle';
 /** What is found by its place among the modules, or loaded only where it is needed, stays outside. */
 const OUTSIDE = [
   '@aws-sdk/client-s3',
-  '@bull-board/ui',
+  '@bull-board/*',
   '@ffmpeg/core',
   'sharp',
   'stripe',
