@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Answer, Customer } from '../harness/client.ts';
-import { type Service, startService } from '../harness/service.ts';
+import { eventually, type Service, startService } from '../harness/service.ts';
 import { expectError, tally } from './envelope.ts';
 
 interface Endpoint {
@@ -295,7 +295,12 @@ describe('an Idempotency-Key', () => {
     const key = randomUUID();
     await whileLocked(customer, async () => {
       const lost = ask(customer.via(api.baseUrl), KEYS, key, KEYS.body).catch(() => 'lost');
-      await delay(300);
+      await eventually('the request is at work', async () => {
+        const held = await service.sql(
+          `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+        );
+        return held.length > 0;
+      });
       await api.kill();
       expect(await lost).to.equal('lost');
     });

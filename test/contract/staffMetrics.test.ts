@@ -202,6 +202,6 @@ describe('staff metrics', () => {
       await Promise.all([service.startWorker(), service.startWorker(), customer.createImage(), customer.createVideo()]);
       await eventually('all gains are folded', async () => (await waiting()) === 0);
       await expectRaw();
-    }).timeout(30_000);
+    });
   });
 });
