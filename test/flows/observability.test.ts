@@ -171,11 +171,16 @@ describe('observability', () => {
         const text = await scrape(who);
         for (const secret of [uuid, customer.email, customer.key, `account="${id}"`])
           expect(text).to.not.include(secret);
-        // Of the processor, as it tells itself: not what other programs of the machine do meanwhile.
-        const spentSeconds = async () => Number(/^process_cpu_seconds_total ([\d.]+)/m.exec(await scrape(who))?.[1]);
-        const before = await spentSeconds();
-        for (let scrapes = 1; scrapes < 100; scrapes += 1) await scrape(who);
-        expect(((await spentSeconds()) - before) * 10).to.be.within(0.01, 5);
+        // Of the processor, as it tells itself: not what other programs of the machine do meanwhile. The best of several,
+        // since what else the process does meanwhile is in it, too.
+        const spentMs = async () => Number(/^process_cpu_seconds_total ([\d.]+)/m.exec(await scrape(who))?.[1]) * 1_000;
+        const costs: number[] = [];
+        for (let batch = 0; batch < 10; batch += 1) {
+          const before = await spentMs();
+          for (let scrapes = 1; scrapes < 10; scrapes += 1) await scrape(who);
+          costs.push(((await spentMs()) - before) / 10);
+        }
+        expect(Math.min(...costs)).to.be.within(0.01, 5);
       }
     });
   });
