@@ -136,7 +136,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     begin: (stage) => stage.repeatJobs(2),
   },
   'Redis emptied': {
-    weight: 4,
+    weight: 8,
     targets: ['Redis'],
     holds: whole('Redis'),
     forMs: [0, 0],
@@ -280,11 +280,11 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     },
   },
   'answers of charges lost': {
-    weight: 4,
+    weight: 8,
     targets: ['drop after doing', 'hang after doing'],
     // Not what else is asked of Stripe: a charge that is under way when a month begins loses its answer, too.
     holds: whole('charges'),
-    forMs: [4_000, 12_000],
+    forMs: [6_000, 15_000],
     begin: ({ stripe }, target) => {
       stripe.faults['intents.create'] = target as StripeFault;
     },

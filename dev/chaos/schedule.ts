@@ -18,6 +18,8 @@ const REST_MS = 1_000;
 const MOST_AT_ONCE = 4;
 /** A month passes when these parts of a run are over. */
 const MONTHS_AT = [0.35, 0.8];
+/** Once in every run, if not more often, Redis forgets everything. */
+const EMPTIED_AT = 0.55;
 const RUSH_BEFORE_MS = 3_000;
 const RUSH_AFTER_MS = 4_000;
 const SHORTEST_WITH_TWO_MONTHS_MS = 50_000;
@@ -32,6 +34,8 @@ export function scheduleOf(seed: number, totalMs: number): PlannedFault[] {
   );
   const isFree = (holds: readonly string[], at: number) => holds.every((held) => (freeAt.get(held) ?? 0) <= at);
 
+  let emptiedMs: number | undefined = EMPTIED_AT * totalMs;
+
   for (let at = FIRST_MS; at < totalMs; at += random.between(LEAST_GAP_MS, MOST_GAP_MS)) {
     if (months[0] !== undefined && at >= months[0]) {
       months.shift();
@@ -41,6 +45,12 @@ export function scheduleOf(seed: number, totalMs: number): PlannedFault[] {
       if (at >= totalMs) break;
       planned.push({ name: 'a month passes', target: 'everything', atMs: at, forMs: 0 });
       planned.push({ name: 'everybody comes', target: 'clients', ...rushAround(at, totalMs) });
+      continue;
+    }
+    if (emptiedMs !== undefined && at >= emptiedMs && isFree(['Redis'], at)) {
+      emptiedMs = undefined;
+      planned.push({ name: 'Redis emptied', target: 'Redis', atMs: at, forMs: 0 });
+      freeAt.set('Redis', at + REST_MS);
       continue;
     }
     const chosen = choose(random, (name, target) => isFree(FAULTS[name]?.holds(target) ?? [], at));
