@@ -105,7 +105,12 @@ export async function run(options: RunOptions): Promise<Outcome> {
     if (enough.signal.aborted) found.push(...clients.books.violations);
     else {
       say('everything behaves again: waiting until all has settled');
-      settledMs = await settle(stage, healed.at, found);
+      settledMs = await settle(
+        stage,
+        healed.at,
+        found,
+        options.isEnough === undefined ? LONGEST_SETTLING_MS : GOAL_SETTLED_MS,
+      );
       say('counting everything');
       found.push(...(await countEverything(stage, clients, faults, stalls)), ...latenessOf(healed));
     }
@@ -194,8 +199,12 @@ async function heal(stage: Stage, clients: Clients): Promise<Healed> {
   return healed;
 }
 
-/** Waits for what is under way. @returns how long that took since healing, in milliseconds; null if it goes on. */
-async function settle(stage: Stage, healedAt: number, found: Violation[]): Promise<number | null> {
+/**
+ * Waits for what is under way.
+ * @param longestMs so long at most.
+ * @returns how long that took since healing, in milliseconds; null if it goes on.
+ */
+async function settle(stage: Stage, healedAt: number, found: Violation[], longestMs: number): Promise<number | null> {
   const client = await connect(stage);
   try {
     let underWay: string[] = [];
@@ -203,7 +212,7 @@ async function settle(stage: Stage, healedAt: number, found: Violation[]): Promi
       underWay = await whatIsUnderWay(client, stage);
       return underWay.length === 0;
     };
-    const isSettled = await waitUntil(isQuiet, LONGEST_SETTLING_MS);
+    const isSettled = await waitUntil(isQuiet, longestMs);
     const settledMs = isSettled ? Date.now() - healedAt : null;
     if (settledMs === null || settledMs > GOAL_SETTLED_MS) {
       found.push(missed('all-settled', 'Everything has settled within 120 s of healing.', settledMs, underWay));

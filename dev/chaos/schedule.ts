@@ -18,8 +18,8 @@ const REST_MS = 1_000;
 const MOST_AT_ONCE = 4;
 /** A month passes when these parts of a run are over. */
 const MONTHS_AT = [0.35, 0.8];
-/** Once in every run, if not more often, Redis forgets everything. */
-const EMPTIED_AT = 0.55;
+/** So long before a month ends Redis forgets everything, in the middle of what the crowd has ordered. */
+const EMPTIED_BEFORE_MS = 1_000;
 const RUSH_BEFORE_MS = 3_000;
 const RUSH_AFTER_MS = 4_000;
 const SHORTEST_WITH_TWO_MONTHS_MS = 50_000;
@@ -34,8 +34,6 @@ export function scheduleOf(seed: number, totalMs: number): PlannedFault[] {
   );
   const isFree = (holds: readonly string[], at: number) => holds.every((held) => (freeAt.get(held) ?? 0) <= at);
 
-  let emptiedMs: number | undefined = EMPTIED_AT * totalMs;
-
   for (let at = FIRST_MS; at < totalMs; at += random.between(LEAST_GAP_MS, MOST_GAP_MS)) {
     if (months[0] !== undefined && at >= months[0]) {
       months.shift();
@@ -44,13 +42,10 @@ export function scheduleOf(seed: number, totalMs: number): PlannedFault[] {
       at = Math.max(at, ...held.map((name) => freeAt.get(name) ?? 0));
       if (at >= totalMs) break;
       planned.push({ name: 'a month passes', target: 'everything', atMs: at, forMs: 0 });
+      if (isFree(['Redis'], at - EMPTIED_BEFORE_MS)) {
+        planned.push({ name: 'Redis emptied', target: 'Redis', atMs: at - EMPTIED_BEFORE_MS, forMs: 0 });
+      }
       planned.push({ name: 'everybody comes', target: 'clients', ...rushAround(at, totalMs) });
-      continue;
-    }
-    if (emptiedMs !== undefined && at >= emptiedMs && isFree(['Redis'], at)) {
-      emptiedMs = undefined;
-      planned.push({ name: 'Redis emptied', target: 'Redis', atMs: at, forMs: 0 });
-      freeAt.set('Redis', at + REST_MS);
       continue;
     }
     const chosen = choose(random, (name, target) => isFree(FAULTS[name]?.holds(target) ?? [], at));
