@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { FAULTS } from './faults.ts';
 import { randomFrom } from '../random.ts';
@@ -12,21 +13,28 @@ export interface DoneFault {
   to: number;
 }
 
-/** Does what is planned, each at its moment. Resolves when all of it has ended. */
+/**
+ * Does what is planned, each at its moment. Resolves when all of it has ended.
+ * @param ending nothing is begun any more from then on, and what is under way ends.
+ */
 export async function breakThings(
   stage: Stage,
   planned: readonly PlannedFault[],
   seed: number,
   say: (line: string) => void,
+  ending: AbortSignal,
 ): Promise<DoneFault[]> {
   const startedAt = Date.now();
+  // All that is planned waits for it.
+  setMaxListeners(0, ending);
   const done: DoneFault[] = [];
   const possible = planned.filter(({ name }) => name !== 'Postgres out of disk' || stage.disk !== null);
   await Promise.all(
     possible.map(async ({ name, target, atMs, forMs }, index) => {
       const fault = FAULTS[name];
       if (fault === undefined) throw new Error(`There is no fault ${name}.`);
-      await delay(Math.max(0, startedAt + atMs - Date.now()));
+      await sleep(Math.max(0, startedAt + atMs - Date.now()), ending);
+      if (ending.aborted) return;
       const entry: DoneFault = { name, target, from: Date.now(), to: Number.POSITIVE_INFINITY };
       done.push(entry);
       say(
@@ -34,11 +42,15 @@ export async function breakThings(
       );
       // What takes a while to begin, such as a restart, is part of it.
       const begun = fault.begin(stage, target, randomFrom(`${seed}/${index}`));
-      await delay(forMs);
+      await sleep(forMs, ending);
       await begun;
       await fault.end?.(stage, target);
       entry.to = Date.now();
     }),
   );
   return done;
+}
+
+async function sleep(milliseconds: number, ending: AbortSignal): Promise<void> {
+  await delay(milliseconds, undefined, { signal: ending }).catch(() => {});
 }

@@ -48,7 +48,7 @@ function betweenUsAnd(server: 'postgres' | 'redis', how: 'refuse' | 'freeze' | '
       for (const proxy of each(stage, target)) {
         if (how === 'refuse') proxy.refuse();
         else if (how === 'freeze') proxy.freeze();
-        else proxy.cutReplies(() => random.chance(0.05));
+        else proxy.cutReplies(() => random.chance(0.1));
       }
     },
     end: (stage, target) => {
@@ -111,10 +111,32 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
       // For days it would have tried again, and be asked for what never arrived.
       stage.stripe.delivery.sendDropped();
       stage.passTime(MONTH_MS);
+      // Whoever looks what is due finds others looking.
+      return stage.repeatJobs(6, 'credits.grant');
     },
   },
+  'everybody comes': {
+    // At the turn of a month, which is when it is planned: see schedule.ts.
+    weight: 0,
+    targets: ['clients'],
+    holds: () => [],
+    forMs: [0, 0],
+    begin: (stage) => {
+      stage.isRush = true;
+    },
+    end: (stage) => {
+      stage.isRush = false;
+    },
+  },
+  'jobs come again': {
+    weight: 3,
+    targets: ['queues'],
+    holds: whole('Redis'),
+    forMs: [0, 0],
+    begin: (stage) => stage.repeatJobs(2),
+  },
   'Redis emptied': {
-    weight: 4,
+    weight: 8,
     targets: ['Redis'],
     holds: whole('Redis'),
     forMs: [0, 0],
@@ -186,10 +208,10 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     ...betweenUsAnd('postgres', 'freeze'),
   },
   'replies of Postgres cut': {
-    weight: 4,
+    weight: 6,
     targets: SIDES,
     holds: whole('Postgres'),
-    forMs: [1_000, 6_000],
+    forMs: [2_000, 8_000],
     ...betweenUsAnd('postgres', 'cut'),
   },
   'Postgres out of disk': {
@@ -255,6 +277,19 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     },
     end: ({ stripe }) => {
       delete stripe.faults.all;
+    },
+  },
+  'answers of charges lost': {
+    weight: 8,
+    targets: ['drop after doing', 'hang after doing'],
+    // Not what else is asked of Stripe: a charge that is under way when a month begins loses its answer, too.
+    holds: whole('charges'),
+    forMs: [6_000, 15_000],
+    begin: ({ stripe }, target) => {
+      stripe.faults['intents.create'] = target as StripeFault;
+    },
+    end: ({ stripe }) => {
+      delete stripe.faults['intents.create'];
     },
   },
   'webhooks held back': {

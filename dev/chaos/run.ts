@@ -25,6 +25,8 @@ export interface RunOptions {
   /** Where the build is, and what is run in its database first. */
   build: string;
   sql: string[];
+  /** Violations after which nothing more is to be learnt: the run ends with the first of them that is seen on the way. */
+  isEnough?: (violation: Violation) => boolean;
   say: (line: string) => void;
   /** Each fault as it is done. */
   sayFault: (line: string) => void;
@@ -70,7 +72,6 @@ export async function run(options: RunOptions): Promise<Outcome> {
   const { seed, seconds, say } = options;
   const random = randomFrom(seed);
   const stage = await setStage({ random: random.fork('stage'), build: options.build, sql: options.sql });
-  const found: Violation[] = [];
   const watchForTime = watchForStalls();
   const { stalls } = watchForTime;
   let keeps = true;
@@ -85,26 +86,33 @@ export async function run(options: RunOptions): Promise<Outcome> {
       accounts: options.accounts,
       clients: options.clients,
       now: () => stage.now(),
+      isRush: () => stage.isRush,
     });
     await waitUntil(() => clients.ready() >= Math.min(FIRST_CUSTOMERS, options.accounts), SETTLING_IN_MS);
     say(
       `${clients.ready()} customers are ready: ${options.isCalm ? 'nothing is broken' : 'breaking things'} for ${seconds} s`,
     );
-    const watch = startWatch(stage);
-    const planned = options.isCalm ? [] : scheduleOf(seed, 1_000 * seconds);
-    const faults = await Promise.all([
-      breakThings(stage, planned, seed, options.sayFault),
-      delay(1_000 * seconds),
-    ]).then(([done]) => done);
-    const healed = await heal(stage, clients);
-    say('everything behaves again: waiting until all has settled');
+    const enough = new AbortController();
+    const watch = startWatch(stage, clients.books, (violation) => {
+      if (options.isEnough?.(violation) === true) enough.abort();
+    });
+    const faults = await breakFor(options, stage, enough.signal);
+    const healed = enough.signal.aborted ? NOT_HEALED : await heal(stage, clients);
     await watch.stop();
     await clients.stop();
-    const settledMs = await settle(stage, healed.at, found);
-    say('counting everything');
-    found.push(...watch.violations, ...(await countEverything(stage, clients, faults, stalls)));
-    if (healed.firstSuccessMs === null || healed.firstSuccessMs > GOAL_FIRST_SUCCESS_MS) {
-      found.push(missed('first-success', 'The first request succeeds within 10 s of healing.', healed.firstSuccessMs));
+    const found = [...watch.violations];
+    let settledMs: number | null = null;
+    if (enough.signal.aborted) found.push(...clients.books.violations);
+    else {
+      say('everything behaves again: waiting until all has settled');
+      settledMs = await settle(
+        stage,
+        healed.at,
+        found,
+        options.isEnough === undefined ? LONGEST_SETTLING_MS : GOAL_SETTLED_MS,
+      );
+      say('counting everything');
+      found.push(...(await countEverything(stage, clients, faults, stalls)), ...latenessOf(healed));
     }
     const violations: Violation[] = [];
     for (const violation of found) keepFirst(violations, violation);
@@ -134,6 +142,16 @@ export async function run(options: RunOptions): Promise<Outcome> {
   }
 }
 
+/** Breaks what is planned, for as long as it was asked for. @param enough ends it before. */
+async function breakFor({ seed, seconds, isCalm, sayFault }: RunOptions, stage: Stage, enough: AbortSignal) {
+  const planned = isCalm ? [] : scheduleOf(seed, 1_000 * seconds);
+  const [done] = await Promise.all([
+    breakThings(stage, planned, seed, sayFault, enough),
+    delay(1_000 * seconds, undefined, { signal: enough }).catch(() => {}),
+  ]);
+  return done;
+}
+
 /** Waits until the service takes orders. */
 async function untilUp({ addresses }: Stage): Promise<void> {
   const areUp = async () => {
@@ -155,6 +173,8 @@ interface Healed {
   firstSuccessMs: number | null;
   firstCreateMs: number | null;
 }
+
+const NOT_HEALED: Healed = { at: 0, firstSuccessMs: null, firstCreateMs: null };
 
 /** Everything behaves again; the clients go on until an order has succeeded, half a minute at most. */
 async function heal(stage: Stage, clients: Clients): Promise<Healed> {
@@ -179,8 +199,12 @@ async function heal(stage: Stage, clients: Clients): Promise<Healed> {
   return healed;
 }
 
-/** Waits for what is under way. @returns how long that took since healing, in milliseconds; null if it goes on. */
-async function settle(stage: Stage, healedAt: number, found: Violation[]): Promise<number | null> {
+/**
+ * Waits for what is under way.
+ * @param longestMs so long at most.
+ * @returns how long that took since healing, in milliseconds; null if it goes on.
+ */
+async function settle(stage: Stage, healedAt: number, found: Violation[], longestMs: number): Promise<number | null> {
   const client = await connect(stage);
   try {
     let underWay: string[] = [];
@@ -188,7 +212,7 @@ async function settle(stage: Stage, healedAt: number, found: Violation[]): Promi
       underWay = await whatIsUnderWay(client, stage);
       return underWay.length === 0;
     };
-    const isSettled = await waitUntil(isQuiet, LONGEST_SETTLING_MS);
+    const isSettled = await waitUntil(isQuiet, longestMs);
     const settledMs = isSettled ? Date.now() - healedAt : null;
     if (settledMs === null || settledMs > GOAL_SETTLED_MS) {
       found.push(missed('all-settled', 'Everything has settled within 120 s of healing.', settledMs, underWay));
@@ -204,6 +228,11 @@ async function settle(stage: Stage, healedAt: number, found: Violation[]): Promi
   } finally {
     await client.end();
   }
+}
+
+function latenessOf({ firstSuccessMs }: Healed): Violation[] {
+  if (firstSuccessMs !== null && firstSuccessMs <= GOAL_FIRST_SUCCESS_MS) return [];
+  return [missed('first-success', 'The first request succeeds within 10 s of healing.', firstSuccessMs)];
 }
 
 function missed(invariant: string, says: string, ms: number | null, underWay: string[] = []): Violation {

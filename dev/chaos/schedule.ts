@@ -18,7 +18,11 @@ const REST_MS = 1_000;
 const MOST_AT_ONCE = 4;
 /** A month passes when these parts of a run are over. */
 const MONTHS_AT = [0.35, 0.8];
-const SHORTEST_WITH_TWO_MONTHS_MS = 90_000;
+/** So long before a month ends Redis forgets everything, in the middle of what the crowd has ordered. */
+const EMPTIED_BEFORE_MS = 1_000;
+const RUSH_BEFORE_MS = 3_000;
+const RUSH_AFTER_MS = 4_000;
+const SHORTEST_WITH_TWO_MONTHS_MS = 50_000;
 
 /** What is broken when: the same for the same seed. Everything has ended when the run has. */
 export function scheduleOf(seed: number, totalMs: number): PlannedFault[] {
@@ -36,16 +40,27 @@ export function scheduleOf(seed: number, totalMs: number): PlannedFault[] {
       const held = FAULTS['a month passes']?.holds('') ?? [];
       // Nobody may stand still then, or go by another clock.
       at = Math.max(at, ...held.map((name) => freeAt.get(name) ?? 0));
+      if (at >= totalMs) break;
       planned.push({ name: 'a month passes', target: 'everything', atMs: at, forMs: 0 });
+      if (isFree(['Redis'], at - EMPTIED_BEFORE_MS)) {
+        planned.push({ name: 'Redis emptied', target: 'Redis', atMs: at - EMPTIED_BEFORE_MS, forMs: 0 });
+      }
+      planned.push({ name: 'everybody comes', target: 'clients', ...rushAround(at, totalMs) });
       continue;
     }
     const chosen = choose(random, (name, target) => isFree(FAULTS[name]?.holds(target) ?? [], at));
-    const underWay = planned.filter(({ atMs, forMs }) => atMs + forMs > at).length;
+    const underWay = planned.filter(({ name, atMs, forMs }) => name !== 'everybody comes' && atMs + forMs > at).length;
     if (chosen === undefined || underWay >= MOST_AT_ONCE || at + chosen.forMs > totalMs) continue;
     planned.push({ ...chosen, atMs: at });
     for (const held of FAULTS[chosen.name]?.holds(chosen.target) ?? []) freeAt.set(held, at + chosen.forMs + REST_MS);
   }
   return planned;
+}
+
+/** From some seconds before a month ends, so that as much as may be is under way then. */
+function rushAround(monthMs: number, totalMs: number): Pick<PlannedFault, 'atMs' | 'forMs'> {
+  const atMs = Math.max(0, monthMs - RUSH_BEFORE_MS);
+  return { atMs, forMs: Math.min(totalMs, monthMs + RUSH_AFTER_MS) - atMs };
 }
 
 function choose(

@@ -12,6 +12,7 @@ import { startChanceUpstream } from './chanceUpstream.ts';
 import { makeSmallDisk, type SmallDisk } from './disk.ts';
 import { type Part, startPart } from './part.ts';
 import type { Random } from '../random.ts';
+import { repeatJobs } from './repeatJobs.ts';
 import { type Server, startPostgresServer, startRedisServer } from './server.ts';
 
 /** Which processes are kept from a server: each kind goes through a proxy of its own. */
@@ -38,10 +39,14 @@ export interface Stage {
   databaseUrl: string;
   /** What went wrong of itself: processes that ended though nobody ended them. */
   endedByThemselves: string[];
+  /** Whether everybody comes at once. */
+  isRush: boolean;
   /** The service's time. */
   now(): Date;
   /** How much of it `passTime` has let pass. */
   passedMs(): number;
+  /** Brings jobs of the queues again, so many times at once; one of them only, if it is named. */
+  repeatJobs(times: number, only?: string): Promise<void>;
   /** Forgets everything that is in Redis. */
   emptyRedis(): Promise<void>;
   /** Moves everybody's time: all processes, and the payment processor. */
@@ -148,7 +153,7 @@ export async function setStage({ random, build, sql }: StageOptions): Promise<St
 
     let passedMs = 0;
     stripe.delivery.now = () => Date.now() + passedMs;
-    return {
+    const stage: Stage = {
       folder,
       how: `${postgres.how}, ${redis.how}, node ${process.version}`,
       postgres,
@@ -162,8 +167,10 @@ export async function setStage({ random, build, sql }: StageOptions): Promise<St
       addresses,
       databaseUrl,
       endedByThemselves,
+      isRush: false,
       now: () => new Date(Date.now() + passedMs),
       passedMs: () => passedMs,
+      repeatJobs: (times, only) => repeatJobs(stage, PREFIX, times, only),
       emptyRedis: () => emptyRedis(redis.url),
       passTime: (milliseconds) => {
         passedMs += milliseconds;
@@ -172,6 +179,7 @@ export async function setStage({ random, build, sql }: StageOptions): Promise<St
       },
       close,
     };
+    return stage;
   } catch (error) {
     await close(false);
     throw error;

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { checkInvariants, type Violation } from '../../shared/domain/invariants/index.ts';
+import type { ClientBooks } from './clients/clients.ts';
 import { residentKbOf } from './part.ts';
 import type { Stage } from './stage.ts';
 
@@ -20,8 +21,16 @@ export interface Watch {
   stop(): Promise<void>;
 }
 
-/** Looks every few seconds, by a connection of its own, at what must hold at every moment. */
-export function startWatch(stage: Stage): Watch {
+/**
+ * Looks every few seconds, by a connection of its own, at what must hold at every moment, and at what clients saw to be
+ * wrong meanwhile.
+ * @param tell is told of all that was found, each time.
+ */
+export function startWatch(
+  stage: Stage,
+  books: Pick<ClientBooks, 'violations'>,
+  tell: (violation: Violation) => void,
+): Watch {
   const stopping = new AbortController();
   const watch: Watch = {
     violations: [],
@@ -45,6 +54,7 @@ export function startWatch(stage: Stage): Watch {
       if (found === null) continue;
       watch.checks += 1;
       for (const violation of found) keepFirst(watch.violations, violation);
+      for (const violation of [...found, ...books.violations]) tell(violation);
     }
   }
 }

@@ -43,14 +43,14 @@ const NOTHING = { hasAutoTopups: false, isHot: false, isAffiliate: false, isRefe
 
 /** Customers of all kinds, in this order, over and over; `null` where the seed chooses the plan. */
 const ROLES: readonly (Partial<Role> & { isUnsubscribed?: boolean })[] = [
-  { plan: 'studio', isHot: true },
+  { plan: 'studio', isHot: true, hasAutoTopups: true },
   { plan: 'pro', isHot: true, hasAutoTopups: true },
   { isAffiliate: true },
   { isReferred: true },
   { isUnsubscribed: true },
   { hasAutoTopups: true },
   { isReferred: true, hasAutoTopups: true },
-  {},
+  { hasAutoTopups: true },
 ];
 
 export function newCustomers(count: number, random: Random): Customer[] {

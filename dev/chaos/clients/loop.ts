@@ -6,7 +6,7 @@ import { read } from './actions/read.ts';
 import { remove } from './actions/remove.ts';
 import { reverse } from './actions/reverse.ts';
 import { changeSubscription } from './actions/subscribe.ts';
-import { topUp } from './actions/topUp.ts';
+import { buyWhileOrdering, topUp } from './actions/topUp.ts';
 import type { Customer } from './customers.ts';
 import { isAtWork, settleIn } from './settleIn.ts';
 import { sleep, Stopped, type Turn, type World } from './world.ts';
@@ -21,12 +21,13 @@ const ACTIONS: readonly (readonly [weight: number, action: Action])[] = [
   [5, remove],
   [12, assist],
   [4, topUp],
+  [2, buyWhileOrdering],
   [5, changeSubscription],
   [3, changeKeys],
   [1, tryOldKey],
   [1, reverse],
-  [3, createMany],
-  [5, createOnceInParallel],
+  [4, createMany],
+  [8, createOnceInParallel],
   [0.5, createUnderUsedKey],
 ];
 const CALM: readonly (readonly [weight: number, action: Action])[] = [
@@ -34,27 +35,38 @@ const CALM: readonly (readonly [weight: number, action: Action])[] = [
   [40, read],
   [20, look],
 ];
+/** When everybody comes at once: whatever moves credits, on as many accounts as there are. */
+const RUSH: readonly (readonly [weight: number, action: Action])[] = [
+  [30, createMany],
+  [25, createOnceInParallel],
+  [30, buyWhileOrdering],
+  [15, changeSubscription],
+];
 /** How much of all is done on accounts that many use at once. */
 const HOT = 0.4;
 
-/** One client, which goes on for as long as it may. What it does depends on the seed and the number of its turn. */
+/**
+ * One client, which goes on for as long as it may. What it does depends on the seed and the number of its turn, and on
+ * whether everybody comes at once.
+ */
 export async function runClient(world: World, number: number): Promise<void> {
   const own = world.random.fork(`client ${number}`);
   const hot = world.customers.filter(({ role }) => role.isHot);
   await untilStopped(async () => {
     for (let index = 0; ; index += 1) {
       const random = own.fork(`turn ${index}`);
-      const customer = random.pick(hot.length > 0 && random.chance(HOT) ? hot : world.customers);
+      const rushes = world.isRush?.() === true;
+      const isHot = hot.length > 0 && !rushes && random.chance(HOT);
+      const customer = random.pick(isHot ? hot : world.customers);
       const turn: Turn = { world, customer, random, name: `${number}.${index}`, ids: 0 };
-      const action = pickAction(turn);
+      const action = pickAction(turn, world.isCalm ? CALM : rushes ? RUSH : ACTIONS);
       if (isAtWork(turn)) await action(turn);
-      await sleep(world, random.between(20, 200));
+      await sleep(world, rushes ? 0 : random.between(20, 200));
     }
   });
 }
 
-function pickAction({ world, random }: Turn): Action {
-  const actions = world.isCalm ? CALM : ACTIONS;
+function pickAction({ random }: Turn, actions: readonly (readonly [weight: number, action: Action])[]): Action {
   let rest = random.next() * actions.reduce((sum, [weight]) => sum + weight, 0);
   for (const [weight, action] of actions) {
     rest -= weight;

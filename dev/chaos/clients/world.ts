@@ -18,6 +18,8 @@ export interface Surroundings {
   clients: number;
   /** The service's time. */
   now(): Date;
+  /** Whether everybody comes at once; never, if it is not given. */
+  isRush?(): boolean;
 }
 
 /** All that clients know of, and share. */

@@ -22,6 +22,12 @@ const SETTLE = 'shared/domain/settlement/settle.js';
 const CHARGE = 'shared/domain/generations/charge.js';
 const AUTO_TOPUPS = 'shared/domain/billing/autoTopups.js';
 
+/** The numbers of a ledger are one each: whoever moves credits on what they read too early would be refused by that. */
+const NUMBERS_MAY_REPEAT = [
+  'ALTER TABLE ledger_entries DROP CONSTRAINT ledger_entries_pkey',
+  'CREATE INDEX ledger_entries_listed ON ledger_entries (account_id, number)',
+];
+
 export const BUGS: readonly Bug[] = [
   {
     name: 'a unique index dropped: that of Idempotency-Key',
@@ -49,6 +55,7 @@ export const BUGS: readonly Bug[] = [
   {
     name: 'a lock skipped: credits are moved on a row that others write',
     changes: [{ file: 'shared/domain/credits.js', find: '.forNoKeyUpdate()', replace: '' }],
+    sql: NUMBERS_MAY_REPEAT,
     foundBy: [
       'balance-is-the-ledger',
       'balance-is-the-last-entry',
@@ -89,8 +96,11 @@ export const BUGS: readonly Bug[] = [
   },
   {
     name: 'a charge whose answer was lost counts as refused',
-    changes: [{ file: CHARGE, find: 'attempt === CHARGE_ATTEMPTS ||', replace: 'true ||' }],
-    foundBy: ['refused-is-not-charged', 'nothing-unasked-for', 'one-order-one-generation'],
+    changes: [
+      { file: CHARGE, find: 'attempt === CHARGE_ATTEMPTS ||', replace: 'true ||' },
+      { file: CHARGE, find: 'throw error;', replace: `return charges.map(() => 'model_unavailable');` },
+    ],
+    foundBy: ['refused-is-not-charged'],
   },
   {
     name: 'a charge whose answer was lost counts as made',
@@ -141,14 +151,19 @@ export const BUGS: readonly Bug[] = [
     foundBy: ['slots-within-the-limit'],
   },
   {
-    name: 'a charge of unknown outcome is repeated under another key, and not looked for',
+    name: 'a charge of unknown outcome is repeated at once, under another key',
     changes: [
       {
         file: 'shared/gateways/payments/stripe.js',
         find: 'idempotencyKey: `topup-${topupUuid}`',
         replace: 'idempotencyKey: `topup-${Math.random()}`',
       },
-      { file: AUTO_TOPUPS, find: 'if (payment !== null)\n', replace: 'if (false)\n' },
+      {
+        file: AUTO_TOPUPS,
+        find: 'await processor.chargeTopup({ customerId, paymentMethodId, topupUuid, amountCents });',
+        replace: `await twice(() => processor.chargeTopup({ customerId, paymentMethodId, topupUuid, amountCents }));
+            async function twice(charge) { try { return await charge(); } catch { return await charge(); } }`,
+      },
     ],
     foundBy: ['charged-once'],
   },
@@ -170,14 +185,15 @@ export const BUGS: readonly Bug[] = [
   },
   {
     name: 'months are granted by whoever comes, without a lock',
-    changes: [
-      { file: 'shared/domain/grants.js', find: 'FOR NO KEY UPDATE OF a SKIP LOCKED', replace: '' },
-      {
-        file: 'shared/domain/grants.js',
-        find: `due.period_index + 1, cast(:now AS timestamptz)`,
-        replace: `due.period_index + 1 || ':' || random(), cast(:now AS timestamptz)`,
-      },
+    changes: [{ file: 'shared/domain/grants.js', find: 'FOR NO KEY UPDATE OF a SKIP LOCKED', replace: '' }],
+    sql: [...NUMBERS_MAY_REPEAT, 'DROP INDEX ledger_once_an_effect'],
+    foundBy: [
+      'one-grant-a-month',
+      'effects-happen-once',
+      'balance-is-the-ledger',
+      'buckets-are-the-ledger',
+      'ledger-chain-is-unbroken',
+      'ledger-is-counted',
     ],
-    foundBy: ['one-grant-a-month', 'balance-is-the-ledger', 'ledger-chain-is-unbroken'],
   },
 ];

@@ -16,7 +16,12 @@ export interface Copy {
  */
 export function plantIn(bug: Bug): Copy {
   const folder = makeScratchFolder('chaos-planted-');
-  const remove = () => rmSync(folder, { recursive: true, force: true });
+  const remove = () => {
+    rmSync(folder, { recursive: true, force: true });
+    process.off('exit', remove);
+  };
+  // Ended from outside it tidies up, too.
+  process.once('exit', remove);
   try {
     cpSync(join(ROOT, 'dist'), join(folder, 'dist'), { recursive: true });
     cpSync(join(ROOT, 'package.json'), join(folder, 'package.json'));

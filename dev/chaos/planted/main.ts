@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { build } from '../../servers/builtService.ts';
 import { run } from '../run.ts';
@@ -16,6 +17,8 @@ interface Found {
   bug: Bug;
   /** Of the run that found it; null: none did. */
   seed: number | null;
+  /** How long that run took to, from its start. */
+  seconds: number;
   by: string[];
 }
 
@@ -48,10 +51,13 @@ async function look(bug: Bug, seeds: number, seconds: number): Promise<Found> {
   const copy = plantIn(bug);
   try {
     for (let seed = 1; seed <= seeds; seed += 1) {
+      const startedAt = performance.now();
       const by = await findWith(bug, copy.folder, seed, seconds);
-      if (by.length > 0) return { bug, seed, by };
+      const took = Math.round((performance.now() - startedAt) / 1_000);
+      if (by.length > 0) return { bug, seed, seconds: took, by };
+      say(`- ${bug.name}: not by seed ${seed}, in ${took} s`);
     }
-    return { bug, seed: null, by: [] };
+    return { bug, seed: null, seconds: 0, by: [] };
   } finally {
     copy.remove();
   }
@@ -59,7 +65,7 @@ async function look(bug: Bug, seeds: number, seconds: number): Promise<Found> {
 
 /** The invariants that found it. */
 async function findWith({ foundBy, sql = [] }: Bug, folder: string, seed: number, seconds: number): Promise<string[]> {
-  const { violations } = await run({
+  const { violations, folder: logs } = await run({
     seed,
     seconds,
     accounts: 16,
@@ -68,14 +74,17 @@ async function findWith({ foundBy, sql = [] }: Bug, folder: string, seed: number
     keeps: false,
     build: folder,
     sql,
+    isEnough: ({ invariant }) => foundBy.includes(invariant),
     say: () => {},
     sayFault: () => {},
   });
+  // What it says is expected here.
+  if (logs !== null) rmSync(logs, { recursive: true, force: true });
   return [...new Set(violations.map(({ invariant }) => invariant))].filter((name) => foundBy.includes(name));
 }
 
-function rowOf({ bug, seed, by }: Found): string {
-  return `| ${bug.name} | ${seed === null ? 'NO' : `by seed ${seed}`} | ${by.join(', ')} |`;
+function rowOf({ bug, seed, seconds, by }: Found): string {
+  return `| ${bug.name} | ${seed === null ? 'NO' : `by seed ${seed}, in ${seconds} s`} | ${by.join(', ')} |`;
 }
 
 function say(line: string): void {

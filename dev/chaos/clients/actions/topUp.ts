@@ -1,8 +1,11 @@
 import { type Answer, ask } from '../ask.ts';
 import { untilKnown } from '../repeat.ts';
 import { accuseOf, newId, sleep, type Turn } from '../world.ts';
+import { createMany } from './create.ts';
 
 const DAY_MS = 20 * 3_600_000;
+/** Pages that are paid at the same moment. */
+const PAGES = 4;
 
 /** Opens a page to buy credits on, sometimes several times under one key, and mostly pays there. */
 export async function topUp(turn: Turn): Promise<void> {
@@ -20,6 +23,17 @@ export async function topUp(turn: Turn): Promise<void> {
     accuseOf(turn, 'same-key-same-answer', key, [...new Set(pages)].join(' and '));
   const [page] = pages;
   if (page !== undefined && random.chance(0.9)) await pay(turn, page, amountCents);
+}
+
+/** Opens several pages, and pays on all of them at the same moment, while the account orders as much as it may. */
+export async function buyWhileOrdering(turn: Turn): Promise<void> {
+  const { random } = turn;
+  const amounts = Array.from({ length: PAGES }, () => 100 * random.between(50, 60));
+  const opened = await Promise.all(amounts.map((amountCents) => open(turn, newId(turn), amountCents)));
+  const payments = opened.map(async ({ isGood, body }, index) => {
+    if (isGood) await pay(turn, body.checkout_url as string, amounts[index] as number);
+  });
+  await Promise.all([...payments, createMany(turn)]);
 }
 
 function open(turn: Turn, key: string, amountCents: number): Promise<Answer> {
