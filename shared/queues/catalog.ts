@@ -39,6 +39,7 @@ export type QueueName = (typeof QUEUES)[number];
 interface JobDefinition {
   queue: QueueName;
   payload: typeof Generations | typeof Accounts | typeof Events | typeof Nothing;
+  /** Each after a while, which doubles from 1 s: for what would come again only after minutes. */
   attempts: number;
   /** For scheduled jobs: the time between two runs, over all workers. */
   everyMs?: number;
@@ -66,11 +67,11 @@ export const JOBS = {
   /** Settle, end and look after whatever is due by the clock. */
   'billing.keepUp': { queue: 'payments', payload: Nothing, attempts: 1, everyMs: 30_000 },
   /** Ask the payment processor for the events that never arrived. */
-  'payments.missed': { queue: 'payments', payload: Nothing, attempts: 1, everyMs: 300_000 },
+  'payments.missed': { queue: 'payments', payload: Nothing, attempts: 4, everyMs: 300_000 },
   /** Look at what it may have told of in vain: subscriptions and payments of the last days. */
-  'payments.reconcile': { queue: 'payments', payload: Nothing, attempts: 1, everyMs: 3_600_000 },
+  'payments.reconcile': { queue: 'payments', payload: Nothing, attempts: 4, everyMs: 3_600_000 },
   /** Pay affiliates what has become payable, and settle what is not known to be paid. */
-  'affiliates.pay': { queue: 'payments', payload: Nothing, attempts: 1, everyMs: 600_000 },
+  'affiliates.pay': { queue: 'payments', payload: Nothing, attempts: 4, everyMs: 600_000 },
   /** Turn the credit periods that are over, and grant the next month. */
   'credits.grant': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: 30_000 },
   /** Remove what dead workers left of downloads. */

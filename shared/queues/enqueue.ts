@@ -24,6 +24,8 @@ export function queueNamed(name: QueueName): Queue {
       prefix: QUEUE_PREFIX,
       skipWaitingForReady: true,
       skipVersionCheck: true,
+      // Nobody reads what BullMQ notes of each job: ten thousand entries a queue would be most of what Redis holds.
+      streams: { events: { maxLen: 1_000 } },
       defaultJobOptions: { removeOnComplete: { count: 1_000 }, removeOnFail: { count: 5_000 } },
     });
     // Without a listener an error event would end the process; the connection logs what there is to say.
@@ -38,9 +40,12 @@ export async function enqueue<Name extends JobName>(name: Name, payload: Payload
   const definition = definitionOf(name);
   await queueNamed(definition.queue).add(name, parsePayload(name, payload), {
     delay: delayMs,
-    attempts: definition.attempts,
-    backoff: { type: 'exponential', delay: 1_000 },
+    ...retriesOf(definition),
   });
+}
+
+function retriesOf({ attempts }: { attempts: number }) {
+  return { attempts, backoff: { type: 'exponential', delay: 1_000 } };
 }
 
 type Bell = (id: string) => Promise<void>;
@@ -115,15 +120,16 @@ const SCHEDULE_LATE = 3;
  */
 export async function keepSchedules(): Promise<void> {
   for (const name of JOB_NAMES) {
-    const { queue, everyMs } = definitionOf(name);
+    const { queue, everyMs, attempts } = definitionOf(name);
     if (everyMs === undefined) continue;
     const existing = await queueNamed(queue).getJobScheduler(name);
     const isRunning = existing?.next !== undefined && existing.next > Date.now() - SCHEDULE_LATE * everyMs;
-    if (existing?.every === everyMs && isRunning) continue;
+    const isAsNow = existing?.every === everyMs && existing.template?.opts?.attempts === attempts;
+    if (isAsNow && isRunning) continue;
     await queueNamed(queue).upsertJobScheduler(
       name,
       { every: everyMs },
-      { name, data: {}, opts: { removeOnComplete: true, removeOnFail: { count: 100 } } },
+      { name, data: {}, opts: { ...retriesOf({ attempts }), removeOnComplete: true, removeOnFail: { count: 100 } } },
     );
   }
 }

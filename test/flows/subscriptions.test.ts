@@ -207,3 +207,20 @@ async function pageOf(customer: Customer, plan: string): Promise<string> {
   expect(status, JSON.stringify(body)).to.equal(200);
   return body.checkout_url as string;
 }
+
+describe('a payment processor that does not answer when it is asked what it has told in vain', () => {
+  it('is asked again within seconds, and not only when the next time comes round', async () => {
+    const billing = await startBilling({ workers: 0 });
+    try {
+      billing.stripe.faults['events.list'] = 'error';
+      const worker = await billing.service.startWorker();
+      await worker.logged(/^(?=.*payments\.missed).*"msg":"a job failed"/m);
+      const lookedAt = () => billing.service.sql(`SELECT 1 FROM reconciliations WHERE subject = 'events'`);
+      expect(await lookedAt()).to.deep.equal([]);
+      delete billing.stripe.faults['events.list'];
+      await eventually('asked again, and answered', async () => (await lookedAt()).length === 1);
+    } finally {
+      await billing.stop();
+    }
+  });
+});
