@@ -175,7 +175,7 @@ export async function setStage({ random, build, sql }: StageOptions): Promise<St
       passTime: (milliseconds) => {
         passedMs += milliseconds;
         for (const part of parts.values()) part.setClock(passedMs);
-        stripe.advanceTo(new Date(Date.now() + passedMs));
+        stripe.jumpTo(new Date(Date.now() + passedMs));
       },
       close,
     };

@@ -25,7 +25,7 @@ export class Answering {
   /** How long each request takes. */
   latencyMs = 0;
   readonly requests: StandInRequest[] = [];
-  private readonly keys = new IdempotencyKeys();
+  readonly keys = new IdempotencyKeys();
   private readonly books: Books;
   private readonly secretKey: string;
 

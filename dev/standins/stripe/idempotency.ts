@@ -9,11 +9,15 @@ interface Kept {
   fingerprint: string;
   /** In seconds. */
   at: number;
+  /** The same by a clock that nobody moves, in milliseconds. */
+  reallyAt: number;
   /** null while it is being worked on. */
   answer: Answer | null;
 }
 
 const KEPT_SECONDS = 24 * 3_600;
+/** So long a request may be repeated by who has made it. */
+const REPEATED_MS = 60_000;
 
 /** Answers by idempotency key: the same ones again for a day, errors included, but for what was never begun. */
 export class IdempotencyKeys {
@@ -26,7 +30,7 @@ export class IdempotencyKeys {
   take(key: string, fingerprint: string, now: number): Answer | null {
     const known = this.kept.get(key);
     if (known === undefined || now - known.at > KEPT_SECONDS) {
-      this.kept.set(key, { fingerprint, at: now, answer: null });
+      this.kept.set(key, { fingerprint, at: now, reallyAt: performance.now(), answer: null });
       return null;
     }
     if (known.fingerprint !== fingerprint) {
@@ -48,5 +52,13 @@ export class IdempotencyKeys {
 
   release(key: string): void {
     this.kept.delete(key);
+  }
+
+  /**
+   * Where time jumps while requests are under way: who repeats one seconds later has not waited for the day after which
+   * it would be another one.
+   */
+  carryOver(now: number): void {
+    for (const known of this.kept.values()) if (performance.now() - known.reallyAt < REPEATED_MS) known.at = now;
   }
 }
