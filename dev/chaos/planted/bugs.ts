@@ -16,6 +16,8 @@ export interface Bug {
   sql?: string[];
   /** The invariants that may find it: what else is broken in a run proves nothing. */
   foundBy: string[];
+  /** What their finding must say, where they find other things as well. */
+  saying?: RegExp;
 }
 
 const SETTLE = 'shared/domain/settlement/settle.js';
@@ -51,6 +53,7 @@ export const BUGS: readonly Bug[] = [
       },
     ],
     foundBy: ['all-settled', 'nothing-past-its-deadline'],
+    saying: /generation/,
   },
   {
     name: 'a lock skipped: credits are moved on a row that others write',

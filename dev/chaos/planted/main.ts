@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import type { Violation } from '../../../shared/domain/invariants/invariant.ts';
 import { build } from '../../servers/builtService.ts';
 import { run } from '../run.ts';
 import { type Bug, BUGS } from './bugs.ts';
@@ -64,7 +65,9 @@ async function look(bug: Bug, seeds: number, seconds: number): Promise<Found> {
 }
 
 /** The invariants that found it. */
-async function findWith({ foundBy, sql = [] }: Bug, folder: string, seed: number, seconds: number): Promise<string[]> {
+async function findWith(bug: Bug, folder: string, seed: number, seconds: number): Promise<string[]> {
+  const isAbout = ({ invariant, subject, detail }: Violation) =>
+    bug.foundBy.includes(invariant) && bug.saying?.test(`${subject}: ${detail}`) !== false;
   const { violations, folder: logs } = await run({
     seed,
     seconds,
@@ -73,14 +76,14 @@ async function findWith({ foundBy, sql = [] }: Bug, folder: string, seed: number
     isCalm: false,
     keeps: false,
     build: folder,
-    sql,
-    isEnough: ({ invariant }) => foundBy.includes(invariant),
+    sql: bug.sql ?? [],
+    isEnough: isAbout,
     say: () => {},
     sayFault: () => {},
   });
   // What it says is expected here.
   if (logs !== null) rmSync(logs, { recursive: true, force: true });
-  return [...new Set(violations.map(({ invariant }) => invariant))].filter((name) => foundBy.includes(name));
+  return [...new Set(violations.filter(isAbout).map(({ invariant }) => invariant))];
 }
 
 function rowOf({ bug, seed, seconds, by }: Found): string {
