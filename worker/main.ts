@@ -93,7 +93,6 @@ await PROCESSORS['models.check']({}).catch(logProblem('probing the models'));
 // So does what stood still while no worker lived; however long it takes, nothing waits for it.
 PROCESSORS['credits.grant']({}).catch(logProblem('granting credits'));
 PROCESSORS['billing.keepUp']({}).catch(logProblem('keeping billing up'));
-logger.info({ queues: QUEUES, concurrency: config.WORKER_CONCURRENCY }, 'worker ready');
 
 function logProblem(what: string): (error: unknown) => void {
   return (error) => logger.warn({ error: (error as Error).message }, `${what}: will be tried again`);
@@ -123,3 +122,4 @@ onStopSignal(async () => {
   connection.disconnect();
   await Promise.all([db.destroy(), closeUpstreamConnections(), closeDownloadConnections(), closeStore()]);
 });
+logger.info({ queues: QUEUES, concurrency: config.WORKER_CONCURRENCY }, 'worker ready');

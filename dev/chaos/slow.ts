@@ -10,8 +10,9 @@ const KINDS = /^(create|read|list|ledger|usage|delete|revoke)/;
 const SAYS = 'No request hangs beyond 5 s while Postgres or Redis is down.';
 
 /**
- * The requests that took too long while a database was away. Those are left out that something else kept waiting at the
- * same time: a process that stood still or was just starting, a way to it that was closed, this machine.
+ * The requests that took too long while a database was away, counted from when it went. Those are left out that something
+ * else kept waiting at the same time: a process that stood still or was just starting, a way to it that was closed, this
+ * machine.
  */
 export function findSlow(
   requests: readonly ClientRequest[],
@@ -24,7 +25,8 @@ export function findSlow(
     .filter((request) => {
       const api = `api ${addresses.indexOf(request.address) + 1}`;
       const meanwhile = done.filter((fault) => overlaps(fault, request));
-      const isDatabase = meanwhile.some(({ name }) => /Postgres|Redis/.test(name));
+      const wentAt = Math.min(...meanwhile.filter(({ name }) => /Postgres|Redis/.test(name)).map(({ from }) => from));
+      const isDatabase = request.at + request.durationMs - Math.max(request.at, wentAt) > LIMIT_MS;
       const isOther = meanwhile.some(
         ({ name, target }) =>
           name === 'a month passes' ||

@@ -104,7 +104,10 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
       ready.delete(entry);
       clearTimeout(entry.timer);
       const line = lineOf(entry);
-      if (line !== undefined) line.isAtWork = true;
+      if (line !== undefined) {
+        line.isAtWork = true;
+        line.movedAt = Math.max(line.movedAt, movedAt);
+      }
       batch.push(entry);
     }
     return batch;

@@ -39,7 +39,7 @@ export type QueueName = (typeof QUEUES)[number];
 interface JobDefinition {
   queue: QueueName;
   payload: typeof Generations | typeof Accounts | typeof Events | typeof Nothing;
-  /** Each after a while, which doubles from 1 s: for what would come again only after minutes. */
+  /** How often it is tried in all: again after 1 s, 2 s, 4 s. What comes round within seconds anyway is tried once. */
   attempts: number;
   /** For scheduled jobs: the time between two runs, over all workers. */
   everyMs?: number;

@@ -80,6 +80,38 @@ describe('while a server is out of reach', () => {
     await service.checkBooks();
   });
 
+  it('Postgres (freeze): an order that was carried out late is not refused for what it has itself taken', async () => {
+    service.upstream.outcome = 'wait';
+    const busy = await service.customer('studio');
+    const { uuid } = (await busy.create(IMAGE)).body;
+    service.upstream.outcome = 'succeed';
+    const [{ account_id: id }] = await service.sql('SELECT account_id FROM generations WHERE uuid = $1', [uuid]);
+    // One more, and no more.
+    await service.sql('UPDATE accounts SET parallel_limit = 2 WHERE id = $1', [id]);
+    database.freeze();
+    const ordered = busy.create(IMAGE);
+    // Longer than its answer is waited for, and shorter than it is looked for.
+    await setTimeout(2_300);
+    const held = await service.database.connect();
+    await held.query('BEGIN');
+    await held.query('SELECT FROM accounts WHERE id = $1 FOR NO KEY UPDATE', [id]);
+    database.open();
+    await eventually('both statements wait for the account', async () => {
+      const waiting = await service.sql(
+        `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+      );
+      return waiting.length === 2;
+    });
+    await held.query('ROLLBACK');
+    held.release();
+    const { status, body } = await ordered;
+    expect([status, body.error]).to.deep.equal([201, undefined]);
+    const { body: list } = await busy.call('GET', '/api/generations/');
+    expect(list.pagination.total_items).to.equal(2);
+    await service.sql('UPDATE accounts SET parallel_limit = 8 WHERE id = $1', [id]);
+    await service.checkBooks();
+  });
+
   it('Redis (refuse, freeze): reads and creates are answered within 5 s, and the jobs run afterwards', async () => {
     service.upstream.outcome = 'succeed';
     for (const how of ['refuse', 'freeze'] as const) {

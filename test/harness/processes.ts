@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import { BUNDLE } from './bundle.ts';
 
-/** A process of the service, as the Procfile starts it. */
+/** A process of the service: the build as a bundle, without the Procfile's bounds of memory. */
 export interface ServiceProcess {
   child: ChildProcess;
   /** All that it has logged so far; after its end, all. What it logs comes through a pipe: later, maybe, than its answers. */
@@ -20,7 +20,7 @@ const LOG_TIMEOUT_MS = 20_000;
 
 const READY = { api: 'api listening', worker: 'worker ready' } as const;
 
-/** Starts a process of the Procfile and waits until it logs that it is ready. */
+/** Starts a process and waits until it logs that it is ready. */
 export async function startProcess(name: keyof typeof READY, env: Record<string, string>): Promise<ServiceProcess> {
   const child = spawn(process.execPath, [`${BUNDLE}/${name}.js`], {
     env: { PATH: process.env['PATH'], NODE_ENV: 'test', ...env },

@@ -72,7 +72,7 @@ export const BUGS: readonly Bug[] = [
     changes: [
       {
         file: AUTO_TOPUPS,
-        find: 'claimedAt === null || claimedAt <= addMilliseconds(now(), -AUTO_TOPUP_INTERVAL_MS)',
+        find: 'claimedAt === null || claimedAt <= addMilliseconds(at, -AUTO_TOPUP_INTERVAL_MS)',
         replace: 'true || claimedAt',
       },
     ],
@@ -101,13 +101,19 @@ export const BUGS: readonly Bug[] = [
     name: 'a charge whose answer was lost counts as refused',
     changes: [
       { file: CHARGE, find: 'attempt === CHARGE_ATTEMPTS ||', replace: 'true ||' },
-      { file: CHARGE, find: 'throw error;', replace: `return charges.map(() => 'model_unavailable');` },
+      { file: CHARGE, find: 'throw error;', times: 2, replace: `return charges.map(() => 'model_unavailable');` },
     ],
     foundBy: ['refused-is-not-charged'],
   },
   {
     name: 'a charge whose answer was lost counts as made',
-    changes: [{ file: CHARGE, find: 'await chargedAmong(rest)', replace: 'rest.map(({ uuid }) => uuid)' }],
+    changes: [
+      {
+        file: CHARGE,
+        find: 'await (isLost ? chargedInTime(lookUntil, rest) : chargedAmong(rest))',
+        replace: 'rest.map(({ uuid }) => uuid)',
+      },
+    ],
     foundBy: ['created-is-there'],
   },
   {

@@ -37,6 +37,7 @@ export class IdempotencyKeys {
       const message = `Keys for idempotent requests can only be used with the same parameters they were first used with. Try using a key other than '${key}' if you meant to execute a different request.`;
       throw new Refusal(400, { type: 'idempotency_error', message });
     }
+    known.reallyAt = performance.now();
     if (known.answer === null) {
       const message = `There is currently another in-progress request using this Idempotent Key (${key}).`;
       throw new Refusal(409, { code: 'idempotency_key_in_use', message });

@@ -23,14 +23,17 @@ const AT_ONCE = 200;
 /** Looks at what the processor may have told of in vain: subscriptions and payments of the last days, and old ones. */
 export async function reconcilePayments(): Promise<void> {
   if (processor === null) return;
+  let failure: unknown;
   // One that cannot be asked for does not keep the others from being looked at.
   for (const part of [recentSubscriptions, recentPayments, staleSubscriptions]) {
     try {
       await part(processor);
     } catch (error) {
       logger.warn({ part: part.name, error: (error as Error).message }, 'not reconciled; will be tried again');
+      failure = error;
     }
   }
+  if (failure !== undefined) throw failure;
 }
 
 /** Asks for what it has told since it was last asked: after weeks, too, and of what lies longer back than days. */

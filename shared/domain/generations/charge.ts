@@ -154,7 +154,8 @@ const LOOK_UNTIL_MS = 2 * config.DATABASE_TIMEOUT_MS;
 /**
  * Charges a batch to a certain end. Where an answer was lost, the batch may have been committed, or still be about to
  * be: the uuids tell what was charged, and the rest is charged now. If the lost statement was under way all the same,
- * the primary key refuses the second one, which tells in its turn.
+ * the primary key refuses the second one, which tells in its turn. Nor is a refusal of the second one believed before it
+ * is known that the first has not taken what it lacked: the last slot, the last credits.
  *
  * While the database stands still an order is given up within 5 s, with a DATABASE_TIMEOUT_MS of 1.5 s: that much for
  * its turn (where nothing was sent, and so nothing is charged), as much for a connection and 0.5 s more for the answer;
@@ -168,12 +169,17 @@ async function chargeSurely(charges: Charge[]): Promise<Outcome[]> {
   for (let attempt = 1; rest.length > 0; attempt += 1) {
     try {
       const answers = await chargeAll(rest);
-      rest.forEach(({ uuid }, index) => outcomes.set(uuid, answers[index] as Outcome));
+      const refused = rest.filter((_, index) => answers[index] !== 'accepted');
+      const charged = new Set(attempt === 1 ? [] : await chargedAmong(refused));
+      rest.forEach(({ uuid }, index) =>
+        outcomes.set(uuid, charged.has(uuid) ? 'accepted' : (answers[index] as Outcome)),
+      );
       rest = [];
     } catch (error) {
-      if (attempt === CHARGE_ATTEMPTS || !(outcomeIsUnknown(error) || isDuplicate(error))) throw error;
-      const charged = await Promise.race([chargedAmong(rest), setTimeout(Math.max(0, lookUntil - performance.now()))]);
-      if (charged === undefined) throw error;
+      const isLost = outcomeIsUnknown(error);
+      if (attempt === CHARGE_ATTEMPTS || !(isLost || isDuplicate(error))) throw error;
+      const charged = await (isLost ? chargedInTime(lookUntil, rest) : chargedAmong(rest));
+      if (charged === null) throw error;
       for (const uuid of charged) outcomes.set(uuid, 'accepted');
       rest = rest.filter(({ uuid }) => !outcomes.has(uuid));
     }
@@ -184,7 +190,20 @@ async function chargeSurely(charges: Charge[]): Promise<Outcome[]> {
   return charges.map(({ uuid }) => outcomes.get(uuid) as Outcome);
 }
 
+/** @param until by the clock of `performance`. @returns null where nobody knows by then. */
+async function chargedInTime(until: number, charges: Charge[]): Promise<string[] | null> {
+  const enough = new AbortController();
+  const late = setTimeout(Math.max(0, until - performance.now()), null, { signal: enough.signal });
+  try {
+    return await Promise.race([chargedAmong(charges), late]);
+  } finally {
+    late.catch(() => {});
+    enough.abort();
+  }
+}
+
 async function chargedAmong(charges: Charge[]): Promise<string[]> {
+  if (charges.length === 0) return [];
   const uuids = charges.map(({ uuid }) => uuid);
   const rows = await Generation.query().whereIn('uuid', uuids).select('uuid');
   return rows.map(({ uuid }) => uuid);
