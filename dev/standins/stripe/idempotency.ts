@@ -55,6 +55,11 @@ export class IdempotencyKeys {
     this.kept.delete(key);
   }
 
+  /** As if the day were over, for what it would answer with an error of its own again. */
+  forgetErrors(): void {
+    for (const [key, { answer }] of this.kept) if (answer !== null && answer.status >= 500) this.kept.delete(key);
+  }
+
   /**
    * Where time jumps while requests are under way: who repeats one seconds later has not waited for the day after which
    * it would be another one.

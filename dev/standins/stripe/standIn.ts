@@ -206,6 +206,11 @@ export class StripeStandIn {
     this.answering.keys.carryOver(this.objects.now());
   }
 
+  /** Forgets the errors that it would repeat for a day. */
+  forgetErrors(): void {
+    this.answering.keys.forgetErrors();
+  }
+
   /** Moves its clock past the renewal, which the card declines. */
   failRenewal(reference: string): void {
     const subscription = this.subscriptionOf(reference);
