@@ -1,4 +1,6 @@
 import { expect } from 'chai';
+import { BUGS } from '../../dev/chaos/planted/bugs.ts';
+import { plantIn } from '../../dev/chaos/planted/copy.ts';
 import { report } from '../../dev/chaos/report.ts';
 import { run } from '../../dev/chaos/run.ts';
 import { scheduleOf } from '../../dev/chaos/schedule.ts';
@@ -11,6 +13,10 @@ describe('chaos', () => {
     expect(once).to.not.deep.equal(other);
     expect(once.length).to.be.above(30);
     for (const { atMs, forMs } of once) expect(atMs + forMs).to.be.at.most(120_000);
+  });
+
+  it('has bugs to find that still fit the build', () => {
+    for (const bug of BUGS) expect(() => plantIn(bug).remove(), bug.name).to.not.throw();
   });
 
   it('for a minute breaks no invariant, and all settles when it is over', async function () {
