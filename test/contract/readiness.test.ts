@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { request } from '../harness/client.ts';
 import { setting } from '../harness/databases.ts';
 import { Proxy } from '../../dev/servers/proxy.ts';
-import { DEPLOYED_TIMEOUT, eventually, type Service, startService } from '../harness/service.ts';
+import { eventually, type Service, startService } from '../harness/service.ts';
 import { modelsOnline, setModel } from './seeds.ts';
 
 describe('readiness', () => {
@@ -15,7 +15,7 @@ describe('readiness', () => {
       apis: 0,
       workers: 0,
       redisUrl: redis.url,
-      env: { RATE_LIMITS: 'on', ...DEPLOYED_TIMEOUT },
+      env: { RATE_LIMITS: 'on' },
     });
     database = await new Proxy(service.env['DATABASE_URL'] as string).start();
     await service.startApi({ DATABASE_URL: database.url });

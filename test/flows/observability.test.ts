@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { freePort } from '../../dev/servers/ports.ts';
 import { Proxy } from '../../dev/servers/proxy.ts';
 import { type Customer, IMAGE, request } from '../harness/client.ts';
-import { DEPLOYED_TIMEOUT, eventually, type Service, startService } from '../harness/service.ts';
+import { eventually, type Service, startService } from '../harness/service.ts';
 
 const TOKEN = 'a-token-of-the-scraper';
 
@@ -122,7 +122,7 @@ describe('observability', () => {
         new Proxy(service.env['DATABASE_URL'] as string).start(),
         freePort(),
       ]);
-      const METRICS = { ...DEPLOYED_TIMEOUT, METRICS_HOST: '127.0.0.1', METRICS_PORT: String(port) };
+      const METRICS = { METRICS_HOST: '127.0.0.1', METRICS_PORT: String(port) };
       const worker = await service.startWorker({ ...METRICS, REDIS_URL: redis.url, DATABASE_URL: database.url });
       const told = async () => {
         const text = (await request(`http://127.0.0.1:${port}`, 'GET', '/metrics')).body as string;

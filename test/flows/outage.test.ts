@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { type Customer, IMAGE } from '../harness/client.ts';
 import { setting } from '../harness/databases.ts';
 import { Proxy } from '../../dev/servers/proxy.ts';
-import { DEPLOYED_TIMEOUT, eventually, type Service, startService } from '../harness/service.ts';
+import { eventually, type Service, startService } from '../harness/service.ts';
 
 describe('while a server is out of reach', () => {
   let service: Service;
@@ -16,7 +16,7 @@ describe('while a server is out of reach', () => {
       apis: 0,
       workers: 0,
       redisUrl: redis.url,
-      env: { RATE_LIMITS: 'on', ...DEPLOYED_TIMEOUT },
+      env: { RATE_LIMITS: 'on' },
     });
     database = await new Proxy(service.env['DATABASE_URL'] as string).start();
     await service.startApi({ DATABASE_URL: database.url });

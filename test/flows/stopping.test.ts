@@ -3,7 +3,7 @@ import { Proxy } from '../../dev/servers/proxy.ts';
 import { IMAGE } from '../harness/client.ts';
 import { setting } from '../harness/databases.ts';
 import type { ServiceProcess } from '../harness/processes.ts';
-import { DEPLOYED_TIMEOUT, type Service, startService } from '../harness/service.ts';
+import { type Service, startService } from '../harness/service.ts';
 
 describe('processes that are stopped while a server goes out of reach', () => {
   let service: Service;
@@ -11,7 +11,7 @@ describe('processes that are stopped while a server goes out of reach', () => {
   let redis: Proxy;
   before(async () => {
     redis = await new Proxy(setting('TEST_REDIS_URL')).start();
-    service = await startService({ apis: 0, workers: 0, redisUrl: redis.url, env: DEPLOYED_TIMEOUT });
+    service = await startService({ apis: 0, workers: 0, redisUrl: redis.url });
     service.upstream.outcome = 'succeed';
     database = await new Proxy(service.env['DATABASE_URL'] as string).start();
   });

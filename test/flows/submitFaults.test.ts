@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { Customer } from '../harness/client.ts';
 import { OpenAIStandIn } from '../../dev/standins/openaiUpstream.ts';
 import { Proxy } from '../../dev/servers/proxy.ts';
-import { DEPLOYED_TIMEOUT, eventually, type Service, startService } from '../harness/service.ts';
+import { eventually, type Service, startService } from '../harness/service.ts';
 import { StandInUpstream } from '../../dev/standins/upstream.ts';
 
 const rowOf = async (service: Service, uuid: string) =>
@@ -107,7 +107,7 @@ describe('an upstream that accepts a job too late', () => {
       },
     });
     const proxy = await new Proxy(service.env['DATABASE_URL'] as string).start();
-    await service.startWorker({ DATABASE_URL: proxy.url, ...DEPLOYED_TIMEOUT });
+    await service.startWorker({ DATABASE_URL: proxy.url });
     const customer = await service.customer('pro');
     service.upstream.onAccepted = () => proxy.refuse();
     const { uuid, prompt } = await customer.createImage();

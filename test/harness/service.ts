@@ -18,9 +18,6 @@ export interface ServiceOptions {
   redisUrl?: string;
 }
 
-/** What a deployment has unless told otherwise, for tests of how soon an outage is answered. */
-export const DEPLOYED_TIMEOUT = { DATABASE_TIMEOUT_MS: '1500' };
-
 /** A whole service on a database of its own: real processes, and a stand-in for the model provider. */
 export class Service {
   readonly env: Record<string, string>;
@@ -124,8 +121,6 @@ export async function startService({
       MEDIA_DIR: join(setting('TEST_FOLDER'), 'media', id),
       RATE_LIMITS: 'off',
       SWEEP_INTERVAL_MS: '500',
-      // A machine that runs several files at once is slow; whoever tests an outage sets what is deployed.
-      DATABASE_TIMEOUT_MS: '5000',
       ...env,
     },
     database,
