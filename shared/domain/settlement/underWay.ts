@@ -3,7 +3,7 @@ const underWay = new Set<Promise<void>>();
 let stoppingSince: number | undefined;
 
 /** A process that stops insists no longer on what cannot be done now: it would be killed over it, and all the rest with it. */
-const INSIST_MS = 12_000;
+const INSIST_MS = 10_000;
 
 /** @param work never rejects. */
 export function keepTrackOf(work: Promise<void>): void {
