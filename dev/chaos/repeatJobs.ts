@@ -1,9 +1,10 @@
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
+import type { JobName, QueueName } from '../../shared/queues/catalog.ts';
 import type { Stage } from './stage.ts';
 
 /** What is rung for by the clock, by queue: see shared/queues/catalog.ts. */
-const SCHEDULED = {
+const SCHEDULED: Partial<Record<QueueName, JobName[]>> = {
   upkeep: ['credits.grant', 'generation.sweep'],
   payments: ['payments.sweep', 'topups.sweep', 'billing.keepUp', 'affiliates.pay'],
 };
