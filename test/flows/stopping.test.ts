@@ -36,7 +36,8 @@ describe('processes that are stopped while a server goes out of reach', () => {
       const server = name === 'Redis' ? redis : database;
       server[how]();
       try {
-        await Promise.all(parts.map(endWell));
+        // What Postgres is to be told is insisted on for a while; what Redis is to be told is not.
+        await Promise.all(parts.map((part) => endWell(part, name === 'Redis' ? 10_000 : 20_000)));
       } finally {
         server.open();
         service.apis.length = 0;
@@ -46,9 +47,9 @@ describe('processes that are stopped while a server goes out of reach', () => {
   }
 }).timeout(120_000);
 
-async function endWell(part: ServiceProcess): Promise<void> {
+async function endWell(part: ServiceProcess, withinMs: number): Promise<void> {
   const startedAt = Date.now();
   const status = await part.stop();
   const ms = Date.now() - startedAt;
-  expect([status, ms < 20_000], `${ms} ms\n${part.logs()}`).to.deep.equal([0, true]);
+  expect([status, ms < withinMs], `${ms} ms\n${part.logs()}`).to.deep.equal([0, true]);
 }
