@@ -10,22 +10,24 @@ import { requestLog } from './middleware/requestLog.ts';
 import { createRouter, nothingHere } from './router.ts';
 
 /** What is answered is data: nothing in it is to be run, framed or guessed at. */
-const secure = helmet({
-  contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
-  crossOriginResourcePolicy: { policy: 'same-site' },
-  strictTransportSecurity: config.BASE_URL.startsWith('https:'),
-  // Of these, what a browser still heeds concerns pages only.
-  crossOriginOpenerPolicy: false,
-  originAgentCluster: false,
-  xDnsPrefetchControl: false,
-  xDownloadOptions: false,
-  xFrameOptions: false,
-  xPermittedCrossDomainPolicies: false,
-  xXssProtection: false,
-});
+const createHelmet = () =>
+  helmet({
+    contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
+    crossOriginResourcePolicy: { policy: 'same-site' },
+    strictTransportSecurity: config.BASE_URL.startsWith('https:'),
+    // Of these, what a browser still heeds concerns pages only.
+    crossOriginOpenerPolicy: false,
+    originAgentCluster: false,
+    xDnsPrefetchControl: false,
+    xDownloadOptions: false,
+    xFrameOptions: false,
+    xPermittedCrossDomainPolicies: false,
+    xXssProtection: false,
+  });
 
 /** The application: each middleware in its order. */
 export function createApp(): Koa<State> {
+  const secure = createHelmet();
   const app = new Koa<State>({ proxy: config.TRUSTED_PROXIES > 0, maxIpsCount: config.TRUSTED_PROXIES });
   app.use(requestLog);
   app.use(

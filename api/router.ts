@@ -1,5 +1,7 @@
 import Router from '@koa/router';
-import { OFFERS_LOCAL_SIGN_IN } from '../shared/gateways/identity/index.ts';
+import { config } from '../shared/lib/config.ts';
+import { perService } from '../shared/lib/serviceScope.ts';
+import { offersLocalSignIn } from '../shared/lib/signInSettings.ts';
 import { requireStaff } from '../shared/domain/staff.ts';
 import { ServiceError } from '../shared/spec/errors.ts';
 import { callerOf, type Context, type Handler, type State } from './context.ts';
@@ -78,7 +80,7 @@ export const ROUTES: readonly Route[] = [
 
   ['GET',    '/api/health/',                        'none',     'unlimited', health],
   ['GET',    '/api/ready/',                         'none',     'unlimited', ready],
-  ['GET',    '/api/openapi.json',                   'none',     'public',    description.description(() => SERVED)],
+  ['GET',    '/api/openapi.json',                   'none',     'public',    description.description(() => servedRoutes())],
   ['GET',    '/api/docs/',                          'none',     'public',    description.page],
   ['GET',    '/api/docs/:file',                     'none',     'public',    description.file],
 
@@ -145,12 +147,12 @@ export const LOCAL_ROUTES: readonly Route[] = [
 /** Whose bodies are signed, or are no JSON or have refusals of their own: their handlers take them as they come. */
 const TAKEN_AS_THEY_COME = new Set(['/api/billing/webhooks/processor/', '/mcp', '/token', '/register', '/revoke']);
 
-const SERVED = OFFERS_LOCAL_SIGN_IN ? [...ROUTES, ...LOCAL_ROUTES] : ROUTES;
+const servedRoutes = perService(() => (offersLocalSignIn(config) ? [...ROUTES, ...LOCAL_ROUTES] : ROUTES));
 
 /** Serves the table's routes; whatever else is asked for is a 404, with `Allow` where only the method is wrong. */
 export function createRouter(): Router<State> {
   const router = new Router<State>({ sensitive: true });
-  for (const [method, path, credentials, rateClass, handler] of SERVED) {
+  for (const [method, path, credentials, rateClass, handler] of servedRoutes()) {
     // Registered without the slash at the end, a path matches with and without it.
     router.register(path.replace(/(.)\/$/, '$1'), [method], (ctx) => serve(ctx, path, credentials, rateClass, handler));
   }
@@ -216,7 +218,9 @@ export async function nothingHere(ctx: Context): Promise<void> {
   // Somebody who has mistyped an address is told by a page; programs do not ask for one.
   ctx.state.isPage = ctx.method === 'GET' && ctx.get('accept').includes('text/html');
   await limit(ctx, 'public');
-  const allowed = SERVED.filter(([, path]) => patternOf(path).test(ctx.path)).map(([method]) => method);
+  const allowed = servedRoutes()
+    .filter(([, path]) => patternOf(path).test(ctx.path))
+    .map(([method]) => method);
   const headers = allowed.length > 0 ? { allow: [...new Set(allowed)].join(', ') } : undefined;
   throw new ServiceError('not_found', `There is nothing at ${ctx.method} ${ctx.path.slice(0, 200)}.`, { headers });
 }

@@ -9,7 +9,6 @@ import { startRedis } from '../dev/servers/redis.ts';
 import { makeScratchFolder } from '../dev/servers/scratch.ts';
 import { bundleProcesses } from './harness/bundle.ts';
 import { makeTemplateDatabase } from './harness/databases.ts';
-import { writeDescription } from './harness/description.ts';
 
 /**
  * Runs the tests: starts a Postgres and a Redis of its own on free ports, makes the database that each test file gets
@@ -45,7 +44,6 @@ try {
     TEST_FOLDER: folder,
   };
   await Promise.all([makeTemplateDatabase(postgres.url), bundleProcesses()]);
-  writeDescription(folder);
   const mochaBin = join(createRequire(import.meta.url).resolve('mocha/package.json'), '../bin/mocha.js');
   const mocha = spawn(process.execPath, [mochaBin, ...args, ...files], { stdio: 'inherit', env });
   [status] = (await once(mocha, 'exit')) as [number | null];

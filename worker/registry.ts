@@ -21,8 +21,10 @@ import { forgetExpiredSessions } from '../shared/domain/sessions.ts';
 import { forgetExpiredSignIns } from '../shared/domain/signIns.ts';
 import type { JobName, Payload } from '../shared/queues/catalog.ts';
 
+export type Processors = { [Name in JobName]: (payload: Payload<Name>) => Promise<void> };
+
 /** What each job does: payload in, domain call out. A job of the catalog that is missing here does not compile. */
-export const PROCESSORS: { [Name in JobName]: (payload: Payload<Name>) => Promise<void> } = {
+export const createProcessors = (): Processors => ({
   'generation.dispatch': ({ generationIds }) => dispatch(generationIds),
   'generation.poll': ({ generationIds }) => refresh(generationIds, 'poll'),
   'generation.refresh': ({ generationIds }) => refresh(generationIds, 'read'),
@@ -55,7 +57,7 @@ export const PROCESSORS: { [Name in JobName]: (payload: Payload<Name>) => Promis
     await forgetExpiredSessions();
     await forgetExpiredSignIns();
   },
-};
+});
 
 /** A run that finds the one before still under way in this process leaves it to that: slow ones must not pile up. */
 function alone(duty: () => Promise<void>): () => Promise<void> {

@@ -1,12 +1,15 @@
 import type { Caller } from '../../shared/domain/accounts.ts';
 import { config } from '../../shared/lib/config.ts';
+import { perService } from '../../shared/lib/serviceScope.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import type { Context } from '../context.ts';
+import { ownOrigin } from '../middleware/ownOrigin.ts';
 import { identifyAssistant } from '../oauth/bearer.ts';
 import { wantsPage } from './page.tsx';
 
-const OWN_ORIGIN = new URL(config.BASE_URL).origin;
-const ALLOWED = new Set([OWN_ORIGIN, ...config.MCP_ALLOWED_ORIGINS.split(',').map((origin) => origin.trim())]);
+const allowedOrigins = perService(
+  () => new Set([ownOrigin(), ...config.MCP_ALLOWED_ORIGINS.split(',').map((origin) => origin.trim())]),
+);
 
 /**
  * Finds out who speaks to /mcp, before anything of the message is read. Nobody needs to be anybody for the page that a
@@ -22,7 +25,7 @@ export async function admitAssistant(ctx: Context): Promise<Caller | undefined> 
 /** Only a browser sends an Origin, and only known pages may speak to us from one (MCP: Streamable HTTP, Security). */
 function requireAllowedOrigin(ctx: Context): void {
   const { origin } = ctx.headers;
-  if (origin === undefined || ALLOWED.has(origin) || ALLOWED.has('*')) return;
+  if (origin === undefined || allowedOrigins().has(origin) || allowedOrigins().has('*')) return;
   const detail = 'Origin: pages from there may not speak to /mcp. Have it added to MCP_ALLOWED_ORIGINS.';
   throw new ServiceError('validation_error', detail, { status: 403 });
 }

@@ -78,7 +78,7 @@ function inTransport(handler: (ctx: Context) => Promise<void>): Handler {
 
 async function serve(ctx: Context, message: Exclude<Message, { kind: 'stateless' }>, call: Call, forms: Forms) {
   if (message.kind === 'request') return exchange(ctx, message.message, call, forms);
-  if (message.kind === 'notification') take(message.message, call.sessionId);
+  if (message.kind === 'notification') await take(message.message, call.sessionId);
   ctx.body = null;
   ctx.status = 202;
 }

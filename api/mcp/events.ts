@@ -1,5 +1,5 @@
 import { MCP_EVENTS_MS, MCP_SESSION_MS } from '../../shared/spec/limits.ts';
-import { keys, NEWS, store } from './store.ts';
+import { keys, newsChannel, store } from './store.ts';
 
 /** A message for a client, under the id that it can resume from. */
 export interface Event {
@@ -17,7 +17,7 @@ export const EVENT_ID = /^\d{1,16}-\d{1,16}$/;
 /** Makes one stream of a session the one that is served, here or in another process; the one before it ends. */
 export async function takeStream(sessionId: string, token: string): Promise<void> {
   await store().set(keys.stream(sessionId), token, 'PX', MCP_EVENTS_MS);
-  await store().publish(NEWS, sessionId);
+  await store().publish(newsChannel(), sessionId);
 }
 
 /** The last event that was written to a stream of the session, for a client that does not say what it has seen. */

@@ -1,4 +1,5 @@
 import type { JSONRPCNotification, JSONRPCRequest, JSONRPCResponse, RequestId } from '@modelcontextprotocol/server';
+import { perService } from '../../shared/lib/serviceScope.ts';
 import { MCP_KEEP_ALIVE_MS } from '../../shared/spec/limits.ts';
 import type { Context } from '../context.ts';
 import type { Call } from './call.ts';
@@ -11,22 +12,27 @@ import { buildServer } from './server.ts';
 const PATIENCE_MS = 5_000;
 
 /** The one server of this process, for all sessions. */
-const multiplexer = await createMultiplexer(buildServer());
+const multiplexer = perService(() => createMultiplexer(buildServer()));
 
 /** Requests under way here that can be cancelled, by session and the client's own id. */
-const underWay = new Map<string, number>();
+const underWay = perService(() => new Map<string, number>());
 
 /** Answers that may yet become event streams. One timer looks at all of them: most are gone by then. */
-const impatient = new Set<{ since: number; begin: () => unknown }>();
-setInterval(() => {
-  const due = performance.now() - PATIENCE_MS;
-  for (const waiting of impatient) {
-    // The oldest come first.
-    if (waiting.since > due) break;
-    impatient.delete(waiting);
-    waiting.begin();
-  }
-}, 1_000).unref();
+const impatient = perService(() => new Set<{ since: number; begin: () => unknown }>());
+
+/** Starts turning answers that take long into event streams. @returns what stops it. */
+export function startPendingStreams(): () => void {
+  const timer = setInterval(() => {
+    const due = performance.now() - PATIENCE_MS;
+    for (const waiting of impatient()) {
+      // The oldest come first.
+      if (waiting.since > due) break;
+      impatient().delete(waiting);
+      waiting.begin();
+    }
+  }, 1_000);
+  return () => clearInterval(timer);
+}
 
 /** In which forms a client takes its answer. */
 export interface Forms {
@@ -74,14 +80,14 @@ export async function exchange(
   const notify = (notification: JSONRPCNotification) => {
     if (forms.events) streaming().send(JSON.stringify(notification));
   };
-  const asked = multiplexer.ask(message, call, notify);
+  const asked = (await multiplexer()).ask(message, call, notify);
   const name = nameOf(call.sessionId, message.id);
-  underWay.set(name, asked.number);
+  underWay().set(name, asked.number);
   const waiting = { since: performance.now(), begin: streaming };
-  if (forms.events && beforeAnswer === undefined) impatient.add(waiting);
+  if (forms.events && beforeAnswer === undefined) impatient().add(waiting);
   const answer = await asked.answer;
-  impatient.delete(waiting);
-  if (underWay.get(name) === asked.number) underWay.delete(name);
+  impatient().delete(waiting);
+  if (underWay().get(name) === asked.number) underWay().delete(name);
   if (answer !== null) await beforeAnswer?.(answer);
   if (stream === undefined && forms.json) {
     // A request that was cancelled is not answered.
@@ -96,13 +102,13 @@ export async function exchange(
 }
 
 /** Hands a notification to the server. */
-export function take(message: JSONRPCNotification, sessionId: string | null): void {
+export async function take(message: JSONRPCNotification, sessionId: string | null): Promise<void> {
   if (message.method !== 'notifications/cancelled') {
-    multiplexer.tell(message);
+    (await multiplexer()).tell(message);
     return;
   }
-  const number = underWay.get(nameOf(sessionId, message.params?.['requestId'] as RequestId));
-  if (number !== undefined) multiplexer.cancel(number);
+  const number = underWay().get(nameOf(sessionId, message.params?.['requestId'] as RequestId));
+  if (number !== undefined) (await multiplexer()).cancel(number);
 }
 
 function nameOf(sessionId: string | null, id: RequestId): string {

@@ -3,7 +3,7 @@ import type { Context } from '../context.ts';
 import { sendPage } from '../pages/page.tsx';
 import { TOOLS } from './tools/index.ts';
 
-const URL_OF_MCP = `${config.BASE_URL}/mcp`;
+const mcpUrl = () => `${config.BASE_URL}/mcp`;
 
 /** Whether it is a person with a browser who came by, not a client: those ask for events, not for pages. */
 export function wantsPage(ctx: Context): boolean {
@@ -24,7 +24,7 @@ export function showPage(ctx: Context): void {
         browser: add its address to your assistant.
       </p>
       <p>
-        <code>{URL_OF_MCP}</code>
+        <code>{mcpUrl()}</code>
       </p>
       <p>
         The assistant opens a page where you sign in and allow it. Where it cannot, give it an API key of{' '}
@@ -32,7 +32,7 @@ export function showPage(ctx: Context): void {
         for instance:
       </p>
       <p>
-        <code>claude mcp add --transport http genmeter {URL_OF_MCP}</code>
+        <code>claude mcp add --transport http genmeter {mcpUrl()}</code>
       </p>
       <h2>What it can do</h2>
       <ul class="plain">

@@ -30,22 +30,22 @@ export function resultOf({ text, structured, links = [] }: ToolAnswer): CallTool
 export function errorResultOf({ code, message }: ServiceError): CallToolResult {
   return {
     content: [
-      { type: 'text', text: [`${code}: ${message}`, NEXT[code]].filter((part) => part !== undefined).join(' ') },
+      { type: 'text', text: [`${code}: ${message}`, NEXT[code]?.()].filter((part) => part !== undefined).join(' ') },
     ],
     structuredContent: { error: code, detail: message },
     isError: true,
   };
 }
 
-const ACCOUNT_PAGE = `${config.BASE_URL}/account/`;
+const accountPage = () => `${config.BASE_URL}/account/`;
 
 /** What a model can do about an error, beyond what it says itself. */
-const NEXT: Partial<Record<ServiceError['code'], string>> = {
-  subscription_required: `The user chooses a plan at ${ACCOUNT_PAGE}.`,
-  insufficient_credits: `get_usage tells the balance; the user adds credits at ${ACCOUNT_PAGE}.`,
-  parallel_limit_reached: 'get_usage tells how many may be under way; get_generation waits for one to end.',
-  not_found: 'list_library shows what there is.',
-  model_unavailable: 'Try again in a minute.',
+const NEXT: Partial<Record<ServiceError['code'], () => string>> = {
+  subscription_required: () => `The user chooses a plan at ${accountPage()}.`,
+  insufficient_credits: () => `get_usage tells the balance; the user adds credits at ${accountPage()}.`,
+  parallel_limit_reached: () => 'get_usage tells how many may be under way; get_generation waits for one to end.',
+  not_found: () => 'list_library shows what there is.',
+  model_unavailable: () => 'Try again in a minute.',
 };
 
 const CONTENT_TYPES: Record<string, string> = {

@@ -19,7 +19,8 @@ import { errorResultOf, resultOf } from './results.ts';
 import { TOOLS, toolNamed } from './tools/index.ts';
 import type { ToolCall } from './tools/tool.ts';
 
-const INSTRUCTIONS = `Makes images (8 credits) and videos (35 credits for 5 seconds, 70 for 10) from text prompts, on the credits of the user's account.
+const instructions =
+  () => `Makes images (8 credits) and videos (35 credits for 5 seconds, 70 for 10) from text prompts, on the credits of the user's account.
 1. generate_image or generate_video charges the credits and returns a uuid at once.
 2. get_generation with that uuid and wait_seconds 45 waits for the end; repeat it while the status is queued. An image takes seconds to a minute, a video 1 to 5 minutes.
 3. When it has succeeded, give the user output_url. When it has failed, the credits were refunded: error_message says why.
@@ -64,7 +65,7 @@ export function buildServer({ withIcon = true } = {}): Server {
     },
     {
       capabilities: { tools: {}, resources: { subscribe: true } },
-      instructions: INSTRUCTIONS,
+      instructions: instructions(),
       jsonSchemaValidator,
     },
   );

@@ -2,7 +2,7 @@ import { createBatcher } from '../../shared/lib/batcher.ts';
 import { now } from '../../shared/lib/clock.ts';
 import { randomHex } from '../../shared/lib/secrets.ts';
 import { MCP_SESSION_MS, MCP_SESSIONS_PER_ACCOUNT } from '../../shared/spec/limits.ts';
-import { inStore, keys, NEWS } from './store.ts';
+import { inStore, keys, newsChannel } from './store.ts';
 
 /** A client that has introduced itself. It lives in Redis, so that any web process can serve it. */
 export interface Session {
@@ -69,7 +69,7 @@ export async function findSession(id: string, accountId: number): Promise<Sessio
 export async function endSession({ id }: Session): Promise<void> {
   await inStore(async (redis) => {
     await redis.del(keys.session(id), keys.events(id), keys.cursor(id), keys.stream(id));
-    await redis.publish(NEWS, id);
+    await redis.publish(newsChannel(), id);
   });
 }
 

@@ -11,6 +11,7 @@ import { endedAmong } from '../../shared/domain/generations/ended.ts';
 import { readGeneration } from '../../shared/domain/generations/read.ts';
 import { config } from '../../shared/lib/config.ts';
 import { logger } from '../../shared/lib/logger.ts';
+import { perService } from '../../shared/lib/serviceScope.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { MCP_KEEP_ALIVE_MS } from '../../shared/spec/limits.ts';
 import type { Context } from '../context.ts';
@@ -26,14 +27,15 @@ import { watchHere } from './watch.ts';
  */
 
 /** Where the library's streams hear of ends. Each process has its own: announcements reach all of them. */
-const listeners = new Set<(event: ServerEvent) => void>();
+const listeners = perService(() => new Set<(event: ServerEvent) => void>());
 const bus: ServerEventBus = {
   publish: (event) => {
-    for (const listener of listeners) listener(event);
+    for (const listener of listeners()) listener(event);
   },
   subscribe: (listener) => {
-    listeners.add(listener);
-    return () => listeners.delete(listener);
+    const registered = listeners();
+    registered.add(listener);
+    return () => registered.delete(listener);
   },
 };
 
@@ -48,14 +50,14 @@ const newHandler = () =>
   });
 
 /** Apart from each other, since closing one ends all that it has under way. */
-const calls = newHandler();
-const subscriptions = newHandler();
-let isStopping = false;
+const calls = perService(newHandler);
+const subscriptions = perService(newHandler);
+const state = perService(() => ({ isStopping: false }));
 
 /** Ends the streams of this process, for one that stops; calls are answered. */
 export async function endStatelessStreams(): Promise<void> {
-  isStopping = true;
-  await subscriptions.close();
+  state().isStopping = true;
+  await subscriptions().close();
 }
 
 /**
@@ -76,7 +78,7 @@ export async function serveStateless(
     signal: gone.signal,
   });
   const isListening = message.method === 'subscriptions/listen' && 'id' in message;
-  if (isListening && isStopping) {
+  if (isListening && state().isStopping) {
     throw new ServiceError('internal_error', 'This process is stopping: try again.', {
       status: 503,
       headers: { 'retry-after': '1' },
@@ -88,14 +90,14 @@ export async function serveStateless(
     ? setInterval(() => void requireWelcome().catch(() => gone.abort()), MCP_KEEP_ALIVE_MS)
     : undefined;
   const unwatch = generationIds.map(publishWhenEnded);
-  const others = new Set(listeners);
+  const others = new Set(listeners());
   try {
-    const response = await (isListening ? subscriptions : calls).fetch(request, {
+    const response = await (isListening ? subscriptions() : calls()).fetch(request, {
       parsedBody,
       authInfo: authInfoOf(call),
     });
     // Looked at once the stream is there: what ended before is told of, too.
-    const added = [...listeners].filter((listener) => !others.has(listener));
+    const added = [...listeners()].filter((listener) => !others.has(listener));
     for (const id of generationIds.length > 0 ? await endedAmong(generationIds) : []) {
       for (const listener of added) listener(endOf(id));
     }

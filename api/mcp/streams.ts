@@ -2,41 +2,44 @@ import type { Redis } from 'ioredis';
 import { logger } from '../../shared/lib/logger.ts';
 import { connectForWaiting } from '../../shared/lib/redis.ts';
 import { randomHex } from '../../shared/lib/secrets.ts';
+import { perService } from '../../shared/lib/serviceScope.ts';
 import { MCP_KEEP_ALIVE_MS } from '../../shared/spec/limits.ts';
 import type { Context } from '../context.ts';
 import { eventsAfter, lastWritten, noteWritten, takeStream } from './events.ts';
 import { openEventStream } from './eventStream.ts';
 import type { Session } from './sessions.ts';
 import { countStream } from './openStreams.ts';
-import { inStore, NEWS } from './store.ts';
+import { inStore, newsChannel } from './store.ts';
 
 /** The first version whose clients understand an event without data. */
 const PRIMING_SINCE = '2025-11-25';
 
-/** The streams that this process serves, by session. */
-const open = new Map<string, Set<() => void>>();
-let subscriber: Redis | undefined;
-const stopping = new AbortController();
+const state = perService(() => ({
+  /** The wake-up functions of the open streams, by session. */
+  open: new Map<string, Set<() => void>>(),
+  subscriber: undefined as Redis | undefined,
+  isStopping: false,
+}));
 
 /** Starts listening for what there is for sessions; call once, in a process that serves streams. */
 export async function listenForNews(): Promise<void> {
-  subscriber = connectForWaiting('mcp-listener');
+  const subscriber = connectForWaiting('mcp-listener');
+  state().subscriber = subscriber;
   subscriber.on('message', (_channel: string, sessionId: string) => {
-    for (const wake of open.get(sessionId) ?? []) wake();
+    for (const wake of state().open.get(sessionId) ?? []) wake();
   });
-  const subscribed = subscriber.subscribe(NEWS).catch(() => undefined);
+  const subscribed = subscriber.subscribe(newsChannel()).catch(() => undefined);
   await Promise.race([subscribed, new Promise((resolve) => setTimeout(resolve, 2_000))]);
 }
 
 /** Ends all streams, for a process that stops: their clients go on with them at another one. */
 export function endStreams(): void {
-  stopping.abort();
-  for (const wakers of open.values()) for (const wake of wakers) wake();
+  state().isStopping = true;
+  for (const wakers of state().open.values()) for (const wake of wakers) wake();
 }
 
 export function stopListeningForNews(): void {
-  subscriber?.disconnect();
-  subscriber = undefined;
+  state().subscriber?.disconnect();
 }
 
 /**
@@ -67,7 +70,7 @@ export async function serveEvents(
   stream.retry();
   if (session.version >= PRIMING_SINCE) stream.send('', position);
   try {
-    while (stream.isOpen() && !stopping.signal.aborted) {
+    while (stream.isOpen() && !state().isStopping) {
       const rung = bell.rungWithin(MCP_KEEP_ALIVE_MS);
       const events = await eventsAfter(session.id, token, position).catch(() => []);
       if (events === null) break;
@@ -95,6 +98,7 @@ const NOBODY = () => {};
 
 /** Wakes one stream of a session. A ring that comes while nobody waits is not lost. */
 function ringable(sessionId: string) {
+  const { open } = state();
   const bells = open.get(sessionId) ?? new Set();
   open.set(sessionId, bells);
   let hasRung = false;

@@ -2,8 +2,9 @@ import { endedAmong } from '../../shared/domain/generations/ended.ts';
 import { now } from '../../shared/lib/clock.ts';
 import { logger } from '../../shared/lib/logger.ts';
 import { onAnnouncement } from '../../shared/queues/announcements.ts';
+import { perService } from '../../shared/lib/serviceScope.ts';
 import { JOB_DEADLINE_MS, MCP_EVENTS_MAX, MCP_EVENTS_MS } from '../../shared/spec/limits.ts';
-import { inStore, keys, NEWS, store } from './store.ts';
+import { inStore, keys, newsChannel, store } from './store.ts';
 import { uriOf } from './uris.ts';
 
 /**
@@ -32,8 +33,7 @@ const TELL = `
   return #sessions`;
 
 /** Those of streams that this process itself serves: they end with it. */
-const local = new Map<string, Set<() => void>>();
-let sweeping: NodeJS.Timeout | undefined;
+const localWatchers = perService(() => new Map<string, Set<() => void>>());
 
 /** Has a session told once when a generation has ended; one that has ended already is told of at once. */
 export async function watchForSession(sessionId: string, generationId: string): Promise<void> {
@@ -43,7 +43,7 @@ export async function watchForSession(sessionId: string, generationId: string): 
       .multi()
       .sadd(keys.watchers(generationId), sessionId)
       .pexpire(keys.watchers(generationId), WATCH_MS)
-      .zadd(keys.watched, until, generationId)
+      .zadd(keys.watched(), until, generationId)
       .exec(),
   );
   // Looked at only now: what ends in between is heard of twice rather than never.
@@ -56,6 +56,7 @@ export async function unwatchForSession(sessionId: string, generationId: string)
 
 /** Calls back when a generation has ended. @returns what ends the watch. */
 export function watchHere(generationId: string, onEnd: () => void): () => void {
+  const local = localWatchers();
   const watchers = local.get(generationId) ?? new Set();
   local.set(generationId, watchers);
   watchers.add(onEnd);
@@ -70,20 +71,19 @@ export async function tellOfEnded(generationIds: readonly string[]): Promise<voi
   for (const id of await endedAmong(generationIds)) tellHere(id);
 }
 
-/** Begins to listen, once in a process. */
-export function startWatching(): void {
+/** Begins to listen, once in a process. @returns what ends it. */
+export function startWatching(): () => void {
   onAnnouncement((ids) => void quietly(() => hear(ids)));
-  sweeping = setInterval(() => void quietly(sweep), SWEEP_MS);
-}
-
-export function stopWatching(): void {
-  onAnnouncement(() => {});
-  clearInterval(sweeping);
+  const sweeping = setInterval(() => void quietly(sweep), SWEEP_MS);
+  return () => {
+    onAnnouncement(() => {});
+    clearInterval(sweeping);
+  };
 }
 
 /** A generation was looked at. Most are watched by nobody, which is found out without the database. */
 async function hear(ids: string[]): Promise<void> {
-  const here = ids.filter((id) => local.has(id));
+  const here = ids.filter((id) => localWatchers().has(id));
   const pipeline = store().pipeline();
   for (const id of ids) pipeline.exists(keys.watchers(id));
   const counts = await pipeline.exec().catch(() => null);
@@ -96,16 +96,18 @@ async function hear(ids: string[]): Promise<void> {
 
 /** Announcements may get lost. One process at a time looks after the watchers in Redis, each after its own. */
 async function sweep(): Promise<void> {
+  const local = localWatchers();
   if (local.size > 0) await tellOfEnded([...local.keys()]);
-  const isMine = await store().set(keys.sweep, '1', 'PX', SWEEP_MS - 500, 'NX');
+  const isMine = await store().set(keys.sweep(), '1', 'PX', SWEEP_MS - 500, 'NX');
   if (isMine === null) return;
   const at = now().getTime();
-  await store().zremrangebyscore(keys.watched, 0, at);
-  for (const id of await endedAmong(await store().zrange(keys.watched, '0', '-1'))) await tell(id);
+  await store().zremrangebyscore(keys.watched(), 0, at);
+  for (const id of await endedAmong(await store().zrange(keys.watched(), '0', '-1'))) await tell(id);
 }
 
 /** Once: there is no second end. */
 function tellHere(generationId: string): void {
+  const local = localWatchers();
   const watchers = local.get(generationId);
   local.delete(generationId);
   for (const onEnd of watchers ?? []) onEnd();
@@ -117,13 +119,13 @@ async function tell(generationId: string): Promise<void> {
     TELL,
     2,
     keys.watchers(generationId),
-    keys.watched,
+    keys.watched(),
     generationId,
     JSON.stringify(message),
-    keys.prefix,
+    keys.prefix(),
     String(MCP_EVENTS_MAX),
     String(MCP_EVENTS_MS),
-    NEWS,
+    newsChannel(),
   );
 }
 

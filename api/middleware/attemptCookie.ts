@@ -2,7 +2,7 @@ import type { ProviderName } from '../../shared/gateways/identity/index.ts';
 import { randomHex } from '../../shared/lib/secrets.ts';
 import { SIGN_IN_ATTEMPT_MS } from '../../shared/spec/limits.ts';
 import type { Context } from '../context.ts';
-import { IS_SECURE } from './sessionCookie.ts';
+import { isSecure } from './sessionCookie.ts';
 
 /**
  * What a sign-in knows the browser by that began it. One for each provider, and the same for all that are under way in
@@ -16,12 +16,12 @@ export function browserOf(ctx: Context, provider: ProviderName): string | undefi
 /** The same; a browser that has none is given one. */
 export function ensureBrowser(ctx: Context, provider: ProviderName): string {
   const secret = browserOf(ctx, provider) ?? randomHex(32);
-  ctx.cookies.secure = IS_SECURE;
+  ctx.cookies.secure = isSecure();
   ctx.cookies.set(nameFor(provider), secret, {
     httpOnly: true,
     // Apple's answer is a form from its own site, with which no other cookie travels.
-    sameSite: provider === 'apple' && IS_SECURE ? 'none' : 'lax',
-    secure: IS_SECURE,
+    sameSite: provider === 'apple' && isSecure() ? 'none' : 'lax',
+    secure: isSecure(),
     path: '/',
     overwrite: true,
     maxAge: SIGN_IN_ATTEMPT_MS,
@@ -31,5 +31,5 @@ export function ensureBrowser(ctx: Context, provider: ProviderName): string {
 
 /** The prefix keeps other hosts of the same domain from setting it. */
 function nameFor(provider: ProviderName): string {
-  return `${IS_SECURE ? '__Host-' : ''}sign-in-${provider}`;
+  return `${isSecure() ? '__Host-' : ''}sign-in-${provider}`;
 }

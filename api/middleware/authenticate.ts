@@ -2,11 +2,12 @@ import { LRUCache } from 'lru-cache';
 import type { Caller } from '../../shared/domain/accounts.ts';
 import { findKeyOwner, hashApiKey, touchApiKey } from '../../shared/domain/apiKeys.ts';
 import { findSessionOwner, touchSession } from '../../shared/domain/sessions.ts';
-import { config } from '../../shared/lib/config.ts';
 import { sha256 } from '../../shared/lib/secrets.ts';
+import { perService } from '../../shared/lib/serviceScope.ts';
 import { API_KEY_TOUCH_MS, SESSION_TOUCH_MS } from '../../shared/spec/limits.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import type { Context } from '../context.ts';
+import { ownOrigin } from './ownOrigin.ts';
 
 export const SESSION_COOKIE = 'token';
 
@@ -14,7 +15,7 @@ export const SESSION_COOKIE = 'token';
  * Which account a key belongs to never changes, so that may be remembered; whether it is still valid may not, and is
  * asked each time.
  */
-const ownerOfKey = new LRUCache<string, { accountId: number; touchedAt: number }>({ max: 50_000 });
+const ownerOfKey = perService(() => new LRUCache<string, { accountId: number; touchedAt: number }>({ max: 50_000 }));
 
 /**
  * Reads the request's credentials: an API key in either header, the session cookie, or several of them, which then
@@ -76,19 +77,19 @@ export function touch(ctx: Context): void {
 }
 
 /** When this process last noted the use of a session, by its hash. */
-const sessionTouchedAt = new LRUCache<string, number>({ max: 50_000 });
+const sessionTouchedAt = perService(() => new LRUCache<string, number>({ max: 50_000 }));
 
 function noteSession(token: string): void {
   const hash = sha256(token);
   const name = hash.toString('base64');
   const at = performance.now();
-  if (at - (sessionTouchedAt.get(name) ?? -SESSION_TOUCH_MS) < SESSION_TOUCH_MS) return;
-  sessionTouchedAt.set(name, at);
-  touchSession(hash).catch(() => sessionTouchedAt.delete(name));
+  if (at - (sessionTouchedAt().get(name) ?? -SESSION_TOUCH_MS) < SESSION_TOUCH_MS) return;
+  sessionTouchedAt().set(name, at);
+  touchSession(hash).catch(() => sessionTouchedAt().delete(name));
 }
 
 function noteKey(keyHash: Buffer): void {
-  const known = ownerOfKey.get(keyHash.toString('base64'));
+  const known = ownerOfKey().get(keyHash.toString('base64'));
   const at = performance.now();
   if (known === undefined || at - known.touchedAt < API_KEY_TOUCH_MS) return;
   known.touchedAt = at;
@@ -99,11 +100,11 @@ function noteKey(keyHash: Buffer): void {
 
 async function accountOfKey(keyHash: Buffer): Promise<number> {
   const name = keyHash.toString('base64');
-  const known = ownerOfKey.get(name);
+  const known = ownerOfKey().get(name);
   if (known !== undefined) return known.accountId;
   const accountId = await findKeyOwner(keyHash);
   if (accountId === undefined) throw unknownKey();
-  ownerOfKey.set(name, { accountId, touchedAt: -API_KEY_TOUCH_MS });
+  ownerOfKey().set(name, { accountId, touchedAt: -API_KEY_TOUCH_MS });
   return accountId;
 }
 
@@ -116,12 +117,11 @@ async function sessionCaller(ctx: Context, token: string): Promise<Caller> {
 }
 
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
-const OWN_ORIGIN = new URL(config.BASE_URL).origin;
 
 /** A cookie travels with requests that other sites cause: it counts for changes only where the page was ours. */
 function requireOwnOrigin(ctx: Context): void {
-  if (SAFE_METHODS.has(ctx.method) || ctx.get('origin') === OWN_ORIGIN) return;
-  throw refused(`With the session cookie, changes must come with "Origin: ${OWN_ORIGIN}".`);
+  if (SAFE_METHODS.has(ctx.method) || ctx.get('origin') === ownOrigin()) return;
+  throw refused(`With the session cookie, changes must come with "Origin: ${ownOrigin()}".`);
 }
 
 /** The hash of the API key in the headers, or null where there is none. */

@@ -1,7 +1,8 @@
 import type { Redis } from 'ioredis';
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
-import { config } from '../../shared/lib/config.ts';
+import { type Config, config } from '../../shared/lib/config.ts';
 import { connectForCommands, readyWithin } from '../../shared/lib/redis.ts';
+import { perService } from '../../shared/lib/serviceScope.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import type { Context } from '../context.ts';
 import { networkOf } from './network.ts';
@@ -17,16 +18,18 @@ type Limited = Exclude<RateClass, 'unlimited'>;
 const WINDOW_SECONDS = 60;
 /** Counting holds a request up no longer than this. */
 const COUNTING_MS = 300;
-const POINTS: Record<Limited, number> = {
-  create: config.RATE_CREATES_PER_MINUTE,
-  payment: config.RATE_PAYMENTS_PER_MINUTE,
-  account: config.RATE_REQUESTS_PER_MINUTE,
-  public: config.RATE_PUBLIC_PER_MINUTE,
-  oauth: config.RATE_OAUTH_PER_MINUTE,
-};
+const POINTS = {
+  create: 'RATE_CREATES_PER_MINUTE',
+  payment: 'RATE_PAYMENTS_PER_MINUTE',
+  account: 'RATE_REQUESTS_PER_MINUTE',
+  public: 'RATE_PUBLIC_PER_MINUTE',
+  oauth: 'RATE_OAUTH_PER_MINUTE',
+} as const satisfies Record<Limited, keyof Config>;
 
-let limiters: Record<Limited, RateLimiterRedis> | undefined;
-let connection: Redis | undefined;
+const state = perService(() => ({
+  limiters: undefined as Record<Limited, RateLimiterRedis> | undefined,
+  connection: undefined as Redis | undefined,
+}));
 
 /**
  * Connects ahead of the first request, which this process would otherwise count alone. Where limits are off there is
@@ -38,7 +41,7 @@ export async function openLimiters(): Promise<void> {
   const limiter = (name: Limited) => {
     const options = {
       keyPrefix: `${config.REDIS_PREFIX}:rate:${name}`,
-      points: POINTS[name],
+      points: config[POINTS[name]],
       duration: WINDOW_SECONDS,
     };
     // Without Redis each process counts on its own: somewhat too generous, but never unlimited and never down.
@@ -48,14 +51,14 @@ export async function openLimiters(): Promise<void> {
       insuranceLimiter: new RateLimiterMemory(options),
     });
   };
-  limiters = {
+  state().limiters = {
     create: limiter('create'),
     payment: limiter('payment'),
     account: limiter('account'),
     public: limiter('public'),
     oauth: limiter('oauth'),
   };
-  connection = redis;
+  state().connection = redis;
   await readyWithin(redis, 2_000);
 }
 
@@ -64,6 +67,7 @@ export async function openLimiters(): Promise<void> {
  * @throws ServiceError rate_limited, with `Retry-After` in seconds.
  */
 export async function limit(ctx: Context, rateClass: RateClass): Promise<void> {
+  const { limiters } = state();
   if (rateClass === 'unlimited' || limiters === undefined) return;
   const subject = isByAddress(rateClass) ? networkOf(ctx.ip) : String(ctx.state.caller?.accountId);
   try {
@@ -84,17 +88,18 @@ export function isByAddress(rateClass: RateClass): boolean {
 }
 
 function tell(ctx: Context, name: Limited, { remainingPoints, msBeforeNext }: RateLimiterRes): void {
-  ctx.set('ratelimit-policy', `"${name}";q=${POINTS[name]};w=${WINDOW_SECONDS}`);
+  ctx.set('ratelimit-policy', `"${name}";q=${config[POINTS[name]]};w=${WINDOW_SECONDS}`);
   ctx.set('ratelimit', `"${name}";r=${Math.max(0, remainingPoints)};t=${Math.ceil(msBeforeNext / 1_000)}`);
 }
 
 /** Takes back what was counted against an account for a request that turned out not to be its own. */
 export async function uncount(ctx: Context, rateClass: RateClass): Promise<void> {
+  const { limiters } = state();
   if (rateClass === 'unlimited' || limiters === undefined) return;
   await limiters[rateClass].reward(String(ctx.state.caller?.accountId));
 }
 
 export function closeLimiters(): void {
-  connection?.disconnect();
-  limiters = undefined;
+  state().connection?.disconnect();
+  state().limiters = undefined;
 }

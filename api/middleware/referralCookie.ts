@@ -1,7 +1,7 @@
 import { type FollowedLink, REFERRAL_MS } from '../../shared/domain/affiliates/referrals.ts';
 import { now } from '../../shared/lib/clock.ts';
 import type { Context } from '../context.ts';
-import { IS_SECURE } from './sessionCookie.ts';
+import { isSecure } from './sessionCookie.ts';
 
 const COOKIE = 'referral';
 
@@ -11,13 +11,13 @@ const COOKIE = 'referral';
  * link gets the same.
  */
 export function rememberLink(ctx: Context, code: string): void {
-  ctx.cookies.secure = IS_SECURE;
+  ctx.cookies.secure = isSecure();
   ctx.cookies.set(COOKIE, `${code}.${Math.floor(now().getTime() / 1_000)}`, {
     httpOnly: true,
     sameSite: 'lax',
     path: '/',
     overwrite: true,
-    secure: IS_SECURE,
+    secure: isSecure(),
     maxAge: REFERRAL_MS,
   });
 }

@@ -4,7 +4,7 @@ import type { Context } from '../context.ts';
 import { SESSION_COOKIE } from './authenticate.ts';
 
 /** Whether the service is reached over https; behind a proxy that ends TLS the connection itself looks plain. */
-export const IS_SECURE = config.BASE_URL.startsWith('https:');
+export const isSecure = () => config.BASE_URL.startsWith('https:');
 
 /**
  * Signs the browser in, under a token that it cannot have had before: nobody can have prepared it. The session that its
@@ -23,13 +23,13 @@ export async function endOwnSession(ctx: Context): Promise<void> {
 }
 
 function setCookie(ctx: Context, token: string, maxAge: number): void {
-  ctx.cookies.secure = IS_SECURE;
+  ctx.cookies.secure = isSecure();
   ctx.cookies.set(SESSION_COOKIE, token, {
     httpOnly: true,
     sameSite: 'lax',
     path: '/',
     overwrite: true,
-    secure: IS_SECURE,
+    secure: isSecure(),
     maxAge,
   });
 }

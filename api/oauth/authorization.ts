@@ -1,4 +1,4 @@
-import { ISSUER } from '../../shared/domain/oauth/accessTokens.ts';
+import { issuer } from '../../shared/domain/oauth/accessTokens.ts';
 import { clientForApproval } from '../../shared/domain/oauth/clients.ts';
 import { isRegistered } from '../../shared/domain/oauth/redirects.ts';
 import { ALL_SCOPES, OAuthRefusal, parseScopes, type Scope } from '../../shared/spec/oauth.ts';
@@ -72,6 +72,6 @@ function challengeIn(parameters: Parameters): string {
 
 /** The client's address with our answer: a code, or an error. `iss` says whose it is (RFC 9207). */
 export function answerAddress({ redirectUri, state }: Asker, answer: Record<string, string>): string {
-  const query = new URLSearchParams({ ...answer, ...(state === undefined ? {} : { state }), iss: ISSUER });
+  const query = new URLSearchParams({ ...answer, ...(state === undefined ? {} : { state }), iss: issuer() });
   return `${redirectUri}${redirectUri.includes('?') ? '&' : '?'}${query.toString()}`;
 }

@@ -4,6 +4,7 @@ import { findKeyOwner, hashApiKey, touchApiKey } from '../../shared/domain/apiKe
 import { InvalidAccessToken, verifyAccessToken } from '../../shared/domain/oauth/accessTokens.ts';
 import { accountOfGrant, touchGrant } from '../../shared/domain/oauth/grants.ts';
 import { config } from '../../shared/lib/config.ts';
+import { perService } from '../../shared/lib/serviceScope.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { API_KEY_TOUCH_MS } from '../../shared/spec/limits.ts';
 import { ALL_SCOPES, type Scope } from '../../shared/spec/oauth.ts';
@@ -15,7 +16,8 @@ export interface Assistant extends Caller {
   credential: 'key' | 'token';
 }
 
-const RESOURCE_METADATA = `resource_metadata="${config.BASE_URL}/.well-known/oauth-protected-resource"`;
+/** The parameter of `WWW-Authenticate` that a client starts its authorization from. */
+const resourceMetadata = () => `resource_metadata="${config.BASE_URL}/.well-known/oauth-protected-resource"`;
 const EVERY_SCOPE: ReadonlySet<Scope> = new Set(ALL_SCOPES);
 
 /**
@@ -38,7 +40,7 @@ export function requireScope({ scopes }: Assistant, scope: Scope): void {
   const wanted = ALL_SCOPES.filter((name) => name === scope || scopes.has(name)).join(' ');
   throw new ServiceError('invalid_api_key', `The access token lacks the scope ${scope}: connect again and allow it.`, {
     status: 403,
-    headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${wanted}", ${RESOURCE_METADATA}` },
+    headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${wanted}", ${resourceMetadata()}` },
   });
 }
 
@@ -51,7 +53,7 @@ function presentedCredential(ctx: Context): string {
       'invalid_api_key',
       'Connect by OAuth, or send an API key as "Authorization: Bearer svc_…".',
       {
-        headers: { 'www-authenticate': `Bearer ${RESOURCE_METADATA}` },
+        headers: { 'www-authenticate': `Bearer ${resourceMetadata()}` },
       },
     );
   }
@@ -83,18 +85,18 @@ async function identifyToken(text: string): Promise<Assistant> {
 }
 
 /** When this process last noted the use of a key or a grant. */
-const notedAt = new LRUCache<string, number>({ max: 50_000 });
+const notedAt = perService(() => new LRUCache<string, number>({ max: 50_000 }));
 
 /** Has a use written down, now and then, without holding the request up. */
 function note(name: string, write: () => Promise<void>): void {
   const at = performance.now();
-  if (at - (notedAt.get(name) ?? -API_KEY_TOUCH_MS) < API_KEY_TOUCH_MS) return;
-  notedAt.set(name, at);
-  write().catch(() => notedAt.delete(name));
+  if (at - (notedAt().get(name) ?? -API_KEY_TOUCH_MS) < API_KEY_TOUCH_MS) return;
+  notedAt().set(name, at);
+  write().catch(() => notedAt().delete(name));
 }
 
 /** Of a credential that was sent, and is not good. */
 function refused(detail: string): ServiceError {
-  const challenge = `Bearer ${RESOURCE_METADATA}, error="invalid_token", scope="${ALL_SCOPES.join(' ')}"`;
+  const challenge = `Bearer ${resourceMetadata()}, error="invalid_token", scope="${ALL_SCOPES.join(' ')}"`;
   return new ServiceError('invalid_api_key', detail, { headers: { 'www-authenticate': challenge } });
 }

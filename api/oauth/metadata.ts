@@ -1,4 +1,4 @@
-import { ISSUER, RESOURCE } from '../../shared/domain/oauth/accessTokens.ts';
+import { issuer, resourceUrl } from '../../shared/domain/oauth/accessTokens.ts';
 import { publishedKeys } from '../../shared/domain/oauth/signingKeys.ts';
 import { ALL_SCOPES } from '../../shared/spec/oauth.ts';
 import type { Context } from '../context.ts';
@@ -10,8 +10,8 @@ const KEEP = 'public, max-age=300';
 export function protectedResource(ctx: Context): void {
   ctx.set('cache-control', KEEP);
   ctx.body = {
-    resource: RESOURCE,
-    authorization_servers: [ISSUER],
+    resource: resourceUrl(),
+    authorization_servers: [issuer()],
     scopes_supported: ALL_SCOPES,
     bearer_methods_supported: ['header'],
     resource_name: 'genmeter',
@@ -22,12 +22,12 @@ export function protectedResource(ctx: Context): void {
 export function authorizationServer(ctx: Context): void {
   ctx.set('cache-control', KEEP);
   ctx.body = {
-    issuer: ISSUER,
-    authorization_endpoint: `${ISSUER}/authorize`,
-    token_endpoint: `${ISSUER}/token`,
-    registration_endpoint: `${ISSUER}/register`,
-    revocation_endpoint: `${ISSUER}/revoke`,
-    jwks_uri: `${ISSUER}/jwks.json`,
+    issuer: issuer(),
+    authorization_endpoint: `${issuer()}/authorize`,
+    token_endpoint: `${issuer()}/token`,
+    registration_endpoint: `${issuer()}/register`,
+    revocation_endpoint: `${issuer()}/revoke`,
+    jwks_uri: `${issuer()}/jwks.json`,
     scopes_supported: ALL_SCOPES,
     response_types_supported: ['code'],
     response_modes_supported: ['query'],

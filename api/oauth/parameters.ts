@@ -1,7 +1,7 @@
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { OAUTH_BODY_LIMIT_BYTES } from '../../shared/spec/limits.ts';
 import { OAuthRefusal } from '../../shared/spec/oauth.ts';
-import { RESOURCE } from '../../shared/domain/oauth/accessTokens.ts';
+import { resourceUrl } from '../../shared/domain/oauth/accessTokens.ts';
 import type { Context, Handler } from '../context.ts';
 import { rawBodyOf } from '../middleware/body.ts';
 
@@ -68,8 +68,8 @@ export function inOAuth(handler: Handler): Handler {
 
 /** Tokens of ours are good for one thing (spec: OAuth for MCP). */
 function requireOwnResource(resource: string): void {
-  if (resource === RESOURCE || resource === `${RESOURCE}/`) return;
-  throw new OAuthRefusal('invalid_target', `resource must be ${RESOURCE}.`);
+  if (resource === resourceUrl() || resource === `${resourceUrl()}/`) return;
+  throw new OAuthRefusal('invalid_target', `resource must be ${resourceUrl()}.`);
 }
 
 /** A name that was sent, fit to be repeated. */

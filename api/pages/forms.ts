@@ -1,13 +1,10 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { config } from '../../shared/lib/config.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import type { Context } from '../context.ts';
+import { ownOrigin } from '../middleware/ownOrigin.ts';
 
 /** The hidden field that a form of ours carries its token in. */
 export const FORM_TOKEN = 'form_token';
-
-/** Where browsers are to open the service: forms are taken from there only. */
-export const OWN_ORIGIN = new URL(config.BASE_URL).origin;
 
 /**
  * What shows that a form was on a page that we made for this very session. Nobody can make it without the session's
@@ -21,7 +18,7 @@ export function formToken(ctx: Context): string {
 /** Whether a form was sent from a page at another address: also one of ours, opened by another name of this machine. */
 export function isFromAnotherAddress(ctx: Context): boolean {
   const origin = ctx.get('origin');
-  return origin !== OWN_ORIGIN && URL.canParse(origin);
+  return origin !== ownOrigin() && URL.canParse(origin);
 }
 
 /**
@@ -34,7 +31,7 @@ export function requireOwnForm(ctx: Context, body: URLSearchParams): void {
   const sent = Buffer.from(body.get(FORM_TOKEN) ?? '');
   const isOurs =
     ctx.state.sessionToken === undefined || (sent.length === expected.length && timingSafeEqual(sent, expected));
-  if (ctx.get('origin') === OWN_ORIGIN && isOurs) return;
+  if (ctx.get('origin') === ownOrigin() && isOurs) return;
   throw new ServiceError(
     'validation_error',
     'This form was not sent from the page that it belongs to, or that page is out of date. Go back, load it again, and send it once more.',

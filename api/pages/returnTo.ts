@@ -1,8 +1,8 @@
 import { config } from '../../shared/lib/config.ts';
+import { ownOrigin } from '../middleware/ownOrigin.ts';
 
 export const ACCOUNT_PATH = '/account/';
 
-const OWN = new URL(config.BASE_URL);
 const MAX_CHARACTERS = 4_000;
 
 /**
@@ -12,10 +12,10 @@ const MAX_CHARACTERS = 4_000;
 export function ownPath(wanted: unknown): string {
   if (typeof wanted !== 'string' || wanted.length > MAX_CHARACTERS) return ACCOUNT_PATH;
   if (!wanted.startsWith('/') || /[\u0000-\u0020\u007f\\]/.test(wanted)) return ACCOUNT_PATH;
-  if (!URL.canParse(wanted, OWN)) return ACCOUNT_PATH;
-  const { origin, pathname, search } = new URL(wanted, OWN);
+  if (!URL.canParse(wanted, config.BASE_URL)) return ACCOUNT_PATH;
+  const { origin, pathname, search } = new URL(wanted, config.BASE_URL);
   // What was `/.//host` or `/x/..//host` is `//host` only now.
-  return origin === OWN.origin && !pathname.startsWith('//') ? pathname + search : ACCOUNT_PATH;
+  return origin === ownOrigin() && !pathname.startsWith('//') ? pathname + search : ACCOUNT_PATH;
 }
 
 /** The address of the sign-in page, for somebody who wants to get to a path. */

@@ -3,7 +3,8 @@ import { callerOf, type Context, type Handler } from '../context.ts';
 import { recognise, touch } from '../middleware/authenticate.ts';
 import { readForm } from '../middleware/body.ts';
 import { isByAddress, limit, type RateClass } from '../middleware/rateLimit.ts';
-import { isFromAnotherAddress, OWN_ORIGIN, requireOwnForm } from './forms.ts';
+import { ownOrigin } from '../middleware/ownOrigin.ts';
+import { isFromAnotherAddress, requireOwnForm } from './forms.ts';
 import { sendAddressPage } from './problem.tsx';
 import { signInPath } from './returnTo.ts';
 
@@ -36,7 +37,7 @@ export async function servePage(
   if (ctx.method === 'POST') {
     ctx.state.form = await readForm(ctx);
     if (credentials !== 'landing') {
-      if (isFromAnotherAddress(ctx)) return sendAddressPage(ctx, OWN_ORIGIN);
+      if (isFromAnotherAddress(ctx)) return sendAddressPage(ctx, ownOrigin());
       requireOwnForm(ctx, ctx.state.form);
     }
   }

@@ -1,4 +1,6 @@
-import { OFFERS_LOCAL_SIGN_IN, PROVIDER_NAMES, providers } from '../../shared/gateways/identity/index.ts';
+import { config } from '../../shared/lib/config.ts';
+import { offersLocalSignIn } from '../../shared/lib/signInSettings.ts';
+import { PROVIDER_NAMES, providers } from '../../shared/gateways/identity/index.ts';
 import type { SignInProblem } from '../../shared/domain/signIns.ts';
 import type { Context } from '../context.ts';
 import { formToken } from './forms.ts';
@@ -32,7 +34,7 @@ export function sendSignInPage(
   { returnTo, problem, isSignedOut, email }: SignInPage,
   status = 200,
 ): void {
-  const offered = PROVIDER_NAMES.filter((name) => providers[name] !== null);
+  const offered = PROVIDER_NAMES.filter((name) => providers()[name] !== null);
   const sentence = problem === undefined ? undefined : (PROBLEMS[problem as SignInProblem] ?? problem);
   const body = (
     <>
@@ -49,9 +51,9 @@ export function sendSignInPage(
             </a>
           ))}
         </div>
-        {OFFERS_LOCAL_SIGN_IN ? <LocalSignIn token={formToken(ctx)} returnTo={returnTo} email={email} /> : null}
+        {offersLocalSignIn(config) ? <LocalSignIn token={formToken(ctx)} returnTo={returnTo} email={email} /> : null}
       </div>
-      {OFFERS_LOCAL_SIGN_IN ? (
+      {offersLocalSignIn(config) ? (
         <p class="quiet small">
           This is a development service: no sign-in provider is configured, and any address is taken at its word.
         </p>

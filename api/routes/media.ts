@@ -5,22 +5,24 @@ import { config } from '../../shared/lib/config.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import type { Context } from '../context.ts';
 
-const ROOT = resolve(config.MEDIA_DIR);
-
-/** With a bucket nothing is served from here, not even what lay on the disk before. */
-const IS_ON_DISK = config.MEDIA_S3_BUCKET === undefined;
-
 /**
  * An output from the disk store, with ranges and conditional requests. Its path is the secret, and its content never
  * changes, so that any cache on the way may keep it.
  */
 export async function media(ctx: Context): Promise<void> {
-  if (!IS_ON_DISK) throw new ServiceError('not_found', 'There is no such file.');
+  // With a bucket nothing is served from here, not even files that were stored on the disk before.
+  if (config.MEDIA_S3_BUCKET !== undefined) throw new ServiceError('not_found', 'There is no such file.');
   const path = ctx.path.slice('/media'.length);
   // Pages of ours are not to be framed or scripted by what a model made, whatever it made.
   ctx.set('content-security-policy', "default-src 'none'; sandbox");
   ctx.set('cross-origin-resource-policy', 'cross-origin');
-  const stream = send(ctx.req, path, { root: ROOT, dotfiles: 'ignore', index: false, immutable: true, maxAge: '365d' });
+  const stream = send(ctx.req, path, {
+    root: resolve(config.MEDIA_DIR),
+    dotfiles: 'ignore',
+    index: false,
+    immutable: true,
+    maxAge: '365d',
+  });
   const failed = once(stream, 'error').then(([error]) => error as { statusCode?: number });
   const missing = new Promise<{ statusCode?: number }>((done) =>
     stream.once('directory', () => done({ statusCode: 404 })),

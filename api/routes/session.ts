@@ -16,7 +16,7 @@ const parseAdvance = bodyParser(AdvanceOnboarding);
 
 /** Which sign-in providers are configured. */
 export function socialConfig(ctx: Context): void {
-  ctx.body = Object.fromEntries(PROVIDER_NAMES.map((name) => [name, providers[name] !== null]));
+  ctx.body = Object.fromEntries(PROVIDER_NAMES.map((name) => [name, providers()[name] !== null]));
 }
 
 /** Local sign-in: takes any address at its word, which is why the router offers it on local machines only. */

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { deployedFlags, ROOT } from '../servers/builtService.ts';
 
-const CLOCK = new URL('processClock.mjs', import.meta.url).href;
+const CLOCK = new URL('../servers/processClock.mjs', import.meta.url).href;
 /** How soon a platform starts a process again that has ended. */
 const RESTART_MS = 500;
 
@@ -53,7 +53,7 @@ export function startPart(options: PartOptions): Part {
     const args = [...deployedFlags(options.main), '--import', CLOCK, `${options.folder}/${options.main}`];
     const started = spawn(process.execPath, args, {
       cwd: ROOT,
-      env: { ...options.env, CHAOS_CLOCK_MS: String(offsetMs) },
+      env: { ...options.env, PROCESS_CLOCK_OFFSET_MS: String(offsetMs) },
       stdio: ['ignore', log, log, 'ipc'],
     });
     closeSync(log);

@@ -1,7 +1,8 @@
-import { type Route, ROUTES } from '../gateways/upstreams/index.ts';
+import { type Route, routes } from '../gateways/upstreams/index.ts';
 import { addMilliseconds, now } from '../lib/clock.ts';
 import { prepared, run } from '../lib/db.ts';
 import { logger } from '../lib/logger.ts';
+import { perService } from '../lib/serviceScope.ts';
 import { type CatalogModel, MODELS, type ModelSlug } from '../spec/catalog.ts';
 import { AVOID_MS, PROBE_STALE_MS, PROBES_TO_DEGRADE, PROBES_TO_OFFLINE, PROBES_TO_ONLINE } from '../spec/limits.ts';
 import type { ModelStatus } from '../spec/states.ts';
@@ -19,7 +20,7 @@ export async function modelsWithStatus(): Promise<OfferedModel[]> {
   const statusOf = await statuses();
   return MODELS.map((model) => ({
     ...model,
-    provider: ROUTES[model.slug][0]?.upstream.name ?? '',
+    provider: routes()[model.slug][0]?.upstream.name ?? '',
     status: together(statusOf(model.slug, 0), statusOf(model.slug, 1)),
   }));
 }
@@ -32,20 +33,21 @@ function together(first: ModelStatus, fallback: ModelStatus): ModelStatus {
 
 /** How long a choice of upstreams is stood by; probes come much more rarely. */
 const CHOICE_MS = 1_000;
-let choice: { routes: Route[]; madeAt: number } | undefined;
+const state = perService(() => ({ choice: undefined as { routes: Route[]; madeAt: number } | undefined }));
 
 /** The upstream that each model's jobs go to now: its first choice, and while that is offline its fallback. */
 export async function currentRoutes(): Promise<Route[]> {
-  if (Object.values(ROUTES).every((routes) => routes.length === 1)) return Object.values(ROUTES).flat();
+  if (Object.values(routes()).every((choices) => choices.length === 1)) return Object.values(routes()).flat();
+  const { choice } = state();
   if (choice !== undefined && now().getTime() - choice.madeAt < CHOICE_MS) return choice.routes;
   const statusOf = await statuses();
-  const routes = MODELS.flatMap(({ slug }) => {
-    const [first, fallback] = ROUTES[slug];
+  const current = MODELS.flatMap(({ slug }) => {
+    const [first, fallback] = routes()[slug];
     const isOut = statusOf(slug, 0) === 'offline' && statusOf(slug, 1) !== 'offline';
     return (isOut && fallback !== undefined ? fallback : first) ?? [];
   });
-  choice = { routes, madeAt: now().getTime() };
-  return routes;
+  state().choice = { routes: current, madeAt: now().getTime() };
+  return current;
 }
 
 /** One that no worker has probed lately, or that there is none of, counts as offline. */
@@ -111,19 +113,19 @@ const AVOID = prepared(
 export async function avoid(route: Route, problem: string): Promise<void> {
   const { model, upstream, modelId } = route;
   await run(AVOID, { model, position: positionOf(route), until: addMilliseconds(now(), AVOID_MS), problem });
-  choice = undefined;
+  state().choice = undefined;
   logger.error({ model, upstream: `${upstream.name}:${modelId}`, problem }, 'the upstream refuses our account');
 }
 
 /** Of a model's choices; -1 where it is none any more. */
 function positionOf({ model, upstream, modelId }: Route): number {
-  return ROUTES[model].findIndex((route) => route.upstream.name === upstream.name && route.modelId === modelId);
+  return routes()[model].findIndex((route) => route.upstream.name === upstream.name && route.modelId === modelId);
 }
 
 /** When the upstream that was left alone longest was last probed; null where one never was. */
 export async function lastProbedAt(): Promise<Date | null> {
   const rows = await UpstreamHealth.query();
-  const times = Object.values(ROUTES).flatMap((routes) =>
+  const times = Object.values(routes()).flatMap((routes) =>
     routes.map(({ model }, position) =>
       rows.find((row) => row.model === model && row.position === position)?.probed_at.getTime(),
     ),

@@ -1,6 +1,7 @@
 import { addMilliseconds, now } from '../lib/clock.ts';
 import { prepared, run } from '../lib/db.ts';
 import { logger } from '../lib/logger.ts';
+import { perService } from '../lib/serviceScope.ts';
 import { MIGRATION_NAMES, MIGRATIONS_TABLE } from '../lib/migrationNames.ts';
 import { isRedisThere } from '../queues/enqueue.ts';
 import { PROBE_STALE_MS } from '../spec/limits.ts';
@@ -14,9 +15,11 @@ const STANDING = prepared(
 
 /** So long an answer is good for, so that asking often costs nothing. */
 const KEPT_MS = 1_000;
-let last: { problems: Promise<string[]>; askedAt: number } | undefined;
-/** What was logged last; a process that was ready from the beginning says nothing. */
-let logged = '';
+const state = perService(() => ({
+  last: undefined as { problems: Promise<string[]>; askedAt: number } | undefined,
+  /** What was logged last; a process that was ready from the beginning says nothing. */
+  logged: '',
+}));
 
 /**
  * What keeps the service from doing its work, in words that tell a stranger no more than that; none where it is ready.
@@ -24,8 +27,11 @@ let logged = '';
  */
 export function problemsOfReadiness(): Promise<string[]> {
   const at = performance.now();
-  if (last === undefined || at - last.askedAt > KEPT_MS) last = { problems: look(), askedAt: at };
-  return last.problems;
+  const current = state();
+  if (current.last === undefined || at - current.last.askedAt > KEPT_MS) {
+    current.last = { problems: look(), askedAt: at };
+  }
+  return current.last.problems;
 }
 
 async function look(): Promise<string[]> {
@@ -38,8 +44,8 @@ async function look(): Promise<string[]> {
 /** Once for each change, however often it is asked for: what was wrong is to be read afterwards, too. */
 function logChange(problems: string[]): void {
   const now = problems.join(', ');
-  if (now === logged) return;
-  logged = now;
+  if (now === state().logged) return;
+  state().logged = now;
   if (problems.length > 0) logger.warn({ reasons: problems }, 'not ready');
   else logger.info('ready again');
 }

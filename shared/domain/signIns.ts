@@ -92,7 +92,7 @@ function redirectUriOf(name: ProviderName): string {
 }
 
 function providerOf(name: ProviderName) {
-  const provider = providers[name];
+  const provider = providers()[name];
   if (provider === null) throw new ServiceError('not_found', 'This way of signing in is not offered here.');
   return provider;
 }

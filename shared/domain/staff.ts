@@ -1,19 +1,23 @@
 import { config } from '../lib/config.ts';
+import { perService } from '../lib/serviceScope.ts';
 import { ServiceError } from '../spec/errors.ts';
 import { Account } from '../tables/Account.ts';
 import type { Caller } from './accounts.ts';
 
 /** Who belongs to the staff, by e-mail address; addresses are kept in lower case. */
-const STAFF = new Set(
-  config.STAFF_EMAILS.toLowerCase()
-    .split(',')
-    .map((email) => email.trim())
-    .filter((email) => email !== ''),
+const staffEmails = perService(
+  () =>
+    new Set(
+      config.STAFF_EMAILS.toLowerCase()
+        .split(',')
+        .map((email) => email.trim())
+        .filter((email) => email !== ''),
+    ),
 );
 
 /** Whether an account with this address is one of the staff's. */
 export function isStaffEmail(email: string): boolean {
-  return STAFF.has(email);
+  return staffEmails().has(email);
 }
 
 /**

@@ -2,6 +2,7 @@ import { createBatcher } from '../lib/batcher.ts';
 import { utcDay } from '../lib/calendar.ts';
 import { now } from '../lib/clock.ts';
 import { DATABASE_PATIENCE, isRefusal, prepared, run } from '../lib/db.ts';
+import { perService } from '../lib/serviceScope.ts';
 import { offsetOf, type Page } from '../lib/pagination.ts';
 import { modelBySlug } from '../spec/catalog.ts';
 import { PAGE_SIZE, USAGE_HISTORY_DAYS } from '../spec/limits.ts';
@@ -82,16 +83,17 @@ export async function usageOf(accountId: number): Promise<Usage> {
   };
 }
 
-let lately: { today: string; days: string[] } = { today: '', days: [] };
+const state = perService(() => ({ today: '', days: [] as string[] }));
 
 /** The last 30 days, today last; the same all day long. */
 function lastDays(moment: Date): string[] {
   const today = utcDay(moment);
+  const lately = state();
   if (lately.today !== today) {
-    const days = Array.from({ length: USAGE_HISTORY_DAYS }, (_, index) =>
+    lately.days = Array.from({ length: USAGE_HISTORY_DAYS }, (_, index) =>
       daysBefore(moment, USAGE_HISTORY_DAYS - 1 - index),
     );
-    lately = { today, days };
+    lately.today = today;
   }
   return lately.days;
 }

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { Agent, type Dispatcher, request } from 'undici';
 import { config } from '../lib/config.ts';
+import { perService } from '../lib/serviceScope.ts';
 import { CLIENT_DOCUMENT_FRESH_MS, CLIENT_DOCUMENT_MAX_BYTES, CLIENT_DOCUMENT_TIMEOUT_MS } from '../spec/limits.ts';
 import { isPrivateAddress, resolvePublic } from './media/addresses.ts';
 
@@ -14,18 +15,20 @@ export interface ClientDocument {
   freshMs: number;
 }
 
-/** The one host that may be a private one and speak plain http: a stand-in, on a developer's machine. */
-const TRUSTED_HOST = config.OAUTH_CLIENT_DOCUMENT_HOST;
+/** The one host that may be at a private address and serve plain http: a fake, on a developer's machine. */
+const trustedHost = () => config.OAUTH_CLIENT_DOCUMENT_HOST;
 
 /** Documents that a process fetches at a time: strangers say from where. */
 const AT_ONCE = 8;
-let underWay = 0;
 
-const toPublicOnly = new Agent({
-  connections: 4,
-  connect: { lookup: resolvePublic, timeout: CLIENT_DOCUMENT_TIMEOUT_MS },
-});
-const toTrusted = new Agent({ connections: 4 });
+const state = perService(() => ({
+  fetching: 0,
+  toPublicOnly: new Agent({
+    connections: 4,
+    connect: { lookup: resolvePublic, timeout: CLIENT_DOCUMENT_TIMEOUT_MS },
+  }),
+  toTrusted: new Agent({ connections: 4 }),
+}));
 
 /** Whether a client id is the address of a metadata document. */
 export function isDocumentAddress(clientId: string): boolean {
@@ -33,7 +36,7 @@ export function isDocumentAddress(clientId: string): boolean {
   const url = new URL(clientId);
   // As it is written: no dots in the path, no capitals in the host, no fragment, no credentials.
   if (url.href !== clientId || url.hash !== '' || url.username !== '' || url.password !== '') return false;
-  return url.pathname !== '/' && (url.protocol === 'https:' || url.host === TRUSTED_HOST);
+  return url.pathname !== '/' && (url.protocol === 'https:' || url.host === trustedHost());
 }
 
 /**
@@ -42,8 +45,8 @@ export function isDocumentAddress(clientId: string): boolean {
  * @throws UnusableDocument
  */
 export async function fetchClientDocument(address: string): Promise<ClientDocument> {
-  if (underWay >= AT_ONCE) throw new UnusableDocument('cannot be asked for at the moment: too many others are');
-  underWay += 1;
+  if (state().fetching >= AT_ONCE) throw new UnusableDocument('cannot be asked for at the moment: too many others are');
+  state().fetching += 1;
   const dispatcher = dispatcherFor(new URL(address));
   const signal = AbortSignal.timeout(CLIENT_DOCUMENT_TIMEOUT_MS);
   try {
@@ -55,15 +58,15 @@ export async function fetchClientDocument(address: string): Promise<ClientDocume
       ? error
       : new UnusableDocument(reasonOf(error as Error & { code?: string }));
   } finally {
-    underWay -= 1;
+    state().fetching -= 1;
   }
 }
 
 function dispatcherFor({ host, hostname }: URL): Dispatcher {
-  if (host === TRUSTED_HOST) return toTrusted;
+  if (host === trustedHost()) return state().toTrusted;
   const address = hostname.replace(/^\[|\]$/g, '');
   if (isIP(address) !== 0 && isPrivateAddress(address)) throw new UnusableDocument('is at a private address');
-  return toPublicOnly;
+  return state().toPublicOnly;
 }
 
 async function textOf({ statusCode, headers, body }: Dispatcher.ResponseData): Promise<string> {
@@ -116,5 +119,5 @@ function reasonOf(error: Error & { code?: string }): string {
 
 /** Lets go of idle connections, at the end of a process. */
 export async function closeDocumentConnections(): Promise<void> {
-  await Promise.all([toPublicOnly.destroy(), toTrusted.destroy()]);
+  await Promise.all([state().toPublicOnly.destroy(), state().toTrusted.destroy()]);
 }

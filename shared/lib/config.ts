@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import Type, { type Static } from 'typebox';
 import { problemOfMetrics } from './listenSettings.ts';
-import { type ProcessKind, settledKind } from './processKind.ts';
 import { problemOfSignIn, withLineBreaks } from './signInSettings.ts';
 
 const Port = (fallback: number) => Type.Integer({ minimum: 0, maximum: 65_535, default: fallback });
@@ -24,8 +23,6 @@ const Switch = (fallback: 'on' | 'off') => Type.Enum(['on', 'off'], { default: f
 /** Every environment variable that the service reads, with its default. This is the only place that reads them. */
 const Environment = Type.Object({
   NODE_ENV: Type.Enum(['development', 'test', 'production'], { default: 'development' }),
-  /** Moves the time of all processes, for tests of what takes months. */
-  CLOCK_OFFSET_MS: Type.Integer({ minimum: 0, default: 0 }),
   LOG_LEVEL: Type.Enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], { default: 'info' }),
 
   PORT: Port(3000),
@@ -156,6 +153,13 @@ const Environment = Type.Object({
 
 type Environment = Static<typeof Environment>;
 
+/**
+ * What a process is for, and so how much of the configuration it reads. `service`: API and worker, all of it. `admin`
+ * and `check`: commands that staff run by hand, which submit nothing and charge nobody, and so neither need nor read
+ * keys, providers and addresses.
+ */
+export type ProcessKind = 'service' | 'admin' | 'check';
+
 export interface Config extends Environment {
   /** Where the service is reached from outside, without a slash at the end. */
   BASE_URL: string;
@@ -179,7 +183,6 @@ const BY_HAND = [
   'REDIS_TLS',
   'REDIS_PREFIX',
   'LOG_LEVEL',
-  'CLOCK_OFFSET_MS',
 ] as const satisfies (keyof Environment)[];
 
 /** Of each kind of process: the variables that it reads, and what stands for one that it never uses. */
@@ -194,7 +197,7 @@ const READ: Record<ProcessKind, { names: readonly string[]; unused: Record<strin
 
 /**
  * Reads the configuration from environment variables; an empty one counts as unset.
- * @throws ConfigError
+ * @throws ConfigError with a sentence for every problem found.
  */
 export function parseConfig(env: Record<string, string | undefined>, kind: ProcessKind = 'service'): Readonly<Config> {
   const { names, unused } = READ[kind];
@@ -206,15 +209,8 @@ export function parseConfig(env: Record<string, string | undefined>, kind: Proce
   ) as unknown;
   if (!validate(values))
     throw new ConfigError(validate.errors?.map(describe).join(' ') ?? 'The configuration is unusable.');
-  requirePayments(values);
-  for (const name of ADDRESSES) {
-    if (values[name] !== undefined && !URL.canParse(values[name]))
-      throw new ConfigError(`${name} must be an address such as https://example.com.`);
-  }
-  requireBucketSettings(values);
-  const problem = problemOfSignIn(values) ?? problemOfMetrics(values);
-  if (problem !== undefined) throw new ConfigError(problem);
-  requirePublicAddress(values);
+  const problems = RULES.flatMap((rule) => rule(values) ?? []);
+  if (problems.length > 0) throw new ConfigError(problems.join(' '));
   const baseUrl = (values.BASE_URL ?? `http://localhost:${values.PORT}`).replace(/\/+$/, '');
   return Object.freeze({
     ...values,
@@ -241,28 +237,39 @@ const ADDRESSES = [
   'GITHUB_API_BASE_URL',
 ] as const;
 
+/** What must hold between settings, each of which is valid by itself. Each rule returns its problems as sentences. */
+const RULES: readonly ((values: Environment) => string[] | string | undefined)[] = [
+  checkProductionOnly,
+  checkPayments,
+  (values) =>
+    ADDRESSES.filter((name) => values[name] !== undefined && !URL.canParse(values[name])).map(
+      (name) => `${name} must be an address such as https://example.com.`,
+    ),
+  checkBucket,
+  problemOfSignIn,
+  problemOfMetrics,
+  checkPublicAddress,
+];
+
+function checkProductionOnly(values: Environment): string[] {
+  if (values.NODE_ENV !== 'production') return [];
+  const problems: string[] = [];
+  if (values.OAUTH_CLIENT_DOCUMENT_HOST !== undefined)
+    problems.push('OAUTH_CLIENT_DOCUMENT_HOST must not be set with NODE_ENV=production: it is for tests.');
+  if (values.STRIPE_API_BASE?.startsWith('http:') === true)
+    problems.push('STRIPE_API_BASE must begin with https:// with NODE_ENV=production: the secret key goes there.');
+  return problems;
+}
+
 /** Without a payment processor plans are given away, which is for development only; with one, all of it is needed. */
-function requirePayments(values: Environment): void {
-  if (values.NODE_ENV === 'production' && values.CLOCK_OFFSET_MS !== 0) {
-    throw new ConfigError('CLOCK_OFFSET_MS must be 0 with NODE_ENV=production: it is for tests.');
-  }
-  if (values.NODE_ENV === 'production' && values.OAUTH_CLIENT_DOCUMENT_HOST !== undefined) {
-    throw new ConfigError('OAUTH_CLIENT_DOCUMENT_HOST must not be set with NODE_ENV=production: it is for tests.');
-  }
-  if (values.NODE_ENV === 'production' && values.STRIPE_API_BASE?.startsWith('http:') === true) {
-    throw new ConfigError(
-      'STRIPE_API_BASE must begin with https:// with NODE_ENV=production: the secret key goes there.',
-    );
-  }
+function checkPayments(values: Environment): string | undefined {
   if (values.STRIPE_SECRET_KEY === undefined) {
-    if (values.NODE_ENV !== 'production') return;
-    throw new ConfigError('STRIPE_SECRET_KEY is not set: NODE_ENV=production is refused while plans are given away.');
+    if (values.NODE_ENV !== 'production') return undefined;
+    return 'STRIPE_SECRET_KEY is not set: NODE_ENV=production is refused while plans are given away.';
   }
   const missing = PAYMENT_SETTINGS.filter((name) => values[name] === undefined);
-  if (missing.length === 0) return;
-  throw new ConfigError(
-    `${missing.join(', ')} ${missing.length === 1 ? 'is' : 'are'} not set, but STRIPE_SECRET_KEY is: npm run stripe:setup makes and prints them (on localhost stripe listen prints STRIPE_WEBHOOK_SECRET).`,
-  );
+  if (missing.length === 0) return undefined;
+  return `${missing.join(', ')} ${missing.length === 1 ? 'is' : 'are'} not set, but STRIPE_SECRET_KEY is: npm run stripe:setup makes and prints them (on localhost stripe listen prints STRIPE_WEBHOOK_SECRET).`;
 }
 
 const PAYMENT_SETTINGS = [
@@ -275,24 +282,22 @@ const PAYMENT_SETTINGS = [
 ] as const;
 
 /** Cookies, sign-in and tokens all go by the address that the service is reached at. */
-function requirePublicAddress({ NODE_ENV, BASE_URL }: Environment): void {
-  if (BASE_URL !== undefined && new URL(BASE_URL).pathname !== '/') {
-    throw new ConfigError('BASE_URL must be an address without a path, such as https://example.com.');
-  }
-  if (NODE_ENV !== 'production' || BASE_URL?.startsWith('https:')) return;
-  throw new ConfigError('BASE_URL must be the https address that the service is reached at, with NODE_ENV=production.');
+function checkPublicAddress({ NODE_ENV, BASE_URL }: Environment): string | undefined {
+  if (BASE_URL !== undefined && URL.canParse(BASE_URL) && new URL(BASE_URL).pathname !== '/')
+    return 'BASE_URL must be an address without a path, such as https://example.com.';
+  if (NODE_ENV !== 'production' || BASE_URL?.startsWith('https:')) return undefined;
+  return 'BASE_URL must be the https address that the service is reached at, with NODE_ENV=production.';
 }
 
 /** Outputs in a bucket are served from there, not by the API; and half a pair of keys is none. */
-function requireBucketSettings(values: Environment): void {
-  if (values.MEDIA_S3_BUCKET !== undefined && values.CDN_URL === undefined) {
-    throw new ConfigError(
-      'CDN_URL is not set: with MEDIA_S3_BUCKET it must be the address that the bucket is read at.',
-    );
-  }
+function checkBucket(values: Environment): string[] {
+  const problems: string[] = [];
+  if (values.MEDIA_S3_BUCKET !== undefined && values.CDN_URL === undefined)
+    problems.push('CDN_URL is not set: with MEDIA_S3_BUCKET it must be the address that the bucket is read at.');
   const pair = ['MEDIA_S3_ACCESS_KEY_ID', 'MEDIA_S3_SECRET_ACCESS_KEY'] as const;
   const missing = pair.filter((name) => values[name] === undefined);
-  if (missing.length === 1) throw new ConfigError(`${missing[0]} is not set, but the other half of the pair is.`);
+  if (missing.length === 1) problems.push(`${missing[0]} is not set, but the other half of the pair is.`);
+  return problems;
 }
 
 /** What UPSTREAMS says itself, or the file that it names. */
@@ -341,16 +346,10 @@ function expected(name: string): string {
   return maximum === undefined ? `a whole number from ${minimum}` : `a whole number from ${minimum} to ${maximum}`;
 }
 
-/** What `parse` returns. Where it throws a ConfigError the process ends, with its sentence on stderr. */
-export function orExit<Parsed>(parse: () => Parsed): Parsed {
-  try {
-    return parse();
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    process.stderr.write(`${error.message}\n`);
-    process.exit(78);
-  }
-}
+/** The configuration of the open service. Undefined until {@link useConfig} was called. */
+export let config: Readonly<Config>;
 
-/** The configuration of this process. */
-export const config = orExit(() => parseConfig(process.env, settledKind()));
+/** Sets the configuration of the open service. */
+export function useConfig(next: Readonly<Config>): void {
+  config = next;
+}

@@ -5,8 +5,11 @@ import type { Patience } from './batcher.ts';
 import { config } from './config.ts';
 import { logger } from './logger.ts';
 
-// Counters and keys are bigint columns that stay far below 2^53, so they are numbers here, not strings.
-pg.types.setTypeParser(pg.types.builtins.INT8, Number);
+/** Counters and keys are bigint columns that stay far below 2^53, so they are numbers here, not strings. */
+const types: pg.CustomTypesConfig = {
+  getTypeParser: (oid, format) =>
+    oid === pg.types.builtins.INT8 ? Number : (pg.types.getTypeParser(oid, format) as (value: string) => unknown),
+};
 
 /** How much longer than the server's own limit its answer is waited for. */
 const ANSWER_GRACE_MS = 500;
@@ -22,6 +25,7 @@ export function connect(timeoutMs?: number): Knex {
       connectionString: config.DATABASE_URL,
       application_name: 'genmeter',
       keepAlive: true,
+      types,
       connectionTimeoutMillis: timeoutMs,
       // The server gives up first: what it has cancelled has certainly not happened.
       statement_timeout: timeoutMs,
@@ -54,10 +58,18 @@ function isAtRest(connection: pg.Client): boolean {
   return readyForQuery && queue.length === 0 && connection.getTransactionStatus() === 'I';
 }
 
-/** The pool of this process. A query that gets no connection or answer in time is an error, never a hang. */
-export const db: Knex = connect(config.DATABASE_TIMEOUT_MS);
+/**
+ * The pool of the open service. A query that gets no connection or answer in time is an error, never a hang. Undefined
+ * until {@link openDatabase} was called.
+ */
+export let db: Knex;
 
-Model.knex(db);
+/** Opens the pool. Connections are made when they are first needed. */
+export function openDatabase(): Knex {
+  db = connect(config.DATABASE_TIMEOUT_MS);
+  Model.knex(db);
+  return db;
+}
 
 /** Nobody sent what was asked for to the database: what had come before was still at work there. */
 class NoTurnError extends Error {
@@ -66,7 +78,9 @@ class NoTurnError extends Error {
 
 /** For statements that a request waits for: to wait in this process takes no longer than to wait for a connection. */
 export const DATABASE_PATIENCE: Patience = {
-  waitMs: config.DATABASE_TIMEOUT_MS,
+  get waitMs() {
+    return config.DATABASE_TIMEOUT_MS;
+  },
   newError: () => new NoTurnError('no turn at the database in time'),
 };
 

@@ -2,28 +2,34 @@ import { timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { config } from './config.ts';
+import { config, ConfigError } from './config.ts';
 import { logger } from './logger.ts';
 import { meterProcess, registry } from './meters.ts';
 import { sha256 } from './secrets.ts';
+import { perService } from './serviceScope.ts';
 
-let server: Server | undefined;
+const state = perService(() => ({ server: undefined as Server | undefined }));
 
-/** Whether anybody can ask for what is counted. */
-export const IS_METERED = config.METRICS_PORT !== undefined;
+/** Whether this process serves metrics. */
+export function isMetered(): boolean {
+  return config.METRICS_PORT !== undefined;
+}
 
 /**
  * Serves what this process counts at `/metrics` of a port of its own, which is never the public one; without
- * METRICS_PORT there is none. Ends the process, with a sentence, where the port cannot be had, or is forgotten: the
- * release step and what is run by hand share these variables and serve nothing, so that only here it is known.
+ * METRICS_PORT there is none.
+ * @throws ConfigError if the port cannot be listened on, or METRICS_TOKEN is set without it: the release step and the
+ *   commands share these variables and serve nothing, so that parseConfig cannot reject that.
  */
 export async function openMetrics(): Promise<void> {
-  if (!IS_METERED) {
+  if (!isMetered()) {
     if (config.METRICS_TOKEN === undefined) return;
-    giveUp('METRICS_PORT is not set, but METRICS_TOKEN is: set the port to tell metrics on, or leave out both.');
+    throw new ConfigError(
+      'METRICS_PORT is not set, but METRICS_TOKEN is: set the port to tell metrics on, or leave out both.',
+    );
   }
   meterProcess();
-  server = createServer((request, response) => {
+  const server = createServer((request, response) => {
     if (!isAllowed(request)) {
       response.writeHead(401, { 'www-authenticate': 'Bearer' }).end();
     } else if (request.method !== 'GET' || request.url?.split('?')[0] !== '/metrics') {
@@ -38,18 +44,14 @@ export async function openMetrics(): Promise<void> {
       );
     }
   });
+  state().server = server;
   server.listen(config.METRICS_PORT, config.METRICS_HOST);
   await once(server, 'listening').catch((error: Error) => {
-    giveUp(
+    throw new ConfigError(
       `METRICS_PORT ${config.METRICS_PORT} of ${config.METRICS_HOST} cannot be listened on (${error.message}): set METRICS_PORT, another one for each process of a machine, or METRICS_HOST.`,
     );
   });
   logger.info({ port: (server.address() as AddressInfo).port }, 'metrics listening');
-}
-
-function giveUp(sentence: string): never {
-  process.stderr.write(`${sentence}\n`);
-  process.exit(78);
 }
 
 /** With METRICS_TOKEN, who sends it as a bearer token. */
@@ -60,6 +62,7 @@ function isAllowed(request: IncomingMessage): boolean {
 }
 
 export function closeMetrics(): void {
+  const { server } = state();
   server?.close();
   server?.closeAllConnections();
 }

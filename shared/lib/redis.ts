@@ -3,7 +3,7 @@ import { config } from './config.ts';
 import { logger } from './logger.ts';
 
 /** Without this a `rediss://` address must have a certificate that somebody known has signed. */
-const TLS =
+const tlsOptions = () =>
   config.REDIS_TLS === 'no-verify' && config.REDIS_URL.startsWith('rediss:')
     ? { tls: { rejectUnauthorized: false } }
     : {};
@@ -16,7 +16,7 @@ export function connectForCommands(name: string, timeoutMs = 1_000): Redis {
   return withErrorLog(
     name,
     new Redis(config.REDIS_URL, {
-      ...TLS,
+      ...tlsOptions(),
       connectionName: `genmeter-${name}`,
       maxRetriesPerRequest: 1,
       enableOfflineQueue: false,
@@ -31,7 +31,7 @@ export function connectForWaiting(name: string): Redis {
   return withErrorLog(
     name,
     new Redis(config.REDIS_URL, {
-      ...TLS,
+      ...tlsOptions(),
       connectionName: `genmeter-${name}`,
       maxRetriesPerRequest: null,
       retryStrategy,

@@ -2,18 +2,21 @@ import type { Redis } from 'ioredis';
 import { createBatcher } from '../lib/batcher.ts';
 import { config } from '../lib/config.ts';
 import { connectForCommands, connectForWaiting } from '../lib/redis.ts';
+import { perService } from '../lib/serviceScope.ts';
 
 /**
  * "This generation was looked at", from the worker that did to whoever waits for it. A hint, never the truth: who
  * hears it, or hears nothing in time, reads the row.
  */
-const CHANNEL = `${config.REDIS_PREFIX}:refreshed`;
+const channel = () => `${config.REDIS_PREFIX}:refreshed`;
 
-let publisher: Redis | undefined;
-let subscriber: Redis | undefined;
-let isOpen = true;
-const waiting = new Map<string, Set<() => void>>();
-let hear: (generationIds: string[]) => void = () => {};
+const state = perService(() => ({
+  publisher: undefined as Redis | undefined,
+  subscriber: undefined as Redis | undefined,
+  isOpen: true,
+  waiting: new Map<string, Set<() => void>>(),
+  hear: (() => {}) as (generationIds: string[]) => void,
+}));
 
 /** Tells all processes that a generation was just looked at, or has ended. */
 export function announce(generationId: string): void {
@@ -24,32 +27,37 @@ const publish = createBatcher<string, void>({
   maxItems: 64,
   maxInFlight: 1,
   run: async (generationIds) => {
-    publisher ??= connectForCommands('announcer');
-    await publisher.publish(CHANNEL, generationIds.join(' ')).catch(() => 0);
+    state().publisher ??= connectForCommands('announcer');
+    await state()
+      .publisher?.publish(channel(), generationIds.join(' '))
+      .catch(() => 0);
     return [];
   },
 });
 
 /** Starts listening; call once, in a process that waits. */
 export async function listen(): Promise<void> {
-  subscriber = connectForWaiting('listener');
+  const { waiting } = state();
+  const subscriber = connectForWaiting('listener');
+  state().subscriber = subscriber;
   subscriber.on('message', (_channel: string, message: string) => {
     const ids = message.split(' ');
     for (const id of ids) for (const wake of waiting.get(id) ?? []) wake();
-    hear(ids);
+    state().hear(ids);
   });
   // Not awaited for long: a Redis that is away must not keep the process from starting.
-  const subscribed = subscriber.subscribe(CHANNEL).catch(() => undefined);
+  const subscribed = subscriber.subscribe(channel()).catch(() => undefined);
   await Promise.race([subscribed, new Promise((resolve) => setTimeout(resolve, 2_000))]);
 }
 
 /** Has all announcements heard, whichever generation they are about. */
 export function onAnnouncement(listener: (generationIds: string[]) => void): void {
-  hear = listener;
+  state().hear = listener;
 }
 
 /** Resolves when the generation is next refreshed, or after so many milliseconds. */
 export function refreshedWithin(generationId: string, milliseconds: number): Promise<void> {
+  const { waiting } = state();
   return new Promise((resolve) => {
     const wakers = waiting.get(generationId) ?? new Set();
     waiting.set(generationId, wakers);
@@ -66,18 +74,18 @@ export function refreshedWithin(generationId: string, milliseconds: number): Pro
 
 /** Lets all who wait go on with what there is; for a process that stops. Nobody waits after that. */
 export function stopWaiting(): void {
-  isOpen = false;
-  for (const wakers of waiting.values()) for (const wake of wakers) wake();
+  state().isOpen = false;
+  for (const wakers of state().waiting.values()) for (const wake of wakers) wake();
 }
 
 /** Whether anybody may still wait here. */
 export function maySleep(): boolean {
-  return isOpen;
+  return state().isOpen;
 }
 
 export function stopListening(): void {
-  publisher?.disconnect();
-  subscriber?.disconnect();
-  publisher = undefined;
-  subscriber = undefined;
+  state().publisher?.disconnect();
+  state().subscriber?.disconnect();
+  state().publisher = undefined;
+  state().subscriber = undefined;
 }

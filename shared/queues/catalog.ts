@@ -42,7 +42,7 @@ interface JobDefinition {
   /** How often it is tried in all: again after 1 s, 2 s, 4 s. What comes round within seconds anyway is tried once. */
   attempts: number;
   /** For scheduled jobs: the time between two runs, over all workers. */
-  everyMs?: number;
+  everyMs?: number | (() => number);
 }
 
 export const JOBS = {
@@ -53,13 +53,13 @@ export const JOBS = {
   /** The same, since somebody is reading the generation right now. */
   'generation.refresh': { queue: 'refreshes', payload: Generations, attempts: 1 },
   /** Ring again for whatever is overdue, and end what is past its deadline. */
-  'generation.sweep': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: config.SWEEP_INTERVAL_MS },
+  'generation.sweep': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: () => config.SWEEP_INTERVAL_MS },
   /** Probe the upstream of each model. */
-  'models.check': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: config.PROBE_INTERVAL_MS },
+  'models.check': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: () => config.PROBE_INTERVAL_MS },
   /** Act upon events of the payment processor. */
   'payments.apply': { queue: 'payments', payload: Events, attempts: 1 },
   /** Act upon events that were missed, or could not be acted upon. */
-  'payments.sweep': { queue: 'payments', payload: Nothing, attempts: 1, everyMs: config.SWEEP_INTERVAL_MS },
+  'payments.sweep': { queue: 'payments', payload: Nothing, attempts: 1, everyMs: () => config.SWEEP_INTERVAL_MS },
   /** Buy credits for accounts that have fallen below their threshold. */
   'account.topUp': { queue: 'payments', payload: Accounts, attempts: 1 },
   /** The same for those that were missed. */
@@ -83,7 +83,7 @@ export const JOBS = {
   /** Forget sessions that are over, and sign-ins that were never completed. */
   'sessions.forget': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: 3_600_000 },
   /** Fold what the platform-wide sums have gained into them. */
-  'metrics.fold': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: 5 * config.SWEEP_INTERVAL_MS },
+  'metrics.fold': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: () => 5 * config.SWEEP_INTERVAL_MS },
   /** Forget codes, refresh tokens, clients and signing keys that are over. */
   'oauth.forget': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: 600_000 },
 } as const satisfies Record<string, JobDefinition>;
@@ -101,6 +101,11 @@ export const JOB_NAMES = Object.keys(JOBS) as JobName[];
 
 export function definitionOf(name: JobName): JobDefinition {
   return JOBS[name];
+}
+
+/** The time between two runs of a scheduled job; undefined for the others. */
+export function intervalMs({ everyMs }: JobDefinition): number | undefined {
+  return typeof everyMs === 'function' ? everyMs() : everyMs;
 }
 
 const ajv = new Ajv2020({ validateSchema: false });

@@ -1,27 +1,35 @@
 import { Queue } from 'bullmq';
-import type { Redis } from 'ioredis';
 import { createBatcher } from '../lib/batcher.ts';
 import { config } from '../lib/config.ts';
 import { logger } from '../lib/logger.ts';
 import { connectForCommands, readyWithin } from '../lib/redis.ts';
+import { perService } from '../lib/serviceScope.ts';
 import { requestsOf } from '../lib/trail.ts';
-import { definitionOf, IDS_PER_JOB, JOBS, JOB_NAMES, type JobName, type Payload, parsePayload } from './catalog.ts';
+import {
+  definitionOf,
+  IDS_PER_JOB,
+  intervalMs,
+  JOBS,
+  JOB_NAMES,
+  type JobName,
+  type Payload,
+  parsePayload,
+} from './catalog.ts';
 import type { QueueName } from './catalog.ts';
 
 /** The braces keep a queue's keys in one slot of a Redis Cluster. */
-export const QUEUE_PREFIX = `{${config.REDIS_PREFIX}}`;
+export const queuePrefix = () => `{${config.REDIS_PREFIX}}`;
 
-let connection: Redis | undefined;
-const queues = new Map<QueueName, Queue>();
+const producer = perService(() => connectForCommands('producer'));
+const queues = perService(() => new Map<QueueName, Queue>());
 
 /** The producing side of a queue; made at its first use, on one connection for all of them. */
 export function queueNamed(name: QueueName): Queue {
-  let queue = queues.get(name);
+  let queue = queues().get(name);
   if (queue === undefined) {
-    connection ??= connectForCommands('producer');
     queue = new Queue(name, {
-      connection,
-      prefix: QUEUE_PREFIX,
+      connection: producer(),
+      prefix: queuePrefix(),
       skipWaitingForReady: true,
       skipVersionCheck: true,
       // Nobody reads what BullMQ notes of each job: ten thousand entries a queue would be most of what Redis holds.
@@ -30,7 +38,7 @@ export function queueNamed(name: QueueName): Queue {
     });
     // Without a listener an error event would end the process; the connection logs what there is to say.
     queue.on('error', () => {});
-    queues.set(name, queue);
+    queues().set(name, queue);
   }
   return queue;
 }
@@ -49,7 +57,7 @@ function retriesOf({ attempts }: { attempts: number }) {
 }
 
 type Bell = (id: string) => Promise<void>;
-const bells = new Map<string, Bell>();
+const bells = perService(() => new Map<string, Bell>());
 
 /**
  * Rings for one generation, after its row says that it is due. Never rejects and need not be awaited: what gathers
@@ -90,7 +98,7 @@ export function ringForTopup(accountId: number): Promise<boolean> {
 }
 
 async function pull(key: string, id: string, add: (ids: string[]) => Promise<unknown>) {
-  let bell = bells.get(key);
+  let bell = bells().get(key);
   if (bell === undefined) {
     bell = createBatcher<string, void>({
       maxItems: IDS_PER_JOB,
@@ -100,7 +108,7 @@ async function pull(key: string, id: string, add: (ids: string[]) => Promise<unk
         return [];
       },
     });
-    bells.set(key, bell);
+    bells().set(key, bell);
   }
   try {
     await bell(id);
@@ -120,7 +128,9 @@ const SCHEDULE_LATE = 3;
  */
 export async function keepSchedules(): Promise<void> {
   for (const name of JOB_NAMES) {
-    const { queue, everyMs, attempts } = definitionOf(name);
+    const definition = definitionOf(name);
+    const { queue, attempts } = definition;
+    const everyMs = intervalMs(definition);
     if (everyMs === undefined) continue;
     const existing = await queueNamed(queue).getJobScheduler(name);
     const isRunning = existing?.next !== undefined && existing.next > Date.now() - SCHEDULE_LATE * everyMs;
@@ -136,19 +146,20 @@ export async function keepSchedules(): Promise<void> {
 
 /** Whether Redis answers now. */
 export async function isRedisThere(): Promise<boolean> {
-  return (await connection?.ping().catch(() => undefined)) === 'PONG';
+  return (
+    (await producer()
+      .ping()
+      .catch(() => undefined)) === 'PONG'
+  );
 }
 
 /** Connects ahead of the first job, waiting a moment for Redis. */
 export async function openQueues(): Promise<void> {
-  connection ??= connectForCommands('producer');
-  await readyWithin(connection, 2_000);
+  await readyWithin(producer(), 2_000);
 }
 
 export async function closeQueues(): Promise<void> {
-  await Promise.allSettled([...queues.values()].map((queue) => queue.close()));
-  queues.clear();
-  bells.clear();
-  connection?.disconnect();
-  connection = undefined;
+  await Promise.allSettled([...queues().values()].map((queue) => queue.close()));
+  queues().clear();
+  producer().disconnect();
 }

@@ -63,7 +63,7 @@ describe('signing keys', () => {
     expect(decodeProtectedHeader(still.access_token).kid).to.equal(oldKid);
 
     // Eleven minutes later it signs with the new one, and both are good.
-    const later = await service.startApi({ BASE_URL: service.baseUrl, CLOCK_OFFSET_MS: String(11 * 60_000) });
+    const later = await service.startApi({ BASE_URL: service.baseUrl }, 11 * 60_000);
     const renewed = (await client.via(later.baseUrl).refresh(still.refresh_token)).body;
     const newKid = decodeProtectedHeader(renewed.access_token).kid;
     expect(newKid).to.equal(published.find((kid) => kid !== oldKid));
@@ -79,10 +79,10 @@ describe('signing keys', () => {
     expect((await client.refresh(renewed.refresh_token)).body.error).to.equal('invalid_grant');
 
     // When nothing that the old one signed can be good, it is gone.
-    const day = String(86_400_000);
-    const muchLater = await service.startApi({ BASE_URL: service.baseUrl, CLOCK_OFFSET_MS: day });
+    const day = 86_400_000;
+    const muchLater = await service.startApi({ BASE_URL: service.baseUrl }, day);
     expect(await kids(muchLater.baseUrl)).to.deep.equal([newKid]);
-    await service.startWorker({ CLOCK_OFFSET_MS: day });
+    await service.startWorker({}, day);
     await eventually('the retired key is forgotten', async () => {
       const rows = await service.sql('SELECT kid FROM oauth_signing_keys');
       return rows.length === 1 && rows[0].kid === newKid;

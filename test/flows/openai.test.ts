@@ -5,6 +5,7 @@ import { expect } from 'chai';
 import type { Customer } from '../harness/client.ts';
 import { MP4, PNG } from '../../dev/standins/misbehave.ts';
 import { OpenAIStandIn } from '../../dev/standins/openaiUpstream.ts';
+import type { ServiceProcess } from '../harness/processes.ts';
 import { eventually, type Service, startService } from '../harness/service.ts';
 
 const NOT_ALLOWED = "The model's content policy does not allow this. Please change the prompt and try again.";
@@ -135,6 +136,7 @@ describe('a service on what speaks like OpenAI', () => {
 describe('a service on an engine of our own, without a key', () => {
   const standIn = new OpenAIStandIn();
   let service: Service;
+  let worker: ServiceProcess;
   before(async () => {
     standIn.key = null;
     await standIn.start();
@@ -146,7 +148,9 @@ describe('a service on an engine of our own, without a key', () => {
         UPSTREAMS: JSON.stringify({ upstreams: { engine } }),
         UPSTREAM_TIMEOUT_MS: '1000',
       },
+      workers: 0,
     });
+    worker = await service.startWorker();
   });
   after(async () => {
     await service.stop();
@@ -167,11 +171,11 @@ describe('a service on an engine of our own, without a key', () => {
     standIn.imageDelayMs = 2_000;
     standIn.onAccepted = () => {
       standIn.onAccepted = () => {};
-      service.workers.at(-1)?.child.kill('SIGKILL');
+      worker.child.kill('SIGKILL');
     };
     const { uuid, prompt } = await customer.createImage();
     await eventually('accepted', () => standIn.jobsFor(prompt).length === 1);
-    await service.startWorker();
+    worker = await service.startWorker();
     const ended = await customer.settled(uuid);
     expect(ended.status).to.equal('succeeded');
     expect(await download(ended.output_url)).to.deep.equal(PNG);
@@ -184,8 +188,8 @@ describe('a service on an engine of our own, without a key', () => {
     const { uuid, prompt } = await customer.createImage();
     for (const runs of [1, 2]) {
       await eventually(`run ${runs}`, () => standIn.jobsFor(prompt).length === runs);
-      await service.workers.at(-1)?.kill();
-      await service.startWorker();
+      await worker.kill();
+      worker = await service.startWorker();
     }
     expect(await customer.settled(uuid)).to.include({
       status: 'failed',

@@ -9,7 +9,7 @@ import { eventually, type Service, startService } from '../harness/service.ts';
 describe('the processes of the Procfile', () => {
   let service: Service;
   before(async () => {
-    service = await startService();
+    service = await startService({ spawn: 'all' });
   });
   after(() => service.stop());
 

@@ -117,7 +117,7 @@ describe('the health of a model', () => {
   let service: Service;
   let customer: Customer;
   before(async () => {
-    service = await startService({ env: { PROBE_INTERVAL_MS: '500', UPSTREAM_TIMEOUT_MS: '300' } });
+    service = await startService({ env: { PROBE_INTERVAL_MS: '500', UPSTREAM_TIMEOUT_MS: '300' }, spawn: 'workers' });
     customer = await service.customer('pro');
   });
   after(() => service.stop());

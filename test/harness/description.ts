@@ -1,7 +1,6 @@
-import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { describeInterface } from '../../api/openapi/document.ts';
+import { LOCAL_ROUTES, ROUTES } from '../../api/router.ts';
 
 /**
  * Holds every answer that any test gets from the REST interface against `/api/openapi.json`: its status, its body, of
@@ -16,31 +15,12 @@ interface Seen {
 
 type Json = Record<string, any>;
 
-const FILE = 'openapi.json';
-const SCRIPT = `
-  const { ROUTES, LOCAL_ROUTES } = await import('./dist/api/router.js');
-  const { describeInterface } = await import('./dist/api/openapi/document.js');
-  const { writeFileSync } = await import('node:fs');
-  writeFileSync(process.argv[1], JSON.stringify(describeInterface([...ROUTES, ...LOCAL_ROUTES], 'http://127.0.0.1')));
-  process.exit(0);`;
-
-/** Writes the description of what was built into the folder of a run of the tests. */
-export function writeDescription(folder: string): void {
-  const file = join(folder, FILE);
-  const env = {
-    PATH: process.env['PATH'],
-    NODE_ENV: 'test',
-    DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
-    REDIS_URL: 'redis://127.0.0.1:1',
-  };
-  execFileSync(process.execPath, ['--input-type=module', '-e', SCRIPT, file], { env, stdio: 'inherit' });
-}
-
 let loaded: Described | undefined;
 
-/** The description that this run of the tests goes by. */
+/** The description of the interface, as the code under test makes it. */
 export function described(): Described {
-  loaded ??= new Described(JSON.parse(readFileSync(join(process.env['TEST_FOLDER'] as string, FILE), 'utf8')) as Json);
+  const routes = [...ROUTES, ...LOCAL_ROUTES];
+  loaded ??= new Described(JSON.parse(JSON.stringify(describeInterface(routes, 'http://127.0.0.1'))) as Json);
   return loaded;
 }
 

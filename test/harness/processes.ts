@@ -1,31 +1,46 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import { BUNDLE } from './bundle.ts';
+import { recordLog } from './testLogs.ts';
 
-/** A process of the service: the build as a bundle, without the Procfile's bounds of memory. */
-export interface ServiceProcess {
-  child: ChildProcess;
+/** An API server or a worker, in a process of its own or in the test's. */
+export interface ServicePart {
   /** All that it has logged so far; after its end, all. What it logs comes through a pipe: later, maybe, than its answers. */
   logs(): string;
   /** Resolves once it has logged something. */
   logged(text: string | RegExp): Promise<void>;
   /** Ends it as a platform does, and waits. @returns its exit status. */
   stop(): Promise<number | null>;
-  /** Ends it as a power cut does, and waits. */
+  /** Ends it as a power cut does, and waits. In the test's own process it can only be closed. */
   kill(): Promise<void>;
+}
+
+/** A process of the service: the build as a bundle, without the Procfile's bounds of memory. */
+export interface ServiceProcess extends ServicePart {
+  child: ChildProcess;
+  /** Moves its clock, so many milliseconds ahead. Resolves when it goes by that. */
+  moveClock(offsetMs: number): Promise<void>;
 }
 
 const START_TIMEOUT_MS = 50_000;
 const LOG_TIMEOUT_MS = 20_000;
 
+/** Lets the clock of a process be moved while it runs. */
+const PROCESS_CLOCK = new URL('../../dev/servers/processClock.mjs', import.meta.url).href;
+
 const READY = { api: 'api listening', worker: 'worker ready' } as const;
 
 /** Starts a process and waits until it logs that it is ready. */
-export async function startProcess(name: keyof typeof READY, env: Record<string, string>): Promise<ServiceProcess> {
-  const child = spawn(process.execPath, [`${BUNDLE}/${name}.js`], {
-    env: { PATH: process.env['PATH'], NODE_ENV: 'test', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+export async function startProcess(
+  name: keyof typeof READY,
+  env: Record<string, string>,
+  clockOffsetMs = 0,
+): Promise<ServiceProcess> {
+  const child = spawn(process.execPath, ['--import', PROCESS_CLOCK, `${BUNDLE}/${name}.js`], {
+    env: { PATH: process.env['PATH'], NODE_ENV: 'test', ...env, PROCESS_CLOCK_OFFSET_MS: String(clockOffsetMs) },
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
+  child.channel?.unref();
   let output = '';
   const news = new EventEmitter().setMaxListeners(0);
   // Not its exit: what it has logged may still be on the way then.
@@ -37,8 +52,9 @@ export async function startProcess(name: keyof typeof READY, env: Record<string,
       reject(new Error(`${name} was not ready in time:\n${output}`));
     }, START_TIMEOUT_MS);
     for (const stream of [child.stdout, child.stderr]) {
-      stream.on('data', (chunk: Buffer) => {
+      stream?.on('data', (chunk: Buffer) => {
         output += chunk.toString();
+        recordLog(chunk.toString());
         news.emit('output');
         if (!output.includes(READY[name])) return;
         clearTimeout(timer);
@@ -63,8 +79,14 @@ export async function startProcess(name: keyof typeof READY, env: Record<string,
       });
     }
   };
+  const moveClock = async (offsetMs: number) => {
+    const moved = once(child, 'message');
+    child.send(offsetMs);
+    await Promise.race([moved, exited]);
+  };
   return {
     child,
+    moveClock,
     logs: () => output,
     logged,
     stop: () => end('SIGTERM'),

@@ -5,7 +5,8 @@ import pg from 'pg';
 import { ownPort } from './ports.ts';
 import { type Customer, newCustomer, request } from './client.ts';
 import { createDatabase, setting } from './databases.ts';
-import { type ServiceProcess, startProcess } from './processes.ts';
+import { InProcessService } from './inProcess.ts';
+import { type ServicePart, type ServiceProcess, startProcess } from './processes.ts';
 import { StandInUpstream } from '../../dev/standins/upstream.ts';
 import { checkInvariants } from '../../shared/domain/invariants/index.ts';
 
@@ -14,22 +15,39 @@ export type Database = pg.Pool;
 export interface ServiceOptions {
   apis?: number;
   workers?: number;
+  /**
+   * What runs in processes of its own from the start, for tests of what is about processes: kill, memory, two at once.
+   * Default: nothing; the first API and the first worker run in the test's process, and only further ones in their own.
+   */
+  spawn?: 'workers' | 'all';
+  /** How far the service's clock is ahead at first. */
+  clockOffsetMs?: number;
   env?: Record<string, string>;
   redisUrl?: string;
 }
 
-/** A whole service on a database of its own: real processes, and a stand-in for the model provider. */
+export type RunningApi = ServicePart & { baseUrl: string };
+
+/** A whole service on a database of its own, with a fake model provider and a clock that tests move. */
 export class Service {
   readonly env: Record<string, string>;
   readonly database: Database;
   readonly upstream: StandInUpstream;
-  readonly apis: (ServiceProcess & { baseUrl: string })[] = [];
-  readonly workers: ServiceProcess[] = [];
+  readonly apis: RunningApi[] = [];
+  readonly workers: ServicePart[] = [];
+  clockOffsetMs: number;
+  readonly #inProcess: InProcessService | undefined;
+  readonly #spawnsWorkers: boolean;
+  readonly #processes = new Set<ServiceProcess>();
 
-  constructor(env: Record<string, string>, database: Database, upstream: StandInUpstream) {
+  constructor(env: Record<string, string>, database: Database, upstream: StandInUpstream, options: ServiceOptions) {
     this.env = env;
     this.database = database;
     this.upstream = upstream;
+    this.clockOffsetMs = options.clockOffsetMs ?? 0;
+    this.#spawnsWorkers = options.spawn !== undefined;
+    const mayShare = options.spawn !== 'all' && !InProcessService.isInUse;
+    this.#inProcess = mayShare ? new InProcessService(env, { now: () => this.now }) : undefined;
   }
 
   /** The address of the first web process. */
@@ -41,19 +59,55 @@ export class Service {
     return this.apis.map((api) => api.baseUrl);
   }
 
-  async startApi(env: Record<string, string> = {}): Promise<ServiceProcess & { baseUrl: string }> {
-    const port = await ownPort();
-    const baseUrl = `http://127.0.0.1:${port}`;
-    const settings = { ...this.env, PORT: String(port), HOST: '127.0.0.1', BASE_URL: baseUrl, ...env };
-    const api = { ...(await startProcess('api', settings)), baseUrl };
+  /** The parts that `startService` starts first: in this process where that is allowed. */
+  async startFirst({ apis, workers }: { apis: number; workers: number }): Promise<void> {
+    const inProcess = this.#inProcess;
+    if (inProcess !== undefined && apis > 0) {
+      const { env, baseUrl } = await this.#address();
+      this.apis.push({ ...(await inProcess.startApi(env)), baseUrl });
+    }
+    if (inProcess !== undefined && workers > 0 && !this.#spawnsWorkers)
+      this.workers.push(await inProcess.startWorker());
+    await Promise.all([
+      ...Array.from({ length: apis - this.apis.length }, () => this.startApi()),
+      ...Array.from({ length: workers - this.workers.length }, () => this.startWorker()),
+    ]);
+  }
+
+  /** Starts an API in a process of its own. */
+  async startApi(
+    env: Record<string, string> = {},
+    clockOffsetMs = this.clockOffsetMs,
+  ): Promise<ServiceProcess & { baseUrl: string }> {
+    const { env: address, baseUrl } = await this.#address();
+    const started = await startProcess('api', { ...this.env, ...address, ...env }, clockOffsetMs);
+    const api = { ...started, baseUrl };
+    this.#processes.add(started);
     this.apis.push(api);
     return api;
   }
 
-  async startWorker(env: Record<string, string> = {}): Promise<ServiceProcess> {
-    const worker = await startProcess('worker', { ...this.env, ...env });
+  /** Starts a worker in a process of its own. */
+  async startWorker(env: Record<string, string> = {}, clockOffsetMs = this.clockOffsetMs): Promise<ServiceProcess> {
+    const worker = await startProcess('worker', { ...this.env, ...env }, clockOffsetMs);
+    this.#processes.add(worker);
     this.workers.push(worker);
     return worker;
+  }
+
+  async #address(): Promise<{ baseUrl: string; env: Record<string, string> }> {
+    const port = String(await ownPort());
+    const baseUrl = `http://127.0.0.1:${port}`;
+    return { baseUrl, env: { PORT: port, HOST: '127.0.0.1', BASE_URL: baseUrl } };
+  }
+
+  /** Moves the clock of all parts while they run. @param alongside is done at the same moment, as seen from this process. */
+  async moveClockTo(date: Date, alongside = () => {}): Promise<void> {
+    const offsetMs = date.getTime() - Date.now();
+    const running = [...this.#processes].filter(({ child }) => child.exitCode === null && child.signalCode === null);
+    await Promise.all(running.map((part) => part.moveClock(offsetMs)));
+    this.clockOffsetMs = offsetMs;
+    alongside();
   }
 
   customer(plan: string | null = 'pro'): Promise<Customer> {
@@ -69,9 +123,9 @@ export class Service {
     return (await this.database.query(text, values)).rows as Row[];
   }
 
-  /** Now, by the clock of the processes that are started from here on. */
+  /** Now, by the clock of the service. */
   get now(): Date {
-    return new Date(Date.now() + Number(this.env['CLOCK_OFFSET_MS'] ?? 0));
+    return new Date(Date.now() + this.clockOffsetMs);
   }
 
   /** Invariants that rows which a test has made up itself break, of its own will. */
@@ -94,18 +148,15 @@ export class Service {
       await this.checkBooks();
     } finally {
       await Promise.allSettled([...this.apis, ...this.workers].map((part) => part.kill()));
+      await this.#inProcess?.close();
       await Promise.allSettled([this.upstream.stop(), this.database.end()]);
     }
   }
 }
 
-/** Starts a service: one web and one worker process unless told otherwise. */
-export async function startService({
-  apis = 1,
-  workers = 1,
-  env = {},
-  redisUrl,
-}: ServiceOptions = {}): Promise<Service> {
+/** Starts a service: one API and one worker unless told otherwise. */
+export async function startService(options: ServiceOptions = {}): Promise<Service> {
+  const { apis = 1, workers = 1, env = {}, redisUrl } = options;
   const upstream = await new StandInUpstream().start();
   const databaseUrl = await createDatabase();
   const database = new pg.Pool({ connectionString: databaseUrl, max: 4 });
@@ -121,15 +172,15 @@ export async function startService({
       MEDIA_DIR: join(setting('TEST_FOLDER'), 'media', id),
       RATE_LIMITS: 'off',
       SWEEP_INTERVAL_MS: '500',
+      // Far more than a machine needs that is busy with other tests; tests of outages set what is deployed.
+      DATABASE_TIMEOUT_MS: '6000',
       ...env,
     },
     database,
     upstream,
+    options,
   );
-  await Promise.all([
-    ...Array.from({ length: apis }, () => service.startApi()),
-    ...Array.from({ length: workers }, () => service.startWorker()),
-  ]);
+  await service.startFirst({ apis, workers });
   return service;
 }
 

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { expect } from 'chai';
+import { parseConfig } from '../../shared/lib/config.ts';
 
 const GOOD = { DATABASE_URL: 'postgres://user@host/name', REDIS_URL: 'redis://host:6379' };
 
@@ -9,23 +10,16 @@ function pem(type: 'ec' | 'ed25519'): string {
   return privateKey.export({ type: 'pkcs8', format: 'pem' }) as string;
 }
 
+const refusal = (env: Record<string, string | undefined>): string => {
+  try {
+    parseConfig({ ...GOOD, ...env });
+  } catch (error) {
+    return (error as Error).message;
+  }
+  return '';
+};
+
 describe('the configuration', () => {
-  let parseConfig: (env: Record<string, string | undefined>) => Record<string, unknown>;
-  before(async () => {
-    // The module reads the environment of its process, too.
-    for (const [name, value] of Object.entries(GOOD)) process.env[name] ??= value;
-    ({ parseConfig } = (await import('../../shared/lib/config.ts')) as never);
-  });
-
-  const refusal = (env: Record<string, string | undefined>): string => {
-    try {
-      parseConfig({ ...GOOD, ...env });
-    } catch (error) {
-      return (error as Error).message;
-    }
-    return '';
-  };
-
   const bad: [string, string | undefined][] = [
     ['DATABASE_URL', undefined],
     ['DATABASE_URL', ''],
@@ -118,8 +112,7 @@ describe('the configuration', () => {
   });
 
   it('refuses a clock that was moved in production, and to send the key of Stripe without TLS', () => {
-    expect(refusal({ CLOCK_OFFSET_MS: '5', STRIPE_API_BASE: 'http://127.0.0.1:8080' })).to.equal('');
-    expect(refusal({ NODE_ENV: 'production', CLOCK_OFFSET_MS: '5' })).to.match(/^CLOCK_OFFSET_MS must be 0/);
+    expect(refusal({ STRIPE_API_BASE: 'http://127.0.0.1:8080' })).to.equal('');
     expect(refusal({ NODE_ENV: 'production', STRIPE_API_BASE: 'http://127.0.0.1:8080' })).to.match(
       /^STRIPE_API_BASE must begin with https/,
     );
@@ -127,8 +120,7 @@ describe('the configuration', () => {
 
   it('warns of a mode in which everybody may be everybody, where other machines reach it', async () => {
     const { warningOfMode } = await import('../../shared/lib/listenSettings.ts');
-    const warned = (env: Record<string, string | undefined>) =>
-      warningOfMode(parseConfig({ ...GOOD, ...env }) as never);
+    const warned = (env: Record<string, string | undefined>) => warningOfMode(parseConfig({ ...GOOD, ...env }));
     for (const env of [{}, { HOST: '::' }, { NODE_ENV: 'test', HOST: '10.0.0.5' }]) {
       expect(warned(env)).to.match(/^NODE_ENV is \w+ and HOST \S+ is open .+ Set NODE_ENV=production, .+\.$/);
     }
@@ -163,7 +155,7 @@ describe('the configuration', () => {
 
     it('has nothing to warn of', async () => {
       const { warningOfMode } = await import('../../shared/lib/listenSettings.ts');
-      expect(warningOfMode(parseConfig({ ...GOOD, ...production }) as never)).to.equal(undefined);
+      expect(warningOfMode(parseConfig({ ...GOOD, ...production }))).to.equal(undefined);
     });
   });
 
@@ -251,8 +243,7 @@ describe('the configuration', () => {
     expect(stderr).to.match(/^DATABASE_URL is not set: .+\. REDIS_URL is not set: .+\.\n$/);
   });
 
-  it('of what is run by hand has nothing but databases, logs and clock, and cannot be declared afterwards', async () => {
-    const { declareProcess } = await import('../../shared/lib/processKind.ts');
+  it('of commands that staff run has nothing but databases and logs', () => {
     const env = {
       ...GOOD,
       NODE_ENV: 'production',
@@ -260,16 +251,14 @@ describe('the configuration', () => {
       REDIS_PREFIX: 'own',
       LOG_LEVEL: 'warn',
     };
-    const { parseConfig: parse } = await import('../../shared/lib/config.ts');
-    expect(() => parse(env)).to.throw('STRIPE_WEBHOOK_SECRET');
-    const admin = parse(env, 'admin');
+    expect(() => parseConfig(env)).to.throw('STRIPE_WEBHOOK_SECRET');
+    const admin = parseConfig(env, 'admin');
     expect(admin)
       .to.include({ ...GOOD, REDIS_PREFIX: 'own', LOG_LEVEL: 'warn' })
       .and.not.have.property('STRIPE_SECRET_KEY');
-    expect(() => parse({ ...env, REDIS_URL: '' }, 'admin')).to.throw('REDIS_URL is not set');
-    expect(parse({ DATABASE_URL: GOOD.DATABASE_URL }, 'check').REDIS_URL).to.not.equal(GOOD.REDIS_URL);
-    expect(() => parse({}, 'check')).to.throw(/^DATABASE_URL is not set: [^.]+\.$/);
-    expect(() => declareProcess('check')).to.throw('before its configuration is loaded');
+    expect(() => parseConfig({ ...env, REDIS_URL: '' }, 'admin')).to.throw('REDIS_URL is not set');
+    expect(parseConfig({ DATABASE_URL: GOOD.DATABASE_URL }, 'check').REDIS_URL).to.not.equal(GOOD.REDIS_URL);
+    expect(() => parseConfig({}, 'check')).to.throw(/^DATABASE_URL is not set: [^.]+\.$/);
   });
 
   it('is frozen', () => {

@@ -3,6 +3,7 @@ import type { RequestListener } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { useTestConfig } from '../harness/config.ts';
 import type { DownloadLimits } from '../../shared/gateways/media/download.ts';
 import { expectFailure } from '../harness/failure.ts';
 import { PNG } from '../../dev/standins/misbehave.ts';
@@ -15,9 +16,7 @@ describe('downloading an output', () => {
   let folder: string;
   let file: string;
   before(async () => {
-    // The module reads the environment of its process.
-    process.env['DATABASE_URL'] ??= 'postgres://user@host/name';
-    process.env['REDIS_URL'] ??= 'redis://host:6379';
+    useTestConfig();
     ({ download, UnusableOutput } = await import('../../shared/gateways/media/download.ts'));
     folder = await mkdtemp(join(tmpdir(), 'genmeter-download-'));
     file = join(folder, 'incoming');

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
+import { useTestConfig } from '../harness/config.ts';
 import type { Route } from '../../shared/gateways/upstreams/settings.ts';
 import type { Upstream, UpstreamError, UpstreamHandle } from '../../shared/gateways/upstreams/upstream.ts';
 import { readBody } from '../../dev/standins/misbehave.ts';
@@ -84,9 +85,7 @@ describe('the adapter for fal', () => {
   let defaultRouteOf: (model: Route['model'], upstreamUrl: string) => Route;
   let inputOf: typeof import('../../shared/gateways/upstreams/settings.ts').inputOf;
   before(async () => {
-    process.env['DATABASE_URL'] ??= 'postgres://user@host/name';
-    process.env['REDIS_URL'] ??= 'redis://host:6379';
-    process.env['UPSTREAM_TIMEOUT_MS'] ??= '1000';
+    useTestConfig({ UPSTREAM_TIMEOUT_MS: '1000' });
     ({ falUpstream } = await import('../../shared/gateways/upstreams/fal.ts'));
     const settings = await import('../../shared/gateways/upstreams/settings.ts');
     const { parseConfig } = await import('../../shared/lib/config.ts');

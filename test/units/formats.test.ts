@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { useTestConfig } from '../harness/config.ts';
 import { expectFailure } from '../harness/failure.ts';
 import { MP4, PNG } from '../../dev/standins/misbehave.ts';
 import { closeSites, startSite } from '../harness/sites.ts';
@@ -14,8 +15,7 @@ describe('what an output really is', () => {
   let file: string;
   before(async () => {
     // The modules read the environment of their process.
-    process.env['DATABASE_URL'] ??= 'postgres://user@host/name';
-    process.env['REDIS_URL'] ??= 'redis://host:6379';
+    useTestConfig();
     ({ download, UnusableOutput } = await import('../../shared/gateways/media/download.ts'));
     ({ readHead, sniffFormat } = await import('../../shared/gateways/media/formats.ts'));
     folder = await mkdtemp(join(tmpdir(), 'genmeter-formats-'));

@@ -6,6 +6,7 @@ import { Readable } from 'node:stream';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
+import { useTestConfig } from '../harness/config.ts';
 import type { receiveImage as ReceiveImage } from '../../shared/gateways/upstreams/imageAnswer.ts';
 import type { Route } from '../../shared/gateways/upstreams/settings.ts';
 import type { Submission, Upstream, UpstreamError, UpstreamHandle } from '../../shared/gateways/upstreams/upstream.ts';
@@ -23,9 +24,7 @@ describe('the adapter for what speaks like OpenAI', () => {
   let receiveImage: typeof ReceiveImage;
   let folder: string;
   before(async () => {
-    process.env['DATABASE_URL'] ??= 'postgres://user@host/name';
-    process.env['REDIS_URL'] ??= 'redis://host:6379';
-    process.env['UPSTREAM_TIMEOUT_MS'] ??= '1000';
+    useTestConfig({ UPSTREAM_TIMEOUT_MS: '1000' });
     ({ openaiUpstream } = await import('../../shared/gateways/upstreams/openai.ts'));
     ({ receiveImage } = await import('../../shared/gateways/upstreams/imageAnswer.ts'));
     folder = await mkdtemp(join(tmpdir(), 'genmeter-openai-'));

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
+import { useTestConfig } from '../harness/config.ts';
 import type { Route } from '../../shared/gateways/upstreams/settings.ts';
 import type { Upstream, UpstreamError, UpstreamHandle } from '../../shared/gateways/upstreams/upstream.ts';
 import { ReplicateStandIn, type Verbatim } from '../../dev/standins/replicateUpstream.ts';
@@ -13,9 +14,7 @@ describe('the adapter for Replicate', () => {
   const stranger = new ReplicateStandIn();
   let replicateUpstream: (route: Route) => Upstream;
   before(async () => {
-    process.env['DATABASE_URL'] ??= 'postgres://user@host/name';
-    process.env['REDIS_URL'] ??= 'redis://host:6379';
-    process.env['UPSTREAM_TIMEOUT_MS'] ??= '1000';
+    useTestConfig({ UPSTREAM_TIMEOUT_MS: '1000' });
     ({ replicateUpstream } = await import('../../shared/gateways/upstreams/replicate.ts'));
     await Promise.all([standIn.start(), stranger.start()]);
   });

@@ -16,8 +16,6 @@ describe('the upstreams of the configuration', () => {
   let ConfigError: new () => Error;
   let folder: string;
   before(async () => {
-    // The modules read the environment of their process, too.
-    for (const [name, value] of Object.entries(SERVERS)) process.env[name] ??= value;
     const config = await import('../../shared/lib/config.ts');
     settings = await import('../../shared/gateways/upstreams/settings.ts');
     ({ ConfigError } = config as never);

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { declareProcess } from '../../shared/lib/processKind.ts';
+import { runMain } from '../../shared/lib/runMain.ts';
 import { type Call, type Command, UsageError } from './command.ts';
 import { COMMANDS } from './commands.ts';
 
@@ -8,17 +8,18 @@ import { COMMANDS } from './commands.ts';
  * Ends with 0 where it is done, or would be, or there is nothing to do; 1 where it was refused or failed; 2 where it was
  * called wrongly; 69 where the database cannot be worked with; 78 where the configuration cannot be used.
  */
-declareProcess('admin');
-const [name, ...rest] = process.argv.slice(2);
+runMain(async () => {
+  const [name, ...rest] = process.argv.slice(2);
 
-if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
-  say(overview());
-  process.exitCode = name === undefined ? 2 : 0;
-} else {
-  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  if (command === undefined) complain(`There is no command ${name}.\n\n${overview()}`, 2);
-  else await perform(command, rest);
-}
+  if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
+    say(overview());
+    process.exitCode = name === undefined ? 2 : 0;
+  } else {
+    const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+    if (command === undefined) complain(`There is no command ${name}.\n\n${overview()}`, 2);
+    else await perform(command, rest);
+  }
+});
 
 async function perform(command: Command, args: string[]): Promise<void> {
   try {
@@ -45,12 +46,14 @@ async function perform(command: Command, args: string[]): Promise<void> {
 /** @returns whether it went as it should; else the reason was told. */
 async function run(command: Command, call: Call): Promise<boolean> {
   const work = await command.load();
-  const [{ db }, { problemOfDatabase }, { logger }, { ServiceError }] = await Promise.all([
-    import('../../shared/lib/db.ts'),
+  const [{ openService }, { parseConfig }, { problemOfDatabase }, { logger }, { ServiceError }] = await Promise.all([
+    import('../../shared/service.ts'),
+    import('../../shared/lib/config.ts'),
     import('../../shared/lib/databaseProblem.ts'),
     import('../../shared/lib/logger.ts'),
     import('../../shared/spec/errors.ts'),
   ]);
+  const service = await openService(parseConfig(process.env, 'admin'));
   try {
     await work(call);
     return true;
@@ -62,8 +65,7 @@ async function run(command: Command, call: Call): Promise<boolean> {
     complain(problem ?? (error as Error).message, problem === undefined ? 1 : 69);
     return false;
   } finally {
-    await db.destroy();
-    logger.flush();
+    await service.close();
   }
 }
 

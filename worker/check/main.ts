@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { INVARIANTS } from '../../shared/domain/invariants/index.ts';
-import { declareProcess } from '../../shared/lib/processKind.ts';
+import { runMain } from '../../shared/lib/runMain.ts';
 import { asJson, columns, conclusion, lineOf, listOf } from './report.ts';
 
 /**
@@ -29,8 +29,7 @@ Ends with
   69  the database cannot be asked: it is out of reach, refuses, or is not of this version
   78  the configuration cannot be used`;
 
-declareProcess('check');
-await main();
+runMain(main);
 
 async function main(): Promise<void> {
   const options = parse();
@@ -58,6 +57,11 @@ function parse() {
 async function check(isSettled: boolean, isJson: boolean): Promise<void> {
   // Only now, so that --help and --list need no configuration.
   const { checkBooks, NotChecked } = await import('../../shared/domain/checkBooks.ts');
+  const [{ openService }, { parseConfig }] = await Promise.all([
+    import('../../shared/service.ts'),
+    import('../../shared/lib/config.ts'),
+  ]);
+  const service = await openService(parseConfig(process.env, 'check'));
   let isBegun = false;
   try {
     const books = await checkBooks(isSettled, (checked) => {
@@ -71,6 +75,8 @@ async function check(isSettled: boolean, isJson: boolean): Promise<void> {
   } catch (error) {
     if (!(error instanceof NotChecked)) throw error;
     complain(error.message, 69);
+  } finally {
+    await service.close();
   }
 }
 

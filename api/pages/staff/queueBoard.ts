@@ -1,11 +1,11 @@
 import type Koa from 'koa';
 import { requireStaff } from '../../../shared/domain/staff.ts';
-import { config } from '../../../shared/lib/config.ts';
 import { QUEUES } from '../../../shared/queues/catalog.ts';
 import { queueNamed } from '../../../shared/queues/enqueue.ts';
 import { ServiceError } from '../../../shared/spec/errors.ts';
 import { callerOf, type State } from '../../context.ts';
 import { recognise, touch } from '../../middleware/authenticate.ts';
+import { ownOrigin } from '../../middleware/ownOrigin.ts';
 import { limit } from '../../middleware/rateLimit.ts';
 import { sendToSignIn } from '../serve.ts';
 
@@ -24,7 +24,6 @@ const POLICY = [
   "base-uri 'self'",
 ].join('; ');
 
-const OWN_ORIGIN = new URL(config.BASE_URL).origin;
 const SAFE_METHODS = new Set(['GET', 'HEAD']);
 
 /** A style of another host, which the policy would refuse anyway. */
@@ -71,8 +70,8 @@ export function queueBoard(): Koa.Middleware<State> {
 
 /** The cookie travels with what other sites send here, too: changes are taken from pages of ours only. */
 function requireOwnPage(ctx: Koa.ParameterizedContext<State>): void {
-  if (SAFE_METHODS.has(ctx.method) || ctx.get('origin') === OWN_ORIGIN) return;
-  throw new ServiceError('validation_error', `Changes must come with "Origin: ${OWN_ORIGIN}".`, { status: 403 });
+  if (SAFE_METHODS.has(ctx.method) || ctx.get('origin') === ownOrigin()) return;
+  throw new ServiceError('validation_error', `Changes must come with "Origin: ${ownOrigin()}".`, { status: 403 });
 }
 
 /** Who did what to which queue, by the address of the call: `<queue>/pause`, `<queue>/<job>/retry`, `pause` for all. */

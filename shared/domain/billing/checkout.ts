@@ -16,10 +16,10 @@ import { subscriptionEffect } from './syncSubscription.ts';
 export type Checkout = string | null;
 
 /** The pages that a customer comes back to. */
-export const RETURN = {
+export const returnUrls = () => ({
   successUrl: `${config.BILLING_RETURN_URL}?checkout=success`,
   cancelUrl: `${config.BILLING_RETURN_URL}?checkout=canceled`,
-};
+});
 
 /**
  * Opens a checkout of a plan, or of the change to another one. Without a processor the plan is active at once.
@@ -39,7 +39,7 @@ export async function checkout(accountId: number, slug: PlanSlug, requestKey: st
     const metadata = await referralMetadata(accountId);
     const order = { customerId, accountUuid: account.uuid, plan: slug, metadata };
     const key = `checkout-${requestKey}-${customerId}`;
-    return orUnavailable(requireProcessor().openSubscriptionCheckout(order, RETURN, key));
+    return orUnavailable(requireProcessor().openSubscriptionCheckout(order, returnUrls(), key));
   });
 }
 
@@ -88,7 +88,7 @@ async function switchTo(slug: PlanSlug, account: Account, current: Subscription)
   const customerId = account.stripe_customer_id as string;
   const order = { customerId, subscriptionId: subscriptionId as string, plan: slug };
   try {
-    return await orUnavailable(requireProcessor().openPlanSwitch(order, RETURN.successUrl));
+    return await orUnavailable(requireProcessor().openPlanSwitch(order, returnUrls().successUrl));
   } catch (error) {
     if (!(error instanceof ProcessorError) || error.isCustomerGone) throw error;
     // There is something about the subscription that has to be seen to first, such as a change that is scheduled.

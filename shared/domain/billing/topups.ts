@@ -15,7 +15,7 @@ import { Account } from '../../tables/Account.ts';
 import { Topup } from '../../tables/Topup.ts';
 import { moveCredits } from '../credits.ts';
 import { activePlan } from '../subscriptions.ts';
-import { type Checkout, RETURN } from './checkout.ts';
+import { type Checkout, returnUrls } from './checkout.ts';
 import { asCustomer } from './customers.ts';
 import { carryOut, type Effect } from './effects.ts';
 import { orUnavailable } from './orUnavailable.ts';
@@ -37,7 +37,7 @@ export async function topUp(accountId: number, amountCents: number, uuid: string
   const { credits } = topup;
   const session = await asCustomer(account, (customerId) => {
     const order = { customerId, topupUuid: topup.uuid, amountCents, credits };
-    return orUnavailable(requireProcessor().openTopupCheckout(order, RETURN));
+    return orUnavailable(requireProcessor().openTopupCheckout(order, returnUrls()));
   });
   await Topup.query().findById(topup.uuid).patch({ stripe_session_id: session.sessionId });
   return session.url;

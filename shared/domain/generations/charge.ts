@@ -149,7 +149,7 @@ async function chargeAll(charges: Charge[]): Promise<Outcome[]> {
 
 const CHARGE_ATTEMPTS = 3;
 /** So long after it was first sent nobody looks any more for what became of a charge. */
-const LOOK_UNTIL_MS = 2 * config.DATABASE_TIMEOUT_MS;
+const lookUntilMs = () => 2 * config.DATABASE_TIMEOUT_MS;
 
 /**
  * Charges a batch to a certain end. Where an answer was lost, the batch may have been committed, or still be about to
@@ -164,7 +164,7 @@ const LOOK_UNTIL_MS = 2 * config.DATABASE_TIMEOUT_MS;
  */
 async function chargeSurely(charges: Charge[]): Promise<Outcome[]> {
   const outcomes = new Map<string, Outcome>();
-  const lookUntil = performance.now() + LOOK_UNTIL_MS;
+  const lookUntil = performance.now() + lookUntilMs();
   let rest = charges;
   for (let attempt = 1; rest.length > 0; attempt += 1) {
     try {

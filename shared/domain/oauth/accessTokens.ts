@@ -3,13 +3,14 @@ import { promisify } from 'node:util';
 import { LRUCache } from 'lru-cache';
 import { now } from '../../lib/clock.ts';
 import { config } from '../../lib/config.ts';
+import { perService } from '../../lib/serviceScope.ts';
 import { ACCESS_TOKEN_SECONDS } from '../../spec/limits.ts';
 import { SCOPES, type Scope } from '../../spec/oauth.ts';
 import { keyOfHeader, signingKey } from './signingKeys.ts';
 
 /** What access tokens are good for: the audience, also accepted with a slash at its end (spec: OAuth for MCP). */
-export const RESOURCE = `${config.BASE_URL}/mcp`;
-export const ISSUER = config.BASE_URL;
+export const resourceUrl = () => `${config.BASE_URL}/mcp`;
+export const issuer = () => config.BASE_URL;
 
 /** What an access token says. Whether its grant still stands is asked separately, at each use. */
 export interface AccessToken {
@@ -25,7 +26,7 @@ export class InvalidAccessToken extends Error {}
 
 /** Far above the longest that we make. */
 const LENGTH_MAX = 4_096;
-const verified = new LRUCache<string, AccessToken>({ max: 10_000 });
+const verified = perService(() => new LRUCache<string, AccessToken>({ max: 10_000 }));
 // On the thread pool, so that a signature keeps nobody waiting.
 const signInBackground = promisify(sign);
 
@@ -34,8 +35,8 @@ export async function issueAccessToken(about: Omit<AccessToken, 'expiresAt'>): P
   const key = await signingKey();
   const issuedAt = Math.floor(now().getTime() / 1_000);
   const claims = {
-    iss: ISSUER,
-    aud: RESOURCE,
+    iss: issuer(),
+    aud: resourceUrl(),
     sub: about.accountUuid,
     client_id: about.clientId,
     scope: [...about.scopes].join(' '),
@@ -55,14 +56,14 @@ export async function issueAccessToken(about: Omit<AccessToken, 'expiresAt'>): P
  * @throws InvalidAccessToken
  */
 export async function verifyAccessToken(token: string): Promise<AccessToken> {
-  const remembered = verified.get(token);
+  const remembered = verified().get(token);
   if (remembered !== undefined) {
     if (remembered.expiresAt > now()) return remembered;
-    verified.delete(token);
+    verified().delete(token);
     throw expired();
   }
   const read = await readToken(token);
-  verified.set(token, read);
+  verified().set(token, read);
   return read;
 }
 
@@ -87,9 +88,9 @@ async function readToken(token: string): Promise<AccessToken> {
 
 /** Claims under our own signature: what is missing or of another type was not written by this version. */
 function readClaims({ iss, aud, sub, client_id: clientId, scope, exp, grant }: Record<string, unknown>): AccessToken {
-  if (iss !== ISSUER) throw new InvalidAccessToken('The access token is of another issuer.');
-  if (aud !== RESOURCE && aud !== `${RESOURCE}/`)
-    throw new InvalidAccessToken(`The access token is not for ${RESOURCE}.`);
+  if (iss !== issuer()) throw new InvalidAccessToken('The access token is of another issuer.');
+  if (aud !== resourceUrl() && aud !== `${resourceUrl()}/`)
+    throw new InvalidAccessToken(`The access token is not for ${resourceUrl()}.`);
   if (typeof exp !== 'number' || exp * 1_000 <= now().getTime()) throw expired();
   if (typeof sub !== 'string' || typeof clientId !== 'string' || typeof scope !== 'string' || typeof grant !== 'string')
     throw new InvalidAccessToken('The access token lacks a claim.');

@@ -1,6 +1,7 @@
 import { v4 as uuidv4 } from 'uuid';
 import { fetchClientDocument, isDocumentAddress, UnusableDocument } from '../../gateways/clientDocuments.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
+import { perService } from '../../lib/serviceScope.ts';
 import { prepared, run } from '../../lib/db.ts';
 import {
   CLIENT_ID_MAX_CHARACTERS,
@@ -49,15 +50,15 @@ export async function clientForApproval(clientId: string): Promise<OAuthClient> 
 }
 
 /** Documents on their way, so that many who ask at once cause one request. */
-const underWay = new Map<string, Promise<OAuthClient>>();
+const underWay = perService(() => new Map<string, Promise<OAuthClient>>());
 
 function readDocument(clientId: string): Promise<OAuthClient> {
   const reading =
-    underWay.get(clientId) ??
+    underWay().get(clientId) ??
     fetchAndKeep(clientId).finally(() => {
-      underWay.delete(clientId);
+      underWay().delete(clientId);
     });
-  underWay.set(clientId, reading);
+  underWay().set(clientId, reading);
   return reading;
 }
 

@@ -5,7 +5,7 @@ import { DATABASE_PATIENCE, isRefusal, prepared, run } from '../../lib/db.ts';
 import { randomHex, sha256 } from '../../lib/secrets.ts';
 import { CODE_SECONDS, USED_CODE_MS } from '../../spec/limits.ts';
 import { OAuthRefusal, type Scope } from '../../spec/oauth.ts';
-import { RESOURCE } from './accessTokens.ts';
+import { resourceUrl } from './accessTokens.ts';
 import { type IssuedGrant, newRefreshToken, refreshTokenExpiry } from './refreshTokens.ts';
 
 /** What a person has just allowed. */
@@ -45,7 +45,7 @@ export async function approve({ codeChallenge, ...approval }: Approval): Promise
     ...approval,
     codeChallenge,
     uuid: uuidv7(),
-    resource: RESOURCE,
+    resource: resourceUrl(),
     codeHash: sha256(code),
     expiresAt: addMilliseconds(at, CODE_SECONDS * 1_000),
     now: at,

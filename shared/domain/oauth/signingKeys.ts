@@ -2,6 +2,7 @@ import { createHash, createPrivateKey, createPublicKey, generateKeyPair, type Ke
 import { promisify } from 'node:util';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
+import { perService } from '../../lib/serviceScope.ts';
 import { ACCESS_TOKEN_SECONDS, KEY_AHEAD_MS } from '../../spec/limits.ts';
 import { OAuthSigningKey } from '../../tables/OAuthSigningKey.ts';
 
@@ -22,16 +23,18 @@ const LOOK_AGAIN_MS = 2_000;
 /** A key is published for so long after it has signed for the last time. */
 const PUBLISHED_AFTER_MS = ACCESS_TOKEN_SECONDS * 1_000 + KEY_AHEAD_MS;
 
-let known: SigningKey[] = [];
-let byHeader = new Map<string, SigningKey>();
-let readAt = Number.NEGATIVE_INFINITY;
-let reading: Promise<void> | undefined;
+const state = perService(() => ({
+  known: [] as SigningKey[],
+  byHeader: new Map<string, SigningKey>(),
+  readAt: Number.NEGATIVE_INFINITY,
+  reading: undefined as Promise<void> | undefined,
+}));
 
 /** The keys that tokens may be signed with at this moment, newest first; the first one is made here. */
 export async function publishedKeys(): Promise<readonly SigningKey[]> {
-  if (known.length === 0) await read();
-  else if (performance.now() - readAt > STALE_MS) readInPassing();
-  return known;
+  if (state().known.length === 0) await read();
+  else if (performance.now() - state().readAt > STALE_MS) readInPassing();
+  return state().known;
 }
 
 /** The key to sign with: the newest one whose time has come. */
@@ -43,6 +46,7 @@ export async function signingKey(): Promise<SigningKey> {
 
 /** The key that a token names in its header, or undefined where there is no such key, also after looking again. */
 export function keyOfHeader(header: string): SigningKey | undefined | Promise<SigningKey | undefined> {
+  const { byHeader, readAt } = state();
   const key = byHeader.get(header);
   if (key === undefined) return lookAgain(header);
   if (performance.now() - readAt > STALE_MS) readInPassing();
@@ -50,8 +54,9 @@ export function keyOfHeader(header: string): SigningKey | undefined | Promise<Si
 }
 
 async function lookAgain(header: string): Promise<SigningKey | undefined> {
+  const { reading, readAt } = state();
   if (reading !== undefined || performance.now() - readAt > LOOK_AGAIN_MS) await read();
-  return byHeader.get(header);
+  return state().byHeader.get(header);
 }
 
 /**
@@ -86,10 +91,11 @@ function readInPassing(): void {
 
 /** Reads the keys; those who ask at the same time share one reading. */
 function read(): Promise<void> {
-  reading ??= readKeys().finally(() => {
-    reading = undefined;
+  const current = state();
+  current.reading ??= readKeys().finally(() => {
+    current.reading = undefined;
   });
-  return reading;
+  return current.reading;
 }
 
 async function readKeys(): Promise<void> {
@@ -100,10 +106,13 @@ async function readKeys(): Promise<void> {
     await makeKey(1, at, at);
     rows = await OAuthSigningKey.query().orderBy('number', 'desc');
   }
-  const before = new Map(known.map((key) => [key.kid, key]));
-  known = rows.filter((_, index) => !isRetired(rows[index - 1])).map((row) => before.get(row.kid) ?? readyKey(row));
-  byHeader = new Map(known.map((key) => [key.header, key]));
-  readAt = performance.now();
+  const current = state();
+  const before = new Map(current.known.map((key) => [key.kid, key]));
+  current.known = rows
+    .filter((_, index) => !isRetired(rows[index - 1]))
+    .map((row) => before.get(row.kid) ?? readyKey(row));
+  current.byHeader = new Map(current.known.map((key) => [key.header, key]));
+  current.readAt = performance.now();
 }
 
 function readyKey(row: OAuthSigningKey): SigningKey {

@@ -1,4 +1,4 @@
-import { ROUTES, upstreamOf } from '../../gateways/upstreams/index.ts';
+import { routes, upstreamOf } from '../../gateways/upstreams/index.ts';
 import { now } from '../../lib/clock.ts';
 import { config } from '../../lib/config.ts';
 import { lastProbedAt, recordProbe } from '../modelHealth.ts';
@@ -6,7 +6,7 @@ import { lastProbedAt, recordProbe } from '../modelHealth.ts';
 /** Probes every upstream of every model and records what it finds. */
 export async function checkModels(): Promise<void> {
   await Promise.all(
-    Object.values(ROUTES)
+    Object.values(routes())
       .flat()
       .map(async (route) => {
         const problem = await upstreamOf(route)

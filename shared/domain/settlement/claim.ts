@@ -9,7 +9,7 @@ import { currentRoutes } from '../modelHealth.ts';
 import { CLOCKS_DIFFER_MS, GRACE_MS, type Job, JOB_COLUMNS, step } from './steps.ts';
 
 /** The claim's own way to the database and back, and the submit, take no longer; then another worker may have the job. */
-export const LEASE_MS = config.UPSTREAM_TIMEOUT_MS + 2 * config.DATABASE_TIMEOUT_MS + 1_500;
+export const leaseMs = () => config.UPSTREAM_TIMEOUT_MS + 2 * config.DATABASE_TIMEOUT_MS + 1_500;
 
 /** What both ways of claiming a job do to it. One that is found in the middle of a submit counts as a submit. */
 const CLAIM = `
@@ -47,7 +47,7 @@ export const claimSubmit = step(
      ) ${CLAIM}`,
   ),
   async (at) => ({
-    lease: addMilliseconds(at, LEASE_MS),
+    lease: addMilliseconds(at, leaseMs()),
     routes: routeBindings((await currentRoutes()).filter((route) => !takesTurns(route))),
   }),
 );
@@ -80,7 +80,7 @@ export async function claimOldest(transaction: Knex, routes: Route[], limit: num
     concurrency: upstream.concurrency,
     limit,
     now: at,
-    lease: addMilliseconds(at, LEASE_MS),
+    lease: addMilliseconds(at, leaseMs()),
   };
   return run<Job>(OLDEST, bindings, transaction);
 }

@@ -1,12 +1,13 @@
 import pLimit from 'p-limit';
 import { takesTurns } from '../../gateways/upstreams/index.ts';
 import { config } from '../../lib/config.ts';
+import { perService } from '../../lib/serviceScope.ts';
 import { currentRoutes } from '../modelHealth.ts';
 import { handOut } from './handOut.ts';
 import { claimSubmit } from './claim.ts';
 import { submit } from './submit.ts';
 
-const slots = pLimit(config.UPSTREAM_CONCURRENCY);
+const slots = perService(() => pLimit(config.UPSTREAM_CONCURRENCY));
 
 /**
  * Hands generations to their upstreams. Those that another worker has, or that need no submitting, are left alone.
@@ -17,7 +18,7 @@ export async function dispatch(generationIds: string[]): Promise<void> {
   const waiting = new Set(routes.filter(takesTurns).map(({ upstream }) => upstream.name));
   const turns = [...waiting].map(handOut);
   // A job is claimed only when there is a slot for it: the claim's lease is as long as a submit may take, not longer.
-  const submits = routes.every(takesTurns) ? [] : generationIds.map((uuid) => slots(() => claimAndSubmit(uuid)));
+  const submits = routes.every(takesTurns) ? [] : generationIds.map((uuid) => slots()(() => claimAndSubmit(uuid)));
   await Promise.all([...turns, ...submits]);
 }
 

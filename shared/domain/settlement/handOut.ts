@@ -1,6 +1,7 @@
 import { takesTurns } from '../../gateways/upstreams/index.ts';
 import { config } from '../../lib/config.ts';
 import { logger } from '../../lib/logger.ts';
+import { perService } from '../../lib/serviceScope.ts';
 import { currentRoutes } from '../modelHealth.ts';
 import { submit } from './submit.ts';
 import { claimTurn } from './turns.ts';
@@ -17,7 +18,7 @@ interface Desk {
   timer: NodeJS.Timeout | undefined;
 }
 
-const desks = new Map<string, Desk>();
+const desks = perService(() => new Map<string, Desk>());
 
 /**
  * Hands the oldest waiting jobs of an upstream out, as many as its limits and this process have room for. To be called
@@ -40,10 +41,10 @@ export async function handOut(upstream: string): Promise<void> {
 }
 
 function deskOf(upstream: string): Desk {
-  let desk = desks.get(upstream);
+  let desk = desks().get(upstream);
   if (desk === undefined) {
     desk = { busy: 0, isOpen: false, wantsMore: false, timer: undefined };
-    desks.set(upstream, desk);
+    desks().set(upstream, desk);
   }
   return desk;
 }

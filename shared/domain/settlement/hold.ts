@@ -1,7 +1,7 @@
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { prepared, run, type Statement } from '../../lib/db.ts';
 import { REFRESH_INTERVAL_MS } from '../../spec/limits.ts';
-import { LEASE_MS } from './claim.ts';
+import { leaseMs } from './claim.ts';
 import { GRACE_MS, type Job } from './steps.ts';
 
 /** Work on a job that takes longer than a step's hold on it lasts: the hold is renewed every second until it is done. */
@@ -25,16 +25,16 @@ const HOLD_LEASES = prepared(
  * Keeps a job's gate shut while its output is being collected: nobody else starts on the same output, and when this
  * process dies the gate opens 2 seconds later.
  */
-export const whileHoldingGate = holding(HOLD_GATES, GRACE_MS);
+export const whileHoldingGate = holding(HOLD_GATES, () => GRACE_MS);
 
 /**
  * Keeps a job's lease while its upstream works on it, where a submission lasts until the output is there: when this
  * process dies, another one finds a submit of unknown outcome when the lease is over. Who has lost a lease to another
  * claim does not renew that one's.
  */
-export const whileHoldingLease = holding(HOLD_LEASES, LEASE_MS);
+export const whileHoldingLease = holding(HOLD_LEASES, leaseMs);
 
-function holding(statement: Statement, holdMs: number) {
+function holding(statement: Statement, holdMs: () => number) {
   const held = new Set<Job>();
   let renewing: NodeJS.Timeout | undefined;
 
@@ -42,7 +42,7 @@ function holding(statement: Statement, holdMs: number) {
     const at = now();
     const uuids = [...held].map(({ uuid }) => uuid);
     const claims = JSON.stringify([...held].map(({ uuid, submitting_since: since }) => ({ uuid, since })));
-    run(statement, { uuids, claims, now: at, until: addMilliseconds(at, holdMs) }).catch(() => {});
+    run(statement, { uuids, claims, now: at, until: addMilliseconds(at, holdMs()) }).catch(() => {});
   }
 
   return async <Result>(job: Job, work: () => Promise<Result>): Promise<Result> => {

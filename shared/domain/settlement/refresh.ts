@@ -9,6 +9,7 @@ import {
 import { now } from '../../lib/clock.ts';
 import { config } from '../../lib/config.ts';
 import { logger } from '../../lib/logger.ts';
+import { perService } from '../../lib/serviceScope.ts';
 import { announce } from '../../queues/announcements.ts';
 import { ring } from '../../queues/enqueue.ts';
 import { deliver, routeOf } from './deliver.ts';
@@ -21,8 +22,8 @@ import { keepTrackOf } from './underWay.ts';
 /** An upstream that has just taken a job may not know it yet everywhere; one that still doesn't has lost it. */
 const GONE_AFTER_MS = 60_000;
 
-const pollSlots = pLimit(config.UPSTREAM_CONCURRENCY);
-const readSlots = pLimit(config.UPSTREAM_CONCURRENCY);
+const pollSlots = perService(() => pLimit(config.UPSTREAM_CONCURRENCY));
+const readSlots = perService(() => pLimit(config.UPSTREAM_CONCURRENCY));
 
 /**
  * Looks how submitted generations are getting on, and ends those that are done: the one way an upstream's answer gets
@@ -32,7 +33,7 @@ const readSlots = pLimit(config.UPSTREAM_CONCURRENCY);
  * until its output is collected: no more is begun than can be carried at a time, and the rest waits in the queue.
  */
 export async function refresh(generationIds: string[], askedBy: 'read' | 'poll'): Promise<void> {
-  const slots = askedBy === 'read' ? readSlots : pollSlots;
+  const slots = askedBy === 'read' ? readSlots() : pollSlots();
   const passGate = askedBy === 'read' ? passGateToRead : passGateToPoll;
   await Promise.all(
     generationIds.map(

@@ -1,49 +1,48 @@
 import { config } from '../../lib/config.ts';
-import { offersLocalSignIn } from '../../lib/signInSettings.ts';
+import { perService } from '../../lib/serviceScope.ts';
 import { appleProvider } from './apple.ts';
 import { gitHubProvider } from './github.ts';
 import { googleProvider } from './google.ts';
 import type { IdentityProvider, ProviderName } from './provider.ts';
 
 /** The sign-in providers; null for each that is not configured. */
-export const providers: Record<ProviderName, IdentityProvider | null> = {
-  google:
-    config.GOOGLE_CLIENT_ID === undefined
-      ? null
-      : googleProvider({
-          issuer: config.GOOGLE_ISSUER,
-          clientId: config.GOOGLE_CLIENT_ID,
-          clientSecret: config.GOOGLE_CLIENT_SECRET as string,
-        }),
-  apple:
-    config.APPLE_CLIENT_ID === undefined
-      ? null
-      : appleProvider({
-          issuer: config.APPLE_ISSUER,
-          clientId: config.APPLE_CLIENT_ID,
-          teamId: config.APPLE_TEAM_ID as string,
-          keyId: config.APPLE_KEY_ID as string,
-          privateKey: config.APPLE_PRIVATE_KEY as string,
-        }),
-  github:
-    config.GITHUB_CLIENT_ID === undefined
-      ? null
-      : gitHubProvider({
-          baseUrl: config.GITHUB_BASE_URL.replace(/\/+$/, ''),
-          apiBaseUrl: config.GITHUB_API_BASE_URL.replace(/\/+$/, ''),
-          clientId: config.GITHUB_CLIENT_ID,
-          clientSecret: config.GITHUB_CLIENT_SECRET as string,
-        }),
-};
+export const providers = perService(
+  (): Record<ProviderName, IdentityProvider | null> => ({
+    google:
+      config.GOOGLE_CLIENT_ID === undefined
+        ? null
+        : googleProvider({
+            issuer: config.GOOGLE_ISSUER,
+            clientId: config.GOOGLE_CLIENT_ID,
+            clientSecret: config.GOOGLE_CLIENT_SECRET as string,
+          }),
+    apple:
+      config.APPLE_CLIENT_ID === undefined
+        ? null
+        : appleProvider({
+            issuer: config.APPLE_ISSUER,
+            clientId: config.APPLE_CLIENT_ID,
+            teamId: config.APPLE_TEAM_ID as string,
+            keyId: config.APPLE_KEY_ID as string,
+            privateKey: config.APPLE_PRIVATE_KEY as string,
+          }),
+    github:
+      config.GITHUB_CLIENT_ID === undefined
+        ? null
+        : gitHubProvider({
+            baseUrl: config.GITHUB_BASE_URL.replace(/\/+$/, ''),
+            apiBaseUrl: config.GITHUB_API_BASE_URL.replace(/\/+$/, ''),
+            clientId: config.GITHUB_CLIENT_ID,
+            clientSecret: config.GITHUB_CLIENT_SECRET as string,
+          }),
+  }),
+);
 
 /** Where a provider's people are known: another address means other people. */
 export function issuerOf(provider: ProviderName): string {
   const addresses = { google: config.GOOGLE_ISSUER, apple: config.APPLE_ISSUER, github: config.GITHUB_BASE_URL };
   return addresses[provider].replace(/\/+$/, '');
 }
-
-/** The local sign-in, in the place of them. */
-export const OFFERS_LOCAL_SIGN_IN = offersLocalSignIn(config);
 
 export { IdentityError, PROVIDER_NAMES } from './provider.ts';
 export type { IdentityProvider, ProviderIdentity, ProviderName, SignInSecrets } from './provider.ts';

@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import { config } from '../../lib/config.ts';
+import { config, ConfigError } from '../../lib/config.ts';
 import { logger } from '../../lib/logger.ts';
 import type { Kind } from '../../spec/catalog.ts';
 import type { UpstreamOutput } from '../upstreams/upstream.ts';
@@ -10,26 +10,24 @@ import { UnusableStore } from './mediaStore.ts';
 import { folderOf, store } from './store.ts';
 import { makeThumbnail } from './thumbnail.ts';
 
-/** Ends the process, with a sentence, where outputs could not be kept. A bucket that is away is waited for instead. */
+/**
+ * Checks that outputs can be stored. A bucket that is out of reach is waited for instead.
+ * @throws ConfigError if they cannot.
+ */
 export async function requireMediaStore(): Promise<void> {
   try {
     await probeIncoming();
   } catch (error) {
-    giveUp(`MEDIA_DIR cannot be written to (${(error as Error).message}): set it to a folder that can.`);
+    throw new ConfigError(`MEDIA_DIR cannot be written to (${(error as Error).message}): set it to a folder that can.`);
   }
   try {
-    await store.probe();
+    await store().probe();
   } catch (error) {
     const { message } = error as Error;
     const variable = config.MEDIA_S3_BUCKET === undefined ? 'MEDIA_DIR' : 'MEDIA_S3_BUCKET';
-    if (error instanceof UnusableStore) giveUp(`${variable} cannot be used: ${message}.`);
+    if (error instanceof UnusableStore) throw new ConfigError(`${variable} cannot be used: ${message}.`);
     logger.warn({ error: message }, 'outputs cannot be kept now; will be tried again');
   }
-}
-
-function giveUp(sentence: string): never {
-  process.stderr.write(`${sentence}\n`);
-  process.exit(78);
 }
 
 export interface Delivery {
@@ -68,14 +66,14 @@ export async function collectOutput(delivery: Delivery): Promise<Collected> {
     const thumbnail = { localFile: localThumbnail, name: `${name}.thumbnail.webp`, contentType: 'image/webp' };
     const hasThumbnail = await tryThumbnail(delivery, localFile, localThumbnail);
     // The output last: one that came as a file must still be there where the thumbnail could not be kept.
-    await store.keep(folder, hasThumbnail ? [thumbnail, original] : [original]);
+    await store().keep(folder, hasThumbnail ? [thumbnail, original] : [original]);
     isKept = true;
     return {
       outputPath: `${folder}/${original.name}`,
       thumbnailPath: hasThumbnail ? `${folder}/${thumbnail.name}` : null,
     };
   } finally {
-    if (!isKept || !store.movesFiles) {
+    if (!isKept || !store().movesFiles) {
       await discard(localThumbnail);
       if (isKept || 'url' in output) await discard(localFile);
     }
@@ -97,5 +95,5 @@ async function tryThumbnail({ kind, generationId }: Delivery, localFile: string,
 
 /** Removes all the files of a generation. */
 export async function removeFiles(mediaToken: string): Promise<void> {
-  await store.removeFolder(folderOf(mediaToken));
+  await store().removeFolder(folderOf(mediaToken));
 }

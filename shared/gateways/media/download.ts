@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import type { Readable } from 'node:stream';
 import { Agent, type Dispatcher, request } from 'undici';
 import { config } from '../../lib/config.ts';
+import { perService } from '../../lib/serviceScope.ts';
 import { isPrivateAddress, lookupPublic } from './addresses.ts';
 
 /** An output that will never be had: it is not there, not what it should be, or too large. */
@@ -16,14 +17,19 @@ export interface Trust {
   isLocal: boolean;
 }
 
-const LIMITS = {
-  maxBytes: config.MEDIA_MAX_BYTES,
+export interface DownloadLimits {
+  maxBytes: number;
   /** Of the whole download, with its redirects. */
-  timeoutMs: 120_000,
+  timeoutMs: number;
   /** How long nothing may come. */
+  idleMs: number;
+}
+
+const defaultLimits = (): DownloadLimits => ({
+  maxBytes: config.MEDIA_MAX_BYTES,
+  timeoutMs: 120_000,
   idleMs: 15_000,
-};
-export type DownloadLimits = typeof LIMITS;
+});
 
 /** So many of an output's first bytes are told: they say what it is. */
 export const HEAD_BYTES = 16;
@@ -33,8 +39,10 @@ const REDIRECTS_MAX = 3;
 /** Answers below 500 after which the next try may go better. */
 const PASSING = [408, 425, 429];
 
-const toAnywhere = new Agent({ connections: config.UPSTREAM_CONCURRENCY });
-const toPublicOnly = new Agent({ connections: config.UPSTREAM_CONCURRENCY, connect: { lookup: lookupPublic } });
+const agents = perService(() => ({
+  toAnywhere: new Agent({ connections: config.UPSTREAM_CONCURRENCY }),
+  toPublicOnly: new Agent({ connections: config.UPSTREAM_CONCURRENCY, connect: { lookup: lookupPublic } }),
+}));
 
 /**
  * Streams an output to a local file, within limits of size and time. Private addresses are refused, unless the
@@ -49,7 +57,7 @@ export async function download(
   localFile: string,
   limits: Partial<DownloadLimits> = {},
 ): Promise<Buffer> {
-  const { maxBytes, timeoutMs, idleMs } = { ...LIMITS, ...limits };
+  const { maxBytes, timeoutMs, idleMs } = { ...defaultLimits(), ...limits };
   const signal = AbortSignal.timeout(timeoutMs);
   const options = { headers: source.headers, signal, headersTimeout: idleMs, bodyTimeout: idleMs };
   let head = Buffer.alloc(0);
@@ -121,10 +129,10 @@ function refusal(statusCode: number, asUs: boolean): Error {
 function dispatcherFor(address: string, { ownHost, isLocal }: Trust): Dispatcher {
   const url = URL.canParse(address) ? new URL(address) : null;
   if (url === null || !/^https?:$/.test(url.protocol)) throw new UnusableOutput('The output has no usable address.');
-  if (url.host === ownHost || isLocal) return toAnywhere;
+  if (url.host === ownHost || isLocal) return agents().toAnywhere;
   const host = url.hostname.replace(/^\[|\]$/g, '');
   if (isIP(host) !== 0 && isPrivateAddress(host)) throw new UnusableOutput('The output is at a private address.');
-  return toPublicOnly;
+  return agents().toPublicOnly;
 }
 
 function giveUpOnPrivate(error: Error & { code?: string }): never {
@@ -154,5 +162,5 @@ function* decodeDataUrl(url: string): Generator<Buffer> {
 
 /** Lets go of idle connections, at the end of a process. */
 export async function closeDownloadConnections(): Promise<void> {
-  await Promise.all([toAnywhere.destroy(), toPublicOnly.destroy()]);
+  await Promise.all(Object.values(agents()).map((agent) => agent.destroy()));
 }

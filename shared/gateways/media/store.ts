@@ -1,20 +1,23 @@
 import { config } from '../../lib/config.ts';
+import { perService } from '../../lib/serviceScope.ts';
 import { diskStore } from './diskStore.ts';
 import type { MediaStore } from './mediaStore.ts';
 import { s3Store } from './s3Store.ts';
 
 /** Where the outputs of this installation live: in a bucket if there is one, else on the disk. */
-export const store: MediaStore =
-  config.MEDIA_S3_BUCKET === undefined
-    ? diskStore(config.MEDIA_DIR)
-    : s3Store({
-        bucket: config.MEDIA_S3_BUCKET,
-        endpoint: config.MEDIA_S3_ENDPOINT,
-        region: config.MEDIA_S3_REGION,
-        accessKeyId: config.MEDIA_S3_ACCESS_KEY_ID,
-        secretAccessKey: config.MEDIA_S3_SECRET_ACCESS_KEY,
-        prefix: config.MEDIA_S3_PREFIX,
-      });
+export const store = perService(
+  (): MediaStore =>
+    config.MEDIA_S3_BUCKET === undefined
+      ? diskStore(config.MEDIA_DIR)
+      : s3Store({
+          bucket: config.MEDIA_S3_BUCKET,
+          endpoint: config.MEDIA_S3_ENDPOINT,
+          region: config.MEDIA_S3_REGION,
+          accessKeyId: config.MEDIA_S3_ACCESS_KEY_ID,
+          secretAccessKey: config.MEDIA_S3_SECRET_ACCESS_KEY,
+          prefix: config.MEDIA_S3_PREFIX,
+        }),
+);
 
 /** `ab/cdef…`: 122 random bits that nobody can guess, spread over 256 folders. */
 export function folderOf(mediaToken: string): string {
@@ -24,5 +27,5 @@ export function folderOf(mediaToken: string): string {
 
 /** Lets go of idle connections, at the end of a process. */
 export async function closeStore(): Promise<void> {
-  await store.close();
+  await store().close();
 }

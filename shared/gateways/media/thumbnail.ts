@@ -48,6 +48,11 @@ const ORDERS_AHEAD = 16;
 const waiting: Order[] = [];
 let painter: Painter | null = null;
 
+/** Ends the child process, if there is one. */
+export function stopThumbnailProcess(): void {
+  if (painter !== null) dismiss(painter);
+}
+
 /**
  * Makes a WebP thumbnail, at most 512 px on its longer side, of an image file or of a frame that is really decoded
  * from the first second of a video file. Rejects with an Error when the file cannot be decoded (it may be a picture of

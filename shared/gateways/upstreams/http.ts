@@ -1,5 +1,6 @@
 import { Agent, type Dispatcher, FormData, request } from 'undici';
 import { config } from '../../lib/config.ts';
+import { perService } from '../../lib/serviceScope.ts';
 import { UpstreamError } from './upstream.ts';
 
 export interface JsonAnswer {
@@ -20,17 +21,23 @@ export interface Question {
 /** No honest answer of a queue is longer: outputs are asked for as addresses. */
 const ANSWER_MAX_BYTES = 8 * 1024 * 1024;
 
-const options = {
-  // Bounded by each question's own time, and by its size where it is read whole.
-  headersTimeout: 0,
-  bodyTimeout: 0,
-  connect: { timeout: Math.min(5_000, config.UPSTREAM_TIMEOUT_MS) },
-};
-// Submits never wait for a connection behind questions: their time would run out before they were sent.
-const forSubmits = new Agent({ ...options, connections: config.UPSTREAM_CONCURRENCY });
-// Those that last until the output is there would hold every connection for minutes.
-const forOutputs = new Agent({ ...options, connections: config.UPSTREAM_CONCURRENCY });
-const forQuestions = new Agent({ ...options, connections: 2 * config.UPSTREAM_CONCURRENCY });
+function newAgent(connections: number): Agent {
+  return new Agent({
+    // Bounded by each question's own time, and by its size where it is read whole.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connect: { timeout: Math.min(5_000, config.UPSTREAM_TIMEOUT_MS) },
+    connections,
+  });
+}
+
+const agents = perService(() => ({
+  // Submits never wait for a connection behind questions: their time would run out before they were sent.
+  forSubmits: newAgent(config.UPSTREAM_CONCURRENCY),
+  // Those that last until the output is there would hold every connection for minutes.
+  forOutputs: newAgent(config.UPSTREAM_CONCURRENCY),
+  forQuestions: newAgent(2 * config.UPSTREAM_CONCURRENCY),
+}));
 
 /** Codes of errors that come before a request could have been read at the other end. */
 const NEVER_SENT =
@@ -62,7 +69,8 @@ export async function converse<Read>(
   try {
     const response = await request(url, {
       method,
-      dispatcher: timeoutMs === undefined ? (method === 'POST' ? forSubmits : forQuestions) : forOutputs,
+      dispatcher:
+        agents()[timeoutMs === undefined ? (method === 'POST' ? 'forSubmits' : 'forQuestions') : 'forOutputs'],
       headers: isJson ? { ...headers, 'content-type': 'application/json' } : headers,
       body: isJson ? JSON.stringify(body) : body,
       signal: AbortSignal.timeout(timeoutMs ?? config.UPSTREAM_TIMEOUT_MS),
@@ -96,5 +104,5 @@ export function parseJson(text: string): unknown {
 
 /** Lets go of idle connections, at the end of a process. */
 export async function closeUpstreamConnections(): Promise<void> {
-  await Promise.all([forSubmits, forOutputs, forQuestions].map((agent) => agent.destroy()));
+  await Promise.all(Object.values(agents()).map((agent) => agent.destroy()));
 }

@@ -1,9 +1,10 @@
-import { ConfigError, orExit } from '../../lib/config.ts';
+import { ConfigError } from '../../lib/config.ts';
+import { perService } from '../../lib/serviceScope.ts';
 import type { Adapter } from './knownModels.ts';
 import { falUpstream } from './fal.ts';
 import { openaiUpstream } from './openai.ts';
 import { replicateUpstream } from './replicate.ts';
-import { ROUTES, type Route } from './settings.ts';
+import { routes, type Route } from './settings.ts';
 import { metered } from './metered.ts';
 import type { Upstream } from './upstream.ts';
 
@@ -13,15 +14,15 @@ const ADAPTERS: Record<Adapter, (route: Route) => Upstream> = {
   replicate: replicateUpstream,
 };
 
-const upstreams = new Map<string, Upstream>();
+const upstreams = perService(() => new Map<string, Upstream>());
 
 /** Who answers at the end of a route. */
 export function upstreamOf(route: Route): Upstream {
   const name = `${route.upstream.name}:${route.modelId}:${route.kind}`;
-  let upstream = upstreams.get(name);
+  let upstream = upstreams().get(name);
   if (upstream === undefined) {
     upstream = metered(route.upstream.name, ADAPTERS[route.upstream.adapter](route));
-    upstreams.set(name, upstream);
+    upstreams().set(name, upstream);
   }
   return upstream;
 }
@@ -35,20 +36,23 @@ export function takesTurns(route: Route): boolean {
 /** The variables of the providers that take nobody without a key. */
 const KEYS: Partial<Record<Adapter, string>> = { fal: 'FAL_KEY', replicate: 'REPLICATE_API_TOKEN' };
 
-/** Ends the process, with a sentence, where an upstream that it is to use wants a key and none is set. */
+/** Reads the upstreams of the configuration. @throws ConfigError if they cannot be used. */
+export function checkUpstreams(): void {
+  routes();
+}
+
+/** @throws ConfigError if an upstream that is in use requires a key and none is set. */
 export function requireKeys(): void {
-  orExit(() => {
-    for (const { upstream } of Object.values(ROUTES).flat()) {
-      const variable = KEYS[upstream.adapter];
-      if (upstream.key !== null || variable === undefined) continue;
-      const place = upstream.name === upstream.adapter ? variable : `UPSTREAMS/upstreams/${upstream.name}/key`;
-      throw new ConfigError(`${place} is not set: it must be the key of ${upstream.baseUrl}.`);
-    }
-  });
+  for (const { upstream } of Object.values(routes()).flat()) {
+    const variable = KEYS[upstream.adapter];
+    if (upstream.key !== null || variable === undefined) continue;
+    const place = upstream.name === upstream.adapter ? variable : `UPSTREAMS/upstreams/${upstream.name}/key`;
+    throw new ConfigError(`${place} is not set: it must be the key of ${upstream.baseUrl}.`);
+  }
 }
 
 export { closeUpstreamConnections } from './http.ts';
-export { costCentsOf, inputOf, type Route, ROUTES, routeTo } from './settings.ts';
+export { costCentsOf, inputOf, type Route, routes, routeTo } from './settings.ts';
 export { MESSAGES } from './answers.ts';
 export { UpstreamError } from './upstream.ts';
 export type { UpstreamEnd, UpstreamHandle, UpstreamOutput, UpstreamProgress } from './upstream.ts';

@@ -1,4 +1,5 @@
-import { config, type Config, ConfigError, orExit } from '../../lib/config.ts';
+import { config, type Config, ConfigError } from '../../lib/config.ts';
+import { perService } from '../../lib/serviceScope.ts';
 import { everyParams, type Kind, MODEL_SLUGS, modelBySlug, type ModelSlug } from '../../spec/catalog.ts';
 import { ADAPTERS, type Adapter, KNOWN_MODELS, type ModelTable, USUAL_INPUTS } from './knownModels.ts';
 import { fill, type Order } from './template.ts';
@@ -129,7 +130,7 @@ export function routeTo(
   model: ModelSlug,
   upstreamName: string,
   modelId: string,
-  { upstreams, tables }: Directory = DIRECTORY,
+  { upstreams, tables }: Directory = directory(),
 ): Route | undefined {
   const upstream = upstreams.get(upstreamName);
   if (upstream === undefined) return undefined;
@@ -164,7 +165,9 @@ function numberOf(value: unknown): number {
   throw new Error(`a price must be a number from 0 to ${CENTS_MAX}, not ${JSON.stringify(value)}`);
 }
 
-const DIRECTORY = orExit(() => parseUpstreams(config));
+const directory = perService(() => parseUpstreams(config));
 
-/** Who makes what in this process: for each model its first choice, and its fallback if it has one. */
-export const ROUTES: Readonly<Record<ModelSlug, readonly Route[]>> = DIRECTORY.routes;
+/** The upstreams of each model: its first choice, and its fallback if it has one. */
+export function routes(): Readonly<Record<ModelSlug, readonly Route[]>> {
+  return directory().routes;
+}

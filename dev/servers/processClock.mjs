@@ -3,7 +3,7 @@
  * system does that is set right, or a machine that wakes up. What Redis and Postgres go by is not moved.
  */
 const RealDate = Date;
-let offsetMs = Number(process.env['CHAOS_CLOCK_MS'] ?? 0);
+let offsetMs = Number(process.env['PROCESS_CLOCK_OFFSET_MS'] ?? 0);
 const now = () => RealDate.now() + offsetMs;
 
 const MovedDate = new Proxy(RealDate, {
@@ -17,6 +17,7 @@ globalThis.Date = MovedDate;
 
 process.on('message', (message) => {
   offsetMs = Number(message);
+  process.send?.('clock moved');
 });
 // Whoever started it is gone: nobody would end it.
 process.on('disconnect', () => process.exit(1));

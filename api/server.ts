@@ -1,0 +1,73 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { publishedKeys } from '../shared/domain/oauth/signingKeys.ts';
+import { config, ConfigError } from '../shared/lib/config.ts';
+import { logger } from '../shared/lib/logger.ts';
+import { closeMetrics, openMetrics } from '../shared/lib/metricsServer.ts';
+import { listen as listenToAnnouncements, stopWaiting } from '../shared/queues/announcements.ts';
+import { openQueues } from '../shared/queues/enqueue.ts';
+import { createApp } from './app.ts';
+import { endMcpStreams, openMcp } from './mcp/lifecycle.ts';
+import { closeLimiters, openLimiters } from './middleware/rateLimit.ts';
+
+/** How often connections that have become idle are closed while the server stops. */
+const CLOSE_IDLE_MS = 100;
+
+export interface ApiServer {
+  port: number;
+  /** Answers the requests that have begun, then closes. */
+  close(): Promise<void>;
+}
+
+/**
+ * Serves the API of the open service at PORT of HOST.
+ * @throws ConfigError if that cannot be listened on.
+ */
+export async function startApi(): Promise<ApiServer> {
+  const [closeMcp] = await Promise.all([
+    openMcp(),
+    openQueues(),
+    listenToAnnouncements(),
+    openLimiters(),
+    openMetrics(),
+  ]);
+  // The first process of all creates the signing key; while the database is away, the first request tries again.
+  await publishedKeys().catch((error: Error) => logger.warn({ error: error.message }, 'no signing keys yet'));
+
+  const answer = createApp().callback();
+  const server = createServer((request, response) => void answer(request, response));
+  server.requestTimeout = 30_000;
+  server.headersTimeout = 15_000;
+  // What is no HTTP gets no further than here; the answer has the form of all others.
+  server.on('clientError', (_error, socket) => {
+    if (!socket.writable) return;
+    const body = JSON.stringify({ error: 'validation_error', detail: 'The request is no valid HTTP.' });
+    const head = `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
+    socket.end(`${head}Connection: close\r\n\r\n${body}`);
+  });
+  server.listen(config.PORT, config.HOST);
+  await once(server, 'listening').catch((error: Error) => {
+    throw new ConfigError(
+      `PORT ${config.PORT} of ${config.HOST} cannot be listened on (${error.message}): set PORT or HOST.`,
+    );
+  });
+
+  async function close(): Promise<void> {
+    // Clients that wait for the end of a generation are answered with what is stored.
+    stopWaiting();
+    endMcpStreams();
+    // Accepts no new connections, and ends when the last request has been answered.
+    const closed = once(server, 'close');
+    server.close();
+    // A connection is idle, and can be closed, once its request has been answered.
+    const closing = setInterval(() => server.closeIdleConnections(), CLOSE_IDLE_MS);
+    server.closeIdleConnections();
+    await closed;
+    clearInterval(closing);
+    closeMcp();
+    closeMetrics();
+    closeLimiters();
+  }
+  return { port: (server.address() as AddressInfo).port, close };
+}

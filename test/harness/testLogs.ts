@@ -1,0 +1,2 @@
+/** Log lines of the services under test. */
+export function recordLog(_line: string): void {}
