@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { publishedKeys } from '../shared/domain/oauth/signingKeys.ts';
 import { closeDocumentConnections } from '../shared/gateways/clientDocuments.ts';
+import { openPayments } from '../shared/gateways/payments/index.ts';
 import { listen as listenToAnnouncements, stopListening, stopWaiting } from '../shared/queues/announcements.ts';
 import { closeQueues, openQueues } from '../shared/queues/enqueue.ts';
 import { config } from '../shared/lib/config.ts';
@@ -20,6 +21,7 @@ const CLOSE_IDLE_MS = 100;
 
 const warning = warningOfMode(config);
 if (warning !== undefined) logger.warn(warning);
+await openPayments(config);
 await Promise.all([openQueues(), listenToAnnouncements(), openLimiters(), openMcp(), openMetrics()]);
 // The first process of all makes the signing key; where the database is away just now, the first request looks again.
 await publishedKeys().catch((error: Error) => logger.warn({ error: error.message }, 'no signing keys yet'));

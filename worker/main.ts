@@ -7,6 +7,7 @@ import { failExpired } from '../shared/domain/settlement/sweep.ts';
 import { requireMediaStore } from '../shared/gateways/media/collect.ts';
 import { closeDownloadConnections } from '../shared/gateways/media/download.ts';
 import { closeStore } from '../shared/gateways/media/store.ts';
+import { openPayments } from '../shared/gateways/payments/index.ts';
 import { closeUpstreamConnections, requireKeys } from '../shared/gateways/upstreams/index.ts';
 import { config } from '../shared/lib/config.ts';
 import { db } from '../shared/lib/db.ts';
@@ -56,6 +57,7 @@ async function carryOut(job: Job): Promise<void> {
 }
 
 requireKeys();
+await openPayments(config);
 await openMetrics();
 await requireMediaStore();
 const connection = connectForWaiting('worker');

@@ -241,7 +241,7 @@ const ADDRESSES = [
   'GITHUB_API_BASE_URL',
 ] as const;
 
-/** Without a payment processor plans are given away, which is for development only; with one, all of it is needed. */
+/** Without Stripe payments are simulated and plans given away, for development only; with it, all of it is needed. */
 function requirePayments(values: Environment): void {
   if (values.NODE_ENV === 'production' && values.CLOCK_OFFSET_MS !== 0) {
     throw new ConfigError('CLOCK_OFFSET_MS must be 0 with NODE_ENV=production: it is for tests.');
