@@ -42,7 +42,7 @@ export async function openService(config: Readonly<Config>, options: ServiceOpti
   useClock(options.clock ?? systemClock);
   openLogger(options.log);
   checkUpstreams();
-  await openPayments();
+  await openPayments(config);
   openDatabase();
   isOpen = true;
   return { config, close };

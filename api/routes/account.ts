@@ -98,7 +98,7 @@ export const becomeAffiliate = orTold(async (ctx) => {
 /** To where the payment processor asks for a person's details. */
 export const setUpPayouts = orTold(async (ctx) => {
   const url = await onboardingLink(callerOf(ctx).accountId);
-  // Without a payment processor there is nothing to be told.
+  // Where payments are simulated there is nothing to be told.
   if (new URL(url).origin === new URL(config.BASE_URL).origin) return done(ctx, 'payouts');
   sendOnward(ctx, url, ONWARD);
 });

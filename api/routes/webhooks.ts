@@ -6,7 +6,7 @@ import { rawBodyOf } from '../middleware/body.ts';
 
 /** An event of the payment processor: acknowledged once it is stored, acted upon by a worker (spec: Events). */
 export async function processorEvent(ctx: Context): Promise<void> {
-  if (processor === null) throw new ServiceError('not_found', 'This service runs without a payment processor.');
+  if (processor.isSimulated) throw new ServiceError('not_found', 'This service runs without a payment processor.');
   await receiveEvent(await rawBodyOf(ctx), ctx.get('stripe-signature'));
   ctx.body = { received: true };
 }

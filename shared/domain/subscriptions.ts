@@ -1,25 +1,32 @@
+import { processor } from '../gateways/payments/index.ts';
 import { now } from '../lib/clock.ts';
 import { type Plan, planBySlug } from '../spec/plans.ts';
 import { Account } from '../tables/Account.ts';
 import { Subscription } from '../tables/Subscription.ts';
-import { processor } from '../gateways/payments/index.ts';
 
 /** The one payment processor (docs/decisions.md: Billing). */
 export const PROCESSOR = 'stripe';
 
-export interface BillingStatus {
+export interface SubscriptionStanding {
   plan: Plan | null;
   /** `none` where there never was a subscription. */
   status: Subscription['status'] | 'none';
   currentPeriodEnd: Date | null;
   cancelAtPeriodEnd: boolean;
+}
+
+export interface BillingStatus extends SubscriptionStanding {
   hasPaymentMethod: boolean;
 }
 
-/** Where an account stands with its subscription: the one that it lives under, or the last one it had. */
 export async function billingStatus(accountId: number): Promise<BillingStatus> {
   const account = await Account.query().findById(accountId).throwIfNotFound();
-  const subscriptions = Subscription.query().where({ account_id: accountId });
+  return { ...(await subscriptionStanding(account)), hasPaymentMethod: hasPaymentMethod(account) };
+}
+
+/** Where an account stands with its subscription: the one that it lives under, or the last one it had. */
+export async function subscriptionStanding(account: Account): Promise<SubscriptionStanding> {
+  const subscriptions = Subscription.query().where({ account_id: account.id });
   const latest = await subscriptions.orderByRaw(`(id = ?) DESC NULLS LAST, id DESC`, [account.subscription_id]).first();
   const plan = activePlan(account);
   const isOver = plan === null && (latest?.status === 'active' || latest?.status === 'past_due');
@@ -28,13 +35,12 @@ export async function billingStatus(accountId: number): Promise<BillingStatus> {
     status: isOver ? 'canceled' : (latest?.status ?? 'none'),
     currentPeriodEnd: latest?.current_period_end ?? null,
     cancelAtPeriodEnd: latest?.cancel_at_period_end ?? false,
-    hasPaymentMethod: hasPaymentMethod(account),
   };
 }
 
-/** Whether automatic top-ups could be charged. Without a processor nothing is missing for that. */
-export function hasPaymentMethod(account: Account): boolean {
-  return processor === null || account.has_payment_method;
+/** Whether automatic top-ups could be charged. Where payments are simulated nothing is missing for that. */
+function hasPaymentMethod(account: Account): boolean {
+  return processor.isSimulated || account.has_payment_method;
 }
 
 /** The plan that an account may spend under right now, or null. */

@@ -261,7 +261,7 @@ function checkProductionOnly(values: Environment): string[] {
   return problems;
 }
 
-/** Without a payment processor plans are given away, which is for development only; with one, all of it is needed. */
+/** Without Stripe payments are simulated and plans given away, for development only; with it, all of it is needed. */
 function checkPayments(values: Environment): string | undefined {
   if (values.STRIPE_SECRET_KEY === undefined) {
     if (values.NODE_ENV !== 'production') return undefined;

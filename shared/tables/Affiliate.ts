@@ -8,7 +8,7 @@ export class Affiliate extends Model {
   declare account_id: number;
   /** What stands in its referral link. */
   declare code: string;
-  /** Where payouts go to; null until it was first asked for, and without a payment processor. */
+  /** Where payouts go to; null until it was first asked for, and where payments are simulated. */
   declare connect_account_id: string | null;
   declare connect_onboarded: boolean;
   declare payout_enabled: boolean;

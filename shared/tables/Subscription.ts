@@ -16,7 +16,7 @@ export class Subscription extends Model {
   /** The end of what is paid for. */
   declare current_period_end: Date;
   declare cancel_at_period_end: boolean;
-  /** null for one that was given away, without a payment processor. */
+  /** null for one whose payment was simulated. */
   declare stripe_subscription_id: string | null;
   /** Up to here months may be granted: the end of the last period whose invoice was paid. */
   declare paid_until: Date;

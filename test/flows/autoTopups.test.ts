@@ -48,10 +48,10 @@ describe('automatic top-ups', () => {
   const spendDownTo = async (customer: Customer, rest: number) =>
     seedImages(service, customer, (await customer.balance()) - rest);
 
-  async function sweep(): Promise<void> {
+  async function sweep(name = 'topups.sweep'): Promise<void> {
     const connection = new Redis(service.env['REDIS_URL'] as string, { maxRetriesPerRequest: null });
     const queue = new Queue('payments', { connection, prefix: `{${service.env['REDIS_PREFIX']}}` });
-    const job = await queue.add('topups.sweep', {}, { removeOnComplete: false });
+    const job = await queue.add(name, {}, { removeOnComplete: false });
     await eventually('swept', () => job.isCompleted());
     await queue.close();
     connection.disconnect();
@@ -195,6 +195,25 @@ describe('automatic top-ups', () => {
       await sweep();
       expect(await topupsOf(customer)).to.deep.equal([1896]);
       expect(await customer.balance()).to.equal(1100 + 1896);
+    });
+
+    it('are credited although the process died between writing one down and paying it, and so are manual ones', async () => {
+      const customer = await customerOn('pro');
+      // Long ago, and not wanted any more: a simulated payment succeeds all the same.
+      await change(customer, { auto_topup_enabled: false });
+      await service.sql(
+        `WITH customer AS (
+           UPDATE accounts SET auto_topup_claimed_at = now() - interval '2 days' WHERE email = $1 RETURNING id
+         )
+         INSERT INTO topups (uuid, account_id, kind, status, amount_cents, credits, due_at, created_at)
+         SELECT gen_random_uuid(), id, kind, 'pending', 5000, 1896, now(), now() - interval '2 days'
+           FROM customer, unnest(ARRAY['automatic', 'manual']) AS kind`,
+        [customer.email],
+      );
+      await sweep('billing.keepUp');
+      expect(await topupsOf(customer)).to.deep.equal([1896, 1896]);
+      await sweep('billing.keepUp');
+      expect(await topupsOf(customer)).to.deep.equal([1896, 1896]);
     });
 
     it('do not happen once the subscription is over', async () => {

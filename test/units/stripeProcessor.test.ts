@@ -11,13 +11,17 @@ import { expect } from 'chai';
 import Stripe from 'stripe';
 import {
   type PaidInvoice,
-  type PaymentProcessor,
   ProcessorError,
   type ProcessorPayment,
   type ProcessorSubscription,
 } from '../../shared/gateways/payments/processor.ts';
 import { EVENT_TYPES } from '../../shared/gateways/payments/eventTypes.ts';
-import { stripeClient, type StripeOptions, stripeProcessor } from '../../shared/gateways/payments/stripe.ts';
+import {
+  stripeClient,
+  type StripeOptions,
+  type StripeProcessor,
+  stripeProcessor,
+} from '../../shared/gateways/payments/stripe.ts';
 import { PLANS, type PlanSlug } from '../../shared/spec/plans.ts';
 import { failureOf } from '../harness/failure.ts';
 import { readBody } from '../../dev/standins/misbehave.ts';
@@ -31,7 +35,7 @@ const YEAR_SECONDS = 365 * 86_400;
 
 describe('payments by Stripe', () => {
   let standIn: StripeStandIn;
-  let stripe: PaymentProcessor;
+  let stripe: StripeProcessor;
   before(async () => {
     standIn = await new StripeStandIn().start();
     stripe = processorOf(standIn);
@@ -221,7 +225,7 @@ describe('payments by Stripe', () => {
   describe('over the years, a subscription', () => {
     // With a clock of its own, which the others would be moved by.
     let years: StripeStandIn;
-    let stripe: PaymentProcessor;
+    let stripe: StripeProcessor;
     let subscriptionId: string;
     let customerId: string;
     const readIt = async () => (await stripe.readSubscription(subscriptionId)) as ProcessorSubscription;
@@ -854,7 +858,7 @@ describe('payments by Stripe', () => {
   });
 });
 
-function processorOf(standIn: StripeStandIn, options: Partial<StripeOptions> = {}): PaymentProcessor {
+function processorOf(standIn: StripeStandIn, options: Partial<StripeOptions> = {}): StripeProcessor {
   const { secretKey, webhookSecret, url: apiBase } = standIn;
   const { lite, starter, pro, studio } = standIn.prices;
   const prices = { lite: [lite], starter: [starter], pro: [pro, 'price_before'], studio: [studio] };
@@ -884,7 +888,7 @@ async function expectFault(work: Promise<unknown>, fault: ProcessorError['fault'
   expect((error as ProcessorError).fault).to.equal(fault);
 }
 
-async function expectRefused(stripe: PaymentProcessor, payload: Buffer, signature: string): Promise<void> {
+async function expectRefused(stripe: StripeProcessor, payload: Buffer, signature: string): Promise<void> {
   await expectFault((async () => stripe.verifyEvent(payload, signature))(), 'refused');
 }
 

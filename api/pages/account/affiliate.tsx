@@ -52,7 +52,7 @@ function Program({ affiliate, token }: { affiliate: NonNullable<Overview['affili
           </button>
         </Form>
       )}
-      {processor === null ? (
+      {processor.isSimulated ? (
         <p class="hint">
           On this service plans are given away, as no payment processor is configured, and so commissions are never
           paid.

@@ -7,7 +7,6 @@ import { day } from './times.ts';
 
 /** What there is to spend, under which plan, and how to change that. */
 export function Billing({ account, billing, secrets }: Overview & { secrets: FormSecrets }): VNode {
-  const hasProcessor = processor !== null;
   return (
     <section class="card" aria-labelledby="credits">
       <h2 id="credits">Credits and plan</h2>
@@ -39,9 +38,9 @@ export function Billing({ account, billing, secrets }: Overview & { secrets: For
       </Form>
       <p class="hint">
         Credits are a month's, and come every month; plans are paid by the year.{' '}
-        {hasProcessor ? '' : 'On this service plans are given away, as no payment processor is configured.'}
+        {processor.isSimulated ? 'On this service plans are given away, as no payment processor is configured.' : ''}
       </p>
-      {hasProcessor && billing.status !== 'none' ? (
+      {!processor.isSimulated && billing.status !== 'none' ? (
         <Form action="/account/portal/" token={secrets.token}>
           <button type="submit">Payment methods, invoices, cancellation</button>
         </Form>

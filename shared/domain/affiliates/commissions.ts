@@ -1,5 +1,5 @@
 import type { Transaction } from 'objection';
-import { type PaidInvoice, requireProcessor } from '../../gateways/payments/index.ts';
+import { type PaidInvoice, processor } from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { prepared, run } from '../../lib/db.ts';
 import { logger } from '../../lib/logger.ts';
@@ -48,7 +48,7 @@ const MOST_CENTS = 2_147_483_647;
  */
 export async function commissionEffect(invoiceId: string): Promise<Effect | null> {
   const ticket = await takeTicket();
-  const invoice = await requireProcessor().readInvoice(invoiceId);
+  const invoice = await processor.readInvoice(invoiceId);
   if (invoice === null) return null;
   const known = await Commission.query().findOne({ invoice_id: invoiceId });
   const accountId = known?.account_id ?? (await ownerOf(invoice))?.id;
@@ -77,7 +77,7 @@ function problemOf({ isInOurCurrency, isForPlan, paidCents }: PaidInvoice, hasEa
   return paidCents > MOST_CENTS ? `${paidCents} cents are more than can be` : null;
 }
 
-/** The commission of a plan that was given away, without a payment processor, as if its year had been paid. */
+/** The commission of a plan whose payment was simulated, as if its year had been paid. */
 export async function recordSimulated(transaction: Transaction, subscription: Subscription, plan: Plan): Promise<void> {
   const referral = await Referral.query(transaction).findById(subscription.account_id);
   if (referral === undefined) return;

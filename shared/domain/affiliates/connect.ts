@@ -1,4 +1,4 @@
-import { processor, ProcessorError, requireProcessor } from '../../gateways/payments/index.ts';
+import { processor, ProcessorError } from '../../gateways/payments/index.ts';
 import { config } from '../../lib/config.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
@@ -17,13 +17,13 @@ const REFUSED = 'Payouts cannot be set up at the moment. Try again later, or wri
 /**
  * Where an affiliate tells the payment processor who they are and where their money goes. The account there is made
  * once, and anew where it is gone there; the link is a new one each time, as each is good for minutes and for one visit.
- * Without a processor payouts are enabled at once, and the address is our own page.
+ * Where payments are simulated payouts are enabled at once, and the address is our own page.
  * @throws ServiceError not_found before the account has enrolled; internal_error (503) while the processor is away, or
  * refuses.
  */
 export async function onboardingLink(accountId: number): Promise<string> {
   const affiliate = await affiliateOf(accountId);
-  if (processor === null) {
+  if (processor.isSimulated) {
     await affiliate.$query().patch({ connect_onboarded: true, payout_enabled: true, synced_at: now() });
     return `${config.BASE_URL}/account/?done=payouts`;
   }
@@ -43,7 +43,7 @@ export async function onboardingLink(accountId: number): Promise<string> {
  */
 export async function reopenOnboarding(accountId: number): Promise<string | null> {
   const affiliate = await Affiliate.query().findById(accountId);
-  if (processor === null || affiliate === undefined || affiliate.connect_account_id === null) return null;
+  if (affiliate === undefined || affiliate.connect_account_id === null) return null;
   return linkTo(affiliate.connect_account_id);
 }
 
@@ -53,12 +53,10 @@ async function linkTo(connectAccountId: string): Promise<string | null> {
     returnUrl: config.BASE_URL + ONBOARDING_PATHS.returned,
     refreshUrl: config.BASE_URL + ONBOARDING_PATHS.again,
   };
-  const opened = requireProcessor()
-    .openOnboarding(connectAccountId, addresses)
-    .catch((error: unknown) => {
-      if (error instanceof ProcessorError && error.isConnectedAccountGone) return null;
-      throw error;
-    });
+  const opened = processor.openOnboarding(connectAccountId, addresses).catch((error: unknown) => {
+    if (error instanceof ProcessorError && error.isConnectedAccountGone) return null;
+    throw error;
+  });
   return orUnavailable(opened, REFUSED);
 }
 
@@ -67,9 +65,9 @@ async function makeConnectAccount(accountId: number, instead: string | null): Pr
   const { uuid: accountUuid, email } = await Account.query().findById(accountId).throwIfNotFound();
   // Under a key of the account's: of two at once, or after a crash, there is one still.
   const owner = { accountUuid, email, ...(instead !== null && { instead }) };
-  const made = await orUnavailable(requireProcessor().createConnectedAccount(owner), REFUSED);
+  const made = await orUnavailable(processor.createConnectedAccount(owner), REFUSED);
   await Affiliate.query()
-    // What was simulated without a processor, or known of the one before, counts no more.
+    // What was simulated, or known of the one before, counts no more.
     .patch({ connect_account_id: made, connect_onboarded: false, payout_enabled: false, synced_at: now() })
     .where({ account_id: accountId })
     // One that is gone stays until its place is taken: the key is made of it.
@@ -86,7 +84,7 @@ export async function connectEffect(connectAccountId: string): Promise<Effect | 
   const affiliate = await Affiliate.query().findOne({ connect_account_id: connectAccountId });
   if (affiliate === undefined) return null;
   const ticket = await takeTicket();
-  const connected = await requireProcessor().readConnectedAccount(connectAccountId);
+  const connected = await processor.readConnectedAccount(connectAccountId);
   return {
     accountId: affiliate.account_id,
     apply: async (transaction) => {
@@ -108,7 +106,7 @@ export async function connectEffect(connectAccountId: string): Promise<Effect | 
 /** Looks at an affiliate's connected account right now: they have just come back from there. */
 export async function lookAtConnectAccount(accountId: number): Promise<void> {
   const { connect_account_id: id } = await affiliateOf(accountId);
-  if (processor !== null && id !== null) await attempt(() => connectEffect(id));
+  if (id !== null) await attempt(() => connectEffect(id));
 }
 
 const HOUR_MS = 3_600_000;
@@ -116,7 +114,6 @@ const AT_ONCE = 200;
 
 /** Looks at those who are not through yet: nobody may have told us that they are by now. */
 export async function lookAtOnboardings(): Promise<void> {
-  if (processor === null) return;
   const waiting = await Affiliate.query()
     .whereNotNull('connect_account_id')
     .where({ payout_enabled: false })

@@ -1,6 +1,6 @@
 import type { Transaction } from 'objection';
 import { v7 as uuidv7 } from 'uuid';
-import { processor, ProcessorError, requireProcessor } from '../../gateways/payments/index.ts';
+import { processor, ProcessorError } from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { utcDay } from '../../lib/calendar.ts';
 import { isDuplicate, prepared, run } from '../../lib/db.ts';
@@ -20,7 +20,7 @@ export function monthStartOf(moment: Date): Date {
 /** What is neither paid nor on its way, of one affiliate: earned by then, or paid and to be taken off again. */
 export function unsettled(affiliateId: number, until: Date, transaction?: Transaction) {
   return Commission.query(transaction)
-    .where({ affiliate_id: affiliateId, is_simulated: processor === null })
+    .where({ affiliate_id: affiliateId, is_simulated: processor.isSimulated })
     .whereColumn('amount_cents', '<>', 'settled_cents')
     .where((due) => {
       void due.where('payable_at', '<=', until).orWhereColumn('amount_cents', '<', 'settled_cents');
@@ -30,9 +30,12 @@ export function unsettled(affiliateId: number, until: Date, transaction?: Transa
 /** What was looked at within this time is not looked at again before it is paid for. */
 const FRESH_MS = 6 * 3_600_000;
 
-/** The moment since when a look is good enough to pay for what it has seen. */
+/**
+ * The moment since when a look is good enough to pay for what it has seen. What is simulated never changes: there any
+ * look is.
+ */
 export function freshSince(): Date {
-  return addMilliseconds(now(), -FRESH_MS);
+  return processor.isSimulated ? new Date(0) : addMilliseconds(now(), -FRESH_MS);
 }
 
 /** Left for a moment to whoever has written it, before somebody else takes it up. */
@@ -61,12 +64,9 @@ export async function openPayout(affiliateId: number): Promise<Payout | undefine
       .whereNot({ status: 'refused' });
     if ((await before.first()) !== undefined) return undefined;
     const due = unsettled(affiliateId, monthStart, transaction).orderBy('id').forNoKeyUpdate();
-    if (processor !== null) {
-      void due.where((seen) => {
-        void seen.where('looked_at', '>', freshSince()).orWhereColumn('amount_cents', '<', 'settled_cents');
-      });
-    }
-    const commissions = await due;
+    const commissions = await due.where((seen) => {
+      void seen.where('looked_at', '>', freshSince()).orWhereColumn('amount_cents', '<', 'settled_cents');
+    });
     const items = commissions.map((row) => ({ id: row.id, cents: row.amount_cents - row.settled_cents }));
     const amountCents = items.reduce((sum, { cents }) => sum + cents, 0);
     if (amountCents <= 0) return undefined;
@@ -88,9 +88,9 @@ export async function openPayout(affiliateId: number): Promise<Payout | undefine
   });
 }
 
-/** Whether payouts may be made; those that were simulated without a processor say nothing about a real account. */
+/** Whether payouts may be made; those that were simulated say nothing about a real account. */
 export function canBePaid({ payout_enabled: isEnabled, connect_account_id: id }: Affiliate): boolean {
-  return isEnabled && (processor === null || id !== null);
+  return isEnabled && (processor.isSimulated || id !== null);
 }
 
 /**
@@ -98,11 +98,10 @@ export function canBePaid({ payout_enabled: isEnabled, connect_account_id: id }:
  * and is looked for before it is asked for again.
  */
 export async function transfer(payout: Payout): Promise<void> {
-  if (processor === null) return markPaid(payout, null);
   const { uuid: payoutUuid, amount_cents: amountCents, connect_account_id: connectAccountId } = payout;
   const order = { payoutUuid, amountCents, connectAccountId: connectAccountId as string };
   try {
-    await markPaid(payout, await requireProcessor().transfer(order));
+    await markPaid(payout, await processor.transfer(order));
   } catch (error) {
     if (!(error instanceof ProcessorError)) throw error;
     const problem = error.message.slice(0, 500);
@@ -174,8 +173,8 @@ export async function settlePendingPayouts(): Promise<void> {
     await Payout.query().findById(payout.uuid).where({ status: 'pending' }).patch({ due_at });
     await attempt(async () => {
       const since = addMilliseconds(payout.created_at, -MARGIN_MS);
-      const made = await processor?.findTransfer(payout.uuid, since);
-      if (made != null) await markPaid(payout, made);
+      const made = await processor.findTransfer(payout.uuid, since);
+      if (made !== null) await markPaid(payout, made);
       else await transfer(payout);
       return null;
     });

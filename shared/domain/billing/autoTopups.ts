@@ -8,8 +8,9 @@ import { Account } from '../../tables/Account.ts';
 import { Topup } from '../../tables/Topup.ts';
 import { lockAccount } from '../credits.ts';
 import { activePlan } from '../subscriptions.ts';
+import { knownCustomer } from './customers.ts';
 import { carryOut, type Effect, takeTicket } from './effects.ts';
-import { beginTopup, failedEffect, paidEffect, paymentEffect } from './topups.ts';
+import { beginTopup, failedEffect, paymentEffect } from './topups.ts';
 
 /** How long a create waits for a top-up that somebody else has begun. */
 const WAIT_MS = 12_000;
@@ -58,7 +59,7 @@ async function claim(accountId: number, isNeeded: (account: Account) => boolean)
     const isFree = claimedAt === null || claimedAt <= addMilliseconds(at, -AUTO_TOPUP_INTERVAL_MS);
     const isReady = account.auto_topup_enabled && isFree && activePlan(account, at) !== null;
     if (!isReady || !isNeeded(account)) return undefined;
-    if (processor !== null && account.stripe_customer_id === null) return undefined;
+    if (knownCustomer(account) === null) return undefined;
     // While nobody knows what became of the one before, another would be a second charge for the same need.
     const unsettled = Topup.query(transaction).where({ account_id: accountId, kind: 'automatic', status: 'pending' });
     if ((await unsettled.first()) !== undefined) return undefined;
@@ -87,10 +88,10 @@ async function settle(look: (topup: Topup) => Promise<Effect | null>, topup: Top
   return (await Topup.query().findById(topup.uuid).throwIfNotFound()).status;
 }
 
-async function chargeEffect(topup: Topup): Promise<Effect | null> {
-  if (processor === null) return paidEffect(topup);
+/** Charges a top-up. Repeated, it says what came of the first charge. */
+export async function chargeEffect(topup: Topup): Promise<Effect | null> {
   const account = await Account.query().findById(topup.account_id).throwIfNotFound();
-  const customerId = account.stripe_customer_id as string;
+  const customerId = knownCustomer(account) as string;
   const ticket = await takeTicket();
   const paymentMethodId = await processor.paymentMethodOf(customerId);
   const { uuid: topupUuid, amount_cents: amountCents } = topup;
@@ -111,11 +112,10 @@ async function chargeEffect(topup: Topup): Promise<Effect | null> {
  * what has become of it. If it was not, it is charged only for whom it is still wanted.
  */
 async function chargeAgainEffect(topup: Topup): Promise<Effect | null> {
-  if (processor === null) return paidEffect(topup);
   const account = await Account.query().findById(topup.account_id).throwIfNotFound();
   const ticket = await takeTicket();
   const since = addMilliseconds(topup.created_at, -MARGIN_MS);
-  const payment = await processor.findPayment(account.stripe_customer_id as string, topup.uuid, since);
+  const payment = await processor.findPayment(knownCustomer(account) as string, topup.uuid, since);
   if (payment !== null) return paymentEffect(payment, ticket);
   const isWanted = account.auto_topup_enabled && activePlan(account) !== null;
   const isLate = topup.created_at <= addMilliseconds(now(), -LATE_MS);

@@ -1,4 +1,4 @@
-import { processor, ProcessorError, requireProcessor } from '../../gateways/payments/index.ts';
+import { processor, ProcessorError } from '../../gateways/payments/index.ts';
 import { config } from '../../lib/config.ts';
 import { logger } from '../../lib/logger.ts';
 import { ServiceError } from '../../spec/errors.ts';
@@ -8,8 +8,8 @@ import { Subscription } from '../../tables/Subscription.ts';
 import { referralMetadata } from '../affiliates/referrals.ts';
 import { asCustomer } from './customers.ts';
 import { attempt } from './effects.ts';
-import { activatePlan } from './keyless.ts';
 import { orUnavailable } from './orUnavailable.ts';
+import { activatePlan } from './activatePlan.ts';
 import { subscriptionEffect } from './syncSubscription.ts';
 
 /** Where a customer goes to pay; null where there is nothing to pay and the plan or the credits are there already. */
@@ -22,25 +22,24 @@ export const returnUrls = () => ({
 });
 
 /**
- * Opens a checkout of a plan, or of the change to another one. Without a processor the plan is active at once.
+ * Opens a checkout of a plan, or of the change to another one. Where the processor takes the payment without a page, the
+ * plan is active at once.
  * @param requestKey names the request, where it may be repeated.
  * @throws ServiceError validation_error for the plan that the account is on, or while an invoice is open.
  */
 export async function checkout(accountId: number, slug: PlanSlug, requestKey: string): Promise<Checkout> {
-  if (processor === null) {
-    await activatePlan(accountId, slug);
-    return null;
-  }
   const account = await Account.query().findById(accountId).throwIfNotFound();
-  return asCustomer(account, async (customerId) => {
+  const page = await asCustomer(account, async (customerId) => {
     const current = (await currentOf(account)) ?? (await currentAfterLook(account, customerId));
     if (current !== undefined) return switchTo(slug, account, current);
     await requireNoneUnderWay(accountId);
     const metadata = await referralMetadata(accountId);
     const order = { customerId, accountUuid: account.uuid, plan: slug, metadata };
     const key = `checkout-${requestKey}-${customerId}`;
-    return orUnavailable(requireProcessor().openSubscriptionCheckout(order, returnUrls(), key));
+    return orUnavailable(processor.openSubscriptionCheckout(order, returnUrls(), key));
   });
+  if (page === null) await activatePlan(accountId, slug);
+  return page;
 }
 
 function currentOf({ id, subscription_id: livedUnder }: Account): Promise<Subscription | undefined> {
@@ -55,7 +54,7 @@ function currentOf({ id, subscription_id: livedUnder }: Account): Promise<Subscr
 
 /** It may have been paid, and nobody has told us: nobody is to pay twice for that. */
 async function currentAfterLook(account: Account, customerId: string): Promise<Subscription | undefined> {
-  const theirs = await orUnavailable(requireProcessor().subscriptionsOf(customerId));
+  const theirs = await orUnavailable(processor.subscriptionsOf(customerId));
   for (const subscriptionId of theirs) await attempt(() => subscriptionEffect(subscriptionId));
   return theirs.length === 0 ? undefined : currentOf(await account.$query());
 }
@@ -65,7 +64,7 @@ async function requireNoneUnderWay(accountId: number): Promise<void> {
   const begun = Subscription.query().where({ account_id: accountId, status: 'incomplete' });
   const latest = await begun.whereNotNull('stripe_subscription_id').orderBy('id', 'desc').first();
   if (latest === undefined) return;
-  if (!(await orUnavailable(requireProcessor().isBeingPaid(latest.stripe_subscription_id as string)))) return;
+  if (!(await orUnavailable(processor.isBeingPaid(latest.stripe_subscription_id as string)))) return;
   throw new ServiceError(
     'validation_error',
     `plan: the payment of the ${planBySlug(latest.plan_slug).name} plan is still being processed. Wait for it, or cancel it in the billing portal.`,
@@ -88,7 +87,7 @@ async function switchTo(slug: PlanSlug, account: Account, current: Subscription)
   const customerId = account.stripe_customer_id as string;
   const order = { customerId, subscriptionId: subscriptionId as string, plan: slug };
   try {
-    return await orUnavailable(requireProcessor().openPlanSwitch(order, returnUrls().successUrl));
+    return await orUnavailable(processor.openPlanSwitch(order, returnUrls().successUrl));
   } catch (error) {
     if (!(error instanceof ProcessorError) || error.isCustomerGone) throw error;
     // There is something about the subscription that has to be seen to first, such as a change that is scheduled.
@@ -97,11 +96,10 @@ async function switchTo(slug: PlanSlug, account: Account, current: Subscription)
   }
 }
 
-/** The processor's portal: payment methods, invoices, cancellation. null without a processor. */
+/** The processor's portal: payment methods, invoices, cancellation. null where it has none. */
 export async function portal(accountId: number): Promise<string | null> {
-  if (processor === null) return null;
   const account = await Account.query().findById(accountId).throwIfNotFound();
   return asCustomer(account, (customerId) =>
-    orUnavailable(requireProcessor().openPortal(customerId, config.BILLING_RETURN_URL)),
+    orUnavailable(processor.openPortal(customerId, config.BILLING_RETURN_URL)),
   );
 }

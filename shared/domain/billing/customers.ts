@@ -1,4 +1,4 @@
-import { ProcessorError, requireProcessor } from '../../gateways/payments/index.ts';
+import { processor, ProcessorError } from '../../gateways/payments/index.ts';
 import { logger } from '../../lib/logger.ts';
 import { Account } from '../../tables/Account.ts';
 import { orUnavailable } from './orUnavailable.ts';
@@ -24,11 +24,17 @@ export async function asCustomer<Result>(
   }
 }
 
+/** The customer that an account is to the processor; null before it was made known there. Simulated ones always are. */
+export function knownCustomer({ uuid, stripe_customer_id: stored }: Account): string | null {
+  return processor.isSimulated ? `simulated_${uuid}` : stored;
+}
+
 async function customerOf(account: Account, instead?: string): Promise<string> {
-  if (account.stripe_customer_id !== null) return account.stripe_customer_id;
+  const known = knownCustomer(account);
+  if (known !== null) return known;
   // Under a key of the account's: of two at once, or after a crash, there is one customer still.
   const { uuid: accountUuid, email } = account;
-  const customerId = await orUnavailable(requireProcessor().createCustomer({ accountUuid, email, instead }));
+  const customerId = await orUnavailable(processor.createCustomer({ accountUuid, email, instead }));
   await Account.query()
     .patch({ stripe_customer_id: customerId })
     .where({ id: account.id })

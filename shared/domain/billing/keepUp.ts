@@ -1,4 +1,4 @@
-import { processor, requireProcessor } from '../../gateways/payments/index.ts';
+import { processor } from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { PAST_DUE_DAYS } from '../../spec/limits.ts';
 import { Account } from '../../tables/Account.ts';
@@ -18,12 +18,11 @@ const AT_ONCE = 200;
 export async function keepBillingUp(): Promise<void> {
   await settlePendingTopups();
   await endGivenAway();
-  if (processor === null) return;
   await endOverdue();
   await lookAtPassed();
 }
 
-/** Without a processor a year that is over is not renewed. */
+/** A year that nobody paid for is not renewed. */
 async function endGivenAway(): Promise<void> {
   const over = await Subscription.query()
     .modify('live')
@@ -55,8 +54,8 @@ async function endOverdue(): Promise<void> {
     if (!isSeen || !isOver) continue;
     await attempt(async () => {
       // A bank may be at it still.
-      if (await requireProcessor().isBeingPaid(id as string)) return null;
-      await requireProcessor().cancelSubscription(id as string);
+      if (await processor.isBeingPaid(id as string)) return null;
+      await processor.cancelSubscription(id as string);
       return subscriptionEffect(id as string);
     });
   }

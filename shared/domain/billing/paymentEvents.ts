@@ -1,11 +1,6 @@
 import type { Transaction } from 'objection';
 import pLimit from 'p-limit';
-import {
-  type ProcessorEvent,
-  ProcessorError,
-  requireProcessor,
-  type ToldEvent,
-} from '../../gateways/payments/index.ts';
+import { processor, ProcessorError, type ProcessorEvent, type ToldEvent } from '../../gateways/payments/index.ts';
 import { createBatcher } from '../../lib/batcher.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { DATABASE_PATIENCE, isRefusal, prepared, run } from '../../lib/db.ts';
@@ -78,7 +73,7 @@ export async function receiveEvent(body: Buffer, signature: string): Promise<voi
 
 function verify(body: Buffer, signature: string): ProcessorEvent {
   try {
-    return requireProcessor().verifyEvent(body, signature);
+    return processor.verifyEvent(body, signature);
   } catch (error) {
     if (!(error instanceof ProcessorError)) throw error;
     // Either somebody else, or a secret that is not the webhook's: then no event ever arrives.
@@ -125,7 +120,6 @@ async function markApplied(eventId: string, transaction?: Transaction): Promise<
 
 /** What an event makes us look at. Only its object's id is taken from it: its contents may be out of date. */
 async function effectOf({ type, object_id: id }: PaymentEvent): Promise<Effect | null> {
-  const processor = requireProcessor();
   if (type.startsWith('customer.subscription.')) return subscriptionEffect(id);
   if (type.startsWith('invoice.')) {
     const ofSubscription = await subscriptionEffectOrNull(await processor.subscriptionOfInvoice(id));
@@ -146,17 +140,17 @@ async function subscriptionEffectOrNull(subscriptionId: string | null): Promise<
 
 /** Money may have gone back outside of the processor: a commission goes with it. */
 async function creditNoteEffect(creditNoteId: string): Promise<Effect | null> {
-  const invoiceId = await requireProcessor().invoiceOfCreditNote(creditNoteId);
+  const invoiceId = await processor.invoiceOfCreditNote(creditNoteId);
   return invoiceId === null ? null : commissionEffect(invoiceId);
 }
 
 export async function intentEffect(intentId: string): Promise<Effect | null> {
   const ticket = await takeTicket();
-  return paymentEffect(await requireProcessor().readPayment(intentId), ticket);
+  return paymentEffect(await processor.readPayment(intentId), ticket);
 }
 
 async function sessionEffect(sessionId: string): Promise<Effect | null> {
-  const session = await requireProcessor().readSession(sessionId);
+  const session = await processor.readSession(sessionId);
   if (session?.intentId != null) return intentEffect(session.intentId);
   return subscriptionEffectOrNull(session?.subscriptionId ?? null);
 }
@@ -167,7 +161,6 @@ async function sessionEffect(sessionId: string): Promise<Effect | null> {
  */
 async function chargeEffect(chargeId: string | null): Promise<Effect | null> {
   const ticket = await takeTicket();
-  const processor = requireProcessor();
   if (chargeId === null) return null;
   const charge = await processor.readCharge(chargeId);
   if (charge === null) return null;

@@ -1,4 +1,4 @@
-import { processor, type PaymentProcessor } from '../../gateways/payments/index.ts';
+import { processor } from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
 import { Reconciliation } from '../../tables/Reconciliation.ts';
@@ -22,12 +22,11 @@ const AT_ONCE = 200;
 
 /** Looks at what the processor may have told of in vain: subscriptions and payments of the last days, and old ones. */
 export async function reconcilePayments(): Promise<void> {
-  if (processor === null) return;
   let failure: unknown;
   // One that cannot be asked for does not keep the others from being looked at.
   for (const part of [recentSubscriptions, recentPayments, staleSubscriptions]) {
     try {
-      await part(processor);
+      await part();
     } catch (error) {
       logger.warn({ part: part.name, error: (error as Error).message }, 'not reconciled; will be tried again');
       failure = error;
@@ -38,7 +37,8 @@ export async function reconcilePayments(): Promise<void> {
 
 /** Asks for what it has told since it was last asked: after weeks, too, and of what lies longer back than days. */
 export async function fetchMissedEvents(): Promise<void> {
-  if (processor === null) return;
+  // Nothing was told, and Stripe's events of the meantime are not to be passed over, should it be set up again.
+  if (processor.isSimulated) return;
   const startedAt = now();
   const last = await Reconciliation.query().findById('events');
   const earliest = addMilliseconds(startedAt, -EVENTS_KEPT_MS);
@@ -47,14 +47,14 @@ export async function fetchMissedEvents(): Promise<void> {
   await Reconciliation.query().insert({ subject: 'events', done_until: startedAt }).onConflict('subject').merge();
 }
 
-async function recentSubscriptions(of: PaymentProcessor): Promise<void> {
+async function recentSubscriptions(): Promise<void> {
   const since = addMilliseconds(now(), -LOOK_BACK_MS);
-  for await (const id of of.subscriptionsSince(since)) await attempt(() => subscriptionEffect(id));
+  for await (const id of processor.subscriptionsSince(since)) await attempt(() => subscriptionEffect(id));
 }
 
-async function recentPayments(of: PaymentProcessor): Promise<void> {
+async function recentPayments(): Promise<void> {
   const since = addMilliseconds(now(), -LOOK_BACK_MS);
-  for await (const id of of.paymentsSince(since)) await attempt(() => intentEffect(id));
+  for await (const id of processor.paymentsSince(since)) await attempt(() => intentEffect(id));
 }
 
 async function staleSubscriptions(): Promise<void> {

@@ -3,6 +3,7 @@ import { ServiceError } from '../../spec/errors.ts';
 import { topupCredits } from '../../spec/plans.ts';
 import { Account } from '../../tables/Account.ts';
 import { activePlan } from '../subscriptions.ts';
+import { knownCustomer } from './customers.ts';
 import { orUnavailable } from './orUnavailable.ts';
 
 export interface TopupSettings {
@@ -45,10 +46,12 @@ async function requireMeans(account: Account): Promise<void> {
       'Automatic top-ups need an active subscription: choose a plan first.',
     );
   }
-  if (processor === null) return;
-  const { stripe_customer_id: customerId } = account;
+  const customerId = knownCustomer(account);
   const method = customerId === null ? null : await orUnavailable(processor.paymentMethodOf(customerId));
-  await account.$query().patch({ has_payment_method: method !== null });
+  // Of a customer that is stored: one that is simulated, or was replaced meanwhile, says nothing about it.
+  await Account.query()
+    .patch({ has_payment_method: method !== null })
+    .where({ id: account.id, stripe_customer_id: customerId });
   if (method !== null) return;
   throw new ServiceError(
     'subscription_required',

@@ -1,6 +1,6 @@
 import type { Transaction } from 'objection';
 import { v7 as uuidv7 } from 'uuid';
-import { type ProcessorSubscription, requireProcessor } from '../../gateways/payments/index.ts';
+import { processor, type ProcessorSubscription } from '../../gateways/payments/index.ts';
 import { now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
 import { LIVE_SUBSCRIPTION_STATUSES, type SubscriptionStatus } from '../../spec/states.ts';
@@ -40,7 +40,7 @@ export async function subscriptionEffect(subscriptionId: string, reason: Reason 
     subscriptionId,
     reason.disputedChargeId ?? known?.disputed_charge_id ?? null,
   );
-  const snapshot = await requireProcessor().readSubscription(subscriptionId);
+  const snapshot = await processor.readSubscription(subscriptionId);
   const account = snapshot === null ? undefined : await ownerOf(snapshot);
   if (snapshot === null || account === undefined) return null;
   if (snapshot.plan === null) {
@@ -50,7 +50,7 @@ export async function subscriptionEffect(subscriptionId: string, reason: Reason 
   const look: Look = {
     snapshot,
     ticket,
-    hasPaymentMethod: (await requireProcessor().paymentMethodOf(snapshot.customerId)) !== null,
+    hasPaymentMethod: (await processor.paymentMethodOf(snapshot.customerId)) !== null,
     disputedChargeId,
     isSecondLook: reason.isSecondLook === true,
   };
@@ -69,9 +69,9 @@ export async function ownerOf({
 
 /** The charge, if it is disputed still. A dispute that is lost ends the subscription, unless that year is over. */
 async function stillDisputed(subscriptionId: string, chargeId: string | null): Promise<string | null> {
-  const charge = chargeId === null ? null : await requireProcessor().readCharge(chargeId);
+  const charge = chargeId === null ? null : await processor.readCharge(chargeId);
   if (charge === null || !('dispute' in charge) || charge.paidUntil <= now()) return null;
-  if (charge.dispute === 'lost') await requireProcessor().cancelSubscription(subscriptionId);
+  if (charge.dispute === 'lost') await processor.cancelSubscription(subscriptionId);
   return charge.dispute === 'open' || charge.dispute === 'lost' ? chargeId : null;
 }
 
@@ -116,7 +116,7 @@ function leftToDo(
   // Paid for when it was over already, or without ever having been of use.
   if (status === 'canceled' && !hasBegun && hasPaidMore) return () => turnDown(accountId, id as string);
   // Another one has taken its place: it is not to be collected any more.
-  if (status === 'unpaid' && isOthers) return () => requireProcessor().cancelSubscription(id as string);
+  if (status === 'unpaid' && isOthers) return () => processor.cancelSubscription(id as string);
   return undefined;
 }
 
@@ -206,7 +206,7 @@ function keepOne(accountId: number, subscriptionId: string, otherId: string | nu
 /** What was suspended, and gave way to a new one, is not to be collected any more. */
 async function endAll(leftovers: Subscription[]): Promise<void> {
   for (const { stripe_subscription_id: id } of leftovers) {
-    await requireProcessor().cancelSubscription(id as string);
+    await processor.cancelSubscription(id as string);
     const effect = await subscriptionEffect(id as string);
     if (effect !== null) await carryOut(effect);
   }

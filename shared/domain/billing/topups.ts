@@ -1,11 +1,6 @@
 import type { Transaction } from 'objection';
 import { v7 as uuidv7 } from 'uuid';
-import {
-  type PaymentFailure,
-  processor,
-  type ProcessorPayment,
-  requireProcessor,
-} from '../../gateways/payments/index.ts';
+import { type PaymentFailure, processor, type ProcessorPayment } from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
 import { ServiceError } from '../../spec/errors.ts';
@@ -17,11 +12,12 @@ import { moveCredits } from '../credits.ts';
 import { activePlan } from '../subscriptions.ts';
 import { type Checkout, returnUrls } from './checkout.ts';
 import { asCustomer } from './customers.ts';
-import { carryOut, type Effect } from './effects.ts';
+import { carryOut, type Effect, takeTicket } from './effects.ts';
 import { orUnavailable } from './orUnavailable.ts';
 
 /**
- * Opens a checkout of credits, at the rate of the account's plan now. Without a processor they are there at once.
+ * Opens a checkout of credits, at the rate of the account's plan now. Where the processor takes the payment without a
+ * page, the credits are there at once.
  * @param uuid of the top-up: the same for a request that is repeated.
  * @throws ServiceError subscription_required
  * @throws ServiceError rate_limited while too many pages are open that nobody has paid on.
@@ -30,17 +26,18 @@ export async function topUp(accountId: number, amountCents: number, uuid: string
   const account = await Account.query().findById(accountId).throwIfNotFound();
   await requireFewOpen(accountId, uuid);
   const topup = await beginTopup(account, 'manual', amountCents, uuid);
-  if (processor === null) {
-    await carryOut(paidEffect(topup));
-    return null;
-  }
   const { credits } = topup;
-  const session = await asCustomer(account, (customerId) => {
+  const page = await asCustomer(account, (customerId) => {
     const order = { customerId, topupUuid: topup.uuid, amountCents, credits };
-    return orUnavailable(requireProcessor().openTopupCheckout(order, returnUrls()));
+    return orUnavailable(processor.openTopupCheckout(order, returnUrls()));
   });
-  await Topup.query().findById(topup.uuid).patch({ stripe_session_id: session.sessionId });
-  return session.url;
+  if (page.url === null) {
+    const effect = await paymentEffect(page.payment, await takeTicket());
+    if (effect !== null) await carryOut(effect);
+  } else {
+    await Topup.query().findById(topup.uuid).patch({ stripe_session_id: page.sessionId });
+  }
+  return page.url;
 }
 
 /** Each page is asked about until it is paid or has expired: nobody needs many of them. */
@@ -103,12 +100,6 @@ export async function paymentEffect(payment: ProcessorPayment | null, ticket: nu
     return null;
   }
   return effectOn(topup, { ...payment, ticket });
-}
-
-/** Without a processor every top-up counts as paid. */
-export function paidEffect(topup: Topup): Effect {
-  const paid = { intentId: null, status: 'succeeded', reversedCents: 0, failure: null } as const;
-  return effectOn(topup, { ...paid, ticket: topup.sync_ticket + 1 });
 }
 
 /** One that will never be paid. */

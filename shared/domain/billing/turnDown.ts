@@ -1,4 +1,4 @@
-import { requireProcessor } from '../../gateways/payments/index.ts';
+import { processor } from '../../gateways/payments/index.ts';
 import { logger } from '../../lib/logger.ts';
 
 /**
@@ -6,7 +6,6 @@ import { logger } from '../../lib/logger.ts';
  * order: what cannot be given back now stays alive, and is come back to by the reconciler. Either may have been done.
  */
 export async function turnDown(accountId: number, subscriptionId: string): Promise<void> {
-  const processor = requireProcessor();
   logger.warn({ accountId, subscriptionId }, 'a second subscription of an account is refunded and ended');
   await processor.refundSubscription(subscriptionId);
   await processor.cancelSubscription(subscriptionId);

@@ -1,38 +1,38 @@
-import { config } from '../../lib/config.ts';
+import type { Config } from '../../lib/config.ts';
 import type { PaymentProcessor } from './processor.ts';
+import { SimulatedProcessor } from './simulatedProcessor.ts';
 
-/** The payment processor; null where there is none, and plans and top-ups are given away. */
-export let processor: PaymentProcessor | null = null;
+/** The payment processor of this process. Set by `openPayments`: nothing may read it before. */
+export let processor: PaymentProcessor;
 
-/** Opens the payment processor of the configuration. */
-export async function openPayments(): Promise<void> {
-  processor =
-    config.STRIPE_SECRET_KEY === undefined
-      ? null
-      : // Its library is loaded only where it is used.
-        (await import('./stripe.ts')).stripeProcessor({
-          secretKey: config.STRIPE_SECRET_KEY,
-          webhookSecret: config.STRIPE_WEBHOOK_SECRET as string,
-          connectWebhookSecret: config.STRIPE_CONNECT_WEBHOOK_SECRET,
-          portalConfiguration: config.STRIPE_PORTAL_CONFIGURATION,
-          apiBase: config.STRIPE_API_BASE,
-          prices: {
-            lite: listed(config.STRIPE_PRICE_LITE),
-            starter: listed(config.STRIPE_PRICE_STARTER),
-            pro: listed(config.STRIPE_PRICE_PRO),
-            studio: listed(config.STRIPE_PRICE_STUDIO),
-          },
-        });
+/**
+ * Sets the payment processor: Stripe, or a simulated one where STRIPE_SECRET_KEY is not set. The configuration refuses
+ * the latter with NODE_ENV=production.
+ */
+export async function openPayments(config: Config): Promise<void> {
+  processor = config.STRIPE_SECRET_KEY === undefined ? new SimulatedProcessor() : await openStripe(config);
 }
 
-function listed(prices = ''): string[] {
+async function openStripe(config: Config): Promise<PaymentProcessor> {
+  // Stripe's library is loaded only where it is used.
+  const { stripeProcessor } = await import('./stripe.ts');
+  return stripeProcessor({
+    secretKey: config.STRIPE_SECRET_KEY as string,
+    webhookSecret: config.STRIPE_WEBHOOK_SECRET as string,
+    connectWebhookSecret: config.STRIPE_CONNECT_WEBHOOK_SECRET,
+    portalConfiguration: config.STRIPE_PORTAL_CONFIGURATION,
+    apiBase: config.STRIPE_API_BASE,
+    prices: {
+      lite: parsePrices(config.STRIPE_PRICE_LITE),
+      starter: parsePrices(config.STRIPE_PRICE_STARTER),
+      pro: parsePrices(config.STRIPE_PRICE_PRO),
+      studio: parsePrices(config.STRIPE_PRICE_STUDIO),
+    },
+  });
+}
+
+function parsePrices(prices = ''): string[] {
   return prices.split(',').map((price) => price.trim());
-}
-
-/** @throws Error where there is none: only reached by what comes from it. */
-export function requireProcessor(): PaymentProcessor {
-  if (processor === null) throw new Error('There is no payment processor: STRIPE_SECRET_KEY is not set.');
-  return processor;
 }
 
 export { ProcessorError } from './processor.ts';

@@ -103,32 +103,45 @@ export interface ReturnAddresses {
   cancelUrl: string;
 }
 
+/** A page where a top-up is paid; or its payment, where the processor needs no page. */
+export type TopupCheckout = { url: string; sessionId: string } | { url: null; payment: ProcessorPayment };
+
 /**
  * A payment processor. Money is in cents of one currency. Calls that make something take a key under which they may
  * be repeated. All of them throw ProcessorError where it is away or refuses.
  */
 export interface PaymentProcessor {
+  /**
+   * Whether no money moves: plans and top-ups are given away, and nobody has to be made known, or to enter a payment
+   * method, before. What is earned so is kept apart from what is really earned.
+   */
+  readonly isSimulated: boolean;
+
   createCustomer(customer: NewCustomer): Promise<string>;
   /** The id of a payment method that can be charged without the customer, or null. */
   paymentMethodOf(customerId: string): Promise<string | null>;
 
-  /** Opens a page where a plan's year is paid and a subscription begins. Pages that are open still are closed. */
+  /**
+   * Opens a page where a plan's year is paid and a subscription begins. Pages that are open still are closed.
+   * @returns null where the year is paid without a page: the plan is the customer's at once.
+   */
   openSubscriptionCheckout(
     order: { customerId: string; accountUuid: string; plan: PlanSlug; metadata: Record<string, string> },
     addresses: ReturnAddresses,
     key: string,
-  ): Promise<string>;
-  /** Opens a page where the change to another plan is confirmed. */
+  ): Promise<string | null>;
+  /** Opens a page where the change to another plan is confirmed. @returns null where nothing has to be. */
   openPlanSwitch(
     order: { customerId: string; subscriptionId: string; plan: PlanSlug },
     returnUrl: string,
-  ): Promise<string>;
-  openPortal(customerId: string, returnUrl: string): Promise<string>;
-  /** Opens a page where a top-up is paid. */
+  ): Promise<string | null>;
+  /** Payment methods, invoices, cancellation. @returns null where there is no such page. */
+  openPortal(customerId: string, returnUrl: string): Promise<string | null>;
+  /** Opens a page where a top-up is paid, or takes the payment without one. */
   openTopupCheckout(
     order: { customerId: string; topupUuid: string; amountCents: number; credits: number },
     addresses: ReturnAddresses,
-  ): Promise<{ sessionId: string; url: string }>;
+  ): Promise<TopupCheckout>;
   /** Charges a top-up to the payment method on file, the customer being away. Repeated, it says what came of the first. */
   chargeTopup(order: {
     customerId: string;
@@ -176,8 +189,11 @@ export interface PaymentProcessor {
     },
   ): Promise<string>;
   readConnectedAccount(connectAccountId: string): Promise<ConnectedAccount | null>;
-  /** Pays somebody, once for each payout, however often it is asked for within a day. @returns the transfer's id. */
-  transfer(order: { payoutUuid: string; connectAccountId: string; amountCents: number }): Promise<string>;
+  /**
+   * Pays somebody, once for each payout, however often it is asked for within a day.
+   * @returns the transfer's id; null where it is simulated.
+   */
+  transfer(order: { payoutUuid: string; connectAccountId: string; amountCents: number }): Promise<string | null>;
   /** The id of the transfer of a payout that was made since then, if there is one. */
   findTransfer(payoutUuid: string, since: Date): Promise<string | null>;
 

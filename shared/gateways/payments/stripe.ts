@@ -61,6 +61,8 @@ export function stripeClient(secretKey: string, apiBase?: string): Stripe {
   });
 }
 
+export type StripeProcessor = ReturnType<typeof stripeProcessor>;
+
 /** Stripe, by its own library. */
 export function stripeProcessor({
   secretKey,
@@ -69,7 +71,7 @@ export function stripeProcessor({
   prices,
   portalConfiguration,
   apiBase,
-}: StripeOptions): PaymentProcessor {
+}: StripeOptions) {
   const stripe = stripeClient(secretKey, apiBase);
   const portal = portalConfiguration === undefined ? {} : { configuration: portalConfiguration };
 
@@ -152,6 +154,8 @@ export function stripeProcessor({
   }
 
   return {
+    isSimulated: false,
+
     createCustomer: async ({ accountUuid, email, instead }) => {
       const customer = { email, metadata: { [ACCOUNT_KEY]: accountUuid } };
       const idempotencyKey = ['customer', accountUuid, instead].filter((part) => part !== undefined).join('-');
@@ -356,7 +360,7 @@ export function stripeProcessor({
       const message = isUnreadable ? 'The body is no JSON.' : 'Stripe-Signature is none of this body, or is too old.';
       throw new ProcessorError('refused', message, { cause: problem });
     },
-  };
+  } satisfies PaymentProcessor;
 }
 
 function addressIn(url: string | null): string {

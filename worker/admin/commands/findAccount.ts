@@ -1,6 +1,6 @@
 import { activeApiKeys } from '../../../shared/domain/apiKeys.ts';
 import { lastLedgerEntries, lookUpAccount } from '../../../shared/domain/lookUp.ts';
-import { billingStatus } from '../../../shared/domain/subscriptions.ts';
+import { subscriptionStanding } from '../../../shared/domain/subscriptions.ts';
 import { type Call, table, time } from '../command.ts';
 
 const ENTRIES = 10;
@@ -8,7 +8,7 @@ const ENTRIES = 10;
 export async function findAccount({ names: [named = ''], say }: Call): Promise<void> {
   const account = await lookUpAccount(named);
   const [billing, keys, entries] = await Promise.all([
-    billingStatus(account.id),
+    subscriptionStanding(account),
     activeApiKeys(account.id),
     lastLedgerEntries(account, ENTRIES),
   ]);

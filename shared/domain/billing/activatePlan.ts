@@ -11,7 +11,7 @@ import { PROCESSOR } from '../subscriptions.ts';
 import { begin, end, goOn } from './lifecycle.ts';
 
 /**
- * Keyless checkout: activates a plan at once, with its first month's credits, or switches to it at once.
+ * Activates a plan whose payment was simulated, with its first month's credits, or switches to it.
  * @throws ServiceError validation_error when the account is on that plan already.
  */
 export async function activatePlan(accountId: number, slug: PlanSlug): Promise<void> {

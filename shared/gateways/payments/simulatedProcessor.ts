@@ -1,0 +1,148 @@
+import {
+  type ConnectedAccount,
+  type NewCustomer,
+  type PaymentProcessor,
+  ProcessorError,
+  type ProcessorEvent,
+  type ProcessorPayment,
+  type TopupCheckout,
+} from './processor.ts';
+
+/** The one payment method of every customer. */
+const PAYMENT_METHOD = 'simulated';
+
+/**
+ * The payment processor of local development: every payment succeeds at once, and no money moves. It keeps nothing: what
+ * it is asked about, such as a subscription of Stripe's in a database that was used with Stripe before, it does not know.
+ */
+export class SimulatedProcessor implements PaymentProcessor {
+  readonly isSimulated = true;
+
+  async createCustomer({ accountUuid }: NewCustomer): Promise<string> {
+    return `simulated_${accountUuid}`;
+  }
+
+  async paymentMethodOf(): Promise<string> {
+    return PAYMENT_METHOD;
+  }
+
+  async openSubscriptionCheckout(): Promise<null> {
+    return null;
+  }
+
+  async openPlanSwitch(): Promise<null> {
+    return null;
+  }
+
+  async openPortal(): Promise<null> {
+    return null;
+  }
+
+  async openTopupCheckout(order: { topupUuid: string; amountCents: number }): Promise<TopupCheckout> {
+    return { url: null, payment: await this.chargeTopup(order) };
+  }
+
+  async chargeTopup({ topupUuid, amountCents }: { topupUuid: string; amountCents: number }): Promise<ProcessorPayment> {
+    return {
+      intentId: `simulated_${topupUuid}`,
+      topupUuid,
+      status: 'succeeded',
+      amountCents,
+      reversedCents: 0,
+      failure: null,
+    };
+  }
+
+  async readSubscription(): Promise<null> {
+    return null;
+  }
+
+  async cancelSubscription(): Promise<void> {}
+
+  async isBeingPaid(): Promise<boolean> {
+    return false;
+  }
+
+  async refundSubscription(): Promise<void> {}
+
+  async readPayment(): Promise<null> {
+    return null;
+  }
+
+  async findPayment(): Promise<null> {
+    return null;
+  }
+
+  async readSession(): Promise<null> {
+    return null;
+  }
+
+  async readCharge(): Promise<null> {
+    return null;
+  }
+
+  async chargeOfDispute(): Promise<null> {
+    return null;
+  }
+
+  async subscriptionOfInvoice(): Promise<null> {
+    return null;
+  }
+
+  async invoiceOfCreditNote(): Promise<null> {
+    return null;
+  }
+
+  async readInvoice(): Promise<null> {
+    return null;
+  }
+
+  async createConnectedAccount(): Promise<string> {
+    throw noConnectedAccount();
+  }
+
+  async openOnboarding(): Promise<string> {
+    throw noConnectedAccount();
+  }
+
+  /** Refuses: to answer null would switch off the payouts of an account of Stripe's that was stored before. */
+  async readConnectedAccount(): Promise<ConnectedAccount> {
+    throw noConnectedAccount();
+  }
+
+  async transfer(): Promise<null> {
+    return null;
+  }
+
+  async findTransfer(): Promise<null> {
+    return null;
+  }
+
+  async subscriptionsOf(): Promise<string[]> {
+    return [];
+  }
+
+  subscriptionsSince(): AsyncIterable<never> {
+    return none();
+  }
+
+  paymentsSince(): AsyncIterable<never> {
+    return none();
+  }
+
+  eventsSince(): AsyncIterable<never> {
+    return none();
+  }
+
+  verifyEvent(): ProcessorEvent {
+    throw new ProcessorError('refused', 'The simulated payment processor sends no events.');
+  }
+}
+
+function noConnectedAccount(): ProcessorError {
+  return new ProcessorError('refused', 'The simulated payment processor has no connected accounts.', {
+    isConnectedAccountGone: true,
+  });
+}
+
+async function* none(): AsyncGenerator<never> {}
