@@ -15,7 +15,7 @@ describe('readiness', () => {
       apis: 0,
       workers: 0,
       redisUrl: redis.url,
-      env: { RATE_LIMITS: 'on' },
+      env: { RATE_LIMITS: 'on', DATABASE_TIMEOUT_MS: '1500' },
     });
     database = await new Proxy(service.env['DATABASE_URL'] as string).start();
     await service.startApi({ DATABASE_URL: database.url });

@@ -4,6 +4,7 @@ import { type Customer, IMAGE } from '../harness/client.ts';
 import { setting } from '../harness/databases.ts';
 import { Proxy } from '../../dev/servers/proxy.ts';
 import { eventually, type Service, startService } from '../harness/service.ts';
+import { scaled } from '../harness/speed.ts';
 
 describe('while a server is out of reach', () => {
   let service: Service;
@@ -16,7 +17,7 @@ describe('while a server is out of reach', () => {
       apis: 0,
       workers: 0,
       redisUrl: redis.url,
-      env: { RATE_LIMITS: 'on' },
+      env: { RATE_LIMITS: 'on', DATABASE_TIMEOUT_MS: '1500' },
     });
     database = await new Proxy(service.env['DATABASE_URL'] as string).start();
     await service.startApi({ DATABASE_URL: database.url });
@@ -40,7 +41,7 @@ describe('while a server is out of reach', () => {
         customer.call('GET', '/api/generations/00000000-0000-7000-8000-000000000000/'),
         image(),
       ]);
-      expect(Date.now() - startedAt).to.be.below(5_000);
+      expect(Date.now() - startedAt).to.be.below(scaled(5_000));
       for (const answer of answers) {
         expect(answer.status).to.equal(503);
         expect(answer.body.error).to.equal('internal_error');
@@ -116,10 +117,10 @@ describe('while a server is out of reach', () => {
     service.upstream.outcome = 'succeed';
     for (const how of ['refuse', 'freeze'] as const) {
       redis[how]();
-      const created = await within(5_000, image());
+      const created = await within(scaled(5_000), image());
       expect(created.status, how).to.equal(201);
-      expect((await within(5_000, customer.read(created.body.uuid))).status).to.equal(200);
-      expect((await within(5_000, service.request('GET', '/api/models/'))).status).to.equal(200);
+      expect((await within(scaled(5_000), customer.read(created.body.uuid))).status).to.equal(200);
+      expect((await within(scaled(5_000), service.request('GET', '/api/models/'))).status).to.equal(200);
       redis.open();
       expect((await customer.settled(created.body.uuid, 40_000)).status).to.equal('succeeded');
     }

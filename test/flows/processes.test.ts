@@ -20,10 +20,12 @@ describe('the processes of the Procfile', () => {
     await eventually('polled', () => (service.upstream.jobsFor(prompt)[0]?.polls.length ?? 0) > 0);
     const second = await service.startApi();
     // A read that waits for a refresh is under way when the signal comes.
-    await new Promise((resolve) => setTimeout(resolve, 2_100));
+    await service.moveClockTo(new Date(service.now.getTime() + 2_100));
+    const polls = () => service.upstream.jobsFor(prompt)[0]?.polls.length ?? 0;
+    const before = polls();
     service.upstream.status = 'hang';
     const read = customer.via(second.baseUrl).read(uuid);
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await eventually('the read waits for the upstream', () => polls() > before);
     const stopped = second.stop();
     expect((await read).status).to.equal(200);
     expect(await stopped).to.equal(0);

@@ -11,7 +11,12 @@ describe('processes that are stopped while a server goes out of reach', () => {
   let redis: Proxy;
   before(async () => {
     redis = await new Proxy(setting('TEST_REDIS_URL')).start();
-    service = await startService({ apis: 0, workers: 0, redisUrl: redis.url });
+    service = await startService({
+      apis: 0,
+      workers: 0,
+      redisUrl: redis.url,
+      env: { DATABASE_TIMEOUT_MS: '1500' },
+    });
     service.upstream.outcome = 'succeed';
     database = await new Proxy(service.env['DATABASE_URL'] as string).start();
   });

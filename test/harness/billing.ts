@@ -60,7 +60,11 @@ export class Billing {
     const { service, stripe } = this;
     await service.moveClockTo(date, () => stripe.advanceTo(date));
     // Not left to the schedules, which run twice a minute.
-    await Promise.all([runJob(this, 'upkeep', 'credits.grant'), runJob(this, 'payments', 'billing.keepUp')]);
+    await Promise.all([
+      runJob(this, 'upkeep', 'models.check'),
+      runJob(this, 'upkeep', 'credits.grant'),
+      runJob(this, 'payments', 'billing.keepUp'),
+    ]);
     await this.quiet();
     await runJob(this, 'upkeep', 'credits.grant');
     await this.quiet();

@@ -8,6 +8,7 @@ import type { DownloadLimits } from '../../shared/gateways/media/download.ts';
 import { expectFailure } from '../harness/failure.ts';
 import { PNG } from '../../dev/standins/misbehave.ts';
 import { closeSites, type Site, startRawSite, startSite } from '../harness/sites.ts';
+import { scaled } from '../harness/speed.ts';
 
 const sendPng: RequestListener = (_request, response) => void response.end(PNG);
 
@@ -101,7 +102,7 @@ describe('downloading an output', () => {
       });
       const startedAt = Date.now();
       await mayGoBetter(fetchFrom(slow, { timeoutMs: 300 }), /timeout|aborted/);
-      expect(Date.now() - startedAt).to.be.within(250, 2_000);
+      expect(Date.now() - startedAt).to.be.within(250, scaled(2_000));
     });
 
     it('gives up on an answer that does not come, or does not go on', async () => {
