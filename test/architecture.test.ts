@@ -317,7 +317,7 @@ describe('the architecture', () => {
 
     it('docs/security.md names tests that are there, by words of their titles', () => {
       const text = readFileSync(join(ROOT, 'docs/security.md'), 'utf8');
-      const named = [...text.matchAll(/`((?:contract|flows|units)\/\w+)`: ("[^"]+"(?:, "[^"]+")*)/g)];
+      const named = [...text.matchAll(/`((?:contract|e2e|flows|unit)\/\w+)`: ("[^"]+"(?:, "[^"]+")*)/g)];
       const titles = named.flatMap(([, file = '', list = '']) =>
         [...list.matchAll(/"([^"]+)"/g)].map(([, title = '']) => ({ file, title })),
       );
