@@ -53,7 +53,7 @@ function describeError(error: unknown): string {
   const { name = 'Error', message, stack = '', actual, expected, causes = [], multiple = [] } = error;
   const text = stack.includes(message.split('\n')[0] ?? '') ? stack : `${name}: ${message}\n${stack}`;
   // The types of mocha lack this function, which says whether the two values are worth comparing.
-  const { showDiff } = Base as unknown as { showDiff(error: ErrorLike): boolean };
+  const { showDiff } = Base as unknown as { showDiff(this: void, error: ErrorLike): boolean };
   const hasDiff = showDiff(error) && typeof actual === 'string' && typeof expected === 'string';
   const diff = hasDiff ? Base.generateDiff(actual, expected).trimEnd() : '';
   const more = multiple.filter((other) => isErrorLike(other) && other !== error);

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import type { Hook, Suite, Test } from 'mocha';
 import { noteEvent } from './runEvents.ts';
 
@@ -66,7 +67,7 @@ function attach(failed: Test | Hook, logLines: readonly string[]): void {
 
 function stacksOfCauses(error: Error, depth = 0): string[] {
   const { cause } = error;
-  if (!(cause instanceof Error) || depth > 5) return cause === undefined ? [] : [String(cause)];
+  if (!(cause instanceof Error) || depth > 5) return cause === undefined ? [] : [inspect(cause)];
   return [cause.stack ?? cause.message, ...stacksOfCauses(cause, depth + 1)];
 }
 

@@ -1,11 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { expect } from 'chai';
-<<<<<<< HEAD:test/units/config.test.ts
 import { parseConfig } from '../../shared/lib/config.ts';
-=======
 import { BUNDLE } from '../harness/bundle.ts';
->>>>>>> fba81a6 (tests: run files longest first and report one line per file):test/unit/config.test.ts
 
 const GOOD = { DATABASE_URL: 'postgres://user@host/name', REDIS_URL: 'redis://host:6379' };
 
