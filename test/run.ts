@@ -76,16 +76,17 @@ async function main(): Promise<number> {
   }
 }
 
+const ignore = (): void => {};
+
 async function startServers(folder: string): Promise<Servers> {
-  const log = (): void => {};
   const starting = [
     startPostgres({
       dataDir: join(folder, 'postgres'),
       // The data of a test run need not survive a power failure.
       settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_wal_size: '256MB' },
-      log,
+      log: ignore,
     }),
-    startRedis({ dataDir: join(folder, 'redis'), appendOnly: false, log }),
+    startRedis({ dataDir: join(folder, 'redis'), appendOnly: false, log: ignore }),
   ] as const;
   const results = await Promise.allSettled(starting);
   const stop = async (): Promise<void> => {

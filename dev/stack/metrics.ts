@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { EventEmitter, once } from 'node:events';
 import type { Config } from '../../shared/lib/config.ts';
 import { addressOf, type Part } from './summary.ts';
 
@@ -42,18 +42,19 @@ export interface MetricsPorts {
 
 export function collectMetricsPorts({ METRICS_PORT }: MetricsConfig): MetricsPorts {
   const ports: Partial<Record<string, number>> = {};
-  let resolve: () => void = () => {};
-  const complete = new Promise<void>((done) => (resolve = done));
-  if (METRICS_PORT === undefined) resolve();
+  const reports = new EventEmitter();
+  const isComplete = () =>
+    METRICS_PORT === undefined || Object.keys(OFFSETS).every((name) => ports[name] !== undefined);
   return {
     read: (program, line) => {
       const port = /"port":(\d+)/.exec(line)?.[1];
       if (port === undefined || !line.includes('"msg":"metrics listening"')) return;
       ports[program] = Number(port);
-      if (Object.keys(OFFSETS).every((name) => ports[name] !== undefined)) resolve();
+      reports.emit('port');
     },
     known: async () => {
-      await Promise.race([complete, delay(LONGEST_REPORT_MS, undefined, { ref: false })]);
+      const signal = AbortSignal.timeout(LONGEST_REPORT_MS);
+      while (!isComplete() && !signal.aborted) await once(reports, 'port', { signal }).catch(() => {});
       return ports;
     },
   };
