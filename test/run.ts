@@ -76,7 +76,7 @@ async function main(): Promise<number> {
   }
 }
 
-const ignore = (): void => {};
+function ignore(): void {}
 
 async function startServers(folder: string): Promise<Servers> {
   const starting = [

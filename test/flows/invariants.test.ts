@@ -35,6 +35,9 @@ interface Ended {
 
 /** Runs the program as a deployment does, from what was built. */
 async function runCheck(args: string[], env: Record<string, string> = {}): Promise<Ended> {
+  const child = spawn(process.execPath, ['--import', './dev/servers/processClock.mjs', `${BUNDLE}/check.js`, ...args], {
+    env: { PATH: process.env['PATH'], NODE_ENV: 'test', ...env },
+  });
   const ended: Ended = { status: null, out: '', err: '' };
   child.stdout.on('data', (chunk: Buffer) => (ended.out += chunk.toString()));
   child.stderr.on('data', (chunk: Buffer) => (ended.err += chunk.toString()));
