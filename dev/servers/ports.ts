@@ -1,21 +1,25 @@
 import net from 'node:net';
 
 /**
- * Finds a TCP port of 127.0.0.1 that nothing listens on now.
- * Another program may take it before the caller does: a caller that binds it must be ready to ask again.
+ * Below the ports that systems give to outgoing connections (from 32768 on Linux, 49152 elsewhere): such a connection
+ * would take a port between this check and the moment when a server listens on it. Above 10080, which fetch refuses.
  */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = net.createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => {
-        if (address !== null && typeof address === 'object') resolve(address.port);
-        else reject(new Error('The system gave no port.'));
-      });
-    });
-  });
+const FIRST = 11_000;
+const COUNT = 9_000;
+const ATTEMPTS = 500;
+
+/** Ports that this process has handed out, which may not be in use yet. */
+const handedOut = new Set<number>();
+
+/** Finds a TCP port of 127.0.0.1 that nothing listens on now, and that this process has not been given before. */
+export async function freePort(): Promise<number> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const port = FIRST + Math.floor(Math.random() * COUNT);
+    if (handedOut.has(port) || !(await isPortFree(port))) continue;
+    handedOut.add(port);
+    return port;
+  }
+  throw new Error(`No free port of 127.0.0.1 was found from ${FIRST} to ${FIRST + COUNT - 1}.`);
 }
 
 /** Says whether a TCP port of 127.0.0.1 can be listened on now. */

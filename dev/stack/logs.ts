@@ -19,8 +19,11 @@ export interface ProgramLog {
   close(): Promise<void>;
 }
 
-/** Opens `logs/<name>.log` in the data folder. One of more than 10 MB is first set aside as `.log.1`. */
-export function openLog(dataDir: string, name: string): ProgramLog {
+/**
+ * Opens `logs/<name>.log` in the data folder. One of more than 10 MB is first set aside as `.log.1`.
+ * @param onLine receives each line of the program.
+ */
+export function openLog(dataDir: string, name: string, onLine: (line: string) => void): ProgramLog {
   const folder = join(dataDir, 'logs');
   mkdirSync(folder, { recursive: true });
   const file = join(folder, `${name}.log`);
@@ -32,6 +35,7 @@ export function openLog(dataDir: string, name: string): ProgramLog {
     follow: (output) => {
       createInterface({ input: output, crlfDelay: Infinity }).on('line', (line) => {
         stream.write(`${line}\n`);
+        onLine(line);
         const readable = describeLine(line);
         if (readable !== null) console.error(`${name}: ${readable}`);
       });

@@ -1,8 +1,11 @@
+import { EventEmitter, once } from 'node:events';
 import type { Config } from '../../shared/lib/config.ts';
 import { addressOf, type Part } from './summary.ts';
 
 /** The programs that tell metrics. One port is one process': the worker's is the one after the API's. */
 const OFFSETS = { api: 0, worker: 1 } as const;
+
+const LONGEST_REPORT_MS = 5_000;
 
 type MetricsConfig = Pick<Config, 'METRICS_PORT' | 'METRICS_HOST'>;
 
@@ -29,14 +32,51 @@ export function requireMetricsPorts({ METRICS_PORT, PORT }: Pick<Config, 'METRIC
   }
 }
 
+/** The ports on which the programs serve their metrics, as their logs report them. */
+export interface MetricsPorts {
+  /** Reads a line of a program's log. */
+  read(program: string, line: string): void;
+  /** Resolves once every program has reported its port, or after some seconds without. */
+  known(): Promise<Partial<Record<keyof typeof OFFSETS, number>>>;
+}
+
+export function collectMetricsPorts({ METRICS_PORT }: MetricsConfig): MetricsPorts {
+  const ports: Partial<Record<string, number>> = {};
+  const reports = new EventEmitter();
+  const isComplete = () =>
+    METRICS_PORT === undefined || Object.keys(OFFSETS).every((name) => ports[name] !== undefined);
+  return {
+    read: (program, line) => {
+      const port = /"port":(\d+)/.exec(line)?.[1];
+      if (port === undefined || !line.includes('"msg":"metrics listening"')) return;
+      ports[program] = Number(port);
+      reports.emit('port');
+    },
+    known: async () => {
+      const signal = AbortSignal.timeout(LONGEST_REPORT_MS);
+      while (!isComplete() && !signal.aborted) await once(reports, 'port', { signal }).catch(() => {});
+      return ports;
+    },
+  };
+}
+
 /** A line for the metrics of each program; none without METRICS_PORT. */
-export function describeMetrics({ METRICS_PORT, METRICS_HOST }: MetricsConfig): Part[] {
+export async function describeMetrics(
+  { METRICS_PORT, METRICS_HOST }: MetricsConfig,
+  ports: MetricsPorts,
+): Promise<Part[]> {
   if (METRICS_PORT === undefined) return [];
+  const known = await ports.known();
   return (['worker', 'api'] as const).map((program) => {
-    const port = portOf(program, METRICS_PORT);
-    const address = port === 0 ? '-' : `${addressOf(METRICS_HOST, port)}/metrics`;
-    const where = port === 0 ? 'on a free port, which its log names' : `listening on ${METRICS_HOST}:${port}`;
-    return ['Metrics', program, address, where];
+    const port = known[program];
+    if (port === undefined) return ['Metrics', program, '-', 'not listening yet: see its log'];
+    const note = METRICS_PORT === 0 ? ', until the process restarts' : '';
+    return [
+      'Metrics',
+      program,
+      `${addressOf(METRICS_HOST, port)}/metrics`,
+      `listening on ${METRICS_HOST}:${port}${note}`,
+    ];
   });
 }
 

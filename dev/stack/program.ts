@@ -30,14 +30,16 @@ export interface ProgramOptions {
   env: NodeJS.ProcessEnv;
   dataDir: string;
   record: ProcessRecord;
+  /** Called with each line of its log. */
+  onLine: (line: string) => void;
   /** Called once, when it keeps ending. */
   onGivenUp: (reason: string) => void;
 }
 
 /** Starts a program as a process of its own and starts it again when it ends, up to five times a minute. */
 export function startProgram(options: ProgramOptions): Program {
-  const { name, onGivenUp } = options;
-  const log = openLog(options.dataDir, name);
+  const { name, onGivenUp, onLine } = options;
+  const log = openLog(options.dataDir, name, onLine);
   let endedAt: number[] = [];
   let isStopping = false;
   let restart: NodeJS.Timeout | undefined;

@@ -4,7 +4,7 @@ import { offersLocalSignIn } from '../../shared/lib/signInSettings.ts';
 import { claimDataDir } from './claim.ts';
 import { type Database, migrateDatabase, openPostgres, openRedis } from './databases.ts';
 import { endLeftovers, openProcessRecord } from './leftovers.ts';
-import { describeMetrics, metricsVariables } from './metrics.ts';
+import { collectMetricsPorts, describeMetrics, metricsVariables, type MetricsPorts } from './metrics.ts';
 import { type Program, startProgram } from './program.ts';
 import { type Answer, isReady, waitForService } from './service.ts';
 import { requireFreePort, type Settings } from './settings.ts';
@@ -27,6 +27,7 @@ interface Surroundings {
   redis: Database;
   /** Where the sample upstream is; null where it is not needed. */
   sampleUrl: string | null;
+  metricsPorts: MetricsPorts;
 }
 
 type Start = (name: string, main: string, env: NodeJS.ProcessEnv) => Program;
@@ -47,10 +48,19 @@ export async function runStack(settings: Settings): Promise<number> {
     [...running.service, ...running.upstream].forEach((program) => program.kill()),
   );
   const record = openProcessRecord(dataDir);
+  const metricsPorts = collectMetricsPorts(config);
   const start: Start = (name, main, env) =>
-    startProgram({ name, main, env, dataDir, record, onGivenUp: (reason) => request.make(1, reason) });
+    startProgram({
+      name,
+      main,
+      env,
+      dataDir,
+      record,
+      onLine: (line) => metricsPorts.read(name, line),
+      onGivenUp: (reason) => request.make(1, reason),
+    });
   try {
-    await startAll(settings, running, start, request);
+    await startAll(settings, running, { start, metricsPorts }, request);
     return await request.made;
   } finally {
     request.make(1);
@@ -60,7 +70,12 @@ export async function runStack(settings: Settings): Promise<number> {
 }
 
 /** Starts everything, unless it is asked to stop before that is done, and tells what runs. */
-async function startAll(settings: Settings, running: Running, start: Start, request: StopRequest): Promise<void> {
+async function startAll(
+  settings: Settings,
+  running: Running,
+  { start, metricsPorts }: { start: Start; metricsPorts: MetricsPorts },
+  request: StopRequest,
+): Promise<void> {
   console.log(`Starting; everything is kept in ${shortPath(settings.dataDir)} ...`);
   const sampleUrl = await startSample(settings, running, start);
   const [redis, postgres] = await openDatabases(settings, running);
@@ -79,7 +94,7 @@ async function startAll(settings: Settings, running: Running, start: Start, requ
     running.service.push(start(name, `${name}/main.ts`, { ...env, ...metricsVariables(name, settings.config) }));
   }
   const answer = await waitForService(localAddress(settings), LONGEST_START_MS, () => request.isMade());
-  if (!request.isMade()) tell(settings, { postgres, redis, sampleUrl }, answer);
+  if (!request.isMade()) await tell(settings, { postgres, redis, sampleUrl, metricsPorts }, answer);
 }
 
 /** Starts the sample upstream, if any model is to be made there. */
@@ -102,7 +117,11 @@ async function openDatabases(settings: Settings, running: Running): Promise<[red
   return [redis!, postgres!];
 }
 
-function tell(settings: Settings, { postgres, redis, sampleUrl }: Surroundings, answer: Answer): void {
+async function tell(
+  settings: Settings,
+  { postgres, redis, sampleUrl, metricsPorts }: Surroundings,
+  answer: Answer,
+): Promise<void> {
   const { dataDir, config } = settings;
   const logs = `${shortPath(join(dataDir, 'logs'))}/`;
   if (answer.kind !== 'service') throw new Error(`The API did not answer within a minute: see ${logs}api.log.`);
@@ -113,7 +132,7 @@ function tell(settings: Settings, { postgres, redis, sampleUrl }: Surroundings, 
     ...describeUpstreams(settings.upstreams, sampleUrl),
     ['Worker', answer.version, '-', node],
     ['API', answer.version, config.BASE_URL, `${node}, listening on ${config.HOST}:${config.PORT}`],
-    ...describeMetrics(config),
+    ...(await describeMetrics(config, metricsPorts)),
   ];
   console.log(`\n${align(parts)}\n`);
   if (!isReady(answer)) {

@@ -1,8 +1,8 @@
 import { timingSafeEqual } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { config, ConfigError } from './config.ts';
+import { listenWithRetry } from './listenWithRetry.ts';
 import { logger } from './logger.ts';
 import { meterProcess, registry } from './meters.ts';
 import { sha256 } from './secrets.ts';
@@ -45,8 +45,7 @@ export async function openMetrics(): Promise<void> {
     }
   });
   state().server = server;
-  server.listen(config.METRICS_PORT, config.METRICS_HOST);
-  await once(server, 'listening').catch((error: Error) => {
+  await listenWithRetry(server, config.METRICS_PORT, config.METRICS_HOST).catch((error: Error) => {
     throw new ConfigError(
       `METRICS_PORT ${config.METRICS_PORT} of ${config.METRICS_HOST} cannot be listened on (${error.message}): set METRICS_PORT, another one for each process of a machine, or METRICS_HOST.`,
     );

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { cpSync, symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect } from 'chai';
+import { BUNDLE } from '../harness/bundle.ts';
 import { modelsOnline } from '../contract/seeds.ts';
 import type { Customer } from '../harness/client.ts';
 import { createDatabase, setting } from '../harness/databases.ts';
@@ -17,7 +18,7 @@ interface Ended {
 
 /** Runs a command as a deployment does, from what was built. */
 function runAdmin(args: string[], env: Record<string, string> = {}): Promise<Ended> {
-  return run(process.execPath, ['dist/worker/admin/main.js', ...args], { NODE_ENV: 'test', ...env });
+  return run(process.execPath, [`${BUNDLE}/admin.js`, ...args], { NODE_ENV: 'test', ...env });
 }
 
 async function run(program: string, args: string[], env: Record<string, string> = {}, cwd = '.'): Promise<Ended> {

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect } from 'chai';
 import pg from 'pg';
+import { BUNDLE } from '../harness/bundle.ts';
 import { checkInvariants, findViolations, historyOf, INVARIANTS } from '../../shared/domain/invariants/index.ts';
 import { createDatabase } from '../harness/databases.ts';
 import { CORRUPTIONS } from './corruptions.ts';
@@ -34,13 +35,9 @@ interface Ended {
 
 /** Runs the program as a deployment does, from what was built. */
 async function runCheck(args: string[], env: Record<string, string> = {}): Promise<Ended> {
-  const child = spawn(
-    process.execPath,
-    ['--import', './dev/servers/processClock.mjs', 'dist/worker/check/main.js', ...args],
-    {
-      env: { PATH: process.env['PATH'], NODE_ENV: 'test', ...env },
-    },
-  );
+  const child = spawn(process.execPath, ['--import', './dev/servers/processClock.mjs', `${BUNDLE}/check.js`, ...args], {
+    env: { PATH: process.env['PATH'], NODE_ENV: 'test', ...env },
+  });
   const ended: Ended = { status: null, out: '', err: '' };
   child.stdout.on('data', (chunk: Buffer) => (ended.out += chunk.toString()));
   child.stderr.on('data', (chunk: Buffer) => (ended.err += chunk.toString()));

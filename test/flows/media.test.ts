@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import sharp from 'sharp';
+import { BUNDLE } from '../harness/bundle.ts';
 import { Bucket } from '../harness/bucket.ts';
 import type { Customer } from '../harness/client.ts';
 import { setting } from '../harness/databases.ts';
@@ -15,7 +16,7 @@ const run = promisify(execFile);
 
 /** Collects a local file as the worker does. */
 const COLLECT = `
-  const { collectOutput } = await import('./dist/shared/gateways/media/collect.js');
+  const { collectOutput } = await import('${BUNDLE}/collect.js');
   const trust = { ownHost: '', isLocal: false };
   const collected = await collectOutput({ trust, ...JSON.parse(process.argv[1]) });
   process.stdout.write(JSON.stringify(collected), () => process.exit(0));`;

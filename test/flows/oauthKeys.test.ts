@@ -2,13 +2,14 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect } from 'chai';
 import { createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
+import { BUNDLE } from '../harness/bundle.ts';
 import { type Customer, request } from '../harness/client.ts';
 import { createDatabase } from '../harness/databases.ts';
 import { type OAuthClient, postForm, registerClient } from '../harness/oauth.ts';
 import { eventually, type Service, startService } from '../harness/service.ts';
 
 async function rotate(env: Record<string, string>): Promise<number | null> {
-  const child = spawn(process.execPath, ['dist/api/oauth/rotateKeys.js'], {
+  const child = spawn(process.execPath, [`${BUNDLE}/rotateKeys.js`], {
     env: { PATH: process.env['PATH'], ...env },
   });
   const [status] = (await once(child, 'exit')) as [number | null];

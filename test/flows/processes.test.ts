@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect } from 'chai';
 import pg from 'pg';
+import { BUNDLE } from '../harness/bundle.ts';
 import { MIGRATION_NAMES } from '../../shared/lib/migrationNames.ts';
 import { createDatabase, runRelease } from '../harness/databases.ts';
 import { eventually, type Service, startService } from '../harness/service.ts';
@@ -67,7 +68,7 @@ describe('the processes of the Procfile', () => {
     ['METRICS_TOKEN', 'a-token-of-the-scraper', /METRICS_PORT is not set, but METRICS_TOKEN is/],
   ] as const) {
     it(`a bad ${name} stops the start with a sentence that names it`, async () => {
-      const child = spawn(process.execPath, ['dist/api/main.js'], { env: { ...service.env, [name]: value } });
+      const child = spawn(process.execPath, [`${BUNDLE}/api.js`], { env: { ...service.env, [name]: value } });
       let output = '';
       child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
       const [status] = (await once(child, 'close')) as [number];

@@ -1,6 +1,7 @@
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { type Browser, chromium } from 'playwright-core';
+import { noteEvent } from './runEvents.ts';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
 
@@ -20,7 +21,7 @@ const EXECUTABLE = (process.env['PATH'] ?? '')
 /** Starts a real browser, without a window. Where the machine has none, the tests of the suite are skipped, and say so. */
 export async function openBrowser(suite: Mocha.Context): Promise<Browser> {
   if (EXECUTABLE === undefined) {
-    console.log(`  Skipped, as none of ${NAMES.join(', ')} is on the PATH:`);
+    noteEvent({ kind: 'skip', file: suite.test?.file ?? '', reason: `none of ${NAMES.join(', ')} is on the PATH` });
     return suite.skip();
   }
   return chromium.launch({

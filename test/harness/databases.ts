@@ -1,19 +1,23 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import pg from 'pg';
 
 const TEMPLATE = 'genmeter_template';
 
 /** Migrates one database through the release step, as a deployment would; every test file gets a copy of it. */
-export async function makeTemplateDatabase(serverUrl: string): Promise<void> {
+export async function makeTemplateDatabase(serverUrl: string, folder: string): Promise<void> {
   await onServer(serverUrl, `CREATE DATABASE ${TEMPLATE}`);
-  const { status, output } = await runRelease(urlOf(serverUrl, TEMPLATE));
+  const { status, output } = await runRelease(urlOf(serverUrl, TEMPLATE), folder);
   if (status !== 0) throw new Error(`The release step failed:\n${output}`);
 }
 
-/** Runs the release step against a database. */
-export async function runRelease(databaseUrl: string): Promise<{ status: number; output: string }> {
-  const child = spawn(process.execPath, ['dist/migrations/main.js'], {
+/** Runs the release step against a database, from the bundle in the scratch folder of this run. */
+export async function runRelease(
+  databaseUrl: string,
+  folder = setting('TEST_FOLDER'),
+): Promise<{ status: number; output: string }> {
+  const child = spawn(process.execPath, [join(folder, 'bundle/release.js')], {
     env: { PATH: process.env['PATH'], DATABASE_URL: databaseUrl, REDIS_URL: 'redis://127.0.0.1:1' },
   });
   let output = '';

@@ -1,6 +1,9 @@
 import { isPortFree } from '../../dev/servers/ports.ts';
 
-/** Each of mocha's processes has ports of its own, below those that systems give to connections: nobody takes one in between. */
+/**
+ * Each of mocha's processes has its own range of ports, beside that of `freePort` and below those that systems give to
+ * outgoing connections: no other process takes a port between the check and its use.
+ */
 const FIRST = 20_000;
 const EACH = 1_500;
 const workerId = Number(process.env['MOCHA_WORKER_ID'] ?? 0);

@@ -5,10 +5,10 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { expect } from 'chai';
-import { freePort } from '../../dev/servers/ports.ts';
 import { startSampleUpstream } from '../../dev/upstream/server.ts';
 import { newCustomer, request } from '../harness/client.ts';
 import { setting } from '../harness/databases.ts';
+import { ownPort } from '../harness/ports.ts';
 
 interface Started {
   child: ChildProcess;
@@ -44,7 +44,7 @@ describe('npm start', function () {
   }
 
   it('boots the whole service, keeps its data through kill -9 and a stop, and leaves no process behind', async () => {
-    const port = await freePort();
+    const port = await ownPort();
     const first = await start(port);
     expect(first.output()).to.not.match(/^ *Metrics /m);
     for (const part of ['Postgres', 'Redis', 'Upstream', 'Worker', 'API']) expect(first.output()).to.include(part);
@@ -64,7 +64,7 @@ describe('npm start', function () {
   });
 
   it('two copies run side by side, and a taken port is one sentence that names PORT', async () => {
-    const [one, other] = await Promise.all([start(await freePort()), start(await freePort(), `${dataDir}-2`)]);
+    const [one, other] = await Promise.all([start(await ownPort()), start(await ownPort(), `${dataDir}-2`)]);
     for (const { baseUrl } of [one, other]) {
       expect((await request(baseUrl, 'GET', '/api/health/')).status).to.equal(200);
     }
@@ -77,7 +77,7 @@ describe('npm start', function () {
   it('a provider that was given is used, and the sample upstream stands in for one that was not', async () => {
     const given = await startSampleUpstream({ delayMs: 100 });
     try {
-      const started = await start(await freePort(), dataDir, {
+      const started = await start(await ownPort(), dataDir, {
         VIDEO_UPSTREAM: 'openai:own',
         OPENAI_BASE_URL: `${given.url}/v1`,
         OPENAI_API_KEY: 'own',
@@ -110,9 +110,9 @@ describe('npm start', function () {
   });
 
   it('gives API and worker a port each for their metrics, and names both', async () => {
-    const [metricsPort, token] = [await freePortPair(), 'a-token-of-20-letters'];
+    const [metricsPort, token] = [await ownPortPair(), 'a-token-of-20-letters'];
     const settings = { METRICS_PORT: String(metricsPort), METRICS_HOST: '127.0.0.1', METRICS_TOKEN: token };
-    const started = await start(await freePort(), dataDir, settings);
+    const started = await start(await ownPort(), dataDir, settings);
     const rows = [...started.output().matchAll(/^ *Metrics +(\S+) +(\S+)/gm)];
     const addresses = Object.fromEntries(rows.map(([, program = '', address = '']) => [program, address]));
     expect(addresses).to.deep.equal({
@@ -128,9 +128,11 @@ describe('npm start', function () {
     expect(await end(started.child, 'SIGTERM')).to.equal(0);
   });
 
-  it('metrics on any free port need no second one; a port that leaves none for the worker is one sentence', async () => {
-    const started = await start(await freePort(), dataDir, { METRICS_PORT: '0', METRICS_HOST: '127.0.0.1' });
-    expect(started.output().match(/^ *Metrics +(worker|api) +- +on a free port/gm)).to.have.length(2);
+  it('metrics on any free port are listed with their addresses; a port that leaves none for the worker is one sentence', async () => {
+    const started = await start(await ownPort(), dataDir, { METRICS_PORT: '0', METRICS_HOST: '127.0.0.1' });
+    const addresses = [...started.output().matchAll(/^ *Metrics +(?:worker|api) +(http:\S+\/metrics) /gm)];
+    expect(addresses).to.have.length(2);
+    for (const [, address = ''] of addresses) expect((await fetch(address)).status).to.equal(200);
     expect(await end(started.child, 'SIGTERM')).to.equal(0);
     for (const [METRICS_PORT, PORT] of [
       ['65535', '3000'],
@@ -143,7 +145,7 @@ describe('npm start', function () {
 
   it('a provider of which only the address was given ends it with a sentence that names the key', async () => {
     const settings = { FAL_BASE_URL: 'http://127.0.0.1:1' };
-    const ended = await start(await freePort(), dataDir, settings).catch((error: Error) => error.message);
+    const ended = await start(await ownPort(), dataDir, settings).catch((error: Error) => error.message);
     expect(ended)
       .to.match(/^ended with 1:/)
       .and.match(/FAL_KEY is not set: /);
@@ -171,11 +173,11 @@ async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<number 
   return ((await exited) as [number | null])[0];
 }
 
-/** A free port of which the one after it is free, too. */
-async function freePortPair(): Promise<number> {
+/** A port of this test process, of which the next one is its own, too. */
+async function ownPortPair(): Promise<number> {
   for (;;) {
-    const port = await freePort();
-    if (port < 65_535 && !(await accepts(port + 1))) return port;
+    const port = await ownPort();
+    if ((await ownPort()) === port + 1) return port;
   }
 }
 

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { expect } from 'chai';
 import { parseConfig } from '../../shared/lib/config.ts';
+import { BUNDLE } from '../harness/bundle.ts';
 
 const GOOD = { DATABASE_URL: 'postgres://user@host/name', REDIS_URL: 'redis://host:6379' };
 
@@ -238,7 +239,7 @@ describe('the configuration', () => {
   });
 
   it('ends a process that lacks some of it, with the sentence on stderr', () => {
-    const { status, stdout, stderr } = spawnSync(process.execPath, ['dist/api/main.js'], { env: {}, encoding: 'utf8' });
+    const { status, stdout, stderr } = spawnSync(process.execPath, [`${BUNDLE}/api.js`], { env: {}, encoding: 'utf8' });
     expect([status, stdout]).to.deep.equal([78, '']);
     expect(stderr).to.match(/^DATABASE_URL is not set: .+\. REDIS_URL is not set: .+\.\n$/);
   });

@@ -1,0 +1,40 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import { setting } from '../harness/databases.ts';
+
+const run = promisify(execFile);
+
+/** Starts a Redis as `npm start` does, has BullMQ process a job on it, and stops it. */
+const SCRIPT = `
+  const { Queue, QueueEvents, Worker } = await import('bullmq');
+  const { startRedis } = await import('./dev/servers/redis.ts');
+  const redis = await startRedis({ dataDir: process.argv[1] });
+  const connection = { url: redis.url, maxRetriesPerRequest: null };
+  const parts = [
+    new Queue('fallback', { connection }),
+    new QueueEvents('fallback', { connection }),
+    new Worker('fallback', async (job) => job.data.number + 1, { connection }),
+  ];
+  await parts[1].waitUntilReady();
+  const job = await parts[0].add('add', { number: 41 }, { delay: 50 });
+  const result = await job.waitUntilFinished(parts[1], 30_000);
+  await Promise.all(parts.map((part) => part.close()));
+  await redis.stop();
+  process.stdout.write(JSON.stringify({ how: redis.how, result }), () => process.exit(0));`;
+
+describe('a machine without Redis', () => {
+  it('runs BullMQ on the stand-in from the npm package, on every supported Node', async function () {
+    this.timeout(120_000);
+    const folder = join(setting('TEST_FOLDER'), 'redis-fallback');
+    const [empty, dataDir] = [join(folder, 'empty'), join(folder, 'data')];
+    for (const made of [empty, dataDir]) mkdirSync(made, { recursive: true });
+    // Neither a Redis nor apt-get is found on this PATH, and no unpacked one in this cache.
+    const env = { PATH: empty, HOME: empty, XDG_CACHE_HOME: empty };
+    const args = ['--import', 'tsx', '--input-type=module', '-e', SCRIPT, dataDir];
+    const { stdout } = await run(process.execPath, args, { env });
+    expect(JSON.parse(stdout)).to.deep.equal({ how: 'js-redis-server', result: 42 });
+  });
+});

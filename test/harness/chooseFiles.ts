@@ -1,0 +1,92 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+
+/** What `npm test` runs: all but `test/e2e`. */
+const DEFAULT = ['test/architecture.test.ts', 'test/unit', 'test/contract', 'test/flows'];
+const END_TO_END = 'test/e2e/';
+/** Options of mocha that take a value, which must not be taken for a file. */
+const WITH_VALUE = ['-g', '--grep', '-f', '--fgrep', '-t', '--timeout', '--retries'];
+const USAGE = 'npm test -- [file or folder...] [--jobs N] [--update-timings] [options of mocha: -g, -f, --bail, ...]';
+
+export interface Choice {
+  files: string[];
+  jobs: number | undefined;
+  updatesTimings: boolean;
+  /** Arguments for mocha. */
+  rest: string[];
+}
+
+/**
+ * Reads the arguments of `npm test`.
+ * @throws Error when a file or folder does not exist, or holds no tests.
+ */
+export function parseArguments(args: readonly string[]): Choice {
+  const choice: Choice = { files: [], jobs: undefined, updatesTimings: false, rest: [] };
+  const named: string[] = [];
+  for (let index = 0; index < args.length; index += 1) {
+    const arg = args[index] as string;
+    const [name, inline] = arg.startsWith('--') ? arg.split(/=(.*)/s) : [arg];
+    if (name === '--update-timings') choice.updatesTimings = true;
+    else if (name === '--jobs' || name === '-j') choice.jobs = countOf(inline ?? args[(index += 1)]);
+    else if (WITH_VALUE.includes(arg)) choice.rest.push(arg, args[(index += 1)] ?? '');
+    else if (arg.startsWith('-')) choice.rest.push(arg);
+    else named.push(arg);
+  }
+  choice.files = [...new Set((named.length > 0 ? named : DEFAULT).flatMap(testsIn))];
+  return choice;
+}
+
+function countOf(text: string | undefined): number {
+  const count = Number(text);
+  if (Number.isInteger(count) && count > 0) return count;
+  throw new Error(`--jobs needs a whole number above 0. ${USAGE}`);
+}
+
+/** The test files that a path names: itself, or all below the folder. */
+export function testsIn(path: string): string[] {
+  const place = relative('.', path).replaceAll('\\', '/');
+  const stats = statSync(place, { throwIfNoEntry: false });
+  if (stats?.isFile() === true) return [place];
+  const files = stats?.isDirectory() === true ? findTests(place) : [];
+  if (files.length === 0) throw new Error(`${path}: no such test file, or folder with tests. ${USAGE}`);
+  return files;
+}
+
+function findTests(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.test.ts'))
+    .map((entry) => join(entry.parentPath, entry.name).replaceAll('\\', '/'))
+    .sort();
+}
+
+/** What a run has to prepare for its files. */
+export interface Needs {
+  /** Postgres, Redis, the template database and the bundle. */
+  servers: boolean;
+  /** The bundle of the service's programs. */
+  bundle: boolean;
+  /** The output of `npm run build`. */
+  build: boolean;
+}
+
+/** Finds what the files need, by the modules of the harness that they import, directly or not. */
+export function findNeeds(files: readonly string[]): Needs {
+  const modules = new Set<string>();
+  const follow = (file: string): void => {
+    // A missing module is reported by mocha, with the file that imports it.
+    if (modules.has(file) || !existsSync(file)) return;
+    modules.add(file);
+    const text = readFileSync(file, 'utf8');
+    for (const [, name = ''] of text.matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+\.ts)'/g)) {
+      const imported = join(dirname(file), name).replaceAll('\\', '/');
+      if (imported.startsWith('test/')) follow(imported);
+    }
+  };
+  files.forEach(follow);
+  const servers = modules.has('test/harness/databases.ts');
+  return {
+    servers,
+    bundle: servers || modules.has('test/harness/bundle.ts'),
+    build: files.some((file) => file.startsWith(END_TO_END)),
+  };
+}

@@ -1,0 +1,25 @@
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** A fact that mocha's processes report about a run, beside the results that mocha collects itself. */
+export type RunEvent =
+  /** How long a process was busy with a file, loading included. */
+  | { kind: 'file'; file: string; ms: number }
+  /** Why the tests of a file cannot run on this machine. */
+  | { kind: 'skip'; file: string; reason: string };
+
+const folder = (): string | undefined => process.env['TEST_FOLDER'];
+
+/** Appends an event to the file of this run, which all of its processes share. */
+export function noteEvent(event: RunEvent): void {
+  const scratch = folder();
+  if (scratch !== undefined) appendFileSync(join(scratch, 'events.jsonl'), `${JSON.stringify(event)}\n`);
+}
+
+/** All events of this run so far, or of the run with this scratch folder. */
+export function readEvents(scratch = folder()): RunEvent[] {
+  const file = join(scratch ?? '', 'events.jsonl');
+  if (scratch === undefined || !existsSync(file)) return [];
+  const lines = readFileSync(file, 'utf8').split('\n').filter(Boolean);
+  return lines.map((line) => JSON.parse(line) as RunEvent);
+}
