@@ -4,6 +4,7 @@ import type { UpstreamJob } from '../standins/upstream.ts';
 const SAYS = {
   'runs-are-ordered': 'An upstream runs nothing that no generation was charged for.',
   'run-once': 'A generation runs once, and once more at the most where the outcome of its submission was unknown.',
+  'cancelled-was-not-wanted': 'A run is cancelled only where its generation has ended or waits for another run.',
   'success-was-made': 'A generation has succeeded only where the upstream has made something.',
 } as const;
 
@@ -13,12 +14,16 @@ interface Row {
   prompt: string;
   status: string;
   unknown_submits: number;
+  request_id: string | null;
+  ended_before_deadline: boolean;
 }
 
 /** Holds our generations against what the upstream was asked to run, when nothing is under way. */
 export async function compareUpstream(jobs: readonly UpstreamJob[], client: Queryable): Promise<Violation[]> {
   const { rows } = await client.query(
-    'SELECT account_id::text AS account_id, uuid, prompt, status, unknown_submits FROM generations',
+    `SELECT account_id::text AS account_id, uuid, prompt, status, unknown_submits,
+            upstream_handle ->> 'request_id' AS request_id, completed_at < deadline_at AS ended_before_deadline
+       FROM generations`,
   );
   const generations = new Map((rows as Row[]).map((row) => [row.prompt, row]));
   const runs = new Map<string, UpstreamJob[]>();
@@ -36,6 +41,10 @@ export async function compareUpstream(jobs: readonly UpstreamJob[], client: Quer
   }
   for (const row of generations.values()) {
     const isMade = runs.get(row.prompt)?.some(({ state }) => state === 'succeeded') === true;
+    const recorded = runs.get(row.prompt)?.find(({ id }) => id === row.request_id);
+    if (recorded?.cancelled === true && row.ended_before_deadline) {
+      accuse('cancelled-was-not-wanted', row, row.uuid, `run ${recorded.id} was recorded, and then cancelled`);
+    }
     if (row.status === 'succeeded' && !isMade) accuse('success-was-made', row, row.uuid, 'nothing was made upstream');
   }
   return found;

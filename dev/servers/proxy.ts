@@ -6,7 +6,7 @@ export class Proxy {
   private readonly target: URL;
   private readonly sockets = new Set<Socket>();
   private mode: 'open' | 'refusing' | 'frozen' = 'open';
-  private isCut: () => boolean = () => false;
+  private isCut: (chunk: Buffer) => boolean = () => false;
   private readonly server = createServer((inside) => this.join(inside));
   /** The server's address, by way of this proxy. */
   url = '';
@@ -40,7 +40,7 @@ export class Proxy {
    * Cuts connections at the moment when the server answers on them: what was asked for was done, and nobody learns of it.
    * @param isCut asked for each piece of an answer.
    */
-  cutReplies(isCut: () => boolean): void {
+  cutReplies(isCut: (chunk: Buffer) => boolean): void {
     this.isCut = isCut;
   }
 
@@ -69,7 +69,7 @@ export class Proxy {
     ] as const) {
       this.sockets.add(from);
       from.on('data', (chunk) => {
-        if (from === outside && this.isCut()) inside.destroy();
+        if (from === outside && this.isCut(chunk)) inside.destroy();
         else to.write(chunk);
       });
       from.on('end', () => to.end());

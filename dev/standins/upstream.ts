@@ -12,6 +12,7 @@ export interface UpstreamJob {
   state: 'running' | 'succeeded' | 'failed';
   /** When its status was asked for. */
   polls: number[];
+  /** A cancel was requested. A job that was running at that moment has failed. */
   cancelled: boolean;
 }
 
@@ -56,7 +57,7 @@ export class StandInUpstream {
 
   /** Ends every job of a prompt. */
   end(prompt: string, state: 'succeeded' | 'failed'): void {
-    for (const job of this.jobsFor(prompt)) job.state = state;
+    for (const job of this.jobsFor(prompt)) if (!job.cancelled) job.state = state;
   }
 
   private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -68,8 +69,11 @@ export class StandInUpstream {
     if (kind === 'file') return this.sendFile(url.pathname, request, response);
     const job = this.jobs.find((candidate) => candidate.id === id);
     if (part === 'cancel') {
-      if (job !== undefined) job.cancelled = true;
-      return send(response, job === undefined ? 404 : 202, { status: 'CANCELLATION_REQUESTED' });
+      if (job === undefined) return send(response, 404, { status: 'NOT_FOUND' });
+      job.cancelled = true;
+      if (job.state !== 'running') return send(response, 400, { status: 'ALREADY_COMPLETED' });
+      job.state = 'failed';
+      return send(response, 202, { status: 'CANCELLATION_REQUESTED' });
     }
     if (part === 'status') job?.polls.push(Date.now());
     const misbehaviour = part === 'status' ? this.status : this.result;

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import type { Customer } from '../harness/client.ts';
 import { OpenAIStandIn } from '../../dev/standins/openaiUpstream.ts';
 import { Proxy } from '../../dev/servers/proxy.ts';
+import { modelsOnline } from '../contract/seeds.ts';
 import { eventually, type Service, startService } from '../harness/service.ts';
 import { StandInUpstream } from '../../dev/standins/upstream.ts';
 
@@ -91,6 +92,33 @@ describe('a submission that lasts until the image is there', () => {
     expect(ended.status).to.equal('succeeded');
     expect(standIn.jobsFor(prompt)).to.have.length(1);
   });
+});
+
+describe('an acceptance whose record is committed while its answer is lost', () => {
+  it('is recorded: the running job is not cancelled, and the generation succeeds', async () => {
+    const service = await startService({ workers: 0 });
+    service.upstream.outcome = 'wait';
+    const proxy = await new Proxy(service.env['DATABASE_URL'] as string).start();
+    const customer = await service.customer('pro');
+    await modelsOnline(service);
+    const { uuid, prompt } = await customer.createImage();
+    let isLost = false;
+    service.upstream.onAccepted = () => {
+      proxy.cutReplies((chunk) => {
+        if (isLost || !chunk.includes(uuid)) return false;
+        isLost = true;
+        return true;
+      });
+    };
+    await service.startWorker({ DATABASE_URL: proxy.url });
+    await eventually('the answer is lost', () => isLost);
+    await eventually('polled', () => (service.upstream.jobsFor(prompt)[0]?.polls.length ?? 0) > 0);
+    service.upstream.end(prompt, 'succeeded');
+    expect((await customer.settled(uuid)).status).to.equal('succeeded');
+    expect(service.upstream.jobsFor(prompt).map(({ cancelled }) => cancelled)).to.deep.equal([false]);
+    await service.stop();
+    await proxy.stop();
+  }).timeout(60_000);
 });
 
 describe('an upstream that accepts a job too late', () => {

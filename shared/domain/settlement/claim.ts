@@ -96,24 +96,34 @@ interface Receipt {
 const ACCEPTED = prepared(
   'record_accepted',
   `WITH mine AS (
-     SELECT uuid FROM generations WHERE uuid = ANY (:uuids) AND upstream_handle IS NULL AND status = 'queued'
-      ORDER BY uuid FOR NO KEY UPDATE
+     SELECT g.uuid, r.handle, r.upstream, r.upstream_model
+       FROM generations g
+       JOIN json_to_recordset(:receipts) AS r (uuid uuid, handle jsonb, upstream text, upstream_model text)
+         ON r.uuid = g.uuid
+      WHERE g.uuid = ANY (:uuids) AND g.status = 'queued'
+        AND (g.upstream_handle IS NULL OR (g.upstream_handle = r.handle AND g.upstream = r.upstream))
+      ORDER BY g.uuid FOR NO KEY UPDATE OF g
+   ), recorded AS (
+     UPDATE generations g
+        SET upstream_handle = mine.handle, upstream = mine.upstream, upstream_model = mine.upstream_model,
+            submitting_since = NULL, leased_until = NULL, due_at = :due
+       FROM mine
+      WHERE g.uuid = mine.uuid AND g.upstream_handle IS NULL
    )
-   UPDATE generations g
-      SET upstream_handle = r.handle, upstream = r.upstream, upstream_model = r.upstream_model, submitting_since = NULL, leased_until = NULL, due_at = :due
-     FROM json_to_recordset(:receipts) AS r (uuid uuid, handle jsonb, upstream text, upstream_model text), mine
-    WHERE g.uuid = mine.uuid AND g.uuid = r.uuid AND g.upstream_handle IS NULL
-   RETURNING g.uuid`,
+   SELECT uuid FROM mine`,
 );
 
 /**
- * Writes down that, and as what, the upstream took a job.
- * @returns whether it was: not where the job is over by now, or has another receipt.
+ * Records that the upstream accepted a job, and the handle under which it runs. Safe to repeat after a lost answer: a
+ * row that already has this handle counts as recorded.
+ * @returns false where the generation has ended, or has the handle of another submission.
  */
 export const recordAccepted = createBatcher<Receipt, boolean>({
   maxItems: 64,
   maxInFlight: 2,
   isOneItemsFault: isRefusal,
+  // Two submissions of one generation must not share a statement: only one of them is recorded.
+  keyOf: ({ uuid }) => uuid,
   run: async (receipts) => {
     const due = addMilliseconds(now(), REFRESH_INTERVAL_MS + GRACE_MS);
     const uuids = receipts.map(({ uuid }) => uuid);
