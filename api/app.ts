@@ -5,6 +5,7 @@ import { logger } from '../shared/lib/logger.ts';
 import type { State } from './context.ts';
 import { queueBoard } from './pages/staff/queueBoard.ts';
 import { crossOrigin } from './middleware/crossOrigin.ts';
+import { discardUnreadBody } from './middleware/body.ts';
 import { errors } from './middleware/errors.ts';
 import { requestLog } from './middleware/requestLog.ts';
 import { createRouter, nothingHere } from './router.ts';
@@ -29,6 +30,7 @@ const createHelmet = () =>
 export function createApp(): Koa<State> {
   const secure = createHelmet();
   const app = new Koa<State>({ proxy: config.TRUSTED_PROXIES > 0, maxIpsCount: config.TRUSTED_PROXIES });
+  app.use(discardUnreadBody);
   app.use(requestLog);
   app.use(
     (ctx, next) =>

@@ -5,7 +5,7 @@ import { offersLocalSignIn } from '../shared/lib/signInSettings.ts';
 import { requireStaff } from '../shared/domain/staff.ts';
 import { ServiceError } from '../shared/spec/errors.ts';
 import { callerOf, type Context, type Handler, type State } from './context.ts';
-import { identify, identifySession, touch, verify } from './middleware/authenticate.ts';
+import { forgetKey, identify, identifySession, touch, verify } from './middleware/authenticate.ts';
 import { readBody } from './middleware/body.ts';
 import { limit, type RateClass, uncount } from './middleware/rateLimit.ts';
 import { admitAssistant } from './mcp/admission.ts';
@@ -171,14 +171,19 @@ async function serve(
   // What is said to an account, or may have a key in it, is for nobody on the way to keep.
   if (credentials !== 'none') ctx.set('cache-control', 'no-store');
   await admit(ctx, credentials);
+  // The body comes first: until it is complete, nothing is counted against the account (its key may be revoked).
+  const bodyError = TAKEN_AS_THEY_COME.has(path) ? null : await readBody(ctx).then(() => null, asError);
+  // With a body that is refused, the statement that would verify the key does not run.
+  if (bodyError !== null && credentials === 'account*') await admit(ctx, 'account');
   try {
     await limit(ctx, rateClass);
     if (credentials === 'staff') await requireStaff(callerOf(ctx));
-    if (!TAKEN_AS_THEY_COME.has(path)) await readBody(ctx);
+    if (bodyError !== null) throw bodyError;
     await handler(ctx);
   } catch (error) {
     const refusal = await confirmCaller(ctx, credentials, error);
     if (refusal instanceof ServiceError && refusal.code === 'invalid_api_key') {
+      forgetKey(ctx.state.caller?.keyHash);
       await uncount(ctx, rateClass);
       await limit(ctx, 'public');
     } else touch(ctx);
@@ -198,15 +203,23 @@ async function admit(ctx: Context, credentials: Credentials): Promise<void> {
     ctx.state.caller = await (credentials === 'session' ? identifySession(ctx) : identify(ctx));
     if (credentials === 'account' || credentials === 'staff') await verify(ctx.state.caller);
   } catch (error) {
-    if (error instanceof ServiceError) await limit(ctx, 'public');
+    if (error instanceof ServiceError && error.code !== 'rate_limited') await limit(ctx, 'public');
     throw error;
   }
 }
 
-/** A request that fails before the statement that would have checked its key: 401 goes before every other code. */
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}
+
+/**
+ * Verifies the key of a request that failed before the statement that would have verified it: 401 goes before every
+ * other code. An error of the service stays as it is, with what it says about the outcome.
+ */
 async function confirmCaller(ctx: Context, credentials: Credentials, error: unknown): Promise<unknown> {
   if (credentials !== 'account*' || ctx.state.caller === undefined) return error;
-  if (!(error instanceof ServiceError) || error.code === 'invalid_api_key') return error;
+  if (!(error instanceof ServiceError) || error.code === 'invalid_api_key' || error.code === 'internal_error')
+    return error;
   return verify(ctx.state.caller).then(
     () => error,
     (refusal: unknown) => refusal,

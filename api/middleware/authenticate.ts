@@ -1,19 +1,20 @@
 import { LRUCache } from 'lru-cache';
 import type { Caller } from '../../shared/domain/accounts.ts';
 import { findKeyOwner, hashApiKey, touchApiKey } from '../../shared/domain/apiKeys.ts';
-import { findSessionOwner, touchSession } from '../../shared/domain/sessions.ts';
+import { findSessionOwner, isSessionToken, touchSession } from '../../shared/domain/sessions.ts';
 import { sha256 } from '../../shared/lib/secrets.ts';
 import { perService } from '../../shared/lib/serviceScope.ts';
 import { API_KEY_TOUCH_MS, SESSION_TOUCH_MS } from '../../shared/spec/limits.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import type { Context } from '../context.ts';
 import { ownOrigin } from './ownOrigin.ts';
+import { requireAddressWithinLimit } from './rateLimit.ts';
 
 export const SESSION_COOKIE = 'token';
 
 /**
- * Which account a key belongs to never changes, so that may be remembered; whether it is still valid may not, and is
- * asked each time.
+ * Account of each key that this process has seen valid. Validity itself is never cached: each request verifies it.
+ * An entry is deleted when its key is revoked here, or found revoked.
  */
 const ownerOfKey = perService(() => new LRUCache<string, { accountId: number; touchedAt: number }>({ max: 50_000 }));
 
@@ -54,7 +55,14 @@ export async function identifySession(ctx: Context): Promise<Caller> {
  */
 export async function verify(caller: Caller): Promise<void> {
   if (caller.keyHash === null) return;
-  if ((await findKeyOwner(caller.keyHash)) !== caller.accountId) throw unknownKey();
+  if ((await findKeyOwner(caller.keyHash)) === caller.accountId) return;
+  forgetKey(caller.keyHash);
+  throw unknownKey();
+}
+
+/** Drops a key from the cache once it is revoked: from then on it is verified before anything is counted. */
+export function forgetKey(keyHash: Buffer | null | undefined): void {
+  if (keyHash != null) ownerOfKey().delete(keyHash.toString('base64'));
 }
 
 /**
@@ -63,7 +71,7 @@ export async function verify(caller: Caller): Promise<void> {
  */
 export async function recognise(ctx: Context): Promise<void> {
   const token = ctx.cookies.get(SESSION_COOKIE) || undefined;
-  const accountId = token === undefined ? undefined : await findSessionOwner(token);
+  const accountId = token === undefined ? undefined : await sessionOwner(ctx, token);
   if (accountId === undefined) return;
   ctx.state.caller = { accountId, keyHash: null };
   ctx.state.sessionToken = token;
@@ -109,11 +117,25 @@ async function accountOfKey(keyHash: Buffer): Promise<number> {
 }
 
 async function sessionCaller(ctx: Context, token: string): Promise<Caller> {
-  const accountId = await findSessionOwner(token);
+  const accountId = await sessionOwner(ctx, token);
   if (accountId === undefined) throw refused('The session is over: sign in again.');
   requireOwnOrigin(ctx);
   ctx.state.sessionToken = token;
   return { accountId, keyHash: null };
+}
+
+/**
+ * Finds the account of a session cookie. A cookie that this process has not seen valid costs a query, so an address over
+ * its limit is refused first.
+ * @throws ServiceError rate_limited
+ */
+async function sessionOwner(ctx: Context, token: string): Promise<number | undefined> {
+  if (!isSessionToken(token)) return undefined;
+  const name = sha256(token).toString('base64');
+  if (!sessionTouchedAt().has(name)) await requireAddressWithinLimit(ctx);
+  const accountId = await findSessionOwner(token);
+  if (accountId === undefined) sessionTouchedAt().delete(name);
+  return accountId;
 }
 
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);

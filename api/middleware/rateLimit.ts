@@ -82,6 +82,16 @@ export async function limit(ctx: Context, rateClass: RateClass): Promise<void> {
   }
 }
 
+/**
+ * Refuses an address that is over its limit, and counts nothing otherwise. For work that comes before the count, such as
+ * the query that identifies the caller.
+ * @throws ServiceError rate_limited, with `Retry-After` in seconds.
+ */
+export async function requireAddressWithinLimit(ctx: Context): Promise<void> {
+  const counted = await state().limiters?.public.get(networkOf(ctx.ip));
+  if (counted != null && counted.consumedPoints >= config[POINTS.public]) await limit(ctx, 'public');
+}
+
 /** Whether a class counts the requests of an address, whoever sends them. */
 export function isByAddress(rateClass: RateClass): boolean {
   return rateClass === 'public' || rateClass === 'oauth';

@@ -14,6 +14,7 @@ import { config } from '../../shared/lib/config.ts';
 import { bodyParser } from '../../shared/lib/validate.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { callerOf, type Context } from '../context.ts';
+import { forgetKey } from '../middleware/authenticate.ts';
 import { uuidOf } from '../middleware/query.ts';
 import { endOwnSession } from '../middleware/sessionCookie.ts';
 import type { Overview } from '../pages/account/overview.ts';
@@ -70,7 +71,7 @@ export const createKey = orTold(async (ctx) => {
 });
 
 export const revokeKey = orTold(async (ctx) => {
-  await revokeApiKey(callerOf(ctx).accountId, uuidOf(ctx));
+  forgetKey(await revokeApiKey(callerOf(ctx).accountId, uuidOf(ctx)));
   done(ctx, 'key-revoked');
 });
 

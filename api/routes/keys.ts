@@ -2,6 +2,7 @@ import { createApiKey, listApiKeys, revokeApiKey } from '../../shared/domain/api
 import type { Remember } from '../../shared/domain/idempotentRequests.ts';
 import { bodyParser } from '../../shared/lib/validate.ts';
 import { callerOf, type Context } from '../context.ts';
+import { forgetKey } from '../middleware/authenticate.ts';
 import { bodyOf } from '../middleware/body.ts';
 import { idempotently } from '../middleware/idempotencyKey.ts';
 import { pageOf, uuidOf } from '../middleware/query.ts';
@@ -28,6 +29,6 @@ export async function list(ctx: Context): Promise<void> {
 }
 
 export async function revoke(ctx: Context): Promise<void> {
-  await revokeApiKey(callerOf(ctx).accountId, uuidOf(ctx));
+  forgetKey(await revokeApiKey(callerOf(ctx).accountId, uuidOf(ctx)));
   ctx.body = { revoked: true };
 }

@@ -82,21 +82,19 @@ export async function activeApiKeys(accountId: number): Promise<ApiKey[]> {
 
 /**
  * Revokes a key, at once and for good; a revoked one stays revoked.
+ * @returns the hash of the key.
  * @throws ServiceError not_found when the account has no such key.
  */
-export async function revokeApiKey(accountId: number, uuid: string): Promise<void> {
-  await Account.transaction(async (transaction) => {
+export async function revokeApiKey(accountId: number, uuid: string): Promise<Buffer> {
+  return Account.transaction(async (transaction) => {
     await lockAccount(transaction, accountId);
-    const revoked = await ApiKey.query(transaction)
-      .where({ account_id: accountId, uuid })
-      .whereNull('revoked_at')
-      .patch({ revoked_at: now() });
-    if (revoked > 0) {
+    const key = await ApiKey.query(transaction).findOne({ account_id: accountId, uuid });
+    if (key === undefined) throw new ServiceError('not_found', 'There is no such key on this account.');
+    if (key.revoked_at === null) {
+      await key.$query(transaction).patch({ revoked_at: now() });
       await Account.query(transaction).where('id', accountId).decrement('active_key_count', 1);
-      return;
     }
-    const known = await ApiKey.query(transaction).findOne({ account_id: accountId, uuid });
-    if (known === undefined) throw new ServiceError('not_found', 'There is no such key on this account.');
+    return key.key_hash;
   });
 }
 

@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from 'uuid';
 import { createBatcher } from '../lib/batcher.ts';
 import { addMilliseconds, now } from '../lib/clock.ts';
-import { prepared, run } from '../lib/db.ts';
+import { DATABASE_PATIENCE, prepared, run } from '../lib/db.ts';
 import { randomHex, sha256 } from '../lib/secrets.ts';
 import { ServiceError } from '../spec/errors.ts';
 import { SESSION_DAYS, SESSION_TOUCH_MS, USER_AGENT_MAX_CHARACTERS } from '../spec/limits.ts';
@@ -29,10 +29,32 @@ export async function openSession(accountId: number, userAgent: string): Promise
   return token;
 }
 
-/** The account that a session cookie belongs to, or undefined where it is unknown, ended or expired. */
+const TOKEN_FORMAT = /^[0-9a-f]{64}$/;
+
+/** Returns false for a cookie value that `openSession` cannot have issued. */
+export function isSessionToken(text: string): boolean {
+  return TOKEN_FORMAT.test(text);
+}
+
+const FIND_OWNERS = prepared(
+  'find_session_owners',
+  'SELECT token_hash, account_id FROM sessions WHERE token_hash = ANY (:hashes) AND expires_at > :now',
+);
+
+const findOwner = createBatcher<Buffer, number | undefined>({
+  maxItems: 64,
+  maxInFlight: 2,
+  patience: DATABASE_PATIENCE,
+  run: async (hashes) => {
+    const rows = await run<{ token_hash: Buffer; account_id: number }>(FIND_OWNERS, { hashes, now: now() });
+    const owners = new Map(rows.map((row) => [row.token_hash.toString('hex'), row.account_id]));
+    return hashes.map((hash) => owners.get(hash.toString('hex')));
+  },
+});
+
+/** Finds the account of a session cookie; undefined where the session is unknown, ended or expired. */
 export async function findSessionOwner(token: string): Promise<number | undefined> {
-  const session = await Session.query().findById(sha256(token)).where('expires_at', '>', now()).select('account_id');
-  return session?.account_id;
+  return isSessionToken(token) ? findOwner(sha256(token)) : undefined;
 }
 
 /** Ends a session; one that is over already stays so. */

@@ -6,6 +6,7 @@ import { setting } from '../harness/databases.ts';
 import { type Service, startService } from '../harness/service.ts';
 import { expectError, tally } from './envelope.ts';
 import { modelsOnline, succeedAll } from './seeds.ts';
+import { sendHead } from './wire.ts';
 
 /** Small enough to be reached, and different, so that it shows which one was. */
 const LIMITS = {
@@ -171,6 +172,40 @@ describe('rates', () => {
     const answers = await times(5, create);
     expect(answers.map(({ status }) => status)).to.deep.equal([401, 401, 401, 401, 429]);
     expect((await via(customer).create(IMAGE)).status).to.equal(201);
+  });
+
+  it('requests under a revoked key whose bodies never arrive cost its account nothing', async () => {
+    const customer = await service.customer('pro');
+    const revoked = (await customer.browse('POST', '/api/keys/create/', { body: { name: 'leaked' } })).body;
+    const headers = { authorization: `Bearer ${revoked.key}`, 'x-forwarded-for': freshAddress() };
+    // The process that is attacked has seen the key while it was valid.
+    expect((await via(customer).call('GET', `/api/generations/${randomUUID()}/`, { headers })).status).to.equal(404);
+    await via(customer, 1).browse('POST', `/api/keys/${revoked.uuid}/revoke/`);
+    const unfinished = await Promise.all(
+      Array.from({ length: 6 }, () => sendHead(limited[0] ?? '', 'POST', '/api/generations/create/', headers)),
+    );
+    const answers = await times(3, () => via(customer).create(IMAGE));
+    expect(answers.map(({ status }) => status)).to.deep.equal([201, 201, 201]);
+    for (const socket of unfinished) socket.end('{}');
+    const seen = await Promise.all(unfinished.map((socket) => socket.answer));
+    expect(tally(seen.map((text) => text.split(' ')[1] ?? ''))).to.deep.equal({ 401: 4, 429: 2 });
+    await succeedAll(service, customer);
+  });
+
+  it('an address over its limit is refused before an unknown cookie is looked up', async () => {
+    const address = freshAddress();
+    const ask = () =>
+      fromAddress(address, '/authentication/me/', { cookie: `token=${randomUUID().replaceAll('-', '').repeat(2)}` });
+    const answers = await times(5, ask);
+    expect(answers.map(({ status }) => status)).to.deep.equal([401, 401, 401, 401, 429]);
+    const lock = await service.database.connect();
+    await lock.query('BEGIN; LOCK TABLE sessions IN ACCESS EXCLUSIVE MODE');
+    try {
+      expectLimited(await ask(), 'public', 4);
+    } finally {
+      await lock.query('ROLLBACK');
+      lock.release();
+    }
   });
 
   it('401 goes before 429, and 429 before 400', async () => {

@@ -43,3 +43,38 @@ export async function sendBytes(baseUrl: string, bytes: string): Promise<string>
   await new Promise((resolve) => socket.once('close', resolve));
   return answer;
 }
+
+/** A request whose head the service has read, and whose body is still to come. */
+export interface Unfinished {
+  end(body: string): void;
+  /** What came back until the connection was closed, without the `100 Continue`. */
+  answer: Promise<string>;
+}
+
+/** Sends the head of a request whose body has two bytes, and waits until the service has read it. */
+export async function sendHead(
+  baseUrl: string,
+  method: string,
+  path: string,
+  headers: Record<string, string> = {},
+): Promise<Unfinished> {
+  const { hostname, port, host } = new URL(baseUrl);
+  const socket = connect(Number(port), hostname);
+  let answer = '';
+  socket.on('error', () => {});
+  const fields = {
+    host,
+    'content-type': 'application/json',
+    'content-length': '2',
+    expect: '100-continue',
+    ...headers,
+  };
+  const lines = Object.entries({ connection: 'close', ...fields }).map(([name, value]) => `${name}: ${value}`);
+  socket.write(`${method} ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`);
+  await once(socket, 'data');
+  socket.on('data', (chunk: Buffer) => (answer += chunk.toString()));
+  return {
+    end: (body) => socket.write(body),
+    answer: once(socket, 'close').then(() => answer),
+  };
+}
