@@ -27,7 +27,8 @@ export function connect(timeoutMs?: number): Knex {
       keepAlive: true,
       types,
       connectionTimeoutMillis: timeoutMs,
-      // The server gives up first: what it has cancelled has certainly not happened.
+      // The server cancels first, so that the outcome is certain. Not while a commit waits for a synchronous standby:
+      // there the time-out does not apply, and the outcome is unknown.
       statement_timeout: timeoutMs,
       query_timeout: timeoutMs === undefined ? undefined : timeoutMs + ANSWER_GRACE_MS,
       idle_in_transaction_session_timeout: timeoutMs === undefined ? undefined : 2 * timeoutMs,
@@ -73,7 +74,7 @@ export function openDatabase(): Knex {
 
 /** Nobody sent what was asked for to the database: what had come before was still at work there. */
 class NoTurnError extends Error {
-  readonly code = 'ETIMEDOUT';
+  readonly code = 'EQUEUETIMEOUT';
 }
 
 /** For statements that a request waits for: to wait in this process takes no longer than to wait for a connection. */
@@ -127,11 +128,11 @@ export function isRefusal(error: unknown): boolean {
 
 // Classes 08 (connection exception) and 57P (shutdown) of Postgres, a transaction that it has ended as it was left
 // waiting for too long, and Node's own.
-const LOST_CODES = /^(08...|57P..|25P0[34]|ECONN\w+|EPIPE|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$/;
+const LOST_CODES = /^(08...|57P..|25P0[34]|ECONN\w+|ETIMEDOUT|EPIPE|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$/;
 const LOST_MESSAGES = /Connection terminated|not queryable|connection error|Connection is closed|Query read timeout/i;
 // Class 53 (out of connections, memory, disk), a statement cancelled by its time-out, and a server that has just lost
 // its place to another one and only reads.
-const TIMEOUT_CODES = /^(53...|57014|25006|ETIMEDOUT)$/;
+const TIMEOUT_CODES = /^(53...|57014|25006|EQUEUETIMEOUT)$/;
 const TIMEOUT_MESSAGES = /KnexTimeoutError|timeout exceeded when trying to connect|timeout expired/i;
 
 /** The code of an error of Postgres or of Node, which objection wraps into one of its own. */

@@ -1,6 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
+import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { type Customer, IMAGE } from '../harness/client.ts';
+import { connectAssistant } from '../harness/mcp.ts';
 import { setting } from '../harness/databases.ts';
 import { Proxy } from '../../dev/servers/proxy.ts';
 import { eventually, type Service, startService } from '../harness/service.ts';
@@ -59,15 +61,18 @@ describe('while a server is out of reach', () => {
     // From here on the process knows the key: the charge itself is the first that asks the database.
     expect((await busy.create(IMAGE)).status).to.equal(201);
     const seen: { status: number; ms: number }[] = [];
+    const certain: string[] = [];
     const creates = Array.from({ length: 40 }, async (_, index) => {
       // While the first ones are at work, others come: each would wait for all before it.
       await setTimeout(50 * index);
       const startedAt = performance.now();
-      const answer = await busy.create(IMAGE);
+      const prompt = `image ${index}`;
+      const answer = await busy.create({ ...IMAGE, prompt });
       seen.push({ status: answer.status, ms: performance.now() - startedAt });
       if (answer.status !== 503) return;
       expect(answer.body.error).to.equal('internal_error');
       expect(answer.headers.get('retry-after')).to.match(/^\d+$/);
+      if (answer.body.detail.includes('No generation was created')) certain.push(prompt);
     });
     database.freeze();
     await Promise.all(creates);
@@ -78,6 +83,8 @@ describe('while a server is out of reach', () => {
     await eventually('recovered', async () => (await busy.call('GET', '/api/ledger/')).status === 200);
     const { body } = await busy.call('GET', '/api/generations/');
     expect(body.pagination.total_items).to.be.below(5);
+    expect(certain).not.to.deep.equal([]);
+    expect(body.data.filter(({ prompt }: { prompt: string }) => certain.includes(prompt))).to.deep.equal([]);
     await service.checkBooks();
   });
 
@@ -111,6 +118,63 @@ describe('while a server is out of reach', () => {
     expect(list.pagination.total_items).to.equal(2);
     await service.sql('UPDATE accounts SET parallel_limit = 8 WHERE id = $1', [id]);
     await service.checkBooks();
+  });
+
+  const unknown = /outcome of this request is unknown.*same Idempotency-Key.*list of generations/;
+
+  /** Loses the next answer that has a word in it, and all that is asked for afterwards. */
+  const loseAnswer = (word: string) =>
+    database.cutReplies((chunk) => {
+      if (!chunk.includes(word)) return false;
+      database.freeze();
+      return true;
+    });
+
+  it('a create whose answer is lost says that its outcome is unknown, and the same Idempotency-Key tells it', async () => {
+    const busy = await service.customer('studio');
+    const body = { ...IMAGE, prompt: 'a buoy' };
+    const headers = { 'idempotency-key': randomUUID() };
+    const create = () => busy.call('POST', '/api/generations/create/', { body, headers });
+    expect((await busy.call('GET', '/api/generations/')).status).to.equal(200);
+    loseAnswer('accepted');
+    const lost = await create();
+    expect([lost.status, lost.body.error]).to.deep.equal([503, 'internal_error']);
+    expect(lost.body.detail).to.match(unknown);
+    database.open();
+    const repeated = await create();
+    expect([repeated.status, repeated.headers.get('idempotent-replayed')]).to.deep.equal([201, 'true']);
+    expect(await busy.balance()).to.equal(3000 - 8);
+  });
+
+  it('a tool call whose charge is lost says that its outcome is unknown', async () => {
+    const busy = await service.customer('studio');
+    const assistant = await connectAssistant(busy, 'sdk 2');
+    loseAnswer('accepted');
+    const called = await assistant.client.callTool({
+      name: 'generate_image',
+      arguments: { prompt: 'a pier', resolution: '1K' },
+    });
+    database.open();
+    expect(called.isError).to.equal(true);
+    expect(called.content[0].text).to.match(unknown);
+    await assistant.close();
+    expect(await busy.balance()).to.equal(3000 - 8);
+  });
+
+  it('a refusal that comes after a lost answer is not believed: the outcome is unknown', async () => {
+    const visitor = await service.customer(null);
+    expect((await visitor.create(IMAGE)).status).to.equal(402);
+    let isLost = false;
+    database.cutReplies((chunk) => {
+      if (isLost || !chunk.includes('subscription_required')) return false;
+      isLost = true;
+      return true;
+    });
+    const { status, body } = await visitor.create(IMAGE);
+    database.open();
+    expect([status, body.error]).to.deep.equal([503, 'internal_error']);
+    expect(body.detail).to.match(unknown);
+    expect((await visitor.create(IMAGE)).body.error).to.equal('subscription_required');
   });
 
   it('Redis (refuse, freeze): reads and creates are answered within 5 s, and the jobs run afterwards', async () => {

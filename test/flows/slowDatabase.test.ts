@@ -22,7 +22,9 @@ describe('while an account is locked for longer than the database may take', () 
   afterEach(() => lock.release());
 
   it('a create is a 503 that charges nothing', async () => {
-    expect((await slow.create(IMAGE)).status).to.equal(503);
+    const { status, body } = await slow.create(IMAGE);
+    expect(status).to.equal(503);
+    expect(body.detail).to.include('No generation was created and no credits were charged.');
     await lock.query('COMMIT');
     expect(await slow.balance()).to.equal(3000);
   });

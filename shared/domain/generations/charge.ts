@@ -3,6 +3,7 @@ import { createBatcher } from '../../lib/batcher.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { config } from '../../lib/config.ts';
 import { DATABASE_PATIENCE, isDuplicate, isRefusal, outcomeIsUnknown, prepared, run } from '../../lib/db.ts';
+import { logger } from '../../lib/logger.ts';
 import { creditsBurned } from '../../lib/meters.ts';
 import { ringForTopup } from '../../queues/enqueue.ts';
 import type { GenerationParams, ModelSlug } from '../../spec/catalog.ts';
@@ -34,7 +35,9 @@ export type Outcome =
   | 'subscription_required'
   | 'model_unavailable'
   | 'parallel_limit_reached'
-  | 'insufficient_credits';
+  | 'insufficient_credits'
+  /** An answer was lost: the statement may have been committed, or may still be. */
+  | 'unknown';
 
 /** How long a fresh job is left to the dispatch that its creation enqueued, before the sweep enqueues another. */
 const DISPATCH_GRACE_MS = 5_000;
@@ -161,26 +164,40 @@ const lookUntilMs = () => 2 * config.DATABASE_TIMEOUT_MS;
  * its turn (where nothing was sent, and so nothing is charged), as much for a connection and 0.5 s more for the answer;
  * where there was a connection at once, twice as much as that for answer and look together. It takes longer only where
  * the database answers the look, so that the rest is charged anew, and then stands still again.
+ *
+ * Once an answer was lost, only `accepted` and `replayed` are certain: the lost statement may still arrive after a
+ * second one was refused. The outcome of all others is `unknown`.
  */
 async function chargeSurely(charges: Charge[]): Promise<Outcome[]> {
   const outcomes = new Map<string, Outcome>();
   const lookUntil = performance.now() + lookUntilMs();
   let rest = charges;
+  let wasLost = false;
+  const unlessLost = (error: unknown): null => {
+    if (wasLost) return null;
+    throw error;
+  };
   for (let attempt = 1; rest.length > 0; attempt += 1) {
     try {
       const answers = await chargeAll(rest);
       const refused = rest.filter((_, index) => answers[index] !== 'accepted');
       const charged = new Set(attempt === 1 ? [] : await chargedAmong(refused));
       rest.forEach(({ uuid }, index) =>
-        outcomes.set(uuid, charged.has(uuid) ? 'accepted' : (answers[index] as Outcome)),
+        outcomes.set(uuid, charged.has(uuid) ? 'accepted' : certain(answers[index] as Outcome, wasLost)),
       );
       rest = [];
     } catch (error) {
       const isLost = outcomeIsUnknown(error);
-      if (attempt === CHARGE_ATTEMPTS || !(isLost || isDuplicate(error))) throw error;
-      const charged = await (isLost ? chargedInTime(lookUntil, rest) : chargedAmong(rest));
-      if (charged === null) throw error;
-      for (const uuid of charged) outcomes.set(uuid, 'accepted');
+      wasLost ||= isLost;
+      const charged =
+        attempt === CHARGE_ATTEMPTS || !(isLost || isDuplicate(error))
+          ? null
+          : await (isLost ? chargedInTime(lookUntil, rest) : chargedAmong(rest)).catch(unlessLost);
+      if (charged === null && !wasLost) throw error;
+      if (charged === null)
+        logger.error({ error: (error as Error).message, charges: rest.length }, 'charge outcome unknown');
+      for (const uuid of charged ?? []) outcomes.set(uuid, 'accepted');
+      if (charged === null) for (const { uuid } of rest) outcomes.set(uuid, 'unknown');
       rest = rest.filter(({ uuid }) => !outcomes.has(uuid));
     }
   }
@@ -188,6 +205,10 @@ async function chargeSurely(charges: Charge[]): Promise<Outcome[]> {
     if (outcomes.get(uuid) === 'accepted') creditsBurned.inc({ model }, credits);
   }
   return charges.map(({ uuid }) => outcomes.get(uuid) as Outcome);
+}
+
+function certain(outcome: Outcome, wasLost: boolean): Outcome {
+  return wasLost && outcome !== 'accepted' && outcome !== 'replayed' ? 'unknown' : outcome;
 }
 
 /** @param until by the clock of `performance`. @returns null where nobody knows by then. */

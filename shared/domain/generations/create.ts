@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { v7 as uuidv7 } from 'uuid';
 import { addMilliseconds, now } from '../../lib/clock.ts';
+import { isOutage } from '../../lib/db.ts';
+import { logger } from '../../lib/logger.ts';
 import { noteRequest } from '../../lib/trail.ts';
 import { ring } from '../../queues/enqueue.ts';
 import { modelBySlug, priceInCredits } from '../../spec/catalog.ts';
@@ -28,7 +30,8 @@ export interface Creation {
  * @param requestId by which the logs of all processes tell of it.
  * @throws ServiceError invalid_api_key, subscription_required, model_unavailable, parallel_limit_reached or
  *   insufficient_credits, in this order of precedence; nothing is charged then. validation_error where the key came
- *   with another order before.
+ *   with another order before. internal_error with status 503 where the database is out of reach; its detail says
+ *   whether the outcome is certain (docs/decisions.md: A refusal is true).
  */
 export async function createGeneration(
   caller: Caller,
@@ -48,8 +51,15 @@ export async function createGeneration(
     idempotency_key: idempotencyKey,
   };
   if (requestId !== null) noteRequest(charge.uuid, requestId);
-  const outcome = await chargeOrTopUp(charge);
-  if (outcome === 'replayed') return replay(charge);
+  const outcome = await chargeOrTopUp(charge).catch((error: unknown) => {
+    throw isOutage(error) ? unavailable(NOT_CREATED, error) : error;
+  });
+  if (outcome === 'replayed') {
+    return replay(charge).catch((error: unknown) => {
+      throw isOutage(error) ? unavailable(OUTCOME_UNKNOWN, error) : error;
+    });
+  }
+  if (outcome === 'unknown') throw unavailable(OUTCOME_UNKNOWN);
   if (outcome !== 'accepted') throw new ServiceError(outcome, refusals[outcome](charge));
   return accepted(charge);
 }
@@ -108,7 +118,22 @@ async function replay(charge: Charge): Promise<Creation> {
   return { generation: asQueued(first), isReplay: true };
 }
 
-const refusals: Record<Exclude<Outcome, 'accepted' | 'replayed'>, (charge: Charge) => string> = {
+const NOT_CREATED =
+  'The service is out of reach for the moment. No generation was created and no credits were charged. ' +
+  'Try again in some seconds.';
+
+const OUTCOME_UNKNOWN =
+  'The outcome of this request is unknown: the generation may have been created and charged. Repeat the request with ' +
+  'the same Idempotency-Key to get its outcome. Without a key, look for it in the list of generations ' +
+  '(GET /api/generations/, over MCP list_library) first: a repeat without the same key may be charged again.';
+
+/** @param error what the database failed with, for the log. */
+function unavailable(detail: string, error?: unknown): ServiceError {
+  if (error !== undefined) logger.error({ error: (error as Error).message }, 'create failed: database out of reach');
+  return new ServiceError('internal_error', detail, { status: 503, headers: { 'retry-after': '5' } });
+}
+
+const refusals: Record<Exclude<Outcome, 'accepted' | 'replayed' | 'unknown'>, (charge: Charge) => string> = {
   invalid_api_key: () => 'The API key is unknown or revoked.',
   subscription_required: () => 'Generating needs an active subscription: choose a plan, then try again.',
   model_unavailable: ({ model }) => `${model} is unavailable at the moment. Nothing was charged; try again later.`,
