@@ -26,10 +26,18 @@ const createHelmet = () =>
     xXssProtection: false,
   });
 
-/** The application: each middleware in its order. */
-export function createApp(): Koa<State> {
+/**
+ * Builds the application: each middleware in its order.
+ * @param isDraining returns true once the process is stopping: readiness is 503 then, and no connection is kept.
+ */
+export function createApp(isDraining: () => boolean = () => false): Koa<State> {
   const secure = createHelmet();
   const app = new Koa<State>({ proxy: config.TRUSTED_PROXIES > 0, maxIpsCount: config.TRUSTED_PROXIES });
+  app.use((ctx, next) => {
+    ctx.state.isDraining = isDraining();
+    if (ctx.state.isDraining) ctx.set('connection', 'close');
+    return next();
+  });
   app.use(discardUnreadBody);
   app.use(requestLog);
   app.use(

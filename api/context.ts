@@ -6,6 +6,8 @@ import type { Logger } from '../shared/lib/logger.ts';
 export interface State {
   requestId: string;
   log: Logger;
+  /** The process is stopping. */
+  isDraining?: boolean;
   /** Who is asking; absent on public routes. */
   caller?: Caller;
   /** The value of the session cookie that the caller was recognised by. */

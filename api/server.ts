@@ -8,11 +8,12 @@ import { closeMetrics, openMetrics } from '../shared/lib/metricsServer.ts';
 import { listen as listenToAnnouncements, stopWaiting } from '../shared/queues/announcements.ts';
 import { openQueues } from '../shared/queues/enqueue.ts';
 import { createApp } from './app.ts';
+import { trackConnections } from './connections.ts';
 import { endMcpStreams, openMcp } from './mcp/lifecycle.ts';
 import { closeLimiters, openLimiters } from './middleware/rateLimit.ts';
 
-/** How often connections that have become idle are closed while the server stops. */
-const CLOSE_IDLE_MS = 100;
+/** Longer than load balancers keep idle connections (60 to 90 s): they must not reuse one that is being closed here. */
+const KEEP_ALIVE_MS = 95_000;
 
 export interface ApiServer {
   port: number;
@@ -35,8 +36,11 @@ export async function startApi(): Promise<ApiServer> {
   // The first process of all creates the signing key; while the database is away, the first request tries again.
   await publishedKeys().catch((error: Error) => logger.warn({ error: error.message }, 'no signing keys yet'));
 
-  const answer = createApp().callback();
-  const server = createServer((request, response) => void answer(request, response));
+  const server = createServer();
+  const connections = trackConnections(server);
+  const answer = createApp(connections.isDraining).callback();
+  server.on('request', (request, response) => void answer(request, response));
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.requestTimeout = 30_000;
   server.headersTimeout = 15_000;
   // What is no HTTP gets no further than here; the answer has the form of all others.
@@ -57,14 +61,7 @@ export async function startApi(): Promise<ApiServer> {
     // Clients that wait for the end of a generation are answered with what is stored.
     stopWaiting();
     endMcpStreams();
-    // Accepts no new connections, and ends when the last request has been answered.
-    const closed = once(server, 'close');
-    server.close();
-    // A connection is idle, and can be closed, once its request has been answered.
-    const closing = setInterval(() => server.closeIdleConnections(), CLOSE_IDLE_MS);
-    server.closeIdleConnections();
-    await closed;
-    clearInterval(closing);
+    await connections.close();
     closeMcp();
     closeMetrics();
     closeLimiters();

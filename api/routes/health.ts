@@ -10,7 +10,7 @@ export function health(ctx: Context): void {
 /** Whether work gets done here, for what sends requests to this process or starts others in its place. */
 export async function ready(ctx: Context): Promise<void> {
   ctx.set('cache-control', 'no-store');
-  const problems = await problemsOfReadiness();
+  const problems = ctx.state.isDraining === true ? ['the process is stopping'] : await problemsOfReadiness();
   if (problems.length > 0) {
     const headers = { 'retry-after': '5' };
     throw new ServiceError('internal_error', `Not ready: ${problems.join('; ')}.`, { status: 503, headers });

@@ -1,9 +1,12 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { expect } from 'chai';
 import { Proxy } from '../../dev/servers/proxy.ts';
 import { IMAGE } from '../harness/client.ts';
 import { setting } from '../harness/databases.ts';
 import type { ServiceProcess } from '../harness/processes.ts';
-import { type Service, startService } from '../harness/service.ts';
+import { eventually, type Service, startService } from '../harness/service.ts';
+import { modelsOnline } from '../contract/seeds.ts';
 
 describe('processes that are stopped while a server goes out of reach', () => {
   let service: Service;
@@ -51,6 +54,51 @@ describe('processes that are stopped while a server goes out of reach', () => {
     });
   }
 }).timeout(120_000);
+
+describe('an API process that is stopped while connections are open', () => {
+  it('answers what it has begun, is no longer ready, closes unfinished requests, and ends with status 0', async () => {
+    const service = await startService({ workers: 0, env: { DATABASE_TIMEOUT_MS: '8000' } });
+    await modelsOnline(service);
+    const customer = await service.customer('pro');
+    const lock = await service.database.connect();
+    await lock.query('BEGIN');
+    await lock.query('SELECT 1 FROM accounts WHERE email = $1 FOR UPDATE', [customer.email]);
+    const { hostname, port } = new URL(service.baseUrl);
+    const open = (bytes: string) => {
+      const socket = connect(Number(port), hostname);
+      socket.on('error', () => {});
+      socket.write(bytes);
+      return socket;
+    };
+    const body = JSON.stringify({ ...IMAGE, prompt: 'a mole' });
+    const fields = `host: a\r\nauthorization: Bearer ${customer.key}\r\ncontent-type: application/json\r\n`;
+    const head = `POST /api/generations/create/ HTTP/1.1\r\n${fields}content-length: ${body.length}\r\n\r\n`;
+    const busy = open(head + body);
+    let text = '';
+    busy.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    const halfHead = open(head.slice(0, 40));
+    const halfBody = open(head + body.slice(0, 5));
+    const closed = [halfHead, halfBody].map((socket) => once(socket, 'close'));
+    await eventually('the create waits for its account', async () => {
+      const waiting = await service.sql(
+        "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+      );
+      return waiting.length === 1;
+    });
+
+    const stopped = endWell(service.apis.pop() as ServiceProcess, 20_000);
+    await closed[0];
+    busy.write('GET /api/ready/ HTTP/1.1\r\nhost: a\r\n\r\n');
+    await closed[1];
+    await lock.query('COMMIT');
+    lock.release();
+    await once(busy, 'close');
+    expect(text.match(/HTTP\/1.1 \d+/g)).to.deep.equal(['HTTP/1.1 201', 'HTTP/1.1 503']);
+    expect(text).to.include('Not ready: the process is stopping.');
+    await stopped;
+    await service.stop();
+  }).timeout(60_000);
+});
 
 async function endWell(part: ServiceProcess, withinMs: number): Promise<void> {
   const startedAt = Date.now();

@@ -1,0 +1,65 @@
+import { once } from 'node:events';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { expect } from 'chai';
+import { type Connections, trackConnections } from '../../api/connections.ts';
+
+describe('trackConnections', () => {
+  let server: Server;
+  let connections: Connections;
+  let responses: ServerResponse[];
+  let port: number;
+  beforeEach(async () => {
+    responses = [];
+    server = createServer((_request, response) => responses.push(response));
+    connections = trackConnections(server);
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    ({ port } = server.address() as AddressInfo);
+  });
+  afterEach(() => {
+    server.closeAllConnections();
+  });
+
+  /** Opens a connection, sends bytes, and waits until the server has the connection. */
+  async function send(bytes: string): Promise<Socket & { text: string }> {
+    const socket = Object.assign(connect(port, '127.0.0.1'), { text: '' });
+    socket.on('error', () => {});
+    socket.on('data', (chunk: Buffer) => (socket.text += chunk.toString()));
+    await once(server, 'connection');
+    if (bytes !== '') socket.write(bytes);
+    return socket;
+  }
+
+  it('closes connections without a request, with half a head and with half a body', async () => {
+    const half = ['', 'GET / HTTP/1.1\r\nhost', 'POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\nx'];
+    const sockets = [];
+    for (const bytes of half) sockets.push(await send(bytes));
+    while (responses.length < 1) await once(server, 'request');
+    expect(connections.isDraining()).to.equal(false);
+    const closed = connections.close();
+    expect(connections.isDraining()).to.equal(true);
+    await closed;
+    expect(await Promise.all(sockets.map((socket) => socket.closed || once(socket, 'close')))).to.have.length(3);
+  });
+
+  it('answers a request in progress before it closes', async () => {
+    const socket = await send('GET / HTTP/1.1\r\nhost: a\r\n\r\n');
+    await once(server, 'request');
+    const closed = connections.close();
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    responses[0]?.end('done');
+    await closed;
+    if (!socket.closed) await once(socket, 'close');
+    expect(socket.text).to.match(/^HTTP\/1.1 200 OK[^]*done/);
+  });
+
+  it('closes a response that nobody reads', async () => {
+    const socket = await send('GET / HTTP/1.1\r\nhost: a\r\n\r\n');
+    await once(server, 'request');
+    socket.pause();
+    responses[0]?.end(Buffer.alloc(64 * 1024 * 1024));
+    await connections.close();
+    socket.destroy();
+  }).timeout(30_000);
+});
