@@ -91,8 +91,8 @@ export async function exchange(
   if (answer !== null) await beforeAnswer?.(answer);
   if (stream === undefined && forms.json) {
     // A request that was cancelled is not answered.
+    ctx.body = answer;
     if (answer === null) ctx.status = 202;
-    else ctx.body = answer;
     return;
   }
   const open = streaming();

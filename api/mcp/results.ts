@@ -1,3 +1,4 @@
+import Type from 'typebox';
 import { config } from '../../shared/lib/config.ts';
 import type { CallToolResult, ResourceLink } from '@modelcontextprotocol/server';
 import type { ServiceError } from '../../shared/spec/errors.ts';
@@ -9,10 +10,17 @@ export type PresentedGeneration = ReturnType<typeof presentGeneration>;
 export interface ToolAnswer {
   /** For the model: all that matters, in sentences. */
   text: string;
-  /** For programs: the same as REST answers. */
+  /**
+   * For programs, and for models whose client shows them this in place of the text: what matters of the REST answer,
+   * and where there is something to do next, `next`.
+   */
   structured: object;
   links?: ResourceLink[];
 }
+
+/** Schema of an answer that also says what to do next. */
+export const withNext = <Properties extends Type.TProperties>(answer: Type.TObject<Properties>) =>
+  Type.Object({ ...answer.properties, next: Type.String({ description: 'What to do next' }) });
 
 /** The beginning of a text, for a line of a list. */
 export function shortened(text: string, characters: number): string {

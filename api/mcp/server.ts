@@ -26,6 +26,9 @@ const instructions =
 3. When it has succeeded, give the user output_url. When it has failed, the credits were refunded: error_message says why.
 list_library finds earlier results, get_usage tells the balance. Errors are { error, detail }: rate_limited, parallel_limit_reached and model_unavailable pass with time; on insufficient_credits and subscription_required ask the user to add credits or choose a plan at ${config.BASE_URL}/account/.`;
 
+/** Time for which clients of the stateless version may keep the list of tools. */
+const TOOLS_FRESH_MS = 3_600_000;
+
 const listings = TOOLS.map(({ listing }) => listing) as never;
 
 /** One for all servers: it is costly to make, and nothing of ours is checked with it. */
@@ -67,9 +70,17 @@ export function buildServer({ withIcon = true } = {}): Server {
       capabilities: { tools: {}, resources: { subscribe: true } },
       instructions: instructions(),
       jsonSchemaValidator,
+      // The same for every caller; other lists keep the default, which is not to cache them.
+      cacheHints: { 'tools/list': { ttlMs: TOOLS_FRESH_MS, cacheScope: 'public' } },
     },
   );
-  server.setRequestHandler('tools/list', () => ({ tools: listings }));
+  server.setRequestHandler('tools/list', ({ params }) => {
+    if (params?.cursor === undefined) return { tools: listings };
+    throw new ProtocolError(
+      ProtocolErrorCode.InvalidParams,
+      'cursor: all tools are on one page. List them without it.',
+    );
+  });
   server.setRequestHandler('tools/call', ({ params }, context) => callTool(params.name, params.arguments, context));
   serveResources(server);
   return server;

@@ -19,8 +19,8 @@ interface Stored {
   touched: number;
 }
 
-/** So seldom an expiry is put off: reading a session is one command, and usually writes nothing. */
-const TOUCH_MS = MCP_SESSION_MS / 24;
+/** Interval between writes of a session's last use. Reading a session is one command, and usually writes nothing. */
+const TOUCH_MS = 60_000;
 
 /** The id is a secret of its own, though it opens nothing without the credentials of its account. */
 export async function createSession(accountId: number, version: string): Promise<Session> {
@@ -60,15 +60,28 @@ export async function findSession(id: string, accountId: number): Promise<Sessio
   const { account, version, touched } = JSON.parse(text) as Stored;
   if (account !== accountId) return null;
   if (now().getTime() - touched > TOUCH_MS) {
-    await inStore((redis) => redis.set(keys.session(id), stored(account, version), 'PX', MCP_SESSION_MS, 'XX'));
+    const all = keys.sessionsOf(account);
+    // Only what exists: a session that was ended or evicted in this moment stays so.
+    await inStore((redis) =>
+      redis
+        .multi()
+        .set(keys.session(id), stored(account, version), 'PX', MCP_SESSION_MS, 'XX')
+        .zadd(all, 'XX', now().getTime(), id)
+        .pexpire(all, MCP_SESSION_MS)
+        .exec(),
+    );
   }
   return { id, accountId, version };
 }
 
 /** Ends a session, with all that is kept for it. A stream of it, wherever it is served, ends, too. */
-export async function endSession({ id }: Session): Promise<void> {
+export async function endSession({ id, accountId }: Session): Promise<void> {
   await inStore(async (redis) => {
-    await redis.del(keys.session(id), keys.events(id), keys.cursor(id), keys.stream(id));
+    await redis
+      .multi()
+      .del(keys.session(id), keys.events(id), keys.cursor(id), keys.stream(id))
+      .zrem(keys.sessionsOf(accountId), id)
+      .exec();
     await redis.publish(newsChannel(), id);
   });
 }

@@ -15,6 +15,7 @@ import { perService } from '../../shared/lib/serviceScope.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { MCP_KEEP_ALIVE_MS } from '../../shared/spec/limits.ts';
 import type { Context } from '../context.ts';
+import { limit } from '../middleware/rateLimit.ts';
 import { authInfoOf, type Call } from './call.ts';
 import { countStream } from './openStreams.ts';
 import { buildServer } from './server.ts';
@@ -84,7 +85,7 @@ export async function serveStateless(
       headers: { 'retry-after': '1' },
     });
   }
-  const [parsedBody, generationIds] = isListening ? await narrowed(message, call) : [message, []];
+  const [parsedBody, generationIds] = isListening ? await narrowed(ctx, message, call) : [message, []];
   const uncount = isListening ? countStream(call.assistant.accountId) : () => {};
   const checking = isListening
     ? setInterval(() => void requireWelcome().catch(() => gone.abort()), MCP_KEEP_ALIVE_MS)
@@ -132,16 +133,23 @@ function publishWhenEnded(generationId: string): () => void {
   };
 }
 
+/** Generations that one stream can watch. */
+const WATCHED_MAX = 100;
+
 /** The request without the subscriptions to what is not there, or not the caller's: the acknowledgement says which are left. */
 async function narrowed(
+  ctx: Context,
   message: JSONRPCRequest | JSONRPCNotification,
   call: Call,
 ): Promise<[JSONRPCRequest | JSONRPCNotification, string[]]> {
   const params = message.params as { notifications?: { resourceSubscriptions?: unknown } } | undefined;
   const wanted = params?.notifications?.resourceSubscriptions;
   if (!Array.isArray(wanted)) return [message, []];
-  const checked = await Promise.all(wanted.slice(0, 100).map((uri) => ownedGeneration(uri, call)));
-  const ids = checked.filter((id) => id !== null);
+  const uris = [...new Set(wanted)].slice(0, WATCHED_MAX);
+  // The message itself was counted; each further generation is a read of its own.
+  await limit(ctx, 'account', uris.length - 1);
+  const checked = await Promise.all(uris.map((uri) => ownedGeneration(uri, call)));
+  const ids = [...new Set(checked.filter((id) => id !== null))];
   const notifications = { ...params?.notifications, resourceSubscriptions: ids.map(uriOf) };
   return [{ ...message, params: { ...params, notifications } }, ids];
 }

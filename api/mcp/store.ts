@@ -10,7 +10,7 @@ const prefix = () => `{${config.REDIS_PREFIX}}:mcp`;
 export const keys = {
   /** Whose session it is, and of which version: JSON. */
   session: (sessionId: string) => `${prefix()}:session:${sessionId}`,
-  /** The sessions of an account, by when they began. */
+  /** The sessions of an account, by their last use. */
   sessionsOf: (accountId: number) => `${prefix()}:account:${accountId}`,
   /** What the session has to be told, as a stream. */
   events: (sessionId: string) => `${prefix()}:events:${sessionId}`,

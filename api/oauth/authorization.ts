@@ -24,13 +24,13 @@ export interface Authorization extends Asker {
  * Reads who asks, from a registered client at one of its own addresses.
  * @throws OAuthRefusal for the person to be told; it must not be sent to an address that nobody vouches for.
  */
-export async function readAsker(sent: URLSearchParams): Promise<Asker> {
+export async function readAsker(sent: URLSearchParams, accountId: number | undefined): Promise<Asker> {
   for (const name of ['client_id', 'redirect_uri']) {
     if (sent.getAll(name).length > 1) throw new OAuthRefusal('invalid_request', `${name} must not be repeated.`);
   }
   const clientId = sent.get('client_id') ?? '';
   if (clientId === '') throw new OAuthRefusal('invalid_request', 'client_id is missing.');
-  const client = await clientForApproval(clientId);
+  const client = await clientForApproval(clientId, accountId);
   const [only, another] = client.redirect_uris;
   const redirectUri = sent.get('redirect_uri') || (another === undefined ? only : undefined);
   if (redirectUri === undefined) throw new OAuthRefusal('invalid_request', 'redirect_uri is missing.');

@@ -50,7 +50,7 @@ export async function decide(ctx: Context): Promise<void> {
 /** What is asked for, in the address; undefined where that was wrong, and has been answered. */
 async function authorizationOf(ctx: Context): Promise<Authorization | undefined> {
   const sent = new URLSearchParams(ctx.querystring);
-  const asker = await readAsker(sent).catch(toldToThePerson);
+  const asker = await readAsker(sent, ctx.state.caller?.accountId).catch(toldToThePerson);
   try {
     return readAuthorization(asker, sent);
   } catch (error) {

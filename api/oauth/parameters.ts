@@ -68,7 +68,9 @@ export function inOAuth(handler: Handler): Handler {
 
 /** Tokens of ours are good for one thing (spec: OAuth for MCP). */
 function requireOwnResource(resource: string): void {
-  if (resource === resourceUrl() || resource === `${resourceUrl()}/`) return;
+  // Scheme and host may come in upper case (RFC 3986, 6.2.2.1); the path may not.
+  const canonical = resource.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, (origin) => origin.toLowerCase());
+  if (canonical === resourceUrl() || canonical === `${resourceUrl()}/`) return;
   throw new OAuthRefusal('invalid_target', `resource must be ${resourceUrl()}.`);
 }
 

@@ -78,7 +78,10 @@ describe('the tools of the MCP server', () => {
         expect(links[0].mimeType).to.equal('image/png');
         expect(ended.content[0].text).to.include(ended.structuredContent.output_url);
         expect(JSON.stringify(ended)).not.to.include('base64');
-        expect(ended.structuredContent).to.deep.equal((await customer.read(uuid)).body);
+        const { next, ...generation } = ended.structuredContent;
+        expect(generation).to.deep.equal((await customer.read(uuid)).body);
+        expect(created.structuredContent.next).to.match(/get_generation.*wait_seconds 45/);
+        expect(next).to.match(/output_url/);
       });
 
       it('makes videos: 35 credits for 5 seconds, 70 for 10', async () => {
@@ -105,9 +108,15 @@ describe('the tools of the MCP server', () => {
         expect(ended.content).to.have.length(1);
       });
 
-      it('lists the library as REST does', async () => {
+      it('lists the library as REST does, with the fields that matter to a model', async () => {
         const listed = await use('list_library');
-        expect(listed.structuredContent).to.deep.equal((await customer.call('GET', '/api/generations/')).body);
+        const { body } = await customer.call('GET', '/api/generations/');
+        const { pagination, data } = listed.structuredContent;
+        expect(body.pagination).to.deep.include(pagination);
+        expect(data.map(({ uuid }: any) => uuid)).to.deep.equal(body.data.map(({ uuid }: any) => uuid));
+        data.forEach((item: any, index: number) => expect(body.data[index]).to.deep.include(item));
+        expect(data[0]).not.to.have.any.keys('duration_ms', 'model_name', 'thumbnail_url');
+        expect(listed.structuredContent.next).to.match(/get_generation/);
         for (const { uuid } of listed.structuredContent.data) expect(listed.content[0].text).to.include(uuid);
         const past = await use('list_library', { page: 9 });
         expect(past.structuredContent.data).to.deep.equal([]);
@@ -115,7 +124,9 @@ describe('the tools of the MCP server', () => {
 
       it('tells the same of the usage as the usage summary', async () => {
         const usage = await use('get_usage');
-        expect(usage.structuredContent).to.deep.equal((await customer.call('GET', '/api/usage/summary/')).body);
+        const { body } = await customer.call('GET', '/api/usage/summary/');
+        const history = body.history.filter(({ generations }: any) => generations > 0);
+        expect(usage.structuredContent).to.deep.equal({ ...body, history });
         expect(usage.content[0].text).to.include(`${usage.structuredContent.credits.balance} credits`);
       });
 
@@ -176,6 +187,14 @@ describe('the tools of the MCP server', () => {
         ];
         expect(theirs.structuredContent).to.deep.equal(missing.structuredContent);
         await stranger.settled(uuid);
+      });
+
+      it('refuses a cursor for the list of tools, which has one page', async () => {
+        const error = await assistant.client.listTools({ cursor: 'next' }).then(
+          () => undefined,
+          (thrown: any) => thrown,
+        );
+        expect(error?.code).to.equal(-32_602);
       });
 
       it('answers a tool that there is not with an error of the protocol', async () => {

@@ -1,5 +1,7 @@
 import { expect } from 'chai';
+import { Redis } from 'ioredis';
 import type { Answer, Customer, RequestOptions } from '../harness/client.ts';
+import { setting } from '../harness/databases.ts';
 import { BOTH, call, INITIALIZE, openSession, post, STATELESS_META } from '../harness/mcp.ts';
 import { type Service, startService } from '../harness/service.ts';
 import { wireRequest } from './wire.ts';
@@ -102,6 +104,35 @@ describe('the transport of the MCP server', () => {
   });
 
   describe('sessions', () => {
+    it('are evicted by their last use, and leave the list of their account when they end', async () => {
+      const other = await service.customer('pro');
+      const redis = new Redis(setting('TEST_REDIS_URL'));
+      try {
+        const live = await openSession(other);
+        const ended = await openSession(other);
+        const [id, endedId] = [live, ended].map((headers) => headers['mcp-session-id'] as string);
+        const prefix = `{${service.env['REDIS_PREFIX']}}:mcp`;
+        const [account] = await service.sql('SELECT id FROM accounts WHERE email = $1', [other.email]);
+        const all = `${prefix}:account:${account.id}`;
+        await other.call('DELETE', '/mcp', { headers: ended });
+        expect(await redis.zscore(all, endedId as string)).to.equal(null);
+
+        // As a session that began before a thousand others, and was last used some minutes ago.
+        const key = `${prefix}:session:${id}`;
+        const stored = JSON.parse((await redis.get(key)) as string);
+        await redis.set(key, JSON.stringify({ ...stored, touched: Date.now() - 300_000 }), 'KEEPTTL');
+        await redis.zadd(all, 1, id as string);
+        const others = Array.from({ length: 999 }, (_, index) => [Date.now() - 60_000, `other-${index}`]);
+        await redis.zadd(all, ...others.flat());
+        expect((await post(other, PING, { headers: live })).status).to.equal(200);
+        await openSession(other);
+        expect(await redis.zcard(all)).to.equal(1_000);
+        expect((await post(other, PING, { headers: live })).status).to.equal(200);
+      } finally {
+        redis.disconnect();
+      }
+    });
+
     it('begin with initialize, on the version that is asked for, or on ours', async () => {
       for (const [asked, agreed] of [
         ['2025-11-25', '2025-11-25'],

@@ -150,9 +150,14 @@ describe('the token endpoint', () => {
     });
 
     it('checks resource: ours with and without a slash, and no other', async () => {
-      for (const resource of [`${service.baseUrl}/mcp`, `${service.baseUrl}/mcp/`])
+      for (const resource of [
+        `${service.baseUrl}/mcp`,
+        `${service.baseUrl}/mcp/`,
+        `${service.baseUrl.replace('http', 'HTTP')}/mcp`,
+      ])
         expect((await (await newCode({ resource })).exchange({ resource })).status).to.equal(200);
       const { exchange } = await newCode();
+      expectRefused(await (await newCode()).exchange({ resource: `${service.baseUrl}/MCP` }), 'invalid_target');
       expectRefused(await exchange({ resource: 'https://elsewhere.example/mcp' }), 'invalid_target');
       expect((await exchange()).status).to.equal(200);
     });

@@ -15,7 +15,7 @@ export async function order(orders: Order, wait: string, call: ToolCall): Promis
     ? `This ${kind} was ordered before, by the same request: nothing more was charged than the ${credits_charged} credits it took then. Its uuid is ${uuid}.`
     : `The ${kind} is queued. Its uuid is ${uuid}; ${credits_charged} credits were charged.`;
   const next = `Call get_generation with this uuid and wait_seconds ${wait} for the result. If it fails, the credits are refunded.`;
-  return { text: `${told} ${next}`, structured: presented };
+  return { text: `${told} ${next}`, structured: { ...presented, next } };
 }
 
 /**

@@ -2,6 +2,7 @@ import Type from 'typebox';
 import { ImageParams } from '../../../shared/spec/catalog.ts';
 import { GenerationAnswer } from '../../answers.ts';
 import { CreateGeneration } from '../../schemas.ts';
+import { withNext } from '../results.ts';
 import { order } from './create.ts';
 import { defineTool } from './tool.ts';
 
@@ -26,7 +27,7 @@ export const generateImage = defineTool({
     'repeat it to find out how the first one is getting on. For a moving picture use generate_video.',
   icon: 'image',
   input: Input,
-  output: GenerationAnswer,
+  output: withNext(GenerationAnswer),
   creates: true,
   run: ({ prompt, ...params }, call) => order({ model: 'imgmodel-2', prompt, params }, '45', call),
 });

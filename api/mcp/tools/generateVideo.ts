@@ -2,6 +2,7 @@ import Type from 'typebox';
 import { VideoParams } from '../../../shared/spec/catalog.ts';
 import { GenerationAnswer } from '../../answers.ts';
 import { CreateGeneration } from '../../schemas.ts';
+import { withNext } from '../results.ts';
 import { order } from './create.ts';
 import { defineTool } from './tool.ts';
 
@@ -27,7 +28,7 @@ export const generateVideo = defineTool({
     'find out how the first one is getting on. For a still picture use generate_image.',
   icon: 'video',
   input: Input,
-  output: GenerationAnswer,
+  output: withNext(GenerationAnswer),
   creates: true,
   run: ({ prompt, ...params }, call) => order({ model: 'vidmodel-video', prompt, params }, '45', call),
 });

@@ -4,7 +4,7 @@ import { ServiceError } from '../../../shared/spec/errors.ts';
 import { MCP_WAIT_SECONDS, WAIT_MAX_SECONDS } from '../../../shared/spec/limits.ts';
 import { GenerationAnswer } from '../../answers.ts';
 import { presentGeneration } from '../../presenters.ts';
-import { linksTo, type PresentedGeneration } from '../results.ts';
+import { linksTo, type PresentedGeneration, withNext } from '../results.ts';
 import { defineTool, type ToolCall } from './tool.ts';
 
 /** How often a client that wants to know is told that the wait goes on. */
@@ -35,7 +35,7 @@ export const getGeneration = defineTool({
     'show or link that to the user. When it has failed, error_message says why, and the credits were refunded.',
   icon: 'generation',
   input: Input,
-  output: GenerationAnswer,
+  output: withNext(GenerationAnswer),
   creates: false,
   run: async ({ uuid, wait_seconds: seconds }, call) => {
     // What is no uuid names nothing, like one that is missing.
@@ -44,7 +44,11 @@ export const getGeneration = defineTool({
     try {
       const wait = { seconds, isPointless: call.isGone };
       const generation = presentGeneration(await readGeneration(call.assistant, uuid.toLowerCase(), wait));
-      return { text: describe(generation), structured: generation, links: linksTo(generation) };
+      return {
+        text: describe(generation),
+        structured: { ...generation, next: nextAfter(generation) },
+        links: linksTo(generation),
+      };
     } finally {
       stopReporting();
     }
@@ -61,6 +65,12 @@ function reportWait(seconds: number, { report }: ToolCall): () => void {
   }, REPORT_MS);
   report(0, seconds, 'Waiting for the generation to end.');
   return () => clearInterval(timer);
+}
+
+function nextAfter({ status }: PresentedGeneration): string {
+  if (status === 'queued') return 'Call get_generation again with wait_seconds 45.';
+  if (status === 'succeeded') return 'Show or link output_url to the user.';
+  return 'Tell the user why it failed (error_message) and that the credits were refunded.';
 }
 
 function describe(generation: PresentedGeneration): string {

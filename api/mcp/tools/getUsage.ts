@@ -19,7 +19,9 @@ export const getUsage = defineTool({
   creates: false,
   run: async (_input, { assistant }) => {
     const usage = presentUsage(await usageOf(assistant.accountId));
-    return { text: describe(usage), structured: usage };
+    // A model pays for every token: days without use say nothing.
+    const history = usage.history.filter((day) => day.generations > 0 || day.credits_used !== 0);
+    return { text: describe(usage), structured: { ...usage, history } };
   },
 });
 

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { listGenerations } from '../../../shared/domain/generations/list.ts';
-import { GenerationAnswer, pageOf } from '../../answers.ts';
+import { GenerationAnswer, PaginationAnswer } from '../../answers.ts';
 import { presentGeneration, presentPage } from '../../presenters.ts';
 import { type PresentedGeneration, shortened } from '../results.ts';
 import { defineTool } from './tool.ts';
@@ -14,6 +14,24 @@ const Input = Type.Object(
   { additionalProperties: false, required: [] },
 );
 
+/** Lean, for a model's context: get_generation has the rest of each. */
+const LibraryAnswer = Type.Object({
+  pagination: Type.Pick(PaginationAnswer, ['current_page', 'total_pages', 'total_items']),
+  data: Type.Array(
+    Type.Pick(GenerationAnswer, [
+      'uuid',
+      'kind',
+      'status',
+      'prompt',
+      'output_url',
+      'error_message',
+      'credits_charged',
+      'created_at',
+    ]),
+  ),
+  next: Type.String({ description: 'What to do next' }),
+});
+
 export const listLibrary = defineTool({
   name: 'list_library',
   title: 'List the library',
@@ -23,15 +41,30 @@ export const listLibrary = defineTool({
     'get_generation.',
   icon: 'library',
   input: Input,
-  output: pageOf(GenerationAnswer),
+  output: LibraryAnswer,
   creates: false,
   run: async ({ page }, { assistant }) => {
     const found = await listGenerations(assistant.accountId, page);
-    const listed = presentPage(found, '/api/generations/', presentGeneration);
-    const { total_items, total_pages } = listed.pagination;
-    const lines = found.items.map((item) => lineOf(presentGeneration(item)));
+    const items = found.items.map(presentGeneration);
+    const { current_page, total_items, total_pages } = presentPage(found, '/api/generations/', () => null).pagination;
+    const lines = items.map(lineOf);
+    const more = page < total_pages ? ` Call list_library with page ${page + 1} for older ones.` : '';
+    const structured = {
+      pagination: { current_page, total_pages, total_items },
+      data: items.map(({ uuid, kind, status, prompt, output_url, error_message, credits_charged, created_at }) => ({
+        uuid,
+        kind,
+        status,
+        prompt: shortened(prompt, PROMPT_SHOWN_CHARACTERS),
+        output_url,
+        error_message,
+        credits_charged,
+        created_at,
+      })),
+      next: `Prompts are shortened; get_generation has a generation in full.${more}`,
+    };
     const head = `Page ${page} of ${total_pages}; ${total_items} generation${total_items === 1 ? '' : 's'} in all.`;
-    return { text: [head, ...lines].join('\n'), structured: listed };
+    return { text: [head, ...lines].join('\n'), structured };
   },
 });
 

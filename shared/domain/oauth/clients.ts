@@ -35,9 +35,10 @@ export async function isKnownClient(clientId: string): Promise<boolean> {
 /**
  * The client of an id, for somebody to approve: one that registered, or one whose metadata document is at the address
  * that is its id.
+ * @param accountId of the person who is asked; bounds the documents that are fetched for one account at a time.
  * @throws OAuthRefusal invalid_client, where there is none
  */
-export async function clientForApproval(clientId: string): Promise<OAuthClient> {
+export async function clientForApproval(clientId: string, accountId: number | undefined): Promise<OAuthClient> {
   const stored = CLIENT_ID.test(clientId) ? await OAuthClient.query().findById(clientId) : undefined;
   if (stored !== undefined && (stored.fresh_until === null || stored.fresh_until > now())) return stored;
   if (stored === undefined && !(CLIENT_ID.test(clientId) && isDocumentAddress(clientId))) {
@@ -46,19 +47,26 @@ export async function clientForApproval(clientId: string): Promise<OAuthClient> 
       'The application is not registered here, or no longer: have it register again.',
     );
   }
-  return readDocument(clientId);
+  return readDocument(clientId, accountId);
 }
 
-/** Documents on their way, so that many who ask at once cause one request. */
-const underWay = perService(() => new Map<string, Promise<OAuthClient>>());
+/** Documents being fetched, so that simultaneous requests for one cause one fetch. */
+const underWay = perService(
+  () => new Map<string, { reading: Promise<OAuthClient>; accountId: number | undefined }>(),
+);
+/** Of the few fetches that a process has at a time, an account gets no more than this. */
+const FETCHES_PER_ACCOUNT = 2;
 
-function readDocument(clientId: string): Promise<OAuthClient> {
-  const reading =
-    underWay().get(clientId) ??
-    fetchAndKeep(clientId).finally(() => {
-      underWay().delete(clientId);
-    });
-  underWay().set(clientId, reading);
+function readDocument(clientId: string, accountId: number | undefined): Promise<OAuthClient> {
+  const known = underWay().get(clientId);
+  if (known !== undefined) return known.reading;
+  if ([...underWay().values()].filter((other) => other.accountId === accountId).length >= FETCHES_PER_ACCOUNT) {
+    return Promise.reject(unusable(new UnusableDocument('cannot be fetched now: wait for the others to arrive')));
+  }
+  const reading = fetchAndKeep(clientId).finally(() => {
+    underWay().delete(clientId);
+  });
+  underWay().set(clientId, { reading, accountId });
   return reading;
 }
 
