@@ -154,7 +154,16 @@ export function createRouter(): Router<State> {
   const router = new Router<State>({ sensitive: true });
   for (const [method, path, credentials, rateClass, handler] of servedRoutes()) {
     // Registered without the slash at the end, a path matches with and without it.
-    router.register(path.replace(/(.)\/$/, '$1'), [method], (ctx) => serve(ctx, path, credentials, rateClass, handler));
+    // `create` in `/api/generations/create/` is not a uuid, whatever the method.
+    const fixed = new Set(
+      servedRoutes()
+        .map(([, other]) => other)
+        .filter((other) => other !== path && !other.includes(':') && patternOf(path).test(other))
+        .map(withoutSlash),
+    );
+    router.register(withoutSlash(path), [method], (ctx) =>
+      fixed.has(withoutSlash(ctx.path)) ? nothingHere(ctx) : serve(ctx, path, credentials, rateClass, handler),
+    );
   }
   return router;
 }
@@ -231,11 +240,25 @@ export async function nothingHere(ctx: Context): Promise<void> {
   // Somebody who has mistyped an address is told by a page; programs do not ask for one.
   ctx.state.isPage = ctx.method === 'GET' && ctx.get('accept').includes('text/html');
   await limit(ctx, 'public');
+  const paths = new Set(pathsAt(ctx.path));
   const allowed = servedRoutes()
-    .filter(([, path]) => patternOf(path).test(ctx.path))
+    .filter(([, path]) => paths.has(path))
     .map(([method]) => method);
   const headers = allowed.length > 0 ? { allow: [...new Set(allowed)].join(', ') } : undefined;
   throw new ServiceError('not_found', `There is nothing at ${ctx.method} ${ctx.path.slice(0, 200)}.`, { headers });
+}
+
+/** The paths of the table that a request's path matches: those without parameters, or else all. */
+function pathsAt(asked: string): string[] {
+  const paths = servedRoutes()
+    .map(([, path]) => path)
+    .filter((path) => patternOf(path).test(asked));
+  const fixed = paths.filter((path) => !path.includes(':'));
+  return fixed.length > 0 ? fixed : paths;
+}
+
+function withoutSlash(path: string): string {
+  return path.replace(/(.)\/$/, '$1');
 }
 
 function patternOf(path: string): RegExp {

@@ -66,12 +66,12 @@ export async function openLimiters(): Promise<void> {
  * Counts a request against its limit, and tells how much is left in the `RateLimit` headers.
  * @throws ServiceError rate_limited, with `Retry-After` in seconds.
  */
-export async function limit(ctx: Context, rateClass: RateClass): Promise<void> {
+export async function limit(ctx: Context, rateClass: RateClass, points = 1): Promise<void> {
   const { limiters } = state();
-  if (rateClass === 'unlimited' || limiters === undefined) return;
+  if (rateClass === 'unlimited' || limiters === undefined || points < 1) return;
   const subject = isByAddress(rateClass) ? networkOf(ctx.ip) : String(ctx.state.caller?.accountId);
   try {
-    tell(ctx, rateClass, await limiters[rateClass].consume(subject));
+    tell(ctx, rateClass, await limiters[rateClass].consume(subject, points));
   } catch (rejection) {
     if (!(rejection instanceof RateLimiterRes)) throw rejection;
     tell(ctx, rateClass, rejection);

@@ -71,11 +71,13 @@ const RECORD = prepared(
      good_probes = CASE WHEN h.upstream <> excluded.upstream THEN excluded.good_probes
                         WHEN :good THEN h.good_probes + 1 ELSE 0 END,
      bad_probes = CASE WHEN h.upstream <> excluded.upstream THEN excluded.bad_probes
-                       WHEN :good THEN 0 ELSE h.bad_probes + 1 END,
+                       WHEN :good THEN 0
+                       WHEN :probe THEN h.bad_probes + 1
+                       ELSE greatest(h.bad_probes, least(h.bad_probes + 1, ${PROBES_TO_OFFLINE} - 1)) END,
      status = CASE
        WHEN h.upstream <> excluded.upstream THEN excluded.status
        WHEN :good AND (h.status = 'online' OR h.good_probes + 1 >= ${PROBES_TO_ONLINE}) THEN 'online'
-       WHEN NOT :good AND h.bad_probes + 1 >= ${PROBES_TO_OFFLINE} THEN 'offline'
+       WHEN NOT :good AND :probe AND h.bad_probes + 1 >= ${PROBES_TO_OFFLINE} THEN 'offline'
        WHEN NOT :good AND h.bad_probes + 1 >= ${PROBES_TO_DEGRADE} AND h.status = 'online' THEN 'degraded'
        ELSE h.status END,
      probed_at = excluded.probed_at,
@@ -87,15 +89,28 @@ const RECORD = prepared(
 );
 
 /**
- * Writes down how an upstream of a model answered; a submission that could not be delivered counts as a bad probe.
- * One that is no choice for the model any more is let go.
+ * Records how an upstream of a model answered. A submission that failed in transport counts as a bad probe, but only a
+ * probe takes a model offline: a customer whose prompts make the upstream hang must not take it from all others. A route
+ * that the model no longer has is ignored.
  */
-export async function recordProbe(route: Route, problem: string | null): Promise<void> {
+export async function recordProbe(
+  route: Route,
+  problem: string | null,
+  source: 'probe' | 'submission' = 'probe',
+): Promise<void> {
   const { model, upstream, modelId } = route;
   const position = positionOf(route);
   if (position < 0) return;
   const name = `${upstream.name}:${modelId}`;
-  const bindings = { model, position, upstream: name, good: problem === null, now: now(), detail: problem ?? '' };
+  const bindings = {
+    model,
+    position,
+    upstream: name,
+    good: problem === null,
+    probe: source === 'probe',
+    now: now(),
+    detail: problem ?? '',
+  };
   const [row] = await run<{ status: ModelStatus }>(RECORD, bindings);
   if (problem !== null)
     logger.warn({ model, upstream: name, status: row?.status, problem }, 'the upstream does not answer as it should');

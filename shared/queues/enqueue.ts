@@ -56,7 +56,11 @@ function retriesOf({ attempts }: { attempts: number }) {
   return { attempts, backoff: { type: 'exponential', delay: 1_000 } };
 }
 
-type Bell = (id: string) => Promise<void>;
+interface Bell {
+  add: (id: string) => Promise<void>;
+  /** Ids that are waiting or being enqueued. At none the batcher is dropped: each delay has one of its own. */
+  pending: number;
+}
 const bells = perService(() => new Map<string, Bell>());
 
 /**
@@ -100,7 +104,7 @@ export function ringForTopup(accountId: number): Promise<boolean> {
 async function pull(key: string, id: string, add: (ids: string[]) => Promise<unknown>) {
   let bell = bells().get(key);
   if (bell === undefined) {
-    bell = createBatcher<string, void>({
+    const batch = createBatcher<string, void>({
       maxItems: IDS_PER_JOB,
       maxInFlight: 1,
       run: async (ids) => {
@@ -108,14 +112,19 @@ async function pull(key: string, id: string, add: (ids: string[]) => Promise<unk
         return [];
       },
     });
+    bell = { add: batch, pending: 0 };
     bells().set(key, bell);
   }
+  bell.pending += 1;
   try {
-    await bell(id);
+    await bell.add(id);
     return true;
   } catch (error) {
     logger.warn({ bell: key, id, error: (error as Error).message }, 'not heard; the sweep rings again');
     return false;
+  } finally {
+    bell.pending -= 1;
+    if (bell.pending === 0) bells().delete(key);
   }
 }
 

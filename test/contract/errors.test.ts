@@ -106,6 +106,8 @@ describe('errors', () => {
 
     const wrongMethods: [string, string, string[]][] = [
       ['PUT', '/api/generations/', ['GET']],
+      ['GET', '/api/generations/create/', ['POST']],
+      ['DELETE', '/api/generations/create', ['POST']],
       ['PATCH', `/api/generations/${randomUUID()}/`, ['GET', 'DELETE']],
       ['DELETE', '/api/keys/', ['GET']],
       ['POST', '/api/usage/summary/', ['GET']],

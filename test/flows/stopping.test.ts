@@ -86,7 +86,7 @@ describe('an API process that is stopped while connections are open', () => {
       return waiting.length === 1;
     });
 
-    const stopped = endWell(service.apis.pop() as ServiceProcess, 20_000);
+    const stopped = endWell(service.apis.pop() as unknown as ServiceProcess, 20_000);
     await closed[0];
     busy.write('GET /api/ready/ HTTP/1.1\r\nhost: a\r\n\r\n');
     await closed[1];

@@ -143,3 +143,18 @@ async function statusIs(service: Service, slug: string, status: string): Promise
   const { body } = await service.request('GET', '/api/models/');
   return body.data.find((model: { slug: string }) => model.slug === slug).status === status;
 }
+
+describe('submissions that fail in transport', () => {
+  it('degrade a model, and do not take it offline: only probes do', async () => {
+    const service = await startService({ env: { PROBE_INTERVAL_MS: '40000' } });
+    const customer = await service.customer('studio');
+    await eventually('probed', async () => (await service.sql('SELECT 1 FROM upstream_health')).length === 2);
+    service.upstream.submit = 'drop';
+    const images = await Promise.all(Array.from({ length: 4 }, () => customer.createImage()));
+    const health = () => service.sql("SELECT status, bad_probes FROM upstream_health WHERE model = 'imgmodel-2'");
+    for (const { uuid } of images) expect((await customer.settled(uuid, 40_000)).status).to.equal('failed');
+    expect(await health()).to.deep.equal([{ status: 'degraded', bad_probes: 2 }]);
+    service.upstream.submit = undefined;
+    await service.stop();
+  }).timeout(90_000);
+});

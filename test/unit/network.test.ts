@@ -12,6 +12,10 @@ describe('whom an address is counted as', () => {
     ['fe80::1%eth0', 'fe80:0:0:0'],
     ['::1', '0:0:0:0'],
     ['nonsense', 'nonsense'],
+    ['192.0.2.7:5678', '192.0.2.7'],
+    ['[2001:db8:1:2::9]:5678', '2001:db8:1:2'],
+    ['[2001:db8:1:2::9]', '2001:db8:1:2'],
+    ['::ffff:192.0.2.7:5678', '192.0.2.7'],
   ]) {
     it(`${address} is ${network}`, () => {
       expect(networkOf(address as string)).to.equal(network);

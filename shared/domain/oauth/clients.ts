@@ -51,9 +51,7 @@ export async function clientForApproval(clientId: string, accountId: number | un
 }
 
 /** Documents being fetched, so that simultaneous requests for one cause one fetch. */
-const underWay = perService(
-  () => new Map<string, { reading: Promise<OAuthClient>; accountId: number | undefined }>(),
-);
+const underWay = perService(() => new Map<string, { reading: Promise<OAuthClient>; accountId: number | undefined }>());
 /** Of the few fetches that a process has at a time, an account gets no more than this. */
 const FETCHES_PER_ACCOUNT = 2;
 

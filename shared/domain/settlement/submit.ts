@@ -102,7 +102,8 @@ async function notAccepted(job: Job, route: Route, error: UpstreamError): Promis
   // An upstream that answers, if only that it is busy, is there: its health is for the probes to judge. So it is where
   // answers take minutes: one that did not come in time says nothing about the next.
   if (error.isOurFault) await avoid(route, error.message);
-  else if (!error.wasAnswered && !upstreamOf(route).isSynchronous) await recordProbe(route, error.message);
+  else if (!error.wasAnswered && !upstreamOf(route).isSynchronous)
+    await recordProbe(route, error.message, 'submission');
 }
 
 /** A quarter of the job's age, but at least 1 and at most 30 seconds. */

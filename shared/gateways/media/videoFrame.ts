@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { FfmpegCore } from '@ffmpeg/core';
 
@@ -52,7 +52,12 @@ function runFfmpeg(ffmpegPath: string, filePath: string, seconds: number): Promi
   });
 }
 
+/** Largest film that `@ffmpeg/core` is given: it needs the file in memory twice. */
+const PACKAGE_MAX_BYTES = 100 * 1024 ** 2;
+
 async function decodeByPackage(filePath: string): Promise<VideoFramePicture> {
+  const { size } = await stat(filePath);
+  if (size > PACKAGE_MAX_BYTES) throw new Error(`@ffmpeg/core: skipped, the file has ${size} bytes`);
   // Made for browsers: it asks where its page is, and would fetch its binary from there.
   Object.assign(globalThis, { self: { location: { href: import.meta.url } } });
   const { resolve } = createRequire(import.meta.url);
