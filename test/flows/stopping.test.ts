@@ -57,7 +57,8 @@ describe('processes that are stopped while a server goes out of reach', () => {
 
 describe('an API process that is stopped while connections are open', () => {
   it('answers what it has begun, is no longer ready, closes unfinished requests, and ends with status 0', async () => {
-    const service = await startService({ workers: 0, env: { DATABASE_TIMEOUT_MS: '8000' } });
+    const service = await startService({ apis: 0, workers: 0, env: { DATABASE_TIMEOUT_MS: '8000' } });
+    const api = await service.startApi();
     await modelsOnline(service);
     const customer = await service.customer('pro');
     const lock = await service.database.connect();
@@ -86,7 +87,7 @@ describe('an API process that is stopped while connections are open', () => {
       return waiting.length === 1;
     });
 
-    const stopped = endWell(service.apis.pop() as unknown as ServiceProcess, 20_000);
+    const stopped = endWell(api, 20_000);
     await closed[0];
     busy.write('GET /api/ready/ HTTP/1.1\r\nhost: a\r\n\r\n');
     await closed[1];
