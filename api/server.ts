@@ -38,7 +38,7 @@ export async function startApi(): Promise<ApiServer> {
 
   const server = createServer();
   const connections = trackConnections(server);
-  const answer = createApp(connections.isDraining).callback();
+  const answer = createApp(() => connections.isDraining()).callback();
   server.on('request', (request, response) => void answer(request, response));
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.requestTimeout = 30_000;

@@ -40,7 +40,7 @@ describe('trackConnections', () => {
     const closed = connections.close();
     expect(connections.isDraining()).to.equal(true);
     await closed;
-    expect(await Promise.all(sockets.map((socket) => socket.closed || once(socket, 'close')))).to.have.length(3);
+    for (const socket of sockets) if (!socket.closed) await once(socket, 'close');
   });
 
   it('answers a request in progress before it closes', async () => {
