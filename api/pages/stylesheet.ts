@@ -43,6 +43,7 @@ p:last-child { margin-bottom: 0; }
 .card { background: var(--card); border: 1px solid var(--line); border-radius: .75rem; padding: 1.25rem; margin: 0 0 1.25rem; }
 main.narrow .card { padding: 1.75rem 1.5rem; }
 .notice { border-radius: .6rem; padding: .75rem 1rem; margin: 0 0 1.25rem; border: 1px solid transparent; overflow-wrap: anywhere; }
+.notice:focus { outline: none; }
 .notice.good { background: var(--good-ground); color: var(--good); border-color: currentColor; }
 .notice.bad { background: var(--bad-ground); color: var(--bad); border-color: currentColor; }
 .stack > * + * { margin-top: .75rem; }
@@ -124,6 +125,7 @@ thead th { border-top: 0; color: var(--quiet); font-weight: 400; font-size: .9re
 th.number, td.number { text-align: right; padding-right: 0; padding-left: .5rem; }
 th[scope=row] { font-weight: 400; }
 .figures { font-size: .9rem; }
+.scrolls { max-height: 14rem; overflow-y: auto; padding-right: .5rem; }
 .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 @media (max-width: 30rem) {
   main.narrow .card { padding: 1.25rem; }

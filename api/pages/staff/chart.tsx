@@ -122,16 +122,19 @@ function Figures({ title, bars, format }: Pick<ChartProps, 'title' | 'bars' | 'f
       <summary>
         Show as a table<span class="unseen">: {title}</span>
       </summary>
-      <table>
-        <tbody>
-          {bars.map(({ label, value }) => (
-            <tr key={label}>
-              <th scope="row">{label}</th>
-              <td class="number">{format(value)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      {/* Focusable, so that it can be scrolled with the keyboard. */}
+      <div class="scrolls" tabIndex={0} role="region" aria-label={title}>
+        <table>
+          <tbody>
+            {bars.map(({ label, value }) => (
+              <tr key={label}>
+                <th scope="row">{label}</th>
+                <td class="number">{format(value)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
     </details>
   );
 }
