@@ -1,4 +1,5 @@
-import { parseOptions } from '../bench/options.ts';
+import { readCommandLine } from '../../shared/lib/commandLine.ts';
+import { optionsFrom } from '../bench/options.ts';
 import { keyOf, seed } from '../bench/seed.ts';
 import { setStage } from '../bench/stage.ts';
 import { startKeyProxy } from './keyProxy.ts';
@@ -9,11 +10,18 @@ import { linesOf, verdictsOn } from './verdicts.ts';
  * `npm run conformance`: runs the server scenarios of the official MCP suite against the built service, for each era of
  * the protocol, and fails on whatever `exceptions.ts` does not name, and on what it names in vain.
  */
+const USAGE = `npm run conformance
+
+Runs the server scenarios of the official MCP conformance suite against the built service, for each version of the
+protocol. Builds dist. It takes no options. Ends with 0 where all is as expected, 1 where a scenario fails that
+dev/conformance/exceptions.ts does not name, or passes that it does.`;
+
 const VERSIONS = ['2025-11-25', '2026-07-28'];
 const ACCOUNT = 1;
 
+readCommandLine('npm run conformance', USAGE, {});
 console.log('Building, and starting the service ...');
-const stage = await setStage(parseOptions(['--quick']), console.log);
+const stage = await setStage(optionsFrom({ quick: true, built: false }), console.log);
 const proxy = await startKeyProxy();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => void stage.close().then(() => process.exit(1)));
