@@ -5,7 +5,7 @@ import { readForm } from '../middleware/body.ts';
 import { keepDraft } from '../middleware/draftCookie.ts';
 import { isByAddress, limit, type RateClass } from '../middleware/rateLimit.ts';
 import { ownOrigin } from '../middleware/ownOrigin.ts';
-import { isFromAnotherAddress, requireOwnForm } from './forms.ts';
+import { isByAnotherLocalName, isFromAnotherAddress, requireOwnForm } from './forms.ts';
 import { sendAddressPage } from './problem.tsx';
 import { pageOfForm, signInPath } from './returnTo.ts';
 
@@ -32,6 +32,9 @@ export async function servePage(
   handler: Handler,
 ): Promise<void> {
   ctx.state.isPage = true;
+  if (ctx.method === 'GET' && credentials !== 'landing' && isByAnotherLocalName(ctx)) {
+    return ctx.redirect(ownOrigin() + ctx.url);
+  }
   if (credentials !== 'landing') await recognise(ctx);
   // Who is nobody in particular has no account to count for.
   await limit(ctx, ctx.state.caller === undefined && !isByAddress(rateClass) ? 'public' : rateClass);
