@@ -287,7 +287,7 @@ describe('the architecture', () => {
       );
       expect(readers.map(({ path }) => path)).to.have.members(PROGRAMS);
       for (const { text } of readers) {
-        expect(text.replaceAll(/parseConfig\(process\.env\b/g, '')).to.not.include('process.env');
+        expect(text.replaceAll(/(parseConfig|openCommandService)\(process\.env\b/g, '')).to.not.include('process.env');
       }
     });
 

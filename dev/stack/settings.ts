@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, realpathSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { resolve } from 'node:path';
 import type { Config } from '../../shared/lib/config.ts';
+import { dataDirOf } from '../../shared/lib/localService.ts';
 import { codeOf, messageOf } from '../servers/failures.ts';
 import { freePort } from '../servers/ports.ts';
 import { requireMetricsPorts } from './metrics.ts';
@@ -31,11 +31,6 @@ export function loadEnvFile(): void {
   }
 }
 
-/** The folder that everything is kept in; it may not exist yet. */
-export function dataDirOf(env: NodeJS.ProcessEnv): string {
-  return resolve(env['DATA_DIR']?.trim() || '.data');
-}
-
 /**
  * Reads the settings from the environment. A variable that the service would refuse ends the process here, with the
  * same sentence.
@@ -47,6 +42,8 @@ export async function readSettings(): Promise<Settings> {
   for (const [name, value] of Object.entries(PENDING)) env[name] = textOf(name) ?? value;
   // The local sign-in takes everybody at their word, so that only this machine is let in unless HOST says otherwise.
   env['HOST'] = textOf('HOST') ?? '127.0.0.1';
+  // Nobody but this machine needs the metrics, which take anybody without METRICS_TOKEN.
+  env['METRICS_HOST'] = textOf('METRICS_HOST') ?? '127.0.0.1';
   if (textOf('PORT') === '0') env['PORT'] = String(await freePort());
   const delayMs = textOf('SAMPLE_DELAY_MS');
   if (delayMs !== undefined && !/^\d{1,7}$/.test(delayMs)) {

@@ -3,6 +3,16 @@ import { type Billing, startBilling } from '../harness/billing.ts';
 import type { Customer } from '../harness/client.ts';
 import { formIn, Visitor } from '../harness/identity/visitor.ts';
 
+const visitorFor = (customer: Customer): Visitor => {
+  const visitor = new Visitor();
+  const [name = '', value = ''] = customer.cookie.split('=');
+  visitor.cookies.push({ name, value, path: '/' });
+  return visitor;
+};
+
+const stepOf = async (customer: Customer): Promise<string> =>
+  (await customer.browse('GET', '/authentication/me/')).body.user.onboarding_step;
+
 describe('account pages with a payment processor', () => {
   let billing: Billing;
   before(async () => {
@@ -12,20 +22,10 @@ describe('account pages with a payment processor', () => {
 
   const at = (path: string) => `${billing.service.baseUrl}${path}`;
 
-  const visitorFor = (customer: Customer): Visitor => {
-    const visitor = new Visitor();
-    const [name = '', value = ''] = customer.cookie.split('=');
-    visitor.cookies.push({ name, value, path: '/' });
-    return visitor;
-  };
-
   const sendForm = async (visitor: Visitor, action: string, fields: Record<string, string>) => {
     const { text } = await visitor.ask(at('/account/'));
     return visitor.send(at(action), { ...formIn(text, action).fields, ...fields });
   };
-
-  const stepOf = async (customer: Customer): Promise<string> =>
-    (await customer.browse('GET', '/authentication/me/')).body.user.onboarding_step;
 
   const completedInMetrics = async (): Promise<number> => {
     const [row] = await billing.service.sql(

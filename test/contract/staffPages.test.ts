@@ -9,6 +9,10 @@ import { expectError } from './envelope.ts';
 
 const BOARD = '/admin/queues';
 
+/** The card under a heading, without its tables. */
+const cardOf = (html: string, title: string) => (html.split(`<h2>${title}</h2>`)[1] ?? '').split('</section>')[0] ?? '';
+const figureOf = (html: string, title: string) => /class="figure">([^<]+)</.exec(cardOf(html, title))?.[1];
+
 describe('staff pages', () => {
   const email = `${randomUUID()}@example.com`;
   let service: Service;
@@ -172,11 +176,6 @@ describe('staff pages', () => {
   });
 
   describe('the figures', () => {
-    /** The card under a heading, without its tables. */
-    const cardOf = (html: string, title: string) =>
-      (html.split(`<h2>${title}</h2>`)[1] ?? '').split('</section>')[0] ?? '';
-    const figureOf = (html: string, title: string) => /class="figure">([^<]+)</.exec(cardOf(html, title))?.[1];
-
     it('have one definition of revenue and one span of time', async () => {
       expect((await staff.call('POST', '/api/billing/topup/', { body: { amount_cents: 12_300 } })).status).to.equal(
         200,

@@ -64,7 +64,7 @@ describe('npm run admin', () => {
       expect([status, err]).to.deep.equal([0, '']);
       expect(out).to.include(`npm run admin -- ${names[index]}`);
     }
-    expect((await runAdmin(['find-account', 'a@example.com'])).status).to.equal(78);
+    expect((await runAdmin(['find-account', 'a@example.com'], { DATA_DIR: '/nonexistent' })).status).to.equal(78);
   });
 
   it('ends with 2 and says how it is called where it is called wrongly', async () => {

@@ -46,14 +46,13 @@ async function perform(command: Command, args: string[]): Promise<void> {
 /** @returns whether it went as it should; else the reason was told. */
 async function run(command: Command, call: Call): Promise<boolean> {
   const work = await command.load();
-  const [{ openService }, { parseConfig }, { problemOfDatabase }, { logger }, { ServiceError }] = await Promise.all([
-    import('../../shared/service.ts'),
-    import('../../shared/lib/config.ts'),
+  const [{ openCommandService }, { problemOfDatabase }, { logger }, { ServiceError }] = await Promise.all([
+    import('../commandService.ts'),
     import('../../shared/lib/databaseProblem.ts'),
     import('../../shared/lib/logger.ts'),
     import('../../shared/spec/errors.ts'),
   ]);
-  const service = await openService(parseConfig(process.env, 'admin'));
+  const service = await openCommandService(process.env, 'admin');
   try {
     await work(call);
     return true;

@@ -50,11 +50,8 @@ function parse() {
 async function check(isSettled: boolean, isJson: boolean): Promise<void> {
   // Only now, so that --help and --list need no configuration.
   const { checkBooks, NotChecked } = await import('../../shared/domain/checkBooks.ts');
-  const [{ openService }, { parseConfig }] = await Promise.all([
-    import('../../shared/service.ts'),
-    import('../../shared/lib/config.ts'),
-  ]);
-  const service = await openService(parseConfig(process.env, 'check'));
+  const { openCommandService } = await import('../commandService.ts');
+  const service = await openCommandService(process.env, 'check');
   let isBegun = false;
   try {
     const books = await checkBooks(isSettled, (checked) => {
