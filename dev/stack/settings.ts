@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, realpathSync } from 'node:fs';
 import { createServer } from 'node:net';
-import type { Config } from '../../shared/lib/config.ts';
+import { parseUpstreams } from '../../shared/gateways/upstreams/settings.ts';
+import { type Config, parseConfig } from '../../shared/lib/config.ts';
 import { dataDirOf } from '../../shared/lib/localService.ts';
 import { codeOf, messageOf } from '../servers/failures.ts';
 import { freePort } from '../servers/ports.ts';
@@ -32,9 +33,9 @@ export function loadEnvFile(): void {
 }
 
 /**
- * Reads the settings from the environment. A variable that the service would refuse ends the process here, with the
- * same sentence.
- * @throws Error when one that only the launcher reads is of no use.
+ * Reads the settings from the environment. A variable that the service would refuse is refused here, with the same
+ * sentence.
+ * @throws Error when a variable is of no use.
  */
 export async function readSettings(): Promise<Settings> {
   const env = process.env;
@@ -49,9 +50,7 @@ export async function readSettings(): Promise<Settings> {
   if (delayMs !== undefined && !/^\d{1,7}$/.test(delayMs)) {
     throw new Error('SAMPLE_DELAY_MS must be a whole number of milliseconds.');
   }
-  // Only now: they read the environment when they are loaded.
-  const { config } = await import('../../shared/lib/config.ts');
-  const { parseUpstreams } = await import('../../shared/gateways/upstreams/settings.ts');
+  const config = parseConfig(env);
   const upstreams = planUpstreams(config, parseUpstreams(config), env);
   requireKeys(upstreams);
   requireMetricsPorts(config);
