@@ -109,15 +109,27 @@ export const ROUTES: readonly Route[] = [
   ['POST',   '/account/portal/',                    'member',   'payment',   account.openBillingPortal],
   ['POST',   '/account/profile/',                   'member',   'account',   account.saveProfile],
   ['POST',   '/account/keys/',                      'member',   'account',   account.createKey],
+  ['GET',    '/account/keys/:uuid/revoke/',         'member',   'account',   account.confirmRevokeKey],
   ['POST',   '/account/keys/:uuid/revoke/',         'member',   'account',   account.revokeKey],
+  ['GET',    '/account/applications/:uuid/end/',    'member',   'account',   account.confirmEndApplication],
   ['POST',   '/account/applications/:uuid/end/',    'member',   'account',   account.endConnectedApplication],
   ['POST',   '/account/sessions/:uuid/end/',        'member',   'account',   account.endOneSession],
+  ['GET',    '/account/sessions/end-others/',       'member',   'account',   account.confirmEndOtherSessions],
   ['POST',   '/account/sessions/end-others/',       'member',   'account',   account.endAllOtherSessions],
   ['POST',   '/account/affiliate/',                 'member',   'account',   account.becomeAffiliate],
   ['POST',   '/account/payouts/',                   'member',   'payment',   account.setUpPayouts],
   ['GET',    '/account/payouts/again',              'member',   'payment',   account.setUpPayoutsAgain],
   ['GET',    '/account/payouts/returned',           'member',   'payment',   account.backFromPayouts],
   ['POST',   '/account/sign-out/',                  'member',   'account',   account.signOut],
+
+  // Addresses of forms whose answer is a page: people load it again, or come back to it after a new sign-in.
+  ['GET',    '/account/plan/',                      'member',   'account',   account.toAccountPage],
+  ['GET',    '/account/portal/',                    'member',   'account',   account.toAccountPage],
+  ['GET',    '/account/profile/',                   'member',   'account',   account.toAccountPage],
+  ['GET',    '/account/keys/',                      'member',   'account',   account.toAccountPage],
+  ['GET',    '/account/affiliate/',                 'member',   'account',   account.toAccountPage],
+  ['GET',    '/account/payouts/',                   'member',   'account',   account.toAccountPage],
+  ['GET',    '/account/sign-out/',                  'member',   'account',   account.toAccountPage],
 
   ['GET',    '/admin/',                             'operator', 'account',   admin.staffPage],
 

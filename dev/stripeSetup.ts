@@ -1,4 +1,5 @@
 import Stripe from 'stripe';
+import { readCommandLine } from '../shared/lib/commandLine.ts';
 import { EVENT_TYPES } from '../shared/gateways/payments/eventTypes.ts';
 import { stripeClient } from '../shared/gateways/payments/stripe.ts';
 import { type Plan, PLANS } from '../shared/spec/plans.ts';
@@ -213,9 +214,8 @@ function explain(error: unknown): string {
 }
 
 /** `npm run stripe:setup` */
-async function main(args: string[]): Promise<void> {
-  if (args.includes('--help')) return console.log(HELP);
-  if (args.length > 0) throw new Error(`There is no option ${args[0]}. See --help.`);
+async function main(): Promise<void> {
+  readCommandLine('npm run stripe:setup', HELP, {});
   loadEnvFile();
   const { secretKey, apiBase, baseUrl } = settings();
   console.error(`\nSetting up Stripe, in ${secretKey.includes('_live_') ? 'live' : 'test'} mode, for ${baseUrl}:\n`);
@@ -226,7 +226,7 @@ async function main(args: string[]): Promise<void> {
 }
 
 try {
-  await main(process.argv.slice(2));
+  await main();
 } catch (error) {
   console.error(explain(error));
   process.exitCode = 1;

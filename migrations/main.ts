@@ -1,11 +1,19 @@
+import { readCommandLine } from '../shared/lib/commandLine.ts';
 import { parseConfig, useConfig } from '../shared/lib/config.ts';
 import { connect } from '../shared/lib/db.ts';
 import { logger, openLogger } from '../shared/lib/logger.ts';
 import { runMain } from '../shared/lib/runMain.ts';
 import { migrate } from './run.ts';
 
+const USAGE = `npm run release
+In an image: node dist/migrations/main.js
+
+Brings the database of DATABASE_URL up to this version: the release step of a deployment. It takes no options, and can be
+run again. Ends with 1 where the database was not migrated.`;
+
 /** The release step of a deployment: migrates the database, and ends with a status other than 0 where it cannot. */
 runMain(async () => {
+  readCommandLine('npm run release', USAGE, {});
   useConfig(parseConfig(process.env));
   openLogger();
   const db = connect();

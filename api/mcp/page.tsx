@@ -1,9 +1,7 @@
-import { config } from '../../shared/lib/config.ts';
 import type { Context } from '../context.ts';
+import { HowToConnect } from '../pages/connecting.tsx';
 import { sendPage } from '../pages/page.tsx';
 import { TOOLS } from './tools/index.ts';
-
-const mcpUrl = () => `${config.BASE_URL}/mcp`;
 
 /** Whether it is a person with a browser who came by, not a client: those ask for events, not for pages. */
 export function wantsPage(ctx: Context): boolean {
@@ -21,18 +19,12 @@ export function showPage(ctx: Context): void {
       <h1>This is an MCP server</h1>
       <p>
         It lets AI assistants make images and videos on the credits of your account. There is nothing to do here in a
-        browser: add its address to your assistant.
+        browser.
       </p>
-      <p>
-        <code>{mcpUrl()}</code>
-      </p>
-      <p>
-        The assistant opens a page where you sign in and allow it. Where it cannot, give it an API key of{' '}
-        <a href="/account/">your account</a> as the header <code>Authorization: Bearer svc_…</code>. With Claude Code,
-        for instance:
-      </p>
-      <p>
-        <code>claude mcp add --transport http genmeter {mcpUrl()}</code>
+      <HowToConnect />
+      <p class="apart">
+        Where an assistant cannot open a page, give it an API key of <a href="/account/">your account</a> as the header{' '}
+        <code>Authorization: Bearer svc_…</code>.
       </p>
       <h2>What it can do</h2>
       <ul class="plain">

@@ -21,6 +21,20 @@ export function isFromAnotherAddress(ctx: Context): boolean {
   return origin !== ownOrigin() && URL.canParse(origin);
 }
 
+const LOCAL_NAMES = new Set(['localhost', '127.0.0.1', '[::1]']);
+
+/**
+ * Whether a page was opened by another name of this machine than the one that browsers are to use, as
+ * http://127.0.0.1:3000 for http://localhost:3000: no form could be taken from there.
+ */
+export function isByAnotherLocalName(ctx: Context): boolean {
+  const address = `http://${ctx.req.headers.host ?? ''}`;
+  const own = new URL(ownOrigin());
+  if (!LOCAL_NAMES.has(own.hostname) || !URL.canParse(address)) return false;
+  const { hostname, port } = new URL(address);
+  return LOCAL_NAMES.has(hostname) && hostname !== own.hostname && port === own.port;
+}
+
 /**
  * Lets only forms of our own pages through: sent from our origin and, for who is signed in, with the session's token.
  * The router asks this of every form that a page route is sent.

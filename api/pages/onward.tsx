@@ -17,5 +17,5 @@ export function sendOnward(ctx: Context, address: string, sentence: string): voi
       </p>
     </div>
   );
-  sendPage(ctx, { title: 'One moment', body, isNarrow: true, onwardTo: address });
+  sendPage(ctx, { title: 'One moment', body, isNarrow: true, refresh: { seconds: 0, to: address } });
 }

@@ -16,8 +16,8 @@ export interface Page {
    * a form against the page that it was sent from. Origins (`https://host`) or schemes (`cursor:`).
    */
   formTargets?: readonly string[];
-  /** Where the browser goes on to by itself, without a form being sent there. */
-  onwardTo?: string;
+  /** Where the browser goes on to by itself after some seconds, without a form being sent there. */
+  refresh?: { seconds: number; to: string };
 }
 
 const ICON =
@@ -50,7 +50,7 @@ function policyFor(formTargets: readonly string[]): string {
 /** What cannot end the directive that it is put into. */
 const FORM_TARGET = /^[a-z][a-z0-9+.-]*:(\/\/[a-z0-9.:[\]*-]+)?$/i;
 
-function Document({ title, body, isNarrow = false, isWide = false, onwardTo }: Page): VNode {
+function Document({ title, body, isNarrow = false, isWide = false, refresh }: Page): VNode {
   const width = isNarrow ? 'narrow' : isWide ? 'wide' : undefined;
   return (
     <html lang="en">
@@ -58,7 +58,7 @@ function Document({ title, body, isNarrow = false, isWide = false, onwardTo }: P
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
-        {onwardTo === undefined ? null : <meta http-equiv="refresh" content={`0;url=${onwardTo}`} />}
+        {refresh === undefined ? null : <meta http-equiv="refresh" content={`${refresh.seconds};url=${refresh.to}`} />}
         <title>{`${title} · genmeter`}</title>
         <link rel="icon" href={ICON} />
         <link rel="stylesheet" href={`${STYLESHEET_PATH}?v=${STYLESHEET_VERSION}`} />

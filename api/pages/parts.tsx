@@ -11,10 +11,13 @@ export function Form(props: { action: string; token: string; children: Component
   );
 }
 
-/** A sentence that stands out: read out at once by what reads pages aloud. */
+/**
+ * The outcome of what was just done. It takes the focus, so that screen readers read it when the page has loaded: most
+ * announce a live region only when it changes. The page's title must say the outcome, too.
+ */
 export function Notice({ kind, children }: { kind: 'good' | 'bad'; children: ComponentChildren }): VNode {
   return (
-    <div class={`notice ${kind}`} role={kind === 'bad' ? 'alert' : 'status'}>
+    <div class={`notice ${kind}`} role={kind === 'bad' ? 'alert' : 'status'} tabIndex={-1} autofocus>
       {children}
     </div>
   );

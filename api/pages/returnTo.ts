@@ -1,5 +1,7 @@
 import { config } from '../../shared/lib/config.ts';
+import type { Context } from '../context.ts';
 import { ownOrigin } from '../middleware/ownOrigin.ts';
+import type { SignInPageProblem } from './signIn.tsx';
 
 export const ACCOUNT_PATH = '/account/';
 
@@ -18,8 +20,17 @@ export function ownPath(wanted: unknown): string {
   return origin === ownOrigin() && !pathname.startsWith('//') ? pathname + search : ACCOUNT_PATH;
 }
 
+/** The page of ours that a form was on, by the browser's word; the account's page where it does not say. */
+export function pageOfForm(ctx: Context): string {
+  const referrer = ctx.get('referer');
+  if (!URL.canParse(referrer)) return ACCOUNT_PATH;
+  const { origin, pathname } = new URL(referrer);
+  // Without the query: it says what was done before, which is not to be said again.
+  return origin === ownOrigin() ? ownPath(pathname) : ACCOUNT_PATH;
+}
+
 /** The address of the sign-in page, for somebody who wants to get to a path. */
-export function signInPath(returnTo: string | null, problem?: string): string {
+export function signInPath(returnTo: string | null, problem?: SignInPageProblem): string {
   const query = new URLSearchParams();
   if (problem !== undefined) query.set('problem', problem);
   if (returnTo !== null && returnTo !== ACCOUNT_PATH) query.set('return_to', returnTo);

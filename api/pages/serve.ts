@@ -2,11 +2,12 @@ import { requireStaff } from '../../shared/domain/staff.ts';
 import { callerOf, type Context, type Handler } from '../context.ts';
 import { recognise, touch } from '../middleware/authenticate.ts';
 import { readForm } from '../middleware/body.ts';
+import { keepDraft } from '../middleware/draftCookie.ts';
 import { isByAddress, limit, type RateClass } from '../middleware/rateLimit.ts';
 import { ownOrigin } from '../middleware/ownOrigin.ts';
-import { isFromAnotherAddress, requireOwnForm } from './forms.ts';
+import { isByAnotherLocalName, isFromAnotherAddress, requireOwnForm } from './forms.ts';
 import { sendAddressPage } from './problem.tsx';
-import { signInPath } from './returnTo.ts';
+import { pageOfForm, signInPath } from './returnTo.ts';
 
 /**
  * Who may see a page. What goes wrong there is told by a page, too.
@@ -31,6 +32,9 @@ export async function servePage(
   handler: Handler,
 ): Promise<void> {
   ctx.state.isPage = true;
+  if (ctx.method === 'GET' && credentials !== 'landing' && isByAnotherLocalName(ctx)) {
+    return ctx.redirect(ownOrigin() + ctx.url);
+  }
   if (credentials !== 'landing') await recognise(ctx);
   // Who is nobody in particular has no account to count for.
   await limit(ctx, ctx.state.caller === undefined && !isByAddress(rateClass) ? 'public' : rateClass);
@@ -48,9 +52,10 @@ export async function servePage(
   touch(ctx);
 }
 
-/** Has somebody sign in, and come back to this page; after a form to the account's. */
+/** Has somebody sign in, and come back to this page. A form is not carried out: they come back to the page it was on. */
 export function sendToSignIn(ctx: Context): void {
-  seeOther(ctx, signInPath(ctx.method === 'POST' ? null : ctx.url));
+  if (ctx.method === 'POST') keepDraft(ctx);
+  seeOther(ctx, ctx.method === 'POST' ? signInPath(pageOfForm(ctx), 'session-ended') : signInPath(ctx.url));
 }
 
 /** Sends the browser on to read something else, whatever it did here. */

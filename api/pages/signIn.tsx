@@ -8,7 +8,11 @@ import { LOGOS, PROVIDER_TITLES } from './logos.tsx';
 import { sendPage } from './page.tsx';
 import { Form, Notice } from './parts.tsx';
 
-const PROBLEMS: Record<SignInProblem, string> = {
+/** What the page can be asked to say: why a sign-in failed, or why one is needed again. */
+export type SignInPageProblem = SignInProblem | 'session-ended';
+
+const PROBLEMS: Record<SignInPageProblem, string> = {
+  'session-ended': 'Your session has ended, and nothing was changed. Sign in, then send the form again.',
   denied: 'You did not allow the sign-in, so nothing was done. You can sign in again whenever you like.',
   expired: 'That sign-in took too long, was completed already, or was begun in another browser. Please start again.',
   refused: 'The sign-in did not go through. Please start again.',
@@ -35,14 +39,14 @@ export function sendSignInPage(
   status = 200,
 ): void {
   const offered = PROVIDER_NAMES.filter((name) => providers()[name] !== null);
-  const sentence = problem === undefined ? undefined : (PROBLEMS[problem as SignInProblem] ?? problem);
+  const sentence = problem === undefined ? undefined : (PROBLEMS[problem as SignInPageProblem] ?? problem);
   const body = (
     <>
       {sentence === undefined ? null : <Notice kind="bad">{sentence}</Notice>}
       {isSignedOut === true ? <Notice kind="good">You are signed out.</Notice> : null}
       <div class="card">
         <h1>Sign in</h1>
-        <p class="quiet">To your account, or to a new one: the first sign-in makes it.</p>
+        <p class="quiet">New here? Signing in creates your account.</p>
         <div class="stack">
           {offered.map((name) => (
             <a class="button wide" href={startPath(name, returnTo)} rel="nofollow">
@@ -60,11 +64,12 @@ export function sendSignInPage(
       ) : null}
     </>
   );
-  sendPage(ctx, { title: 'Sign in', body, isNarrow: true }, status);
+  const title = sentence !== undefined ? 'Error: Sign in' : isSignedOut === true ? 'Signed out' : 'Sign in';
+  sendPage(ctx, { title, body, isNarrow: true }, status);
 }
 
 /** Whether a word in the address of the page names a problem; anything else is not repeated. */
-export function isSignInProblem(word: unknown): word is SignInProblem {
+export function isSignInProblem(word: unknown): word is SignInPageProblem {
   return typeof word === 'string' && Object.hasOwn(PROBLEMS, word);
 }
 

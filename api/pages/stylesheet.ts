@@ -4,13 +4,13 @@ import { createHash } from 'node:crypto';
 export const STYLESHEET = `
 :root {
   color-scheme: light dark;
-  --ground: #f6f6f4; --card: #ffffff; --line: #dedcd6; --text: #1d1d1b; --quiet: #5d5b55;
+  --ground: #f6f6f4; --card: #ffffff; --line: #dedcd6; --edge: #85827a; --text: #1d1d1b; --quiet: #5d5b55;
   --accent: #1f5f8b; --accent-text: #ffffff; --accent-hover: #174a6e;
   --good: #1d6b3c; --good-ground: #e8f3ec; --bad: #a32a1f; --bad-ground: #fbeceb; --code: #f0efeb;
 }
 @media (prefers-color-scheme: dark) {
   :root {
-    --ground: #17181a; --card: #202124; --line: #4a4d54; --text: #ececea; --quiet: #a9a8a3;
+    --ground: #17181a; --card: #202124; --line: #4a4d54; --edge: #7d8189; --text: #ececea; --quiet: #a9a8a3;
     --accent: #7fb9e2; --accent-text: #10202c; --accent-hover: #a3cdec;
     --good: #86d1a2; --good-ground: #1b2f23; --bad: #f2a49c; --bad-ground: #38211f; --code: #2a2b2f;
   }
@@ -43,22 +43,25 @@ p:last-child { margin-bottom: 0; }
 .card { background: var(--card); border: 1px solid var(--line); border-radius: .75rem; padding: 1.25rem; margin: 0 0 1.25rem; }
 main.narrow .card { padding: 1.75rem 1.5rem; }
 .notice { border-radius: .6rem; padding: .75rem 1rem; margin: 0 0 1.25rem; border: 1px solid transparent; overflow-wrap: anywhere; }
+.notice:focus { outline: none; }
 .notice.good { background: var(--good-ground); color: var(--good); border-color: currentColor; }
 .notice.bad { background: var(--bad-ground); color: var(--bad); border-color: currentColor; }
 .stack > * + * { margin-top: .75rem; }
 .button, button {
   display: inline-flex; align-items: center; justify-content: center; gap: .6rem; min-height: 2.75rem; padding: .5rem 1.1rem;
   font: inherit; font-weight: 550; line-height: 1.2; text-decoration: none; cursor: pointer;
-  border: 1px solid var(--line); border-radius: .55rem; background: var(--card); color: var(--text);
+  border: 1px solid var(--edge); border-radius: .55rem; background: var(--card); color: var(--text);
 }
-.button:hover, button:hover { border-color: var(--quiet); color: var(--text); }
+.button:hover, button:hover { border-color: var(--text); color: var(--text); }
 .button.main, button.main { background: var(--accent); border-color: var(--accent); color: var(--accent-text); }
 .button.main:hover, button.main:hover { background: var(--accent-hover); border-color: var(--accent-hover); color: var(--accent-text); }
 .button.wide, button.wide { display: flex; width: 100%; }
-button.danger { color: var(--bad); }
+.button.danger, button.danger { color: var(--bad); }
+button.main.danger { background: var(--bad); border-color: var(--bad); color: var(--bad-ground); }
+button.main.danger:hover { background: var(--bad); border-color: var(--text); color: var(--bad-ground); }
 form + p { margin-top: 1.25rem; }
 ::placeholder { color: var(--quiet); opacity: 1; }
-button.slight { min-height: 2.25rem; padding: .3rem .8rem; font-size: .9rem; }
+.button.slight, button.slight { min-height: 2.25rem; padding: .3rem .8rem; font-size: .9rem; }
 .button svg { width: 1.15rem; height: 1.15rem; flex: none; fill: currentColor; }
 .buttons { display: flex; flex-wrap: wrap; gap: .75rem; align-items: center; }
 .buttons.even > * { flex: 1 1 8rem; }
@@ -95,6 +98,13 @@ ul.plain li + li { margin-top: .3rem; }
 .figure { font-size: 1.6rem; font-weight: 650; letter-spacing: -.02em; font-variant-numeric: tabular-nums; }
 code, .secret { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: .92em; background: var(--code); border-radius: .3rem; padding: .1em .35em; overflow-wrap: anywhere; }
 .secret { display: block; padding: .75rem; margin: .5rem 0; user-select: all; color: var(--text); }
+details { margin: .75rem 0 0; }
+details > * + * { margin-top: .75rem; }
+details p { margin-bottom: .75rem; }
+summary { cursor: pointer; font-weight: 550; color: var(--accent); }
+summary:hover { color: var(--accent-hover); }
+code.secret { margin: 0; }
+.apart { margin-top: 1rem; }
 .or { display: flex; align-items: center; gap: .75rem; color: var(--quiet); font-size: .9rem; margin: 1.25rem 0; }
 .or::before, .or::after { content: ""; flex: 1; border-top: 1px solid var(--line); }
 .charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 22rem), 1fr)); gap: 1.25rem; margin: 0 0 1.25rem; }
@@ -103,7 +113,7 @@ code, .secret { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, mono
 .chart rect { fill: var(--accent); }
 .chart rect.second { fill: var(--good); }
 .chart rect.bad { fill: var(--bad); }
-.chart rect.back { fill: var(--code); }
+.chart rect.back { fill: var(--code); stroke: var(--line); }
 .chart line { stroke: var(--line); }
 .chart text { fill: var(--quiet); font-size: 11px; font-variant-numeric: tabular-nums; }
 .chart .badge rect { fill: var(--bad-ground); }
@@ -113,6 +123,10 @@ table { width: 100%; border-collapse: collapse; font-variant-numeric: tabular-nu
 th, td { text-align: left; padding: .4rem .5rem .4rem 0; border-top: 1px solid var(--line); }
 thead th { border-top: 0; color: var(--quiet); font-weight: 400; font-size: .9rem; }
 th.number, td.number { text-align: right; padding-right: 0; padding-left: .5rem; }
+th[scope=row] { font-weight: 400; }
+.figures { font-size: .9rem; }
+.scrolls { max-height: 14rem; overflow-y: auto; padding-right: .5rem; }
+.unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 @media (max-width: 30rem) {
   main.narrow .card { padding: 1.25rem; }
   .top.narrow { padding-top: 1.25rem; }

@@ -1,10 +1,10 @@
-import { accountById, completeOnboardingStep } from '../../shared/domain/accounts.ts';
+import { accountById, saveProfile as saveProfileOf } from '../../shared/domain/accounts.ts';
 import { clicksOf } from '../../shared/domain/affiliates/clicks.ts';
 import { lookAtConnectAccount, onboardingLink, reopenOnboarding } from '../../shared/domain/affiliates/connect.ts';
 import { enroll } from '../../shared/domain/affiliates/enroll.ts';
 import { affiliateStatus } from '../../shared/domain/affiliates/status.ts';
 import { activeApiKeys, createApiKey, revokeApiKey } from '../../shared/domain/apiKeys.ts';
-import { checkout, portal } from '../../shared/domain/billing/checkout.ts';
+import { checkout, isPaymentPending, portal } from '../../shared/domain/billing/checkout.ts';
 import { identitiesOf } from '../../shared/domain/identities.ts';
 import { once, type Remember } from '../../shared/domain/idempotentRequests.ts';
 import { connectedApplications, endApplication } from '../../shared/domain/oauth/grants.ts';
@@ -19,6 +19,12 @@ import { uuidOf } from '../middleware/query.ts';
 import { endOwnSession } from '../middleware/sessionCookie.ts';
 import type { Overview } from '../pages/account/overview.ts';
 import { type Done, type News, sendAccountPage } from '../pages/account/page.tsx';
+import {
+  sendEndApplicationQuestion,
+  sendEndOtherSessionsQuestion,
+  sendRevokeKeyQuestion,
+} from '../pages/account/questions.tsx';
+import { hasWaitedLong, sendWaitingPage } from '../pages/account/waiting.tsx';
 import { sendOnward } from '../pages/onward.tsx';
 import { formOf, seeOther } from '../pages/serve.ts';
 import { Checkout, CreateApiKey, Profile } from '../schemas.ts';
@@ -30,7 +36,14 @@ const parseProfile = bodyParser(Profile);
 const ONWARD = 'You are being taken to the page of our payment processor.';
 
 export async function accountPage(ctx: Context): Promise<void> {
-  await show(ctx);
+  if (ctx.query['checkout'] !== 'success' || !(await isPaymentPending(callerOf(ctx).accountId))) return show(ctx);
+  if (hasWaitedLong(ctx.query['reloads'])) return show(ctx, { isPaymentPending: true });
+  sendWaitingPage(ctx);
+}
+
+/** A form's address that is opened like a page, as when a browser goes back to the answer to one. */
+export function toAccountPage(ctx: Context): void {
+  seeOther(ctx, '/account/');
 }
 
 export const choosePlan = orTold(async (ctx) => {
@@ -52,7 +65,7 @@ export const saveProfile = orTold(async (ctx) => {
   const form = formOf(ctx);
   const fields = ['first_name', 'use_case'].filter((name) => form.has(name));
   const profile = parseProfile(Object.fromEntries(fields.map((name) => [name, form.get(name)])));
-  await completeOnboardingStep(callerOf(ctx).accountId, 'profile', profile);
+  await saveProfileOf(callerOf(ctx).accountId, profile);
   done(ctx, 'profile');
 });
 
@@ -70,14 +83,30 @@ export const createKey = orTold(async (ctx) => {
   await show(ctx, { newKey: answer });
 });
 
+export const confirmRevokeKey = orTold(async (ctx) => {
+  const uuid = uuidOf(ctx);
+  const key = (await activeApiKeys(callerOf(ctx).accountId)).find((active) => active.uuid === uuid);
+  if (key === undefined) throw new ServiceError('not_found', 'This API key does not exist or was revoked already.');
+  sendRevokeKeyQuestion(ctx, key);
+});
+
 export const revokeKey = orTold(async (ctx) => {
   forgetKey(await revokeApiKey(callerOf(ctx).accountId, uuidOf(ctx)));
   done(ctx, 'key-revoked');
 });
 
+export const confirmEndApplication = orTold(async (ctx) => {
+  const uuid = uuidOf(ctx);
+  const application = (await connectedApplications(callerOf(ctx).accountId)).find((other) => other.uuid === uuid);
+  if (application === undefined) {
+    throw new ServiceError('not_found', 'This application does not exist or was disconnected already.');
+  }
+  sendEndApplicationQuestion(ctx, application);
+});
+
 export const endConnectedApplication = orTold(async (ctx) => {
   const isEnded = await endApplication(callerOf(ctx).accountId, uuidOf(ctx));
-  if (!isEnded) throw new ServiceError('not_found', 'There is no such application: it was disconnected already.');
+  if (!isEnded) throw new ServiceError('not_found', 'This application does not exist or was disconnected already.');
   done(ctx, 'application-ended');
 });
 
@@ -85,6 +114,10 @@ export const endOneSession = orTold(async (ctx) => {
   await endSession(callerOf(ctx).accountId, uuidOf(ctx));
   done(ctx, 'session-ended');
 });
+
+export function confirmEndOtherSessions(ctx: Context): void {
+  sendEndOtherSessionsQuestion(ctx);
+}
 
 export const endAllOtherSessions = orTold(async (ctx) => {
   await endOtherSessions(callerOf(ctx).accountId, ctx.state.sessionToken as string);

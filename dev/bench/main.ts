@@ -1,6 +1,7 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { endCalledWrongly } from '../../shared/lib/commandLine.ts';
 import { measureCreates } from './figures/create.ts';
 import { measureGrants } from './figures/grants.ts';
 import { measureGrowth } from './figures/growth.ts';
@@ -9,7 +10,7 @@ import { measurePipeline } from './figures/pipeline.ts';
 import { measureReads } from './figures/read.ts';
 import { measureTokens } from './figures/tokens.ts';
 import { measureWebhooks } from './figures/webhooks.ts';
-import { type FigureName, type Options, parseOptions } from './options.ts';
+import { type FigureName, type Options, parseOptions, USAGE } from './options.ts';
 import { type Measurement, rowsOf, tableOf } from './report.ts';
 import { setStage, type Stage } from './stage.ts';
 
@@ -61,10 +62,11 @@ console.log(`${options.quick ? 'Quick: too short for figures to trust. ' : ''}To
 
 function optionsOrEnd(): Options {
   try {
-    return parseOptions(process.argv.slice(2));
+    const read = parseOptions(process.argv.slice(2));
+    if (read !== 'help') return read;
+    console.log(USAGE);
+    process.exit(0);
   } catch (error) {
-    console.error((error as Error).message);
-    console.error('npm run bench [-- --quick] [--only create,read] [--json FILE] [--profile FOLDER] [--built]');
-    process.exit(2);
+    return endCalledWrongly('npm run bench', error as Error);
   }
 }

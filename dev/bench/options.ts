@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util';
+import { parseCommandLine } from '../../shared/lib/commandLine.ts';
 
 export const FIGURES = [
   'create',
@@ -57,21 +57,40 @@ const QUICK = {
   pipeline: { rounds: 1, leastInFlight: 250, mostInFlight: 1_000, bareMs: 1_000 },
 };
 
+export const USAGE = `npm run bench -- [options]
+
+Measures the built service against what it stands on, and prints how the ratios compare with the targets. Builds dist,
+and starts servers of its own. All of it takes some ten minutes.
+
+  --quick             little of each: to see that it works; too short for figures to trust
+  --only <figures>    some of them, with commas between: ${FIGURES.join(', ')}
+  --json <file>       write the results there
+  --profile <folder>  write CPU profiles of the processes there; figures are somewhat lower
+  --built             take the build that is there`;
+
 /**
  * Reads the command line.
- * @throws Error that names what it does not know.
+ * @throws Error with a sentence for who typed it.
  */
-export function parseOptions(args: string[]): Options {
-  const { values } = parseArgs({
-    args,
-    options: {
-      only: { type: 'string' },
-      quick: { type: 'boolean', default: false },
-      built: { type: 'boolean', default: false },
-      json: { type: 'string' },
-      profile: { type: 'string' },
-    },
+export function parseOptions(args: string[]): Options | 'help' {
+  const { values } = parseCommandLine(args, {
+    only: { type: 'string' },
+    quick: { type: 'boolean', default: false },
+    built: { type: 'boolean', default: false },
+    json: { type: 'string' },
+    profile: { type: 'string' },
   });
+  return values.help ? 'help' : optionsFrom(values);
+}
+
+/** What was typed, or stands for it where `bench` is not run by hand. */
+export function optionsFrom(values: {
+  only?: string;
+  quick: boolean;
+  built: boolean;
+  json?: string;
+  profile?: string;
+}): Options {
   const only = values.only === undefined ? FIGURES : values.only.split(',').map(figureNamed);
   const { quick, built: isBuilt, json, profile } = values;
   return { only, quick, isBuilt, json, profile, ...(quick ? QUICK : FULL) };

@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs';
+import { endCalledWrongly } from '../../shared/lib/commandLine.ts';
 import { build, ROOT } from '../servers/builtService.ts';
 import { type ChaosOptions, parseOptions, USAGE } from './options.ts';
 import { report, tableOf } from './report.ts';
@@ -42,8 +43,7 @@ function read(args: string[]): ChaosOptions | 'help' {
   try {
     return parseOptions(args);
   } catch (error) {
-    process.stderr.write(`${(error as Error).message}\n\n${USAGE}\n`);
-    process.exit(2);
+    return endCalledWrongly('npm run chaos', error as Error);
   }
 }
 

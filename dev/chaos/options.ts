@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util';
+import { parseCommandLine } from '../../shared/lib/commandLine.ts';
 
 /** What `npm run chaos` was asked for. */
 export interface ChaosOptions {
@@ -41,20 +41,16 @@ that the report names), 2 where it was called wrongly.
  * @throws Error with a sentence for who typed it.
  */
 export function parseOptions(args: string[]): ChaosOptions | 'help' {
-  const { values } = parseArgs({
-    args,
-    options: {
-      seed: { type: 'string', default: '1' },
-      seeds: { type: 'string', default: '1' },
-      minutes: { type: 'string', default: '2' },
-      accounts: { type: 'string', default: '24' },
-      clients: { type: 'string', default: '10' },
-      calm: { type: 'boolean', default: false },
-      keep: { type: 'boolean', default: false },
-      verbose: { type: 'boolean', default: false },
-      json: { type: 'string' },
-      help: { type: 'boolean', short: 'h', default: false },
-    },
+  const { values } = parseCommandLine(args, {
+    seed: { type: 'string', default: '1' },
+    seeds: { type: 'string', default: '1' },
+    minutes: { type: 'string', default: '2' },
+    accounts: { type: 'string', default: '24' },
+    clients: { type: 'string', default: '10' },
+    calm: { type: 'boolean', default: false },
+    keep: { type: 'boolean', default: false },
+    verbose: { type: 'boolean', default: false },
+    json: { type: 'string' },
   });
   if (values.help) return 'help';
   return {
@@ -70,13 +66,13 @@ export function parseOptions(args: string[]): ChaosOptions | 'help' {
   };
 }
 
-function numberFrom(name: string, text: string, least: number, most: number): number {
+export function numberFrom(name: string, text: string, least: number, most: number): number {
   const value = Number(text);
   if (text.trim() !== '' && value >= least && value <= most) return value;
   throw new Error(`--${name} must be a number from ${least} to ${most}, not "${text}".`);
 }
 
-function wholeNumber(name: string, text: string, least: number, most: number): number {
+export function wholeNumber(name: string, text: string, least: number, most: number): number {
   const value = numberFrom(name, text, least, most);
   if (Number.isInteger(value)) return value;
   throw new Error(`--${name} must be a whole number, not "${text}".`);

@@ -1,4 +1,5 @@
-import { parseOptions } from '../bench/options.ts';
+import { readCommandLine } from '../../shared/lib/commandLine.ts';
+import { optionsFrom } from '../bench/options.ts';
 import { keyOf, seed } from '../bench/seed.ts';
 import { setStage } from '../bench/stage.ts';
 import { startKeyProxy } from './keyProxy.ts';
@@ -10,12 +11,18 @@ import { linesOf, verdictsOn } from './verdicts.ts';
  * each version of the protocol. Fails on each failure that `exceptions.ts` does not list, and on each entry of it that
  * passes. `--built` uses the build that exists.
  */
+const USAGE = `npm run conformance -- [--built]
+
+Runs the server scenarios of the official MCP conformance suite against the built service, for each version of the
+protocol. Builds dist, unless --built says that the build that exists is to be used. Ends with 0 where all is as expected, 1 where a scenario fails that
+dev/conformance/exceptions.ts does not name, or passes that it does.`;
+
 const VERSIONS = ['2025-11-25', '2026-07-28'];
 const ACCOUNT = 1;
 
-const isBuilt = process.argv.includes('--built');
-console.log(`${isBuilt ? 'Starting' : 'Building, and starting'} the service ...`);
-const stage = await setStage(parseOptions(['--quick', ...(isBuilt ? ['--built'] : [])]), console.log);
+const { built: isBuilt } = readCommandLine('npm run conformance', USAGE, { built: { type: 'boolean' } });
+console.log(`${isBuilt === true ? 'Starting' : 'Building, and starting'} the service ...`);
+const stage = await setStage(optionsFrom({ quick: true, built: isBuilt === true }), console.log);
 const proxy = await startKeyProxy();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => void stage.close().then(() => process.exit(1)));

@@ -29,11 +29,11 @@ function terminalBoard(names: string[], output: NodeJS.WriteStream): Board {
   const lines = new Map(names.map((name) => [name, { what: 'waiting', ended: false }]));
   let drawn = 0;
 
-  function draw(): void {
+  function draw(width = (output.columns || 80) - 1): void {
     const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
     const turn = SPINNER[Math.floor(performance.now() / REDRAW_MS) % SPINNER.length]!;
     const text = [...lines].map(([name, { what, ended }]) =>
-      `${label(name, names)}  ${ended ? what : `${turn} ${what}, ${seconds} s`}`.slice(0, (output.columns || 80) - 1),
+      `${label(name, names)}  ${ended ? what : `${turn} ${what}, ${seconds} s`}`.slice(0, width),
     );
     // Up to the first line, then each line from its beginning, cleared to its end.
     output.write(`${drawn > 0 ? `\u001b[${drawn}A` : ''}${text.map((line) => `\r\u001b[2K${line}\n`).join('')}`);
@@ -46,7 +46,8 @@ function terminalBoard(names: string[], output: NodeJS.WriteStream): Board {
     end: (name, what) => lines.set(name, { what, ended: true }),
     close: () => {
       clearInterval(timer);
-      draw();
+      // Whole lines, also where they are wider than the terminal: nothing is drawn over them any more.
+      draw(Number.POSITIVE_INFINITY);
     },
   };
 }

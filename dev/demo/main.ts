@@ -1,12 +1,22 @@
 import { join } from 'node:path';
+import { readCommandLine } from '../../shared/lib/commandLine.ts';
+import { dataDirOf } from '../../shared/lib/localService.ts';
 import { codeOf, messageOf } from '../servers/failures.ts';
-import { dataDirOf, loadEnvFile } from '../stack/settings.ts';
+import { loadEnvFile } from '../stack/settings.ts';
 import { type Client, openClient, Refusal } from './client.ts';
 import { openBoard } from './board.ts';
 import { type Generation, generate, type Order } from './jobs.ts';
 import { addUp, readLedger, tableOf } from './ledger.ts';
 import { download, mp4, png } from './outputs.ts';
 import { ensureService, type StopService } from './ownService.ts';
+
+const USAGE = `npm run demo -- [options]
+
+Does what a client would do: signs in as a new user, subscribes, creates an image, a video and a job that fails, downloads
+the outputs, and adds the ledger up. It uses the service that npm start runs in this folder. Where none runs, it starts
+one and stops it afterwards.
+
+  --url <address>  use the service there, wherever it was started`;
 
 const PLAN = 'pro';
 const ORDERS: Order[] = [
@@ -99,13 +109,19 @@ async function end(status: number): Promise<never> {
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => isEnding || void end(130));
 
+const { url } = readCommandLine('npm run demo', USAGE, { url: { type: 'string' } });
 try {
   loadEnvFile();
-  const given = process.env['BASE_URL']?.trim().replace(/\/+$/, '');
+  const given = (url ?? process.env['BASE_URL'])?.trim().replace(/\/+$/, '');
   const ownUrl = `http://localhost:${process.env['PORT']?.trim() || 3000}`;
   const baseUrl = given || ownUrl;
-  await ensureService(baseUrl, baseUrl === ownUrl, (stop) => (stopService = stop));
-  await demo(baseUrl, join(dataDirOf(process.env), 'demo'));
+  const dataDir = dataDirOf(process.env);
+  if (!URL.canParse(baseUrl)) throw new Error(`${baseUrl} is not an address such as http://localhost:3000.`);
+  await ensureService(
+    { baseUrl, dataDir, canStart: baseUrl === ownUrl, isNamed: url !== undefined },
+    (stop) => (stopService = stop),
+  );
+  await demo(baseUrl, join(dataDir, 'demo'));
   await end(0);
 } catch (error) {
   console.error(`\n${describeProblem(error)}`);

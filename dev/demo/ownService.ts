@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { findLocalService } from '../../shared/lib/localService.ts';
 import { askService, isReady, waitForService } from '../stack/service.ts';
 
 const WITHOUT_PAYMENTS = { STRIPE_SECRET_KEY: '' };
@@ -9,14 +10,23 @@ const LONGEST_START_MS = 120_000;
 /** Ends what was started for the demo; where the service ran before, it does nothing. */
 export type StopService = () => Promise<void>;
 
+/** The service that the demo is to use. */
+export interface Wanted {
+  baseUrl: string;
+  dataDir: string;
+  /** Whether `npm start` would serve that address. */
+  canStart: boolean;
+  /** Whether the address was given on the command line: then it may be anybody's service. */
+  isNamed: boolean;
+}
+
 /**
  * Sees to it that the service answers at an address: where nothing does, starts one, if `npm start` would be there.
  * @param onStarted called as soon as there is something to stop.
- * @throws Error when something else answers there, or it cannot be started.
+ * @throws Error when something else answers there, also a service that was not started here, or it cannot be started.
  */
 export async function ensureService(
-  baseUrl: string,
-  canStart: boolean,
+  { baseUrl, dataDir, canStart, isNamed }: Wanted,
   onStarted: (stop: StopService) => void,
 ): Promise<void> {
   const answer = await askService(baseUrl);
@@ -24,6 +34,11 @@ export async function ensureService(
     throw new Error(`Another program answers at ${baseUrl} (${answer.what}): set PORT to a free one, or BASE_URL.`);
   }
   if (answer.kind === 'service') {
+    if (!isNamed && findLocalService(dataDir)?.baseUrl !== baseUrl) {
+      throw new Error(
+        `The service at ${baseUrl} was not started on ${dataDir}. The demo would sign in there and subscribe: to allow that, say npm run demo -- --url ${baseUrl}`,
+      );
+    }
     if (!isReady(answer)) await waitUntilReady(baseUrl, () => false);
     console.log(`Using the service at ${baseUrl}.`);
     return;

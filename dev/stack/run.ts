@@ -7,9 +7,10 @@ import { endLeftovers, openProcessRecord } from './leftovers.ts';
 import { collectMetricsPorts, describeMetrics, metricsVariables, type MetricsPorts } from './metrics.ts';
 import { type Program, startProgram } from './program.ts';
 import { type Answer, isReady, waitForService } from './service.ts';
+import { removeServiceRecord, writeServiceRecord } from './serviceRecord.ts';
 import { requireFreePort, type Settings } from './settings.ts';
 import { awaitStopRequest, type StopRequest } from './stopRequest.ts';
-import { addressOf, align, describeDatabase, firstPage, firstSteps, shortPath } from './summary.ts';
+import { addresses, addressOf, align, describeDatabase, firstSteps, shortPath } from './summary.ts';
 import { describeUpstreams, prepareSample, sampleVariables } from './upstreams.ts';
 
 const LONGEST_START_MS = 60_000;
@@ -66,6 +67,7 @@ export async function runStack(settings: Settings): Promise<number> {
     request.make(1);
     await stopAll(running);
     record.clear();
+    removeServiceRecord(dataDir);
   }
 }
 
@@ -90,6 +92,11 @@ async function startAll(
     ...sampleVariables(settings.upstreams, sampleUrl),
     MEDIA_DIR: process.env['MEDIA_DIR']?.trim() || join(settings.dataDir, 'media'),
   };
+  writeServiceRecord(settings.dataDir, {
+    pid: process.pid,
+    baseUrl: settings.config.BASE_URL,
+    environment: commandVariables(settings.config, postgres.url, redis.url),
+  });
   for (const name of ['worker', 'api'] as const) {
     running.service.push(start(name, `${name}/main.ts`, { ...env, ...metricsVariables(name, settings.config) }));
   }
@@ -139,8 +146,23 @@ async function tell(
     const states = answer.models.map(({ slug, status }) => `${slug} is ${status}`).join(', ');
     console.error(`Not all models can be had (${states || 'nothing is known of them'}): see ${logs}worker.log.\n`);
   }
-  const beginning = offersLocalSignIn(config) ? firstSteps(config.BASE_URL, dataDir) : firstPage(config.BASE_URL);
-  console.log(`${beginning}\n\nLogs are in ${logs}; ctrl-C stops everything.`);
+  console.log(`${addresses(config)}\n`);
+  if (offersLocalSignIn(config)) console.log(`${firstSteps(config, dataDir)}\n`);
+  console.log(`Logs are in ${logs}; ctrl-C stops everything.`);
+}
+
+/** What `npm run admin` and `npm run check` need to work with the same databases. */
+function commandVariables(
+  { REDIS_PREFIX, REDIS_TLS }: Settings['config'],
+  postgresUrl: string,
+  redisUrl: string,
+): Record<string, string> {
+  return {
+    DATABASE_URL: postgresUrl,
+    REDIS_URL: redisUrl,
+    REDIS_PREFIX,
+    REDIS_TLS,
+  };
 }
 
 async function stopAll({ service, upstream, databases }: Running): Promise<void> {

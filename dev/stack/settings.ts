@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync, realpathSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { resolve } from 'node:path';
-import type { Config } from '../../shared/lib/config.ts';
+import { parseUpstreams } from '../../shared/gateways/upstreams/settings.ts';
+import { type Config, parseConfig } from '../../shared/lib/config.ts';
+import { dataDirOf } from '../../shared/lib/localService.ts';
 import { codeOf, messageOf } from '../servers/failures.ts';
 import { freePort } from '../servers/ports.ts';
 import { requireMetricsPorts } from './metrics.ts';
@@ -31,15 +32,10 @@ export function loadEnvFile(): void {
   }
 }
 
-/** The folder that everything is kept in; it may not exist yet. */
-export function dataDirOf(env: NodeJS.ProcessEnv): string {
-  return resolve(env['DATA_DIR']?.trim() || '.data');
-}
-
 /**
- * Reads the settings from the environment. A variable that the service would refuse ends the process here, with the
- * same sentence.
- * @throws Error when one that only the launcher reads is of no use.
+ * Reads the settings from the environment. A variable that the service would refuse is refused here, with the same
+ * sentence.
+ * @throws Error when a variable is of no use.
  */
 export async function readSettings(): Promise<Settings> {
   const env = process.env;
@@ -47,14 +43,14 @@ export async function readSettings(): Promise<Settings> {
   for (const [name, value] of Object.entries(PENDING)) env[name] = textOf(name) ?? value;
   // The local sign-in takes everybody at their word, so that only this machine is let in unless HOST says otherwise.
   env['HOST'] = textOf('HOST') ?? '127.0.0.1';
+  // Nobody but this machine needs the metrics, which take anybody without METRICS_TOKEN.
+  env['METRICS_HOST'] = textOf('METRICS_HOST') ?? '127.0.0.1';
   if (textOf('PORT') === '0') env['PORT'] = String(await freePort());
   const delayMs = textOf('SAMPLE_DELAY_MS');
   if (delayMs !== undefined && !/^\d{1,7}$/.test(delayMs)) {
     throw new Error('SAMPLE_DELAY_MS must be a whole number of milliseconds.');
   }
-  // Only now: they read the environment when they are loaded.
-  const { config } = await import('../../shared/lib/config.ts');
-  const { parseUpstreams } = await import('../../shared/gateways/upstreams/settings.ts');
+  const config = parseConfig(env);
   const upstreams = planUpstreams(config, parseUpstreams(config), env);
   requireKeys(upstreams);
   requireMetricsPorts(config);

@@ -1,4 +1,5 @@
 import { join, relative } from 'node:path';
+import type { Config } from '../../shared/lib/config.ts';
 import type { Database } from './databases.ts';
 
 /** One line of what runs: what, version, address, and where it comes from. */
@@ -23,30 +24,55 @@ export function align(lines: readonly (readonly string[])[]): string {
     .join('\n');
 }
 
-/** Where to begin as long as nobody can sign in without a browser. */
-export function firstPage(baseUrl: string): string {
-  return `Sign in, choose a plan and make an API key: ${baseUrl}/account/`;
+/** What people open in a browser. */
+export function addresses({ BASE_URL, STAFF_EMAILS }: Pick<Config, 'BASE_URL' | 'STAFF_EMAILS'>): string {
+  const staff =
+    STAFF_EMAILS === ''
+      ? 'metrics and queues, for staff: STAFF_EMAILS=you@example.com npm start'
+      : `metrics and queues, for staff: ${STAFF_EMAILS}`;
+  const lines = [
+    [`${BASE_URL}/account/`, 'plan, API keys, connected applications'],
+    [`${BASE_URL}/api/docs/`, 'the API'],
+    [`${BASE_URL}/admin/`, staff],
+  ];
+  return `Open in a browser:\n\n${align(lines)}`;
 }
 
-/** The commands that lead to a first image, ready to paste. */
-export function firstSteps(baseUrl: string, dataDir: string): string {
-  const jar = quote(join(shortPath(dataDir), 'cookies.txt'));
-  const { origin } = new URL(baseUrl);
+/** The commands that lead to a first image, ready to paste into any folder's terminal. */
+export function firstSteps(
+  { BASE_URL, STRIPE_SECRET_KEY }: Pick<Config, 'BASE_URL' | 'STRIPE_SECRET_KEY'>,
+  dataDir: string,
+): string {
+  const jar = quote(join(dataDir, 'cookies.txt'));
   const json = `-H 'Content-Type: application/json'`;
-  const order = { model: 'imgmodel-2', prompt: 'A lighthouse at dusk', params: { resolution: '1K' } };
+  const request = { model: 'imgmodel-2', prompt: 'A lighthouse at dusk', params: { resolution: '1K' } };
   const post = (path: string, body: unknown): string =>
-    `curl -b ${jar} -H 'Origin: ${origin}' ${json} -d '${JSON.stringify(body)}' ${baseUrl}${path}`;
-  return [
-    'A first image, in another terminal:',
-    '',
-    `  curl -c ${jar} ${json} -d '{"email":"me@example.com"}' ${baseUrl}/authentication/dev/sign-in/`,
-    `  ${post('/api/billing/checkout/', { plan: 'pro' })}`,
-    `  ${post('/api/generations/create/', order)}`,
-    '',
-    'See it, at its output_url, some seconds later:',
-    '',
-    `  curl -b ${jar} ${baseUrl}/api/generations/`,
-  ].join('\n');
+    `curl -sb ${jar} -H 'Origin: ${new URL(BASE_URL).origin}' ${json} -d '${JSON.stringify(body)}' ${BASE_URL}${path}`;
+  const signIn = `curl -sc ${jar} ${json} -d '{"email":"me@example.com"}' ${BASE_URL}/authentication/dev/sign-in/`;
+  const subscribe = post('/api/billing/checkout/', { plan: 'pro' });
+  // The answer to the second one has the image's address.
+  const create = [
+    `UUID=$(${post('/api/generations/create/', request)} | sed 's/.*"uuid":"\\([^"]*\\)".*/\\1/')`,
+    `curl -sb ${jar} "${BASE_URL}/api/generations/$UUID/?wait=30"`,
+  ];
+  const steps =
+    STRIPE_SECRET_KEY === undefined
+      ? [
+          'A first image, in another terminal; it is at the output_url of the last answer:',
+          [signIn, subscribe, ...create],
+        ]
+      : [
+          'A first image, in another terminal:',
+          [signIn, subscribe],
+          'Pay at the checkout_url of that answer, in a browser (in test mode with the card 4242 4242 4242 4242).',
+          `Stripe must reach ${BASE_URL}/api/billing/webhooks/processor/; on this machine "stripe listen" forwards to it.`,
+          'The image is at the output_url of the last answer:',
+          create,
+        ];
+  return steps
+    .map((step) => (typeof step === 'string' ? step : `\n${step.map((line) => `  ${line}`).join('\n')}\n`))
+    .join('\n')
+    .trimEnd();
 }
 
 /** A path as short as it can be said from here. */

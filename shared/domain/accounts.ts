@@ -76,6 +76,19 @@ export async function updateProfile(accountId: number, profile: Profile): Promis
 }
 
 /**
+ * Saves the profile form, which completes the `profile` step. An account that has an active plan by then has completed
+ * the `plan` step, too.
+ */
+export async function saveProfile(accountId: number, profile: Profile): Promise<Account> {
+  return Account.transaction(async (transaction) => {
+    const account = await Account.query(transaction).findById(accountId).forNoKeyUpdate().throwIfNotFound();
+    const next = activePlan(account) === null ? 'plan' : 'complete';
+    const isDone = account.onboarding_step === 'complete';
+    return account.$query(transaction).patchAndFetch({ ...profile, ...(isDone ? {} : { onboarding_step: next }) });
+  });
+}
+
+/**
  * Marks an onboarding step as done. Doing one again, or one that comes earlier, changes nothing.
  * @throws ServiceError subscription_required for `plan` without an active subscription: it cannot be skipped.
  * @throws ServiceError validation_error for `plan` before `profile`.

@@ -20,6 +20,8 @@ export function theDatabase({ host, port, name }: DatabasePlace = databasePlace(
   return `The database ${name} at ${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
+// A statement that was canceled, mostly by its time-out, and a transaction that was ended by its own.
+const CANCELED_CODES = /^(57014|25P04)$/;
 // A table or a column that is not there.
 const OTHER_VERSION_CODES = /^(42P01|42703)$/;
 // Who is not let in, a database that is not there, what one may not do.
@@ -30,6 +32,9 @@ export function problemOfDatabase(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const found = codeOf(error);
   const code = typeof found === 'string' ? found : '';
+  if (CANCELED_CODES.test(code)) {
+    return `${theDatabase()} canceled a statement (${error.message}). Where it allows too little time, raise its statement_timeout, or connect without a pooler.`;
+  }
   if (isOutage(error)) return `${theDatabase()} is out of reach (${code || error.message}).`;
   if (OTHER_VERSION_CODES.test(code)) {
     return `${theDatabase()} is not migrated to this version: npm run release does that, in an image node dist/migrations/main.js.`;

@@ -7,6 +7,9 @@ import { expectError } from './envelope.ts';
 
 const FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
 
+/** What is asked about on a page of its own before it is done. */
+const QUESTIONS = /\/(revoke|end-others)\/$/;
+
 /** A visitor who is signed in as a customer. */
 function visitorFor(customer: Customer): Visitor {
   const visitor = new Visitor();
@@ -29,9 +32,9 @@ describe('pages', () => {
     return { customer, visitor: visitorFor(customer) };
   };
 
-  /** Sends a form of the account's page as it stands there, with changes. */
+  /** Sends a form of the account's page, or of the question that it leads to, with changes. */
   const sendForm = async (visitor: Visitor, action: string, fields: Record<string, string> = {}, origin?: string) => {
-    const { text } = await visitor.ask(at('/account/'));
+    const { text } = await visitor.ask(at(QUESTIONS.test(action) ? action : '/account/'));
     return visitor.send(at(action), { ...formIn(text, action).fields, ...fields }, origin);
   };
 
@@ -174,6 +177,24 @@ describe('pages', () => {
       expect(user).to.include({ first_name: 'Ada', use_case: 'films', onboarding_step: 'plan' });
     });
 
+    it('completes the onboarding with the profile form and the plan form, in either order', async () => {
+      const profile = { action: '/account/profile/', fields: { first_name: 'Ada' } };
+      const plan = { action: '/account/plan/', fields: { plan: 'pro' } };
+      for (const [forms, halfway] of [
+        [[profile, plan], 'plan'],
+        [[plan, profile], 'profile'],
+      ] as const) {
+        const { customer, visitor } = await newVisitor();
+        const step = async () => (await customer.browse('GET', '/authentication/me/')).body.user.onboarding_step;
+        await sendForm(visitor, forms[0].action, forms[0].fields);
+        expect(await step()).to.equal(halfway);
+        await sendForm(visitor, forms[1].action, forms[1].fields);
+        expect(await step()).to.equal('complete');
+        await sendForm(visitor, '/account/profile/', { first_name: 'Bob' });
+        expect(await step()).to.equal('complete');
+      }
+    });
+
     it('makes one key, however often its form is sent, and shows it each time', async () => {
       const { customer, visitor } = await newVisitor();
       const { text } = await visitor.ask(at('/account/'));
@@ -199,6 +220,53 @@ describe('pages', () => {
         expect(answer.status, action).to.equal(400);
         expect(answer.headers.get('content-type')).to.include('text/html');
         expect(answer.text).to.include(sentence).and.to.include('role="alert"');
+      }
+    });
+
+    it('asks before it revokes a key, on a page that changes nothing and leads back', async () => {
+      const { customer, visitor } = await newVisitor();
+      const [{ uuid }] = (await customer.call('GET', '/api/keys/')).body.data;
+      const path = `/account/keys/${uuid}/revoke/`;
+      const { text } = await visitor.ask(at('/account/'));
+      expect(text).to.include(`href="${path}"`).and.to.not.include(`action="${path}"`);
+      const question = await visitor.ask(at(path));
+      expect(question.status).to.equal(200);
+      expect(question.text).to.include('<h1>Revoke the API key “test”?</h1>').and.to.include('href="/account/"');
+      expect((await customer.call('GET', '/api/keys/')).status).to.equal(200);
+      const done = await visitor.send(at(path), formIn(question.text, path).fields);
+      expect(done.headers.get('location')).to.equal('/account/?done=key-revoked');
+      expectError(await customer.call('GET', '/api/keys/'), 'invalid_api_key');
+      const again = await visitor.ask(at(path));
+      expect(again.status).to.equal(404);
+      expect(again.text).to.include('was revoked already');
+    });
+
+    it('asks before it signs out everywhere else', async () => {
+      const { customer, visitor } = await newVisitor();
+      await new Visitor().send(at('/sign-in'), { email: customer.email });
+      expect((await visitor.ask(at('/account/'))).text).to.include('href="/account/sessions/end-others/"');
+      const question = await visitor.ask(at('/account/sessions/end-others/'));
+      expect(question.text).to.include('<h1>Sign out everywhere else?</h1>');
+      expect((await sessionsOf(customer)).length).to.equal(2);
+    });
+
+    it('says in its title and in a focused notice what was done', async () => {
+      const { visitor } = await newVisitor();
+      const { text } = await visitor.ask(at('/account/?done=profile'));
+      expect(text).to.include('<title>Profile saved · genmeter</title>');
+      expect(text).to.match(/role="status" tabindex="-1" autofocus[^>]*>Profile saved\.</);
+      const made = await sendForm(visitor, '/account/keys/', { name: 'new' });
+      expect(made.text).to.include('<title>API key created · genmeter</title>');
+      const refused = await sendForm(visitor, '/account/keys/', { name: ' ' });
+      expect(refused.text).to.include('<title>Error: Your account · genmeter</title>');
+    });
+
+    it('says how to connect an assistant', async () => {
+      const { visitor } = await newVisitor();
+      const { text } = await visitor.ask(at('/account/'));
+      expect(text).to.include(`>${at('/mcp')}</code>`);
+      for (const name of ['Claude', 'ChatGPT', 'Cursor', 'Claude Code']) {
+        expect(text).to.include(`<details><summary>${name}</summary>`);
       }
     });
 
@@ -297,13 +365,55 @@ describe('pages', () => {
       expect((await another.send(at('/account/profile/'), { ...fields, first_name: 'mine' })).status).to.equal(303);
     });
 
-    it('of somebody who is not signed in any more leads to the sign-in, and does nothing', async () => {
+    it('sent after the session has ended changes nothing, and leads to a sign-in that says so', async () => {
       const { customer, visitor } = await newVisitor();
       const { text } = await visitor.ask(at('/account/'));
       await customer.browse('POST', '/authentication/logout/');
       const { fields } = formIn(text, '/account/profile/');
       const answer = await visitor.send(at('/account/profile/'), { ...fields, first_name: 'late' });
-      expect([answer.status, answer.headers.get('location')]).to.deep.equal([303, '/sign-in']);
+      expect([answer.status, answer.headers.get('location')]).to.deep.equal([303, '/sign-in?problem=session-ended']);
+      const signIn = await visitor.ask(at('/sign-in?problem=session-ended'));
+      expect(signIn.text).to.include('Your session has ended, and nothing was changed.');
+      expect(signIn.text).to.include('<title>Error: Sign in · genmeter</title>');
+
+      // What was typed is there again, once, and for the same account only.
+      const typed = 'value="late"';
+      const kept = visitor.cookies.slice();
+      await visitor.send(at('/sign-in'), { email: customer.email });
+      expect((await visitor.ask(at('/account/'))).text).to.include(typed);
+      expect((await visitor.ask(at('/account/'))).text).to.not.include(typed);
+      expect((await customer.via(service.baseUrl).call('GET', '/api/keys/')).status).to.equal(200);
+      const other = new Visitor();
+      other.cookies = kept;
+      await other.send(at('/sign-in'), { email: 'somebody-else@example.com' });
+      expect((await other.ask(at('/account/'))).text).to.not.include(typed);
+    });
+
+    it('sent after the session has ended leads back to the page that it was on', async () => {
+      const { customer, visitor } = await newVisitor();
+      const [{ uuid }] = (await customer.call('GET', '/api/keys/')).body.data;
+      const path = `/account/keys/${uuid}/revoke/`;
+      await customer.browse('POST', '/authentication/logout/');
+      const send = (referer: string) =>
+        visitor.ask(at(path), {
+          method: 'POST',
+          headers: { origin: service.baseUrl, 'content-type': 'application/x-www-form-urlencoded', referer },
+          body: '',
+        });
+      const expected = `/sign-in?problem=session-ended&return_to=${encodeURIComponent(path)}`;
+      expect((await send(at(path))).headers.get('location')).to.equal(expected);
+      for (const referer of ['https://evil.example/admin/', at('/account/?done=plan'), 'none']) {
+        expect((await send(referer)).headers.get('location')).to.equal('/sign-in?problem=session-ended');
+      }
+      expect((await customer.call('GET', '/api/keys/')).status).to.equal(200);
+    });
+
+    it('has an address that leads to the account when it is opened like a page', async () => {
+      const { visitor } = await newVisitor();
+      for (const path of ['plan', 'portal', 'profile', 'keys', 'affiliate', 'payouts', 'sign-out']) {
+        const answer = await visitor.ask(at(`/account/${path}/`));
+        expect([answer.status, answer.headers.get('location')], path).to.deep.equal([303, '/account/']);
+      }
     });
 
     it('that is none, or is too large, is refused by a page', async () => {

@@ -9,6 +9,10 @@ import { expectError } from './envelope.ts';
 
 const BOARD = '/admin/queues';
 
+/** The card under a heading, without its tables. */
+const cardOf = (html: string, title: string) => (html.split(`<h2>${title}</h2>`)[1] ?? '').split('</section>')[0] ?? '';
+const figureOf = (html: string, title: string) => /class="figure">([^<]+)</.exec(cardOf(html, title))?.[1];
+
 describe('staff pages', () => {
   const email = `${randomUUID()}@example.com`;
   let service: Service;
@@ -157,16 +161,55 @@ describe('staff pages', () => {
         'Subscriptions',
         'Credits used',
         'Revenue',
+        'Sales',
         'Provider cost',
         'Gross margin',
         'Models',
         'Queues',
       ])
         expect(text).to.include(`<h2>${title}</h2>`);
-      const today = new Date().toISOString().slice(5, 10);
+      const today = new Date().toISOString().slice(0, 10);
       expect(text).to.include(`<title>${today}: 35</title>`);
-      expect(text).to.include('$29.00 a month').and.to.include('$348.00 a year from subscriptions');
+      expect(text).to.include('the $348.00 a year of the active subscriptions');
       expect(text).to.include(`href="${BOARD}"`);
+    });
+  });
+
+  describe('the figures', () => {
+    it('have one definition of revenue and one span of time', async () => {
+      expect((await staff.call('POST', '/api/billing/topup/', { body: { amount_cents: 12_300 } })).status).to.equal(
+        200,
+      );
+      await service.sql(`INSERT INTO metric_gains VALUES ('usage', 'imgmodel-2', current_date - 90, 4000, 32000)`);
+      await service.sql(`INSERT INTO metric_gains VALUES ('cost', 'imgmodel-2', current_date - 90, 4000, 5540000)`);
+      try {
+        const { text } = await visit('/admin/', staff);
+        const { margins } = (await staff.call('GET', '/api/admin/metrics/')).body;
+        expect(margins.monthly_revenue_cents).to.equal(2_900 + 12_300);
+        expect(figureOf(text, 'Revenue')).to.equal('$152.00');
+        expect(cardOf(text, 'Gross margin')).to.include('>$152.00<');
+        expect(figureOf(text, 'Sales')).to.equal('$471.00');
+        expect(cardOf(text, 'Models'))
+          .to.include('in the last 30 days')
+          .and.to.not.match(/4,000|32,000|55,4/);
+      } finally {
+        await service.sql(`DELETE FROM metric_gains WHERE day = current_date - 90`);
+        await service.sql(`DELETE FROM metric_days WHERE day = current_date - 90`);
+        await service.sql(
+          `UPDATE metric_totals SET times = times - 4000, amount = amount - 32000 WHERE (metric, label) = ('usage', 'imgmodel-2') AND times >= 4000`,
+        );
+        await service.sql(
+          `UPDATE metric_totals SET times = times - 4000, amount = amount - 5540000 WHERE (metric, label) = ('cost', 'imgmodel-2') AND times >= 4000`,
+        );
+      }
+    });
+
+    it('are also there as tables', async () => {
+      const { text } = await visit('/admin/', staff);
+      expect(text.match(/<summary>Show as a table/g)).to.have.length(8);
+      expect(cardOf(text, 'Credits used')).to.match(
+        /<th scope="row">\d{4}-\d{2}-\d{2}<\/th><td class="number">35<\/td>/,
+      );
     });
   });
 
@@ -211,7 +254,7 @@ describe('staff pages', () => {
 
     it('the charts are there, and lead to the dashboard, which leads back', async () => {
       const { page, complaints } = await open('/admin/');
-      expect(await page.locator('svg.chart').count()).to.equal(7);
+      expect(await page.locator('svg.chart').count()).to.equal(8);
       await page.getByRole('link', { name: 'Queues and jobs' }).click();
       await page.getByText('dispatches').first().waitFor();
       await page.getByRole('link', { name: 'Back to the service' }).click();

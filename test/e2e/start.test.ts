@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
@@ -63,6 +63,58 @@ describe('npm start', function () {
     for (const listening of new Set(addresses)) expect(await accepts(listening), String(listening)).to.equal(false);
   });
 
+  it('names what people open, commands for any folder, and is found by admin and check through its data folder', async () => {
+    const port = await ownPort();
+    const settings = { STAFF_EMAILS: 'me@example.com', METRICS_PORT: '0' };
+    const started = await start(port, dataDir, settings);
+    const { child, baseUrl } = started;
+    const output = started.output();
+    for (const path of ['/account/', '/api/docs/', '/admin/']) expect(output).to.include(` ${baseUrl}${path} `);
+    expect(output).to.include('for staff: me@example.com');
+    expect(output.match(/on a free port/g)).to.have.length(2);
+    // As they were printed, in another folder.
+    const commands = output.split('\n').filter((line) => /^ {2}(curl|UUID=)/.test(line));
+    expect(commands).to.have.length(4);
+    const done = await command('sh', ['-ec', commands.join('\n')], {}, '/');
+    expect(done.out.trim().split('\n').at(-1)).to.include('"status":"succeeded"').and.to.include('"output_url":"http');
+
+    const { PATH = '' } = process.env;
+    const env = { PATH, DATA_DIR: dataDir };
+    const found = await command(process.execPath, ['dist/worker/admin/main.js', 'find-account', 'me@example.com'], env);
+    expect([found.status, found.err]).to.deep.equal([
+      0,
+      `Using the databases of the service at ${baseUrl}, which runs on this machine.\n`,
+    ]);
+    expect(found.out).to.include('1092');
+    const given = ['grant-credits', 'me@example.com', '5', '--request', 'one', '--apply'];
+    const granted = await command(process.execPath, ['dist/worker/admin/main.js', ...given], env);
+    expect(granted.out, 'logs go to stderr').to.not.include('{"level"');
+    const checked = await command(process.execPath, ['dist/worker/check/main.js'], env);
+    expect([checked.status, checked.err.includes(baseUrl)], checked.out).to.deep.equal([0, true]);
+    const inProduction = { ...env, NODE_ENV: 'production' };
+    expect((await command(process.execPath, ['dist/worker/check/main.js'], inProduction)).status).to.equal(78);
+
+    // A service that was not started on this folder is left alone.
+    const demo = ['--import', 'tsx', 'dev/demo/main.ts'];
+    const elsewhere = { PATH, PORT: String(port), DATA_DIR: `${dataDir}-elsewhere` };
+    const refused = await command(process.execPath, demo, elsewhere);
+    expect(refused.status).to.equal(1);
+    expect(refused.err).to.include(`The service at ${baseUrl} was not started on ${dataDir}-elsewhere.`);
+    const allowed = await command(process.execPath, [...demo, '--url', baseUrl], elsewhere);
+    expect([allowed.status, allowed.err]).to.deep.equal([0, '']);
+    expect((await command(process.execPath, demo, { ...env, PORT: String(port) })).out).to.include(
+      `Using the service at ${baseUrl}.`,
+    );
+
+    // A page that is opened by another name of this machine leads to the one that forms are taken from.
+    const other = await fetch(`http://127.0.0.1:${port}/sign-in?done=signed-out`, { redirect: 'manual' });
+    expect([other.status, other.headers.get('location')]).to.deep.equal([302, `${baseUrl}/sign-in?done=signed-out`]);
+
+    expect(await end(child, 'SIGTERM')).to.equal(0);
+    expect(existsSync(join(dataDir, 'service.json'))).to.equal(false);
+    expect((await command(process.execPath, ['dist/worker/check/main.js'], env)).status).to.equal(78);
+  });
+
   it('two copies run side by side, and a taken port is one sentence that names PORT', async () => {
     const [one, other] = await Promise.all([start(await ownPort()), start(await ownPort(), `${dataDir}-2`)]);
     for (const { baseUrl } of [one, other]) {
@@ -111,7 +163,7 @@ describe('npm start', function () {
 
   it('gives API and worker a port each for their metrics, and names both', async () => {
     const [metricsPort, token] = [await ownPortPair(), 'a-token-of-20-letters'];
-    const settings = { METRICS_PORT: String(metricsPort), METRICS_HOST: '127.0.0.1', METRICS_TOKEN: token };
+    const settings = { METRICS_PORT: String(metricsPort), METRICS_TOKEN: token };
     const started = await start(await ownPort(), dataDir, settings);
     const rows = [...started.output().matchAll(/^ *Metrics +(\S+) +(\S+)/gm)];
     const addresses = Object.fromEntries(rows.map(([, program = '', address = '']) => [program, address]));
@@ -171,6 +223,21 @@ async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<number 
   const exited = once(child, 'exit');
   child.kill(signal);
   return ((await exited) as [number | null])[0];
+}
+
+/** Runs a program to its end. */
+async function command(
+  program: string,
+  args: string[],
+  env: Record<string, string>,
+  cwd = '.',
+): Promise<{ status: number | null; out: string; err: string }> {
+  const child = spawn(program, args, { env: { PATH: process.env['PATH'], ...env }, cwd });
+  const ended = { status: null as number | null, out: '', err: '' };
+  child.stdout.on('data', (chunk: Buffer) => (ended.out += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (ended.err += chunk.toString()));
+  [ended.status] = (await once(child, 'close')) as [number | null];
+  return ended;
 }
 
 /** A port of this test process, of which the next one is its own, too. */

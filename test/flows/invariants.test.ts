@@ -5,6 +5,7 @@ import pg from 'pg';
 import { BUNDLE } from '../harness/bundle.ts';
 import { checkInvariants, findViolations, historyOf, INVARIANTS } from '../../shared/domain/invariants/index.ts';
 import { createDatabase } from '../harness/databases.ts';
+import { eventually } from '../harness/service.ts';
 import { CORRUPTIONS } from './corruptions.ts';
 import { AFFILIATE, CUSTOMER, NOW, writeHealthyBooks } from './healthyBooks.ts';
 
@@ -171,7 +172,7 @@ describe('the invariants', () => {
     it('ends with another status where nothing can be said', async () => {
       const [wrongly, unset, away, empty] = await Promise.all([
         runCheck(['--all'], env()),
-        runCheck([]),
+        runCheck([], { DATA_DIR: '/nonexistent' }),
         runCheck([], { ...env(), DATABASE_URL: 'postgres://app@127.0.0.1:1/genmeter' }),
         createDatabase({ empty: true }).then((DATABASE_URL) => runCheck([], { ...env(), DATABASE_URL })),
       ]);
@@ -180,6 +181,35 @@ describe('the invariants', () => {
       expect(away.err).to.equal('The database genmeter at 127.0.0.1:1 is out of reach (ECONNREFUSED).\n');
       expect(empty.err).to.match(/^The database \S+ at \S+ is not migrated to this version: .*\.\n$/);
       expect(away.out + empty.out).to.equal('');
+    });
+
+    it('says so where the database cancels a statement, which is not the same as being unreachable', async () => {
+      await client.query('BEGIN');
+      await client.query('LOCK TABLE generations');
+      const checking = runCheck(['--settled'], env());
+      const other = new pg.Client(databaseUrl);
+      await other.connect();
+      try {
+        await eventually('the check waits for the table', async () => {
+          const { rows } = await other.query(
+            `SELECT pg_cancel_backend(pid) FROM pg_stat_activity
+              WHERE application_name = 'genmeter check' AND wait_event_type = 'Lock' AND datname = current_database()`,
+          );
+          return rows.length > 0;
+        });
+      } finally {
+        await client.query('ROLLBACK');
+        await other.end();
+      }
+      const { status, err } = await checking;
+      expect(status).to.equal(69);
+      expect(err).to.match(/^The database \S+ at \S+ canceled a statement \(canceling statement .*statement_timeout/);
+    });
+
+    it('refuses an option that it does not know with one sentence', async () => {
+      const { status, err, out } = await runCheck(['--all'], env());
+      expect([status, out]).to.deep.equal([2, '']);
+      expect(err).to.equal('There is no option --all. See: npm run check -- --help\n');
     });
   });
 
@@ -199,8 +229,11 @@ describe('the invariants', () => {
               found.map((violation) => violation.accountId),
               sql,
             ).to.include(accountId === null ? null : String(accountId));
-            for (const { detail, subject } of found)
+            for (const { detail, subject } of found) {
               expect([typeof detail, typeof subject], sql).to.deep.equal(['string', 'string']);
+              // As where something is null.
+              expect(`${subject}: ${detail}`, sql).to.not.match(/ {2}| [,;:)]|[( ]$|\(\)/);
+            }
           } finally {
             await client.query('ROLLBACK');
           }

@@ -108,15 +108,17 @@ describe('sign-in and account, in a real browser', () => {
     expect(await page.textContent('main'))
       .to.include('1,100 credits')
       .and.to.include('Pro plan');
-    await page.getByLabel('Name of a new key').fill('<my> "script"');
-    await page.getByRole('button', { name: 'Make a key' }).click();
+    await page.getByLabel('Name of the new key').fill('<my> "script"');
+    await page.getByRole('button', { name: 'Create API key' }).click();
     const key = (await page.textContent('.secret')) ?? '';
     const me = () => service.request('GET', '/api/usage/summary/', { headers: { authorization: `Bearer ${key}` } });
     expect((await me()).body.credits.balance).to.equal(1_100);
     await page.goto('/account/');
     expect(await page.textContent('main')).to.include('<my> "script"');
     expect(await page.content()).to.not.include(key);
-    await page.getByRole('button', { name: 'Revoke the key' }).click();
+    await page.getByRole('link', { name: 'Revoke the key' }).click();
+    await page.getByRole('heading', { name: 'Revoke the API key “<my> "script"”?' }).waitFor();
+    await page.getByRole('button', { name: 'Revoke' }).click();
     await page.waitForURL('**/account/?done=key-revoked');
     expect((await me()).status).to.equal(401);
     expect(await page.textContent('main')).to.include(person.email);

@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util';
+import { CommandLineError, parseCommandLine } from '../../shared/lib/commandLine.ts';
 import { runMain } from '../../shared/lib/runMain.ts';
 import { type Call, type Command, UsageError } from './command.ts';
 import { COMMANDS } from './commands.ts';
@@ -24,7 +24,7 @@ runMain(async () => {
 async function perform(command: Command, args: string[]): Promise<void> {
   try {
     const { values, positionals } = parse(command, args);
-    if (values['help'] === true) {
+    if (values['help']) {
       say(explanation(command));
       return;
     }
@@ -46,14 +46,13 @@ async function perform(command: Command, args: string[]): Promise<void> {
 /** @returns whether it went as it should; else the reason was told. */
 async function run(command: Command, call: Call): Promise<boolean> {
   const work = await command.load();
-  const [{ openService }, { parseConfig }, { problemOfDatabase }, { logger }, { ServiceError }] = await Promise.all([
-    import('../../shared/service.ts'),
-    import('../../shared/lib/config.ts'),
+  const [{ openCommandService }, { problemOfDatabase }, { logger }, { ServiceError }] = await Promise.all([
+    import('../commandService.ts'),
     import('../../shared/lib/databaseProblem.ts'),
     import('../../shared/lib/logger.ts'),
     import('../../shared/spec/errors.ts'),
   ]);
-  const service = await openService(parseConfig(process.env, 'admin'));
+  const service = await openCommandService(process.env, 'admin');
   try {
     await work(call);
     return true;
@@ -71,19 +70,12 @@ async function run(command: Command, call: Call): Promise<boolean> {
 
 function parse({ options }: Command, args: string[]) {
   const known = Object.entries(options).map(([name, { type }]) => [name, { type }] as const);
+  const ofAll = { apply: { type: 'boolean' }, 'dry-run': { type: 'boolean' } } as const;
   try {
-    return parseArgs({
-      args,
-      allowPositionals: true,
-      options: {
-        ...Object.fromEntries(known),
-        help: { type: 'boolean', short: 'h' },
-        apply: { type: 'boolean' },
-        'dry-run': { type: 'boolean' },
-      },
-    });
+    return parseCommandLine(args, { ...Object.fromEntries(known), ...ofAll }, true);
   } catch (error) {
-    throw new UsageError((error as Error).message);
+    if (!(error instanceof CommandLineError)) throw error;
+    throw new UsageError(error.message);
   }
 }
 
@@ -95,7 +87,8 @@ function overview(): string {
     '',
     ...lines,
     '',
-    'Each explains itself with --help. Nothing is changed without --apply.',
+    'Each explains itself with --help. Nothing is changed without --apply. They work with the databases of DATABASE_URL and',
+    'REDIS_URL; where neither is set, with those of the service that npm start runs on DATA_DIR (.data unless set).',
   ].join('\n');
 }
 

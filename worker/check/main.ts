@@ -1,5 +1,5 @@
-import { parseArgs } from 'node:util';
 import { INVARIANTS } from '../../shared/domain/invariants/index.ts';
+import { readCommandLine } from '../../shared/lib/commandLine.ts';
 import { runMain } from '../../shared/lib/runMain.ts';
 import { asJson, columns, conclusion, lineOf, listOf } from './report.ts';
 
@@ -16,7 +16,8 @@ In an image: node dist/worker/check/main.js [--settled] [--json]
 
 Checks the database against all that must be true of it, in one snapshot, and changes nothing. Tells of each invariant
 whether it holds and how long that took to find out; then what breaks it, the first 20 of each, and what is known of
-the accounts that this is about. All it needs is DATABASE_URL.
+the accounts that this is about. All it needs is DATABASE_URL; without it, it finds the service that npm start runs on
+DATA_DIR (.data unless set).
 
   --settled  also what holds only once nothing is under way: in a live service these may be broken for a moment
   --json     the same as JSON, with up to 1000 of each; of npm without its own two lines: npm run --silent check -- --json
@@ -26,16 +27,14 @@ Ends with
    0  all holds
    1  something does not
    2  it was called wrongly
-  69  the database cannot be asked: it is out of reach, refuses, or is not of this version
+  69  the database cannot be asked: it is out of reach, refuses, allows too little time, or is not of this version
   78  the configuration cannot be used`;
 
 runMain(main);
 
 async function main(): Promise<void> {
   const options = parse();
-  if (options === undefined) return;
-  if (options.help) say(HELP);
-  else if (options.list) say(listOf(INVARIANTS));
+  if (options.list) say(listOf(INVARIANTS));
   else await check(options.settled === true, options.json === true);
 }
 
@@ -44,24 +43,15 @@ function parse() {
     settled: { type: 'boolean' },
     json: { type: 'boolean' },
     list: { type: 'boolean' },
-    help: { type: 'boolean', short: 'h' },
   } as const;
-  try {
-    return parseArgs({ options }).values;
-  } catch (error) {
-    complain(`${(error as Error).message}\n\n${HELP}`, 2);
-    return undefined;
-  }
+  return readCommandLine('npm run check', HELP, options);
 }
 
 async function check(isSettled: boolean, isJson: boolean): Promise<void> {
   // Only now, so that --help and --list need no configuration.
   const { checkBooks, NotChecked } = await import('../../shared/domain/checkBooks.ts');
-  const [{ openService }, { parseConfig }] = await Promise.all([
-    import('../../shared/service.ts'),
-    import('../../shared/lib/config.ts'),
-  ]);
-  const service = await openService(parseConfig(process.env, 'check'));
+  const { openCommandService } = await import('../commandService.ts');
+  const service = await openCommandService(process.env, 'check');
   let isBegun = false;
   try {
     const books = await checkBooks(isSettled, (checked) => {

@@ -1,17 +1,18 @@
 import type { VNode } from 'preact';
 import { SCOPES } from '../../../shared/spec/oauth.ts';
+import { HowToConnect } from '../connecting.tsx';
 import { Form } from '../parts.tsx';
 import { browserName } from './browserName.ts';
 import type { FormSecrets, Overview } from './overview.ts';
 import { ago, day } from './times.ts';
 
 /** The applications that may act for the account. */
-export function Applications({ applications, secrets }: Overview & { secrets: FormSecrets }): VNode {
+export function Applications({ applications }: Overview): VNode {
   return (
     <section class="card" aria-labelledby="applications">
       <h2 id="applications">Connected applications</h2>
       {applications.length === 0 ? (
-        <p class="quiet">None. Assistants and programs that you connect are listed here.</p>
+        <p class="quiet">None yet. Assistants and programs that you connect are listed here.</p>
       ) : (
         <ul class="rows">
           {applications.map((application) => (
@@ -25,14 +26,24 @@ export function Applications({ applications, secrets }: Overview & { secrets: Fo
                   May: {application.scopes.map((scope) => SCOPES[scope].toLowerCase()).join('; ')}.
                 </span>
               </div>
-              <Form action={`/account/applications/${application.uuid}/end/`} token={secrets.token}>
-                <button type="submit" class="slight danger" aria-label={`Disconnect ${application.clientName}`}>
-                  Disconnect
-                </button>
-              </Form>
+              <a
+                class="button slight danger"
+                href={`/account/applications/${application.uuid}/end/`}
+                aria-label={`Disconnect ${application.clientName}`}
+              >
+                Disconnect
+              </a>
             </li>
           ))}
         </ul>
+      )}
+      {applications.length === 0 ? (
+        <HowToConnect />
+      ) : (
+        <details class="apart">
+          <summary>Connect another application</summary>
+          <HowToConnect />
+        </details>
       )}
     </section>
   );
@@ -73,9 +84,11 @@ export function Sessions({ sessions, secrets }: Overview & { secrets: FormSecret
         })}
       </ul>
       {sessions.length > 1 ? (
-        <Form action="/account/sessions/end-others/" token={secrets.token}>
-          <button type="submit">Sign out everywhere else</button>
-        </Form>
+        <p class="apart">
+          <a class="button" href="/account/sessions/end-others/">
+            Sign out everywhere else
+          </a>
+        </p>
       ) : null}
     </section>
   );

@@ -37,8 +37,8 @@ export function Billing({ account, billing, secrets }: Overview & { secrets: For
         </button>
       </Form>
       <p class="hint">
-        Credits are a month's, and come every month; plans are paid by the year.{' '}
-        {processor.isSimulated ? 'On this service plans are given away, as no payment processor is configured.' : ''}
+        You get your credits every month. Plans are billed once a year.{' '}
+        {processor.isSimulated ? 'Test mode: payments are not set up, so plans are free.' : ''}
       </p>
       {!processor.isSimulated && billing.status !== 'none' ? (
         <Form action="/account/portal/" token={secrets.token}>

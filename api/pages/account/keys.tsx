@@ -1,11 +1,12 @@
 import type { VNode } from 'preact';
 import { API_KEY_NAME_MAX_CHARACTERS } from '../../../shared/spec/limits.ts';
-import { Form } from '../parts.tsx';
+import { DRAFT_ACCOUNT } from '../../middleware/draftCookie.ts';
+import { Form, Notice } from '../parts.tsx';
 import type { FormSecrets, Overview } from './overview.ts';
 import { ago, day } from './times.ts';
 
 /** The keys that programs use. */
-export function Keys({ keys, secrets }: Overview & { secrets: FormSecrets }): VNode {
+export function Keys({ account, keys, secrets }: Overview & { secrets: FormSecrets }): VNode {
   return (
     <section class="card" aria-labelledby="keys">
       <h2 id="keys">API keys</h2>
@@ -19,45 +20,49 @@ export function Keys({ keys, secrets }: Overview & { secrets: FormSecrets }): VN
               <div class="what">
                 <h3>{key.name}</h3>
                 <span class="quiet small">
-                  <code>{key.prefix}…</code> made on {day(key.created_at)},{' '}
+                  <code>{key.prefix}…</code> created on {day(key.created_at)},{' '}
                   {key.last_used_at === null ? 'never used' : `last used ${ago(key.last_used_at)}`}
                 </span>
               </div>
-              <Form action={`/account/keys/${key.uuid}/revoke/`} token={secrets.token}>
-                <button type="submit" class="slight danger" aria-label={`Revoke the key ${key.name}`}>
-                  Revoke
-                </button>
-              </Form>
+              <a
+                class="button slight danger"
+                href={`/account/keys/${key.uuid}/revoke/`}
+                aria-label={`Revoke the key ${key.name}`}
+              >
+                Revoke
+              </a>
             </li>
           ))}
         </ul>
       )}
       <Form action="/account/keys/" token={secrets.token} class="inline">
         <input type="hidden" name="request" value={secrets.requestKey} />
+        <input type="hidden" name={DRAFT_ACCOUNT} value={account.uuid} />
         <div class="field">
-          <label for="key-name">Name of a new key</label>
+          <label for="key-name">Name of the new key</label>
           <input
             id="key-name"
             type="text"
             name="name"
+            value={secrets.draft.name}
             required
             maxLength={API_KEY_NAME_MAX_CHARACTERS}
             placeholder="my script"
             autocomplete="off"
           />
         </div>
-        <button type="submit">Make a key</button>
+        <button type="submit">Create API key</button>
       </Form>
     </section>
   );
 }
 
-/** A key that was just made, in the one answer that ever shows it. */
+/** A key that was just created, in the one answer that ever shows it. */
 export function NewKey({ name, text }: { name: string; text: string }): VNode {
   return (
-    <div class="notice good" role="status">
-      <strong>The key “{name}” is made.</strong> Copy it now, as it is not shown again:
+    <Notice kind="good">
+      <strong>API key “{name}” created.</strong> Copy it now: it is not shown again.
       <span class="secret">{text}</span>
-    </div>
+    </Notice>
   );
 }

@@ -1,3 +1,4 @@
+import type { Draft } from '../../middleware/draftCookie.ts';
 import type { AffiliateStatus } from '../../../shared/domain/affiliates/status.ts';
 import type { ConnectedApplication } from '../../../shared/domain/oauth/grants.ts';
 import type { OpenSession } from '../../../shared/domain/sessions.ts';
@@ -24,4 +25,6 @@ export interface FormSecrets {
   token: string;
   /** Names what the forms of this very page ask for, so that one that is sent twice does nothing twice. */
   requestKey: string;
+  /** What was typed before the session ended. */
+  draft: Draft;
 }

@@ -1,6 +1,7 @@
 import { v4 as uuidv4 } from 'uuid';
 import { isStaffEmail } from '../../../shared/domain/staff.ts';
 import type { Context } from '../../context.ts';
+import { takeDraft } from '../../middleware/draftCookie.ts';
 import { formToken } from '../forms.ts';
 import { sendPage } from '../page.tsx';
 import { Notice } from '../parts.tsx';
@@ -11,22 +12,33 @@ import { Keys, NewKey } from './keys.tsx';
 import type { Overview } from './overview.ts';
 import { Person } from './person.tsx';
 
+/** An outcome: for the title of the page, and as a sentence. */
+type Outcome = readonly [title: string, sentence: string];
+
 /** What has just happened, as the page's address names it. */
 const DONE = {
-  plan: 'Your plan is active.',
-  profile: 'Saved.',
-  'key-revoked': 'The key is revoked: it is refused from now on.',
-  'application-ended': 'The application is disconnected: it can do nothing in your account any more.',
-  'session-ended': 'That session has ended.',
-  affiliate: 'You are an affiliate. Your link is below.',
-  payouts: 'Thank you. Payouts are made from the moment that your details are checked.',
-  'others-ended': 'You are signed out everywhere but here.',
-} as const;
+  plan: ['Plan active', 'Your plan is active.'],
+  profile: ['Profile saved', 'Profile saved.'],
+  'key-revoked': ['API key revoked', 'The API key is revoked. Requests that use it are refused from now on.'],
+  'application-ended': ['Application disconnected', 'The application is disconnected and has no access any more.'],
+  'session-ended': ['Session ended', 'That session has ended.'],
+  affiliate: ['Affiliate link created', 'You are an affiliate. Your link is below.'],
+  payouts: ['Payout details sent', 'Thank you. Payouts start when your details have been checked.'],
+  'others-ended': ['Signed out elsewhere', 'You are signed out everywhere but here.'],
+} as const satisfies Record<string, Outcome>;
 
 const CHECKOUT = {
-  success: 'Thank you. Your plan or your credits are here as soon as the payment is through, which can take a minute.',
-  canceled: 'You left the checkout; nothing was charged.',
-} as const;
+  success: [
+    'Checkout completed',
+    'Thank you. Your plan and your credits are up to date once the payment is confirmed.',
+  ],
+  canceled: ['Checkout canceled', 'You left the checkout; nothing was charged.'],
+} as const satisfies Record<string, Outcome>;
+
+const PAYMENT_PENDING: Outcome = [
+  'Payment not confirmed yet',
+  'Your payment is not confirmed yet. Some ways to pay take a few days; do not pay again until then. Your plan or your credits are added when the payment arrives.',
+];
 
 export type Done = keyof typeof DONE;
 
@@ -35,13 +47,15 @@ export interface News {
   /** What went wrong, as a sentence. */
   problem?: string;
   newKey?: { name: string; key: string };
+  /** A payment that was made has not been confirmed for some minutes. */
+  isPaymentPending?: boolean;
 }
 
 /** The account's page. */
 export function sendAccountPage(ctx: Context, overview: Overview, news: News = {}, status = 200): void {
-  const secrets = { token: formToken(ctx), requestKey: uuidv4() };
+  const secrets = { token: formToken(ctx), requestKey: uuidv4(), draft: takeDraft(ctx, overview.account.uuid) };
   const { account } = overview;
-  const good = sentenceFor(DONE, ctx.query['done']) ?? sentenceFor(CHECKOUT, ctx.query['checkout']);
+  const good = news.isPaymentPending === true ? PAYMENT_PENDING : outcomeIn(ctx);
   const body = (
     <>
       <h1>{account.first_name === '' ? 'Your account' : `Hello ${account.first_name}`}</h1>
@@ -55,18 +69,33 @@ export function sendAccountPage(ctx: Context, overview: Overview, news: News = {
       </p>
       {news.problem === undefined ? null : <Notice kind="bad">{news.problem}</Notice>}
       {news.newKey === undefined ? null : <NewKey name={news.newKey.name} text={news.newKey.key} />}
-      {good === undefined ? null : <Notice kind="good">{good}</Notice>}
+      {good === undefined || hasOtherNews(news) ? null : <Notice kind="good">{good[1]}</Notice>}
       <Billing {...overview} secrets={secrets} />
       <Keys {...overview} secrets={secrets} />
-      <Applications {...overview} secrets={secrets} />
+      <Applications {...overview} />
       <Sessions {...overview} secrets={secrets} />
       <Affiliate {...overview} secrets={secrets} />
       <Person {...overview} secrets={secrets} />
     </>
   );
-  sendPage(ctx, { title: 'Your account', body }, status);
+  sendPage(ctx, { title: titleOf(news, good), body }, status);
 }
 
-function sentenceFor(sentences: Record<string, string>, word: unknown): string | undefined {
-  return typeof word === 'string' && Object.hasOwn(sentences, word) ? sentences[word] : undefined;
+function hasOtherNews({ problem, newKey }: News): boolean {
+  return problem !== undefined || newKey !== undefined;
+}
+
+/** The outcome comes first: screen readers read the title of a page before anything else on it. */
+function titleOf({ problem, newKey }: News, good: Outcome | undefined): string {
+  if (problem !== undefined) return 'Error: Your account';
+  if (newKey !== undefined) return 'API key created';
+  return good?.[0] ?? 'Your account';
+}
+
+function outcomeIn(ctx: Context): Outcome | undefined {
+  return outcomeNamed(DONE, ctx.query['done']) ?? outcomeNamed(CHECKOUT, ctx.query['checkout']);
+}
+
+function outcomeNamed(outcomes: Record<string, Outcome>, word: unknown): Outcome | undefined {
+  return typeof word === 'string' && Object.hasOwn(outcomes, word) ? outcomes[word] : undefined;
 }

@@ -1,5 +1,6 @@
 import type { VNode } from 'preact';
 import { PROFILE_TEXT_MAX_CHARACTERS } from '../../../shared/spec/limits.ts';
+import { DRAFT_ACCOUNT } from '../../middleware/draftCookie.ts';
 import { PROVIDER_TITLES } from '../logos.tsx';
 import { Form } from '../parts.tsx';
 import type { FormSecrets, Overview } from './overview.ts';
@@ -19,13 +20,14 @@ export function Person({ account, identities, secrets }: Overview & { secrets: F
         <dd>{ways.length === 0 ? 'the local sign-in' : ways.join(', ')}</dd>
       </dl>
       <Form action="/account/profile/" token={secrets.token} class="inline">
+        <input type="hidden" name={DRAFT_ACCOUNT} value={account.uuid} />
         <div class="field">
           <label for="first-name">First name</label>
           <input
             id="first-name"
             type="text"
             name="first_name"
-            value={account.first_name}
+            value={secrets.draft.first_name ?? account.first_name}
             maxLength={PROFILE_TEXT_MAX_CHARACTERS}
             autocomplete="given-name"
           />
@@ -36,7 +38,7 @@ export function Person({ account, identities, secrets }: Overview & { secrets: F
             id="use-case"
             type="text"
             name="use_case"
-            value={account.use_case}
+            value={secrets.draft.use_case ?? account.use_case}
             maxLength={PROFILE_TEXT_MAX_CHARACTERS}
             autocomplete="off"
           />

@@ -27,36 +27,39 @@ export function BarChart({ title, bars, format, kind }: ChartProps): VNode {
   const room = HEIGHT - TOP - BOTTOM;
   const floor = HEIGHT - BOTTOM;
   return (
-    <svg class="chart" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={title}>
-      <text x="0" y="11">
-        {`most: ${format(largest)}`}
-      </text>
-      {bars.map(({ label, value }, index) => {
-        const height = largest === 0 ? 0 : (room * Math.max(0, value)) / largest;
-        // What is there at all is to be seen.
-        const shown = value > 0 ? Math.max(1.5, height) : 0;
-        return (
-          <rect
-            key={label}
-            class={kind}
-            x={round(index * step)}
-            y={round(floor - shown)}
-            width={round(step - GAP)}
-            height={round(shown)}
-            rx="1"
-          >
-            <title>{`${label}: ${format(value)}`}</title>
-          </rect>
-        );
-      })}
-      <line x1="0" y1={floor} x2={WIDTH} y2={floor} />
-      <text x="0" y={HEIGHT - 5}>
-        {bars[0]?.label}
-      </text>
-      <text x={WIDTH} y={HEIGHT - 5} text-anchor="end">
-        {bars.at(-1)?.label}
-      </text>
-    </svg>
+    <>
+      <svg class="chart" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={title}>
+        <text x="0" y="11">
+          {`most: ${format(largest)}`}
+        </text>
+        {bars.map(({ label, value }, index) => {
+          const height = largest === 0 ? 0 : (room * Math.max(0, value)) / largest;
+          // What is there at all is to be seen.
+          const shown = value > 0 ? Math.max(1.5, height) : 0;
+          return (
+            <rect
+              key={label}
+              class={kind}
+              x={round(index * step)}
+              y={round(floor - shown)}
+              width={round(step - GAP)}
+              height={round(shown)}
+              rx="1"
+            >
+              <title>{`${label}: ${format(value)}`}</title>
+            </rect>
+          );
+        })}
+        <line x1="0" y1={floor} x2={WIDTH} y2={floor} />
+        <text x="0" y={HEIGHT - 5}>
+          {bars[0]?.label}
+        </text>
+        <text x={WIDTH} y={HEIGHT - 5} text-anchor="end">
+          {bars.at(-1)?.label}
+        </text>
+      </svg>
+      <Figures title={title} bars={bars} format={format} />
+    </>
   );
 }
 
@@ -77,35 +80,62 @@ export function Levels({ title, levels, format }: LevelsProps): VNode {
   const largest = Math.max(...levels.map(({ value }) => value), 0);
   const room = WIDTH - NAME - FIGURE;
   return (
-    <svg class="chart" viewBox={`0 0 ${WIDTH} ${LINE * levels.length}`} role="img" aria-label={title}>
-      {levels.map(({ label, value, isBad = false, badge }, index) => (
-        <g key={label}>
-          <text x="0" y={index * LINE + 17}>
-            {label}
-          </text>
-          {badge === undefined ? null : (
-            <g class="badge">
-              <rect x={NAME - BADGE - 4} y={index * LINE + 5} width={BADGE} height="16" rx="8" />
-              <text x={NAME - BADGE / 2 - 4} y={index * LINE + 16.5} text-anchor="middle">
-                {badge}
-              </text>
-            </g>
-          )}
-          <rect class="back" x={NAME} y={index * LINE + 6} width={room} height="14" rx="2" />
-          <rect
-            class={isBad ? 'bad' : undefined}
-            x={NAME}
-            y={index * LINE + 6}
-            width={round(largest === 0 ? 0 : (room * Math.max(0, value)) / largest)}
-            height="14"
-            rx="2"
-          />
-          <text x={WIDTH} y={index * LINE + 17} text-anchor="end">
-            {format(value)}
-          </text>
-        </g>
-      ))}
-    </svg>
+    <>
+      <svg class="chart" viewBox={`0 0 ${WIDTH} ${LINE * levels.length}`} role="img" aria-label={title}>
+        {levels.map(({ label, value, isBad = false, badge }, index) => (
+          <g key={label}>
+            <text x="0" y={index * LINE + 17}>
+              {label}
+            </text>
+            {badge === undefined ? null : (
+              <g class="badge">
+                <rect x={NAME - BADGE - 4} y={index * LINE + 5} width={BADGE} height="16" rx="8" />
+                <text x={NAME - BADGE / 2 - 4} y={index * LINE + 16.5} text-anchor="middle">
+                  {badge}
+                </text>
+              </g>
+            )}
+            <rect class="back" x={NAME} y={index * LINE + 6} width={room} height="14" rx="2" />
+            <rect
+              class={isBad ? 'bad' : undefined}
+              x={NAME}
+              y={index * LINE + 6}
+              width={round(largest === 0 ? 0 : (room * Math.max(0, value)) / largest)}
+              height="14"
+              rx="2"
+            />
+            <text x={WIDTH} y={index * LINE + 17} text-anchor="end">
+              {format(value)}
+            </text>
+          </g>
+        ))}
+      </svg>
+      <Figures title={title} bars={levels} format={format} />
+    </>
+  );
+}
+
+/** What a chart shows, as a table: for people who do not see it, and for exact values. */
+function Figures({ title, bars, format }: Pick<ChartProps, 'title' | 'bars' | 'format'>): VNode {
+  return (
+    <details class="figures">
+      <summary>
+        Show as a table<span class="unseen">: {title}</span>
+      </summary>
+      {/* Focusable, so that it can be scrolled with the keyboard. */}
+      <div class="scrolls" tabIndex={0} role="region" aria-label={title}>
+        <table>
+          <tbody>
+            {bars.map(({ label, value }) => (
+              <tr key={label}>
+                <th scope="row">{label}</th>
+                <td class="number">{format(value)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </details>
   );
 }
 

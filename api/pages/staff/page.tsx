@@ -22,23 +22,23 @@ const money = (cents: number) => dollars.format(cents / 100);
 /** What staff see of the whole service, drawn here: no script is needed for it. */
 export function sendStaffPage(ctx: Context, { metrics, models, queues }: Shown): void {
   const { users, subscriptions, revenue, costs, margins, daily } = metrics;
-  const barsOf = (pick: (day: MetricDay) => number) =>
-    daily.map((day) => ({ label: day.date.slice(5), value: pick(day) }));
+  const barsOf = (pick: (day: MetricDay) => number) => daily.map((day) => ({ label: day.date, value: pick(day) }));
   const body = (
     <>
       <h1>The service</h1>
       <p class="quiet">
-        The last 30 days, UTC, as of {metrics.generatedAt.toISOString().slice(0, 19).replace('T', ' ')}.{' '}
+        All sums are of the last 30 days (UTC, today included) unless a card says otherwise; as of{' '}
+        {metrics.generatedAt.toISOString().slice(0, 19).replace('T', ' ')} UTC.{' '}
         <a href={QUEUE_BOARD_PATH}>Queues and jobs</a>
       </p>
       <div class="charts">
         <Card title="Signups" figure={count(users.newIn30Days)} note={`${count(users.total)} accounts in all`}>
-          <BarChart title="Signups a day" bars={barsOf((day) => day.signups)} format={count} />
+          <BarChart title="Signups per day" bars={barsOf((day) => day.signups)} format={count} />
         </Card>
         <Card
           title="Subscriptions"
           figure={count(subscriptions.activeTotal)}
-          note={`${count(subscriptions.cancelAtPeriodEnd)} of them will not be renewed`}
+          note={`Active now; ${count(subscriptions.cancelAtPeriodEnd)} of them will not be renewed`}
         >
           <Levels
             title="Subscriptions by plan"
@@ -51,25 +51,43 @@ export function sendStaffPage(ctx: Context, { metrics, models, queues }: Shown):
           figure={count(daily.reduce((sum, day) => sum + day.creditsUsed, 0))}
           note="less refunds"
         >
-          <BarChart title="Credits used a day" bars={barsOf((day) => day.creditsUsed)} format={count} />
+          <BarChart title="Credits used per day" bars={barsOf((day) => day.creditsUsed)} format={count} />
         </Card>
         <Card
           title="Revenue"
-          figure={`${money(revenue.effectiveMonthlyCents)} a month`}
-          note={`${money(revenue.runRateYearlyCents)} a year from subscriptions, ${money(revenue.topups30DaysCents)} from top-ups in 30 days. Drawn: what was sold, with years in full.`}
+          figure={money(margins.monthlyRevenueCents)}
+          note={`Top-ups, and a month (a twelfth) of the ${money(revenue.runRateYearlyCents)} a year of the active subscriptions`}
         >
-          <BarChart title="Sold a day" bars={barsOf((day) => day.soldCents)} format={money} kind="second" />
+          <Levels
+            title="Revenue by source"
+            levels={[
+              { label: 'Subscriptions', value: revenue.effectiveMonthlyCents },
+              { label: 'Top-ups', value: revenue.topups30DaysCents },
+            ]}
+            format={money}
+          />
+        </Card>
+        <Card
+          title="Sales"
+          figure={money(daily.reduce((sum, day) => sum + day.soldCents, 0))}
+          note="New subscriptions, each with its full yearly price, and top-ups; without renewals"
+        >
+          <BarChart title="Sales per day" bars={barsOf((day) => day.soldCents)} format={money} kind="second" />
         </Card>
         <Card
           title="Provider cost"
           figure={money(costs.provider30DaysCents)}
-          note={`${money(costs.perActiveUserMonthlyCents)} for each active subscription`}
+          note={`${money(costs.perActiveUserMonthlyCents)} per active subscription`}
         >
-          <BarChart title="Provider cost a day" bars={barsOf((day) => day.providerCostCents)} format={money} />
+          <BarChart title="Provider cost per day" bars={barsOf((day) => day.providerCostCents)} format={money} />
         </Card>
-        <Card title="Gross margin" figure={`${count(margins.grossMarginPercent)} %`} note="of a month's revenue">
+        <Card
+          title="Gross margin"
+          figure={`${count(margins.grossMarginPercent)} %`}
+          note="Of the revenue, before commissions and payment fees"
+        >
           <Levels
-            title="Revenue and cost of a month"
+            title="Revenue and provider cost"
             levels={[
               { label: 'Revenue', value: margins.monthlyRevenueCents },
               { label: 'Provider cost', value: margins.monthlyCostCents, isBad: true },
@@ -100,6 +118,9 @@ function Models({ models, metrics }: Pick<Shown, 'models' | 'metrics'>): VNode {
   return (
     <section class="card">
       <h2>Models</h2>
+      <div class="quiet small">
+        Generations created in the last 30 days, with their credits less refunds and their cost
+      </div>
       <table>
         <thead>
           <tr>
@@ -111,7 +132,7 @@ function Models({ models, metrics }: Pick<Shown, 'models' | 'metrics'>): VNode {
         </thead>
         <tbody>
           {models.map(({ slug, name, provider, status }) => {
-            const made = metrics.byModel.find((model) => model.name === name);
+            const made = metrics.byModelIn30Days.find((model) => model.name === name);
             return (
               <tr key={slug}>
                 <td>
@@ -135,7 +156,7 @@ function Queues({ queues }: Pick<Shown, 'queues'>): VNode {
     return (
       <section class="card">
         <h2>Queues</h2>
-        <p>Redis is out of reach: nobody can say how much waits there. The workers find it in the database.</p>
+        <p>Redis is unavailable, so the queues cannot be counted. The workers find waiting work in the database.</p>
       </section>
     );
   }
@@ -147,7 +168,7 @@ function Queues({ queues }: Pick<Shown, 'queues'>): VNode {
     <Card
       title="Queues"
       figure={`${count(waiting)} waiting`}
-      note={`The first in line has been due for ${count(oldest)} s; ${count(failed)} failed jobs are kept. Drawn: waiting and at work.`}
+      note={`Now: the oldest waiting job has been due for ${count(oldest)} s; ${count(failed)} failed queue jobs are kept. The bars are jobs that wait or run.`}
     >
       <Levels
         title={`Jobs in each queue${paused.length === 0 ? '' : `; paused: ${paused.join(', ')}`}`}

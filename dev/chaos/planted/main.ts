@@ -1,7 +1,8 @@
 import { rmSync } from 'node:fs';
-import { parseArgs } from 'node:util';
+import { endCalledWrongly, readCommandLine } from '../../../shared/lib/commandLine.ts';
 import type { Violation } from '../../../shared/domain/invariants/invariant.ts';
 import { build } from '../../servers/builtService.ts';
+import { numberFrom, wholeNumber } from '../options.ts';
 import { run } from '../run.ts';
 import { type Bug, BUGS } from './bugs.ts';
 import { plantIn } from './copy.ts';
@@ -23,17 +24,22 @@ interface Found {
   by: string[];
 }
 
-const { values } = parseArgs({
-  options: {
-    seeds: { type: 'string', default: '5' },
-    minutes: { type: 'string', default: '1' },
-    only: { type: 'string', default: '' },
-    help: { type: 'boolean', short: 'h', default: false },
-  },
+const values = readCommandLine('npm run chaos:planted', USAGE, {
+  seeds: { type: 'string', default: '5' },
+  minutes: { type: 'string', default: '1' },
+  only: { type: 'string', default: '' },
 });
-if (values.help) say(USAGE);
-else await perform(Number(values.seeds), 60 * Number(values.minutes), values.only);
+const [seeds, minutes] = numbersOrEnd();
+await perform(seeds, 60 * minutes, values.only);
 process.exit();
+
+function numbersOrEnd(): [seeds: number, minutes: number] {
+  try {
+    return [wholeNumber('seeds', values.seeds, 1, 1_000), numberFrom('minutes', values.minutes, 0.1, 24 * 60)];
+  } catch (error) {
+    return endCalledWrongly('npm run chaos:planted', error as Error);
+  }
+}
 
 async function perform(seeds: number, seconds: number, only: string): Promise<void> {
   await build();

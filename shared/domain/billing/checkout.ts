@@ -1,11 +1,14 @@
 import { processor, ProcessorError } from '../../gateways/payments/index.ts';
 import { config } from '../../lib/config.ts';
+import { addMilliseconds, now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { type PlanSlug, planBySlug } from '../../spec/plans.ts';
 import { Account } from '../../tables/Account.ts';
 import { Subscription } from '../../tables/Subscription.ts';
+import { Topup } from '../../tables/Topup.ts';
 import { referralMetadata } from '../affiliates/referrals.ts';
+import { activePlan } from '../subscriptions.ts';
 import { asCustomer } from './customers.ts';
 import { attempt } from './effects.ts';
 import { orUnavailable } from './orUnavailable.ts';
@@ -40,6 +43,25 @@ export async function checkout(accountId: number, slug: PlanSlug, requestKey: st
   });
   if (page === null) await activatePlan(accountId, slug);
   return page;
+}
+
+/** A page to pay on is thought to be the one that was just paid on for so long. */
+const RECENT_MS = 3_600_000;
+
+/**
+ * Whether the payment of a customer who comes back from a checkout has yet to arrive: they have no plan still, or the
+ * last top-up that they began is not paid.
+ */
+export async function isPaymentPending(accountId: number): Promise<boolean> {
+  const account = await Account.query().findById(accountId).throwIfNotFound();
+  if (processor.isSimulated || account.stripe_customer_id === null) return false;
+  if (activePlan(account) === null) return true;
+  const topup = await Topup.query()
+    .where({ account_id: accountId, kind: 'manual' })
+    .where('created_at', '>', addMilliseconds(now(), -RECENT_MS))
+    .orderBy('created_at', 'desc')
+    .first();
+  return topup?.status === 'pending';
 }
 
 function currentOf({ id, subscription_id: livedUnder }: Account): Promise<Subscription | undefined> {

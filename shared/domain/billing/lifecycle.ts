@@ -36,8 +36,9 @@ function spendUntil(subscription: Subscription): Date {
 const NO_STANDING: Standing = { plan_slug: null, spend_until: null, parallel_limit: 0 };
 
 /**
- * Puts an account under a subscription, with its first month's credits. Plan credits that another one has left, or a
- * refund after its end, are not the new one's: they expire.
+ * Puts an account under a subscription, with its first month's credits, and completes the onboarding where only the
+ * plan was missing. Plan credits that another one has left, or a refund after its end, are not the new one's: they
+ * expire.
  */
 export async function begin(transaction: Transaction, account: Account, subscription: Subscription): Promise<Account> {
   const plan = planBySlug(subscription.plan_slug);
@@ -55,6 +56,7 @@ export async function begin(transaction: Transaction, account: Account, subscrip
   };
   return moveCredits(transaction, account, [...expiry, grant], {
     ...standingUnder(subscription),
+    ...(account.onboarding_step === 'plan' ? { onboarding_step: 'complete' } : {}),
     subscription_id: subscription.id,
     period_index: 0,
     period_start: subscription.started_at,

@@ -30,7 +30,7 @@ export const AFFILIATES: readonly Invariant[] = [
     says: 'An account says that it is an affiliate exactly if it has enrolled.',
     holds: 'always',
     sql: `
-      SELECT a.id AS account_id, 'affiliate' AS subject, format('the account says %s, enrolled %s', a.is_affiliate, f.created_at) AS detail
+      SELECT a.id AS account_id, 'affiliate' AS subject, format('the account says %s, enrolled %s', a.is_affiliate, coalesce(f.created_at::text, 'never')) AS detail
         FROM accounts a LEFT JOIN affiliates f ON f.account_id = a.id
        WHERE a.is_affiliate <> (f.account_id IS NOT NULL)`,
   },
@@ -104,8 +104,8 @@ export const AFFILIATES: readonly Invariant[] = [
     holds: 'always',
     sql: `
       SELECT o.affiliate_id AS account_id, 'payout ' || o.uuid AS subject,
-             format('of %s: %s cents of invoice %s, payable %s; transfer %s', o.month, i.amount_cents, c.invoice_id, c.payable_at,
-                    coalesce(o.stripe_transfer_id, 'none')) AS detail
+             format('of %s: %s cents of invoice %s, payable %s; transfer %s', o.month, i.amount_cents, c.invoice_id,
+                    coalesce(c.payable_at::text, 'never'), coalesce(o.stripe_transfer_id, 'none')) AS detail
         FROM payouts o JOIN payout_items i ON i.payout_uuid = o.uuid JOIN commissions c ON c.id = i.commission_id
        WHERE (i.amount_cents > 0 AND c.payable_at > o.month::timestamp AT TIME ZONE 'UTC')
           OR (c.is_simulated AND (o.stripe_transfer_id IS NOT NULL OR o.connect_account_id IS NOT NULL))
@@ -126,7 +126,7 @@ export const AFFILIATES: readonly Invariant[] = [
     says: 'No payout of which nobody knows what came of it waits to be looked at.',
     holds: 'when settled',
     sql: `
-      SELECT affiliate_id AS account_id, 'payout ' || uuid AS subject, format('pending since %s, due %s: %s', created_at, due_at, problem) AS detail
+      SELECT affiliate_id AS account_id, 'payout ' || uuid AS subject, format('pending since %s, due %s: %s', created_at, due_at, coalesce(problem, 'no problem')) AS detail
         FROM payouts WHERE status = 'pending' AND due_at <= $1`,
   },
 ];

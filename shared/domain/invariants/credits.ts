@@ -27,7 +27,7 @@ export const CREDITS: readonly Invariant[] = [
     holds: 'always',
     sql: `
       SELECT a.id AS account_id, 'balance' AS subject,
-             format('the account says %s, its last entry, number %s, says %s', a.balance, l.number, l.balance_after) AS detail
+             format('the account says %s, its last entry, number %s, says %s', a.balance, coalesce(l.number, 0), coalesce(l.balance_after, 0)) AS detail
         FROM accounts a
         LEFT JOIN (SELECT DISTINCT ON (account_id) account_id, number, balance_after
                      FROM ledger_entries ORDER BY account_id DESC, number DESC) l ON l.account_id = a.id
@@ -118,7 +118,7 @@ export const CREDITS: readonly Invariant[] = [
     holds: 'always',
     sql: `
       SELECT account_id, 'ledger entry ' || number AS subject,
-             format('%s of %s, of which plan %s (%s)', entry_type, amount, plan_amount, effect_key) AS detail
+             format('%s of %s, of which plan %s (%s)', entry_type, amount, plan_amount, coalesce(effect_key, 'no effect')) AS detail
         FROM ledger_entries
        WHERE (amount < 0) <> (entry_type IN ('burn', 'expiry')) OR amount = 0
           OR CASE WHEN entry_type = 'burn' THEN plan_amount NOT BETWEEN amount AND 0

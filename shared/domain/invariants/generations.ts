@@ -42,7 +42,8 @@ export const GENERATIONS: readonly Invariant[] = [
     sql: `
       SELECT g.account_id, 'generation ' || g.uuid AS subject,
              format('costs %s (plan %s); %s burns of %s (plan %s) on account %s', g.credits_charged, g.plan_credits_charged,
-                    coalesce(p.burns, 0), p.burned, p.plan_burned, p.account_id) AS detail
+                    coalesce(p.burns, 0), coalesce(p.burned, 0), coalesce(p.plan_burned, 0),
+                    coalesce(p.account_id::text, 'none')) AS detail
         FROM generations g LEFT JOIN (${PAID}) p ON p.generation_uuid = g.uuid
        WHERE (1, g.credits_charged, g.plan_credits_charged, g.account_id, 1)
                IS DISTINCT FROM (p.burns, p.burned, p.plan_burned, p.account_id, p.accounts)`,
@@ -54,7 +55,7 @@ export const GENERATIONS: readonly Invariant[] = [
     sql: `
       SELECT g.account_id, 'generation ' || g.uuid AS subject,
              format('%s, cost %s (plan %s); %s refunds of %s (plan %s)', g.status, g.credits_charged, g.plan_credits_charged,
-                    coalesce(p.refunds, 0), p.refunded, p.plan_refunded) AS detail
+                    coalesce(p.refunds, 0), coalesce(p.refunded, 0), coalesce(p.plan_refunded, 0)) AS detail
         FROM generations g LEFT JOIN (${PAID}) p ON p.generation_uuid = g.uuid
        WHERE CASE WHEN g.status = 'failed'
                   THEN (1, g.credits_charged, g.plan_credits_charged) IS DISTINCT FROM (p.refunds, p.refunded, p.plan_refunded)
@@ -102,7 +103,7 @@ export const GENERATIONS: readonly Invariant[] = [
     sql: `
       SELECT a.id AS account_id, 'generations' AS subject,
              format('counted %s, deleted %s; there are %s, numbered %s to %s, and %s deleted', a.generation_count,
-                    a.generations_deleted, coalesce(g.times, 0), g.first, g.last, coalesce(g.deleted, 0)) AS detail
+                    a.generations_deleted, coalesce(g.times, 0), coalesce(g.first, 0), coalesce(g.last, 0), coalesce(g.deleted, 0)) AS detail
         FROM accounts a
         LEFT JOIN (SELECT account_id, count(*) AS times, count(DISTINCT number) AS numbers, min(number) AS first,
                           max(number) AS last, count(deleted_at) AS deleted
@@ -130,8 +131,9 @@ export const GENERATIONS: readonly Invariant[] = [
     holds: 'always',
     sql: `
       SELECT account_id, 'generation ' || uuid AS subject,
-             format('%s at %s, created at %s; output %s, thumbnail %s, error %s, cost %s', status, completed_at, created_at,
-                    output_path, thumbnail_path, error_message, provider_cost_cents) AS detail
+             format('%s at %s, created at %s; output %s, thumbnail %s, error %s, cost %s', status,
+                    coalesce(completed_at::text, 'no time'), created_at, coalesce(output_path, 'none'), coalesce(thumbnail_path, 'none'),
+                    coalesce(error_message, 'none'), coalesce(provider_cost_cents::text, 'unknown')) AS detail
         FROM generations
        WHERE (status = 'queued') <> (completed_at IS NULL) OR (status = 'succeeded') <> (output_path IS NOT NULL)
           OR (status = 'failed') <> (error_message IS NOT NULL)

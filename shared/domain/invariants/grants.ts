@@ -48,7 +48,7 @@ export const GRANTS: readonly Invariant[] = [
     sql: `
       SELECT s.account_id, 'subscription ' || s.uuid AS subject,
              format('begun %s; %s grants for %s months, the last of them %s', coalesce(s.begun_at::text, 'never'),
-                    coalesce(m.times, 0), coalesce(m.months, 0), m.last) AS detail
+                    coalesce(m.times, 0), coalesce(m.months, 0), coalesce(m.last::text, 'none')) AS detail
         FROM subscriptions s
         LEFT JOIN (SELECT subscription, sum(times) AS times, count(*) AS months, max(month) AS last
                      FROM (${MONTHS}) months GROUP BY 1) m ON m.subscription = s.uuid::text
@@ -120,7 +120,8 @@ export const GRANTS: readonly Invariant[] = [
       )
       SELECT t.account_id, format('month %s of subscription %s', t.month, t.subscription) AS subject,
              format('%s expired, %s carried, %s granted for the month before, %s for this one, %s plan credits afterwards; entries %s to %s',
-                    t.expired, t.carried, before.granted_in_all, t.granted, t.plan_after, t.first, t.granted_as) AS detail
+                    t.expired, t.carried, coalesce(before.granted_in_all, 0), coalesce(t.granted, 0), coalesce(t.plan_after::text, 'unknown'),
+                    coalesce(t.first::text, 'none'), coalesce(t.granted_as::text, 'none')) AS detail
         FROM turn t LEFT JOIN turn before ON before.subscription = t.subscription AND before.month = t.month - 1
        WHERE t.granted_as IS NULL
           OR (t.month = 0 AND t.others > 0)
@@ -134,9 +135,10 @@ export const GRANTS: readonly Invariant[] = [
     holds: 'always',
     sql: `
       SELECT a.id AS account_id, 'month ' || a.period_index AS subject,
-             format('%s to %s, granted %s, carried %s; the ledger says month %s, %s to %s, granted %s, carried %s', a.period_start,
-                    a.period_end, a.period_granted, a.period_rollover, m.month, ${monthOf('m.month')}, ${monthOf('m.month + 1')},
-                    m.granted, coalesce(r.amount, 0)) AS detail
+             format('%s to %s, granted %s, carried %s; the ledger says month %s, %s to %s, granted %s, carried %s',
+                    coalesce(a.period_start::text, 'never'), coalesce(a.period_end::text, 'never'), a.period_granted,
+                    a.period_rollover, coalesce(m.month::text, 'none'), coalesce((${monthOf('m.month')})::text, 'never'),
+                    coalesce((${monthOf('m.month + 1')})::text, 'never'), coalesce(m.granted, 0), coalesce(r.amount, 0)) AS detail
         FROM accounts a JOIN subscriptions s ON s.id = a.subscription_id
         LEFT JOIN (SELECT DISTINCT ON (subscription) * FROM (${MONTHS}) months ORDER BY subscription, month DESC) m
                ON m.subscription = s.uuid::text

@@ -10,7 +10,7 @@ export const KEYS: readonly Invariant[] = [
     sql: `
       SELECT a.id AS account_id, 'API keys' AS subject,
              format('counted %s, active %s; there are %s, the last is number %s, active %s', a.key_count, a.active_key_count,
-                    coalesce(k.times, 0), k.last, coalesce(k.active, 0)) AS detail
+                    coalesce(k.times, 0), coalesce(k.last, 0), coalesce(k.active, 0)) AS detail
         FROM accounts a
         LEFT JOIN (SELECT account_id, count(*) AS times, max(number) AS last, count(*) FILTER (WHERE revoked_at IS NULL) AS active
                      FROM api_keys GROUP BY 1) k ON k.account_id = a.id

@@ -21,9 +21,9 @@ const ROWS = `
 /** What differs between sums, which count as nothing where they are missing. */
 const differences = (subject: string, rows: string, kept: string) => `
   SELECT NULL::bigint AS account_id, ${subject} AS subject,
-         format('the sums say %s times and %s, the rows %s times and %s', sum(times) FILTER (WHERE is_kept),
-                sum(amount) FILTER (WHERE is_kept), sum(times) FILTER (WHERE NOT is_kept),
-                sum(amount) FILTER (WHERE NOT is_kept)) AS detail
+         format('the sums say %s times and %s, the rows %s times and %s', coalesce(sum(times) FILTER (WHERE is_kept), 0),
+                coalesce(sum(amount) FILTER (WHERE is_kept), 0), coalesce(sum(times) FILTER (WHERE NOT is_kept), 0),
+                coalesce(sum(amount) FILTER (WHERE NOT is_kept), 0)) AS detail
     FROM (SELECT true AS is_kept, metric, label, day, times, amount FROM (${kept}) kept
            UNION ALL SELECT false, metric, label, day, times, amount FROM (${rows}) counted) sums
    GROUP BY ${subject}

@@ -22,7 +22,7 @@ export const SUBSCRIPTIONS: readonly Invariant[] = [
     sql: `
       SELECT s.account_id, 'subscription ' || s.uuid AS subject,
              format('%s, begun %s; the account lives under number %s, this is number %s', s.status,
-                    coalesce(s.begun_at::text, 'never'), a.subscription_id, s.id) AS detail
+                    coalesce(s.begun_at::text, 'never'), coalesce(a.subscription_id::text, 'none'), s.id) AS detail
         FROM subscriptions s JOIN accounts a ON a.id = s.account_id
        WHERE s.status IN ('active', 'past_due') AND (a.subscription_id IS DISTINCT FROM s.id OR s.begun_at IS NULL)
        UNION ALL
@@ -38,7 +38,8 @@ export const SUBSCRIPTIONS: readonly Invariant[] = [
     sql: `
       SELECT a.id AS account_id, 'standing' AS subject,
              format('%s, %s at a time, until %s; the subscription says %s, %s at a time, until %s', coalesce(a.plan_slug, 'no plan'),
-                    a.parallel_limit, a.spend_until, coalesce(s.plan_slug, 'no plan'), coalesce(s.parallel_limit, 0), s.spend_until) AS detail
+                    a.parallel_limit, coalesce(a.spend_until::text, 'never'), coalesce(s.plan_slug, 'no plan'),
+                    coalesce(s.parallel_limit, 0), coalesce(s.spend_until::text, 'never')) AS detail
         FROM accounts a
         LEFT JOIN (SELECT l.id, l.plan_slug, plan.parallel_limit,
                           CASE WHEN l.past_due_since IS NOT NULL THEN l.past_due_since + interval '${PAST_DUE_DAYS} days'

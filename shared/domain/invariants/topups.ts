@@ -18,8 +18,8 @@ export const TOPUPS: readonly Invariant[] = [
     holds: 'always',
     sql: `
       SELECT coalesce(t.account_id, e.account_id) AS account_id, 'top-up ' || coalesce(t.uuid::text, e.topup) AS subject,
-             format('%s, %s credits; %s entries of %s credits on account %s', coalesce(t.status, 'missing'), t.credits,
-                    coalesce(e.entries, 0), e.credits, e.account_id) AS detail
+             format('%s, %s credits; %s entries of %s credits on account %s', coalesce(t.status, 'missing'), coalesce(t.credits, 0),
+                    coalesce(e.entries, 0), coalesce(e.credits, 0), coalesce(e.account_id::text, 'none')) AS detail
         FROM topups t
         FULL JOIN (SELECT topup, min(account_id) AS account_id, count(*) AS entries, sum(amount) AS credits
                      FROM (${ENTRIES}) entry WHERE adjustment IS NULL GROUP BY topup) e ON e.topup = t.uuid::text
@@ -33,8 +33,8 @@ export const TOPUPS: readonly Invariant[] = [
     holds: 'always',
     sql: `
       SELECT coalesce(t.account_id, e.account_id) AS account_id, 'top-up ' || coalesce(t.uuid::text, e.topup) AS subject,
-             format('%s taken back in %s steps; the entries say %s in %s, up to number %s', t.credits_taken_back, t.adjustments,
-                    coalesce(e.credits, 0), coalesce(e.entries, 0), e.last) AS detail
+             format('%s taken back in %s steps; the entries say %s in %s, up to number %s', coalesce(t.credits_taken_back, 0),
+                    coalesce(t.adjustments, 0), coalesce(e.credits, 0), coalesce(e.entries, 0), coalesce(e.last, 0)) AS detail
         FROM topups t
         FULL JOIN (SELECT topup, min(account_id) AS account_id, count(*) AS entries, -sum(amount) AS credits, max(adjustment) AS last,
                           count(DISTINCT account_id) AS accounts
@@ -50,7 +50,7 @@ export const TOPUPS: readonly Invariant[] = [
     sql: `
       SELECT account_id, 'top-up ' || uuid AS subject,
              format('%s: %s of %s credits taken back, %s of %s cents reversed, completed %s', status, credits_taken_back, credits,
-                    reversed_cents, amount_cents, completed_at) AS detail
+                    reversed_cents, amount_cents, coalesce(completed_at::text, 'never')) AS detail
         FROM topups
        WHERE credits_taken_back > floor(credits::numeric * reversed_cents / amount_cents)
           OR (status = 'succeeded' AND (completed_at IS NULL OR failure IS NOT NULL))

@@ -8,7 +8,8 @@ export const USAGE: readonly Invariant[] = [
     holds: 'always',
     sql: `
       SELECT account_id, format('%s on %s', model, day) AS subject,
-             format('%s generations for %s credits; the rows say %s for %s', u.generations, u.credits, g.generations, g.credits) AS detail
+             format('%s generations for %s credits; the rows say %s for %s', coalesce(u.generations, 0), coalesce(u.credits, 0),
+                    coalesce(g.generations, 0), coalesce(g.credits, 0)) AS detail
         FROM usage_days u
         FULL JOIN (SELECT account_id, model, (created_at AT TIME ZONE 'UTC')::date AS day, count(*) AS generations,
                           coalesce(sum(credits_charged) FILTER (WHERE status <> 'failed'), 0) AS credits
@@ -21,7 +22,8 @@ export const USAGE: readonly Invariant[] = [
     holds: 'always',
     sql: `
       SELECT account_id, model AS subject,
-             format('%s generations for %s credits; the days add up to %s for %s', t.generations, t.credits, d.generations, d.credits) AS detail
+             format('%s generations for %s credits; the days add up to %s for %s', coalesce(t.generations, 0), coalesce(t.credits, 0),
+                    coalesce(d.generations, 0), coalesce(d.credits, 0)) AS detail
         FROM usage_totals t
         FULL JOIN (SELECT account_id, model, sum(generations) AS generations, sum(credits) AS credits FROM usage_days GROUP BY 1, 2) d
             USING (account_id, model)

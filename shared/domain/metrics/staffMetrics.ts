@@ -34,7 +34,17 @@ export interface StaffMetrics {
   /** The last 30 UTC days, today last. */
   daily: MetricDay[];
   /** Since the service began. */
-  byModel: { name: string; generations: number; credits: number; providerCostCents: number }[];
+  byModel: ModelSums[];
+  /** The same for the generations created in the last 30 days. */
+  byModelIn30Days: ModelSums[];
+}
+
+export interface ModelSums {
+  name: string;
+  generations: number;
+  /** Less refunds. */
+  credits: number;
+  providerCostCents: number;
 }
 
 /** Of a metric and its label: on a day, or since the service began where that is null. */
@@ -106,13 +116,18 @@ export async function staffMetrics(): Promise<StaffMetrics> {
       grossMarginPercent: grossMarginPercent(monthlyRevenueCents, provider30DaysCents),
     },
     daily: dailyOf(lately, days),
-    byModel: MODELS.map(({ slug }) => ({
-      name: modelBySlug(slug).name,
-      generations: timesOf(totals, 'usage', slug),
-      credits: amountOf(totals, 'usage', slug),
-      providerCostCents: Math.round(amountOf(totals, 'cost', slug)),
-    })),
+    byModel: byModel(totals),
+    byModelIn30Days: byModel(lately),
   };
+}
+
+function byModel(sums: Sum[]): ModelSums[] {
+  return MODELS.map(({ slug }) => ({
+    name: modelBySlug(slug).name,
+    generations: timesOf(sums, 'usage', slug),
+    credits: amountOf(sums, 'usage', slug),
+    providerCostCents: Math.round(amountOf(sums, 'cost', slug)),
+  }));
 }
 
 /** What of the revenue is left, in per cent with one decimal; 0 where there is no revenue to be left of. */

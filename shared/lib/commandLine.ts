@@ -1,0 +1,80 @@
+import { parseArgs, type ParseArgsConfig } from 'node:util';
+
+/** Called in a way that it cannot be: a sentence for the person who typed it. */
+export class CommandLineError extends Error {}
+
+const HELP = { help: { type: 'boolean', short: 'h', default: false } } as const;
+
+type Options = NonNullable<ParseArgsConfig['options']>;
+type Parsed<Known extends Options> = ReturnType<
+  typeof parseArgs<{ options: Known & typeof HELP; allowPositionals: boolean }>
+>;
+
+/**
+ * Parses the arguments of a command. `--help` is known to all.
+ * @throws CommandLineError with one sentence where one is not known, or lacks its value.
+ */
+export function parseCommandLine<Known extends Options>(
+  args: readonly string[],
+  options: Known,
+  allowPositionals = false,
+): Parsed<Known> {
+  try {
+    return parseArgs({ args: joinNegatives(args, options), options: { ...options, ...HELP }, allowPositionals });
+  } catch (error) {
+    throw new CommandLineError(sentenceFor(error as Error));
+  }
+}
+
+/**
+ * Reads the command line of a command that takes options only. With `--help` it prints the usage and ends the process
+ * with 0; with arguments that it does not know, it prints one sentence and ends with 2.
+ */
+export function readCommandLine<Known extends Options>(
+  command: string,
+  usage: string,
+  options: Known,
+): Parsed<Known>['values'] {
+  try {
+    const { values } = parseCommandLine(process.argv.slice(2), options);
+    if (!('help' in values) || values.help !== true) return values;
+    process.stdout.write(`${usage}\n`);
+    process.exit(0);
+  } catch (error) {
+    if (!(error instanceof CommandLineError)) throw error;
+    return endCalledWrongly(command, error);
+  }
+}
+
+/** Ends the process with 2, and says why and where the usage is. */
+export function endCalledWrongly(command: string, { message }: Error): never {
+  process.stderr.write(`${message} See: ${command} -- --help\n`);
+  process.exit(2);
+}
+
+/** A negative number is a value, however much it looks like an option: `--seed -1` as `--seed=-1`. */
+function joinNegatives(args: readonly string[], options: Options): string[] {
+  const joined: string[] = [];
+  for (const arg of args) {
+    const before = joined.at(-1);
+    const takesValue = before?.startsWith('--') === true && options[before.slice(2)]?.type === 'string';
+    if (takesValue && /^-\d/.test(arg)) joined[joined.length - 1] = `${before}=${arg}`;
+    else joined.push(arg);
+  }
+  return joined;
+}
+
+function sentenceFor(error: Error & { code?: string }): string {
+  const named = /'([^' ]+)[^']*'/.exec(error.message)?.[1];
+  if (named === undefined) return error.message;
+  switch (error.code) {
+    case 'ERR_PARSE_ARGS_UNKNOWN_OPTION':
+      return `There is no option ${named}.`;
+    case 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL':
+      return `There is no argument ${named}.`;
+    case 'ERR_PARSE_ARGS_INVALID_OPTION_VALUE':
+      return /does not take an argument/.test(error.message) ? `${named} takes no value.` : `${named} needs a value.`;
+    default:
+      return error.message;
+  }
+}
