@@ -104,10 +104,10 @@ export async function paymentEffect(payment: ProcessorPayment | null, ticket: nu
 
 /** One that will never be paid. */
 export function failedEffect(topup: Topup, failure: PaymentFailure, ticket: number): Effect {
-  return effectOn(topup, { intentId: null, status: 'failed', reversedCents: 0, failure, ticket });
+  return effectOn(topup, { intentId: null, status: 'failed', reversedCents: 0, isDisputed: false, failure, ticket });
 }
 
-type Look = Pick<ProcessorPayment, 'status' | 'reversedCents' | 'failure'> & {
+type Look = Pick<ProcessorPayment, 'status' | 'reversedCents' | 'isDisputed' | 'failure'> & {
   intentId: string | null;
   ticket: number;
 };
@@ -130,10 +130,13 @@ async function takeOver(transaction: Transaction, account: Account, topup: Topup
   const isDeclinedNow = status === 'failed' && topup.status !== 'failed' && look.failure !== 'canceled';
   const customer = isPaidNow ? await credit(transaction, account, topup) : account;
   if (isDeclinedNow && topup.kind === 'automatic') await countDecline(transaction, customer, look);
+  const isDisputedNow = look.isDisputed && !topup.is_disputed;
+  if (isDisputedNow && topup.kind === 'automatic') await switchOff(transaction, customer, 'disputed');
   const adjusted = status === 'succeeded' ? await adjust(transaction, customer, topup, look.reversedCents) : {};
   await topup.$query(transaction).patch({
     ...adjusted,
     status,
+    is_disputed: look.isDisputed,
     failure: status === 'failed' ? look.failure : null,
     stripe_payment_intent_id: topup.stripe_payment_intent_id ?? look.intentId,
     sync_ticket: look.ticket,
@@ -165,10 +168,14 @@ async function credit(transaction: Transaction, account: Account, topup: Topup):
 async function countDecline(transaction: Transaction, account: Account, { failure }: Look): Promise<void> {
   const declines = account.auto_topup_declines + 1;
   const isOff = failure === 'authentication_required' || declines >= AUTO_TOPUP_DECLINES_MAX;
-  await account.$query(transaction).patch({
-    auto_topup_declines: isOff ? 0 : declines,
-    ...(isOff ? { auto_topup_enabled: false, auto_topup_problem: failure ?? 'declined' } : {}),
-  });
+  if (isOff) await switchOff(transaction, account, failure ?? 'declined');
+  else await account.$query(transaction).patch({ auto_topup_declines: declines });
+}
+
+async function switchOff(transaction: Transaction, account: Account, problem: string): Promise<void> {
+  await account
+    .$query(transaction)
+    .patch({ auto_topup_enabled: false, auto_topup_problem: problem, auto_topup_declines: 0 });
 }
 
 /**

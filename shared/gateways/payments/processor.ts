@@ -31,6 +31,8 @@ export interface ProcessorPayment {
   amountCents: number;
   /** What was refunded, or is disputed and not won back. */
   reversedCents: number;
+  /** Whether it is disputed now, inquiries included. */
+  isDisputed: boolean;
   failure: PaymentFailure | null;
 }
 

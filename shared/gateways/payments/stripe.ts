@@ -15,7 +15,6 @@ import {
   idOf,
   isOfYear,
   lastInvoiceOf,
-  lostTo,
   type PlanPrices,
   seconds,
   subscriptionIn,
@@ -82,7 +81,7 @@ export function stripeProcessor({
     if (intent === null) return null;
     const charge = intent.latest_charge;
     const disputes = typeof charge === 'object' && charge !== null ? await disputesOf(charge) : [];
-    return asPayment(intent, lostTo(disputes));
+    return asPayment(intent, disputes);
   }
 
   async function disputesOf({ id, disputed: isDisputed }: Stripe.Charge): Promise<Stripe.Dispute[]> {
