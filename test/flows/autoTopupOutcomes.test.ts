@@ -6,6 +6,19 @@ import { eventually } from '../harness/service.ts';
 
 const LONG = { model: 'vidmodel-video', params: { duration: 10, resolution: '720p' } };
 
+const settingsOf = async (customer: Customer) =>
+  (await customer.call('GET', '/api/billing/topup/settings/')).body as Record<string, unknown>;
+const enable = async (customer: Customer, more: object = {}) => {
+  const body = { auto_topup_enabled: true, ...more };
+  expect((await customer.call('PATCH', '/api/billing/topup/settings/', { body })).status).to.equal(200);
+};
+const topupEntries = async (customer: Customer) => (await customer.ledger()).filter(([type]) => type === 'topup');
+const createWith = (customer: Customer, key: string) =>
+  customer.call('POST', '/api/generations/create/', {
+    body: { ...LONG, prompt: 'once' },
+    headers: { 'idempotency-key': key },
+  });
+
 describe('automatic top-ups through the payment processor', () => {
   let billing: Billing;
   before(async () => {
@@ -14,19 +27,12 @@ describe('automatic top-ups through the payment processor', () => {
   afterEach(() => billing.stripe.behave());
   after(() => billing.stop());
 
-  const settingsOf = async (customer: Customer) =>
-    (await customer.call('GET', '/api/billing/topup/settings/')).body as Record<string, unknown>;
-  const enable = async (customer: Customer, more: object = {}) => {
-    const body = { auto_topup_enabled: true, ...more };
-    expect((await customer.call('PATCH', '/api/billing/topup/settings/', { body })).status).to.equal(200);
-  };
   const automatic = ({ email }: Customer) =>
     billing.service.sql(
       `SELECT t.* FROM topups t JOIN accounts a ON a.id = t.account_id WHERE a.email = $1 AND t.kind = 'automatic'
         ORDER BY t.created_at`,
       [email],
     );
-  const topupEntries = async (customer: Customer) => (await customer.ledger()).filter(([type]) => type === 'topup');
   const hourLater = ({ email }: Customer) =>
     billing.service.sql(
       `WITH topup AS (
@@ -42,21 +48,26 @@ describe('automatic top-ups through the payment processor', () => {
     await runJob(billing, 'payments', 'billing.keepUp');
   };
 
-  describe('on a create that the balance cannot cover', () => {
-    /** On the smallest plan, with less left than a video of 10 s costs. */
-    const poor = async () => {
-      const customer = await billing.customer('lite');
-      for (let index = 0; index < 2; index += 1) await customer.settled((await customer.create(LONG)).body.uuid);
-      expect(await customer.balance()).to.equal(60);
-      await enable(customer);
-      return customer;
-    };
-    const createWith = (customer: Customer, key: string) =>
-      customer.call('POST', '/api/generations/create/', {
-        body: { ...LONG, prompt: 'once' },
-        headers: { 'idempotency-key': key },
-      });
+  /** On the smallest plan, with less left than a video of 10 s costs. */
+  const poor = async () => {
+    const customer = await billing.customer('lite');
+    for (let index = 0; index < 2; index += 1) await customer.settled((await customer.create(LONG)).body.uuid);
+    expect(await customer.balance()).to.equal(60);
+    await enable(customer);
+    return customer;
+  };
+  /** After one burn, and the automatic top-up that it triggered. */
+  const toppedUp = async () => {
+    const customer = await billing.customer('lite');
+    await enable(customer, { auto_topup_threshold_credits: 200 });
+    await customer.create(IMAGE);
+    await eventually('topped up', async () => (await customer.balance()) === 192 + 1666);
+    const [topup] = await automatic(customer);
+    await hourLater(customer);
+    return { customer, intentId: topup.stripe_payment_intent_id as string };
+  };
 
+  describe('on a create that the balance cannot cover', () => {
     const faults = {
       'while Stripe cannot be reached': { all: 'drop' },
       'while Stripe answers 500': { 'intents.create': 'error' },
@@ -67,6 +78,7 @@ describe('automatic top-ups through the payment processor', () => {
         const customer = await poor();
         const key = randomUUID();
         Object.assign(billing.stripe.faults, fault);
+        billing.stripe.delivery.pause = true;
         for (const attempt of ['first', 'second']) {
           const { status, body, headers } = await createWith(customer, key);
           expect([status, body.error], attempt).to.deep.equal([503, 'internal_error']);
@@ -98,18 +110,29 @@ describe('automatic top-ups through the payment processor', () => {
     });
   });
 
-  describe('below the threshold', () => {
-    /** After one burn, and the automatic top-up that it triggered. */
-    const toppedUp = async () => {
-      const customer = await billing.customer('lite');
-      await enable(customer, { auto_topup_threshold_credits: 200 });
-      await customer.create(IMAGE);
-      await eventually('topped up', async () => (await customer.balance()) === 192 + 1666);
-      const [topup] = await automatic(customer);
-      await hourLater(customer);
-      return { customer, intentId: topup.stripe_payment_intent_id as string };
-    };
+  it('that failed stay failed when their payment is processed again while another one is pending', async () => {
+    const customer = await billing.customer('lite');
+    await enable(customer, { auto_topup_threshold_credits: 200 });
+    billing.stripe.setCard(billing.customerId(customer), 'declined');
+    await customer.settled((await customer.create(IMAGE)).body.uuid);
+    await eventually('declined', async () => (await automatic(customer))[0]?.status === 'failed');
+    await hourLater(customer);
+    billing.stripe.faults['intents.create'] = 'error';
+    await customer.settled((await customer.create(IMAGE)).body.uuid);
+    await eventually('pending', async () => (await automatic(customer))[1]?.status === 'pending');
+    const intent = billing.stripe.objects.get(
+      'payment_intent',
+      (await automatic(customer))[0].stripe_payment_intent_id,
+    );
+    const { status } = intent;
+    intent.status = 'processing';
+    billing.stripe.objects.tell('payment_intent.payment_failed', intent);
+    await billing.quiet();
+    expect((await automatic(customer)).map((row) => row.status)).to.deep.equal(['failed', 'pending']);
+    intent.status = status;
+  });
 
+  describe('below the threshold', () => {
     it('do not follow the refund of an automatic top-up', async () => {
       const { customer, intentId } = await toppedUp();
       billing.stripe.refund(intentId);

@@ -67,8 +67,7 @@ describe('automatic top-ups', () => {
     withPayments(async (queue) => {
       await queue.pause();
       await work();
-      const enqueued = async () =>
-        (await queue.getJobs(['paused', 'waiting'])).filter(({ name }) => name === 'account.topUp');
+      const enqueued = async () => (await queue.getJobs(['wait'])).filter(({ name }) => name === 'account.topUp');
       await eventually('enqueued', async () => (await enqueued()).length > 0);
       await Promise.all((await enqueued()).map((job) => job.remove()));
       await queue.resume();
