@@ -55,6 +55,21 @@ export class Billing {
     });
   }
 
+  /** Resolves when every event was tried, whether or not it could be applied. */
+  async tried(): Promise<void> {
+    await this.stripe.settled();
+    await eventually('all events are tried', async () => {
+      const rows = await this.service.sql('SELECT 1 FROM payment_events WHERE applied_at IS NULL AND attempts = 0');
+      return rows.length === 0;
+    });
+  }
+
+  /** Retries what could not be applied, now. */
+  async retryEvents(): Promise<void> {
+    await this.service.sql('UPDATE payment_events SET due_at = now() WHERE applied_at IS NULL');
+    await this.quiet();
+  }
+
   /** Lets time pass, in the running service and at the processor, which does what was due on the way. */
   async travelTo(date: Date): Promise<void> {
     const { service, stripe } = this;

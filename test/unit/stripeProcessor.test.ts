@@ -319,7 +319,15 @@ describe('payments by Stripe', () => {
       });
       standIn.completeCheckout(url);
       const intentId = (await stripe.readSession(sessionId))?.intentId as string;
-      const paid = { intentId, topupUuid, status: 'succeeded', amountCents: 5_000, reversedCents: 0, failure: null };
+      const paid = {
+        intentId,
+        topupUuid,
+        status: 'succeeded',
+        amountCents: 5_000,
+        reversedCents: 0,
+        isDisputed: false,
+        failure: null,
+      };
       expect(await readPayment(intentId)).to.deep.equal(paid);
       expect(await stripe.paymentMethodOf(customerId)).to.match(/^pm_/);
     });
@@ -613,6 +621,7 @@ describe('payments by Stripe', () => {
       const taken = webhook.received.filter(({ status }) => status === 200);
       const events = taken.map(({ body, signature }) => stripe.verifyEvent(body, signature));
       expect(events.map(({ type }) => type)).to.have.members([
+        'payment_method.attached',
         'payment_intent.succeeded',
         'customer.subscription.created',
         'invoice.paid',
@@ -642,7 +651,7 @@ describe('payments by Stripe', () => {
       expect(webhook.received).to.have.length(received.length);
       standIn.delivery.sendDropped();
       await standIn.settled();
-      expect(webhook.received).to.have.length(received.length + 4);
+      expect(webhook.received).to.have.length(received.length + 5);
       await webhook.close();
     });
 
@@ -744,6 +753,35 @@ describe('payments by Stripe', () => {
     const opened = standIn.requests.filter(({ name }) => name === 'checkout.create').slice(-2);
     expect(opened.map(({ params }) => (params as any).mode)).to.deep.equal(['subscription', 'payment']);
     for (const { params } of opened) expect((params as any).adaptive_pricing).to.deep.equal({ enabled: 'false' });
+  });
+
+  it('opens a top-up page for the customer who replaces a deleted one, whatever Stripe keeps under a key', async () => {
+    const customer = (instead?: string) =>
+      stripe.createCustomer({ accountUuid: uuid, email: 'a@example.com', ...(instead && { instead }) });
+    const uuid = randomUUID();
+    const deleted = await customer();
+    standIn.forget(deleted);
+    expect(await stripe.paymentMethodOf(deleted)).to.equal(null);
+    const order = { topupUuid: randomUUID(), amountCents: 5_000, credits: 1896 };
+    const error = await failureOf(stripe.openTopupCheckout({ ...order, customerId: deleted }, ADDRESSES));
+    expect(error).to.include({ fault: 'refused', isCustomerGone: true });
+    const page = await stripe.openTopupCheckout({ ...order, customerId: await customer(deleted) }, ADDRESSES);
+    expect(page.url).to.include('/pay/');
+  });
+
+  it('is answered with the same error again under the key of a request that failed while it executed', async () => {
+    const api = stripeClient(standIn.secretKey, standIn.url);
+    const key = { idempotencyKey: randomUUID() };
+    const order = { amount: 5_000, currency: 'usd', customer: 'cus_missing', confirm: true, off_session: true };
+    const params = { ...order, automatic_payment_methods: { enabled: true, allow_redirects: 'never' as const } };
+    const fails = async (changed: object) =>
+      (await failureOf(api.paymentIntents.create({ ...params, ...changed }, key))) as { code?: string; type?: string };
+    expect(await fails({ amount: 'x' as never })).to.include({ code: 'parameter_invalid_integer' });
+    expect(await fails({ payment_method: 'pm_x' })).to.include({ code: 'resource_missing' });
+    const asked = standIn.requests.length;
+    expect(await fails({ payment_method: 'pm_x' })).to.include({ code: 'resource_missing' });
+    expect(standIn.requests.length).to.equal(asked + 1);
+    expect(await fails({ payment_method: 'pm_y' })).to.include({ type: 'StripeIdempotencyError' });
   });
 
   describe('a connected account', () => {

@@ -59,7 +59,7 @@ export class StripeStandIn {
     this.webhookSecret = this.objects.webhookSecret;
     this.delivery = new Deliveries(this.webhookSecret, seed);
     this.prices = isEmpty ? ({} as Record<PlanSlug, string>) : setUpPlans(this.objects);
-    this.objects.onEvent = (type, object) => this.tell(type, object as { id: string });
+    this.objects.onEvent = (type, object, previous) => this.tell(type, object as { id: string }, previous);
   }
 
   async start(port = 0): Promise<this> {
@@ -283,6 +283,7 @@ export class StripeStandIn {
   /** Deletes a customer. */
   forget(customerId: string): void {
     this.objects.remove(customerId);
+    this.objects.deletedCustomers.add(customerId);
   }
 
   /** The id of a customer. */
@@ -295,8 +296,8 @@ export class StripeStandIn {
     return subscriptionOf(this.objects, reference);
   }
 
-  private tell(type: HandledEvent, object: { id: string }): void {
-    const told = eventOf(this.objects, type, object);
+  private tell(type: HandledEvent, object: { id: string }, previous?: object): void {
+    const told = eventOf(this.objects, type, object, previous);
     this.events.push(told);
     this.delivery.send(told);
   }

@@ -8,7 +8,7 @@ import type { Plan } from '../../spec/plans.ts';
 import { Commission } from '../../tables/Commission.ts';
 import { Referral } from '../../tables/Referral.ts';
 import type { Subscription } from '../../tables/Subscription.ts';
-import { type Effect, takeTicket } from '../billing/effects.ts';
+import { type Effect, takeTicket, unresolved } from '../billing/effects.ts';
 import { ownerOf } from '../billing/syncSubscription.ts';
 import { type InvoiceMoney, shareOf } from './share.ts';
 
@@ -58,7 +58,7 @@ export async function commissionEffect(invoiceId: string): Promise<Effect | null
   const problem = problemOf(invoice, known !== undefined);
   if (problem !== null) {
     logger.error({ invoiceId, accountId }, `an invoice earns no commission: ${problem}`);
-    return null;
+    return unresolved(accountId, `The invoice earns no commission: ${problem}.`);
   }
   const paid: Paid = { ...invoice, invoiceId, isSimulated: false, ticket };
   return {

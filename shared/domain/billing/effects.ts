@@ -11,6 +11,8 @@ import { lockAccount } from '../credits.ts';
  */
 export interface Effect {
   accountId: number;
+  /** Why only a part of it could be worked out. The event stays unapplied, so that it is retried once that is mended. */
+  problem?: string;
   /** May find that there is nothing to do. @returns what is left to be done at the processor, if anything. */
   apply(transaction: Transaction, account: Account): Promise<Afterwards | undefined>;
 }
@@ -20,6 +22,7 @@ export function both(first: Effect | null, second: Effect | null): Effect | null
   if (first === null || second === null) return first ?? second;
   return {
     accountId: first.accountId,
+    problem: first.problem ?? second.problem,
     apply: async (transaction, account) => {
       // The second one reads nothing of the account that the first one changes.
       const [left, alsoLeft] = [await first.apply(transaction, account), await second.apply(transaction, account)];
@@ -30,6 +33,11 @@ export function both(first: Effect | null, second: Effect | null): Effect | null
       };
     },
   };
+}
+
+/** An effect that could not be worked out. */
+export function unresolved(accountId: number, problem: string): Effect {
+  return { accountId, problem, apply: async () => undefined };
 }
 
 /** Repeated by the reconciler where it is not done. */

@@ -7,7 +7,7 @@ import { LIVE_SUBSCRIPTION_STATUSES, type SubscriptionStatus } from '../../spec/
 import { Account } from '../../tables/Account.ts';
 import { Subscription } from '../../tables/Subscription.ts';
 import { PROCESSOR } from '../subscriptions.ts';
-import { type Afterwards, carryOut, type Effect, takeTicket } from './effects.ts';
+import { type Afterwards, carryOut, type Effect, takeTicket, unresolved } from './effects.ts';
 import { begin, end, goOn, suspend } from './lifecycle.ts';
 import { turnDown } from './turnDown.ts';
 
@@ -21,6 +21,8 @@ interface Look {
   /** Whether the account's other subscription was just looked at, too. */
   isSecondLook: boolean;
 }
+
+const NO_PLAN = 'The price of the subscription is not in STRIPE_PRICE_*.';
 
 interface Reason {
   /** A charge of it that is disputed. */
@@ -45,7 +47,7 @@ export async function subscriptionEffect(subscriptionId: string, reason: Reason 
   if (snapshot === null || account === undefined) return null;
   if (snapshot.plan === null) {
     logger.error({ subscriptionId, accountId: account.id }, 'a subscription on a price of none of our plans');
-    if (known === undefined) return null;
+    if (known === undefined) return unresolved(account.id, NO_PLAN);
   }
   const look: Look = {
     snapshot,
@@ -54,7 +56,8 @@ export async function subscriptionEffect(subscriptionId: string, reason: Reason 
     disputedChargeId,
     isSecondLook: reason.isSecondLook === true,
   };
-  return { accountId: account.id, apply: (transaction, locked) => takeOver(transaction, locked, look) };
+  const problem = snapshot.plan === null ? NO_PLAN : undefined;
+  return { accountId: account.id, problem, apply: (transaction, locked) => takeOver(transaction, locked, look) };
 }
 
 /** Whose customer it is: of what the processor has. */

@@ -19,8 +19,8 @@ export interface ProcessorSubscription {
   paidUntil: Date | null;
 }
 
-/** Why a payment did not come about, in the terms that matter. */
-export type PaymentFailure = 'authentication_required' | 'declined' | 'canceled';
+/** Why a payment was not credited, in the terms that matter. */
+export type PaymentFailure = 'authentication_required' | 'declined' | 'canceled' | 'amount_mismatch';
 
 /** A payment as the processor has it now. */
 export interface ProcessorPayment {
@@ -31,6 +31,8 @@ export interface ProcessorPayment {
   amountCents: number;
   /** What was refunded, or is disputed and not won back. */
   reversedCents: number;
+  /** Whether it is disputed now, inquiries included. */
+  isDisputed: boolean;
   failure: PaymentFailure | null;
 }
 
@@ -76,7 +78,7 @@ export interface ConnectedAccount {
 export interface ProcessorEvent {
   id: string;
   type: string;
-  /** Of what it is about. */
+  /** Of what it is about; of a payment method, the customer's. */
   objectId: string;
 }
 

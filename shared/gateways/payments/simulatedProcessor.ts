@@ -49,6 +49,7 @@ export class SimulatedProcessor implements PaymentProcessor {
       status: 'succeeded',
       amountCents,
       reversedCents: 0,
+      isDisputed: false,
       failure: null,
     };
   }

@@ -2,6 +2,7 @@ import Stripe from 'stripe';
 import type { PlanSlug } from '../../spec/plans.ts';
 import { EVENT_TYPES } from './eventTypes.ts';
 import { type PaymentProcessor, ProcessorError, type ProcessorPayment, type SubscriptionCharge } from './processor.ts';
+import { SIGNATURE_TOLERANCE_SECONDS } from './signature.ts';
 import { connect } from './stripeConnect.ts';
 import { readPaidInvoice } from './stripeInvoices.ts';
 import { asEvent, asProcessorError, found, ids, said, told, unlessDone } from './stripeAnswers.ts';
@@ -15,7 +16,6 @@ import {
   idOf,
   isOfYear,
   lastInvoiceOf,
-  lostTo,
   type PlanPrices,
   seconds,
   subscriptionIn,
@@ -40,11 +40,11 @@ const CHARGE_TIMEOUT_MS = 10_000;
 /** Stripe's library repeats what it may, under the same key. */
 const RETRIES = 1;
 
+/** The most types that one list of events may name. */
+const EVENT_TYPES_AT_ONCE = 20;
+
 /** Stripe may show a page in the customer's currency; all our money is in one. */
 const IN_OUR_CURRENCY = { enabled: false };
-
-/** How old a webhook may be. */
-const TOLERANCE_SECONDS = 300;
 
 /** The client of Stripe's library, at Stripe's address or another one. */
 export function stripeClient(secretKey: string, apiBase?: string): Stripe {
@@ -82,7 +82,7 @@ export function stripeProcessor({
     if (intent === null) return null;
     const charge = intent.latest_charge;
     const disputes = typeof charge === 'object' && charge !== null ? await disputesOf(charge) : [];
-    return asPayment(intent, lostTo(disputes));
+    return asPayment(intent, disputes);
   }
 
   async function disputesOf({ id, disputed: isDisputed }: Stripe.Charge): Promise<Stripe.Dispute[]> {
@@ -240,7 +240,8 @@ export function stripeProcessor({
             success_url: addresses.successUrl,
             cancel_url: addresses.cancelUrl,
           },
-          { idempotencyKey: `topup-session-${topupUuid}` },
+          // With the customer: one that was deleted is replaced, and the same key takes no other parameters.
+          { idempotencyKey: `topup-session-${topupUuid}-${customerId}` },
         ),
       );
       return { sessionId: session.id, url: addressIn(session.url) };
@@ -261,6 +262,7 @@ export function stripeProcessor({
       try {
         return asPayment(
           await stripe.paymentIntents.create(order, {
+            // Without the customer and the card, on purpose: another key could charge the top-up a second time.
             idempotencyKey: `topup-${topupUuid}`,
             timeout: CHARGE_TIMEOUT_MS,
           }),
@@ -341,15 +343,19 @@ export function stripeProcessor({
     subscriptionsSince: (since) => ids(stripe.subscriptions.list({ status: 'all', created: { gte: seconds(since) } })),
     paymentsSince: (since) => ids(stripe.paymentIntents.list({ created: { gte: seconds(since) } })),
 
-    eventsSince: (since) =>
-      told(stripe.events.list({ types: [...EVENT_TYPES], created: { gte: seconds(since) }, limit: 100 })),
+    eventsSince: async function* (since) {
+      for (let from = 0; from < EVENT_TYPES.length; from += EVENT_TYPES_AT_ONCE) {
+        const types = EVENT_TYPES.slice(from, from + EVENT_TYPES_AT_ONCE);
+        yield* told(stripe.events.list({ types, created: { gte: seconds(since) }, limit: 100 }));
+      }
+    },
 
     verifyEvent: (body, signature) => {
       let problem: unknown;
       for (const secret of new Set([webhookSecret, connectWebhookSecret])) {
         let event: unknown;
         try {
-          event = stripe.webhooks.constructEvent(body, signature, secret, TOLERANCE_SECONDS);
+          event = stripe.webhooks.constructEvent(body, signature, secret, SIGNATURE_TOLERANCE_SECONDS);
         } catch (error) {
           problem = error;
           continue;

@@ -15,7 +15,11 @@ export async function* ids(list: AsyncIterable<{ id: string }>): AsyncIterable<s
 /** Its events, page after page. */
 export async function* told(list: AsyncIterable<Stripe.Event>): AsyncIterable<ToldEvent> {
   try {
-    for await (const event of list) yield { ...asEvent(event), payload: JSON.stringify(event) };
+    for await (const event of list) {
+      const known = eventIn(event);
+      // One that no webhook would take is not to keep the others from being fetched.
+      if (known !== null) yield { ...known, payload: JSON.stringify(event) };
+    }
   } catch (error) {
     throw asProcessorError(error);
   }
@@ -23,12 +27,26 @@ export async function* told(list: AsyncIterable<Stripe.Event>): AsyncIterable<To
 
 /** @throws ProcessorError `refused` where it is none. */
 export function asEvent(event: unknown): ProcessorEvent {
-  const { id, type, data } = (event ?? {}) as { id?: unknown; type?: unknown; data?: { object?: unknown } | null };
-  const object = data?.object as { id?: unknown } | null | undefined;
-  if (!isName(id) || !isName(type) || object == null) {
-    throw new ProcessorError('refused', 'The body is no event: id, type and data.object are needed.');
-  }
-  return { id, type, objectId: isName(object.id) ? object.id : '' };
+  const known = eventIn(event);
+  if (known !== null) return known;
+  throw new ProcessorError('refused', 'The body is not an event: id, type and data.object.id are needed.');
+}
+
+function eventIn(event: unknown): ProcessorEvent | null {
+  const { id, type, data } = (event ?? {}) as {
+    id?: unknown;
+    type?: unknown;
+    data?: {
+      object?: { id?: unknown; customer?: unknown } | null;
+      previous_attributes?: { customer?: unknown };
+    } | null;
+  };
+  const object = data?.object;
+  if (!isName(id) || !isName(type) || !isName(object?.id)) return null;
+  if (!type.startsWith('payment_method.')) return { id, type, objectId: object.id };
+  // What is synced is the customer; one that was detached has none any more.
+  const customer = object.customer ?? data?.previous_attributes?.customer;
+  return { id, type, objectId: isName(customer) ? customer : object.id };
 }
 
 /** What an id or a type of Stripe's may be. */

@@ -48,8 +48,7 @@ export function asSubscription(
   };
 }
 
-/** @param disputedCents what of it is disputed and not won. */
-export function asPayment(intent: Stripe.PaymentIntent, disputedCents = 0): ProcessorPayment {
+export function asPayment(intent: Stripe.PaymentIntent, disputes: Stripe.Dispute[] = []): ProcessorPayment {
   const charge = intent.latest_charge;
   const refunded = typeof charge === 'object' && charge !== null ? charge.amount_refunded : 0;
   const error = intent.last_payment_error;
@@ -59,7 +58,8 @@ export function asPayment(intent: Stripe.PaymentIntent, disputedCents = 0): Proc
     topupUuid: uuidIn(intent.metadata, TOPUP_KEY),
     status: isSettled ? 'succeeded' : FAILED.includes(intent.status) ? 'failed' : 'pending',
     amountCents: isSettled ? intent.amount_received : intent.amount,
-    reversedCents: Math.min(intent.amount, refunded + disputedCents),
+    reversedCents: Math.min(intent.amount, refunded + lostTo(disputes)),
+    isDisputed: disputes.some(({ status }) => !CLOSED_WELL.includes(status)),
     failure: isSettled ? null : failureOf(intent.status, error?.code ?? null),
   };
 }
@@ -112,6 +112,9 @@ export function isOfYear({ billing_reason: reason }: Stripe.Invoice): boolean {
 export function endOf({ lines }: Stripe.Invoice): Date {
   return fromSeconds(Math.max(0, ...lines.data.map(({ period }) => period.end)));
 }
+
+/** Dispute statuses after which the money is the merchant's for good. */
+const CLOSED_WELL: readonly string[] = ['won', 'prevented', 'warning_closed'];
 
 const HARMLESS: readonly string[] = ['won', 'prevented'];
 
