@@ -1,4 +1,5 @@
 import { processor, ProcessorError } from '../../gateways/payments/index.ts';
+import { now } from '../../lib/clock.ts';
 import { config } from '../../lib/config.ts';
 import { logger } from '../../lib/logger.ts';
 import { ServiceError } from '../../spec/errors.ts';
@@ -47,6 +48,7 @@ function currentOf({ id, subscription_id: livedUnder }: Account): Promise<Subscr
     .where({ account_id: id })
     .whereIn('status', ['active', 'past_due', 'unpaid'])
     .whereNotNull('stripe_subscription_id')
+    .where('current_period_end', '>', now())
     .orderByRaw('(id = ?) DESC NULLS LAST, id DESC', [livedUnder])
     .first()
     .execute();

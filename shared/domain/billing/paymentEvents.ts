@@ -12,6 +12,7 @@ import { PaymentEvent } from '../../tables/PaymentEvent.ts';
 import { commissionEffect } from '../affiliates/commissions.ts';
 import { connectEffect } from '../affiliates/connect.ts';
 import { both, carryOut, type Effect, takeTicket } from './effects.ts';
+import { noteFailedRefund } from './owedRefunds.ts';
 import { subscriptionEffect } from './syncSubscription.ts';
 import { paymentEffect } from './topups.ts';
 
@@ -128,6 +129,7 @@ async function effectOf({ type, object_id: id }: PaymentEvent): Promise<Effect |
   if (type.startsWith('payment_intent.')) return intentEffect(id);
   if (type.startsWith('checkout.session.')) return sessionEffect(id);
   if (type === 'charge.refunded') return chargeEffect(id);
+  if (type.startsWith('refund.')) return refundEffect(id);
   if (type.startsWith('charge.dispute.')) return chargeEffect(await processor.chargeOfDispute(id));
   if (type.startsWith('credit_note.')) return creditNoteEffect(id);
   if (type === 'account.updated') return connectEffect(id);
@@ -138,10 +140,12 @@ async function subscriptionEffectOrNull(subscriptionId: string | null): Promise<
   return subscriptionId === null ? null : subscriptionEffect(subscriptionId);
 }
 
-/** Money may have gone back outside of the processor: a commission goes with it. */
+/** Money may have gone back outside of the processor: a commission goes with it, and a year that is paid back ends. */
 async function creditNoteEffect(creditNoteId: string): Promise<Effect | null> {
   const invoiceId = await processor.invoiceOfCreditNote(creditNoteId);
-  return invoiceId === null ? null : commissionEffect(invoiceId);
+  if (invoiceId === null) return null;
+  const ofSubscription = await subscriptionEffectOrNull(await processor.subscriptionOfInvoice(invoiceId));
+  return both(ofSubscription, await commissionEffect(invoiceId));
 }
 
 export async function intentEffect(intentId: string): Promise<Effect | null> {
@@ -165,11 +169,21 @@ async function chargeEffect(chargeId: string | null): Promise<Effect | null> {
   const charge = await processor.readCharge(chargeId);
   if (charge === null) return null;
   if (!('subscriptionId' in charge)) return paymentEffect(charge, ticket);
-  const { invoiceId, subscriptionId, paidUntil, isYear, isRefunded, dispute } = charge;
-  // What becomes of a year that is over ends nothing; nor does the refund of an upgrade.
-  if (isRefunded && isYear && paidUntil > now()) await processor.cancelSubscription(subscriptionId);
-  const disputedChargeId = dispute === 'open' || dispute === 'lost' ? chargeId : undefined;
-  return both(await subscriptionEffect(subscriptionId, { disputedChargeId }), await commissionEffect(invoiceId));
+  const { invoiceId, subscriptionId } = charge;
+  return both(await subscriptionEffect(subscriptionId), await commissionEffect(invoiceId));
+}
+
+/** A refund that fails gives the money back to us: credits and commissions return, and staff pay it back another way. */
+async function refundEffect(refundId: string): Promise<Effect | null> {
+  const refund = await processor.readRefund(refundId);
+  if (refund === null) return null;
+  const { chargeId, isFailed } = refund;
+  if (isFailed) {
+    logger.error({ refundId, chargeId }, 'a refund failed: pay the customer back in another way');
+    const charge = chargeId === null ? null : await processor.readCharge(chargeId);
+    if (charge !== null && 'invoiceId' in charge) await noteFailedRefund(charge.invoiceId);
+  }
+  return chargeEffect(chargeId);
 }
 
 /** The processor repeats itself for three days; this is for whoever wants to look something up. */

@@ -18,9 +18,8 @@ export async function readPaidInvoice(
 ): Promise<PaidInvoice | null> {
   const invoice = await found(stripe.invoices.retrieve(invoiceId));
   const customerId = idOf(invoice?.customer);
-  if (invoice === null || customerId === null || invoice.status !== 'paid' || subscriptionIn(invoice) === null) {
-    return null;
-  }
+  const subscriptionId = subscriptionIn(invoice);
+  if (invoice === null || customerId === null || invoice.status !== 'paid' || subscriptionId === null) return null;
   let takenCents = 0;
   let reversedCents = await creditedElsewhere(stripe, invoice);
   // One as a rule; where it was paid in parts, all of them. What was paid outside of Stripe has no payment there.
@@ -34,6 +33,7 @@ export async function readPaidInvoice(
   const paidCents = Math.min(invoice.amount_paid, takenCents);
   return {
     customerId,
+    subscriptionId,
     accountUuid: uuidIn(invoice.parent?.subscription_details?.metadata ?? null, ACCOUNT_KEY),
     isInOurCurrency: invoice.currency === CURRENCY,
     isForPlan: invoice.lines.data.some(({ pricing }) => ourPrices.has(idOf(pricing?.price_details?.price) ?? '')),
@@ -45,7 +45,7 @@ export async function readPaidInvoice(
 }
 
 /** What was given back outside of Stripe, and written down there as a credit note. */
-async function creditedElsewhere(stripe: Stripe, invoice: Stripe.Invoice): Promise<number> {
+export async function creditedElsewhere(stripe: Stripe, invoice: Stripe.Invoice): Promise<number> {
   if (!(invoice.post_payment_credit_notes_amount > 0)) return 0;
   const { data } = await said(stripe.creditNotes.list({ invoice: invoice.id, limit: 100 }));
   const issued = data.filter(({ status }) => status === 'issued');
