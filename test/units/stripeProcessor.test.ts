@@ -721,7 +721,7 @@ describe('payments by Stripe', () => {
 
   describe('an invoice of a subscription', () => {
     it('says what it brought in, and what of that went back to the customer', async () => {
-      const { invoiceId, accountUuid, customerId } = await paidInvoice();
+      const { invoiceId, accountUuid, customerId, subscriptionId } = await paidInvoice();
       const { paidAt, ...read } = (await stripe.readInvoice(invoiceId)) as PaidInvoice;
       expect(read).to.deep.equal({
         customerId,

@@ -60,7 +60,7 @@ function asInvoice(invoice: Stripe.Invoice, prices: PlanPrices): SubscriptionInv
   const charged = lines.data.filter(({ amount }) => amount >= 0 || total < 0);
   const plans = charged.map(({ pricing }) => planOf(idOf(pricing?.price_details?.price), prices));
   return {
-    id: invoice.id as string,
+    id: invoice.id,
     isYear: isOfYear(invoice),
     plan: plans.findLast((plan) => plan !== null) ?? null,
     paidAt: fromSeconds(transitions.paid_at ?? created),

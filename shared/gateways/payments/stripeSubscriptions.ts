@@ -74,7 +74,7 @@ export function subscriptions({ stripe, prices, disputesOf }: Reading): Subscrip
       const item = subscription.items.data[0]?.id ?? '';
       await said(
         stripe.subscriptions.update(subscriptionId, {
-          items: [{ id: item, price: prices[plan][0] as string }],
+          items: [{ id: item, price: prices[plan][0] }],
           proration_behavior: 'none',
         }),
       );
@@ -115,7 +115,9 @@ export function subscriptions({ stripe, prices, disputesOf }: Reading): Subscrip
         const refund = stripe.refunds.create({ payment_intent: intent.id }, { idempotencyKey: `refund-${intent.id}` });
         // Stripe may refund nothing of a charge that was disputed, whoever has won.
         if ((await unlessDone(refund, ['charge_already_refunded', 'charge_disputed'])) !== 'charge_disputed') continue;
-        if (outcome === 'refunded') outcome = 'lost';
+        // A dispute that was opened just now is seen by the next attempt.
+        if (disputes.length === 0) outcome = 'disputed';
+        else if (outcome === 'refunded') outcome = 'lost';
       }
       return outcome;
     },
