@@ -54,7 +54,7 @@ export async function reviewYear(snapshot: ProcessorSubscription): Promise<YearR
 async function reviewedInvoices({ invoices }: ProcessorSubscription): Promise<Reviewed[]> {
   const reviewed: Reviewed[] = [];
   for (const invoice of invoices.filter(({ paidUntil }) => paidUntil > now())) {
-    const reversals = invoice.totalCents > 0 ? await processor.readReversals(invoice.id) : NOTHING_REVERSED;
+    const reversals = invoice.totalCents > 0 ? await processor.readReversals(invoice) : NOTHING_REVERSED;
     reviewed.push({ ...invoice, ...reversals });
   }
   return reviewed;

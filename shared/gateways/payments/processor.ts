@@ -35,6 +35,8 @@ export interface SubscriptionInvoice {
   paidUntil: Date;
   /** Below zero where it was put on the customer's balance. */
   totalCents: number;
+  /** Whether some of it was credited after the payment, possibly outside of the processor. */
+  hasCreditNotes: boolean;
 }
 
 /** What went back, or is claimed back, of the money of an invoice. */
@@ -179,7 +181,7 @@ export interface PaymentProcessor {
   /** Switches to another plan at once, without charging or crediting anything; the next renewal charges its price. */
   changePlan(subscriptionId: string, plan: PlanSlug): Promise<void>;
   /** What went back, or is claimed back, of an invoice. */
-  readReversals(invoiceId: string): Promise<InvoiceReversals>;
+  readReversals(invoice: Pick<SubscriptionInvoice, 'id' | 'hasCreditNotes'>): Promise<InvoiceReversals>;
   /**
    * Refunds every payment of an invoice, as far as it was not refunded before.
    * @returns `refunded` if nothing is left to refund, `disputed` while a dispute is open and decides instead, and

@@ -66,6 +66,7 @@ function asInvoice(invoice: Stripe.Invoice, prices: PlanPrices): SubscriptionInv
     paidAt: fromSeconds(transitions.paid_at ?? created),
     paidUntil: endOf(invoice),
     totalCents: total,
+    hasCreditNotes: invoice.post_payment_credit_notes_amount > 0,
   };
 }
 

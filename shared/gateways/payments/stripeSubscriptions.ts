@@ -33,12 +33,12 @@ interface Part {
 export function subscriptions({ stripe, prices, disputesOf }: Reading): Subscriptions {
   /** The payments of an invoice; what was paid outside of Stripe has none. */
   async function partsOf(invoiceId: string): Promise<Part[]> {
-    const expand = ['data.payment.payment_intent.latest_charge'];
-    const order = { invoice: invoiceId, status: 'paid' as const, limit: 100, expand };
+    const order = { invoice: invoiceId, status: 'paid' as const, limit: 100 };
     const parts: Part[] = [];
     for (const { payment, amount_paid: paidCents } of (await said(stripe.invoicePayments.list(order))).data) {
-      const intent = payment.payment_intent;
-      if (typeof intent !== 'object' || intent === null) continue;
+      const intentId = idOf(payment.payment_intent);
+      if (intentId === null) continue;
+      const intent = await said(stripe.paymentIntents.retrieve(intentId, { expand: ['latest_charge'] }));
       const charge = intent.latest_charge;
       if (typeof charge !== 'object' || charge === null) continue;
       parts.push({ intent, charge, disputes: await disputesOf(charge), paidCents: paidCents ?? 0 });
@@ -89,10 +89,9 @@ export function subscriptions({ stripe, prices, disputesOf }: Reading): Subscrip
       return typeof intent === 'object' && intent.status === 'processing';
     },
 
-    readReversals: async (invoiceId) => {
-      const invoice = await said(stripe.invoices.retrieve(invoiceId));
+    readReversals: async ({ id: invoiceId, hasCreditNotes }) => {
       const reversals: InvoiceReversals = {
-        refundedCents: await creditedElsewhere(stripe, invoice),
+        refundedCents: hasCreditNotes ? await creditedElsewhere(stripe, invoiceId) : 0,
         openDispute: null,
         lostDispute: null,
       };
