@@ -246,7 +246,7 @@ describe('the configuration', () => {
       BASE_URL: 'http://a.example',
       CDN_URL: 'http://a.example/media',
     });
-    expect(parseConfig({ ...GOOD, CDN_URL: 'http://cdn.example/x/' })).to.include({
+    expect(parseConfig({ ...GOOD, CDN_URL: 'https://cdn.example/x/' })).to.include({
       CDN_URL: 'https://cdn.example/x',
     });
   });
