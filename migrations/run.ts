@@ -11,6 +11,7 @@ import * as staffMetrics from './0008_staff_metrics.ts';
 import * as usedThisPeriod from './0009_used_this_period.ts';
 import * as looksAtInvoices from './0010_looks_at_invoices.ts';
 import * as autoTopupTriggers from './0011_auto_topup_triggers.ts';
+import * as owedRefunds from './0012_owed_refunds.ts';
 
 /** Listed by hand, in `shared/lib/migrationNames.ts`, so that sources and build agree on the names. */
 const MIGRATIONS: Record<MigrationName, Knex.Migration> = {
@@ -25,6 +26,7 @@ const MIGRATIONS: Record<MigrationName, Knex.Migration> = {
   '0009_used_this_period': usedThisPeriod,
   '0010_looks_at_invoices': looksAtInvoices,
   '0011_auto_topup_triggers': autoTopupTriggers,
+  '0012_owed_refunds': owedRefunds,
 };
 
 const source: Knex.MigrationSource<MigrationName> = {

@@ -14,6 +14,7 @@ export const MIGRATION_NAMES = [
   '0009_used_this_period',
   '0010_looks_at_invoices',
   '0011_auto_topup_triggers',
+  '0012_owed_refunds',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

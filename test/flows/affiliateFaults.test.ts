@@ -475,6 +475,56 @@ describe('commissions and payouts, where things go wrong', () => {
     });
   }
 
+  it('finds a transfer that succeeded after another worker was refused and before its own worker died', async () => {
+    const { bring, transfers, stats, accountId } = await anAffiliate();
+    await billing.subscribe(await bring(), 'lite');
+    await later();
+    billing.stripe.faults['transfers.create'] = 'drop after doing';
+    await pay();
+    const uuid = await refuseMeanwhile(accountId);
+    delete billing.stripe.faults['transfers.create'];
+    await billing.service.sql(`UPDATE payouts SET completed_at = completed_at - interval '7 hours' WHERE uuid = $1`, [
+      uuid,
+    ]);
+    await pay();
+    expect(transfers()).to.deep.equal([SHARE.lite]);
+    expect(await stats()).to.include({ pending_cents: 0, paid_cents: SHARE.lite });
+  });
+
+  it('opens no payout while the outcome of one of an earlier month is unknown', async () => {
+    const { bring, transfers, stats, accountId } = await anAffiliate();
+    const [kept, refunded] = [await bring(), await bring()];
+    await billing.subscribe(kept, 'lite');
+    await billing.subscribe(refunded, 'lite');
+    await later();
+    billing.stripe.faults['transfers.create'] = 'error';
+    await pay();
+    const payouts = () =>
+      billing.service.sql('SELECT status, amount_cents FROM payouts WHERE connect_account_id = $1', [accountId]);
+    expect(await payouts()).to.deep.equal([{ status: 'pending', amount_cents: 2 * SHARE.lite }]);
+    await billing.service.sql(`UPDATE payouts SET month = month - interval '1 month' WHERE connect_account_id = $1`, [
+      accountId,
+    ]);
+    billing.stripe.refund(invoiceOf(refunded));
+    await billing.quiet();
+    await billing.subscribe(await bring(), 'pro');
+    await later();
+    await pay();
+    expect(await payouts()).to.have.length(1);
+    delete billing.stripe.faults['transfers.create'];
+    billing.stripe.objects.balanceCents = 0;
+    await soon();
+    await pay();
+    expect((await payouts())[0]).to.include({ status: 'refused' });
+    billing.stripe.objects.balanceCents = null;
+    await billing.service.sql(
+      `UPDATE payouts SET completed_at = completed_at - interval '7 hours' WHERE status = 'refused'`,
+    );
+    await pay();
+    expect(transfers()).to.deep.equal([SHARE.lite + SHARE.pro]);
+    expect(await stats()).to.include({ pending_cents: 0 });
+  });
+
   it('nobody is paid while the processor cannot be asked', async () => {
     const { bring, transfers } = await anAffiliate();
     await billing.subscribe(await bring(), 'lite');

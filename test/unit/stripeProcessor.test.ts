@@ -93,6 +93,10 @@ describe('payments by Stripe', () => {
     return { ...customer, subscriptionId, invoiceId, invoice: standIn.objects.get('invoice', invoiceId) };
   }
 
+  function reversalsOf(id: string) {
+    return stripe.readReversals({ id, hasCreditNotes: false });
+  }
+
   function made(accountUuid: string, instead?: string): Promise<string> {
     return stripe.createConnectedAccount({ accountUuid, email: 'ada@example.com', ...(instead && { instead }) });
   }
@@ -433,41 +437,84 @@ describe('payments by Stripe', () => {
   });
 
   describe("the charge of a subscription's invoice", () => {
-    it('says whether all of it was refunded', async () => {
-      const { subscriptionId } = await subscribed();
-      const chargeId = chargeOf(standIn, subscriptionId);
-      const { currentPeriodEnd: yearEnd } = await read(subscriptionId);
-      expect((yearEnd.getTime() - Date.now()) / 86_400_000).to.be.within(364, 367);
-      standIn.refund(chargeId, 100);
-      expect(await stripe.readCharge(chargeId)).to.deep.equal({
-        invoiceId: idIn(standIn.subscriptionOf(subscriptionId).latest_invoice),
-        subscriptionId,
-        paidUntil: yearEnd,
-        isYear: true,
-        isRefunded: false,
-        dispute: 'none',
-      });
-      standIn.refund(chargeId);
-      expect(await stripe.readCharge(chargeId)).to.deep.equal({
-        invoiceId: idIn(standIn.subscriptionOf(subscriptionId).latest_invoice),
-        subscriptionId,
-        paidUntil: yearEnd,
-        isYear: true,
-        isRefunded: true,
-        dispute: 'none',
-      });
+    it('names the invoice and the subscription', async () => {
+      const { subscriptionId, invoiceId } = await paidInvoice();
+      const charge = await stripe.readCharge(chargeOf(standIn, subscriptionId));
+      expect(charge).to.deep.equal({ invoiceId, subscriptionId });
+    });
+  });
+
+  describe('a paid invoice of a subscription', () => {
+    it('is listed with its plan, its period and its total', async () => {
+      const { subscriptionId, invoiceId } = await paidInvoice('lite');
+      const { invoices, currentPeriodEnd, endedAt } = await read(subscriptionId);
+      expect(endedAt).to.equal(null);
+      expect(invoices).to.have.length(1);
+      expect(invoices[0]).to.deep.include({ id: invoiceId, isYear: true, plan: 'lite', totalCents: 7_200 });
+      expect(invoices[0]?.paidUntil).to.deep.equal(currentPeriodEnd);
     });
 
-    it('says what became of a dispute', async () => {
+    it('reports what of it was refunded', async () => {
+      const { invoiceId } = await paidInvoice();
+      standIn.refund(invoiceId, 100);
+      expect(await reversalsOf(invoiceId)).to.include({ refundedCents: 100 });
+      standIn.refund(invoiceId);
+      expect(await reversalsOf(invoiceId)).to.include({ refundedCents: 34_800 });
+    });
+
+    it('reports a dispute while it is open and after it was lost, and none after it was won', async () => {
       for (const outcome of ['won', 'lost'] as const) {
-        const { subscriptionId } = await subscribed();
+        const { subscriptionId, invoiceId } = await paidInvoice();
         const chargeId = chargeOf(standIn, subscriptionId);
         standIn.openDispute(chargeId);
-        expect(await stripe.readCharge(chargeId)).to.include({ subscriptionId, isRefunded: false, dispute: 'open' });
+        expect(await reversalsOf(invoiceId)).to.include({ openDispute: chargeId, lostDispute: null });
         standIn.closeDispute(chargeId, outcome);
-        expect(await stripe.readCharge(chargeId)).to.include({ subscriptionId, isRefunded: false, dispute: outcome });
+        const lostDispute = outcome === 'lost' ? chargeId : null;
+        expect(await reversalsOf(invoiceId)).to.include({ openDispute: null, lostDispute });
       }
     });
+
+    it('counts a prevented dispute as a refund, and an inquiry as nothing', async () => {
+      const [prevented, inquired] = [await paidInvoice(), await paidInvoice()];
+      standIn.openDispute(prevented.invoiceId, { isPrevented: true });
+      standIn.openDispute(inquired.invoiceId, { isInquiry: true });
+      const none = { openDispute: null, lostDispute: null };
+      expect(await reversalsOf(prevented.invoiceId)).to.deep.equal({ refundedCents: 34_800, ...none });
+      expect(await reversalsOf(inquired.invoiceId)).to.deep.equal({ refundedCents: 0, ...none });
+    });
+
+    it('is refunded with all of its payments, once', async () => {
+      const { invoiceId, invoice } = await paidInvoice();
+      const [first] = standIn.objects.list('invoice_payment').filter((entry) => idIn(entry.invoice) === invoiceId);
+      const { customerId } = await subscribed();
+      const other = await stripe.chargeTopup(await chargeFor(customerId));
+      standIn.objects.add<'invoice_payment'>({
+        ...structuredClone(first as Stripe.InvoicePayment),
+        id: 'inpay_second_part',
+        amount_paid: 5_000,
+        payment: { type: 'payment_intent', payment_intent: other.intentId },
+      });
+      expect(await stripe.refundInvoice(invoiceId)).to.equal('refunded');
+      expect(await stripe.refundInvoice(invoiceId)).to.equal('refunded');
+      const { refundedCents } = await reversalsOf(invoiceId);
+      expect(refundedCents).to.equal(invoice.amount_paid + 5_000);
+    });
+
+    it('is not refunded while a dispute is open', async () => {
+      const { invoiceId } = await paidInvoice();
+      standIn.openDispute(invoiceId);
+      expect(await stripe.refundInvoice(invoiceId)).to.equal('disputed');
+      standIn.closeDispute(invoiceId, 'lost');
+      expect(await stripe.refundInvoice(invoiceId)).to.equal('lost');
+    });
+  });
+
+  it('a subscription changes its plan at once and without a charge', async () => {
+    const { subscriptionId } = await subscribed('studio');
+    const before = standIn.books().charges.succeeded;
+    await stripe.changePlan(subscriptionId, 'lite');
+    expect((await read(subscriptionId)).plan).to.equal('lite');
+    expect(standIn.books().charges.succeeded).to.equal(before);
   });
 
   describe('while Stripe misbehaves', () => {
@@ -688,10 +735,11 @@ describe('payments by Stripe', () => {
 
   describe('an invoice of a subscription', () => {
     it('says what it brought in, and what of that went back to the customer', async () => {
-      const { invoiceId, accountUuid, customerId } = await paidInvoice();
+      const { invoiceId, accountUuid, customerId, subscriptionId } = await paidInvoice();
       const { paidAt, ...read } = (await stripe.readInvoice(invoiceId)) as PaidInvoice;
       expect(read).to.deep.equal({
         customerId,
+        subscriptionId,
         accountUuid,
         isInOurCurrency: true,
         isForPlan: true,

@@ -16,7 +16,7 @@ import { intentOf } from './invoices.ts';
 import { creditElsewhere, settleElsewhere } from './outOfBand.ts';
 import { confirmSwitch, type SwitchOutcome } from './planSwitch.ts';
 import { customerOf, sessionOf, subscriptionOf } from './references.ts';
-import { closeDispute, type DisputeOptions, openDispute, refund } from './reversals.ts';
+import { closeDispute, type DisputeOptions, escalateDispute, failRefund, openDispute, refund } from './reversals.ts';
 import { cancelAtPeriodEnd, end, itemOf, resume } from './subscriptions.ts';
 import { type Summary, summaryOf } from './summary.ts';
 
@@ -250,6 +250,15 @@ export class StripeStandIn {
   /** @param reference the payment, charge or invoice. @param amountCents all that is left, if it is not given. */
   refund(reference: string, amountCents?: number): Stripe.Refund {
     return refund(this.objects, reference, amountCents);
+  }
+
+  failRefund(refundId: string): Stripe.Refund {
+    return failRefund(this.objects, refundId);
+  }
+
+  /** Turns an inquiry into a chargeback. */
+  escalateDispute(disputeId: string): Stripe.Dispute {
+    return escalateDispute(this.objects, disputeId);
   }
 
   /** @param reference the payment, charge or invoice. */

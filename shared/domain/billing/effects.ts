@@ -14,7 +14,7 @@ export interface Effect {
   /** Why only a part of it could be worked out. The event stays unapplied, so that it is retried once that is mended. */
   problem?: string;
   /** May find that there is nothing to do. @returns what is left to be done at the processor, if anything. */
-  apply(transaction: Transaction, account: Account): Promise<Afterwards | undefined>;
+  apply(transaction: Transaction, account: Account): Promise<AfterCommit | undefined>;
 }
 
 /** Two effects of one look, on the same account: either may be none. */
@@ -40,8 +40,8 @@ export function unresolved(accountId: number, problem: string): Effect {
   return { accountId, problem, apply: async () => undefined };
 }
 
-/** Repeated by the reconciler where it is not done. */
-export type Afterwards = () => Promise<void>;
+/** Carries out right away what the transaction has recorded as state: where it fails, a sweep finds that state. */
+export type AfterCommit = () => Promise<void>;
 
 /**
  * Applies an effect.
@@ -51,12 +51,20 @@ export async function carryOut(
   effect: Effect,
   mark: (transaction: Transaction) => Promise<boolean> = async () => true,
 ): Promise<void> {
-  const afterwards = await Account.transaction(async (transaction) => {
+  const afterCommit = await Account.transaction(async (transaction) => {
     const account = await lockAccount(transaction, effect.accountId);
     if (!(await mark(transaction))) return undefined;
     return effect.apply(transaction, account);
   });
-  await afterwards?.();
+  try {
+    await afterCommit?.();
+  } catch (error) {
+    const level = error instanceof ProcessorError ? 'warn' : 'error';
+    logger[level](
+      { accountId: effect.accountId, error: (error as Error).message },
+      'follow-up failed; sweep will retry',
+    );
+  }
 }
 
 /**

@@ -15,6 +15,7 @@ import { PaymentEvent } from '../../tables/PaymentEvent.ts';
 import { commissionEffect } from '../affiliates/commissions.ts';
 import { connectEffect } from '../affiliates/connect.ts';
 import { both, carryOut, type Effect, takeTicket } from './effects.ts';
+import { noteFailedRefund } from './owedRefunds.ts';
 import { subscriptionEffect } from './syncSubscription.ts';
 import { paymentEffect } from './topups.ts';
 
@@ -146,7 +147,7 @@ async function retryLater(
   const abandoned_at = isOver ? now() : null;
   const unapplied = PaymentEvent.query().findById(event).whereNull('applied_at');
   if ((await unapplied.patch({ attempts, problem, due_at, abandoned_at })) === 0) {
-    logger.warn({ err, event, type }, 'payment event applied, but its follow-up failed; the reconciler will retry it');
+    logger.warn({ err, event, type }, 'payment event failed after it was applied; not retried');
   } else if (isOver) {
     paymentEventsAbandoned.inc();
     logger.error({ err, event, type, attempts }, 'payment event abandoned; resend it from Stripe to retry');
@@ -196,6 +197,7 @@ async function effectOf({ type, object_id: id }: PaymentEvent): Promise<Effect |
   if (type.startsWith('payment_intent.')) return intentEffect(id);
   if (type.startsWith('checkout.session.')) return sessionEffect(id);
   if (type === 'charge.refunded') return chargeEffect(id);
+  if (type.startsWith('refund.')) return refundEffect(id);
   if (type.startsWith('charge.dispute.')) return chargeEffect(await processor.chargeOfDispute(id));
   if (type.startsWith('credit_note.')) return creditNoteEffect(id);
   if (type === 'account.updated') return connectEffect(id);
@@ -222,10 +224,12 @@ async function paymentMethodEffect(customerId: string): Promise<Effect | null> {
   };
 }
 
-/** Money may have gone back outside of the processor: a commission goes with it. */
+/** Money may have gone back outside of the processor: a commission goes with it, and a year that is paid back ends. */
 async function creditNoteEffect(creditNoteId: string): Promise<Effect | null> {
   const invoiceId = await processor.invoiceOfCreditNote(creditNoteId);
-  return invoiceId === null ? null : commissionEffect(invoiceId);
+  if (invoiceId === null) return null;
+  const ofSubscription = await subscriptionEffectOrNull(await processor.subscriptionOfInvoice(invoiceId));
+  return both(ofSubscription, await commissionEffect(invoiceId));
 }
 
 export async function intentEffect(intentId: string): Promise<Effect | null> {
@@ -249,11 +253,21 @@ async function chargeEffect(chargeId: string | null): Promise<Effect | null> {
   const charge = await processor.readCharge(chargeId);
   if (charge === null) return null;
   if (!('subscriptionId' in charge)) return paymentEffect(charge, ticket);
-  const { invoiceId, subscriptionId, paidUntil, isYear, isRefunded, dispute } = charge;
-  // What becomes of a year that is over ends nothing; nor does the refund of an upgrade.
-  if (isRefunded && isYear && paidUntil > now()) await processor.cancelSubscription(subscriptionId);
-  const disputedChargeId = dispute === 'open' || dispute === 'lost' ? chargeId : undefined;
-  return both(await subscriptionEffect(subscriptionId, { disputedChargeId }), await commissionEffect(invoiceId));
+  const { invoiceId, subscriptionId } = charge;
+  return both(await subscriptionEffect(subscriptionId), await commissionEffect(invoiceId));
+}
+
+/** A refund that fails gives the money back to us: credits and commissions return, and staff pay it back another way. */
+async function refundEffect(refundId: string): Promise<Effect | null> {
+  const refund = await processor.readRefund(refundId);
+  if (refund === null) return null;
+  const { chargeId, isFailed } = refund;
+  if (isFailed) {
+    logger.error({ refundId, chargeId }, 'a refund failed: pay the customer back in another way');
+    const charge = chargeId === null ? null : await processor.readCharge(chargeId);
+    if (charge !== null && 'invoiceId' in charge) await noteFailedRefund(charge.invoiceId);
+  }
+  return chargeEffect(chargeId);
 }
 
 /** The processor repeats itself for three days; this is for whoever wants to look something up. */

@@ -74,12 +74,16 @@ export async function found<Answer>(question: Promise<Answer>): Promise<Answer |
   }
 }
 
-/** What is done, or need not be done, as Stripe says with one of these codes. */
-export async function unlessDone(order: Promise<unknown>, codes: string[]): Promise<void> {
+/**
+ * Waits for what need not be done where Stripe answers with one of these codes.
+ * @returns the code that Stripe answered with; null where it was done.
+ */
+export async function unlessDone(order: Promise<unknown>, codes: string[]): Promise<string | null> {
   try {
     await order;
+    return null;
   } catch (error) {
-    if (error instanceof Stripe.errors.StripeError && codes.includes(error.code ?? '')) return;
+    if (error instanceof Stripe.errors.StripeError && codes.includes(error.code ?? '')) return error.code as string;
     throw asProcessorError(error);
   }
 }
