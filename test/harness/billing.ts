@@ -44,12 +44,12 @@ export class Billing {
     return this.stripe.books().customers.find((customer) => customer.email === email)?.customerId ?? '';
   }
 
-  /** Resolves when all that the processor has told was acted upon. */
+  /** Resolves when every event of the processor was applied or abandoned. */
   async quiet(): Promise<void> {
     await this.stripe.settled();
     await eventually('all events are applied', async () => {
       const [row] = await this.service.sql(
-        'SELECT count(*)::int AS waiting FROM payment_events WHERE applied_at IS NULL',
+        'SELECT count(*)::int AS waiting FROM payment_events WHERE applied_at IS NULL AND abandoned_at IS NULL',
       );
       return row.waiting === 0;
     });
@@ -59,7 +59,9 @@ export class Billing {
   async tried(): Promise<void> {
     await this.stripe.settled();
     await eventually('all events are tried', async () => {
-      const rows = await this.service.sql('SELECT 1 FROM payment_events WHERE applied_at IS NULL AND attempts = 0');
+      const rows = await this.service.sql(
+        'SELECT 1 FROM payment_events WHERE applied_at IS NULL AND abandoned_at IS NULL AND attempts = 0',
+      );
       return rows.length === 0;
     });
   }
