@@ -211,7 +211,9 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
   'triggers-are-burns': [
     customers(`UPDATE accounts SET auto_topup_enabled = true, auto_topup_threshold_credits = 1000000,
       auto_topup_triggered_at = '2037-03-15T12:01:00Z' WHERE id = 1`),
-    affiliates(`UPDATE accounts SET auto_topup_enabled = false, auto_topup_triggered_at = '2035-02-01T10:00:00Z' WHERE id = 2`),
+    affiliates(
+      `UPDATE accounts SET auto_topup_enabled = false, auto_topup_triggered_at = '2035-02-01T10:00:00Z' WHERE id = 2`,
+    ),
   ],
   'no-charge-is-left-open': [
     customers(`UPDATE topups SET status = 'pending' WHERE kind = 'automatic' AND status = 'failed'`),

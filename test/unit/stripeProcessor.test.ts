@@ -30,6 +30,7 @@ import { signatureOf } from '../../dev/standins/stripe/events.ts';
 import { idIn } from '../../dev/standins/stripe/books.ts';
 import { voidCredit } from '../../dev/standins/stripe/outOfBand.ts';
 import { StripeStandIn } from '../../dev/standins/stripe/standIn.ts';
+import { chargeBehind } from '../../dev/standins/stripe/reversals.ts';
 
 const ADDRESSES = { successUrl: 'https://example.com/success', cancelUrl: 'https://example.com/canceled' };
 const YEAR_SECONDS = 365 * 86_400;
@@ -498,6 +499,16 @@ describe('payments by Stripe', () => {
       expect(await stripe.refundInvoice(invoiceId)).to.equal('refunded');
       const { refundedCents } = await reversalsOf(invoiceId);
       expect(refundedCents).to.equal(invoice.amount_paid + 5_000);
+    });
+
+    it('is refunded after a refund was rejected, though Stripe keeps the rejection under its key', async () => {
+      const { invoiceId } = await paidInvoice();
+      const charge = chargeBehind(standIn.objects, invoiceId);
+      charge.disputed = true;
+      expect(await stripe.refundInvoice(invoiceId)).to.equal('disputed');
+      charge.disputed = false;
+      expect(await stripe.refundInvoice(invoiceId)).to.equal('refunded');
+      expect(charge.amount_refunded).to.equal(charge.amount);
     });
 
     it('is not refunded while a dispute is open', async () => {

@@ -6,7 +6,7 @@ import { SIGNATURE_TOLERANCE_SECONDS } from './signature.ts';
 import { connect } from './stripeConnect.ts';
 import { readPaidInvoice } from './stripeInvoices.ts';
 import { subscriptions } from './stripeSubscriptions.ts';
-import { asEvent, asProcessorError, found, ids, said, told } from './stripeAnswers.ts';
+import { asEvent, asProcessorError, found, ids, said, told, underKey } from './stripeAnswers.ts';
 import {
   ACCOUNT_KEY,
   asPayment,
@@ -118,8 +118,8 @@ export function stripeProcessor({
 
     createCustomer: async ({ accountUuid, email, instead }) => {
       const customer = { email, metadata: { [ACCOUNT_KEY]: accountUuid } };
-      const idempotencyKey = ['customer', accountUuid, instead].filter((part) => part !== undefined).join('-');
-      return (await said(stripe.customers.create(customer, { idempotencyKey }))).id;
+      const key = ['customer', accountUuid, instead].filter((part) => part !== undefined).join('-');
+      return (await said(underKey(key, (options) => stripe.customers.create(customer, options)))).id;
     },
 
     paymentMethodOf: async (customerId) => {

@@ -1,4 +1,5 @@
 import Stripe from 'stripe';
+import { now } from '../../lib/clock.ts';
 import { type ProcessorEvent, ProcessorError, type ToldEvent } from './processor.ts';
 
 /** What Stripe's library answers and throws, in the terms of `processor.ts`. */
@@ -86,6 +87,30 @@ export async function unlessDone(order: Promise<unknown>, codes: string[]): Prom
     if (error instanceof Stripe.errors.StripeError && codes.includes(error.code ?? '')) return error.code as string;
     throw asProcessorError(error);
   }
+}
+
+const MINUTE_MS = 60_000;
+
+/**
+ * Makes a request under an idempotency key. Stripe keeps a rejection under its key for a day, even when its cause is
+ * gone. A rejected request has changed nothing, so it is sent again under another key.
+ */
+export async function underKey<Answer>(
+  key: string,
+  request: (options: { idempotencyKey: string }) => Promise<Answer>,
+): Promise<Answer> {
+  try {
+    return await request({ idempotencyKey: key });
+  } catch (error) {
+    if (!isKeptRejection(error)) throw error;
+    return request({ idempotencyKey: `${key}-${Math.floor(now().getTime() / MINUTE_MS)}` });
+  }
+}
+
+function isKeptRejection(error: unknown): boolean {
+  if (!(error instanceof Stripe.errors.StripeError)) return false;
+  const isReplayed = error.headers?.['idempotent-replayed'] === 'true';
+  return isReplayed && asProcessorError(error).fault === 'refused';
 }
 
 /** An error of Stripe's library in our terms. */

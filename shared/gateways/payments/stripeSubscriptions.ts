@@ -1,6 +1,6 @@
 import type Stripe from 'stripe';
 import { type InvoiceReversals, type PaymentProcessor, ProcessorError } from './processor.ts';
-import { found, said, unlessDone } from './stripeAnswers.ts';
+import { found, said, underKey, unlessDone } from './stripeAnswers.ts';
 import { creditedElsewhere } from './stripeInvoices.ts';
 import { asSubscription, idOf, isOpen, lastInvoiceOf, type PlanPrices, refundedOf } from './stripeShapes.ts';
 
@@ -111,7 +111,8 @@ export function subscriptions({ stripe, prices, disputesOf }: Reading): Subscrip
           outcome = 'disputed';
           continue;
         }
-        const refund = stripe.refunds.create({ payment_intent: intent.id }, { idempotencyKey: `refund-${intent.id}` });
+        const order = { payment_intent: intent.id };
+        const refund = underKey(`refund-${intent.id}`, (options) => stripe.refunds.create(order, options));
         // Stripe may refund nothing of a charge that was disputed, whoever has won.
         if ((await unlessDone(refund, ['charge_already_refunded', 'charge_disputed'])) !== 'charge_disputed') continue;
         // A dispute that was opened just now is seen by the next attempt.
