@@ -23,6 +23,7 @@ import { stylesheet } from './routes/assets.ts';
 import * as billing from './routes/billing.ts';
 import * as description from './routes/description.ts';
 import * as generations from './routes/generations.ts';
+import * as identities from './routes/identities.ts';
 import { health, ready } from './routes/health.ts';
 import * as keys from './routes/keys.ts';
 import { media } from './routes/media.ts';
@@ -111,6 +112,9 @@ export const ROUTES: readonly Route[] = [
   ['POST',   '/account/keys/',                      'member',   'account',   account.createKey],
   ['POST',   '/account/keys/:uuid/revoke/',         'member',   'account',   account.revokeKey],
   ['POST',   '/account/applications/:uuid/end/',    'member',   'account',   account.endConnectedApplication],
+  ['POST',   '/account/identities/:provider/link/', 'member',   'account',   identities.startLinking],
+  ['GET',    '/account/identities/:uuid/remove/',   'member',   'account',   identities.confirmRemoval],
+  ['POST',   '/account/identities/:uuid/remove/',   'member',   'account',   identities.remove],
   ['POST',   '/account/sessions/:uuid/end/',        'member',   'account',   account.endOneSession],
   ['POST',   '/account/sessions/end-others/',       'member',   'account',   account.endAllOtherSessions],
   ['POST',   '/account/affiliate/',                 'member',   'account',   account.becomeAffiliate],
@@ -173,7 +177,7 @@ async function serve(
   await admit(ctx, credentials);
   try {
     await limit(ctx, rateClass);
-    if (credentials === 'staff') await requireStaff(callerOf(ctx));
+    if (credentials === 'staff') await requireStaff(callerOf(ctx), ctx.state.sessionToken);
     if (!TAKEN_AS_THEY_COME.has(path)) await readBody(ctx);
     await handler(ctx);
   } catch (error) {

@@ -10,9 +10,9 @@ export const isSecure = () => config.BASE_URL.startsWith('https:');
  * Signs the browser in, under a token that it cannot have had before: nobody can have prepared it. The session that its
  * cookie stood for until now ends, as it could not be reached again; no other one does.
  */
-export async function startSession(ctx: Context, accountId: number): Promise<void> {
+export async function startSession(ctx: Context, accountId: number, identityUuid: string | null = null): Promise<void> {
   const before = ctx.cookies.get(SESSION_COOKIE) || undefined;
-  setCookie(ctx, await openSession(accountId, ctx.get('user-agent')), SESSION_MS);
+  setCookie(ctx, await openSession(accountId, ctx.get('user-agent'), identityUuid), SESSION_MS);
   if (before !== undefined) await closeSession(before);
 }
 

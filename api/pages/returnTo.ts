@@ -18,10 +18,19 @@ export function ownPath(wanted: unknown): string {
   return origin === ownOrigin() && !pathname.startsWith('//') ? pathname + search : ACCOUNT_PATH;
 }
 
-/** The address of the sign-in page, for somebody who wants to get to a path. */
-export function signInPath(returnTo: string | null, problem?: string): string {
+/**
+ * The address of the sign-in page, for somebody who wants to get to a path.
+ * @param other the provider that was tried, and those that the account signs in through instead.
+ */
+export function signInPath(
+  returnTo: string | null,
+  problem?: string,
+  other?: { provider: string; linked: readonly string[] },
+): string {
   const query = new URLSearchParams();
   if (problem !== undefined) query.set('problem', problem);
+  if (other !== undefined) query.set('provider', other.provider);
+  for (const name of other?.linked ?? []) query.append('linked', name);
   if (returnTo !== null && returnTo !== ACCOUNT_PATH) query.set('return_to', returnTo);
   return query.size === 0 ? '/sign-in' : `/sign-in?${query.toString()}`;
 }

@@ -55,10 +55,10 @@ main.narrow .card { padding: 1.75rem 1.5rem; }
 .button.main, button.main { background: var(--accent); border-color: var(--accent); color: var(--accent-text); }
 .button.main:hover, button.main:hover { background: var(--accent-hover); border-color: var(--accent-hover); color: var(--accent-text); }
 .button.wide, button.wide { display: flex; width: 100%; }
-button.danger { color: var(--bad); }
+button.danger, .button.danger { color: var(--bad); }
 form + p { margin-top: 1.25rem; }
 ::placeholder { color: var(--quiet); opacity: 1; }
-button.slight { min-height: 2.25rem; padding: .3rem .8rem; font-size: .9rem; }
+button.slight, .button.slight { min-height: 2.25rem; padding: .3rem .8rem; font-size: .9rem; }
 .button svg { width: 1.15rem; height: 1.15rem; flex: none; fill: currentColor; }
 .buttons { display: flex; flex-wrap: wrap; gap: .75rem; align-items: center; }
 .buttons.even > * { flex: 1 1 8rem; }

@@ -9,6 +9,7 @@ import { identitiesOf } from '../../shared/domain/identities.ts';
 import { once, type Remember } from '../../shared/domain/idempotentRequests.ts';
 import { connectedApplications, endApplication } from '../../shared/domain/oauth/grants.ts';
 import { endOtherSessions, endSession, openSessions } from '../../shared/domain/sessions.ts';
+import { isStaff } from '../../shared/domain/staff.ts';
 import { billingStatus } from '../../shared/domain/subscriptions.ts';
 import { config } from '../../shared/lib/config.ts';
 import { bodyParser } from '../../shared/lib/validate.ts';
@@ -134,7 +135,17 @@ async function show(ctx: Context, news: News = {}, status = 200): Promise<void> 
   const affiliate = account.is_affiliate
     ? { ...(await affiliateStatus(accountId)), clicks: await clicksOf(accountId) }
     : null;
-  const overview: Overview = { account, billing, identities, keys, applications, sessions, affiliate };
+  const isStaffSession = await isStaff(account, callerOf(ctx), ctx.state.sessionToken);
+  const overview: Overview = {
+    account,
+    isStaff: isStaffSession,
+    billing,
+    identities,
+    keys,
+    applications,
+    sessions,
+    affiliate,
+  };
   sendAccountPage(ctx, overview, news, status);
 }
 

@@ -1,3 +1,4 @@
+import type { Transaction } from 'objection';
 import { v7 as uuidv7 } from 'uuid';
 import { createBatcher } from '../lib/batcher.ts';
 import { addMilliseconds, now } from '../lib/clock.ts';
@@ -12,15 +13,21 @@ export const SESSION_MS = SESSION_DAYS * 24 * 60 * 60 * 1_000;
 /**
  * Signs a browser in.
  * @param userAgent what the browser calls itself, so that its owner knows it again.
+ * @param identityUuid the identity that was signed in with; null for the local sign-in.
  * @returns the cookie's value, which is known to nobody else: only its hash is stored.
  */
-export async function openSession(accountId: number, userAgent: string): Promise<string> {
+export async function openSession(
+  accountId: number,
+  userAgent: string,
+  identityUuid: string | null = null,
+): Promise<string> {
   const token = randomHex(32);
   const createdAt = now();
   await Session.query().insert({
     token_hash: sha256(token),
     uuid: uuidv7(),
     account_id: accountId,
+    identity_uuid: identityUuid,
     user_agent: userAgent.toWellFormed().replaceAll('\u0000', '').slice(0, USER_AGENT_MAX_CHARACTERS),
     created_at: createdAt,
     last_used_at: createdAt,
@@ -31,8 +38,15 @@ export async function openSession(accountId: number, userAgent: string): Promise
 
 /** The account that a session cookie belongs to, or undefined where it is unknown, ended or expired. */
 export async function findSessionOwner(token: string): Promise<number | undefined> {
-  const session = await Session.query().findById(sha256(token)).where('expires_at', '>', now()).select('account_id');
-  return session?.account_id;
+  return (await findLiveSession(sha256(token)))?.account_id;
+}
+
+/** Finds the session of a cookie's hash, unless it has ended or expired. */
+export async function findLiveSession(
+  tokenHash: Buffer,
+  transaction?: Transaction,
+): Promise<Pick<Session, 'account_id'> | undefined> {
+  return Session.query(transaction).findById(tokenHash).where('expires_at', '>', now()).select('account_id');
 }
 
 /** Ends a session; one that is over already stays so. */

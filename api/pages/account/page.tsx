@@ -1,5 +1,4 @@
 import { v4 as uuidv4 } from 'uuid';
-import { isStaffEmail } from '../../../shared/domain/staff.ts';
 import type { Context } from '../../context.ts';
 import { formToken } from '../forms.ts';
 import { sendPage } from '../page.tsx';
@@ -10,6 +9,7 @@ import { Billing } from './billing.tsx';
 import { Keys, NewKey } from './keys.tsx';
 import type { Overview } from './overview.ts';
 import { Person } from './person.tsx';
+import { linkProblem, SignInMethods } from './signInMethods.tsx';
 
 /** What has just happened, as the page's address names it. */
 const DONE = {
@@ -20,6 +20,8 @@ const DONE = {
   'session-ended': 'That session has ended.',
   affiliate: 'You are an affiliate. Your link is below.',
   payouts: 'Thank you. Payouts are made from the moment that your details are checked.',
+  'identity-linked': 'The sign-in method is linked: it signs in to this account from now on.',
+  'identity-removed': 'The sign-in method is removed.',
   'others-ended': 'You are signed out everywhere but here.',
 } as const;
 
@@ -42,23 +44,25 @@ export function sendAccountPage(ctx: Context, overview: Overview, news: News = {
   const secrets = { token: formToken(ctx), requestKey: uuidv4() };
   const { account } = overview;
   const good = sentenceFor(DONE, ctx.query['done']) ?? sentenceFor(CHECKOUT, ctx.query['checkout']);
+  const problem = news.problem ?? linkProblem(ctx.query['link_problem'], ctx.query['provider']);
   const body = (
     <>
       <h1>{account.first_name === '' ? 'Your account' : `Hello ${account.first_name}`}</h1>
       <p class="quiet">
         Signed in as {account.email}
-        {isStaffEmail(account.email) ? (
+        {overview.isStaff ? (
           <>
             . <a href="/admin/">The service</a>
           </>
         ) : null}
       </p>
-      {news.problem === undefined ? null : <Notice kind="bad">{news.problem}</Notice>}
+      {problem === undefined ? null : <Notice kind="bad">{problem}</Notice>}
       {news.newKey === undefined ? null : <NewKey name={news.newKey.name} text={news.newKey.key} />}
       {good === undefined ? null : <Notice kind="good">{good}</Notice>}
       <Billing {...overview} secrets={secrets} />
       <Keys {...overview} secrets={secrets} />
       <Applications {...overview} secrets={secrets} />
+      <SignInMethods {...overview} secrets={secrets} />
       <Sessions {...overview} secrets={secrets} />
       <Affiliate {...overview} secrets={secrets} />
       <Person {...overview} secrets={secrets} />
