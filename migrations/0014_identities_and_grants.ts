@@ -20,6 +20,8 @@ export async function up(knex: Knex): Promise<void> {
     COMMENT ON COLUMN sign_in_attempts.linking_session_hash IS
       'session whose account the identity is to be linked to; null for a plain sign-in';
 
+    ALTER TABLE oauth_clients ADD COLUMN approval_requested_at timestamptz;
+
     ALTER TABLE oauth_grants ADD COLUMN redirect_uri text;
     COMMENT ON COLUMN oauth_grants.redirect_uri IS 'where the code was sent; null for grants from before this column';
     UPDATE oauth_grants g SET redirect_uri = c.redirect_uri FROM oauth_codes c WHERE c.grant_uuid = g.uuid;
@@ -29,6 +31,7 @@ export async function up(knex: Knex): Promise<void> {
 export async function down(knex: Knex): Promise<void> {
   await knex.raw(`
     ALTER TABLE oauth_grants DROP COLUMN redirect_uri;
+    ALTER TABLE oauth_clients DROP COLUMN approval_requested_at;
     ALTER TABLE sign_in_attempts DROP COLUMN linking_session_hash;
     ALTER TABLE sessions DROP COLUMN identity_uuid;
     ALTER TABLE identities DROP COLUMN uuid, DROP COLUMN staff_since;

@@ -86,6 +86,9 @@ const OWN_ENDPOINTS = `
   POST   /account/keys/                        member
   POST   /account/keys/:uuid/revoke/           member
   POST   /account/applications/:uuid/end/      member
+  POST   /account/identities/:provider/link/   member
+  GET    /account/identities/:uuid/remove/     member
+  POST   /account/identities/:uuid/remove/     member
   POST   /account/sessions/:uuid/end/          member
   POST   /account/sessions/end-others/         member
   POST   /account/affiliate/                   member

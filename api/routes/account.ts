@@ -154,7 +154,7 @@ function done(ctx: Context, what: Done): void {
 }
 
 /** Tells what a form was refused for on the page that it was on. */
-function orTold(handler: (ctx: Context) => Promise<void>): (ctx: Context) => Promise<void> {
+export function orTold(handler: (ctx: Context) => Promise<void>): (ctx: Context) => Promise<void> {
   return async (ctx) => {
     try {
       await handler(ctx);

@@ -10,6 +10,7 @@ import { PROVIDER_TITLES } from '../pages/logos.tsx';
 import { sendOnward } from '../pages/onward.tsx';
 import { ACCOUNT_PATH } from '../pages/returnTo.ts';
 import { seeOther } from '../pages/serve.ts';
+import { orTold } from './account.ts';
 
 /** The account page, with the reason why an identity could not be linked. */
 export function linkProblemPath(provider: ProviderName, problem: SignInProblem): string {
@@ -30,18 +31,18 @@ export async function startLinking(ctx: Context): Promise<void> {
 }
 
 /** Asks whether to remove a sign-in method. */
-export async function confirmRemoval(ctx: Context): Promise<void> {
+export const confirmRemoval = orTold(async (ctx) => {
   const uuid = uuidOf(ctx);
   const identity = (await identitiesOf(callerOf(ctx).accountId)).find((linked) => linked.uuid === uuid);
   if (identity === undefined) throw new ServiceError('not_found', 'Not found. This sign-in method is not linked.');
   sendRemoveIdentityPage(ctx, identity);
-}
+});
 
 /** Removes a sign-in method, after the confirmation page. */
-export async function remove(ctx: Context): Promise<void> {
+export const remove = orTold(async (ctx) => {
   await removeIdentity(callerOf(ctx).accountId, uuidOf(ctx), { currentToken: ctx.state.sessionToken as string });
   seeOther(ctx, `${ACCOUNT_PATH}?done=identity-removed`);
-}
+});
 
 /** @throws ServiceError not_found */
 export function providerIn(ctx: Context): ProviderName {

@@ -47,6 +47,8 @@ export async function readSettings(): Promise<Settings> {
   for (const [name, value] of Object.entries(PENDING)) env[name] = textOf(name) ?? value;
   // The local sign-in takes everybody at their word, so that only this machine is let in unless HOST says otherwise.
   env['HOST'] = textOf('HOST') ?? '127.0.0.1';
+  // Without a way out to the internet the documents cannot be read; clients register instead.
+  env['OAUTH_CLIENT_METADATA_DOCUMENTS'] = textOf('OAUTH_CLIENT_METADATA_DOCUMENTS') ?? 'off';
   if (textOf('PORT') === '0') env['PORT'] = String(await freePort());
   const delayMs = textOf('SAMPLE_DELAY_MS');
   if (delayMs !== undefined && !/^\d{1,7}$/.test(delayMs)) {

@@ -1,7 +1,14 @@
 import type { Transaction } from 'objection';
-import { issuerOf, type ProviderIdentity, type ProviderName, providers } from '../gateways/identity/index.ts';
+import {
+  issuerOf,
+  type ProviderIdentity,
+  type ProviderName,
+  providers,
+} from '../gateways/identity/index.ts';
 import { now } from '../lib/clock.ts';
+import { config } from '../lib/config.ts';
 import { isDuplicate } from '../lib/db.ts';
+import { offersLocalSignIn } from '../lib/signInSettings.ts';
 import { sha256 } from '../lib/secrets.ts';
 import { isEmail } from '../lib/validate.ts';
 import { ServiceError } from '../spec/errors.ts';
@@ -128,7 +135,7 @@ export async function removeIdentity(
     const removed = linked.find((identity) => identity.uuid === uuid);
     if (removed === undefined) throw new ServiceError('not_found', 'Not found. This sign-in method is not linked.');
     const rest = linked.filter((identity) => identity !== removed);
-    if (!mayBeLast && !rest.some(canSignIn)) {
+    if (!mayBeLast && !offersLocalSignIn(config) && !rest.some(canSignIn)) {
       throw new ServiceError(
         'validation_error',
         'This is the only sign-in method that you can sign in with. Link another one before you remove it.',

@@ -107,6 +107,14 @@ const Environment = Type.Object({
     Type.String({ pattern: '^\\S{16,}$', description: 'a secret of at least 16 characters without white space' }),
   ),
 
+  /** Schemes of redirect addresses, beyond those that are known, that clients may register. */
+  OAUTH_PRIVATE_SCHEMES: Type.String({
+    default: '',
+    pattern: '^([a-z][a-z0-9+-]{2,}(\\s*,\\s*[a-z][a-z0-9+-]{2,})*)?$',
+    description: 'schemes without the colon, such as myapp, with commas between them',
+  }),
+  /** Whether clients may be identified by the address of a metadata document, which the API then fetches. */
+  OAUTH_CLIENT_METADATA_DOCUMENTS: Switch('on'),
   /** A host whose Client ID Metadata Documents may be at a private address and come without TLS: for tests. */
   OAUTH_CLIENT_DOCUMENT_HOST: Type.Optional(
     Type.String({ pattern: '^[a-z0-9.-]+:\\d{1,5}$', description: 'a host and port such as 127.0.0.1:8080' }),
