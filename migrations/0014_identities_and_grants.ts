@@ -20,6 +20,10 @@ export async function up(knex: Knex): Promise<void> {
     COMMENT ON COLUMN sign_in_attempts.linking_session_hash IS
       'session whose account the identity is to be linked to; null for a plain sign-in';
 
+    ALTER TABLE generations ADD COLUMN purged_at timestamptz;
+    COMMENT ON COLUMN generations.purged_at IS 'prompt, params and error_message were emptied, some time after the deletion';
+    CREATE INDEX generations_to_purge ON generations (deleted_at) WHERE deleted_at IS NOT NULL AND purged_at IS NULL;
+
     ALTER TABLE oauth_clients ADD COLUMN approval_requested_at timestamptz;
 
     ALTER TABLE oauth_grants ADD COLUMN redirect_uri text;
@@ -32,6 +36,8 @@ export async function down(knex: Knex): Promise<void> {
   await knex.raw(`
     ALTER TABLE oauth_grants DROP COLUMN redirect_uri;
     ALTER TABLE oauth_clients DROP COLUMN approval_requested_at;
+    DROP INDEX generations_to_purge;
+    ALTER TABLE generations DROP COLUMN purged_at;
     ALTER TABLE sign_in_attempts DROP COLUMN linking_session_hash;
     ALTER TABLE sessions DROP COLUMN identity_uuid;
     ALTER TABLE identities DROP COLUMN uuid, DROP COLUMN staff_since;

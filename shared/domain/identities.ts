@@ -14,13 +14,12 @@ import { isEmail } from '../lib/validate.ts';
 import { ServiceError } from '../spec/errors.ts';
 import { PROFILE_TEXT_MAX_CHARACTERS } from '../spec/limits.ts';
 import { Account } from '../tables/Account.ts';
-import { ApiKey } from '../tables/ApiKey.ts';
 import { Identity } from '../tables/Identity.ts';
 import { Session } from '../tables/Session.ts';
+import { endAccessIn } from './access.ts';
 import { accountById, accountOfEmail } from './accounts.ts';
 import type { FollowedLink } from './affiliates/referrals.ts';
 import { lockAccount } from './credits.ts';
-import { endGrantsOf } from './oauth/grants.ts';
 import { findLiveSession } from './sessions.ts';
 import { bindStaffIdentities } from './staff.ts';
 
@@ -185,13 +184,8 @@ export const LOCAL = 'dev';
 
 /** Nobody has shown before that the address was theirs: whoever was let in on their word is not let in any more. */
 async function endLocalAccess(transaction: Transaction, account: Account, provider: ProviderName): Promise<Account> {
-  await Session.query(transaction).delete().where({ account_id: account.id });
-  await ApiKey.query(transaction)
-    .patch({ revoked_at: now() })
-    .where({ account_id: account.id })
-    .whereNull('revoked_at');
-  await endGrantsOf(account.id, transaction);
-  return account.$query(transaction).patchAndFetch({ social_provider: provider, active_key_count: 0 });
+  await endAccessIn(transaction, account.id);
+  return account.$query(transaction).patchAndFetch({ social_provider: provider });
 }
 
 /** Through whom an account's owner signs in, in the order that they were linked. */

@@ -31,6 +31,11 @@ export const JOB_DEADLINE_MS = { video: 30 * 60_000, image: 10 * 60_000 } as con
 /** A submit whose outcome is unknown may be followed by this many more. */
 export const UNKNOWN_SUBMITS_MAX = 1;
 
+/** Prompt, parameters and error of a deleted generation are purged so many days after the deletion. */
+export const DELETED_PROMPT_DAYS = 30;
+/** How long browsers and CDNs may keep an output: for so long a deleted one may still be served by them. */
+export const MEDIA_CACHE_SECONDS = 86_400;
+
 /** When what a failed job may have left in the storage is removed: far longer than a collection can be under way. */
 export const LATE_FILES_MS = 15 * 60_000;
 

@@ -72,9 +72,12 @@ export async function endApplication(accountId: number, uuid: string): Promise<b
   return (await run(END, { accountId, uuid, now: now() })).length > 0;
 }
 
-/** Ends all that was ever allowed to act for an account. */
-export async function endGrantsOf(accountId: number, transaction: Knex): Promise<void> {
-  await transaction('oauth_grants')
+/**
+ * Ends all that was ever allowed to act for an account.
+ * @returns how many grants that were.
+ */
+export async function endGrantsOf(accountId: number, transaction: Knex): Promise<number> {
+  return transaction('oauth_grants')
     .where({ account_id: accountId })
     .whereNull('revoked_at')
     .update({ revoked_at: now() });
