@@ -5,6 +5,7 @@ import { isLoopback } from '../../shared/domain/oauth/redirects.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { OAuthRefusal } from '../../shared/spec/oauth.ts';
 import { callerOf, type Context } from '../context.ts';
+import { audit } from '../middleware/audit.ts';
 import { endOwnSession } from '../middleware/sessionCookie.ts';
 import { signInPath } from '../pages/returnTo.ts';
 import { formOf } from '../pages/serve.ts';
@@ -46,7 +47,9 @@ export async function decide(ctx: Context): Promise<void> {
   const { accountId } = callerOf(ctx);
   const approval = { accountId, clientId: client.client_id, scopes, redirectUri, codeChallenge };
   const code = await approve(approval).catch((error: unknown) => tellThePerson(ctx, error));
-  if (code !== undefined) sendAnswer(ctx, authorization, { code });
+  if (code === undefined) return;
+  await audit(ctx, 'grant_given', accountId, { client: client.client_id, scopes });
+  sendAnswer(ctx, authorization, { code });
 }
 
 /** What is asked for, in the address; undefined where that was wrong, and has been answered. */

@@ -15,6 +15,7 @@ import { config } from '../../shared/lib/config.ts';
 import { bodyParser } from '../../shared/lib/validate.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { callerOf, type Context } from '../context.ts';
+import { audit } from '../middleware/audit.ts';
 import { uuidOf } from '../middleware/query.ts';
 import { endOwnSession } from '../middleware/sessionCookie.ts';
 import type { Overview } from '../pages/account/overview.ts';
@@ -65,6 +66,7 @@ export const createKey = orTold(async (ctx) => {
     const created = await createApiKey(accountId, request.name, (transaction, { key, row }) =>
       remember(transaction, { name: row.name, key }),
     );
+    await audit(ctx, 'key_created', accountId, { key: created.row.uuid });
     return { name: created.row.name, key: created.key };
   });
   await show(ctx, { newKey: answer });
@@ -72,22 +74,27 @@ export const createKey = orTold(async (ctx) => {
 
 export const revokeKey = orTold(async (ctx) => {
   await revokeApiKey(callerOf(ctx).accountId, uuidOf(ctx));
+  await audit(ctx, 'key_revoked', callerOf(ctx).accountId, { key: uuidOf(ctx) });
   done(ctx, 'key-revoked');
 });
 
 export const endConnectedApplication = orTold(async (ctx) => {
   const isEnded = await endApplication(callerOf(ctx).accountId, uuidOf(ctx));
   if (!isEnded) throw new ServiceError('not_found', 'There is no such application: it was disconnected already.');
+  await audit(ctx, 'grant_ended', callerOf(ctx).accountId, { grant: uuidOf(ctx) });
   done(ctx, 'application-ended');
 });
 
 export const endOneSession = orTold(async (ctx) => {
   await endSession(callerOf(ctx).accountId, uuidOf(ctx));
+  await audit(ctx, 'session_ended', callerOf(ctx).accountId, { session: uuidOf(ctx) });
   done(ctx, 'session-ended');
 });
 
 export const endAllOtherSessions = orTold(async (ctx) => {
-  await endOtherSessions(callerOf(ctx).accountId, ctx.state.sessionToken as string);
+  const { accountId } = callerOf(ctx);
+  const sessions = await endOtherSessions(accountId, ctx.state.sessionToken as string);
+  await audit(ctx, 'session_ended', accountId, { sessions });
   done(ctx, 'others-ended');
 });
 

@@ -3,6 +3,7 @@ import { beginSignIn, type SignInProblem } from '../../shared/domain/signIns.ts'
 import { PROVIDER_NAMES, type ProviderName } from '../../shared/gateways/identity/index.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { callerOf, type Context } from '../context.ts';
+import { audit } from '../middleware/audit.ts';
 import { ensureBrowser } from '../middleware/attemptCookie.ts';
 import { uuidOf } from '../middleware/query.ts';
 import { sendRemoveIdentityPage } from '../pages/account/signInMethods.tsx';
@@ -40,7 +41,9 @@ export const confirmRemoval = orTold(async (ctx) => {
 
 /** Removes a sign-in method, after the confirmation page. */
 export const remove = orTold(async (ctx) => {
-  await removeIdentity(callerOf(ctx).accountId, uuidOf(ctx), { currentToken: ctx.state.sessionToken as string });
+  const { accountId } = callerOf(ctx);
+  const { provider } = await removeIdentity(accountId, uuidOf(ctx), { currentToken: ctx.state.sessionToken as string });
+  await audit(ctx, 'identity_removed', accountId, { provider });
   seeOther(ctx, `${ACCOUNT_PATH}?done=identity-removed`);
 });
 

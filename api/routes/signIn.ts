@@ -4,6 +4,7 @@ import { LOCAL } from '../../shared/domain/identities.ts';
 import { beginSignIn, completeSignIn } from '../../shared/domain/signIns.ts';
 import { EMAIL_MAX_CHARACTERS, isEmail } from '../../shared/lib/validate.ts';
 import type { Context } from '../context.ts';
+import { audit } from '../middleware/audit.ts';
 import { browserOf, ensureBrowser } from '../middleware/attemptCookie.ts';
 import { followedLink } from '../middleware/referralCookie.ts';
 import { startSession } from '../middleware/sessionCookie.ts';
@@ -65,11 +66,15 @@ export async function callback(ctx: Context): Promise<void> {
   const parameters = ctx.state.form ?? new URLSearchParams(ctx.querystring);
   const end = await completeSignIn(provider, browserOf(ctx, provider), parameters);
   if (end.problem !== null) {
+    await audit(ctx, 'sign_in_failed', null, { provider, problem: end.problem });
     if (end.isLink) return seeOther(ctx, linkProblemPath(provider, end.problem));
     const { problem, linked = [] } = end;
     return seeOther(ctx, signInPath(end.returnTo, problem, linked.length === 0 ? undefined : { provider, linked }));
   }
-  if (end.isLink) return seeOther(ctx, end.returnTo);
+  if (end.isLink) {
+    await audit(ctx, 'identity_linked', end.accountId, { provider });
+    return seeOther(ctx, end.returnTo);
+  }
   await startSession(ctx, end.account.id, end.identityUuid);
   seeOther(ctx, end.returnTo);
 }

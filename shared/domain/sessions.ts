@@ -5,7 +5,7 @@ import { addMilliseconds, now } from '../lib/clock.ts';
 import { prepared, run } from '../lib/db.ts';
 import { randomHex, sha256 } from '../lib/secrets.ts';
 import { ServiceError } from '../spec/errors.ts';
-import { SESSION_DAYS, SESSION_TOUCH_MS, USER_AGENT_MAX_CHARACTERS } from '../spec/limits.ts';
+import { SESSION_DAYS, SESSION_IDLE_DAYS, SESSION_TOUCH_MS, USER_AGENT_MAX_CHARACTERS } from '../spec/limits.ts';
 import { Session } from '../tables/Session.ts';
 
 export const SESSION_MS = SESSION_DAYS * 24 * 60 * 60 * 1_000;
@@ -41,12 +41,21 @@ export async function findSessionOwner(token: string): Promise<number | undefine
   return (await findLiveSession(sha256(token)))?.account_id;
 }
 
+/** Sessions that were last used before this are over. */
+function idleSince(): Date {
+  return addMilliseconds(now(), -SESSION_IDLE_DAYS * 86_400_000);
+}
+
 /** Finds the session of a cookie's hash, unless it has ended or expired. */
 export async function findLiveSession(
   tokenHash: Buffer,
   transaction?: Transaction,
 ): Promise<Pick<Session, 'account_id'> | undefined> {
-  return Session.query(transaction).findById(tokenHash).where('expires_at', '>', now()).select('account_id');
+  return Session.query(transaction)
+    .findById(tokenHash)
+    .where('expires_at', '>', now())
+    .where('last_used_at', '>', idleSince())
+    .select('account_id');
 }
 
 /** Ends a session; one that is over already stays so. */
@@ -75,6 +84,7 @@ export async function openSessions(accountId: number, token: string): Promise<Op
   const sessions = await Session.query()
     .where({ account_id: accountId })
     .where('expires_at', '>', now())
+    .where('last_used_at', '>', idleSince())
     .orderByRaw('token_hash = ? DESC, last_used_at DESC, uuid DESC', [current])
     .limit(SHOWN);
   return sessions.map((session) => ({

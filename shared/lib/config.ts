@@ -26,7 +26,8 @@ const Environment = Type.Object({
   LOG_LEVEL: Type.Enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], { default: 'info' }),
 
   PORT: Port(3000),
-  HOST: Type.String({ default: '0.0.0.0', minLength: 1 }),
+  /** Unless set: all addresses in production, else this machine alone, as anybody can sign in as anybody. */
+  HOST: Type.Optional(Type.String({ minLength: 1 })),
   BASE_URL: Type.Optional(HttpUrl()),
   CDN_URL: Type.Optional(HttpUrl()),
   /** How many proxies of ours stand in front and add to X-Forwarded-For. */
@@ -38,6 +39,10 @@ const Environment = Type.Object({
   }),
   DATABASE_POOL_MAX: Count(10, 2),
   DATABASE_TIMEOUT_MS: Count(1_500, 100),
+  /** Mixed into what is encrypted in the database; without it the password of DATABASE_URL is. The same for all processes. */
+  SECRET_KEY: Type.Optional(
+    Type.String({ pattern: '^\\S{16,}$', description: 'a secret of at least 16 characters without white space' }),
+  ),
   REDIS_URL: Type.String({ pattern: '^rediss?://', description: 'an address such as redis://host:6379' }),
   /** `no-verify` for those who hand out a Redis with a certificate that nobody has signed. */
   REDIS_TLS: Type.Enum(['verify', 'no-verify'], { default: 'verify' }),
@@ -169,6 +174,7 @@ type Environment = Static<typeof Environment>;
 export type ProcessKind = 'service' | 'admin' | 'check';
 
 export interface Config extends Environment {
+  HOST: string;
   /** Where the service is reached from outside, without a slash at the end. */
   BASE_URL: string;
   /** What stands before the path of every output, without a slash at the end. */
@@ -222,6 +228,7 @@ export function parseConfig(env: Record<string, string | undefined>, kind: Proce
   const baseUrl = (values.BASE_URL ?? `http://localhost:${values.PORT}`).replace(/\/+$/, '');
   return Object.freeze({
     ...values,
+    HOST: values.HOST ?? (values.NODE_ENV === 'production' ? '0.0.0.0' : '127.0.0.1'),
     BASE_URL: baseUrl,
     CDN_URL: (values.CDN_URL ?? `${baseUrl}/media`).replace(/\/+$/, ''),
     APPLE_PRIVATE_KEY: values.APPLE_PRIVATE_KEY && withLineBreaks(values.APPLE_PRIVATE_KEY),

@@ -7,6 +7,8 @@ import type { Customer } from '../harness/client.ts';
 import { claimsOf, registerClient } from '../harness/oauth.ts';
 import { eventually, type Service, startService } from '../harness/service.ts';
 
+const image = async (customer: Customer, prompt: string) => customer.settled((await customer.createImage(prompt)).uuid);
+
 describe('the data of an account', () => {
   let service: Service;
   before(async () => {
@@ -26,8 +28,6 @@ describe('the data of an account', () => {
   };
   const rowOf = async ({ email }: Customer) =>
     (await service.sql('SELECT * FROM accounts WHERE email = $1', [email]))[0];
-  const image = async (customer: Customer, prompt: string) =>
-    customer.settled((await customer.createImage(prompt)).uuid);
   const textsOf = async (accountId: number) =>
     service.sql('SELECT prompt, params, purged_at IS NOT NULL AS is_purged FROM generations WHERE account_id = $1', [
       accountId,
@@ -108,7 +108,7 @@ describe('the data of an account', () => {
     expect(await rowOf(customer)).to.not.equal(undefined);
     service.upstream.end('in progress', 'succeeded');
     await eventually('it has ended', async () => (await rowOf(customer)).in_flight === 0);
-    service.upstream.outcome = 'succeeded';
+    service.upstream.outcome = 'succeed';
     expect((await admin('erase-account', customer.email, '--apply')).status).to.equal(0);
     await service.sql('UPDATE subscriptions SET stripe_subscription_id = NULL WHERE account_id = $1', [id]);
   });
@@ -120,12 +120,14 @@ describe('the data of an account', () => {
     for (const { uuid } of [old, recent]) await customer.call('DELETE', `/api/generations/${uuid}/`);
     await service.sql(`UPDATE generations SET deleted_at = now() - interval '31 days' WHERE uuid = $1`, [old.uuid]);
     const connection = new Redis(service.env['REDIS_URL'] as string, { maxRetriesPerRequest: null });
-    const queue = new Queue('upkeep', { connection, prefix: service.env['REDIS_PREFIX'] });
+    const queue = new Queue('upkeep', { connection, prefix: `{${service.env['REDIS_PREFIX']}}` });
     await queue.add('generations.purge', {});
     const { id } = await rowOf(customer);
-    const prompts = async () => (await textsOf(id)).map(({ prompt }) => prompt).sort();
+    const prompts = async () =>
+      (await textsOf(id)).map(({ prompt }) => prompt as string).toSorted((a, b) => a.localeCompare(b));
     await eventually('the old prompt is gone', async () => (await prompts())[0] === '');
     expect(await prompts()).to.deep.equal(['', 'deleted just now', 'kept']);
+    await service.sql('UPDATE generations SET deleted_at = now() WHERE uuid = $1', [old.uuid]);
     await queue.close();
     connection.disconnect();
   });
