@@ -1,10 +1,5 @@
 import type { Transaction } from 'objection';
-import {
-  issuerOf,
-  type ProviderIdentity,
-  type ProviderName,
-  providers,
-} from '../gateways/identity/index.ts';
+import { issuerOf, type ProviderIdentity, type ProviderName, providers } from '../gateways/identity/index.ts';
 import { now } from '../lib/clock.ts';
 import { config } from '../lib/config.ts';
 import { isDuplicate } from '../lib/db.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { type Service, startService } from '../harness/service.ts';
+import { eventually, type Service, startService } from '../harness/service.ts';
 import { newPerson, type Person } from '../harness/identity/person.ts';
 import { startGitHub, startGoogle } from '../harness/identity/providers.ts';
 import { formIn, Visitor } from '../harness/identity/visitor.ts';
@@ -156,6 +156,37 @@ describe('sign-in methods of an account', () => {
     const { fields } = formIn((await accountPage(stranger)).text, '/account/sign-out/');
     expect((await stranger.send(service.baseUrl + path, fields)).status).to.equal(404);
     expect((await removalPaths(visitor)).length).to.equal(2);
+  });
+
+  it('leave audit lines with the network and the uuid of the account, and no secret', async () => {
+    const visitor = await signIn('google', newPerson());
+    const { uuid } = await me(visitor);
+    await link(visitor, 'github', newPerson());
+    const { fields } = formIn((await accountPage(visitor)).text, '/account/sign-out/');
+    await visitor.send(`${service.baseUrl}/account/sign-out/`, fields);
+    const lines = () =>
+      (service.apis[0]?.logs() ?? '')
+        .split('\n')
+        .filter((line) => line.includes('"msg":"audit"') && line.includes(uuid))
+        .map((line) => JSON.parse(line));
+    await eventually('they are logged', () => lines().length === 3);
+    expect(lines().map(({ event }) => event)).to.deep.equal(['signed_in', 'identity_linked', 'signed_out']);
+    for (const line of lines()) expect(line.network).to.equal('127.0.0.1');
+  });
+
+  it('open sessions that are over after 7 days without use', async () => {
+    const visitor = await signIn('google', newPerson());
+    const hash = [Buffer.from(visitor.cookie('token') ?? '')];
+    const rest = (days: number) =>
+      service.sql(
+        `UPDATE sessions SET last_used_at = now() - ${days} * interval '1 day' WHERE token_hash = sha256($1)`,
+        hash,
+      );
+    await rest(6);
+    expect(await me(visitor)).to.not.equal(null);
+    await rest(8);
+    expect(await me(visitor)).to.equal(null);
+    expect((await accountPage(visitor)).headers.get('location')).to.match(/^\/sign-in/);
   });
 
   describe('staff rights', () => {
