@@ -1,4 +1,4 @@
-import { Account } from '../../shared/tables/Account.ts';
+import { accountById } from '../../shared/domain/accounts.ts';
 import type { Context } from '../context.ts';
 import { networkOf } from './network.ts';
 
@@ -26,13 +26,7 @@ export async function audit(
   details: Record<string, string | number | readonly string[]> = {},
 ): Promise<void> {
   // The effect has happened: an audit line without the uuid is better than an error.
-  const account =
-    accountId === null
-      ? undefined
-      : await Account.query()
-          .findById(accountId)
-          .select('uuid')
-          .catch(() => undefined);
+  const account = accountId === null ? undefined : await accountById(accountId).catch(() => undefined);
   const network = networkOf(ctx.ip);
   ctx.state.log.info({ event, account: accountId, accountUuid: account?.uuid, network, ...details }, 'audit');
 }
