@@ -10,6 +10,7 @@ import * as affiliates from './0007_affiliates.ts';
 import * as staffMetrics from './0008_staff_metrics.ts';
 import * as usedThisPeriod from './0009_used_this_period.ts';
 import * as looksAtInvoices from './0010_looks_at_invoices.ts';
+import * as identitiesAndGrants from './0014_identities_and_grants.ts';
 
 /** Listed by hand, in `shared/lib/migrationNames.ts`, so that sources and build agree on the names. */
 const MIGRATIONS: Record<MigrationName, Knex.Migration> = {
@@ -23,6 +24,7 @@ const MIGRATIONS: Record<MigrationName, Knex.Migration> = {
   '0008_staff_metrics': staffMetrics,
   '0009_used_this_period': usedThisPeriod,
   '0010_looks_at_invoices': looksAtInvoices,
+  '0014_identities_and_grants': identitiesAndGrants,
 };
 
 const source: Knex.MigrationSource<MigrationName> = {

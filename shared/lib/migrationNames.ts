@@ -13,6 +13,7 @@ export const MIGRATION_NAMES = [
   '0008_staff_metrics',
   '0009_used_this_period',
   '0010_looks_at_invoices',
+  '0014_identities_and_grants',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];
