@@ -1,6 +1,5 @@
 import type { Static } from 'typebox';
 import type { Usage } from '../shared/domain/usage.ts';
-import { isStaffEmail } from '../shared/domain/staff.ts';
 import type { StaffMetrics } from '../shared/domain/metrics/staffMetrics.ts';
 import { referralUrlOf } from '../shared/domain/affiliates/enroll.ts';
 import type { AffiliateStatus } from '../shared/domain/affiliates/status.ts';
@@ -166,7 +165,7 @@ export function presentBillingStatus(status: BillingStatus): Static<typeof Billi
   };
 }
 
-export function presentUser(account: Account): Static<typeof UserAnswer> {
+export function presentUser(account: Account, isStaff: boolean): Static<typeof UserAnswer> {
   const plan = activePlan(account);
   return {
     user: {
@@ -176,7 +175,7 @@ export function presentUser(account: Account): Static<typeof UserAnswer> {
       language: account.language,
       use_case: account.use_case,
       onboarding_step: account.onboarding_step,
-      is_staff: isStaffEmail(account.email),
+      is_staff: isStaff,
       social_provider: account.social_provider,
       plan: plan && presentPlanOfAccount(plan),
       credits: { balance: account.balance },

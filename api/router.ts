@@ -23,6 +23,7 @@ import { stylesheet } from './routes/assets.ts';
 import * as billing from './routes/billing.ts';
 import * as description from './routes/description.ts';
 import * as generations from './routes/generations.ts';
+import * as identities from './routes/identities.ts';
 import { health, ready } from './routes/health.ts';
 import * as keys from './routes/keys.ts';
 import { media } from './routes/media.ts';
@@ -113,6 +114,9 @@ export const ROUTES: readonly Route[] = [
   ['POST',   '/account/keys/:uuid/revoke/',         'member',   'account',   account.revokeKey],
   ['GET',    '/account/applications/:uuid/end/',    'member',   'account',   account.confirmEndApplication],
   ['POST',   '/account/applications/:uuid/end/',    'member',   'account',   account.endConnectedApplication],
+  ['POST',   '/account/identities/:provider/link/', 'member',   'account',   identities.startLinking],
+  ['GET',    '/account/identities/:uuid/remove/',   'member',   'account',   identities.confirmRemoval],
+  ['POST',   '/account/identities/:uuid/remove/',   'member',   'account',   identities.remove],
   ['POST',   '/account/sessions/:uuid/end/',        'member',   'account',   account.endOneSession],
   ['GET',    '/account/sessions/end-others/',       'member',   'account',   account.confirmEndOtherSessions],
   ['POST',   '/account/sessions/end-others/',       'member',   'account',   account.endAllOtherSessions],
@@ -198,7 +202,7 @@ async function serve(
   if (bodyError !== null && credentials === 'account*') await admit(ctx, 'account');
   try {
     await limit(ctx, rateClass);
-    if (credentials === 'staff') await requireStaff(callerOf(ctx));
+    if (credentials === 'staff') await requireStaff(callerOf(ctx), ctx.state.sessionToken);
     if (bodyError !== null) throw bodyError;
     await handler(ctx);
   } catch (error) {

@@ -12,6 +12,7 @@ import * as usedThisPeriod from './0009_used_this_period.ts';
 import * as looksAtInvoices from './0010_looks_at_invoices.ts';
 import * as autoTopupTriggers from './0011_auto_topup_triggers.ts';
 import * as owedRefunds from './0012_owed_refunds.ts';
+import * as identitiesAndGrants from './0014_identities_and_grants.ts';
 
 /** Listed by hand, in `shared/lib/migrationNames.ts`, so that sources and build agree on the names. */
 const MIGRATIONS: Record<MigrationName, Knex.Migration> = {
@@ -27,6 +28,7 @@ const MIGRATIONS: Record<MigrationName, Knex.Migration> = {
   '0010_looks_at_invoices': looksAtInvoices,
   '0011_auto_topup_triggers': autoTopupTriggers,
   '0012_owed_refunds': owedRefunds,
+  '0014_identities_and_grants': identitiesAndGrants,
 };
 
 const source: Knex.MigrationSource<MigrationName> = {

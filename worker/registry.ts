@@ -1,5 +1,6 @@
 import { tidyIncoming } from '../shared/gateways/media/incoming.ts';
 import { forgetIdempotencyKeys } from '../shared/domain/generations/idempotency.ts';
+import { purgeDeletedGenerations } from '../shared/domain/generations/purge.ts';
 import { removeDueFiles } from '../shared/domain/mediaRemovals.ts';
 import { payCommissions } from '../shared/domain/affiliates/payCommissions.ts';
 import { topUpIfLow, topUpLowAccounts } from '../shared/domain/billing/autoTopups.ts';
@@ -32,6 +33,7 @@ export const createProcessors = (): Processors => ({
   'models.check': () => checkModels(),
   'media.tidy': () => tidyIncoming(),
   'media.remove': () => removeDueFiles(),
+  'generations.purge': alone(purgeDeletedGenerations),
   'idempotencyKeys.forget': alone(forgetIdempotencyKeys),
   'idempotentRequests.prune': alone(pruneIdempotentRequests),
   'paymentEvents.prune': alone(prunePaymentEvents),

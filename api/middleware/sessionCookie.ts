@@ -2,6 +2,7 @@ import { closeSession, openSession, SESSION_MS } from '../../shared/domain/sessi
 import { config } from '../../shared/lib/config.ts';
 import type { Context } from '../context.ts';
 import { SESSION_COOKIE } from './authenticate.ts';
+import { audit } from './audit.ts';
 
 /** Whether the service is reached over https; behind a proxy that ends TLS the connection itself looks plain. */
 export const isSecure = () => config.BASE_URL.startsWith('https:');
@@ -10,15 +11,17 @@ export const isSecure = () => config.BASE_URL.startsWith('https:');
  * Signs the browser in, under a token that it cannot have had before: nobody can have prepared it. The session that its
  * cookie stood for until now ends, as it could not be reached again; no other one does.
  */
-export async function startSession(ctx: Context, accountId: number): Promise<void> {
+export async function startSession(ctx: Context, accountId: number, identityUuid: string | null = null): Promise<void> {
   const before = ctx.cookies.get(SESSION_COOKIE) || undefined;
-  setCookie(ctx, await openSession(accountId, ctx.get('user-agent')), SESSION_MS);
+  setCookie(ctx, await openSession(accountId, ctx.get('user-agent'), identityUuid), SESSION_MS);
   if (before !== undefined) await closeSession(before);
+  await audit(ctx, 'signed_in', accountId, identityUuid === null ? {} : { identity: identityUuid });
 }
 
 /** Signs the browser out. */
 export async function endOwnSession(ctx: Context): Promise<void> {
   await closeSession(ctx.state.sessionToken as string);
+  await audit(ctx, 'signed_out', ctx.state.caller?.accountId ?? null);
   setCookie(ctx, '', 0);
 }
 

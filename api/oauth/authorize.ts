@@ -1,15 +1,16 @@
 import { accountById } from '../../shared/domain/accounts.ts';
 import { approve } from '../../shared/domain/oauth/codes.ts';
-import { redirectTarget } from '../../shared/domain/oauth/redirects.ts';
+import { noteApprovalRequest } from '../../shared/domain/oauth/clients.ts';
+import { isLoopback } from '../../shared/domain/oauth/redirects.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { OAuthRefusal } from '../../shared/spec/oauth.ts';
 import { callerOf, type Context } from '../context.ts';
+import { audit } from '../middleware/audit.ts';
 import { endOwnSession } from '../middleware/sessionCookie.ts';
 import { signInPath } from '../pages/returnTo.ts';
-import { sendOnward } from '../pages/onward.tsx';
 import { formOf } from '../pages/serve.ts';
 import { answerAddress, type Asker, type Authorization, readAsker, readAuthorization } from './authorization.ts';
-import { sendConsentPage, sendMistakePage } from './consent.tsx';
+import { sendConsentPage, sendMistakePage, sendReturnPage, sendUnknownClientPage } from './consent.tsx';
 
 /** `GET /authorize`: asks the person who is signed in, after they have, whether a client may act for them. */
 export async function ask(ctx: Context): Promise<void> {
@@ -21,8 +22,9 @@ export async function ask(ctx: Context): Promise<void> {
     const sentence = 'The person is asked every time, since anybody could call itself this client.';
     return sendRefusal(ctx, authorization, new OAuthRefusal('consent_required', sentence));
   }
-  const { email } = await accountById(callerOf(ctx).accountId);
-  sendConsentPage(ctx, authorization, email);
+  const account = await accountById(callerOf(ctx).accountId);
+  await noteApprovalRequest(authorization.client);
+  sendConsentPage(ctx, authorization, account);
 }
 
 /** `POST /authorize`: the person's answer, by the form of our own page. */
@@ -39,18 +41,22 @@ export async function decide(ctx: Context): Promise<void> {
   if (decision === 'deny') {
     return sendAnswer(ctx, authorization, refused(new OAuthRefusal('access_denied', 'The person did not allow it.')));
   }
-  if (decision !== 'allow') throw new ServiceError('validation_error', 'Say whether to allow it: go back and choose.');
+  if (decision !== 'allow')
+    throw new ServiceError('validation_error', 'No decision was submitted. Go back and choose Allow or Deny.');
   const { client, scopes, redirectUri, codeChallenge } = authorization;
   const { accountId } = callerOf(ctx);
   const approval = { accountId, clientId: client.client_id, scopes, redirectUri, codeChallenge };
-  const code = await approve(approval).catch(toldToThePerson);
+  const code = await approve(approval).catch((error: unknown) => tellThePerson(ctx, error));
+  if (code === undefined) return;
+  await audit(ctx, 'grant_given', accountId, { client: client.client_id, scopes });
   sendAnswer(ctx, authorization, { code });
 }
 
 /** What is asked for, in the address; undefined where that was wrong, and has been answered. */
 async function authorizationOf(ctx: Context): Promise<Authorization | undefined> {
   const sent = new URLSearchParams(ctx.querystring);
-  const asker = await readAsker(sent, ctx.state.caller?.accountId).catch(toldToThePerson);
+  const asker = await readAsker(sent, ctx.state.caller?.accountId).catch((error: unknown) => tellThePerson(ctx, error));
+  if (asker === undefined) return undefined;
   try {
     return readAuthorization(asker, sent);
   } catch (error) {
@@ -60,13 +66,10 @@ async function authorizationOf(ctx: Context): Promise<Authorization | undefined>
   }
 }
 
-/** Where nobody can be answered, the person is told. */
-function toldToThePerson(error: unknown): never {
+/** Answers with a page where the client has no address that could be trusted with the error. */
+function tellThePerson(ctx: Context, error: unknown): undefined {
   if (!(error instanceof OAuthRefusal)) throw error;
-  throw new ServiceError(
-    'validation_error',
-    `The application that sent you here cannot be connected. ${error.message}`,
-  );
+  sendUnknownClientPage(ctx, error);
 }
 
 function refused({ code, message }: OAuthRefusal): Record<string, string> {
@@ -75,20 +78,22 @@ function refused({ code, message }: OAuthRefusal): Record<string, string> {
 
 /**
  * Tells the client what is wrong with its question. Anybody can register an address, and have us send people there: by
- * itself a browser goes only to a program on the person's own machine, elsewhere they are asked (RFC 9700, 4.11.2).
+ * itself a browser goes only to a loopback address, where any page could send it. For https and the schemes of
+ * applications people are asked first (RFC 9700, 4.11.2).
  */
 function sendRefusal(ctx: Context, asker: Asker, refusal: OAuthRefusal): void {
   const address = answerAddress(asker, refused(refusal));
-  if (!asker.redirectUri.startsWith('https:')) return sendTo(ctx, address);
+  if (isLoopback(asker.redirectUri)) return sendTo(ctx, address);
   sendMistakePage(ctx, asker, refusal.message, address);
 }
 
-/** Sends the person back to the client, with our answer to what they decided. */
+/**
+ * Sends the person back to the client, with our answer to what they decided. By a page of its own: browsers hold every
+ * redirect that follows upon a form against the page with the form, and one to an application's scheme leaves the page
+ * before it standing, with its buttons.
+ */
 function sendAnswer(ctx: Context, asker: Asker, answer: Record<string, string>): void {
-  const address = answerAddress(asker, answer);
-  // By a page of its own: browsers hold every redirect that follows upon a form against the page with the form.
-  if (/^https?:/.test(redirectTarget(asker.redirectUri))) return sendOnward(ctx, address, 'Back to the application.');
-  sendTo(ctx, address);
+  sendReturnPage(ctx, asker, answerAddress(asker, answer), 'code' in answer);
 }
 
 /** Nobody is answered for who has not signed in; afterwards they come back to the same question. */

@@ -1,77 +1,119 @@
-import { redirectHost, redirectTarget } from '../../shared/domain/oauth/redirects.ts';
-import { SCOPES } from '../../shared/spec/oauth.ts';
+import { redirectHost } from '../../shared/domain/oauth/redirects.ts';
+import { type OAuthRefusal, SCOPES } from '../../shared/spec/oauth.ts';
+import type { Account } from '../../shared/tables/Account.ts';
 import type { Context } from '../context.ts';
 import { formToken } from '../pages/forms.ts';
+import { sendOnward } from '../pages/onward.tsx';
 import { sendPage } from '../pages/page.tsx';
 import { Form } from '../pages/parts.tsx';
 import type { Asker, Authorization } from './authorization.ts';
 
-/** Asks whether a client may act for the account: who it says it is, where the answer goes, and what it could do. */
-export function sendConsentPage(ctx: Context, { client, redirectUri, scopes }: Authorization, email: string): void {
+/** Asks whether a client may act for the account: who it says it is, where the answer goes, and what it will be able to do. */
+export function sendConsentPage(
+  ctx: Context,
+  { client, redirectUri, scopes }: Authorization,
+  { email, balance }: Account,
+): void {
   const here = `/authorize?${ctx.querystring}`;
-  const host = redirectHost(redirectUri);
-  const isLocal = redirectUri.startsWith('http://');
-  const describedAt = URL.canParse(client.client_id) ? new URL(client.client_id).host : undefined;
+  const publisher = URL.canParse(client.client_id) ? new URL(client.client_id).host : undefined;
   const body = (
     <div class="card">
       <h1>Connect {client.name}?</h1>
       <p>
-        An application that calls itself <strong>{client.name}</strong> asks to act for your account{' '}
-        <strong>{email}</strong>. It could:
+        <strong>{client.name}</strong> asks for access to your account <strong>{email}</strong>.{' '}
+        {publisher === undefined ? (
+          'The name is its own choice and is not verified.'
+        ) : (
+          <>
+            Published by <code>{publisher}</code>.
+          </>
+        )}
       </p>
+      <p>It will be able to:</p>
       <ul class="plain">
         {scopes.map((scope) => (
-          <li key={scope}>{SCOPES[scope]}</li>
+          <li key={scope}>
+            {SCOPES[scope]}
+            {scope === 'svc:write' ? ` (${balance.toLocaleString('en-GB')} left)` : ''}
+          </li>
         ))}
       </ul>
       <p>
-        You will be sent on to <code>{host}</code>
-        {isLocal ? ', a program on this very machine' : ''}. Go on only if you have just asked for this there.
+        After your decision you return to <code>{redirectHost(redirectUri)}</code>
+        {redirectUri.startsWith('http://') ? ', a program on this computer' : ''}.
       </p>
-      {describedAt === undefined ? null : (
-        <p>
-          What it says of itself is kept at <code>{describedAt}</code>.
-        </p>
-      )}
+      <p class="note">Allow this only if you have just started it there.</p>
       <Form action={here} token={formToken(ctx)} class="buttons even">
         <button class="main" type="submit" name="decision" value="allow">
           Allow
         </button>
         <button type="submit" name="decision" value="deny">
-          Do not allow
+          Deny
         </button>
       </Form>
       <p class="quiet small">
-        A connection can be ended at any time on your <a href="/account/">account page</a>. Not your account?
+        You can disconnect it at any time on your <a href="/account/">account page</a>. Not your account?
       </p>
       <Form action={here} token={formToken(ctx)}>
         <button class="slight" type="submit" name="decision" value="switch">
-          Sign out here and use another one
+          Use another account
         </button>
       </Form>
     </div>
   );
-  const title = `Connect ${client.name}`;
-  // What is at an address is sent on to by a page of its own; of a program's own scheme the form must know.
-  const target = redirectTarget(redirectUri);
-  sendPage(ctx, { title, body, isNarrow: true, formTargets: /^https?:/.test(target) ? [] : [target] });
+  sendPage(ctx, { title: `Connect ${client.name}`, body, isNarrow: true });
 }
 
-/** Says that an application has asked for something wrong, and lets the person choose to tell it. */
+/** Returns the person to the client. An application with a scheme of its own opens beside the browser: the page stays. */
+export function sendReturnPage(
+  ctx: Context,
+  { client, redirectUri }: Asker,
+  address: string,
+  isAllowed: boolean,
+): void {
+  const outcome = isAllowed ? `You allowed ${client.name}.` : `You did not allow ${client.name}.`;
+  const isApplication = !/^https?:/i.test(redirectUri);
+  const next = isApplication
+    ? 'Your browser opens the application now. If nothing happens, choose Continue. You can close this page afterwards.'
+    : 'You return to the application.';
+  sendOnward(ctx, address, `${outcome} ${next}`);
+}
+
+/** Says that a request of a client is wrong, and lets the person choose to return to it with the error. */
 export function sendMistakePage(ctx: Context, { client, redirectUri }: Asker, sentence: string, address: string): void {
   const body = (
     <div class="card">
-      <h1>{client.name} asked for something that it cannot have</h1>
-      <p>{sentence}</p>
+      <h1>Nothing was connected</h1>
       <p>
-        You can go back to <code>{redirectHost(redirectUri)}</code>, if you have just come from there.
+        {client.name} sent a request that this service cannot accept. The mistake is in the application, and you cannot
+        correct it here.
+      </p>
+      <p>
+        You can return to <code>{redirectHost(redirectUri)}</code>, if you have just come from there.
       </p>
       <p>
         <a class="button wide" href={address} rel="noreferrer">
           Back to the application
         </a>
       </p>
+      <p class="quiet small">For its developers: {sentence}</p>
     </div>
   );
-  sendPage(ctx, { title: 'Not connected', body, isNarrow: true }, 400);
+  sendPage(ctx, { title: 'Nothing was connected', body, isNarrow: true }, 400);
+}
+
+/** Says that a client cannot be connected, where there is no address of it that could be told. */
+export function sendUnknownClientPage(ctx: Context, { message, advice }: OAuthRefusal): void {
+  const body = (
+    <div class="card">
+      <h1>Nothing was connected</h1>
+      <p>The application that sent you here cannot be connected.</p>
+      <p>{advice ?? 'Start the connection in the application again. If that does not help, tell its developers.'}</p>
+      <p>
+        <a href="/account/">Go to your account</a>
+      </p>
+      <p class="quiet small">For its developers: {message}</p>
+    </div>
+  );
+  sendPage(ctx, { title: 'Nothing was connected', body, isNarrow: true }, 400);
 }

@@ -1,5 +1,6 @@
 import { issuer, resourceUrl } from '../../shared/domain/oauth/accessTokens.ts';
 import { publishedKeys } from '../../shared/domain/oauth/signingKeys.ts';
+import { config } from '../../shared/lib/config.ts';
 import { ALL_SCOPES } from '../../shared/spec/oauth.ts';
 import type { Context } from '../context.ts';
 
@@ -36,7 +37,7 @@ export function authorizationServer(ctx: Context): void {
     revocation_endpoint_auth_methods_supported: ['none'],
     code_challenge_methods_supported: ['S256'],
     authorization_response_iss_parameter_supported: true,
-    client_id_metadata_document_supported: true,
+    client_id_metadata_document_supported: config.OAUTH_CLIENT_METADATA_DOCUMENTS === 'on',
   };
 }
 

@@ -3,6 +3,7 @@ import { isKnownClient } from '../../shared/domain/oauth/clients.ts';
 import { revokeGrant } from '../../shared/domain/oauth/grants.ts';
 import { revokeRefreshToken } from '../../shared/domain/oauth/refreshTokens.ts';
 import { OAuthRefusal } from '../../shared/spec/oauth.ts';
+import { audit } from '../middleware/audit.ts';
 import { formParametersOf, inOAuth, required } from './parameters.ts';
 import { requirePublicClient } from './token.ts';
 
@@ -18,6 +19,7 @@ export const revoke = inOAuth(async (ctx) => {
   if (!(await isKnownClient(clientId))) throw new OAuthRefusal('invalid_client', 'The client is not registered here.');
   if (text.includes('.')) await revokeAccessToken(text, clientId);
   else await revokeRefreshToken(text, clientId);
+  await audit(ctx, 'grant_ended', null, { client: clientId });
   ctx.status = 200;
   ctx.body = '';
 });

@@ -11,11 +11,6 @@ export interface Page {
   isNarrow?: boolean;
   /** For charts beside each other. */
   isWide?: boolean;
-  /**
-   * Where a form of the page may lead in the end, beyond our own origin: browsers hold every redirect that follows upon
-   * a form against the page that it was sent from. Origins (`https://host`) or schemes (`cursor:`).
-   */
-  formTargets?: readonly string[];
   /** Where the browser goes on to by itself after some seconds, without a form being sent there. */
   refresh?: { seconds: number; to: string };
 }
@@ -27,7 +22,7 @@ const ICON =
 export function sendPage(ctx: Context, page: Page, status = 200): void {
   ctx.status = status;
   ctx.type = 'text/html; charset=utf-8';
-  ctx.set('content-security-policy', policyFor(page.formTargets ?? []));
+  ctx.set('content-security-policy', POLICY);
   ctx.set('x-frame-options', 'DENY');
   // Not no-referrer: browsers would then send forms with "Origin: null".
   ctx.set('referrer-policy', 'same-origin');
@@ -35,20 +30,15 @@ export function sendPage(ctx: Context, page: Page, status = 200): void {
   ctx.body = `<!doctype html>${renderToString(<Document {...page} />)}`;
 }
 
-function policyFor(formTargets: readonly string[]): string {
-  const targets = formTargets.filter((target) => FORM_TARGET.test(target));
-  return [
-    "default-src 'none'",
-    "style-src 'self'",
-    "img-src 'self' data:",
-    ["form-action 'self'", ...targets].join(' '),
-    "frame-ancestors 'none'",
-    "base-uri 'none'",
-  ].join('; ');
-}
-
-/** What cannot end the directive that it is put into. */
-const FORM_TARGET = /^[a-z][a-z0-9+.-]*:(\/\/[a-z0-9.:[\]*-]+)?$/i;
+/** Forms lead to our own origin only: what follows is a page of its own, see `sendOnward`. */
+const POLICY = [
+  "default-src 'none'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+  "base-uri 'none'",
+].join('; ');
 
 function Document({ title, body, isNarrow = false, isWide = false, refresh }: Page): VNode {
   const width = isNarrow ? 'narrow' : isWide ? 'wide' : undefined;

@@ -1,3 +1,4 @@
+import type { SignInProblem } from '../../shared/domain/signIns.ts';
 import { config } from '../../shared/lib/config.ts';
 import type { Context } from '../context.ts';
 import { ownOrigin } from '../middleware/ownOrigin.ts';
@@ -29,10 +30,19 @@ export function pageOfForm(ctx: Context): string {
   return origin === ownOrigin() ? ownPath(pathname) : ACCOUNT_PATH;
 }
 
-/** The address of the sign-in page, for somebody who wants to get to a path. */
-export function signInPath(returnTo: string | null, problem?: SignInPageProblem): string {
+/**
+ * The address of the sign-in page, for somebody who wants to get to a path.
+ * @param other the provider that was tried, and those that the account signs in through instead.
+ */
+export function signInPath(
+  returnTo: string | null,
+  problem?: SignInPageProblem | SignInProblem,
+  other?: { provider: string; linked: readonly string[] },
+): string {
   const query = new URLSearchParams();
   if (problem !== undefined) query.set('problem', problem);
+  if (other !== undefined) query.set('provider', other.provider);
+  for (const name of other?.linked ?? []) query.append('linked', name);
   if (returnTo !== null && returnTo !== ACCOUNT_PATH) query.set('return_to', returnTo);
   return query.size === 0 ? '/sign-in' : `/sign-in?${query.toString()}`;
 }

@@ -47,7 +47,7 @@ export async function servePage(
   }
   const isForMembers = credentials === 'member' || credentials === 'operator';
   if (isForMembers && ctx.state.caller === undefined) return sendToSignIn(ctx);
-  if (credentials === 'operator') await requireStaff(callerOf(ctx));
+  if (credentials === 'operator') await requireStaff(callerOf(ctx), ctx.state.sessionToken);
   await handler(ctx);
   touch(ctx);
 }

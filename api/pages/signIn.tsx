@@ -1,6 +1,6 @@
 import { config } from '../../shared/lib/config.ts';
 import { offersLocalSignIn } from '../../shared/lib/signInSettings.ts';
-import { PROVIDER_NAMES, providers } from '../../shared/gateways/identity/index.ts';
+import { PROVIDER_NAMES, type ProviderName, providers } from '../../shared/gateways/identity/index.ts';
 import type { SignInProblem } from '../../shared/domain/signIns.ts';
 import type { Context } from '../context.ts';
 import { formToken } from './forms.ts';
@@ -8,8 +8,11 @@ import { LOGOS, PROVIDER_TITLES } from './logos.tsx';
 import { sendPage } from './page.tsx';
 import { Form, Notice } from './parts.tsx';
 
+/** Problems of a sign-in; those of linking are on the account page. */
+type ShownProblem = Exclude<SignInProblem, 'identity_in_use' | 'provider_linked'>;
+
 /** What the page can be asked to say: why a sign-in failed, or why one is needed again. */
-export type SignInPageProblem = SignInProblem | 'session-ended';
+export type SignInPageProblem = ShownProblem | 'session-ended';
 
 const PROBLEMS: Record<SignInPageProblem, string> = {
   'session-ended': 'Your session has ended, and nothing was changed. Sign in, then send the form again.',
@@ -19,6 +22,8 @@ const PROBLEMS: Record<SignInPageProblem, string> = {
   away: 'The sign-in provider does not answer at the moment. Try again in a minute, or choose another way.',
   taken:
     'Your address belongs to an account here that somebody else of the same provider signs in to. If it is yours, sign in as you did before, or write to us.',
+  other_provider:
+    'Your address belongs to an account that uses another sign-in method. Sign in with that one first, then link this one on your account page.',
   unverified:
     'The provider has not verified your e-mail address, so we cannot go by it. Verify the address there, then sign in again.',
 };
@@ -27,6 +32,9 @@ export interface SignInPage {
   returnTo: string;
   /** The name of a problem, or what is wrong with the address that was sent, as a sentence. */
   problem?: string;
+  /** The provider that was tried, and those that the account of the address signs in through. */
+  provider?: ProviderName;
+  linked?: readonly ProviderName[];
   isSignedOut?: boolean;
   /** What was typed before. */
   email?: string;
@@ -35,11 +43,16 @@ export interface SignInPage {
 /** The ways to sign in here. */
 export function sendSignInPage(
   ctx: Context,
-  { returnTo, problem, isSignedOut, email }: SignInPage,
+  { returnTo, problem, provider, linked, isSignedOut, email }: SignInPage,
   status = 200,
 ): void {
   const offered = PROVIDER_NAMES.filter((name) => providers()[name] !== null);
-  const sentence = problem === undefined ? undefined : (PROBLEMS[problem as SignInPageProblem] ?? problem);
+  const sentence =
+    problem === 'other_provider' && provider !== undefined && linked !== undefined && linked.length > 0
+      ? otherProvider(provider, linked)
+      : problem === undefined
+        ? undefined
+        : (PROBLEMS[problem as SignInPageProblem] ?? problem);
   const body = (
     <>
       {sentence === undefined ? null : <Notice kind="bad">{sentence}</Notice>}
@@ -66,6 +79,12 @@ export function sendSignInPage(
   );
   const title = sentence !== undefined ? 'Error: Sign in' : isSignedOut === true ? 'Signed out' : 'Sign in';
   sendPage(ctx, { title, body, isNarrow: true }, status);
+}
+
+function otherProvider(provider: ProviderName, linked: readonly ProviderName[]): string {
+  const title = PROVIDER_TITLES[provider];
+  const others = linked.map((name) => PROVIDER_TITLES[name]).join(' or ');
+  return `Your address belongs to an account that you sign in to with ${others}. Sign in with ${others} first, then link ${title} under “Sign-in methods” on your account page.`;
 }
 
 /** Whether a word in the address of the page names a problem; anything else is not repeated. */

@@ -41,7 +41,7 @@ p:last-child { margin-bottom: 0; }
 .quiet { color: var(--quiet); }
 .small { font-size: .9rem; }
 .card { background: var(--card); border: 1px solid var(--line); border-radius: .75rem; padding: 1.25rem; margin: 0 0 1.25rem; }
-main.narrow .card { padding: 1.75rem 1.5rem; }
+main.narrow .card { padding: 1.75rem 1.5rem; overflow-wrap: anywhere; }
 .notice { border-radius: .6rem; padding: .75rem 1rem; margin: 0 0 1.25rem; border: 1px solid transparent; overflow-wrap: anywhere; }
 .notice:focus { outline: none; }
 .notice.good { background: var(--good-ground); color: var(--good); border-color: currentColor; }
@@ -91,6 +91,8 @@ dd { margin: 0; overflow-wrap: anywhere; }
 .rows > li:last-child { padding-bottom: 0; }
 .rows .what { flex: 1 1 14rem; min-width: 0; overflow-wrap: anywhere; }
 .rows + form, .rows + .buttons { margin-top: 1rem; }
+h1, h2, h3 { overflow-wrap: anywhere; }
+.note { border-left: 3px solid var(--accent); padding: .1rem 0 .1rem .85rem; }
 ul.plain { margin: 0 0 1rem; padding-left: 1.2rem; }
 ul.plain li + li { margin-top: .3rem; }
 .tag { display: inline-block; padding: .05rem .55rem; border-radius: 1rem; font-size: .8rem; font-weight: 550; background: var(--good-ground); color: var(--good); vertical-align: .05em; }

@@ -9,12 +9,14 @@ import { identitiesOf } from '../../shared/domain/identities.ts';
 import { once, type Remember } from '../../shared/domain/idempotentRequests.ts';
 import { connectedApplications, endApplication } from '../../shared/domain/oauth/grants.ts';
 import { endOtherSessions, endSession, openSessions } from '../../shared/domain/sessions.ts';
+import { isStaff } from '../../shared/domain/staff.ts';
 import { billingStatus } from '../../shared/domain/subscriptions.ts';
 import { config } from '../../shared/lib/config.ts';
 import { bodyParser } from '../../shared/lib/validate.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { callerOf, type Context } from '../context.ts';
 import { forgetKey } from '../middleware/authenticate.ts';
+import { audit } from '../middleware/audit.ts';
 import { uuidOf } from '../middleware/query.ts';
 import { endOwnSession } from '../middleware/sessionCookie.ts';
 import type { Overview } from '../pages/account/overview.ts';
@@ -78,6 +80,7 @@ export const createKey = orTold(async (ctx) => {
     const created = await createApiKey(accountId, request.name, (transaction, { key, row }) =>
       remember(transaction, { name: row.name, key }),
     );
+    await audit(ctx, 'key_created', accountId, { key: created.row.uuid });
     return { name: created.row.name, key: created.key };
   });
   await show(ctx, { newKey: answer });
@@ -92,6 +95,7 @@ export const confirmRevokeKey = orTold(async (ctx) => {
 
 export const revokeKey = orTold(async (ctx) => {
   forgetKey(await revokeApiKey(callerOf(ctx).accountId, uuidOf(ctx)));
+  await audit(ctx, 'key_revoked', callerOf(ctx).accountId, { key: uuidOf(ctx) });
   done(ctx, 'key-revoked');
 });
 
@@ -107,11 +111,13 @@ export const confirmEndApplication = orTold(async (ctx) => {
 export const endConnectedApplication = orTold(async (ctx) => {
   const isEnded = await endApplication(callerOf(ctx).accountId, uuidOf(ctx));
   if (!isEnded) throw new ServiceError('not_found', 'This application does not exist or was disconnected already.');
+  await audit(ctx, 'grant_ended', callerOf(ctx).accountId, { grant: uuidOf(ctx) });
   done(ctx, 'application-ended');
 });
 
 export const endOneSession = orTold(async (ctx) => {
   await endSession(callerOf(ctx).accountId, uuidOf(ctx));
+  await audit(ctx, 'session_ended', callerOf(ctx).accountId, { session: uuidOf(ctx) });
   done(ctx, 'session-ended');
 });
 
@@ -120,7 +126,9 @@ export function confirmEndOtherSessions(ctx: Context): void {
 }
 
 export const endAllOtherSessions = orTold(async (ctx) => {
-  await endOtherSessions(callerOf(ctx).accountId, ctx.state.sessionToken as string);
+  const { accountId } = callerOf(ctx);
+  const sessions = await endOtherSessions(accountId, ctx.state.sessionToken as string);
+  await audit(ctx, 'session_ended', accountId, { sessions });
   done(ctx, 'others-ended');
 });
 
@@ -168,7 +176,17 @@ async function show(ctx: Context, news: News = {}, status = 200): Promise<void> 
   const affiliate = account.is_affiliate
     ? { ...(await affiliateStatus(accountId)), clicks: await clicksOf(accountId) }
     : null;
-  const overview: Overview = { account, billing, identities, keys, applications, sessions, affiliate };
+  const isStaffSession = await isStaff(account, callerOf(ctx), ctx.state.sessionToken);
+  const overview: Overview = {
+    account,
+    isStaff: isStaffSession,
+    billing,
+    identities,
+    keys,
+    applications,
+    sessions,
+    affiliate,
+  };
   sendAccountPage(ctx, overview, news, status);
 }
 
@@ -177,7 +195,7 @@ function done(ctx: Context, what: Done): void {
 }
 
 /** Tells what a form was refused for on the page that it was on. */
-function orTold(handler: (ctx: Context) => Promise<void>): (ctx: Context) => Promise<void> {
+export function orTold(handler: (ctx: Context) => Promise<void>): (ctx: Context) => Promise<void> {
   return async (ctx) => {
     try {
       await handler(ctx);

@@ -2,6 +2,7 @@ import { createApiKey, listApiKeys, revokeApiKey } from '../../shared/domain/api
 import type { Remember } from '../../shared/domain/idempotentRequests.ts';
 import { bodyParser } from '../../shared/lib/validate.ts';
 import { callerOf, type Context } from '../context.ts';
+import { audit } from '../middleware/audit.ts';
 import { forgetKey } from '../middleware/authenticate.ts';
 import { bodyOf } from '../middleware/body.ts';
 import { idempotently } from '../middleware/idempotencyKey.ts';
@@ -18,6 +19,7 @@ export async function create(ctx: Context): Promise<void> {
     const created = await createApiKey(accountId, request.name, (transaction, key) =>
       remember(transaction, presentCreatedApiKey(key)),
     );
+    await audit(ctx, 'key_created', accountId, { key: created.row.uuid });
     return presentCreatedApiKey(created);
   });
   ctx.status = 201;
@@ -29,6 +31,8 @@ export async function list(ctx: Context): Promise<void> {
 }
 
 export async function revoke(ctx: Context): Promise<void> {
-  forgetKey(await revokeApiKey(callerOf(ctx).accountId, uuidOf(ctx)));
+  const { accountId } = callerOf(ctx);
+  forgetKey(await revokeApiKey(accountId, uuidOf(ctx)));
+  await audit(ctx, 'key_revoked', accountId, { key: uuidOf(ctx) });
   ctx.body = { revoked: true };
 }

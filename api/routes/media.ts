@@ -3,11 +3,12 @@ import { resolve } from 'node:path';
 import send from 'send';
 import { config } from '../../shared/lib/config.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
+import { MEDIA_CACHE_SECONDS } from '../../shared/spec/limits.ts';
 import type { Context } from '../context.ts';
 
 /**
- * An output from the disk store, with ranges and conditional requests. Its path is the secret, and its content never
- * changes, so that any cache on the way may keep it.
+ * Serves an output from the disk store, with ranges and conditional requests. Its path is the secret. Caches may keep it
+ * for a day, so that a deleted one is gone everywhere after that.
  */
 export async function media(ctx: Context): Promise<void> {
   // With a bucket nothing is served from here, not even files that were stored on the disk before.
@@ -20,8 +21,7 @@ export async function media(ctx: Context): Promise<void> {
     root: resolve(config.MEDIA_DIR),
     dotfiles: 'ignore',
     index: false,
-    immutable: true,
-    maxAge: '365d',
+    maxAge: MEDIA_CACHE_SECONDS * 1_000,
   });
   const failed = once(stream, 'error').then(([error]) => error as { statusCode?: number });
   const missing = new Promise<{ statusCode?: number }>((done) =>

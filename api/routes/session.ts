@@ -1,7 +1,9 @@
 import { accountById, accountOfEmail, completeOnboardingStep, updateProfile } from '../../shared/domain/accounts.ts';
 import { LOCAL } from '../../shared/domain/identities.ts';
+import { isStaff, isStaffEmail } from '../../shared/domain/staff.ts';
 import { PROVIDER_NAMES, providers } from '../../shared/gateways/identity/index.ts';
 import { bodyParser } from '../../shared/lib/validate.ts';
+import type { Account } from '../../shared/tables/Account.ts';
 import { callerOf, type Context } from '../context.ts';
 import { recognise } from '../middleware/authenticate.ts';
 import { bodyOf } from '../middleware/body.ts';
@@ -27,16 +29,16 @@ export async function devSignIn(ctx: Context): Promise<void> {
   const link = followedLink(ctx, ctx.state.caller?.accountId ?? null);
   const account = await accountOfEmail(email, LOCAL, { link });
   await startSession(ctx, account.id);
-  ctx.body = presentUser(account);
+  ctx.body = presentUser(account, isStaffEmail(account.email));
 }
 
 export async function me(ctx: Context): Promise<void> {
-  ctx.body = presentUser(await accountById(callerOf(ctx).accountId));
+  await answerUser(ctx, await accountById(callerOf(ctx).accountId));
 }
 
 export async function updateMe(ctx: Context): Promise<void> {
   const profile = parseProfile(bodyOf(ctx));
-  ctx.body = presentUser(await updateProfile(callerOf(ctx).accountId, profile));
+  await answerUser(ctx, await updateProfile(callerOf(ctx).accountId, profile));
 }
 
 export async function logout(ctx: Context): Promise<void> {
@@ -46,5 +48,9 @@ export async function logout(ctx: Context): Promise<void> {
 
 export async function advanceOnboarding(ctx: Context): Promise<void> {
   const { step_completed: step, data } = parseAdvance(bodyOf(ctx));
-  ctx.body = presentUser(await completeOnboardingStep(callerOf(ctx).accountId, step, data));
+  await answerUser(ctx, await completeOnboardingStep(callerOf(ctx).accountId, step, data));
+}
+
+async function answerUser(ctx: Context, account: Account): Promise<void> {
+  ctx.body = presentUser(account, await isStaff(account, callerOf(ctx), ctx.state.sessionToken));
 }

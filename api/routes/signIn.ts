@@ -3,13 +3,14 @@ import { accountOfEmail } from '../../shared/domain/accounts.ts';
 import { LOCAL } from '../../shared/domain/identities.ts';
 import { beginSignIn, completeSignIn } from '../../shared/domain/signIns.ts';
 import { EMAIL_MAX_CHARACTERS, isEmail } from '../../shared/lib/validate.ts';
-import { ServiceError } from '../../shared/spec/errors.ts';
 import type { Context } from '../context.ts';
+import { audit } from '../middleware/audit.ts';
 import { browserOf, ensureBrowser } from '../middleware/attemptCookie.ts';
 import { followedLink } from '../middleware/referralCookie.ts';
 import { startSession } from '../middleware/sessionCookie.ts';
 import { ACCOUNT_PATH, ownPath, signInPath } from '../pages/returnTo.ts';
 import { formOf, seeOther } from '../pages/serve.ts';
+import { linkProblemPath, providerIn } from './identities.ts';
 import { isSignInProblem, sendSignInPage } from '../pages/signIn.tsx';
 
 /** There is nothing else to see at the root. */
@@ -21,9 +22,16 @@ export function root(ctx: Context): void {
 export function signInPage(ctx: Context): void {
   const { problem } = ctx.query;
   const returnTo = ownPath(ctx.query['return_to']);
-  if (isSignInProblem(problem)) return sendSignInPage(ctx, { returnTo, problem });
+  if (isSignInProblem(problem)) {
+    const [provider] = providersIn(ctx.query['provider']);
+    return sendSignInPage(ctx, { returnTo, problem, provider, linked: providersIn(ctx.query['linked']) });
+  }
   if (ctx.state.caller !== undefined) return seeOther(ctx, returnTo);
   sendSignInPage(ctx, { returnTo, isSignedOut: ctx.query['done'] === 'signed-out' });
+}
+
+function providersIn(value: unknown): ProviderName[] {
+  return PROVIDER_NAMES.filter((name) => [value].flat().includes(name));
 }
 
 /** Local sign-in, from the page: takes any address at its word, which is why the router offers it on local machines only. */
@@ -46,7 +54,7 @@ export async function start(ctx: Context): Promise<void> {
   const provider = providerIn(ctx);
   const returnTo = ownPath(ctx.query['return_to']);
   const link = followedLink(ctx, ctx.state.caller?.accountId ?? null);
-  const begun = await beginSignIn(provider, ensureBrowser(ctx, provider), returnTo, link);
+  const begun = await beginSignIn(provider, ensureBrowser(ctx, provider), { returnTo, link });
   if (begun.problem === null) return seeOther(ctx, begun.address);
   ctx.set('retry-after', '60');
   sendSignInPage(ctx, { returnTo, problem: begun.problem }, 503);
@@ -57,14 +65,16 @@ export async function callback(ctx: Context): Promise<void> {
   const provider = providerIn(ctx);
   const parameters = ctx.state.form ?? new URLSearchParams(ctx.querystring);
   const end = await completeSignIn(provider, browserOf(ctx, provider), parameters);
-  if (end.problem !== null) return seeOther(ctx, signInPath(end.returnTo, end.problem));
-  await startSession(ctx, end.account.id);
+  if (end.problem !== null) {
+    await audit(ctx, 'sign_in_failed', null, { provider, problem: end.problem });
+    if (end.isLink) return seeOther(ctx, linkProblemPath(provider, end.problem));
+    const { problem, linked = [] } = end;
+    return seeOther(ctx, signInPath(end.returnTo, problem, linked.length === 0 ? undefined : { provider, linked }));
+  }
+  if (end.isLink) {
+    await audit(ctx, 'identity_linked', end.accountId, { provider });
+    return seeOther(ctx, end.returnTo);
+  }
+  await startSession(ctx, end.account.id, end.identityUuid);
   seeOther(ctx, end.returnTo);
-}
-
-function providerIn(ctx: Context): ProviderName {
-  const { provider } = (ctx as unknown as { params: { provider: string } }).params;
-  const known = PROVIDER_NAMES.find((name) => name === provider);
-  if (known === undefined) throw new ServiceError('not_found', 'This way of signing in is not offered here.');
-  return known;
 }

@@ -45,6 +45,8 @@ export async function readSettings(): Promise<Settings> {
   env['HOST'] = textOf('HOST') ?? '127.0.0.1';
   // Nobody but this machine needs the metrics, which take anybody without METRICS_TOKEN.
   env['METRICS_HOST'] = textOf('METRICS_HOST') ?? '127.0.0.1';
+  // Without a way out to the internet the documents cannot be read; clients register instead.
+  env['OAUTH_CLIENT_METADATA_DOCUMENTS'] = textOf('OAUTH_CLIENT_METADATA_DOCUMENTS') ?? 'off';
   if (textOf('PORT') === '0') env['PORT'] = String(await freePort());
   const delayMs = textOf('SAMPLE_DELAY_MS');
   if (delayMs !== undefined && !/^\d{1,7}$/.test(delayMs)) {

@@ -1,8 +1,9 @@
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import type { Transaction } from 'objection';
 import { v4 as uuidv4 } from 'uuid';
 import { addMilliseconds, now } from '../lib/clock.ts';
+import { config } from '../lib/config.ts';
 import { prepared, run } from '../lib/db.ts';
 import { ServiceError } from '../spec/errors.ts';
 import { IDEMPOTENCY_KEY_MS } from '../spec/limits.ts';
@@ -140,7 +141,10 @@ async function remember(keyed: Keyed, answer: unknown, transaction?: Transaction
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** By the key itself, of which we keep a hash only: an answer may hold an API key's text. */
+/**
+ * By the Idempotency-Key, of which only a hash is stored, and a secret of the service, as an answer may hold an API key's
+ * text: clients choose keys that can be guessed, and then a copy of the database alone must not be enough.
+ */
 function encrypt(answer: unknown, keyed: Keyed): Buffer {
   const iv = randomBytes(IV_BYTES);
   const cipher = createCipheriv('aes-256-gcm', secretOf(keyed), iv);
@@ -149,14 +153,30 @@ function encrypt(answer: unknown, keyed: Keyed): Buffer {
 }
 
 function decrypt(stored: Buffer, keyed: Keyed): unknown {
-  const decipher = createDecipheriv('aes-256-gcm', secretOf(keyed), stored.subarray(0, IV_BYTES));
+  try {
+    return decryptWith(secretOf(keyed), stored);
+  } catch {
+    throw new ServiceError(
+      'validation_error',
+      'Idempotency-Key was used for a request that was carried out, and its answer can no longer be read. Look at what it made, and use a new key.',
+    );
+  }
+}
+
+function decryptWith(secret: Buffer, stored: Buffer): unknown {
+  const decipher = createDecipheriv('aes-256-gcm', secret, stored.subarray(0, IV_BYTES));
   decipher.setAuthTag(stored.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
   const text = Buffer.concat([decipher.update(stored.subarray(IV_BYTES + TAG_BYTES)), decipher.final()]);
   return JSON.parse(text.toString('utf8'));
 }
 
 function secretOf({ accountId, scope, key }: Keyed): Buffer {
-  return createHash('sha256').update(`answer ${accountId} ${scope} ${key}`).digest();
+  return createHmac('sha256', serverSecret()).update(`answer ${accountId} ${scope} ${key}`).digest();
+}
+
+/** A secret that is not in the database. Changed within a day, it makes stored answers unreadable, and they are refused. */
+function serverSecret(): string {
+  return config.SECRET_KEY ?? new URL(config.DATABASE_URL).password;
 }
 
 function hash(text: string): Buffer {

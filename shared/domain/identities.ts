@@ -1,52 +1,177 @@
 import type { Transaction } from 'objection';
-import { issuerOf, type ProviderIdentity, type ProviderName } from '../gateways/identity/index.ts';
+import { issuerOf, type ProviderIdentity, type ProviderName, providers } from '../gateways/identity/index.ts';
 import { now } from '../lib/clock.ts';
+import { config } from '../lib/config.ts';
+import { isDuplicate } from '../lib/db.ts';
+import { offersLocalSignIn } from '../lib/signInSettings.ts';
+import { sha256 } from '../lib/secrets.ts';
 import { isEmail } from '../lib/validate.ts';
+import { ServiceError } from '../spec/errors.ts';
 import { PROFILE_TEXT_MAX_CHARACTERS } from '../spec/limits.ts';
 import { Account } from '../tables/Account.ts';
-import { ApiKey } from '../tables/ApiKey.ts';
 import { Identity } from '../tables/Identity.ts';
 import { Session } from '../tables/Session.ts';
+import { endAccessIn } from './access.ts';
 import { accountById, accountOfEmail } from './accounts.ts';
 import type { FollowedLink } from './affiliates/referrals.ts';
 import { lockAccount } from './credits.ts';
-import { endGrantsOf } from './oauth/grants.ts';
+import { findLiveSession } from './sessions.ts';
+import { bindStaffIdentities } from './staff.ts';
 
 /**
- * The account of somebody whom a provider knows: the one that they signed in to before, whatever their address is by
- * now; else the one of their address, made if there is none (spec: Session). Only an address that the provider has
- * verified links or makes anything, as anybody can claim any other.
- * @param link the referral link that they came by, if they did.
- * @returns null where the address is missing or not verified; `taken` where its account is another person's at that
- *   provider: addresses are handed on, and their accounts are not.
+ * Outcome of a sign-in with an identity.
+ * - `unverified`: the provider has not verified the address.
+ * - `taken`: the address belongs to an account of another person at the same provider.
+ * - `other_provider`: the address belongs to an account that signs in through `linked`, and not through this provider.
  */
-export async function accountOfIdentity(
+export type IdentitySignIn =
+  | { problem: null; account: Account; identityUuid: string }
+  | { problem: 'unverified' | 'taken' }
+  | { problem: 'other_provider'; linked: ProviderName[] };
+
+/**
+ * Finds the account of an identity: the one that it signed in to before, whatever its address is by now. An identity
+ * that is not known creates an account for its verified address, or signs in to one that has no identity yet. It never
+ * opens an account that has another identity: addresses are handed on, and accounts are not.
+ * @param link the referral link that the browser came by, if it did.
+ */
+export async function signInWithIdentity(
+  provider: ProviderName,
+  identity: ProviderIdentity,
+  link: FollowedLink | null = null,
+): Promise<IdentitySignIn> {
+  const found = await findOrCreate(provider, identity, link).catch((error: unknown) => {
+    // The same identity was linked to another account at the same moment: now it is known.
+    if (isDuplicate(error)) return findOrCreate(provider, identity, link);
+    throw error;
+  });
+  if (found.problem === null) await bindStaffIdentities(found.account);
+  return found;
+}
+
+async function findOrCreate(
   provider: ProviderName,
   { subject, email, isEmailVerified, firstName }: ProviderIdentity,
-  link: FollowedLink | null = null,
-): Promise<Account | 'taken' | null> {
+  link: FollowedLink | null,
+): Promise<IdentitySignIn> {
   const issuer = issuerOf(provider);
   const known = await Identity.query().findById([provider, issuer, subject]);
-  if (known !== undefined) return accountById(known.account_id);
-  if (email === null || !isEmailVerified || !isEmail(email)) return null;
+  if (known !== undefined) {
+    return { problem: null, account: await accountById(known.account_id), identityUuid: known.uuid };
+  }
+  if (email === null || !isEmailVerified || !isEmail(email)) return { problem: 'unverified' };
   return Account.transaction(async (transaction) => {
     const { id } = await accountOfEmail(email, provider, { firstName: nameFrom(firstName), link }, transaction);
     const account = await lockAccount(transaction, id);
-    const linked = await Identity.query(transaction).where({ account_id: id });
+    const linked = await Identity.query(transaction).where({ account_id: id }).orderBy('created_at');
     const same = linked.find((other) => other.provider === provider && other.issuer === issuer);
-    if (same !== undefined) return same.subject === subject ? account : 'taken';
-    await Identity.query(transaction).insert({
-      provider,
-      issuer,
-      subject,
-      account_id: id,
-      email: email.toLowerCase(),
-      created_at: now(),
-    });
-    return linked.length === 0 && account.social_provider === LOCAL
-      ? endLocalAccess(transaction, account, provider)
-      : account;
+    if (same?.subject === subject) return { problem: null, account, identityUuid: same.uuid };
+    if (same !== undefined) return { problem: 'taken' };
+    if (linked.length > 0) {
+      return { problem: 'other_provider', linked: linked.map((other) => other.provider as ProviderName) };
+    }
+    const { uuid } = await insertIdentity(transaction, account, provider, subject, email);
+    const signedIn = account.social_provider === LOCAL ? await endLocalAccess(transaction, account, provider) : account;
+    return { problem: null, account: signedIn, identityUuid: uuid };
   });
+}
+
+/** Reason why an identity could not be linked to an account. */
+export type LinkProblem = 'expired' | 'unverified' | 'identity_in_use' | 'provider_linked';
+
+/**
+ * Links an identity to the account of a session: the only way to a second one. The session must still be valid, and
+ * the account must have an identity already: before its first one, nobody has shown that the address is theirs.
+ * @returns the account, or why the identity was not linked. Linking it again changes nothing.
+ */
+export async function linkIdentity(
+  provider: ProviderName,
+  { subject, email, isEmailVerified }: ProviderIdentity,
+  sessionHash: Buffer,
+): Promise<{ problem: null; accountId: number } | { problem: LinkProblem }> {
+  if (email === null || !isEmailVerified || !isEmail(email)) return { problem: 'unverified' };
+  const issuer = issuerOf(provider);
+  try {
+    return await Account.transaction(async (transaction) => {
+      const session = await findLiveSession(sessionHash, transaction);
+      if (session === undefined) return { problem: 'expired' };
+      const account = await lockAccount(transaction, session.account_id);
+      const linked = await Identity.query(transaction).where({ account_id: account.id });
+      if (linked.length === 0) return { problem: 'expired' };
+      const same = linked.find((other) => other.provider === provider && other.issuer === issuer);
+      if (same?.subject === subject) return { problem: null, accountId: account.id };
+      const known = await Identity.query(transaction).findById([provider, issuer, subject]);
+      if (known !== undefined) return { problem: 'identity_in_use' };
+      if (same !== undefined) return { problem: 'provider_linked' };
+      await insertIdentity(transaction, account, provider, subject, email);
+      return { problem: null, accountId: account.id };
+    });
+  } catch (error) {
+    if (isDuplicate(error)) return { problem: 'identity_in_use' };
+    throw error;
+  }
+}
+
+/**
+ * Removes an identity from its account and ends the sessions that it opened, but for the caller's own.
+ * @param currentToken session cookie of the caller; null ends all sessions of the identity.
+ * @returns the removed identity.
+ * @throws ServiceError not_found; validation_error for the last identity that can sign in, unless `mayBeLast`.
+ */
+export async function removeIdentity(
+  accountId: number,
+  uuid: string,
+  { currentToken, mayBeLast = false }: { currentToken: string | null; mayBeLast?: boolean },
+): Promise<Identity> {
+  return Account.transaction(async (transaction) => {
+    const account = await lockAccount(transaction, accountId);
+    const linked = await Identity.query(transaction).where({ account_id: accountId }).orderBy('created_at');
+    const removed = linked.find((identity) => identity.uuid === uuid);
+    if (removed === undefined) throw new ServiceError('not_found', 'Not found. This sign-in method is not linked.');
+    const rest = linked.filter((identity) => identity !== removed);
+    if (!mayBeLast && !offersLocalSignIn(config) && !rest.some(canSignIn)) {
+      throw new ServiceError(
+        'validation_error',
+        'This is the only sign-in method that you can sign in with. Link another one before you remove it.',
+      );
+    }
+    const opened = Session.query(transaction).where({ identity_uuid: uuid });
+    await (currentToken === null ? opened : opened.whereNot('token_hash', sha256(currentToken))).delete();
+    await Identity.query(transaction).delete().where({ uuid });
+    const [oldest] = rest;
+    if (oldest !== undefined && account.social_provider === removed.provider) {
+      await account.$query(transaction).patch({ social_provider: oldest.provider });
+    }
+    return removed;
+  });
+}
+
+/** Returns whether an identity can still sign in: its provider is configured, and is the one that knows it. */
+export function canSignIn({ provider, issuer }: Identity): boolean {
+  const name = provider as ProviderName;
+  return providers()[name] !== null && issuerOf(name) === issuer;
+}
+
+async function insertIdentity(
+  transaction: Transaction,
+  account: Account,
+  provider: ProviderName,
+  subject: string,
+  email: string,
+): Promise<Identity> {
+  const [inserted] = await Identity.query(transaction)
+    .insert([
+      {
+        provider,
+        issuer: issuerOf(provider),
+        subject,
+        account_id: account.id,
+        email: email.toLowerCase(),
+        created_at: now(),
+      },
+    ])
+    .returning('*');
+  return inserted as Identity;
 }
 
 /** What the local sign-in writes down as the provider. */
@@ -54,13 +179,8 @@ export const LOCAL = 'dev';
 
 /** Nobody has shown before that the address was theirs: whoever was let in on their word is not let in any more. */
 async function endLocalAccess(transaction: Transaction, account: Account, provider: ProviderName): Promise<Account> {
-  await Session.query(transaction).delete().where({ account_id: account.id });
-  await ApiKey.query(transaction)
-    .patch({ revoked_at: now() })
-    .where({ account_id: account.id })
-    .whereNull('revoked_at');
-  await endGrantsOf(account.id, transaction);
-  return account.$query(transaction).patchAndFetch({ social_provider: provider, active_key_count: 0 });
+  await endAccessIn(transaction, account.id);
+  return account.$query(transaction).patchAndFetch({ social_provider: provider });
 }
 
 /** Through whom an account's owner signs in, in the order that they were linked. */

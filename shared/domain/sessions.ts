@@ -1,10 +1,11 @@
+import type { Transaction } from 'objection';
 import { v7 as uuidv7 } from 'uuid';
 import { createBatcher } from '../lib/batcher.ts';
 import { addMilliseconds, now } from '../lib/clock.ts';
 import { DATABASE_PATIENCE, prepared, run } from '../lib/db.ts';
 import { randomHex, sha256 } from '../lib/secrets.ts';
 import { ServiceError } from '../spec/errors.ts';
-import { SESSION_DAYS, SESSION_TOUCH_MS, USER_AGENT_MAX_CHARACTERS } from '../spec/limits.ts';
+import { SESSION_DAYS, SESSION_IDLE_DAYS, SESSION_TOUCH_MS, USER_AGENT_MAX_CHARACTERS } from '../spec/limits.ts';
 import { Session } from '../tables/Session.ts';
 
 export const SESSION_MS = SESSION_DAYS * 24 * 60 * 60 * 1_000;
@@ -12,15 +13,21 @@ export const SESSION_MS = SESSION_DAYS * 24 * 60 * 60 * 1_000;
 /**
  * Signs a browser in.
  * @param userAgent what the browser calls itself, so that its owner knows it again.
+ * @param identityUuid the identity that was signed in with; null for the local sign-in.
  * @returns the cookie's value, which is known to nobody else: only its hash is stored.
  */
-export async function openSession(accountId: number, userAgent: string): Promise<string> {
+export async function openSession(
+  accountId: number,
+  userAgent: string,
+  identityUuid: string | null = null,
+): Promise<string> {
   const token = randomHex(32);
   const createdAt = now();
   await Session.query().insert({
     token_hash: sha256(token),
     uuid: uuidv7(),
     account_id: accountId,
+    identity_uuid: identityUuid,
     user_agent: userAgent.toWellFormed().replaceAll('\u0000', '').slice(0, USER_AGENT_MAX_CHARACTERS),
     created_at: createdAt,
     last_used_at: createdAt,
@@ -38,7 +45,8 @@ export function isSessionToken(text: string): boolean {
 
 const FIND_OWNERS = prepared(
   'find_session_owners',
-  'SELECT token_hash, account_id FROM sessions WHERE token_hash = ANY (:hashes) AND expires_at > :now',
+  `SELECT token_hash, account_id FROM sessions
+    WHERE token_hash = ANY (:hashes) AND expires_at > :now AND last_used_at > :idle`,
 );
 
 const findOwner = createBatcher<Buffer, number | undefined>({
@@ -46,7 +54,11 @@ const findOwner = createBatcher<Buffer, number | undefined>({
   maxInFlight: 2,
   patience: DATABASE_PATIENCE,
   run: async (hashes) => {
-    const rows = await run<{ token_hash: Buffer; account_id: number }>(FIND_OWNERS, { hashes, now: now() });
+    const rows = await run<{ token_hash: Buffer; account_id: number }>(FIND_OWNERS, {
+      hashes,
+      now: now(),
+      idle: idleSince(),
+    });
     const owners = new Map(rows.map((row) => [row.token_hash.toString('hex'), row.account_id]));
     return hashes.map((hash) => owners.get(hash.toString('hex')));
   },
@@ -55,6 +67,23 @@ const findOwner = createBatcher<Buffer, number | undefined>({
 /** Finds the account of a session cookie; undefined where the session is unknown, ended or expired. */
 export async function findSessionOwner(token: string): Promise<number | undefined> {
   return isSessionToken(token) ? findOwner(sha256(token)) : undefined;
+}
+
+/** Sessions that were last used before this are over. */
+function idleSince(): Date {
+  return addMilliseconds(now(), -SESSION_IDLE_DAYS * 86_400_000);
+}
+
+/** Finds the session of a cookie's hash, unless it has ended or expired. */
+export async function findLiveSession(
+  tokenHash: Buffer,
+  transaction?: Transaction,
+): Promise<Pick<Session, 'account_id'> | undefined> {
+  return Session.query(transaction)
+    .findById(tokenHash)
+    .where('expires_at', '>', now())
+    .where('last_used_at', '>', idleSince())
+    .select('account_id');
 }
 
 /** Ends a session; one that is over already stays so. */
@@ -83,6 +112,7 @@ export async function openSessions(accountId: number, token: string): Promise<Op
   const sessions = await Session.query()
     .where({ account_id: accountId })
     .where('expires_at', '>', now())
+    .where('last_used_at', '>', idleSince())
     .orderByRaw('token_hash = ? DESC, last_used_at DESC, uuid DESC', [current])
     .limit(SHOWN);
   return sessions.map((session) => ({

@@ -8,31 +8,39 @@ import { SIGN_IN_ATTEMPT_MS } from '../spec/limits.ts';
 import type { Account } from '../tables/Account.ts';
 import { SignInAttempt } from '../tables/SignInAttempt.ts';
 import type { FollowedLink } from './affiliates/referrals.ts';
-import { accountOfIdentity } from './identities.ts';
+import { linkIdentity, type LinkProblem, signInWithIdentity } from './identities.ts';
 
 /**
- * Why a sign-in came to nothing: what the provider said (see IdentityError); `expired`, where it is not known, too old,
- * done already or another browser's; `unverified`, where the provider has not verified the person's address.
+ * Why a sign-in failed: what the provider said (see IdentityError); `expired`, where it is not known, too old, done
+ * already or another browser's; or what `signInWithIdentity` and `linkIdentity` say.
  */
-export type SignInProblem = IdentityError['fault'] | 'expired' | 'unverified' | 'taken';
+export type SignInProblem = IdentityError['fault'] | 'taken' | 'other_provider' | LinkProblem;
 
 /** How a sign-in ended. `returnTo` is where it was begun, null where that is not known any more. */
 export type SignInEnd =
-  | { problem: null; account: Account; returnTo: string }
-  | { problem: SignInProblem; returnTo: string | null };
+  | { problem: null; isLink: false; account: Account; identityUuid: string; returnTo: string }
+  | { problem: null; isLink: true; accountId: number; returnTo: string }
+  | { problem: SignInProblem; isLink: boolean; linked?: ProviderName[]; returnTo: string | null };
+
+/** What a sign-in is begun for. */
+export interface SignInRequest {
+  returnTo: string;
+  /** The referral link that the browser came by, if it did. */
+  link?: FollowedLink | null;
+  /** Session cookie of the account that the identity is to be linked to; without it the browser is signed in. */
+  linkingToken?: string;
+}
 
 /**
  * Begins a sign-in through a provider.
  * @param browser the secret of the browser's cookie: only where it is, the sign-in can be completed.
- * @param link the referral link that the browser came by, if it did.
  * @returns where to send the browser, or what is wrong with the provider.
  * @throws ServiceError not_found where the provider is not configured.
  */
 export async function beginSignIn(
   name: ProviderName,
   browser: string,
-  returnTo: string,
-  link: FollowedLink | null = null,
+  { returnTo, link = null, linkingToken }: SignInRequest,
 ): Promise<{ problem: null; address: string } | { problem: SignInProblem }> {
   const secrets: SignInSecrets = { state: randomHex(32), verifier: randomHex(32), nonce: randomHex(32) };
   try {
@@ -48,6 +56,7 @@ export async function beginSignIn(
       referral_code: link?.code ?? null,
       referral_followed_at: link?.followedAt ?? null,
       referral_signed_in_as: link?.signedInAs ?? null,
+      linking_session_hash: linkingToken === undefined ? null : sha256(linkingToken),
       expires_at: addMilliseconds(now(), SIGN_IN_ATTEMPT_MS),
     });
     return { problem: null, address };
@@ -69,15 +78,16 @@ export async function completeSignIn(
   const provider = providerOf(name);
   const state = parameters.get('state') ?? '';
   const attempt = browser === undefined ? undefined : await takeAttempt(name, browser, state);
-  if (attempt === undefined) return { problem: 'expired', returnTo: null };
-  const { verifier, nonce, return_to: returnTo } = attempt;
+  if (attempt === undefined) return { problem: 'expired', isLink: false, returnTo: null };
+  const { verifier, nonce, return_to: returnTo, linking_session_hash: linkingSession } = attempt;
+  const isLink = linkingSession !== null;
   try {
     const identity = await provider.complete(parameters, { state, verifier, nonce }, redirectUriOf(name));
-    const account = await accountOfIdentity(name, identity, linkOf(attempt));
-    if (account === 'taken') return { problem: 'taken', returnTo };
-    return account === null ? { problem: 'unverified', returnTo } : { problem: null, account, returnTo };
+    if (linkingSession !== null)
+      return { ...(await linkIdentity(name, identity, linkingSession)), isLink: true, returnTo };
+    return { ...(await signInWithIdentity(name, identity, linkOf(attempt))), isLink: false, returnTo };
   } catch (error) {
-    return { problem: problemIn(error, name), returnTo };
+    return { problem: problemIn(error, name), isLink, returnTo };
   }
 }
 

@@ -26,7 +26,8 @@ const Environment = Type.Object({
   LOG_LEVEL: Type.Enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], { default: 'info' }),
 
   PORT: Port(3000),
-  HOST: Type.String({ default: '0.0.0.0', minLength: 1 }),
+  /** Unless set: all addresses in production, else this machine alone, as anybody can sign in as anybody. */
+  HOST: Type.Optional(Type.String({ minLength: 1 })),
   BASE_URL: Type.Optional(HttpUrl()),
   CDN_URL: Type.Optional(HttpUrl()),
   /** How many proxies of ours stand in front and add to X-Forwarded-For. */
@@ -38,6 +39,10 @@ const Environment = Type.Object({
   }),
   DATABASE_POOL_MAX: Count(10, 2),
   DATABASE_TIMEOUT_MS: Count(1_500, 100),
+  /** Mixed into what is encrypted in the database; without it the password of DATABASE_URL is. The same for all processes. */
+  SECRET_KEY: Type.Optional(
+    Type.String({ pattern: '^\\S{16,}$', description: 'a secret of at least 16 characters without white space' }),
+  ),
   REDIS_URL: Type.String({ pattern: '^rediss?://', description: 'an address such as redis://host:6379' }),
   /** `no-verify` for those who hand out a Redis with a certificate that nobody has signed. */
   REDIS_TLS: Type.Enum(['verify', 'no-verify'], { default: 'verify' }),
@@ -107,6 +112,14 @@ const Environment = Type.Object({
     Type.String({ pattern: '^\\S{16,}$', description: 'a secret of at least 16 characters without white space' }),
   ),
 
+  /** Schemes of redirect addresses, beyond those that are known, that clients may register. */
+  OAUTH_PRIVATE_SCHEMES: Type.String({
+    default: '',
+    pattern: '^([a-z][a-z0-9+-]{2,}(\\s*,\\s*[a-z][a-z0-9+-]{2,})*)?$',
+    description: 'schemes without the colon, such as myapp, with commas between them',
+  }),
+  /** Whether clients may be identified by the address of a metadata document, which the API then fetches. */
+  OAUTH_CLIENT_METADATA_DOCUMENTS: Switch('on'),
   /** A host whose Client ID Metadata Documents may be at a private address and come without TLS: for tests. */
   OAUTH_CLIENT_DOCUMENT_HOST: Type.Optional(
     Type.String({ pattern: '^[a-z0-9.-]+:\\d{1,5}$', description: 'a host and port such as 127.0.0.1:8080' }),
@@ -161,6 +174,7 @@ type Environment = Static<typeof Environment>;
 export type ProcessKind = 'service' | 'admin' | 'check';
 
 export interface Config extends Environment {
+  HOST: string;
   /** Where the service is reached from outside, without a slash at the end. */
   BASE_URL: string;
   /** What stands before the path of every output, without a slash at the end. */
@@ -214,6 +228,7 @@ export function parseConfig(env: Record<string, string | undefined>, kind: Proce
   const baseUrl = (values.BASE_URL ?? `http://localhost:${values.PORT}`).replace(/\/+$/, '');
   return Object.freeze({
     ...values,
+    HOST: values.HOST ?? (values.NODE_ENV === 'production' ? '0.0.0.0' : '127.0.0.1'),
     BASE_URL: baseUrl,
     CDN_URL: (values.CDN_URL ?? `${baseUrl}/media`).replace(/\/+$/, ''),
     APPLE_PRIVATE_KEY: values.APPLE_PRIVATE_KEY && withLineBreaks(values.APPLE_PRIVATE_KEY),

@@ -13,7 +13,7 @@ export function isLoopback(host: string): boolean {
 }
 
 /** What is wrong with the settings of the metrics, as a sentence that names a variable; or undefined. */
-export function problemOfMetrics(values: ListenSettings): string | undefined {
+export function problemOfMetrics(values: Omit<ListenSettings, 'HOST'>): string | undefined {
   const { NODE_ENV, METRICS_PORT, METRICS_HOST, METRICS_TOKEN } = values;
   if (NODE_ENV !== 'production' || METRICS_PORT === undefined || METRICS_TOKEN !== undefined) return undefined;
   if (isLoopback(METRICS_HOST)) return undefined;

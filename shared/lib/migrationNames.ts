@@ -15,6 +15,7 @@ export const MIGRATION_NAMES = [
   '0010_looks_at_invoices',
   '0011_auto_topup_triggers',
   '0012_owed_refunds',
+  '0014_identities_and_grants',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

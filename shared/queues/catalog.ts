@@ -78,6 +78,8 @@ export const JOBS = {
   'media.tidy': { queue: 'files', payload: Nothing, attempts: 1, everyMs: 3_600_000 },
   /** Remove the files of generations that are gone. */
   'media.remove': { queue: 'files', payload: Nothing, attempts: 1, everyMs: 5_000 },
+  /** Purge prompts, parameters and errors of generations that were deleted long ago. */
+  'generations.purge': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: 3_600_000 },
   /** Forget idempotency keys that have done their service. */
   'idempotencyKeys.forget': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: 3_600_000 },
   /** Delete answers to repeated requests that have done their service. */

@@ -13,6 +13,8 @@ export const API_KEY_TOUCH_MS = 60_000;
 export const PROFILE_TEXT_MAX_CHARACTERS = 200;
 
 export const SESSION_DAYS = 30;
+/** A session that is not used for so long is over. */
+export const SESSION_IDLE_DAYS = 7;
 export const SESSION_TOUCH_MS = 60_000;
 /** Of what a browser calls itself, so much is kept. */
 export const USER_AGENT_MAX_CHARACTERS = 300;
@@ -28,6 +30,11 @@ export const JOB_DEADLINE_MS = { video: 30 * 60_000, image: 10 * 60_000 } as con
 
 /** A submit whose outcome is unknown may be followed by this many more. */
 export const UNKNOWN_SUBMITS_MAX = 1;
+
+/** Prompt, parameters and error of a deleted generation are purged so many days after the deletion. */
+export const DELETED_PROMPT_DAYS = 30;
+/** How long browsers and CDNs may keep an output: for so long a deleted one may still be served by them. */
+export const MEDIA_CACHE_SECONDS = 86_400;
 
 /** When what a failed job may have left in the storage is removed: far longer than a collection can be under way. */
 export const LATE_FILES_MS = 15 * 60_000;
@@ -88,6 +95,9 @@ export const UNUSED_CLIENT_MS = 24 * 3_600_000;
 export const DISUSED_CLIENT_MS = 90 * 24 * 3_600_000;
 /** Of those that nobody has approved so many are kept, the newest: anybody can register. */
 export const UNAPPROVED_CLIENTS_MAX = 10_000;
+/** Not counted among those: registrations younger than this, and those that a person was asked about in this time. */
+export const NEW_CLIENT_MS = 5 * 60_000;
+export const APPROVAL_REQUEST_MS = 3_600_000;
 /** How long it is remembered that a code was used, so that its replay is known for one. */
 export const USED_CODE_MS = 24 * 3_600_000;
 

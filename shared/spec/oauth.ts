@@ -38,12 +38,15 @@ export type OAuthErrorCode = keyof typeof OAUTH_ERROR_STATUS;
 export class OAuthRefusal extends Error {
   readonly code: OAuthErrorCode;
   readonly extras: ErrorExtras;
+  /** What the person can do about it, as sentences for a page. */
+  readonly advice: string | undefined;
 
-  constructor(code: OAuthErrorCode, description: string, extras: ErrorExtras = {}) {
+  constructor(code: OAuthErrorCode, description: string, extras: ErrorExtras = {}, advice?: string) {
     super(description);
     this.name = 'OAuthRefusal';
     this.code = code;
     this.extras = extras;
+    this.advice = advice;
   }
 
   get status(): number {

@@ -15,6 +15,10 @@ export class Account extends Model {
   declare onboarding_step: OnboardingStep;
   declare is_affiliate: boolean;
   declare created_at: Date;
+  /** First sign-in with the address on the staff list. */
+  declare staff_since: Date | null;
+  /** When its personal data was erased. */
+  declare erased_at: Date | null;
 
   /** The subscription that it lives under, and whose plan credits it has. */
   declare subscription_id: number | null;

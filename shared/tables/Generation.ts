@@ -30,6 +30,8 @@ export class Generation extends Model {
   declare is_watermarked: boolean;
   declare error_message: string | null;
   declare deleted_at: Date | null;
+  /** When prompt, params and error were emptied, some time after the deletion. */
+  declare purged_at: Date | null;
 
   /** When the sweep rings again, unless something has happened by then. */
   declare due_at: Date;

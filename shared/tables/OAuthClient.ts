@@ -11,6 +11,8 @@ export class OAuthClient extends Model {
   declare created_at: Date;
   /** When somebody last approved it, or it was last given tokens by an approval. */
   declare last_used_at: Date | null;
+  /** When a person was last asked to approve it; kept for clients that were never approved. */
+  declare approval_requested_at: Date | null;
   /** Until when this copy of its metadata document will do; null for one that registered. */
   declare fresh_until: Date | null;
 }

@@ -8,6 +8,8 @@ export class Session extends Model {
   declare token_hash: Buffer;
   declare uuid: string;
   declare account_id: number;
+  /** The identity that opened it; null for the local sign-in. */
+  declare identity_uuid: string | null;
   /** What the browser called itself when it signed in. */
   declare user_agent: string;
   declare created_at: Date;

@@ -16,5 +16,7 @@ export class SignInAttempt extends Model {
   declare referral_followed_at: Date | null;
   /** Who was signed in in it. */
   declare referral_signed_in_as: number | null;
+  /** Session whose account the identity is to be linked to; null for a plain sign-in. */
+  declare linking_session_hash: Buffer | null;
   declare expires_at: Date;
 }

@@ -268,6 +268,17 @@ describe('who may do what', () => {
         isThere: async (uuid) =>
           (await service.sql('SELECT 1 FROM oauth_grants WHERE uuid = $1 AND revoked_at IS NULL', [uuid])).length === 1,
       },
+      '/account/identities/:uuid/remove/': {
+        make: async () => {
+          const [row] = await service.sql(
+            `INSERT INTO identities (provider, issuer, subject, account_id, email, created_at)
+             SELECT 'google', gen_random_uuid(), 'me', id, email, now() FROM accounts WHERE email = $1 RETURNING uuid`,
+            [owner.email],
+          );
+          return row.uuid;
+        },
+        isThere: async (uuid) => (await service.sql('SELECT 1 FROM identities WHERE uuid = $1', [uuid])).length === 1,
+      },
       '/account/sessions/:uuid/end/': {
         make: async () => {
           await request(service.baseUrl, 'POST', '/authentication/dev/sign-in/', { body: { email: owner.email } });

@@ -34,7 +34,7 @@ describe('media', () => {
     expect([status, text]).to.deep.equal([200, CONTENT]);
     expect(headers.get('content-type')).to.equal('video/mp4');
     expect(headers.get('content-length')).to.equal('26');
-    expect(headers.get('cache-control')).to.equal('public, max-age=31536000, immutable');
+    expect(headers.get('cache-control')).to.equal('public, max-age=86400');
     expect(headers.get('accept-ranges')).to.equal('bytes');
     expect(headers.get('etag')).to.be.a('string');
     expect(headers.get('last-modified')).to.be.a('string');

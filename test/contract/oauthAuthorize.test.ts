@@ -104,9 +104,12 @@ describe('the authorization endpoint', () => {
     it('may be an application with a scheme of its own', async () => {
       const redirect = 'cursor://anysphere.cursor-mcp/oauth/callback?x=1';
       const app = await registerClient(service.baseUrl, { redirect_uris: [redirect] });
-      const page = await visit(app.authorizePath(challenge));
-      expect(page.headers.get('content-security-policy')).to.include("form-action 'self' cursor:;");
       const answer = await consent(service.baseUrl, person, app.authorizePath(challenge));
+      // A page that stays: the application opens beside the browser.
+      expect([answer.status, answer.headers.get('location')]).to.deep.equal([200, null]);
+      expect(answer.body).to.include('You can close this page afterwards').and.include('>Continue</a>');
+      const denied = await consent(service.baseUrl, person, app.authorizePath(challenge), 'deny');
+      expect(denied.body).to.include('You did not allow');
       expect(locationOf(answer)).to.match(/^cursor:\/\/anysphere\.cursor-mcp\/oauth\/callback\?x=1&code=[0-9a-f]{64}&/);
     });
 
@@ -171,12 +174,14 @@ describe('the authorization endpoint', () => {
       }
     });
 
-    it('and is wrong, sends nobody by itself to an address in the net (open redirect)', async () => {
-      const distant = await registerClient(service.baseUrl, { redirect_uris: ['https://phish.example/login'] });
-      for (const changes of [{ scope: 'admin' }, { prompt: 'none' }, { response_type: undefined }]) {
-        const page = await visit(distant.authorizePath(challenge, changes));
-        expectPage(page, /Back to the application/);
-        expect(page.body).to.include('https://phish.example/login?error=').and.not.include('http-equiv="refresh"');
+    it('and is wrong, sends nobody by itself to an address in the net or to an application (open redirect)', async () => {
+      for (const redirect of ['https://phish.example/login', 'vscode://phish.example/login']) {
+        const distant = await registerClient(service.baseUrl, { redirect_uris: [redirect] });
+        for (const changes of [{ scope: 'admin' }, { prompt: 'none' }, { response_type: undefined }]) {
+          const page = await visit(distant.authorizePath(challenge, changes));
+          expectPage(page, /Back to the application/);
+          expect(page.body).to.include(`${redirect}?error=`).and.not.include('http-equiv="refresh"');
+        }
       }
     });
 
@@ -266,14 +271,23 @@ describe('the authorization endpoint', () => {
     });
 
     it('leads there without telling anybody where from, so that no form is sent on, and nothing of it is kept', async () => {
-      const app = await registerClient(service.baseUrl, { redirect_uris: ['cursor://oauth/callback'] });
       const page = await consent(service.baseUrl, person, client.authorizePath(challenge));
-      const redirect = await consent(service.baseUrl, person, app.authorizePath(challenge));
+      const redirect = await visit(client.authorizePath(challenge, { prompt: 'none' }));
       // 303 makes a GET of what was a form; 307 would send the form, with its token, to the client (RFC 9700, 4.12).
       expect([page.status, redirect.status]).to.deep.equal([200, 303]);
       expect(page.headers.get('referrer-policy')).to.equal('same-origin');
       expect(redirect.headers.get('referrer-policy')).to.equal('no-referrer');
       for (const { headers } of [page, redirect]) expect(headers.get('cache-control')).to.equal('no-store');
+    });
+
+    it('breaks a long name instead of running out of the card, and says what writing spends', async () => {
+      const app = await registerClient(service.baseUrl, { client_name: 'x'.repeat(100) });
+      const { body } = await visit(app.authorizePath(challenge));
+      expect(body)
+        .to.include(`Connect ${'x'.repeat(100)}?`)
+        .and.match(/spends your credits \([\d,]+ left\)/);
+      const { body: styles } = await visit('/assets/style.css');
+      expect(styles).to.match(/main\.narrow \.card \{[^}]*overflow-wrap: anywhere/);
     });
 
     it('is asked every time, whatever was allowed before', async () => {

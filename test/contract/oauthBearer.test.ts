@@ -1,6 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { createHmac, createPrivateKey, createPublicKey, generateKeyPairSync, sign } from 'node:crypto';
 import { expect } from 'chai';
+import { startBearerApp } from '../harness/bearerApp.ts';
 import { type Answer, type Customer, request } from '../harness/client.ts';
 import { claimsOf, type OAuthClient, registerClient } from '../harness/oauth.ts';
 import { type Service, startService } from '../harness/service.ts';
@@ -9,38 +9,24 @@ import { expectError } from './envelope.ts';
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
 const headerOf = (token: string) => JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString());
 
-/** Starts `test/harness/bearerApp.ts` with a service's configuration. @returns its address. */
-async function startBearerApp(env: Record<string, string>): Promise<{ child: ChildProcess; url: string }> {
-  const child = spawn(process.execPath, ['--import', 'tsx', 'test/harness/bearerApp.ts'], {
-    env: { PATH: process.env['PATH'], NODE_ENV: 'test', ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  let output = '';
-  for await (const chunk of child.stdout) {
-    output += (chunk as Buffer).toString();
-    const port = /listening on (\d+);/.exec(output)?.[1];
-    if (port !== undefined) return { child, url: `http://127.0.0.1:${port}` };
-  }
-  throw new Error(`The app ended at its start: ${output}`);
-}
-
 describe('who asks over MCP', () => {
   let service: Service;
   let client: OAuthClient;
   let person: Customer;
-  let app: { child: ChildProcess; url: string };
+  let app: Awaited<ReturnType<typeof startBearerApp>>;
   let tokens: { access_token: string; refresh_token: string };
   let privateKey: string;
   before(async () => {
     service = await startService({ workers: 0 });
-    app = await startBearerApp({ ...service.env, BASE_URL: service.baseUrl });
+    app = await startBearerApp();
     client = await registerClient(service.baseUrl);
     person = await service.customer(null);
     tokens = await client.connect(person);
     [{ private_key: privateKey }] = (await service.sql('SELECT private_key FROM oauth_signing_keys')) as any;
   });
   after(async () => {
-    app.child.kill();
+    app.server.close();
+    app.server.closeAllConnections();
     await service.stop();
   });
 

@@ -191,6 +191,14 @@ describe('clients of the authorization server', () => {
         'ms-settings:privacy',
         'ms-appinstaller:?source=https://app.example/x',
         'MS-Word:ofe|u|https://app.example/x'.replaceAll('|', '%7C'),
+        'microsoft-edge:https://app.example/',
+        'microsoft.windows.camera:cb',
+        'steam://run/1',
+        'msal://a/b',
+        'skype:cb',
+        'itms-services://?action=x',
+        'magnet:?xt=x',
+        'view-source:https://app.example/',
         'callback',
         '/callback',
         '//app.example/cb',
@@ -214,7 +222,9 @@ describe('clients of the authorization server', () => {
         'http://[::1]/cb',
         'com.example.app:/cb',
         'vscode://a/b',
-        'msal://a/b',
+        'vscode-insiders://a/b',
+        'windsurf://a/b',
+        'cursor://a/b',
       ])
         expect((await register({ redirect_uris: [uri] })).status, uri).to.equal(201);
     });
@@ -311,22 +321,43 @@ describe('clients of the authorization server', () => {
            FROM generate_series(1, 12000) AS number`,
       );
       const newest = await registerClient(service.baseUrl);
+      // Of the oldest: a person has its consent page open.
+      const asked = new OAuthClient(service.baseUrl, 'crowd-1', 'https://crowd.example/');
+      await consentPage(service.baseUrl, person, asked.authorizePath(newPkce().challenge));
       const unapproved = async () =>
-        Number((await service.sql('SELECT count(*) FROM oauth_clients WHERE last_used_at IS NULL'))[0].count);
+        Number(
+          (
+            await service.sql(
+              `SELECT count(*) FROM oauth_clients WHERE name = 'crowd' AND approval_requested_at IS NULL`,
+            )
+          )[0].count,
+        );
       // Whose schedule is its own: it forgets at once.
       await service.startWorker({ REDIS_PREFIX: 'crowd' });
       await eventually('the oldest are forgotten', async () => (await unapproved()) <= 10_000);
       expect(await unapproved()).to.equal(10_000);
       const left = await service.sql(
-        `SELECT min(created_at) FILTER (WHERE name = 'crowd') > now() - interval '12 hours' + interval '2000 seconds' AS are_newest,
+        `SELECT min(created_at) FILTER (WHERE name = 'crowd' AND approval_requested_at IS NULL) > now() - interval '12 hours' + interval '1900 seconds' AS are_newest,
                 count(*) FILTER (WHERE client_id = ANY ($1)) AS others
            FROM oauth_clients`,
-        [[connected.clientId, newest.clientId]],
+        [[connected.clientId, newest.clientId, asked.clientId]],
       );
-      expect([left[0].are_newest, Number(left[0].others)]).to.deep.equal([true, 2]);
+      expect([left[0].are_newest, Number(left[0].others)]).to.deep.equal([true, 3]);
       expect((await request(service.baseUrl, 'GET', newest.authorizePath(newPkce().challenge))).status).to.equal(303);
       await service.sql(`DELETE FROM oauth_clients WHERE name = 'crowd'`);
     });
+  });
+
+  it('with a metadata document are neither offered nor read where OAUTH_CLIENT_METADATA_DOCUMENTS is off', async () => {
+    const { baseUrl } = await service.startApi({ OAUTH_CLIENT_METADATA_DOCUMENTS: 'off' });
+    const { body: metadata } = await request(baseUrl, 'GET', '/.well-known/oauth-authorization-server');
+    expect(metadata.client_id_metadata_document_supported).to.equal(false);
+    const client = documented('/switched-off').via(baseUrl);
+    const headers = { cookie: person.cookie };
+    const page = await request(baseUrl, 'GET', client.authorizePath(newPkce().challenge), { headers });
+    expect(page.status).to.equal(400);
+    expect(page.body).to.include('reads no client metadata documents').and.include('API key');
+    expect(asked('/switched-off')).to.equal(0);
   });
 
   it('that are forgotten while a person makes up their mind are to register again, and nothing is allowed', async () => {

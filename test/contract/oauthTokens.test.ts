@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { type Customer, request } from '../harness/client.ts';
-import { claimsOf, locationOf, newPkce, type OAuthClient, postForm, registerClient } from '../harness/oauth.ts';
+import { claimsOf, locationOf, newPkce, OAuthClient, postForm, REDIRECT, registerClient } from '../harness/oauth.ts';
 import { type Service, startService } from '../harness/service.ts';
 import { tally } from './envelope.ts';
 import { wireRequest } from './wire.ts';
@@ -428,6 +428,15 @@ describe('the token endpoint', () => {
   });
 
   describe('the applications of an account', () => {
+    it('are listed with the host that the access went to, not with one that was registered beside it', async () => {
+      const someone = await service.customer(null);
+      const uris = ['https://claude.ai/api/mcp/auth_callback', REDIRECT];
+      const { clientId } = await registerClient(service.baseUrl, { client_name: 'Claude', redirect_uris: uris });
+      await new OAuthClient(service.baseUrl, clientId, REDIRECT).connect(someone);
+      const [row] = await rows(someone);
+      expect(row?.page).to.include('127.0.0.1, connected on').and.not.include('claude.ai');
+    });
+
     it('are on its page once each, however often they were connected, and end with all that was allowed', async () => {
       const someone = await service.customer(null);
       const other = await registerClient(service.baseUrl, { client_name: 'Another application' });

@@ -76,7 +76,7 @@ describe('consent, in a real browser', () => {
   it('or does not allow it', async () => {
     const page = await open(client.authorizePath(challenge, { state: 'second' }));
     await signIn(page);
-    await page.getByRole('button', { name: 'Do not allow' }).click();
+    await page.getByRole('button', { name: 'Deny' }).click();
     await page.getByText('Connected.').waitFor();
     const answer = new URL(local.visits.at(-1) as string, local.url).searchParams;
     expect([answer.get('error'), answer.get('state'), answer.get('code')]).to.deep.equal([
@@ -90,7 +90,7 @@ describe('consent, in a real browser', () => {
   it('or uses another account', async () => {
     const page = await open(client.authorizePath(challenge));
     const first = await signIn(page);
-    await page.getByRole('button', { name: 'Sign out here and use another one' }).click();
+    await page.getByRole('button', { name: 'Use another account' }).click();
     await page.waitForURL('**/sign-in?**');
     const second = await signIn(page);
     const text = await page.locator('main').innerText();

@@ -59,7 +59,17 @@ describe('npm run admin', () => {
     const { status, out } = await runAdmin(['--help']);
     expect(status).to.equal(0);
     const names = [...out.matchAll(/^ {2}([a-z-]+) {2}/gm)].map(([, name]) => name as string);
-    expect(names).to.deep.equal(['find-account', 'grant-credits', 'stuck-jobs', 'requeue-jobs', 'revoke-key']);
+    expect(names).to.deep.equal([
+      'find-account',
+      'grant-credits',
+      'stuck-jobs',
+      'requeue-jobs',
+      'revoke-key',
+      'end-access',
+      'remove-identity',
+      'export-account',
+      'erase-account',
+    ]);
     const explained = await Promise.all(names.map((name) => runAdmin([name, '--help'])));
     for (const [index, { status, out, err }] of explained.entries()) {
       expect([status, err]).to.deep.equal([0, '']);

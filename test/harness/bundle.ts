@@ -15,8 +15,6 @@ const PROGRAMS = {
   rotateKeys: 'api/oauth/rotateKeys.ts',
   // Started from the file beside the program that needs it.
   thumbnailProcess: 'shared/gateways/media/thumbnailProcess.ts',
-  // Imported by scripts of tests.
-  collect: 'shared/gateways/media/collect.ts',
 };
 
 /** Packages that find their own files, or that are loaded on demand, stay outside of the bundle. */

@@ -34,6 +34,11 @@ export function recordLog(text: string): void {
   }
 }
 
+// What libraries of the fakes print belongs to the test that made them, not into the report.
+for (const level of ['info', 'warn'] as const) console[level] = (...args: unknown[]) => recordLog(inspect(args));
+process.removeAllListeners('warning');
+process.on('warning', (warning) => recordLog(`${warning.name}: ${warning.message}`));
+
 /** Loaded by mocha's `--require` in each of its processes. */
 export const mochaHooks = {
   beforeAll() {

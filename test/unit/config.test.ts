@@ -129,9 +129,10 @@ describe('the configuration', () => {
   it('warns of a mode in which everybody may be everybody, where other machines reach it', async () => {
     const { warningOfMode } = await import('../../shared/lib/listenSettings.ts');
     const warned = (env: Record<string, string | undefined>) => warningOfMode(parseConfig({ ...GOOD, ...env }));
-    for (const env of [{}, { HOST: '::' }, { NODE_ENV: 'test', HOST: '10.0.0.5' }]) {
+    for (const env of [{ HOST: '0.0.0.0' }, { HOST: '::' }, { NODE_ENV: 'test', HOST: '10.0.0.5' }]) {
       expect(warned(env)).to.match(/^NODE_ENV is \w+ and HOST \S+ is open .+ Set NODE_ENV=production, .+\.$/);
     }
+    expect(warned({})).to.equal(undefined);
     for (const HOST of ['127.0.0.1', '127.8.0.1', '::1', 'localhost']) expect(warned({ HOST })).to.equal(undefined);
   });
 

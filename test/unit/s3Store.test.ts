@@ -41,7 +41,7 @@ describe('the S3 store', () => {
         expect(response.headers.get('content-type')).to.equal('image/png');
         expect(response.headers.get('content-length')).to.equal(String(CONTENT.length));
         expect(response.headers.get('accept-ranges')).to.equal('bytes');
-        expect(response.headers.get('cache-control')).to.equal('public, max-age=31536000, immutable');
+        expect(response.headers.get('cache-control')).to.equal('public, max-age=86400');
         expect(await response.text()).to.equal(method === 'GET' ? CONTENT.toString() : '');
       }
     });

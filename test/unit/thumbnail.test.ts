@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -7,6 +7,7 @@ import { expect } from 'chai';
 import sharp from 'sharp';
 import { makeThumbnail } from '../../shared/gateways/media/thumbnail.ts';
 import { expectFailure } from '../harness/failure.ts';
+import { eventually } from '../harness/service.ts';
 import { MP4 } from '../../dev/standins/misbehave.ts';
 
 const run = promisify(execFile);
@@ -71,6 +72,40 @@ describe('thumbnails', () => {
     await expectFailure(failure, /unsupported image format/);
     expect(await heightOf(await before)).to.equal(first!.height);
     expect(await heightOf(await after)).to.equal(last!.height);
+  });
+
+  it('are made by processes without any secret of the service in their environment', async () => {
+    process.env['STRIPE_SECRET_KEY'] = 'sk_test_of_the_thumbnails';
+    try {
+      // A child that runs already was started with the environment of another test.
+      for (const pid of await painters()) process.kill(pid, 'SIGKILL');
+      await eventually('the old child is gone', async () => (await painters()).length === 0);
+      const seen = join(folder, 'seen');
+      const ffmpegPath = await program('spy', `env > ${seen}; echo "$@" >> ${seen}; exit 1`);
+      await makeThumbnail({ kind: 'video', filePath: film }, { ffmpegPath }).catch(() => {});
+      const environment = await readFile(seen, 'utf8');
+      expect(environment).to.include('PATH=').and.not.include('sk_test_of_the_thumbnails');
+      expect(environment).to.include('-format_whitelist mov,matroska');
+      const [child] = await painters();
+      if (process.platform === 'linux') {
+        const own = await readFile(`/proc/${child}/environ`, 'latin1');
+        expect(own).to.include('PATH=').and.not.include('sk_test_of_the_thumbnails');
+        expect(own).to.not.match(/DATABASE_URL|REDIS_URL|_KEY=|_TOKEN=|SECRET/);
+      }
+    } finally {
+      delete process.env['STRIPE_SECRET_KEY'];
+    }
+  });
+
+  it('of a HEIF picture or of a playlist are not made: no upstream may send either', async () => {
+    const heif = join(folder, 'picture.heic');
+    await sharp({ create: { width: 64, height: 64, channels: 3, background: 'teal' } })
+      .heif({ compression: 'av1' })
+      .toFile(heif);
+    await expectFailure(paint(heif), /unsupported image format|blocked/i);
+    const playlist = join(folder, 'playlist.mp4');
+    await writeFile(playlist, `ffconcat version 1.0\nfile ${film}\n`);
+    await expectFailure(makeThumbnail({ kind: 'video', filePath: playlist }), /no frame could be decoded/);
   });
 
   it('of more than 50 megapixels are not made', async () => {

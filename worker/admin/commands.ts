@@ -56,4 +56,44 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     changes: true,
     load: async () => (await import('./commands/revokeKey.ts')).revokeKey,
   },
+  'end-access': {
+    summary: 'End all sessions, API keys and application grants of an account',
+    usage: 'end-access <e-mail | uuid | number> [--apply]',
+    details: 'For an account that was taken over. Its owner can sign in again and create new keys.',
+    options: {},
+    names: [1, 1],
+    changes: true,
+    load: async () => (await import('./commands/accountData.ts')).endAccountAccess,
+  },
+  'remove-identity': {
+    summary: 'Remove a sign-in method from an account, also the last one',
+    usage: 'remove-identity <e-mail | uuid | number> <google | apple | github> [--apply]',
+    details:
+      'For an owner who has lost the provider account. Without any sign-in method, the next sign-in with the verified\n' +
+      'address of the account opens it: remove the last one only when you know who asks.',
+    options: {},
+    names: [2, 2],
+    changes: true,
+    load: async () => (await import('./commands/accountData.ts')).removeSignInMethod,
+  },
+  'export-account': {
+    summary: 'Print all that is stored about an account as JSON',
+    usage: 'export-account <e-mail | uuid | number>',
+    details: 'Without hashes and secrets. Changes nothing.',
+    options: {},
+    names: [1, 1],
+    changes: false,
+    load: async () => (await import('./commands/accountData.ts')).exportAccountData,
+  },
+  'erase-account': {
+    summary: 'Erase the personal data of an account for good',
+    usage: 'erase-account <e-mail | uuid | number> [--apply]',
+    details:
+      'Ends all access, removes sign-in methods, profile, prompts and media. The ledger and payments stay. Refused while\n' +
+      'a paid subscription would renew or generations are in progress. Repeat it by uuid if it was interrupted.',
+    options: {},
+    names: [1, 1],
+    changes: true,
+    load: async () => (await import('./commands/accountData.ts')).eraseAccountData,
+  },
 };

@@ -20,7 +20,7 @@ export function Applications({ applications }: Overview): VNode {
               <div class="what">
                 <h3>{application.clientName}</h3>
                 <span class="quiet small">
-                  {application.clientHost}, connected on {day(application.connectedAt)},{' '}
+                  {application.clientHosts.join(', ')}, connected on {day(application.connectedAt)},{' '}
                   {application.lastUsedAt === null ? 'not used yet' : `last used ${ago(application.lastUsedAt)}`}
                   <br />
                   May: {application.scopes.map((scope) => SCOPES[scope].toLowerCase()).join('; ')}.

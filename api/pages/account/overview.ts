@@ -10,6 +10,8 @@ import type { Identity } from '../../../shared/tables/Identity.ts';
 /** All that the account's page shows. */
 export interface Overview {
   account: Account;
+  /** Whether this session has staff rights. */
+  isStaff: boolean;
   billing: BillingStatus;
   identities: Identity[];
   keys: ApiKey[];

@@ -1,5 +1,4 @@
 import { v4 as uuidv4 } from 'uuid';
-import { isStaffEmail } from '../../../shared/domain/staff.ts';
 import type { Context } from '../../context.ts';
 import { takeDraft } from '../../middleware/draftCookie.ts';
 import { formToken } from '../forms.ts';
@@ -11,6 +10,7 @@ import { Billing } from './billing.tsx';
 import { Keys, NewKey } from './keys.tsx';
 import type { Overview } from './overview.ts';
 import { Person } from './person.tsx';
+import { linkProblem, SignInMethods } from './signInMethods.tsx';
 
 /** An outcome: for the title of the page, and as a sentence. */
 type Outcome = readonly [title: string, sentence: string];
@@ -24,6 +24,11 @@ const DONE = {
   'session-ended': ['Session ended', 'That session has ended.'],
   affiliate: ['Affiliate link created', 'You are an affiliate. Your link is below.'],
   payouts: ['Payout details sent', 'Thank you. Payouts start when your details have been checked.'],
+  'identity-linked': [
+    'Sign-in method linked',
+    'The sign-in method is linked. You can sign in to this account with it.',
+  ],
+  'identity-removed': ['Sign-in method removed', 'The sign-in method is removed.'],
   'others-ended': ['Signed out elsewhere', 'You are signed out everywhere but here.'],
 } as const satisfies Record<string, Outcome>;
 
@@ -56,23 +61,25 @@ export function sendAccountPage(ctx: Context, overview: Overview, news: News = {
   const secrets = { token: formToken(ctx), requestKey: uuidv4(), draft: takeDraft(ctx, overview.account.uuid) };
   const { account } = overview;
   const good = news.isPaymentPending === true ? PAYMENT_PENDING : outcomeIn(ctx);
+  const problem = news.problem ?? linkProblem(ctx.query['link_problem'], ctx.query['provider']);
   const body = (
     <>
       <h1>{account.first_name === '' ? 'Your account' : `Hello ${account.first_name}`}</h1>
       <p class="quiet">
         Signed in as {account.email}
-        {isStaffEmail(account.email) ? (
+        {overview.isStaff ? (
           <>
             . <a href="/admin/">The service</a>
           </>
         ) : null}
       </p>
-      {news.problem === undefined ? null : <Notice kind="bad">{news.problem}</Notice>}
+      {problem === undefined ? null : <Notice kind="bad">{problem}</Notice>}
       {news.newKey === undefined ? null : <NewKey name={news.newKey.name} text={news.newKey.key} />}
       {good === undefined || hasOtherNews(news) ? null : <Notice kind="good">{good[1]}</Notice>}
       <Billing {...overview} secrets={secrets} />
       <Keys {...overview} secrets={secrets} />
       <Applications {...overview} />
+      <SignInMethods {...overview} secrets={secrets} />
       <Sessions {...overview} secrets={secrets} />
       <Affiliate {...overview} secrets={secrets} />
       <Person {...overview} secrets={secrets} />

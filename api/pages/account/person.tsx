@@ -1,23 +1,17 @@
 import type { VNode } from 'preact';
 import { PROFILE_TEXT_MAX_CHARACTERS } from '../../../shared/spec/limits.ts';
 import { DRAFT_ACCOUNT } from '../../middleware/draftCookie.ts';
-import { PROVIDER_TITLES } from '../logos.tsx';
 import { Form } from '../parts.tsx';
 import type { FormSecrets, Overview } from './overview.ts';
 
 /** Who one is here. */
-export function Person({ account, identities, secrets }: Overview & { secrets: FormSecrets }): VNode {
-  const ways = identities.map(({ provider, email }) =>
-    email === account.email ? titleOf(provider) : `${titleOf(provider)} (${email})`,
-  );
+export function Person({ account, secrets }: Overview & { secrets: FormSecrets }): VNode {
   return (
     <section class="card" aria-labelledby="person">
       <h2 id="person">You</h2>
       <dl>
         <dt>E-mail address</dt>
         <dd>{account.email}</dd>
-        <dt>Sign-in through</dt>
-        <dd>{ways.length === 0 ? 'the local sign-in' : ways.join(', ')}</dd>
       </dl>
       <Form action="/account/profile/" token={secrets.token} class="inline">
         <input type="hidden" name={DRAFT_ACCOUNT} value={account.uuid} />
@@ -47,8 +41,4 @@ export function Person({ account, identities, secrets }: Overview & { secrets: F
       </Form>
     </section>
   );
-}
-
-function titleOf(provider: string): string {
-  return PROVIDER_TITLES[provider as keyof typeof PROVIDER_TITLES] ?? provider;
 }

@@ -21,12 +21,12 @@ export function sendRevokeKeyQuestion(ctx: Context, { uuid, name, prefix, last_u
 /** Asks before an application is disconnected. */
 export function sendEndApplicationQuestion(
   ctx: Context,
-  { uuid, clientName, clientHost, lastUsedAt }: ConnectedApplication,
+  { uuid, clientName, clientHosts, lastUsedAt }: ConnectedApplication,
 ): void {
   const children = (
     <>
       <p>
-        {clientHost}, {lastUsedAt === null ? 'not used yet' : `last used ${ago(lastUsedAt)}`}
+        {clientHosts.join(', ')}, {lastUsedAt === null ? 'not used yet' : `last used ${ago(lastUsedAt)}`}
       </p>
       <p>It loses its access at once. To use it again, connect it again.</p>
     </>

@@ -52,7 +52,7 @@ export function queueBoard(): Koa.Middleware<State> {
       return sendToSignIn(ctx);
     }
     await limit(ctx, 'account');
-    await requireStaff(callerOf(ctx));
+    await requireStaff(callerOf(ctx), ctx.state.sessionToken);
     requireOwnPage(ctx);
     ctx.set('content-security-policy', POLICY);
     ctx.set('x-frame-options', 'DENY');

@@ -1,11 +1,14 @@
 import { v4 as uuidv4 } from 'uuid';
 import { fetchClientDocument, isDocumentAddress, UnusableDocument } from '../../gateways/clientDocuments.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
+import { config } from '../../lib/config.ts';
 import { perService } from '../../lib/serviceScope.ts';
 import { prepared, run } from '../../lib/db.ts';
 import {
   CLIENT_ID_MAX_CHARACTERS,
+  APPROVAL_REQUEST_MS,
   DISUSED_CLIENT_MS,
+  NEW_CLIENT_MS,
   UNAPPROVED_CLIENTS_MAX,
   UNUSED_CLIENT_MS,
 } from '../../spec/limits.ts';
@@ -40,8 +43,18 @@ export async function isKnownClient(clientId: string): Promise<boolean> {
  */
 export async function clientForApproval(clientId: string, accountId: number | undefined): Promise<OAuthClient> {
   const stored = CLIENT_ID.test(clientId) ? await OAuthClient.query().findById(clientId) : undefined;
+  const isDocument =
+    stored === undefined ? CLIENT_ID.test(clientId) && isDocumentAddress(clientId) : stored.fresh_until !== null;
+  if (isDocument && config.OAUTH_CLIENT_METADATA_DOCUMENTS === 'off') {
+    throw new OAuthRefusal(
+      'invalid_client',
+      'This service reads no client metadata documents: register at /register.',
+      {},
+      ADVICE,
+    );
+  }
   if (stored !== undefined && (stored.fresh_until === null || stored.fresh_until > now())) return stored;
-  if (stored === undefined && !(CLIENT_ID.test(clientId) && isDocumentAddress(clientId))) {
+  if (!isDocument) {
     throw new OAuthRefusal(
       'invalid_client',
       'The application is not registered here, or no longer: have it register again.',
@@ -87,7 +100,23 @@ async function fetchAndKeep(clientId: string): Promise<OAuthClient> {
 
 function unusable(error: Error): OAuthRefusal {
   const reason = error instanceof OAuthRefusal ? `is not acceptable: ${error.message}` : `${error.message}.`;
-  return new OAuthRefusal('invalid_client', `The document that the application is described by ${reason}`);
+  return new OAuthRefusal('invalid_client', `The document that the application is described by ${reason}`, {}, ADVICE);
+}
+
+const ADVICE =
+  'Try again in a minute. If it does not help, connect with an API key instead: create one on your account page. Whoever runs this service can set OAUTH_CLIENT_METADATA_DOCUMENTS=off, and the application registers in another way.';
+
+/**
+ * Notes that a signed-in person is being asked to approve a client, so that a flood of registrations does not push it
+ * out meanwhile. Written for clients that were never approved, at most once a minute.
+ */
+export async function noteApprovalRequest({ client_id, last_used_at }: OAuthClient): Promise<void> {
+  if (last_used_at !== null) return;
+  const at = now();
+  await OAuthClient.query()
+    .patch({ approval_requested_at: at })
+    .where({ client_id, last_used_at: null })
+    .whereRaw('(approval_requested_at IS NULL OR approval_requested_at <= ?)', [addMilliseconds(at, -60_000)]);
 }
 
 const FORGET = prepared(
@@ -107,11 +136,14 @@ const FORGET_CROWD = prepared(
   'forget_crowd_of_oauth_clients',
   `DELETE FROM oauth_clients c
     WHERE c.last_used_at IS NULL
+      AND c.created_at <= :young
+      AND (c.approval_requested_at IS NULL OR c.approval_requested_at <= :asked)
       AND NOT EXISTS (SELECT FROM oauth_grants g WHERE g.client_id = c.client_id)
       AND c.client_id IN (
         SELECT o.client_id FROM oauth_clients o
-         WHERE o.last_used_at IS NULL
-         ORDER BY coalesce(o.last_used_at, o.created_at) DESC OFFSET :kept LIMIT :atOnce)
+         WHERE o.last_used_at IS NULL AND o.created_at <= :young
+           AND (o.approval_requested_at IS NULL OR o.approval_requested_at <= :asked)
+         ORDER BY o.created_at DESC OFFSET :kept LIMIT :atOnce)
    RETURNING c.client_id`,
 );
 
@@ -120,16 +152,19 @@ const AT_ONCE = 1_000;
 /**
  * Forgets clients that nobody approved in the first day, and those that nobody has used for long. Of those that nobody
  * has approved yet it keeps so many, the newest: a flood from many addresses fills no disk, and keeps nobody out who is
- * about to be approved.
+ * about to be
+ * approved: those that registered just now, or that a person is being asked about, are not counted.
  */
 export async function forgetUnusedClients(): Promise<void> {
   const at = now();
   const unused = addMilliseconds(at, -UNUSED_CLIENT_MS);
   const disused = addMilliseconds(at, -DISUSED_CLIENT_MS);
+  const young = addMilliseconds(at, -NEW_CLIENT_MS);
+  const asked = addMilliseconds(at, -APPROVAL_REQUEST_MS);
   for (let forgotten = AT_ONCE; forgotten === AT_ONCE; ) {
     forgotten = (await run(FORGET, { unused, disused, atOnce: AT_ONCE })).length;
   }
   for (let forgotten = AT_ONCE; forgotten === AT_ONCE; ) {
-    forgotten = (await run(FORGET_CROWD, { kept: UNAPPROVED_CLIENTS_MAX, atOnce: AT_ONCE })).length;
+    forgotten = (await run(FORGET_CROWD, { kept: UNAPPROVED_CLIENTS_MAX, atOnce: AT_ONCE, young, asked })).length;
   }
 }

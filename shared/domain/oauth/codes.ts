@@ -24,8 +24,8 @@ const APPROVE = prepared(
      UPDATE oauth_clients SET last_used_at = :now WHERE client_id = :clientId
      RETURNING client_id
    ), granted AS (
-     INSERT INTO oauth_grants (uuid, account_id, client_id, scopes, resource, created_at)
-     SELECT :uuid, :accountId, client_id, :scopes, :resource, :now FROM client
+     INSERT INTO oauth_grants (uuid, account_id, client_id, scopes, resource, redirect_uri, created_at)
+     SELECT :uuid, :accountId, client_id, :scopes, :resource, :redirectUri, :now FROM client
      RETURNING uuid
    )
    INSERT INTO oauth_codes (code_hash, grant_uuid, redirect_uri, code_challenge, expires_at)

@@ -11,8 +11,8 @@ export interface ConnectedApplication {
   /** Of one of its grants; it names the application to `endApplication`. */
   uuid: string;
   clientName: string;
-  /** Where it has its answers sent: what tells two of the same name apart. */
-  clientHost: string;
+  /** Where the codes of its grants were sent: what tells two of the same name apart. */
+  clientHosts: string[];
   scopes: Scope[];
   connectedAt: Date;
   lastUsedAt: Date | null;
@@ -20,7 +20,8 @@ export interface ConnectedApplication {
 
 const CONNECTED = prepared(
   'list_connected_applications',
-  `SELECT (array_agg(g.uuid ORDER BY g.created_at DESC))[1] AS uuid, c.name, c.redirect_uris, g.client_id,
+  `SELECT (array_agg(g.uuid ORDER BY g.created_at DESC))[1] AS uuid, c.name, g.client_id,
+          coalesce(array_agg(DISTINCT g.redirect_uri) FILTER (WHERE g.redirect_uri IS NOT NULL), c.redirect_uris) AS redirect_uris,
           array_agg(DISTINCT s.scope ORDER BY s.scope) AS scopes,
           min(g.connected_at) AS connected_at, max(g.last_used_at) AS last_used_at
      FROM oauth_grants g
@@ -48,7 +49,7 @@ export async function connectedApplications(accountId: number): Promise<Connecte
   return rows.map((row) => ({
     uuid: row.uuid,
     clientName: row.name,
-    clientHost: redirectHost(row.redirect_uris[0] ?? ''),
+    clientHosts: [...new Set(row.redirect_uris.map(redirectHost))],
     scopes: row.scopes,
     connectedAt: row.connected_at,
     lastUsedAt: row.last_used_at,
@@ -71,9 +72,12 @@ export async function endApplication(accountId: number, uuid: string): Promise<b
   return (await run(END, { accountId, uuid, now: now() })).length > 0;
 }
 
-/** Ends all that was ever allowed to act for an account. */
-export async function endGrantsOf(accountId: number, transaction: Knex): Promise<void> {
-  await transaction('oauth_grants')
+/**
+ * Ends all that was ever allowed to act for an account.
+ * @returns how many grants that were.
+ */
+export async function endGrantsOf(accountId: number, transaction: Knex): Promise<number> {
+  return transaction('oauth_grants')
     .where({ account_id: accountId })
     .whereNull('revoked_at')
     .update({ revoked_at: now() });

@@ -1,19 +1,23 @@
+import { config } from '../../lib/config.ts';
 import { REDIRECT_URI_MAX_CHARACTERS } from '../../spec/limits.ts';
 
 /** Where a client that runs on the person's own machine is reached: over plain http, at any port (RFC 8252). */
 const LOOPBACK = new Set(['127.0.0.1', '[::1]', 'localhost']);
 
-/** Schemes that a browser, or what it hands an address to, acts upon by itself. */
-const NOT_PRIVATE = new Set(
-  `http: https: javascript: data: vbscript: file: blob: about: filesystem: view-source: ws: wss: ftp: sftp: mailto: tel:
-   sms: chrome: chrome-extension: moz-extension: edge: resource: jar: intent: content: android-app: shell: search:
-   search-ms: mk: feed: ssh: telnet: ldap:`
+/**
+ * A private-use scheme in the form that RFC 8252 (7.1) requires: a domain name in reverse, and so with a period. Those of
+ * the operating system are of that form, too, but belong to no client.
+ */
+const PRIVATE_USE =
+  /^(?!(microsoft|windows|com\.(microsoft|apple|google|android))\.)[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:$/;
+
+/** Schemes without a period that MCP clients are known to use. OAUTH_PRIVATE_SCHEMES adds more. */
+const KNOWN_CLIENT_SCHEMES = new Set(
+  `antigravity: boltai: chatgpt: cherrystudio: claude: code-oss: codex: cursor: goose: jetbrains: kiro: lmstudio: raycast:
+   trae: vscode: vscode-insiders: vscodium: warp: warppreview: windsurf: windsurf-next: zed:`
     .trim()
     .split(/\s+/),
 );
-
-/** Those of Windows and of what belongs to it, such as ms-settings: and ms-msdt: */
-const OF_WINDOWS = 'ms-';
 
 /** Printable ASCII without blanks, quotes and brackets: what may stand in a header and on a page as it is. */
 const PLAIN = /^[\x21\x23-\x26\x28-\x3b\x3d\x3f-\x5b\x5d\x5f\x61-\x7a\x7e]+$/;
@@ -27,20 +31,30 @@ export function redirectFault(uri: string): string | undefined {
   if (url.username !== '' || url.password !== '') return 'has credentials in it';
   if (url.protocol === 'https:') return /^https:\/\//i.test(uri) ? undefined : 'is no address';
   if (url.protocol === 'http:') return isLoopback(uri) ? undefined : 'is not https, and no loopback address';
-  if (NOT_PRIVATE.has(url.protocol) || url.protocol.startsWith(OF_WINDOWS))
-    return `is of the scheme ${url.protocol}, which no application of its own has`;
-  return undefined;
+  if (isClientScheme(url.protocol)) return undefined;
+  return `has the scheme ${url.protocol} - use https, http on a loopback address, or a private-use scheme with a period`;
+}
+
+/**
+ * Returns whether a scheme belongs to a client rather than to the browser or the operating system. All others are
+ * refused: a list of the dangerous ones is never complete.
+ */
+function isClientScheme(scheme: string): boolean {
+  if (PRIVATE_USE.test(scheme) || KNOWN_CLIENT_SCHEMES.has(scheme)) return true;
+  return config.OAUTH_PRIVATE_SCHEMES.split(',').some((name) => `${name.trim()}:` === scheme);
 }
 
 /** Whether one of a client's addresses is meant: exactly, but for the port of a loopback address (RFC 8252, 7.3). */
 export function isRegistered(uri: string, registered: readonly string[]): boolean {
+  // Registrations from before a rule was added are held to it, too.
+  if (!URL.canParse(uri) || redirectFault(uri) !== undefined) return false;
   if (registered.includes(uri)) return true;
-  if (redirectFault(uri) !== undefined || !isLoopback(uri)) return false;
+  if (!isLoopback(uri)) return false;
   return registered.some((known) => isLoopback(known) && withoutPort(known) === withoutPort(uri));
 }
 
 /** Written as it is meant: no other spelling of these hosts, such as 127.1, counts. */
-function isLoopback(uri: string): boolean {
+export function isLoopback(uri: string): boolean {
   const { hostname } = new URL(uri);
   return LOOPBACK.has(hostname) && uri.startsWith(`http://${hostname}`);
 }
@@ -55,10 +69,4 @@ export function redirectHost(uri: string): string {
   const url = new URL(uri);
   if (!/^https?:$/.test(url.protocol)) return `${url.protocol}//${url.host}`;
   return LOOPBACK.has(url.hostname) ? url.hostname : url.host;
-}
-
-/** What a page's `form-action` must allow for its form's answer to lead there: an origin, or a private scheme. */
-export function redirectTarget(uri: string): string {
-  const url = new URL(uri);
-  return /^https?:$/.test(url.protocol) ? url.origin : url.protocol;
 }

@@ -1,11 +1,12 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
+import { MEDIA_CACHE_SECONDS } from '../../spec/limits.ts';
 import { type FinishedFile, type MediaStore, UnusableStore } from './mediaStore.ts';
 import { connectTo, S3_LIMITS, type S3Connection, type S3Limits, type S3Options } from './s3Connection.ts';
 
 const PAUSE_MS = 500;
-const CACHE_CONTROL = 'public, max-age=31536000, immutable';
+const CACHE_CONTROL = `public, max-age=${MEDIA_CACHE_SECONDS}`;
 
 /** Keeps outputs in a bucket of anything that speaks S3. An upload that breaks off leaves nothing there. */
 export function s3Store(options: S3Options, limits: S3Limits = S3_LIMITS): MediaStore {

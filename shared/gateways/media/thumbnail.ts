@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
+import { decoderEnvironment } from './decoderEnvironment.ts';
 
 export interface ThumbnailSource {
   kind: 'image' | 'video';
@@ -116,6 +117,7 @@ function startPainter(): Painter {
   const execArgv = isSource ? ['--import', createRequire(import.meta.url).resolve('tsx')] : [];
   const child = fork(fileURLToPath(script), [], {
     execArgv,
+    env: decoderEnvironment(),
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     serialization: 'advanced',
   });

@@ -7,11 +7,9 @@ const MAX_INPUT_PIXELS = 50_000_000;
 
 sharp.cache(false);
 sharp.concurrency(1);
-// Whatever an upstream may send, only the formats of generated pictures are looked into: no SVG, PDF or raw loaders.
+// Only the formats that `formats.ts` accepts are decoded: no SVG, PDF, HEIF or raw loaders.
 sharp.block({ operation: ['VipsForeignLoad'] });
-sharp.unblock({
-  operation: ['VipsForeignLoadPng', 'VipsForeignLoadJpeg', 'VipsForeignLoadWebp', 'VipsForeignLoadHeif'],
-});
+sharp.unblock({ operation: ['VipsForeignLoadPng', 'VipsForeignLoadJpeg', 'VipsForeignLoadWebp'] });
 
 /** The decoder's memory is out of the garbage collector's sight: a process that has grown to this ends. */
 const MAX_RESIDENT_BYTES = 256 * 1024 ** 2;

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFile, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { FfmpegCore } from '@ffmpeg/core';
+import { decoderEnvironment } from './decoderEnvironment.ts';
 
 /** A decoded frame, as a PNG. */
 export interface VideoFramePicture {
@@ -38,13 +39,18 @@ async function decodeByFfmpeg(filePath: string, ffmpegPath: string): Promise<Vid
   throw new Error('ffmpeg found no frame');
 }
 
+/** MP4 and WebM only: a playlist or manifest demuxer would open other files that the film names. */
+const DEMUXERS = ['-format_whitelist', 'mov,matroska'];
+
 function runFfmpeg(ffmpegPath: string, filePath: string, seconds: number): Promise<Uint8Array> {
-  const input = ['-threads', '1', '-protocol_whitelist', 'file', '-ss', String(seconds), '-i', `file:${filePath}`];
+  const source = ['-ss', String(seconds), '-i', `file:${filePath}`];
+  const input = ['-threads', '1', '-protocol_whitelist', 'file', ...DEMUXERS, ...source];
   const output = ['-map', '0:v:0', '-frames:v', '1', '-vf', SCALE, '-f', 'image2pipe', '-c:v', 'png', 'pipe:1'];
   const args = ['-v', 'error', '-nostdin', ...input, ...output];
   const limits = { timeout: FFMPEG_LIMIT_MS, killSignal: 'SIGKILL', maxBuffer: 16 * 1024 * 1024 } as const;
+  const env = decoderEnvironment();
   return new Promise((resolve, reject) => {
-    execFile(ffmpegPath, args, { ...limits, encoding: 'buffer' }, (error, stdout, stderr) => {
+    execFile(ffmpegPath, args, { ...limits, env, encoding: 'buffer' }, (error, stdout, stderr) => {
       if (!error) resolve(stdout);
       // The last line says what is wrong; the error's own message repeats the whole command.
       else reject(new Error(`ffmpeg: ${stderr.toString().trim().split('\n').at(-1) || (error.code ?? error.signal)}`));
@@ -68,7 +74,7 @@ async function decodeByPackage(filePath: string): Promise<VideoFramePicture> {
   let lastLine = '';
   core.setLogger(({ message }) => (lastLine = message));
   core.FS.writeFile('film', await readFile(filePath));
-  const args = ['-v', 'error', '-i', 'film', '-map', '0:v:0', '-frames:v', '1', '-vf', SCALE, 'frame.png'];
+  const args = ['-v', 'error', ...DEMUXERS, '-i', 'film', '-map', '0:v:0', '-frames:v', '1', '-vf', SCALE, 'frame.png'];
   for (const seconds of [EARLY_SECONDS, 0]) {
     if (core.exec('-ss', String(seconds), ...args) === 0) {
       const data = tryRead(core, 'frame.png');

@@ -1,0 +1,107 @@
+import type { VNode } from 'preact';
+import type { SignInProblem } from '../../../shared/domain/signIns.ts';
+import { canSignIn } from '../../../shared/domain/identities.ts';
+import { PROVIDER_NAMES, type ProviderName, providers } from '../../../shared/gateways/identity/index.ts';
+import type { Identity } from '../../../shared/tables/Identity.ts';
+import type { Context } from '../../context.ts';
+import { formToken } from '../forms.ts';
+import { PROVIDER_TITLES } from '../logos.tsx';
+import { sendPage } from '../page.tsx';
+import { Form } from '../parts.tsx';
+import type { FormSecrets, Overview } from './overview.ts';
+import { day } from './times.ts';
+
+/** The identities that sign in to the account, with forms to link and to remove one. */
+export function SignInMethods({ identities, secrets }: Overview & { secrets: FormSecrets }): VNode {
+  const usable = identities.filter(canSignIn);
+  const offered = PROVIDER_NAMES.filter(
+    (name) => providers()[name] !== null && !usable.some(({ provider }) => provider === name),
+  );
+  return (
+    <section class="card" aria-labelledby="sign-in-methods">
+      <h2 id="sign-in-methods">Sign-in methods</h2>
+      {identities.length === 0 ? (
+        <p class="quiet">Local sign-in, without a provider.</p>
+      ) : (
+        <ul class="rows">
+          {identities.map((identity) => (
+            <li>
+              <div class="what">
+                <h3>{titleOf(identity)}</h3>
+                <span class="quiet small">
+                  {identity.email}, linked on {day(identity.created_at)}
+                </span>
+              </div>
+              {usable.some((other) => other !== identity) ? (
+                <a
+                  class="button slight danger"
+                  href={removalPath(identity)}
+                  aria-label={`Remove ${titleOf(identity)} as a sign-in method`}
+                >
+                  Remove
+                </a>
+              ) : null}
+            </li>
+          ))}
+        </ul>
+      )}
+      {identities.length === 0 || offered.length === 0 ? null : (
+        <div class="buttons">
+          {offered.map((name) => (
+            <Form action={`/account/identities/${name}/link/`} token={secrets.token}>
+              <button type="submit">{`Link ${PROVIDER_TITLES[name]}`}</button>
+            </Form>
+          ))}
+        </div>
+      )}
+    </section>
+  );
+}
+
+/** Asks for confirmation before a sign-in method is removed. */
+export function sendRemoveIdentityPage(ctx: Context, identity: Identity): void {
+  const title = titleOf(identity);
+  const body = (
+    <div class="card">
+      <h1>Remove {title}?</h1>
+      <p>
+        {title} ({identity.email}) will no longer sign in to your account. Browsers that signed in with it are signed
+        out. API keys and connected applications stay: revoke or disconnect them on your account page.
+      </p>
+      <Form action={removalPath(identity)} token={formToken(ctx)} class="buttons even">
+        <button class="danger" type="submit">{`Remove ${title}`}</button>
+        <a class="button" href="/account/">
+          Cancel
+        </a>
+      </Form>
+    </div>
+  );
+  sendPage(ctx, { title: `Remove ${title}`, body, isNarrow: true });
+}
+
+const PROBLEMS: Record<Exclude<SignInProblem, 'taken' | 'other_provider'>, (title: string) => string> = {
+  denied: (title) => `You did not allow the sign-in with ${title}, so it was not linked.`,
+  expired: (title) => `${title} was not linked: that took too long, or your session has ended. Please start again.`,
+  refused: (title) => `The sign-in with ${title} did not go through, so it was not linked. Please start again.`,
+  away: (title) => `${title} does not answer at the moment. Try again in a minute.`,
+  unverified: (title) => `${title} has not verified your e-mail address. Verify it there, then link it again.`,
+  identity_in_use: (title) =>
+    `This ${title} account signs in to another account here. Remove it there first, then link it to this one.`,
+  provider_linked: (title) =>
+    `Another ${title} account is linked already. Remove that one first, then link the new one.`,
+};
+
+/** The sentence for a problem that the page's address names, or undefined. */
+export function linkProblem(problem: unknown, provider: unknown): string | undefined {
+  const name = PROVIDER_NAMES.find((known) => known === provider);
+  if (name === undefined || typeof problem !== 'string' || !Object.hasOwn(PROBLEMS, problem)) return undefined;
+  return PROBLEMS[problem as keyof typeof PROBLEMS](PROVIDER_TITLES[name]);
+}
+
+function removalPath({ uuid }: Identity): string {
+  return `/account/identities/${uuid}/remove/`;
+}
+
+function titleOf({ provider }: Identity): string {
+  return PROVIDER_TITLES[provider as ProviderName] ?? provider;
+}

@@ -1,0 +1,44 @@
+import type { Transaction } from 'objection';
+import { now } from '../lib/clock.ts';
+import { Account } from '../tables/Account.ts';
+import { ApiKey } from '../tables/ApiKey.ts';
+import { Session } from '../tables/Session.ts';
+import { lockAccount } from './credits.ts';
+import { endGrantsOf } from './oauth/grants.ts';
+
+/** Number of credentials that were ended. */
+export interface EndedAccess {
+  sessions: number;
+  keys: number;
+  grants: number;
+}
+
+/** Ends all sessions, API keys and OAuth grants of an account whose row the transaction has locked. */
+export async function endAccessIn(transaction: Transaction, accountId: number): Promise<EndedAccess> {
+  const sessions = await Session.query(transaction).delete().where({ account_id: accountId });
+  const keys = await ApiKey.query(transaction)
+    .patch({ revoked_at: now() })
+    .where({ account_id: accountId })
+    .whereNull('revoked_at');
+  const grants = await endGrantsOf(accountId, transaction);
+  await Account.query(transaction).findById(accountId).patch({ active_key_count: 0 });
+  return { sessions, keys, grants };
+}
+
+/** Ends all sessions, API keys and OAuth grants of an account. The owner can sign in again. */
+export async function endAccess(accountId: number): Promise<EndedAccess> {
+  return Account.transaction(async (transaction) => {
+    await lockAccount(transaction, accountId);
+    return endAccessIn(transaction, accountId);
+  });
+}
+
+/** Counts what `endAccess` would end. */
+export async function countAccess(accountId: number): Promise<EndedAccess> {
+  const [sessions, keys, grants] = await Promise.all([
+    Session.query().where({ account_id: accountId }).resultSize(),
+    ApiKey.query().where({ account_id: accountId }).whereNull('revoked_at').resultSize(),
+    Session.knex()('oauth_grants').where({ account_id: accountId }).whereNull('revoked_at').count({ count: '*' }),
+  ]);
+  return { sessions, keys, grants: Number(grants[0]?.['count'] ?? 0) };
+}
