@@ -60,6 +60,7 @@ async function close(): Promise<void> {
   ]);
   stopThumbnailProcess();
   resetServiceScope();
+  useClock(systemClock);
   logger.flush();
   isOpen = false;
 }

@@ -15,11 +15,11 @@ const expectRefused = ({ status, body, headers }: any, code: string, expected = 
   expect(headers.get('cache-control')).to.equal('no-store');
 };
 
-/** The applications on the account's page, each with the form that ends it. */
+/** The applications on the account page, each with the address that disconnects it. */
 const rows = async (someone: Customer): Promise<{ page: string; path: string; token: string }[]> => {
   const page = await someone.browse('GET', '/account/');
   const token = /name="form_token" value="([^"]+)"/.exec(page.body)?.[1] ?? '';
-  return [...page.body.matchAll(/action="(\/account\/applications\/[^"]+)"/g)].map(([, path]) => ({
+  return [...page.body.matchAll(/href="(\/account\/applications\/[^"]+)"/g)].map(([, path]) => ({
     page: page.body,
     path: path as string,
     token,
@@ -434,7 +434,7 @@ describe('the token endpoint', () => {
       const { clientId } = await registerClient(service.baseUrl, { client_name: 'Claude', redirect_uris: uris });
       await new OAuthClient(service.baseUrl, clientId, REDIRECT).connect(someone);
       const [row] = await rows(someone);
-      expect(row?.page).to.include('127.0.0.1, connected on').and.not.include('claude.ai');
+      expect(row?.page).to.include('127.0.0.1, connected on').and.not.include('claude.ai, connected on');
     });
 
     it('are on its page once each, however often they were connected, and end with all that was allowed', async () => {

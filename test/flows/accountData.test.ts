@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { expect } from 'chai';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
+import { BUNDLE } from '../harness/bundle.ts';
 import type { Customer } from '../harness/client.ts';
 import { claimsOf, registerClient } from '../harness/oauth.ts';
 import { eventually, type Service, startService } from '../harness/service.ts';
@@ -19,7 +20,7 @@ describe('the data of an account', () => {
   /** Runs an admin command as a deployment does, from what was built. */
   const admin = async (...args: string[]): Promise<{ status: number; out: string; err: string }> => {
     const env = { PATH: process.env['PATH'], NODE_ENV: 'test', ...service.env };
-    const child = spawn(process.execPath, ['dist/worker/admin/main.js', ...args], { env });
+    const child = spawn(process.execPath, [`${BUNDLE}/admin.js`, ...args], { env });
     const ended = { status: -1, out: '', err: '' };
     child.stdout.on('data', (chunk: Buffer) => (ended.out += chunk.toString()));
     child.stderr.on('data', (chunk: Buffer) => (ended.err += chunk.toString()));

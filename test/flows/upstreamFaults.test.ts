@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { Customer } from '../harness/client.ts';
@@ -146,15 +147,24 @@ async function statusIs(service: Service, slug: string, status: string): Promise
 
 describe('submissions that fail in transport', () => {
   it('degrade a model, and do not take it offline: only probes do', async () => {
-    const service = await startService({ env: { PROBE_INTERVAL_MS: '40000' } });
+    const service = await startService({ env: { PROBE_INTERVAL_MS: '20000' } });
     const customer = await service.customer('studio');
     await eventually('probed', async () => (await service.sql('SELECT 1 FROM upstream_health')).length === 2);
     service.upstream.submit = 'drop';
     const images = await Promise.all(Array.from({ length: 4 }, () => customer.createImage()));
     const health = () => service.sql("SELECT status, bad_probes FROM upstream_health WHERE model = 'imgmodel-2'");
-    for (const { uuid } of images) expect((await customer.settled(uuid, 40_000)).status).to.equal('failed');
-    expect(await health()).to.deep.equal([{ status: 'degraded', bad_probes: 2 }]);
+    // Four failures in a row, and no probe between them.
+    const degraded = { status: 'degraded', bad_probes: 2 };
+    await eventually('degraded', async () => isDeepStrictEqual(await health(), [degraded]));
+    await eventually('each was tried', async () => {
+      const rows = await service.sql(
+        'SELECT 1 FROM generations WHERE unknown_submits > 0 OR submitting_since IS NOT NULL',
+      );
+      return rows.length === images.length;
+    });
+    expect(await health()).to.deep.equal([degraded]);
     service.upstream.submit = undefined;
+    for (const { uuid } of images) await customer.settled(uuid, 60_000);
     await service.stop();
   }).timeout(90_000);
 });
