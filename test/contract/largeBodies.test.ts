@@ -7,6 +7,9 @@ const SIZE = 2 * 1024 * 1024;
 const FORM = 'application/x-www-form-urlencoded';
 const JSON_TYPE = 'application/json';
 
+/** Without a well-formed, recent signature a webhook is rejected before its body is read. */
+const signature = () => ({ 'stripe-signature': `t=${Math.floor(Date.now() / 1_000)},v1=${'0'.repeat(64)}` });
+
 describe('a request body over the limit', () => {
   let billing: Billing;
   let headers: Record<string, string>;
@@ -16,9 +19,6 @@ describe('a request body over the limit', () => {
     headers = { authorization: `Bearer ${customer.key}`, accept: 'application/json, text/event-stream' };
   });
   after(() => billing.stop());
-
-  /** Without a well-formed, recent signature a webhook is rejected before its body is read. */
-  const signature = () => ({ 'stripe-signature': `t=${Math.floor(Date.now() / 1_000)},v1=${'0'.repeat(64)}` });
 
   const routes: [string, string][] = [
     ['/token', FORM],
