@@ -57,7 +57,8 @@ export async function assertErasable(account: Account): Promise<void> {
     .where({ account_id: account.id, cancel_at_period_end: false })
     // Without a processor plans are given away, and nothing renews.
     .whereNotNull('stripe_subscription_id')
-    .whereIn('status', ['active', 'past_due'])
+    // A suspended one renews, too, once its dispute is won.
+    .whereIn('status', ['active', 'past_due', 'unpaid', 'incomplete'])
     .first();
   if (renewing !== undefined) {
     throw new ServiceError(
