@@ -30,6 +30,7 @@ export async function eraseAccount(accountId: number): Promise<Erasure> {
   await Account.transaction(async (transaction) => {
     const account = await lockAccount(transaction, accountId);
     await assertErasable(account);
+    await Identity.query(transaction).where({ account_id: accountId }).forUpdate();
     await endAccessIn(transaction, accountId);
     await Identity.query(transaction).delete().where({ account_id: accountId });
     await IdempotentRequest.query(transaction).delete().where({ account_id: accountId });
