@@ -3,7 +3,7 @@ import { forgetIdempotencyKeys } from '../shared/domain/generations/idempotency.
 import { purgeDeletedGenerations } from '../shared/domain/generations/purge.ts';
 import { removeDueFiles } from '../shared/domain/mediaRemovals.ts';
 import { payCommissions } from '../shared/domain/affiliates/payCommissions.ts';
-import { topUpIfLow, topUpLowAccounts } from '../shared/domain/billing/autoTopups.ts';
+import { topUpLowAccounts, topUpThoseLow } from '../shared/domain/billing/autoTopups.ts';
 import { applyEvents, applyWaitingEvents, prunePaymentEvents } from '../shared/domain/billing/paymentEvents.ts';
 import { keepBillingUp } from '../shared/domain/billing/keepUp.ts';
 import { fetchMissedEvents, reconcilePayments } from '../shared/domain/billing/reconcile.ts';
@@ -39,7 +39,7 @@ export const createProcessors = (): Processors => ({
   'paymentEvents.prune': alone(prunePaymentEvents),
   'payments.apply': ({ eventIds }) => applyEvents(eventIds),
   'payments.sweep': alone(applyWaitingEvents),
-  'account.topUp': async ({ accountIds }) => void (await Promise.all(accountIds.map(topUpIfLow))),
+  'account.topUp': ({ accountIds }) => topUpThoseLow(accountIds),
   'topups.sweep': alone(topUpLowAccounts),
   'billing.keepUp': alone(keepBillingUp),
   'payments.missed': alone(fetchMissedEvents),

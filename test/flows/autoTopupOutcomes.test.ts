@@ -132,6 +132,29 @@ describe('automatic top-ups through the payment processor', () => {
     intent.status = status;
   });
 
+  for (const [what, id] of [
+    ['removed', null],
+    ['unknown to Stripe', 'cus_unknown'],
+  ] as const) {
+    it(`do not stay pending for ever if the customer is ${what}`, async () => {
+      const customer = await billing.customer('lite');
+      await enable(customer, { auto_topup_threshold_credits: 200 });
+      billing.stripe.faults['intents.create'] = 'error';
+      await customer.settled((await customer.create(IMAGE)).body.uuid);
+      await eventually('pending', async () => (await automatic(customer))[0]?.status === 'pending');
+      const known = billing.customerId(customer);
+      const setCustomer = (value: string | null) =>
+        billing.service.sql('UPDATE accounts SET stripe_customer_id = $2 WHERE email = $1', [customer.email, value]);
+      await setCustomer(id);
+      await settlePending();
+      expect((await automatic(customer))[0].status).to.equal('pending');
+      await hourLater(customer);
+      await settlePending();
+      expect((await automatic(customer))[0]).to.include({ status: 'failed', failure: 'canceled' });
+      await setCustomer(known);
+    });
+  }
+
   describe('below the threshold', () => {
     it('do not follow the refund of an automatic top-up', async () => {
       const { customer, intentId } = await toppedUp();

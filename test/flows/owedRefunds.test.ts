@@ -91,6 +91,72 @@ describe('money that an account has no use for', () => {
     expect(chargesOf(customer)).to.deep.equal([[34_800, 0]]);
   });
 
+  it('is left to staff if the processor has no payment of it', async () => {
+    const { customer, page } = await paidAfterTheEnd();
+    billing.stripe.faults['refunds.create'] = 'error';
+    billing.stripe.settlePayment(page, 'succeeded');
+    await billing.quiet();
+    await eventually('attempted', async () => (await owedTo(customer))[0]?.attempts > 0);
+    delete billing.stripe.faults['refunds.create'];
+    const [owed] = await owedTo(customer);
+    const paid = billing.stripe.objects.list('invoice_payment').find(({ invoice }) => invoice === owed.invoice_id);
+    Object.assign(paid as object, { status: 'canceled' });
+    await sweep();
+    expect((await owedTo(customer))[0]).to.include({ status: 'owed', attempts: 2 });
+    await sweep();
+    expect((await owedTo(customer))[0]).to.include({ status: 'refused', attempts: 3 });
+    Object.assign(paid as object, { status: 'paid' });
+  });
+
+  it('stays owed when another refund of it fails, and is left to staff when its own does', async () => {
+    const { customer, page } = await paidAfterTheEnd();
+    billing.stripe.faults['refunds.create'] = 'error';
+    billing.stripe.settlePayment(page, 'succeeded');
+    await billing.quiet();
+    await eventually('attempted', async () => (await owedTo(customer))[0]?.attempts > 0);
+    const [{ invoice_id: invoiceId }] = await owedTo(customer);
+    const byStaff = billing.stripe.refund(invoiceId, 100);
+    await billing.quiet();
+    billing.stripe.failRefund(byStaff.id);
+    await billing.quiet();
+    expect((await owedTo(customer))[0]).to.include({ status: 'owed' });
+    delete billing.stripe.faults['refunds.create'];
+    await sweep();
+    expect((await owedTo(customer))[0]).to.include({ status: 'refunded' });
+    billing.stripe.objects.tell('refund.failed', byStaff);
+    await billing.quiet();
+    expect((await owedTo(customer))[0]).to.include({ status: 'refunded' });
+    const [own] = billing.stripe.objects.list('refund');
+    billing.stripe.failRefund(own?.id as string);
+    await billing.quiet();
+    expect((await owedTo(customer))[0]).to.include({ status: 'refused' });
+  });
+
+  it('is refunded though another part of the maintenance job fails', async () => {
+    const { customer, page } = await paidAfterTheEnd();
+    billing.stripe.faults['refunds.create'] = 'error';
+    billing.stripe.settlePayment(page, 'succeeded');
+    await billing.quiet();
+    await eventually('attempted', async () => (await owedTo(customer))[0]?.attempts > 0);
+    delete billing.stripe.faults['refunds.create'];
+    const other = await billing.customer('lite');
+    await other.call('POST', '/api/billing/topup/', { body: { amount_cents: 5_000 } });
+    const { sql } = billing.service;
+    await sql(`UPDATE topups SET due_at = now() - interval '1 second' WHERE status = 'pending'`);
+    await sql(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused'; END $$`);
+    await sql('CREATE TRIGGER refuse BEFORE UPDATE ON topups FOR EACH STATEMENT EXECUTE FUNCTION refuse()');
+    try {
+      const failure = await sweep().then(
+        () => null,
+        (error: Error) => error.message,
+      );
+      expect(failure).to.include('refused');
+      expect((await owedTo(customer))[0]).to.include({ status: 'refunded' });
+    } finally {
+      await sql('DROP FUNCTION refuse CASCADE');
+    }
+  });
+
   it('of an upgrade is refunded if it was paid after the end of the subscription, and the year is not', async () => {
     const customer = await billing.customer('lite');
     const { id } = billing.stripe.subscriptionOf(billing.customerId(customer));

@@ -69,6 +69,37 @@ describe('the money of a running year', () => {
     expect(await rowOf(customer)).to.include({ refunded_upgrade: null });
   });
 
+  it('leaves the plan while a refunded upgrade is being paid again, and after a balance has paid it', async () => {
+    const { customer, upgrade } = await upgraded();
+    billing.stripe.delivery.pause = true;
+    billing.stripe.refund(upgrade);
+    const subscription = billing.stripe.subscriptionOf(billing.customerId(customer));
+    const again = structuredClone(billing.stripe.objects.get('invoice', upgrade));
+    Object.assign(again, { id: billing.stripe.objects.newId('in'), status: 'open', amount_paid: 0 });
+    billing.stripe.objects.add<'invoice'>(again);
+    subscription.latest_invoice = again.id;
+    billing.stripe.delivery.pause = false;
+    const priceNow = () => billing.stripe.subscriptionOf(billing.customerId(customer)).items.data[0]?.price.id;
+    billing.stripe.objects.tell('customer.subscription.updated', subscription);
+    await billing.quiet();
+    expect(priceNow()).to.equal(billing.stripe.prices.studio);
+    again.status = 'paid';
+    billing.stripe.objects.tell('invoice.paid', again);
+    await billing.quiet();
+    expect(priceNow()).to.equal(billing.stripe.prices.studio);
+    expect(await statusOf(customer)).to.deep.equal(['active', 'studio']);
+    expect(await rowOf(customer)).to.include({ refunded_upgrade: null });
+  });
+
+  it('ends the subscription when all that was paid is refunded, though a balance covered a part', async () => {
+    const customer = await billing.customer('pro');
+    const invoice = lastInvoice(customer);
+    billing.stripe.objects.get('invoice', invoice).total += 5_000;
+    billing.stripe.refund(invoice);
+    await billing.quiet();
+    expect(await statusOf(customer)).to.deep.equal(['canceled', null]);
+  });
+
   it('stays suspended until the last of two disputes is won', async () => {
     const { customer, year, upgrade } = await upgraded();
     const disputes = [billing.stripe.openDispute(year), billing.stripe.openDispute(upgrade)];

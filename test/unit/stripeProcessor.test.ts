@@ -452,12 +452,12 @@ describe('payments by Stripe', () => {
   });
 
   describe('a paid invoice of a subscription', () => {
-    it('is listed with its plan, its period and its total', async () => {
+    it('is listed with its plan, its period and what was paid', async () => {
       const { subscriptionId, invoiceId } = await paidInvoice('lite');
       const { invoices, currentPeriodEnd, endedAt } = await read(subscriptionId);
       expect(endedAt).to.equal(null);
       expect(invoices).to.have.length(1);
-      expect(invoices[0]).to.deep.include({ id: invoiceId, isYear: true, plan: 'lite', totalCents: 7_200 });
+      expect(invoices[0]).to.deep.include({ id: invoiceId, isYear: true, plan: 'lite', paidCents: 7_200 });
       expect(invoices[0]?.paidUntil).to.deep.equal(currentPeriodEnd);
     });
 
@@ -515,6 +515,32 @@ describe('payments by Stripe', () => {
       charge.disputed = false;
       expect(await stripe.refundInvoice(invoiceId)).to.equal('refunded');
       expect(charge.amount_refunded).to.equal(charge.amount);
+    });
+
+    it('is not reported as refunded if some of it was paid outside of Stripe and not credited there', async () => {
+      const { url, customerId } = await openCheckout();
+      standIn.completeCheckout(url, { async: true });
+      standIn.payElsewhere(customerId);
+      const invoiceId = idIn(standIn.subscriptionOf(customerId).latest_invoice);
+      expect(await stripe.refundInvoice(invoiceId)).to.equal('incomplete');
+      standIn.creditElsewhere(invoiceId, 34_800);
+      expect(await stripe.refundInvoice(invoiceId)).to.equal('refunded');
+    });
+
+    it('reports what was paid, not what a balance covered', async () => {
+      const { subscriptionId, invoice } = await paidInvoice();
+      invoice.amount_paid = 4_800;
+      expect((await read(subscriptionId)).invoices[0]).to.include({ paidCents: 4_800 });
+    });
+
+    it('reports whether a refund failed, and whether another one has returned the charge', async () => {
+      const { invoiceId } = await paidInvoice();
+      const failed = standIn.refund(invoiceId);
+      expect(await stripe.readRefund(failed.id)).to.include({ isFailed: false, isChargeRefunded: true });
+      standIn.failRefund(failed.id);
+      expect(await stripe.readRefund(failed.id)).to.include({ isFailed: true, isChargeRefunded: false });
+      standIn.refund(invoiceId);
+      expect(await stripe.readRefund(failed.id)).to.include({ isFailed: true, isChargeRefunded: true });
     });
 
     it('is not refunded while a dispute is open', async () => {

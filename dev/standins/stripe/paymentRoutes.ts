@@ -21,6 +21,7 @@ export const paymentRoutes = {
     (books, params) => {
       params.only(...PAGE_PARAMS, 'customer');
       const customer = params.text('customer');
+      if (customer !== undefined && !books.deletedCustomers.has(customer)) books.get('customer', customer, 'customer');
       return page(
         books,
         'payment_intent',

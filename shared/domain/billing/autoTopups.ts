@@ -1,7 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Transaction } from 'objection';
+import pLimit from 'p-limit';
 import { v7 as uuidv7 } from 'uuid';
-import { processor, ProcessorError } from '../../gateways/payments/index.ts';
+import { processor, ProcessorError, type ProcessorPayment } from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
 import { AUTO_TOPUP_INTERVAL_MS } from '../../spec/limits.ts';
@@ -10,7 +11,7 @@ import { Topup } from '../../tables/Topup.ts';
 import { lockAccount } from '../credits.ts';
 import { activePlan } from '../subscriptions.ts';
 import { knownCustomer } from './customers.ts';
-import { carryOut, type Effect, takeTicket } from './effects.ts';
+import { attempt, carryOut, type Effect, takeTicket } from './effects.ts';
 import { beginTopup, failedEffect, paymentEffect } from './topups.ts';
 
 /** How long a create waits for an automatic top-up. */
@@ -28,6 +29,14 @@ export async function topUpIfLow(accountId: number): Promise<void> {
       triggeredAt !== null && balance < threshold,
   );
   if (topup !== undefined) await settle(chargeEffect, topup);
+}
+
+const SIDE_BY_SIDE = 4;
+
+/** The same for several accounts, each once, and some side by side: each asks the processor for something. */
+export async function topUpThoseLow(accountIds: number[]): Promise<void> {
+  const slots = pLimit(SIDE_BY_SIDE);
+  await Promise.all([...new Set(accountIds)].map((id) => slots(() => topUpIfLow(id))));
 }
 
 /**
@@ -112,7 +121,9 @@ async function settle(look: (topup: Topup) => Promise<Effect | null>, topup: Top
 /** Charges a top-up. Repeated, it says what came of the first charge. */
 export async function chargeEffect(topup: Topup): Promise<Effect | null> {
   const account = await Account.query().findById(topup.account_id).throwIfNotFound();
-  const customerId = knownCustomer(account) as string;
+  const customerId = knownCustomer(account);
+  // Removed since the top-up was begun: it is taken up again, and fails when it is late.
+  if (customerId === null) return null;
   const ticket = await takeTicket();
   const paymentMethodId = await processor.paymentMethodOf(customerId);
   const { uuid: topupUuid, amount_cents: amountCents } = topup;
@@ -135,12 +146,27 @@ export async function chargeEffect(topup: Topup): Promise<Effect | null> {
 async function chargeAgainEffect(topup: Topup): Promise<Effect | null> {
   const account = await Account.query().findById(topup.account_id).throwIfNotFound();
   const ticket = await takeTicket();
-  const since = addMilliseconds(topup.created_at, -MARGIN_MS);
-  const payment = await processor.findPayment(knownCustomer(account) as string, topup.uuid, since);
+  const isLate = topup.created_at <= addMilliseconds(now(), -LATE_MS);
+  const customerId = knownCustomer(account);
+  if (customerId === null && !isLate) return null;
+  const payment = customerId === null ? null : await findCharge(topup, customerId, isLate);
   if (payment !== null) return paymentEffect(payment, ticket);
   const isWanted = account.auto_topup_enabled && activePlan(account) !== null;
-  const isLate = topup.created_at <= addMilliseconds(now(), -LATE_MS);
   return isWanted && !isLate ? chargeEffect(topup) : failedEffect(topup, 'canceled', ticket);
+}
+
+/** Of a customer who is gone nothing is charged any more, when it is late; what was charged before is told of. */
+async function findCharge(
+  { uuid, created_at: createdAt }: Topup,
+  customerId: string,
+  isLate: boolean,
+): Promise<ProcessorPayment | null> {
+  try {
+    return await processor.findPayment(customerId, uuid, addMilliseconds(createdAt, -MARGIN_MS));
+  } catch (error) {
+    if (isLate && error instanceof ProcessorError && error.isCustomerGone) return null;
+    throw error;
+  }
 }
 
 /** The processor's clock may differ from ours by so much. */
@@ -170,5 +196,10 @@ export async function topUpLowAccounts(): Promise<void> {
     .modify((chargeable) => void (!processor.isSimulated && chargeable.whereNotNull('stripe_customer_id')))
     .orderBy('auto_topup_triggered_at')
     .limit(LOW_AT_ONCE);
-  for (const { id } of rows) await topUpIfLow(id);
+  for (const { id } of rows) {
+    await attempt(async () => {
+      await topUpIfLow(id);
+      return null;
+    });
+  }
 }

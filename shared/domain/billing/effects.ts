@@ -83,6 +83,20 @@ export async function attempt(look: () => Promise<Effect | null>): Promise<boole
   }
 }
 
+/** Runs the parts of a job one after the other. One that fails does not keep the next from its turn. */
+export async function runEach(parts: (() => Promise<void>)[]): Promise<void> {
+  let failure: unknown;
+  for (const part of parts) {
+    try {
+      await part();
+    } catch (error) {
+      logger.warn({ part: part.name, error: (error as Error).message }, 'part of a job failed; will be tried again');
+      failure = error;
+    }
+  }
+  if (failure !== undefined) throw failure;
+}
+
 const TICKET = prepared('sync_ticket', `SELECT nextval('sync_tickets') AS ticket`);
 
 /**

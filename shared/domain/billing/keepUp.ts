@@ -1,10 +1,10 @@
+import type { Transaction } from 'objection';
 import { processor } from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { PAST_DUE_DAYS } from '../../spec/limits.ts';
-import { Account } from '../../tables/Account.ts';
+import type { Account } from '../../tables/Account.ts';
 import { Subscription } from '../../tables/Subscription.ts';
-import { lockAccount } from '../credits.ts';
-import { attempt } from './effects.ts';
+import { attempt, type Effect, runEach } from './effects.ts';
 import { end, renewUntil } from './lifecycle.ts';
 import { settleOwedRefunds } from './owedRefunds.ts';
 import { settlePendingTopups } from './pendingTopups.ts';
@@ -17,12 +17,7 @@ const AT_ONCE = 200;
 
 /** What is due by the clock alone, and does not wait for the processor to say so. */
 export async function keepBillingUp(): Promise<void> {
-  await settlePendingTopups();
-  await endGivenAway();
-  await followUpOnDue();
-  await settleOwedRefunds();
-  await endOverdue();
-  await lookAtPassed();
+  await runEach([settlePendingTopups, endGivenAway, followUpOnDue, settleOwedRefunds, endOverdue, lookAtPassed]);
 }
 
 /** A year that nobody paid for is not renewed. */
@@ -31,17 +26,29 @@ async function endGivenAway(): Promise<void> {
     .modify('live')
     .whereNull('stripe_subscription_id')
     .where('current_period_end', '<=', now())
+    .orderByRaw(LEAST_RECENT_FIRST)
     .limit(AT_ONCE);
   for (const { id, account_id: accountId } of over) {
-    await Account.transaction(async (transaction) => {
-      const account = await lockAccount(transaction, accountId);
-      const live = await Subscription.query(transaction).modify('live').findById(id);
-      if (live === undefined) return;
-      // The months of its last year may not have been granted yet: everything was down.
-      const renewed = await renewUntil(transaction, account, live, now());
-      await end(transaction, renewed, await live.$query(transaction).patchAndFetch({ status: 'canceled' }));
-    });
+    await attemptOn(id, async () => ({ accountId, apply: (transaction, account) => endOne(transaction, account, id) }));
   }
+}
+
+async function endOne(transaction: Transaction, account: Account, id: number): Promise<undefined> {
+  const live = await Subscription.query(transaction).modify('live').findById(id);
+  if (live === undefined) return;
+  // The months of its last year may not have been granted yet: everything was down.
+  const renewed = await renewUntil(transaction, account, live, now());
+  await end(transaction, renewed, await live.$query(transaction).patchAndFetch({ status: 'canceled' }));
+}
+
+/** So that those whose look fails do not keep all others from their turn. */
+const LEAST_RECENT_FIRST = 'synced_at NULLS FIRST';
+
+/** One that fails goes to the end of the line. */
+async function attemptOn(id: number, look: () => Promise<Effect | null>): Promise<boolean> {
+  const isDone = await attempt(look);
+  if (!isDone) await Subscription.query().findById(id).patch({ synced_at: now() });
+  return isDone;
 }
 
 /** Past due for too long: ended there, and so here. */
@@ -50,14 +57,15 @@ async function endOverdue(): Promise<void> {
   const overdue = await Subscription.query()
     .where({ status: 'past_due' })
     .where('past_due_since', '<=', lapsed)
+    .orderByRaw(LEAST_RECENT_FIRST)
     .limit(AT_ONCE);
-  for (const { stripe_subscription_id: id } of overdue) {
+  for (const { id: rowId, stripe_subscription_id: id } of overdue) {
     // It may have been paid, and nobody has told us.
-    const isSeen = await attempt(() => subscriptionEffect(id as string));
+    const isSeen = await attemptOn(rowId, () => subscriptionEffect(id as string));
     const current = await Subscription.query().findOne({ stripe_subscription_id: id, status: 'past_due' });
     const isOver = current?.past_due_since != null && current.past_due_since <= lapsed;
     if (!isSeen || !isOver) continue;
-    await attempt(async () => {
+    await attemptOn(rowId, async () => {
       // A bank may be at it still.
       if (await processor.isBeingPaid(id as string)) return null;
       await processor.cancelSubscription(id as string);
@@ -75,6 +83,9 @@ async function lookAtPassed(): Promise<void> {
     .where((old) => {
       void old.whereNull('synced_at').orWhere('synced_at', '<=', addMilliseconds(now(), -FRESH_MS));
     })
+    .orderByRaw(LEAST_RECENT_FIRST)
     .limit(AT_ONCE);
-  for (const { stripe_subscription_id: id } of passed) await attempt(() => subscriptionEffect(id as string));
+  for (const { id, stripe_subscription_id: stripeId } of passed) {
+    await attemptOn(id, () => subscriptionEffect(stripeId as string));
+  }
 }

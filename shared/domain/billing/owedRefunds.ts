@@ -10,6 +10,13 @@ const DAY_MS = 86_400_000;
 const RETRY_BACKOFF_MS = { least: 30_000, most: 3_600_000 };
 /** Left to the process that wrote the row before the sweep finds it. */
 const GRACE_MS = 30_000;
+/** After so many attempts, what the processor does not list was not paid through it. */
+const INCOMPLETE_ATTEMPTS = 3;
+/** Why staff have to pay the customer back. */
+const PROBLEMS = {
+  lost: 'The processor refunds nothing of a charge that was disputed.',
+  incomplete: 'Not all of the invoice was paid through the processor: only that part is refunded.',
+};
 
 /** Records that invoices are to be refunded, once each, in the transaction that decides so. */
 export async function oweRefunds(
@@ -51,6 +58,7 @@ async function carryOutRefund(owed: OwedRefund): Promise<void> {
   const { invoice_id: invoiceId, account_id: accountId } = owed;
   const row = () => OwedRefund.query().where({ invoice_id: invoiceId, status: 'owed' });
   const attempts = owed.attempts + 1;
+  const waitMs = Math.min(RETRY_BACKOFF_MS.most, RETRY_BACKOFF_MS.least * 2 ** Math.min(attempts - 1, 10));
   try {
     const outcome = await processor.refundInvoice(invoiceId);
     if (outcome === 'disputed') {
@@ -58,9 +66,14 @@ async function carryOutRefund(owed: OwedRefund): Promise<void> {
       await row().patch({ attempts, problem, due_at: addMilliseconds(now(), DAY_MS) });
       return;
     }
-    const problem = outcome === 'lost' ? 'The processor refunds nothing of a charge that was disputed.' : null;
+    // The processor may list a payment some time after it was made.
+    if (outcome === 'incomplete' && attempts < INCOMPLETE_ATTEMPTS) {
+      await row().patch({ attempts, problem: PROBLEMS.incomplete, due_at: addMilliseconds(now(), waitMs) });
+      return;
+    }
+    const problem = outcome === 'refunded' ? null : PROBLEMS[outcome];
     await row().patch({
-      status: outcome === 'lost' ? 'refused' : 'refunded',
+      status: problem === null ? 'refunded' : 'refused',
       attempts,
       problem,
       completed_at: now(),
@@ -68,20 +81,20 @@ async function carryOutRefund(owed: OwedRefund): Promise<void> {
     if (problem !== null) logger.error({ invoiceId, accountId, problem }, 'an owed refund is refused');
     else logger.info({ invoiceId, accountId }, 'an owed refund is carried out');
   } catch (error) {
-    if (!(error instanceof ProcessorError)) throw error;
-    const waitMs = Math.min(RETRY_BACKOFF_MS.most, RETRY_BACKOFF_MS.least * 2 ** Math.min(attempts - 1, 10));
-    const problem = error.message.slice(0, 500);
-    logger[error.fault === 'refused' ? 'error' : 'warn'](
-      { invoiceId, accountId, problem },
-      'refund failed; will retry',
-    );
+    const problem = (error as Error).message.slice(0, 500);
+    const isAway = error instanceof ProcessorError && error.fault === 'away';
+    logger[isAway ? 'warn' : 'error']({ invoiceId, accountId, problem }, 'refund failed; will retry');
     await row().patch({ attempts, problem, due_at: addMilliseconds(now(), waitMs) });
   }
 }
 
-/** Notes that a refund which was carried out failed later: the money is with us again, and staff decide. */
+/**
+ * Notes that a refund which was carried out failed later: the money is with us again, and staff decide. What is still
+ * owed stays owed: the refund that failed was another one.
+ */
 export async function noteFailedRefund(invoiceId: string): Promise<void> {
   await OwedRefund.query()
     .findById(invoiceId)
+    .where({ status: 'refunded' })
     .patch({ status: 'refused', problem: 'The refund failed at the bank.', completed_at: now() });
 }

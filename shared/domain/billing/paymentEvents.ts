@@ -261,11 +261,12 @@ async function chargeEffect(chargeId: string | null): Promise<Effect | null> {
 async function refundEffect(refundId: string): Promise<Effect | null> {
   const refund = await processor.readRefund(refundId);
   if (refund === null) return null;
-  const { chargeId, isFailed } = refund;
+  const { chargeId, isFailed, isChargeRefunded } = refund;
   if (isFailed) {
     logger.error({ refundId, chargeId }, 'a refund failed: pay the customer back in another way');
     const charge = chargeId === null ? null : await processor.readCharge(chargeId);
-    if (charge !== null && 'invoiceId' in charge) await noteFailedRefund(charge.invoiceId);
+    // A refund that was made in its place may have been told of before.
+    if (charge !== null && 'invoiceId' in charge && !isChargeRefunded) await noteFailedRefund(charge.invoiceId);
   }
   return chargeEffect(chargeId);
 }

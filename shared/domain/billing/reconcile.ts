@@ -1,9 +1,8 @@
 import { processor } from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
-import { logger } from '../../lib/logger.ts';
 import { Reconciliation } from '../../tables/Reconciliation.ts';
 import { Subscription } from '../../tables/Subscription.ts';
-import { attempt } from './effects.ts';
+import { attempt, runEach } from './effects.ts';
 import { intentEffect, storeEvents } from './paymentEvents.ts';
 import { subscriptionEffect } from './syncSubscription.ts';
 
@@ -22,17 +21,7 @@ const AT_ONCE = 200;
 
 /** Looks at what the processor may have told of in vain: subscriptions and payments of the last days, and old ones. */
 export async function reconcilePayments(): Promise<void> {
-  let failure: unknown;
-  // One that cannot be asked for does not keep the others from being looked at.
-  for (const part of [recentSubscriptions, recentPayments, staleSubscriptions]) {
-    try {
-      await part();
-    } catch (error) {
-      logger.warn({ part: part.name, error: (error as Error).message }, 'not reconciled; will be tried again');
-      failure = error;
-    }
-  }
-  if (failure !== undefined) throw failure;
+  await runEach([recentSubscriptions, recentPayments, staleSubscriptions]);
 }
 
 /** Asks for what it has told since it was last asked: after weeks, too, and of what lies longer back than days. */

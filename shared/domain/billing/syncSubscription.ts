@@ -156,7 +156,7 @@ async function takeOverEnd(
 function owedInvoices(before: Subscription, { invoices, endedAt }: ProcessorSubscription): SubscriptionInvoice[] {
   const { begun_at: begunAt, follow_up: followUp, paid_until: paidUntil } = before;
   return invoices.filter((invoice) => {
-    if (invoice.totalCents <= 0) return false;
+    if (invoice.paidCents <= 0) return false;
     // Never begun, a year of which no month was granted, and what was paid when it was over already.
     if (begunAt === null || (invoice.isYear && invoice.paidUntil > paidUntil)) return true;
     if (endedAt !== null && invoice.paidAt > endedAt) return true;

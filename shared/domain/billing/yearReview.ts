@@ -35,7 +35,7 @@ export async function reviewYear(snapshot: ProcessorSubscription): Promise<YearR
   const open = running.find(({ openDispute }) => openDispute !== null)?.openDispute ?? null;
   const disputedChargeId = lost ?? open;
   const refundedCents = running.reduce((sum, invoice) => sum + invoice.refundedCents, 0);
-  const paidCents = running.reduce((sum, invoice) => sum + invoice.totalCents, 0);
+  const paidCents = running.reduce((sum, invoice) => sum + invoice.paidCents, 0);
   if (lost !== null || (refundedCents > 0 && refundedCents >= paidCents)) {
     await processor.cancelSubscription(snapshot.id);
     return { snapshot: await readAgain(snapshot), disputedChargeId, refundedUpgrade: null };
@@ -54,21 +54,24 @@ export async function reviewYear(snapshot: ProcessorSubscription): Promise<YearR
 async function reviewedInvoices({ invoices }: ProcessorSubscription): Promise<Reviewed[]> {
   const reviewed: Reviewed[] = [];
   for (const invoice of invoices.filter(({ paidUntil }) => paidUntil > now())) {
-    const reversals = invoice.totalCents > 0 ? await processor.readReversals(invoice) : NOTHING_REVERSED;
+    const reversals = invoice.paidCents > 0 ? await processor.readReversals(invoice) : NOTHING_REVERSED;
     reviewed.push({ ...invoice, ...reversals });
   }
   return reviewed;
 }
 
-/** The last upgrade, if all of it was refunded. */
+/** The last upgrade, if all that was paid for it was refunded, and no other change of plan followed. */
 function refundedUpgradeIn(running: Reviewed[]): Reviewed | null {
-  const last = running.find(({ plan, totalCents }) => plan !== null && totalCents > 0);
-  return last !== undefined && !last.isYear && last.refundedCents >= last.totalCents ? last : null;
+  const last = running.find(({ plan }) => plan !== null);
+  if (last === undefined || last.isYear || last.paidCents === 0) return null;
+  return last.refundedCents >= last.paidCents ? last : null;
 }
 
 /** Switches from a refunded upgrade to the plan that is still paid. @returns whether something was changed. */
 async function fallBack(snapshot: ProcessorSubscription, upgrade: Reviewed, running: Reviewed[]): Promise<boolean> {
-  const isKept = ({ totalCents, refundedCents }: Reviewed) => totalCents === 0 || refundedCents < totalCents;
+  // The upgrade may be being paid again: a change of the plan now would take away what is asked for.
+  if (!snapshot.isPaid) return false;
+  const isKept = ({ paidCents, refundedCents }: Reviewed) => paidCents === 0 || refundedCents < paidCents;
   const paidPlan = running.find((invoice) => invoice.plan !== null && isKept(invoice))?.plan ?? null;
   if (paidPlan === null || snapshot.plan !== upgrade.plan || paidPlan === snapshot.plan) return false;
   const context = { subscriptionId: snapshot.id, invoiceId: upgrade.id, from: upgrade.plan, to: paidPlan };

@@ -33,8 +33,8 @@ export interface SubscriptionInvoice {
   paidAt: Date;
   /** The end of the period that it bills. */
   paidUntil: Date;
-  /** Below zero where it was put on the customer's balance. */
-  totalCents: number;
+  /** What was paid, not what a balance or a discount covered; never below zero. */
+  paidCents: number;
   /** Whether some of it was credited after the payment, possibly outside of the processor. */
   hasCreditNotes: boolean;
 }
@@ -46,6 +46,17 @@ export interface InvoiceReversals {
   openDispute: string | null;
   /** A charge whose dispute was lost. */
   lostDispute: string | null;
+}
+
+export type RefundOutcome = 'refunded' | 'disputed' | 'lost' | 'incomplete';
+
+export interface RefundState {
+  /** The charge that it returns. */
+  chargeId: string | null;
+  /** Whether it failed: the money is with us again. */
+  isFailed: boolean;
+  /** Whether other refunds have returned all of the charge. */
+  isChargeRefunded: boolean;
 }
 
 /** Why a payment was not credited, in the terms that matter. */
@@ -186,12 +197,12 @@ export interface PaymentProcessor {
   readReversals(invoice: Pick<SubscriptionInvoice, 'id' | 'hasCreditNotes'>): Promise<InvoiceReversals>;
   /**
    * Refunds every payment of an invoice, as far as it was not refunded before.
-   * @returns `refunded` if nothing is left to refund, `disputed` while a dispute is open and decides instead, and
-   * `lost` if the processor refunds no more, as a dispute has been decided.
+   * @returns `refunded` if nothing is left to refund, `disputed` while a dispute is open and decides instead,
+   * `lost` if the processor refunds no more, as a dispute has been decided, and `incomplete` if its payments are less
+   * than what was paid, so that the rest cannot be refunded by the processor.
    */
-  refundInvoice(invoiceId: string): Promise<'refunded' | 'disputed' | 'lost'>;
-  /** The charge that a refund returns, and whether the refund failed: the money is with us again. */
-  readRefund(refundId: string): Promise<{ chargeId: string | null; isFailed: boolean } | null>;
+  refundInvoice(invoiceId: string): Promise<RefundOutcome>;
+  readRefund(refundId: string): Promise<RefundState | null>;
   readPayment(intentId: string): Promise<ProcessorPayment | null>;
   /** The payment of a top-up that was charged since then, if there is one. */
   findPayment(customerId: string, topupUuid: string, since: Date): Promise<ProcessorPayment | null>;

@@ -55,7 +55,7 @@ export function asSubscription(
 }
 
 function asInvoice(invoice: Stripe.Invoice, prices: PlanPrices): SubscriptionInvoice {
-  const { lines, total, created, status_transitions: transitions } = invoice;
+  const { lines, total, amount_paid: paidCents, created, status_transitions: transitions } = invoice;
   // The change to another plan has a line below zero for the rest of the plan before.
   const charged = lines.data.filter(({ amount }) => amount >= 0 || total < 0);
   const plans = charged.map(({ pricing }) => planOf(idOf(pricing?.price_details?.price), prices));
@@ -65,7 +65,7 @@ function asInvoice(invoice: Stripe.Invoice, prices: PlanPrices): SubscriptionInv
     plan: plans.findLast((plan) => plan !== null) ?? null,
     paidAt: fromSeconds(transitions.paid_at ?? created),
     paidUntil: endOf(invoice),
-    totalCents: total,
+    paidCents,
     hasCreditNotes: invoice.post_payment_credit_notes_amount > 0,
   };
 }

@@ -1,5 +1,5 @@
 import type Stripe from 'stripe';
-import { type InvoiceReversals, type PaymentProcessor, ProcessorError } from './processor.ts';
+import { type InvoiceReversals, type PaymentProcessor, ProcessorError, type RefundOutcome } from './processor.ts';
 import { found, said, underKey, unlessDone } from './stripeAnswers.ts';
 import { creditedElsewhere } from './stripeInvoices.ts';
 import { asSubscription, idOf, isOpen, lastInvoiceOf, type PlanPrices, refundedOf } from './stripeShapes.ts';
@@ -104,8 +104,10 @@ export function subscriptions({ stripe, prices, disputesOf }: Reading): Subscrip
     },
 
     refundInvoice: async (invoiceId) => {
-      let outcome: 'refunded' | 'disputed' | 'lost' = 'refunded';
-      for (const { intent, charge, disputes } of await partsOf(invoiceId)) {
+      const invoice = await said(stripe.invoices.retrieve(invoiceId));
+      const parts = await partsOf(invoiceId);
+      let outcome: RefundOutcome = 'refunded';
+      for (const { intent, charge, disputes } of parts) {
         if (refundedOf(charge, disputes) >= charge.amount) continue;
         if (disputes.some(isOpen)) {
           outcome = 'disputed';
@@ -119,12 +121,20 @@ export function subscriptions({ stripe, prices, disputesOf }: Reading): Subscrip
         if (disputes.length === 0) outcome = 'disputed';
         else if (outcome === 'refunded') outcome = 'lost';
       }
-      return outcome;
+      if (outcome !== 'refunded') return outcome;
+      const partsCents = parts.reduce((sum, { paidCents }) => sum + paidCents, 0);
+      const hasCreditNotes = invoice.post_payment_credit_notes_amount > 0;
+      const returnedCents = partsCents + (hasCreditNotes ? await creditedElsewhere(stripe, invoiceId) : 0);
+      return returnedCents < invoice.amount_paid ? 'incomplete' : 'refunded';
     },
 
     readRefund: async (refundId) => {
       const refund = await found(stripe.refunds.retrieve(refundId));
-      return refund && { chargeId: idOf(refund.charge), isFailed: refund.status === 'failed' };
+      if (refund === null) return null;
+      const chargeId = idOf(refund.charge);
+      const charge = chargeId === null ? null : await found(stripe.charges.retrieve(chargeId));
+      const isChargeRefunded = charge !== null && charge.amount_refunded >= charge.amount;
+      return { chargeId, isFailed: refund.status === 'failed', isChargeRefunded };
     },
   };
 }
