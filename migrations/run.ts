@@ -10,6 +10,8 @@ import * as affiliates from './0007_affiliates.ts';
 import * as staffMetrics from './0008_staff_metrics.ts';
 import * as usedThisPeriod from './0009_used_this_period.ts';
 import * as looksAtInvoices from './0010_looks_at_invoices.ts';
+import * as autoTopupTriggers from './0011_auto_topup_triggers.ts';
+import * as owedRefunds from './0012_owed_refunds.ts';
 import * as identitiesAndGrants from './0014_identities_and_grants.ts';
 
 /** Listed by hand, in `shared/lib/migrationNames.ts`, so that sources and build agree on the names. */
@@ -24,6 +26,8 @@ const MIGRATIONS: Record<MigrationName, Knex.Migration> = {
   '0008_staff_metrics': staffMetrics,
   '0009_used_this_period': usedThisPeriod,
   '0010_looks_at_invoices': looksAtInvoices,
+  '0011_auto_topup_triggers': autoTopupTriggers,
+  '0012_owed_refunds': owedRefunds,
   '0014_identities_and_grants': identitiesAndGrants,
 };
 

@@ -4,11 +4,11 @@ import { purgeDeletedGenerations } from '../shared/domain/generations/purge.ts';
 import { removeDueFiles } from '../shared/domain/mediaRemovals.ts';
 import { payCommissions } from '../shared/domain/affiliates/payCommissions.ts';
 import { topUpIfLow, topUpLowAccounts } from '../shared/domain/billing/autoTopups.ts';
-import { applyEvents, applyWaitingEvents, forgetOldEvents } from '../shared/domain/billing/paymentEvents.ts';
+import { applyEvents, applyWaitingEvents, prunePaymentEvents } from '../shared/domain/billing/paymentEvents.ts';
 import { keepBillingUp } from '../shared/domain/billing/keepUp.ts';
 import { fetchMissedEvents, reconcilePayments } from '../shared/domain/billing/reconcile.ts';
 import { grantDueCredits } from '../shared/domain/grants.ts';
-import { forgetIdempotentRequests } from '../shared/domain/idempotentRequests.ts';
+import { pruneIdempotentRequests } from '../shared/domain/idempotentRequests.ts';
 import { forgetUnusedClients } from '../shared/domain/oauth/clients.ts';
 import { forgetOldCodes } from '../shared/domain/oauth/codes.ts';
 import { forgetExpiredRefreshTokens } from '../shared/domain/oauth/refreshTokens.ts';
@@ -34,11 +34,9 @@ export const createProcessors = (): Processors => ({
   'media.tidy': () => tidyIncoming(),
   'media.remove': () => removeDueFiles(),
   'generations.purge': alone(purgeDeletedGenerations),
-  'idempotencyKeys.forget': async () => {
-    await forgetIdempotencyKeys();
-    await forgetIdempotentRequests();
-    await forgetOldEvents();
-  },
+  'idempotencyKeys.forget': alone(forgetIdempotencyKeys),
+  'idempotentRequests.prune': alone(pruneIdempotentRequests),
+  'paymentEvents.prune': alone(prunePaymentEvents),
   'payments.apply': ({ eventIds }) => applyEvents(eventIds),
   'payments.sweep': alone(applyWaitingEvents),
   'account.topUp': async ({ accountIds }) => void (await Promise.all(accountIds.map(topUpIfLow))),

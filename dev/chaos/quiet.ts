@@ -4,7 +4,10 @@ import type { Stage } from './stage.ts';
 /** What is under way, as counts by name; what is old by a month that has passed is looked at by the hour only. */
 const UNDER_WAY = `
   SELECT (SELECT count(*) FROM generations WHERE status = 'queued')                         AS generations,
-         (SELECT count(*) FROM payment_events WHERE applied_at IS NULL)                     AS "payment events",
+         (SELECT count(*) FROM payment_events WHERE applied_at IS NULL AND abandoned_at IS NULL) AS "payment events",
+         (SELECT count(*) FROM owed_refunds WHERE status = 'owed'
+                                              AND due_at <= $1::timestamptz + interval '2 minutes')      AS "owed refunds",
+         (SELECT count(*) FROM subscriptions WHERE follow_up_due_at <= $1::timestamptz + interval '2 minutes') AS "follow-ups",
          (SELECT count(*) FROM topups WHERE status = 'pending' AND kind = 'automatic'
                                           AND due_at <= $1::timestamptz + interval '2 minutes')          AS "automatic top-ups",
          (SELECT count(*) FROM payouts WHERE status = 'pending'

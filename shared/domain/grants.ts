@@ -31,7 +31,7 @@ const turning = (name: string, which: string, limit: string) =>
        FROM accounts a
        JOIN subscriptions s ON s.id = a.subscription_id AND s.status = 'active'
        JOIN plan ON plan.slug = a.plan_slug
-      WHERE a.plan_slug IS NOT NULL AND a.period_end <= :now AND a.period_end < s.paid_until ${which}
+      WHERE a.plan_slug IS NOT NULL AND a.period_end <= :until AND a.period_end < s.paid_until ${which}
       ${limit}
         FOR NO KEY UPDATE OF a SKIP LOCKED
    ), turned AS (
@@ -90,7 +90,7 @@ export async function grantDueCredits(): Promise<number> {
 
 async function turnMany(): Promise<number> {
   try {
-    const [row] = await run<{ accounts: number }>(TURN, { plans: PLAN_ROWS, now: now() });
+    const [row] = await run<{ accounts: number }>(TURN, { plans: PLAN_ROWS, now: now(), until: now() });
     return row?.accounts ?? 0;
   } catch (error) {
     if (!isRefusal(error)) throw error;
@@ -102,15 +102,20 @@ async function turnMany(): Promise<number> {
 /** One account that the database refuses does not keep the others from their month. */
 async function turnOneByOne(): Promise<number> {
   const due = await Account.query()
-    .select('id')
-    .whereNotNull('plan_slug')
-    .where('period_end', '<=', now())
-    .orderBy('period_end')
+    .select('accounts.id')
+    // Suspended and lapsed accounts are not due, and must not keep others out of the batch.
+    .innerJoin('subscriptions', 'subscriptions.id', 'accounts.subscription_id')
+    .where('subscriptions.status', 'active')
+    .whereNotNull('accounts.plan_slug')
+    .where('accounts.period_end', '<=', now())
+    .whereColumn('accounts.period_end', '<', 'subscriptions.paid_until')
+    .orderBy('accounts.period_end')
     .limit(AT_ONCE);
   let turned = 0;
   for (const { id } of due) {
     try {
-      const [row] = await run<{ accounts: number }>(TURN_ONE, { plans: PLAN_ROWS, now: now(), account: id });
+      const order = { plans: PLAN_ROWS, now: now(), until: now(), account: id };
+      const [row] = await run<{ accounts: number }>(TURN_ONE, order);
       turned += row?.accounts ?? 0;
     } catch (error) {
       if (!isRefusal(error)) throw error;
@@ -123,14 +128,12 @@ async function turnOneByOne(): Promise<number> {
 /**
  * Turns what is due of one account that the caller has locked, before something is worked out from the month that it is
  * in: an upgrade in the moment after a month's end would else be granted for both.
+ * @param until months that begin later are not due.
  */
-export async function turnPeriodsOf(transaction: Transaction, account: Account): Promise<Account> {
+export async function turnPeriodsOf(transaction: Transaction, account: Account, until: Date = now()): Promise<Account> {
   for (;;) {
-    const [row] = await run<{ accounts: number }>(
-      TURN_ONE,
-      { plans: PLAN_ROWS, now: now(), account: account.id },
-      transaction,
-    );
+    const order = { plans: PLAN_ROWS, now: now(), until, account: account.id };
+    const [row] = await run<{ accounts: number }>(TURN_ONE, order, transaction);
     if (row?.accounts !== 1) return account.$query(transaction);
   }
 }

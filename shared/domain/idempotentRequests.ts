@@ -4,6 +4,7 @@ import type { Transaction } from 'objection';
 import { v4 as uuidv4 } from 'uuid';
 import { addMilliseconds, now } from '../lib/clock.ts';
 import { config } from '../lib/config.ts';
+import { prepared, run } from '../lib/db.ts';
 import { ServiceError } from '../spec/errors.ts';
 import { IDEMPOTENCY_KEY_MS } from '../spec/limits.ts';
 import { IdempotentRequest } from '../tables/IdempotentRequest.ts';
@@ -182,7 +183,18 @@ function hash(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
-/** Forgets requests that are more than a day old. */
-export async function forgetIdempotentRequests(): Promise<void> {
-  await IdempotentRequest.query().delete().where('created_at', '<=', addMilliseconds(now(), -IDEMPOTENCY_KEY_MS));
+const PRUNE_BATCH = 1_000;
+
+const PRUNE = prepared(
+  'prune_idempotent_requests',
+  `DELETE FROM idempotent_requests
+    WHERE (account_id, scope, key_hash) IN (SELECT account_id, scope, key_hash FROM idempotent_requests
+                                             WHERE created_at <= :before ORDER BY created_at LIMIT ${PRUNE_BATCH})
+   RETURNING account_id`,
+);
+
+/** Deletes requests that are more than a day old. */
+export async function pruneIdempotentRequests(): Promise<void> {
+  const before = addMilliseconds(now(), -IDEMPOTENCY_KEY_MS);
+  while ((await run(PRUNE, { before })).length === PRUNE_BATCH);
 }

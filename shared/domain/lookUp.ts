@@ -2,6 +2,8 @@ import { ServiceError } from '../spec/errors.ts';
 import { Account } from '../tables/Account.ts';
 import { ApiKey } from '../tables/ApiKey.ts';
 import { LedgerEntry } from '../tables/LedgerEntry.ts';
+import { OwedRefund } from '../tables/OwedRefund.ts';
+import { Subscription } from '../tables/Subscription.ts';
 import { hashApiKey } from './apiKeys.ts';
 
 /** How the staff finds what a customer writes about. */
@@ -38,6 +40,23 @@ export async function lookUpApiKeys(named: string): Promise<ApiKey[]> {
     'not_found',
     'There is no such key: name it by its uuid, its first 12 characters or all of it.',
   );
+}
+
+/** What staff should know of an account's payments: refunds that are not carried out, and upgrades that were refunded. */
+export async function paymentIssues({ id }: Account): Promise<string[]> {
+  const [refunds, subscriptions] = await Promise.all([
+    OwedRefund.query().where({ account_id: id }).whereNot({ status: 'refunded' }).orderBy('created_at'),
+    Subscription.query().where({ account_id: id }).whereNotNull('refunded_upgrade').orderBy('id'),
+  ]);
+  return [
+    ...refunds.map(({ invoice_id: invoice, status, problem }) =>
+      `refund ${invoice}: ${status}. ${problem ?? ''}`.trim(),
+    ),
+    ...subscriptions.map(
+      ({ refunded_upgrade: plan, stripe_subscription_id: subscription, plan_slug: current }) =>
+        `subscription ${subscription}: the upgrade to ${plan} was refunded; the plan is ${current}.`,
+    ),
+  ];
 }
 
 /** The last entries of an account's ledger, newest first. */

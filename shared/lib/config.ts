@@ -279,12 +279,25 @@ function checkProductionOnly(values: Environment): string[] {
 /** Without Stripe payments are simulated and plans given away, for development only; with it, all of it is needed. */
 function checkPayments(values: Environment): string | undefined {
   if (values.STRIPE_SECRET_KEY === undefined) {
-    if (values.NODE_ENV !== 'production') return undefined;
-    return 'STRIPE_SECRET_KEY is not set: NODE_ENV=production is refused while plans are given away.';
+    if (values.NODE_ENV === 'production') {
+      return 'STRIPE_SECRET_KEY is not set: NODE_ENV=production is refused while plans are given away.';
+    }
+    if (!isPublic(values.BASE_URL)) return undefined;
+    return 'STRIPE_SECRET_KEY is not set: plans would be given away at a public BASE_URL. Set it, or use a local address.';
+  }
+  if (values.NODE_ENV === 'production' && /^(sk|rk)_test_/.test(values.STRIPE_SECRET_KEY)) {
+    return 'STRIPE_SECRET_KEY is a test key: with NODE_ENV=production, test cards would buy credits. Set a live key.';
   }
   const missing = PAYMENT_SETTINGS.filter((name) => values[name] === undefined);
   if (missing.length === 0) return undefined;
   return `${missing.join(', ')} ${missing.length === 1 ? 'is' : 'are'} not set, but STRIPE_SECRET_KEY is: npm run stripe:setup makes and prints them (on localhost stripe listen prints STRIPE_WEBHOOK_SECRET).`;
+}
+
+/** Whether an address is https and not of this machine. Addresses that cannot be parsed are refused later. */
+function isPublic(address: string | undefined): boolean {
+  if (address === undefined || !URL.canParse(address)) return false;
+  const { protocol, hostname } = new URL(address);
+  return protocol === 'https:' && !/^(localhost|.+\.localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
 }
 
 const PAYMENT_SETTINGS = [

@@ -64,6 +64,12 @@ export const paymentEventLag = new Histogram({
   registers: [registry],
 });
 
+export const paymentEventsAbandoned = new Counter({
+  name: 'genmeter_payment_events_abandoned_total',
+  help: 'Payment events that this process has given up after three days of failed attempts.',
+  registers: [registry],
+});
+
 export const jobs = new Histogram({
   name: 'genmeter_job_duration_seconds',
   help: 'Jobs that this process has done. outcome: done or failed.',

@@ -13,6 +13,8 @@ export const MIGRATION_NAMES = [
   '0008_staff_metrics',
   '0009_used_this_period',
   '0010_looks_at_invoices',
+  '0011_auto_topup_triggers',
+  '0012_owed_refunds',
   '0014_identities_and_grants',
 ] as const;
 

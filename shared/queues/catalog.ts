@@ -82,6 +82,10 @@ export const JOBS = {
   'generations.purge': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: 3_600_000 },
   /** Forget idempotency keys that have done their service. */
   'idempotencyKeys.forget': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: 3_600_000 },
+  /** Delete answers to repeated requests that have done their service. */
+  'idempotentRequests.prune': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: 3_600_000 },
+  /** Delete old payment events. */
+  'paymentEvents.prune': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: 3_600_000 },
   /** Forget sessions that are over, and sign-ins that were never completed. */
   'sessions.forget': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: 3_600_000 },
   /** Fold what the platform-wide sums have gained into them. */

@@ -47,6 +47,8 @@ export class Account extends Model {
   declare auto_topup_threshold_credits: number;
   /** When the last automatic top-up was begun. */
   declare auto_topup_claimed_at: Date | null;
+  /** When a burn left the balance below the threshold, until a top-up is claimed for it or the balance recovers. */
+  declare auto_topup_triggered_at: Date | null;
   /** Declined automatic top-ups in a row. */
   declare auto_topup_declines: number;
   /** Why we switched automatic top-ups off. */

@@ -17,6 +17,8 @@ export class Topup extends Model {
   declare failure: string | null;
   /** What was refunded, or is disputed and not won back. */
   declare reversed_cents: number;
+  /** Whether the payment was disputed at the last look. */
+  declare is_disputed: boolean;
   /** Of the credits, for what was reversed: as far as they were there. */
   declare credits_taken_back: number;
   /** How often that has changed: names each change. */

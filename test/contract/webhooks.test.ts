@@ -92,13 +92,13 @@ describe('the webhook of the payment processor', () => {
       });
     }
 
-    it('a body of 2 MB, or 20: 413 validation_error, signed or not', async () => {
+    it('a body of 2 MB, or 20: 413 validation_error; 400 without a recent signature', async () => {
       const before = await countEvents();
       const large = eventOf('invoice.paid', { id: 'in_1', text: 'x'.repeat(2 * 1024 * 1024) });
       expectError(await signed(large), 'validation_error', 'bytes', 413);
-      expectError(await send(service.baseUrl, large, null), 'validation_error', 'bytes', 413);
-      const larger = { rawBody: 'x'.repeat(20 * 1024 * 1024), headers: { 'stripe-signature': 'x' } };
+      const larger = { rawBody: 'x'.repeat(20 * 1024 * 1024), headers: { 'stripe-signature': signatureOf('x') } };
       expectError(await service.request('POST', PATH, larger), 'validation_error', 'bytes', 413);
+      expectError(await send(service.baseUrl, large, null), 'validation_error', 'Stripe-Signature');
       expect(await countEvents()).to.equal(before);
     });
 
@@ -125,6 +125,14 @@ describe('the webhook of the payment processor', () => {
       'an event without a type': '{"id": "evt_none", "data": {"object": {"id": "in_1"}}}',
       'an event whose type is a number': '{"id": "evt_none", "type": 5, "data": {"object": {"id": "in_1"}}}',
       'an event whose type has a NUL': eventOf('invoice.\u0000', { id: 'in_1' }),
+      'an object without an id': eventOf('invoice.paid', {}),
+      'an object whose id is empty': eventOf('invoice.paid', { id: '' }),
+      'an object whose id is a number': eventOf('invoice.paid', { id: 5 }),
+      'an object that is an array': eventOf('invoice.paid', []),
+      'an object that is a string': eventOf('invoice.paid', 'in_1'),
+      'NUL in the id of its object': eventOf('product.created', { id: 'prod_\u0000' }),
+      'half a surrogate pair in the id of its object': eventOf('product.created', { id: 'prod_\ud800' }),
+      'a very long id of its object': eventOf('product.created', { id: randomText(20_000) }),
     };
     for (const [what, payload] of Object.entries(noEvents)) {
       it(`${what}, though it is well signed: 400 validation_error`, async () => {
@@ -139,15 +147,8 @@ describe('the webhook of the payment processor', () => {
     const acknowledged: Record<string, string> = {
       'a type that nobody handles': eventOf('radar.early_fraud_warning.created', { id: 'issfr_1' }),
       'a type that does not exist': eventOf('constructor', { id: 'x_1' }),
-      'an object without an id': eventOf('balance.available', { object: 'balance' }),
-      'an object whose id is a number': eventOf('invoice.paid', { id: 5 }),
-      'an object that is an array': eventOf('invoice.paid', []),
-      'an object that is a string': eventOf('invoice.paid', 'in_1'),
       'NUL in its contents': eventOf('product.created', { id: 'prod_1', name: 'a\u0000b' }),
       'half a surrogate pair in its contents': eventOf('product.created', { id: 'prod_1', name: '\ud800' }),
-      'NUL in the id of its object': eventOf('product.created', { id: 'prod_\u0000' }),
-      'half a surrogate pair in the id of its object': eventOf('product.created', { id: 'prod_\ud800' }),
-      'a very long id of its object': eventOf('product.created', { id: randomText(20_000) }),
       'numbers out of range': eventOf('product.created', { id: 'prod_1', n: 0 }).replace('"n":0', '"n":1e999'),
       'deep nesting': eventOf('product.created', { id: 'prod_1', deep: 0 }).replace(
         '"deep":0',
@@ -195,7 +196,7 @@ describe('the webhook of the payment processor', () => {
 
     it('many events at once, the good among the bad', async () => {
       const bodies = Array.from({ length: 60 }, (_, index) =>
-        eventOf('product.updated', { id: index % 3 === 0 ? `prod_\u0000` : `prod_${index}` }),
+        eventOf('product.updated', { id: `prod_${index}`, name: index % 3 === 0 ? 'a\u0000b' : 'ab' }),
       );
       const answers = await Promise.all(bodies.map((body, index) => signed(body, service.baseUrls[index % 2])));
       expect(answers.map(({ status }) => status)).to.deep.equal(Array(60).fill(200));
@@ -253,10 +254,40 @@ describe('the webhook without a payment processor', () => {
   });
   after(() => service.stop());
 
-  it('answers 404 not_found, whatever comes', async () => {
+  it('answers 400 validation_error to every request', async () => {
     const body = eventOf('invoice.paid', { id: 'in_1' });
     for (const signature of [null, 'x', signatureOf(body)]) {
-      expectError(await send(service.baseUrl, body, signature), 'not_found');
+      expectError(await send(service.baseUrl, body, signature), 'validation_error', 'payment processor');
+    }
+  });
+});
+
+describe('the webhook under rate limits', () => {
+  let service: Service;
+  before(async () => {
+    service = await startService({
+      workers: 0,
+      env: { ...PROCESSOR, RATE_LIMITS: 'on', RATE_PUBLIC_PER_MINUTE: '5' },
+    });
+  });
+  after(() => service.stop());
+
+  it('counts rejected requests against their address, and never those of the processor', async () => {
+    const body = eventOf('product.created', { id: 'prod_1' });
+    const rejected: (() => Promise<Answer>)[] = [
+      () => send(service.baseUrl, body, null),
+      () => send(service.baseUrl, body, signatureOf(body, 400)),
+      () => send(service.baseUrl, body, signatureOf(body, 0, 'whsec_other')),
+      () => send(service.baseUrl, body, 'x'),
+      () => send(service.baseUrl, body, signatureOf(`${body} `)),
+    ];
+    for (const ask of rejected) expectError(await ask(), 'validation_error');
+    const limited = await send(service.baseUrl, body, null);
+    expectError(limited, 'rate_limited');
+    expect(Number(limited.headers.get('retry-after'))).to.be.within(1, 60);
+    for (let index = 0; index < 10; index += 1) {
+      const event = eventOf('product.created', { id: 'prod_1' });
+      expect((await send(service.baseUrl, event, signatureOf(event))).status).to.equal(200);
     }
   });
 });

@@ -307,7 +307,7 @@ describe('commissions and payouts, where things go wrong', () => {
     expect([looksAt(invoiceOf(refunded)), looksAt(invoiceOf(small))]).to.deep.equal(before);
   });
 
-  it('invoices in another currency, for none of our plans, paid elsewhere or out of all bounds earn nothing, and their events are applied', async () => {
+  it('invoices in another currency, for none of our plans, paid elsewhere or out of all bounds earn nothing, and their events wait until that is mended', async () => {
     const { bring, stats } = await anAffiliate();
     const changes: ((invoice: Stripe.Invoice) => void)[] = [
       (invoice) => Object.assign(invoice, { currency: 'krw', amount_paid: 47_000_000 }),
@@ -318,26 +318,35 @@ describe('commissions and payouts, where things go wrong', () => {
         Object.assign(part as object, { amount_paid: 3_000_000_000 });
       },
     ];
+    const mend: (() => void)[] = [];
     for (const change of changes) {
       const customer = await bring();
       billing.stripe.delivery.drop = 1;
       const { body } = await customer.call('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
       billing.stripe.completeCheckout(body.checkout_url);
-      change(billing.stripe.objects.get('invoice', invoiceOf(customer)));
+      const invoice = billing.stripe.objects.get('invoice', invoiceOf(customer));
+      const part = billing.stripe.objects.list('invoice_payment').find((entry) => idIn(entry.invoice) === invoice.id);
+      const before = structuredClone([invoice, part]);
+      mend.push(() => [invoice, part].forEach((object, index) => Object.assign(object as object, before[index])));
+      change(invoice);
       billing.stripe.delivery.drop = 0;
       billing.stripe.delivery.sendDropped();
-      await billing.quiet();
+      await billing.tried();
+      expect((await customer.call('GET', '/api/billing/status/')).body.status).to.equal('active');
     }
     const customer = await bring();
     const { body } = await customer.call('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
     billing.stripe.completeCheckout(body.checkout_url, { async: true });
     billing.stripe.payElsewhere(billing.customerId(customer));
-    await billing.quiet();
+    await billing.tried();
     expect(await stats()).to.include({ referrals: 4, active: 4, lifetime_earnings_cents: 0 });
+    const waiting = await billing.service.sql('SELECT problem FROM payment_events WHERE applied_at IS NULL');
     for (const problem of ['it is in another currency', 'no price of STRIPE_PRICE_', '3000000000 cents are more']) {
-      const told = `an invoice earns no commission: ${problem}`;
-      await Promise.any(billing.service.workers.map((worker) => worker.logged(told)));
+      expect(waiting.map((row) => row.problem).join()).to.include(problem);
     }
+    for (const repair of mend) repair();
+    await billing.retryEvents();
+    expect(await stats()).to.include({ lifetime_earnings_cents: 3 * SHARE.lite });
   });
 
   for (const how of ['forget', 'disconnect'] as const) {
@@ -465,6 +474,56 @@ describe('commissions and payouts, where things go wrong', () => {
       expect(transfers()).to.deep.equal([SHARE.lite]);
     });
   }
+
+  it('finds a transfer that succeeded after another worker was refused and before its own worker died', async () => {
+    const { bring, transfers, stats, accountId } = await anAffiliate();
+    await billing.subscribe(await bring(), 'lite');
+    await later();
+    billing.stripe.faults['transfers.create'] = 'drop after doing';
+    await pay();
+    const uuid = await refuseMeanwhile(accountId);
+    delete billing.stripe.faults['transfers.create'];
+    await billing.service.sql(`UPDATE payouts SET completed_at = completed_at - interval '7 hours' WHERE uuid = $1`, [
+      uuid,
+    ]);
+    await pay();
+    expect(transfers()).to.deep.equal([SHARE.lite]);
+    expect(await stats()).to.include({ pending_cents: 0, paid_cents: SHARE.lite });
+  });
+
+  it('opens no payout while the outcome of one of an earlier month is unknown', async () => {
+    const { bring, transfers, stats, accountId } = await anAffiliate();
+    const [kept, refunded] = [await bring(), await bring()];
+    await billing.subscribe(kept, 'lite');
+    await billing.subscribe(refunded, 'lite');
+    await later();
+    billing.stripe.faults['transfers.create'] = 'error';
+    await pay();
+    const payouts = () =>
+      billing.service.sql('SELECT status, amount_cents FROM payouts WHERE connect_account_id = $1', [accountId]);
+    expect(await payouts()).to.deep.equal([{ status: 'pending', amount_cents: 2 * SHARE.lite }]);
+    await billing.service.sql(`UPDATE payouts SET month = month - interval '1 month' WHERE connect_account_id = $1`, [
+      accountId,
+    ]);
+    billing.stripe.refund(invoiceOf(refunded));
+    await billing.quiet();
+    await billing.subscribe(await bring(), 'pro');
+    await later();
+    await pay();
+    expect(await payouts()).to.have.length(1);
+    delete billing.stripe.faults['transfers.create'];
+    billing.stripe.objects.balanceCents = 0;
+    await soon();
+    await pay();
+    expect((await payouts())[0]).to.include({ status: 'refused' });
+    billing.stripe.objects.balanceCents = null;
+    await billing.service.sql(
+      `UPDATE payouts SET completed_at = completed_at - interval '7 hours' WHERE status = 'refused'`,
+    );
+    await pay();
+    expect(transfers()).to.deep.equal([SHARE.lite + SHARE.pro]);
+    expect(await stats()).to.include({ pending_cents: 0 });
+  });
 
   it('nobody is paid while the processor cannot be asked', async () => {
     const { bring, transfers } = await anAffiliate();

@@ -48,14 +48,30 @@ describe('automatic top-ups', () => {
   const spendDownTo = async (customer: Customer, rest: number) =>
     seedImages(service, customer, (await customer.balance()) - rest);
 
-  async function sweep(name = 'topups.sweep'): Promise<void> {
+  async function withPayments(work: (queue: Queue) => Promise<void>): Promise<void> {
     const connection = new Redis(service.env['REDIS_URL'] as string, { maxRetriesPerRequest: null });
     const queue = new Queue('payments', { connection, prefix: `{${service.env['REDIS_PREFIX']}}` });
-    const job = await queue.add(name, {}, { removeOnComplete: false });
-    await eventually('swept', () => job.isCompleted());
+    await work(queue);
     await queue.close();
     connection.disconnect();
   }
+
+  const sweep = (name = 'topups.sweep') =>
+    withPayments(async (queue) => {
+      const job = await queue.add(name, {}, { removeOnComplete: false });
+      await eventually('swept', () => job.isCompleted());
+    });
+
+  /** Loses the job that the work enqueues for an automatic top-up. */
+  const losingTheJob = (work: () => Promise<void>) =>
+    withPayments(async (queue) => {
+      await queue.pause();
+      await work();
+      const enqueued = async () => (await queue.getJobs(['wait'])).filter(({ name }) => name === 'account.topUp');
+      await eventually('enqueued', async () => (await enqueued()).length > 0);
+      await Promise.all((await enqueued()).map((job) => job.remove()));
+      await queue.resume();
+    });
 
   describe('on a create that the balance cannot cover', () => {
     it('buy credits, and the create goes on', async () => {
@@ -176,25 +192,58 @@ describe('automatic top-ups', () => {
     it('happen once for burns at once over two web processes, and once an hour', async () => {
       const customer = await customerOn('studio');
       await change(customer, { auto_topup_threshold_credits: 10_000 });
-      await Promise.all(
+      const images = await Promise.all(
         Array.from({ length: 8 }, (_, index) => customer.via(service.baseUrls[index % 2] as string).createImage()),
       );
+      for (const { uuid } of images) await customer.settled(uuid);
       await eventually('topped up', async () => (await topupsOf(customer)).length > 0, 5_000);
       await Promise.all([sweep(), sweep()]);
       expect(await topupsOf(customer)).to.deep.equal([2000]);
+      await customer.createImage();
+      await sweep();
+      expect(await topupsOf(customer)).to.deep.equal([2000]);
       await anHourPasses(customer);
       await Promise.all([sweep(), sweep()]);
-      await eventually('again', async () => (await topupsOf(customer)).length === 2, 5_000);
       expect(await topupsOf(customer)).to.deep.equal([2000, 2000]);
+      await anHourPasses(customer);
+      await sweep();
+      expect(await topupsOf(customer), 'without another burn').to.deep.equal([2000, 2000]);
     });
 
-    it('are caught up with where the ring was lost', async () => {
+    it('follow a burn whose job was lost', async () => {
       const customer = await customerOn('pro');
-      // No burn rings for this one.
-      await change(customer, { auto_topup_threshold_credits: 1101 });
+      await change(customer, { auto_topup_threshold_credits: 1100 });
+      await losingTheJob(() => customer.createImage());
+      expect(await topupsOf(customer)).to.deep.equal([]);
       await sweep();
       expect(await topupsOf(customer)).to.deep.equal([1896]);
-      expect(await customer.balance()).to.equal(1100 + 1896);
+      expect(await customer.balance()).to.equal(1100 - 8 + 1896);
+    });
+
+    it('never follow anything but a burn: a setting, credits that expire, or a balance that has recovered', async () => {
+      const customer = await customerOn('pro');
+      await change(customer, { auto_topup_threshold_credits: 1101 });
+      await sweep();
+      expect(await topupsOf(customer), 'a raised threshold').to.deep.equal([]);
+      await spendDownTo(customer, 1000);
+      await sweep();
+      expect(await topupsOf(customer), 'credits that went without a burn').to.deep.equal([]);
+
+      await losingTheJob(() => customer.createImage());
+      await change(customer, { auto_topup_threshold_credits: 1102 });
+      await sweep();
+      expect(await topupsOf(customer), 'a threshold that was changed after the burn').to.deep.equal([]);
+
+      await losingTheJob(() => customer.createImage());
+      const { status } = await customer.call('POST', '/api/billing/topup/', { body: { amount_cents: 5_000 } });
+      expect(status).to.equal(200);
+      await spendDownTo(customer, 500);
+      await sweep();
+      expect(await topupsOf(customer), 'a balance that had recovered').to.deep.equal([1896]);
+      const [row] = await service.sql('SELECT auto_topup_triggered_at FROM accounts WHERE email = $1', [
+        customer.email,
+      ]);
+      expect(row.auto_topup_triggered_at).to.equal(null);
     });
 
     it('are credited although the process died between writing one down and paying it, and so are manual ones', async () => {

@@ -134,6 +134,14 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     affiliates(`DELETE FROM ledger_entries WHERE effect_key LIKE 'expiry:%:end'`),
   ],
   'events-are-applied': [nobodys(`UPDATE payment_events SET applied_at = NULL`)],
+  'owed-refunds-are-attempted': [
+    customers(`INSERT INTO owed_refunds (invoice_id, subscription_id, account_id, due_at, created_at)
+      VALUES ('in_2', 1, 1, '2037-03-15T11:00:00Z', '2037-03-15T10:59:30Z')`),
+  ],
+  'follow-ups-are-attempted': [
+    customers(`UPDATE subscriptions SET follow_up = 'cancel', follow_up_at = '2037-03-15T10:59:30Z',
+      follow_up_due_at = '2037-03-15T11:00:00Z' WHERE id = 1`),
+  ],
   'grants-are-their-subscribers': [
     customers(`UPDATE subscriptions SET account_id = 2 WHERE id = 1`),
     affiliates('DELETE FROM subscriptions WHERE id = 2'),
@@ -199,6 +207,13 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
   'the-hour-is-taken': [
     customers('UPDATE accounts SET auto_topup_claimed_at = NULL WHERE id = 1'),
     customers(`UPDATE accounts SET auto_topup_claimed_at = '2037-03-10T11:00:00Z' WHERE id = 1`),
+  ],
+  'triggers-are-burns': [
+    customers(`UPDATE accounts SET auto_topup_enabled = true, auto_topup_threshold_credits = 1000000,
+      auto_topup_triggered_at = '2037-03-15T12:01:00Z' WHERE id = 1`),
+    affiliates(
+      `UPDATE accounts SET auto_topup_enabled = false, auto_topup_triggered_at = '2035-02-01T10:00:00Z' WHERE id = 2`,
+    ),
   ],
   'no-charge-is-left-open': [
     customers(`UPDATE topups SET status = 'pending' WHERE kind = 'automatic' AND status = 'failed'`),

@@ -213,3 +213,49 @@ async function insert(service: Service, account: Sample): Promise<void> {
     [row.id, planCredits + topupCredits, planCredits],
   );
 }
+
+describe('a year that ended while nothing ran', () => {
+  let service: Service;
+  before(async () => {
+    service = await startService();
+  });
+  after(() => service.stop());
+
+  it('is granted all of its months before its credits expire, and leaves no period', async () => {
+    const customer = await service.customer('lite');
+    const startedAt = new Date(Date.now() - 370 * DAY_MS);
+    const values = [customer.email, startedAt, months(startedAt, 12)];
+    const granting = await service.database.connect();
+    try {
+      // A row that is locked is passed over by the job that grants, and awaited by the one that ends.
+      await granting.query('BEGIN');
+      await granting.query(
+        'UPDATE accounts SET period_start = $2, period_end = $3, spend_until = $4 WHERE email = $1',
+        [customer.email, startedAt, months(startedAt, 1), months(startedAt, 12)],
+      );
+      await service.sql(
+        `UPDATE subscriptions SET started_at = $2, current_period_end = $3, paid_until = $3
+          WHERE account_id = (SELECT id FROM accounts WHERE email = $1)`,
+        values,
+      );
+      const ending = runJob({ service }, 'payments', 'billing.keepUp');
+      await eventually('the end waits for the account', async () => {
+        const waiting = await service.sql(
+          `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+        );
+        return waiting.length > 0;
+      });
+      await granting.query('COMMIT');
+      await ending;
+    } finally {
+      granting.release();
+    }
+    const ledger = await customer.ledger();
+    expect(ledger.filter(([type]) => type === 'grant')).to.have.length(12);
+    expect(ledger.at(-1)?.[0]).to.equal('expiry');
+    const { body } = await customer.call('GET', '/api/usage/summary/');
+    expect(body.plan).to.equal(null);
+    expect(body.credits).to.deep.include({ balance: 0, granted_this_period: 0, used_this_period: 0, rollover: 0 });
+    expect([body.credits.period_start, body.credits.period_end]).to.deep.equal([null, null]);
+  });
+});

@@ -119,12 +119,16 @@ describe('the subscription that an account lives under', () => {
     const known = price.id;
     price.id = 'price_of_another_kind';
     billing.stripe.cancelAtPeriodEnd(subscription.id);
-    await billing.quiet();
+    await billing.tried();
     expect(await statusOf(customer)).to.deep.include({ status: 'active', cancel_at_period_end: true });
     billing.stripe.cancelNow(subscription.id);
-    await billing.quiet();
+    await billing.tried();
     expect(await customer.balance()).to.equal(0);
+    const waiting = await billing.service.sql('SELECT problem FROM payment_events WHERE applied_at IS NULL');
+    expect(waiting.length).to.be.above(0);
+    for (const { problem } of waiting) expect(problem).to.include('STRIPE_PRICE_');
     price.id = known;
+    await billing.retryEvents();
   });
 
   it('is not granted a larger plan before that is paid for', async () => {

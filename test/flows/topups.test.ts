@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { type Billing, runJob, startBilling } from '../harness/billing.ts';
 import type { Customer } from '../harness/client.ts';
 import { eventually } from '../harness/service.ts';
+import { idIn } from '../../dev/standins/stripe/books.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -125,12 +126,68 @@ describe('top-ups that do not go straight', () => {
     expect(await customer.balance()).to.equal(200 + 1666 - 640 - 833);
   });
 
-  it('are few at a time for one account', async () => {
+  it('are few at a time for one account: 429 with the time until the oldest page expires, after 402', async () => {
     const customer = billing.now(await billing.customer('pro'));
+    const topUp = () => customer.call('POST', '/api/billing/topup/', { body: { amount_cents: 5_000 } });
     for (let index = 0; index < 10; index += 1) await open(customer);
-    const refused = await customer.call('POST', '/api/billing/topup/', { body: { amount_cents: 5_000 } });
+    const refused = await topUp();
     expect([refused.status, refused.body.error]).to.deep.equal([429, 'rate_limited']);
-    expect(refused.headers.get('retry-after')).to.equal('3600');
+    const seconds = Number(refused.headers.get('retry-after'));
+    expect(seconds).to.be.within(80_000, 86_400);
+    expect(refused.body.detail).to.include(`${seconds} s`);
+    const pending = async () =>
+      billing.service.sql(
+        `SELECT 1 FROM topups t JOIN accounts a ON a.id = t.account_id WHERE a.email = $1 AND t.status = 'pending'`,
+        [customer.email],
+      );
+    expect(await pending(), 'a refused one leaves no row').to.have.length(10);
+
+    const [{ spend_until: until }] = await billing.service.sql(
+      'UPDATE accounts SET spend_until = now() FROM accounts old WHERE old.id = accounts.id AND accounts.email = $1 RETURNING old.spend_until',
+      [customer.email],
+    );
+    const unsubscribed = await topUp();
+    expect([unsubscribed.status, unsubscribed.body.error]).to.deep.equal([402, 'subscription_required']);
+    await billing.service.sql('UPDATE accounts SET spend_until = $2 WHERE email = $1', [customer.email, until]);
+  });
+
+  it('whose page could not be opened do not keep others from being opened', async () => {
+    const customer = billing.now(await billing.customer('pro'));
+    const topUp = () => customer.call('POST', '/api/billing/topup/', { body: { amount_cents: 5_000 } });
+    billing.stripe.faults['checkout.create'] = 'error';
+    const answers = await Promise.all(Array.from({ length: 11 }, topUp));
+    expect(answers.map(({ status }) => status)).to.have.members([429, ...Array<number>(10).fill(503)]);
+    const limited = answers.find(({ status }) => status === 429);
+    expect(Number(limited?.headers.get('retry-after'))).to.be.within(1, 60);
+    delete billing.stripe.faults['checkout.create'];
+    await billing.service.sql(
+      `UPDATE topups SET created_at = created_at - interval '61 seconds' WHERE stripe_session_id IS NULL AND kind = 'manual'`,
+    );
+    expect((await topUp()).status).to.equal(200);
+  });
+
+  it('that are paid with another amount are not credited, are marked, and are not synced for ever', async () => {
+    const customer = billing.now(await billing.customer('pro'));
+    const page = await open(customer);
+    const row = async () =>
+      (
+        await billing.service.sql(
+          `SELECT t.* FROM topups t JOIN accounts a ON a.id = t.account_id WHERE a.email = $1 ORDER BY t.created_at DESC`,
+          [customer.email],
+        )
+      )[0];
+    billing.stripe.delivery.pause = true;
+    billing.stripe.completeCheckout(page);
+    const session = billing.stripe.objects.get('checkout.session', page.split('/').at(-1));
+    const intent = billing.stripe.objects.get('payment_intent', idIn(session.payment_intent));
+    intent.amount_received = 4_000;
+    billing.stripe.delivery.pause = false;
+    await billing.quiet();
+    expect(await row()).to.include({ status: 'failed', failure: 'amount_mismatch' });
+    expect(await customer.balance()).to.equal(1100);
+    intent.amount_received = 5_000;
+    await runJob(billing, 'payments', 'payments.reconcile');
+    expect(await customer.balance()).to.equal(1100 + 1896);
   });
 
   it('that were begun before they were switched off, and never charged, are not charged any more', async () => {
@@ -140,13 +197,13 @@ describe('top-ups that do not go straight', () => {
     };
     await settings({ auto_topup_enabled: true, auto_topup_threshold_credits: 5_000 });
     billing.stripe.faults['intents.create'] = 'error';
-    await runJob(billing, 'payments', 'topups.sweep');
+    await customer.createImage();
     await triedTwice(customer);
     await settings({ auto_topup_enabled: false });
     delete billing.stripe.faults['intents.create'];
     await lookAgain();
     await eventually('given up', async () => (await last()).status === 'failed');
-    expect(await customer.balance()).to.equal(1100);
+    expect(await customer.balance()).to.equal(1100 - 8);
     const row = await billing.service.sql('SELECT auto_topup_declines FROM accounts WHERE email = $1', [
       customer.email,
     ]);
@@ -161,14 +218,14 @@ describe('top-ups that do not go straight', () => {
     await settings({ auto_topup_enabled: true, auto_topup_threshold_credits: 5_000 });
     billing.stripe.delivery.drop = 1;
     billing.stripe.faults['intents.create'] = 'drop after doing';
-    await runJob(billing, 'payments', 'topups.sweep');
+    await customer.createImage();
     await triedTwice(customer);
     await settings({ auto_topup_enabled: false });
     delete billing.stripe.faults['intents.create'];
     const { customers } = billing.stripe.books();
     billing.stripe.removePaymentMethod(customers.find(({ email }) => email === customer.email)?.customerId as string);
     await lookAgain();
-    await eventually('credited', async () => (await customer.balance()) === 1100 + 1896);
+    await eventually('credited', async () => (await customer.balance()) === 1100 - 8 + 1896);
     billing.stripe.delivery.dropped.length = 0;
   });
 });

@@ -44,15 +44,32 @@ export class Billing {
     return this.stripe.books().customers.find((customer) => customer.email === email)?.customerId ?? '';
   }
 
-  /** Resolves when all that the processor has told was acted upon. */
+  /** Resolves when every event of the processor was applied or abandoned. */
   async quiet(): Promise<void> {
     await this.stripe.settled();
     await eventually('all events are applied', async () => {
       const [row] = await this.service.sql(
-        'SELECT count(*)::int AS waiting FROM payment_events WHERE applied_at IS NULL',
+        'SELECT count(*)::int AS waiting FROM payment_events WHERE applied_at IS NULL AND abandoned_at IS NULL',
       );
       return row.waiting === 0;
     });
+  }
+
+  /** Resolves when every event was tried, whether or not it could be applied. */
+  async tried(): Promise<void> {
+    await this.stripe.settled();
+    await eventually('all events are tried', async () => {
+      const rows = await this.service.sql(
+        'SELECT 1 FROM payment_events WHERE applied_at IS NULL AND abandoned_at IS NULL AND attempts = 0',
+      );
+      return rows.length === 0;
+    });
+  }
+
+  /** Retries what could not be applied, now. */
+  async retryEvents(): Promise<void> {
+    await this.service.sql('UPDATE payment_events SET due_at = now() WHERE applied_at IS NULL');
+    await this.quiet();
   }
 
   /** Lets time pass, in the running service and at the processor, which does what was due on the way. */

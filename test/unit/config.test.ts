@@ -105,6 +105,13 @@ describe('the configuration', () => {
     expect(refusal({ NODE_ENV: 'production' })).to.match(/NODE_ENV=production is refused/);
   });
 
+  it('refuses to give plans away at a public https address', () => {
+    expect(refusal({ BASE_URL: 'https://a.example' })).to.match(/^STRIPE_SECRET_KEY is not set: .+ public BASE_URL/);
+    for (const BASE_URL of ['https://localhost:3000', 'https://127.0.0.1', 'https://[::1]', 'http://a.example']) {
+      expect(refusal({ BASE_URL }), BASE_URL).to.equal('');
+    }
+  });
+
   it('refuses a stand-in for documents of OAuth clients in production', () => {
     expect(refusal({ OAUTH_CLIENT_DOCUMENT_HOST: '127.0.0.1:8080' })).to.equal('');
     expect(refusal({ NODE_ENV: 'production', OAUTH_CLIENT_DOCUMENT_HOST: '127.0.0.1:8080' })).to.match(
@@ -155,6 +162,13 @@ describe('the configuration', () => {
       expect(refusal({ METRICS_PORT: '9100' })).to.equal('');
     });
 
+    it('refuses test keys of Stripe', () => {
+      for (const STRIPE_SECRET_KEY of ['sk_test_1', 'rk_test_1']) {
+        expect(refusal({ ...production, STRIPE_SECRET_KEY })).to.match(/^STRIPE_SECRET_KEY is a test key/);
+      }
+      expect(refusal({ ...production, STRIPE_SECRET_KEY: 'rk_live_1' })).to.equal('');
+    });
+
     it('has nothing to warn of', async () => {
       const { warningOfMode } = await import('../../shared/lib/listenSettings.ts');
       expect(warningOfMode(parseConfig({ ...GOOD, ...production }))).to.equal(undefined);
@@ -200,7 +214,7 @@ describe('the configuration', () => {
       expect(refusal({ ...production, ...google, BASE_URL: 'http://a.example' })).to.match(
         /^BASE_URL must be the https/,
       );
-      expect(refusal({ BASE_URL: 'https://a.example/sub' })).to.match(/^BASE_URL must be an address without a path/);
+      expect(refusal({ BASE_URL: 'http://a.example/sub' })).to.match(/^BASE_URL must be an address without a path/);
       expect(refusal({ ...production, ...google, GOOGLE_ISSUER: 'http://id.example' })).to.match(
         /^GOOGLE_ISSUER must begin with https/,
       );
@@ -230,9 +244,9 @@ describe('the configuration', () => {
       BASE_URL: 'http://localhost:8080',
       CDN_URL: 'http://localhost:8080/media',
     });
-    expect(parseConfig({ ...GOOD, BASE_URL: 'https://a.example/' })).to.include({
-      BASE_URL: 'https://a.example',
-      CDN_URL: 'https://a.example/media',
+    expect(parseConfig({ ...GOOD, BASE_URL: 'http://a.example/' })).to.include({
+      BASE_URL: 'http://a.example',
+      CDN_URL: 'http://a.example/media',
     });
     expect(parseConfig({ ...GOOD, CDN_URL: 'https://cdn.example/x/' })).to.include({
       CDN_URL: 'https://cdn.example/x',

@@ -30,6 +30,7 @@ import { signatureOf } from '../../dev/standins/stripe/events.ts';
 import { idIn } from '../../dev/standins/stripe/books.ts';
 import { voidCredit } from '../../dev/standins/stripe/outOfBand.ts';
 import { StripeStandIn } from '../../dev/standins/stripe/standIn.ts';
+import { chargeBehind } from '../../dev/standins/stripe/reversals.ts';
 
 const ADDRESSES = { successUrl: 'https://example.com/success', cancelUrl: 'https://example.com/canceled' };
 const YEAR_SECONDS = 365 * 86_400;
@@ -91,6 +92,10 @@ describe('payments by Stripe', () => {
     const { subscriptionId, ...customer } = await subscribed(plan);
     const invoiceId = idIn(standIn.objects.get('subscription', subscriptionId).latest_invoice);
     return { ...customer, subscriptionId, invoiceId, invoice: standIn.objects.get('invoice', invoiceId) };
+  }
+
+  function reversalsOf(id: string) {
+    return stripe.readReversals({ id, hasCreditNotes: false });
   }
 
   function made(accountUuid: string, instead?: string): Promise<string> {
@@ -319,7 +324,15 @@ describe('payments by Stripe', () => {
       });
       standIn.completeCheckout(url);
       const intentId = (await stripe.readSession(sessionId))?.intentId as string;
-      const paid = { intentId, topupUuid, status: 'succeeded', amountCents: 5_000, reversedCents: 0, failure: null };
+      const paid = {
+        intentId,
+        topupUuid,
+        status: 'succeeded',
+        amountCents: 5_000,
+        reversedCents: 0,
+        isDisputed: false,
+        failure: null,
+      };
       expect(await readPayment(intentId)).to.deep.equal(paid);
       expect(await stripe.paymentMethodOf(customerId)).to.match(/^pm_/);
     });
@@ -425,41 +438,94 @@ describe('payments by Stripe', () => {
   });
 
   describe("the charge of a subscription's invoice", () => {
-    it('says whether all of it was refunded', async () => {
-      const { subscriptionId } = await subscribed();
-      const chargeId = chargeOf(standIn, subscriptionId);
-      const { currentPeriodEnd: yearEnd } = await read(subscriptionId);
-      expect((yearEnd.getTime() - Date.now()) / 86_400_000).to.be.within(364, 367);
-      standIn.refund(chargeId, 100);
-      expect(await stripe.readCharge(chargeId)).to.deep.equal({
-        invoiceId: idIn(standIn.subscriptionOf(subscriptionId).latest_invoice),
-        subscriptionId,
-        paidUntil: yearEnd,
-        isYear: true,
-        isRefunded: false,
-        dispute: 'none',
-      });
-      standIn.refund(chargeId);
-      expect(await stripe.readCharge(chargeId)).to.deep.equal({
-        invoiceId: idIn(standIn.subscriptionOf(subscriptionId).latest_invoice),
-        subscriptionId,
-        paidUntil: yearEnd,
-        isYear: true,
-        isRefunded: true,
-        dispute: 'none',
-      });
+    it('names the invoice and the subscription', async () => {
+      const { subscriptionId, invoiceId } = await paidInvoice();
+      const charge = await stripe.readCharge(chargeOf(standIn, subscriptionId));
+      expect(charge).to.deep.equal({ invoiceId, subscriptionId });
+    });
+  });
+
+  describe('a paid invoice of a subscription', () => {
+    it('is listed with its plan, its period and its total', async () => {
+      const { subscriptionId, invoiceId } = await paidInvoice('lite');
+      const { invoices, currentPeriodEnd, endedAt } = await read(subscriptionId);
+      expect(endedAt).to.equal(null);
+      expect(invoices).to.have.length(1);
+      expect(invoices[0]).to.deep.include({ id: invoiceId, isYear: true, plan: 'lite', totalCents: 7_200 });
+      expect(invoices[0]?.paidUntil).to.deep.equal(currentPeriodEnd);
     });
 
-    it('says what became of a dispute', async () => {
+    it('reports what of it was refunded', async () => {
+      const { invoiceId } = await paidInvoice();
+      standIn.refund(invoiceId, 100);
+      expect(await reversalsOf(invoiceId)).to.include({ refundedCents: 100 });
+      standIn.refund(invoiceId);
+      expect(await reversalsOf(invoiceId)).to.include({ refundedCents: 34_800 });
+    });
+
+    it('reports a dispute while it is open and after it was lost, and none after it was won', async () => {
       for (const outcome of ['won', 'lost'] as const) {
-        const { subscriptionId } = await subscribed();
+        const { subscriptionId, invoiceId } = await paidInvoice();
         const chargeId = chargeOf(standIn, subscriptionId);
         standIn.openDispute(chargeId);
-        expect(await stripe.readCharge(chargeId)).to.include({ subscriptionId, isRefunded: false, dispute: 'open' });
+        expect(await reversalsOf(invoiceId)).to.include({ openDispute: chargeId, lostDispute: null });
         standIn.closeDispute(chargeId, outcome);
-        expect(await stripe.readCharge(chargeId)).to.include({ subscriptionId, isRefunded: false, dispute: outcome });
+        const lostDispute = outcome === 'lost' ? chargeId : null;
+        expect(await reversalsOf(invoiceId)).to.include({ openDispute: null, lostDispute });
       }
     });
+
+    it('counts a prevented dispute as a refund, and an inquiry as nothing', async () => {
+      const [prevented, inquired] = [await paidInvoice(), await paidInvoice()];
+      standIn.openDispute(prevented.invoiceId, { isPrevented: true });
+      standIn.openDispute(inquired.invoiceId, { isInquiry: true });
+      const none = { openDispute: null, lostDispute: null };
+      expect(await reversalsOf(prevented.invoiceId)).to.deep.equal({ refundedCents: 34_800, ...none });
+      expect(await reversalsOf(inquired.invoiceId)).to.deep.equal({ refundedCents: 0, ...none });
+    });
+
+    it('is refunded with all of its payments, once', async () => {
+      const { invoiceId, invoice } = await paidInvoice();
+      const [first] = standIn.objects.list('invoice_payment').filter((entry) => idIn(entry.invoice) === invoiceId);
+      const { customerId } = await subscribed();
+      const other = await stripe.chargeTopup(await chargeFor(customerId));
+      standIn.objects.add<'invoice_payment'>({
+        ...structuredClone(first as Stripe.InvoicePayment),
+        id: 'inpay_second_part',
+        amount_paid: 5_000,
+        payment: { type: 'payment_intent', payment_intent: other.intentId },
+      });
+      expect(await stripe.refundInvoice(invoiceId)).to.equal('refunded');
+      expect(await stripe.refundInvoice(invoiceId)).to.equal('refunded');
+      const { refundedCents } = await reversalsOf(invoiceId);
+      expect(refundedCents).to.equal(invoice.amount_paid + 5_000);
+    });
+
+    it('is refunded after a refund was rejected, though Stripe keeps the rejection under its key', async () => {
+      const { invoiceId } = await paidInvoice();
+      const charge = chargeBehind(standIn.objects, invoiceId);
+      charge.disputed = true;
+      expect(await stripe.refundInvoice(invoiceId)).to.equal('disputed');
+      charge.disputed = false;
+      expect(await stripe.refundInvoice(invoiceId)).to.equal('refunded');
+      expect(charge.amount_refunded).to.equal(charge.amount);
+    });
+
+    it('is not refunded while a dispute is open', async () => {
+      const { invoiceId } = await paidInvoice();
+      standIn.openDispute(invoiceId);
+      expect(await stripe.refundInvoice(invoiceId)).to.equal('disputed');
+      standIn.closeDispute(invoiceId, 'lost');
+      expect(await stripe.refundInvoice(invoiceId)).to.equal('lost');
+    });
+  });
+
+  it('a subscription changes its plan at once and without a charge', async () => {
+    const { subscriptionId } = await subscribed('studio');
+    const before = standIn.books().charges.succeeded;
+    await stripe.changePlan(subscriptionId, 'lite');
+    expect((await read(subscriptionId)).plan).to.equal('lite');
+    expect(standIn.books().charges.succeeded).to.equal(before);
   });
 
   describe('while Stripe misbehaves', () => {
@@ -613,6 +679,7 @@ describe('payments by Stripe', () => {
       const taken = webhook.received.filter(({ status }) => status === 200);
       const events = taken.map(({ body, signature }) => stripe.verifyEvent(body, signature));
       expect(events.map(({ type }) => type)).to.have.members([
+        'payment_method.attached',
         'payment_intent.succeeded',
         'customer.subscription.created',
         'invoice.paid',
@@ -642,7 +709,7 @@ describe('payments by Stripe', () => {
       expect(webhook.received).to.have.length(received.length);
       standIn.delivery.sendDropped();
       await standIn.settled();
-      expect(webhook.received).to.have.length(received.length + 4);
+      expect(webhook.received).to.have.length(received.length + 5);
       await webhook.close();
     });
 
@@ -679,10 +746,11 @@ describe('payments by Stripe', () => {
 
   describe('an invoice of a subscription', () => {
     it('says what it brought in, and what of that went back to the customer', async () => {
-      const { invoiceId, accountUuid, customerId } = await paidInvoice();
+      const { invoiceId, accountUuid, customerId, subscriptionId } = await paidInvoice();
       const { paidAt, ...read } = (await stripe.readInvoice(invoiceId)) as PaidInvoice;
       expect(read).to.deep.equal({
         customerId,
+        subscriptionId,
         accountUuid,
         isInOurCurrency: true,
         isForPlan: true,
@@ -744,6 +812,35 @@ describe('payments by Stripe', () => {
     const opened = standIn.requests.filter(({ name }) => name === 'checkout.create').slice(-2);
     expect(opened.map(({ params }) => (params as any).mode)).to.deep.equal(['subscription', 'payment']);
     for (const { params } of opened) expect((params as any).adaptive_pricing).to.deep.equal({ enabled: 'false' });
+  });
+
+  it('opens a top-up page for the customer who replaces a deleted one, whatever Stripe keeps under a key', async () => {
+    const customer = (instead?: string) =>
+      stripe.createCustomer({ accountUuid: uuid, email: 'a@example.com', ...(instead && { instead }) });
+    const uuid = randomUUID();
+    const deleted = await customer();
+    standIn.forget(deleted);
+    expect(await stripe.paymentMethodOf(deleted)).to.equal(null);
+    const order = { topupUuid: randomUUID(), amountCents: 5_000, credits: 1896 };
+    const error = await failureOf(stripe.openTopupCheckout({ ...order, customerId: deleted }, ADDRESSES));
+    expect(error).to.include({ fault: 'refused', isCustomerGone: true });
+    const page = await stripe.openTopupCheckout({ ...order, customerId: await customer(deleted) }, ADDRESSES);
+    expect(page.url).to.include('/pay/');
+  });
+
+  it('is answered with the same error again under the key of a request that failed while it executed', async () => {
+    const api = stripeClient(standIn.secretKey, standIn.url);
+    const key = { idempotencyKey: randomUUID() };
+    const order = { amount: 5_000, currency: 'usd', customer: 'cus_missing', confirm: true, off_session: true };
+    const params = { ...order, automatic_payment_methods: { enabled: true, allow_redirects: 'never' as const } };
+    const fails = async (changed: object) =>
+      (await failureOf(api.paymentIntents.create({ ...params, ...changed }, key))) as { code?: string; type?: string };
+    expect(await fails({ amount: 'x' as never })).to.include({ code: 'parameter_invalid_integer' });
+    expect(await fails({ payment_method: 'pm_x' })).to.include({ code: 'resource_missing' });
+    const asked = standIn.requests.length;
+    expect(await fails({ payment_method: 'pm_x' })).to.include({ code: 'resource_missing' });
+    expect(standIn.requests.length).to.equal(asked + 1);
+    expect(await fails({ payment_method: 'pm_y' })).to.include({ type: 'StripeIdempotencyError' });
   });
 
   describe('a connected account', () => {

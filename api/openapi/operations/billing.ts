@@ -114,7 +114,7 @@ export const BILLING: Operations = {
     tag: 'Billing',
     summary: 'Buy credits',
     description:
-      'Buys `floor(amount_cents x monthly_credits / price_monthly_cents)` credits at the rate of the plan, which are there when the payment is. While 10 top-ups wait to be paid, the next one is a 429.',
+      'Buys `floor(amount_cents x monthly_credits / price_monthly_cents)` credits at the rate of the plan, which are there when the payment is. While 10 top-ups wait to be paid, the next one is a 429 that says when the oldest expires.',
     body: { schema: Topup, example: { amount_cents: 5_000 } },
     answer: { status: 200, description: 'Where to pay.', schema: CheckoutAnswer, example: PAY_HERE },
     refusals: ['subscription_required'],
@@ -124,7 +124,7 @@ export const BILLING: Operations = {
     id: 'receivePaymentEvent',
     tag: 'Billing',
     summary: 'Take an event of the payment processor',
-    description: 'Called by the processor only. 404 where the service runs without one.',
+    description: 'Called by the processor only. Rejected requests count as public requests of their address.',
     parameters: [
       {
         name: 'Stripe-Signature',
@@ -141,6 +141,6 @@ export const BILLING: Operations = {
       schema: ReceivedAnswer,
       example: { received: true },
     },
-    refusals: ['not_found'],
+    refusals: ['rate_limited'],
   },
 };

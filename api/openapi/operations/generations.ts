@@ -20,7 +20,7 @@ export const GENERATIONS: Operations = {
     tag: 'Generations',
     summary: 'Create a generation',
     description:
-      'Charges its credits and queues it: 8 for an image, 35 for a video of 5 seconds, 70 for one of 10. Poll it, or wait for it. Checks go in this order: 401, 429, 400, 402 `subscription_required`, 503, 409, 402 `insufficient_credits`. A refusal charges nothing.',
+      'Charges its credits and queues it: 8 for an image, 35 for a video of 5 seconds, 70 for one of 10. Poll it, or wait for it. Checks go in this order: 401, 429, 400, 402 `subscription_required`, 503, 409, 402 `insufficient_credits`. A 4xx charges nothing. While the outcome of an automatic top-up is unknown, the answer is a 503 `internal_error`; the same `Idempotency-Key` gives the outcome.',
     body: {
       schema: Order,
       examples: {

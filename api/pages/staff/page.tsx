@@ -1,14 +1,18 @@
 import type { ComponentChildren, VNode } from 'preact';
 import type { MetricDay, StaffMetrics } from '../../../shared/domain/metrics/staffMetrics.ts';
 import type { OfferedModel } from '../../../shared/domain/modelHealth.ts';
+import type { abandonedEvents } from '../../../shared/domain/billing/paymentEvents.ts';
 import type { QueueDepth } from '../../../shared/queues/depth.ts';
 import type { Context } from '../../context.ts';
 import { sendPage } from '../page.tsx';
 import { BarChart, Levels } from './chart.tsx';
 import { QUEUE_BOARD_PATH } from './queueBoard.ts';
 
+type Abandoned = Awaited<ReturnType<typeof abandonedEvents>>;
+
 interface Shown {
   metrics: StaffMetrics;
+  abandoned: Abandoned;
   models: OfferedModel[];
   /** null while Redis is out of reach. */
   queues: QueueDepth[] | null;
@@ -20,7 +24,7 @@ const dollars = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'U
 const money = (cents: number) => dollars.format(cents / 100);
 
 /** What staff see of the whole service, drawn here: no script is needed for it. */
-export function sendStaffPage(ctx: Context, { metrics, models, queues }: Shown): void {
+export function sendStaffPage(ctx: Context, { metrics, models, queues, abandoned }: Shown): void {
   const { users, subscriptions, revenue, costs, margins, daily } = metrics;
   const barsOf = (pick: (day: MetricDay) => number) => daily.map((day) => ({ label: day.date, value: pick(day) }));
   const body = (
@@ -97,6 +101,7 @@ export function sendStaffPage(ctx: Context, { metrics, models, queues }: Shown):
         </Card>
         <Models models={models} metrics={metrics} />
         <Queues queues={queues} />
+        {abandoned.count > 0 && <AbandonedEvents {...abandoned} />}
       </div>
     </>
   );
@@ -110,6 +115,39 @@ function Card(props: { title: string; figure: string; note: string; children: Co
       <div class="figure">{props.figure}</div>
       <div class="quiet small">{props.note}</div>
       {props.children}
+    </section>
+  );
+}
+
+function AbandonedEvents({ count: total, latest }: Abandoned): VNode {
+  return (
+    <section class="card">
+      <h2>Abandoned payment events</h2>
+      <p>
+        <span class="tag warn">{count(total)}</span> could not be applied for three days. Fix the problem, then resend
+        the event from the Stripe dashboard.
+      </p>
+      <table>
+        <thead>
+          <tr>
+            <th>Event</th>
+            <th>Problem</th>
+            <th>Received</th>
+          </tr>
+        </thead>
+        <tbody>
+          {latest.map(({ eventId, type, problem, receivedAt }) => (
+            <tr key={eventId}>
+              <td>
+                {type}
+                <div class="quiet small">{eventId}</div>
+              </td>
+              <td>{problem}</td>
+              <td>{receivedAt.toISOString().slice(0, 10)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
     </section>
   );
 }

@@ -7,7 +7,7 @@ import { BROKEN, type Faults, misbehaveFirst, misbehaveLast, takeFault } from '.
 import { Params, parseForm } from './form.ts';
 import { type Answer, IdempotencyKeys } from './idempotency.ts';
 import { expanded } from './pages.ts';
-import { Refusal } from './refusal.ts';
+import { Refusal, ValidationRefusal } from './refusal.ts';
 import { type RequestName, type Route, routeOf } from './routes.ts';
 
 /** A request as it came, for tests that want to know what was asked. */
@@ -76,7 +76,7 @@ export class Answering {
     if (!misbehaveLast(fault, response)) send(response, answer);
   }
 
-  /** Keeps what was begun under its key, whatever came of it; what was refused before it began is not kept. */
+  /** Keeps the outcome of a request that has begun to execute under its key, 4xx included; not what failed validation. */
   private async keep(key: string | undefined, work: () => Promise<Answer>): Promise<Answer> {
     try {
       const answer = await work();
@@ -88,7 +88,7 @@ export class Answering {
         throw error;
       }
       const answer = { status: error.status, body: { error: error.fields } };
-      const wasBegun = error.status === 402 || error.status >= 500;
+      const wasBegun = !(error instanceof ValidationRefusal);
       if (key !== undefined && wasBegun) this.keys.keep(key, answer);
       else if (key !== undefined) this.keys.release(key);
       return answer;

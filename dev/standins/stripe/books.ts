@@ -54,6 +54,8 @@ export class Books {
   renewals = { discountPercent: 0, taxPercent: 0 };
   /** Lets the portal turn down a switch while another one is scheduled. */
   refusesSwitchWhileScheduled = false;
+  /** Ids of deleted customers: they can still be retrieved, but not used. */
+  readonly deletedCustomers = new Set<string>();
   /** Invoices that it cannot read any more. */
   readonly broken = new Set<string>();
   /** Whether the platform has signed up for Connect. */
@@ -67,7 +69,7 @@ export class Books {
   readonly collections = new Map<string, Collection>();
   /** What a checkout page was opened with and is not told afterwards. */
   readonly orders = new Map<string, { price: string | null; metadata: Record<string, string>; saves: boolean }>();
-  onEvent: (type: HandledEvent, object: unknown) => void = () => {};
+  onEvent: (type: HandledEvent, object: unknown, previous?: object) => void = () => {};
   private readonly objects = new Map<string, { id: string; object: string }>();
 
   /** In seconds, of the stand-in's own clock. */
@@ -111,8 +113,9 @@ export class Books {
     return [...this.objects.values()].filter(({ object }) => object === kind).toReversed() as Kinds[Name][];
   }
 
-  tell(type: HandledEvent, object: unknown): void {
-    this.onEvent(type, object);
+  /** @param previous the attributes that changed, as they were before. */
+  tell(type: HandledEvent, object: unknown, previous?: object): void {
+    this.onEvent(type, object, previous);
   }
 }
 

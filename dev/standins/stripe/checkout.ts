@@ -22,7 +22,11 @@ export function complete(books: Books, session: Stripe.Checkout.Session, options
     return;
   }
   const method = paymentMethodsOf(books, customerId)[0] ?? addPaymentMethod(books, null);
-  if (session.mode === 'subscription' || books.orders.get(session.id)?.saves === true) method.customer = customerId;
+  const isSaved = session.mode === 'subscription' || books.orders.get(session.id)?.saves === true;
+  if (isSaved && method.customer === null) {
+    method.customer = customerId;
+    books.tell('payment_method.attached', method);
+  }
   if (options.async === true) process(books, intent, method.id);
   else confirm(books, intent, method.id, 'ok');
 

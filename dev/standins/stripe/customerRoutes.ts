@@ -13,7 +13,14 @@ export const customerRoutes = {
       return addCustomer(books, params.text('email') ?? null, params.metadata());
     },
   ],
-  'customers.retrieve': ['GET', '/v1/customers/:id', retrieve('customer')],
+  'customers.retrieve': [
+    'GET',
+    '/v1/customers/:id',
+    (books, params, id) =>
+      books.deletedCustomers.has(id)
+        ? { id, object: 'customer', deleted: true }
+        : retrieve('customer')(books, params, id),
+  ],
   'customers.listPaymentMethods': [
     'GET',
     '/v1/customers/:id/payment_methods',

@@ -50,6 +50,7 @@ export function addPaymentMethod(books: Books, customerId: string | null, card: 
     }),
   );
   books.cards.set(method.id, card);
+  if (customerId !== null) books.tell('payment_method.attached', method);
   return method;
 }
 
@@ -62,8 +63,10 @@ export function paymentMethodsOf(books: Books, customerId: string): Stripe.Payme
 export function detach(books: Books, method: Stripe.PaymentMethod): void {
   const customer = books.find('customer', idIn(method.customer));
   method.customer = null;
+  books.tell('payment_method.detached', method, { customer: customer?.id });
   if (customer !== undefined && idIn(customer.invoice_settings.default_payment_method) === method.id) {
     customer.invoice_settings.default_payment_method = null;
+    books.tell('customer.updated', customer);
   }
   for (const subscription of books.list('subscription')) {
     if (idIn(subscription.default_payment_method) === method.id) subscription.default_payment_method = null;

@@ -16,7 +16,7 @@ export interface StandInEvent {
 }
 
 /** An event, with its object as it is now. */
-export function eventOf(books: Books, type: HandledEvent, object: { id: string }): StandInEvent {
+export function eventOf(books: Books, type: HandledEvent, object: { id: string }, previous?: object): StandInEvent {
   const id = books.newId('evt');
   const event = books.add<'event'>({
     id,
@@ -24,7 +24,7 @@ export function eventOf(books: Books, type: HandledEvent, object: { id: string }
     api_version: Stripe.API_VERSION,
     created: books.now(),
     // As it was then: books go on.
-    data: { object: structuredClone(object) },
+    data: { object: structuredClone(object), ...(previous && { previous_attributes: previous }) },
     livemode: false,
     pending_webhooks: 1,
     request: { id: null, idempotency_key: null },

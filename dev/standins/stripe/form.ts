@@ -1,4 +1,4 @@
-import { Refusal } from './refusal.ts';
+import { Refusal, ValidationRefusal } from './refusal.ts';
 
 type FormValue = string | Form | FormValue[];
 interface Form {
@@ -42,7 +42,11 @@ export class Params {
     const unknown = Object.keys(this.form).find((name) => !names.includes(name));
     if (unknown !== undefined) {
       const param = this.nameOf(unknown);
-      throw new Refusal(400, { code: 'parameter_unknown', param, message: `Received unknown parameter: ${param}` });
+      throw new ValidationRefusal({
+        code: 'parameter_unknown',
+        param,
+        message: `Received unknown parameter: ${param}`,
+      });
     }
     return this;
   }
@@ -50,7 +54,7 @@ export class Params {
   text(name: string): string | undefined {
     const value = this.form[name];
     if (value === undefined || value === '') return undefined;
-    return typeof value === 'string' ? value : this.refuse(name, 'Invalid string');
+    return typeof value === 'string' ? value : this.invalid(name, 'Invalid string');
   }
 
   required(name: string): string {
@@ -61,7 +65,7 @@ export class Params {
   choice<Choice extends string>(name: string, ...choices: Choice[]): Choice | undefined {
     const value = this.text(name);
     if (value === undefined || choices.includes(value as Choice)) return value as Choice | undefined;
-    return this.refuse(name, `Invalid ${name}: must be one of ${choices.join(', ')}`);
+    return this.invalid(name, `Invalid ${name}: must be one of ${choices.join(', ')}`);
   }
 
   integer(name: string): number | undefined {
@@ -69,7 +73,7 @@ export class Params {
     if (value === undefined) return undefined;
     return /^-?\d+$/.test(value)
       ? Number(value)
-      : this.refuse(name, `Invalid integer: ${value}`, 'parameter_invalid_integer');
+      : this.invalid(name, `Invalid integer: ${value}`, 'parameter_invalid_integer');
   }
 
   flag(name: string): boolean | undefined {
@@ -79,7 +83,7 @@ export class Params {
 
   url(name: string): string {
     const value = this.required(name);
-    return URL.canParse(value) ? value : this.refuse(name, 'Not a valid URL', 'url_invalid');
+    return URL.canParse(value) ? value : this.invalid(name, 'Not a valid URL', 'url_invalid');
   }
 
   has(name: string): boolean {
@@ -88,39 +92,44 @@ export class Params {
 
   at(name: string): Params {
     const value = this.form[name] ?? {};
-    if (typeof value === 'string' || Array.isArray(value)) return this.refuse(name, 'Invalid object');
+    if (typeof value === 'string' || Array.isArray(value)) return this.invalid(name, 'Invalid object');
     return new Params(value, this.nameOf(name));
   }
 
   /** The objects of a list. */
   items(name: string): Params[] {
     const value = this.form[name] ?? [];
-    if (!Array.isArray(value)) return this.refuse(name, 'Invalid array');
+    if (!Array.isArray(value)) return this.invalid(name, 'Invalid array');
     return value.map((item, index) => new Params(item as Form, `${this.nameOf(name)}[${index}]`));
   }
 
   texts(name: string): string[] {
     const value = this.form[name] ?? [];
-    if (!Array.isArray(value)) return this.refuse(name, 'Invalid array');
+    if (!Array.isArray(value)) return this.invalid(name, 'Invalid array');
     return value.map(String);
   }
 
   metadata(): Record<string, string> {
     const entries = Object.entries(this.at('metadata').form).map(([key, value]): [string, string] => {
-      if (typeof value !== 'string') return this.refuse('metadata', 'Metadata values must be strings');
-      if (key.length > 40 || value.length > 500) this.refuse('metadata', 'Metadata is too long');
+      if (typeof value !== 'string') return this.invalid('metadata', 'Metadata values must be strings');
+      if (key.length > 40 || value.length > 500) this.invalid('metadata', 'Metadata is too long');
       return [key, value];
     });
     return Object.fromEntries(entries);
   }
 
+  /** For what is found while the request executes. */
   refuse(name: string, message: string, code?: string): never {
     throw new Refusal(400, { code, param: this.nameOf(name), message });
   }
 
+  private invalid(name: string, message: string, code?: string): never {
+    throw new ValidationRefusal({ code, param: this.nameOf(name), message });
+  }
+
   private missing(name: string): never {
     const param = this.nameOf(name);
-    throw new Refusal(400, { code: 'parameter_missing', param, message: `Missing required param: ${param}.` });
+    throw new ValidationRefusal({ code: 'parameter_missing', param, message: `Missing required param: ${param}.` });
   }
 
   private nameOf(name: string): string {

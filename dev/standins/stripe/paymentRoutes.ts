@@ -48,12 +48,14 @@ export const paymentRoutes = {
       return refund(books, intent.id, params.integer('amount'));
     },
   ],
+  'refunds.retrieve': ['GET', '/v1/refunds/:id', retrieve('refund')],
   'events.list': [
     'GET',
     '/v1/events',
     (books, params) => {
       params.only(...PAGE_PARAMS, 'types', 'type');
       const types = params.texts('types');
+      if (types.length > 20) params.refuse('types', 'You may specify at most 20 types.');
       return page(books, 'event', params, '/v1/events', ({ type }) => types.length === 0 || types.includes(type));
     },
   ],

@@ -11,7 +11,7 @@ export interface RefusalFields {
   payment_method?: Stripe.PaymentMethod;
 }
 
-/** An error that is answered in Stripe's envelope. */
+/** An error that is answered in Stripe's envelope. Once a request has begun to execute, its idempotency key keeps it. */
 export class Refusal extends Error {
   readonly status: number;
   readonly fields: RefusalFields;
@@ -21,5 +21,12 @@ export class Refusal extends Error {
     this.name = 'Refusal';
     this.status = status;
     this.fields = { type: 'invalid_request_error', ...fields };
+  }
+}
+
+/** A parameter that is missing, unknown or malformed: rejected before the request executes, so that no key keeps it. */
+export class ValidationRefusal extends Refusal {
+  constructor(fields: RefusalFields) {
+    super(400, fields);
   }
 }

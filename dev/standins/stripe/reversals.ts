@@ -40,8 +40,21 @@ export function refund(books: Books, reference: string, amountCents?: number): S
   return refunded;
 }
 
+/** The bank returns a refund: the money is with us again. */
+export function failRefund(books: Books, refundId: string): Stripe.Refund {
+  const refunded = books.get('refund', refundId);
+  const charge = books.get('charge', idIn(refunded.charge));
+  charge.amount_refunded -= refunded.amount;
+  charge.refunded = false;
+  refunded.status = 'failed';
+  books.tell('refund.failed', refunded);
+  return refunded;
+}
+
 export interface DisputeOptions {
   amountCents?: number;
+  /** The money was returned before the bank made it a dispute. */
+  isPrevented?: boolean;
   /** A question of the bank, which takes no money yet. */
   isInquiry?: boolean;
 }
@@ -63,10 +76,24 @@ export function openDispute(books: Books, reference: string, options: DisputeOpt
       metadata: {},
       payment_intent: idIn(charge.payment_intent),
       reason: 'fraudulent',
-      status: options.isInquiry === true ? 'warning_needs_response' : 'needs_response',
+      status: statusOf(options),
     }),
   );
   books.tell('charge.dispute.created', dispute);
+  return dispute;
+}
+
+function statusOf({ isInquiry, isPrevented }: DisputeOptions): Stripe.Dispute.Status {
+  if (isPrevented === true) return 'prevented';
+  return isInquiry === true ? 'warning_needs_response' : 'needs_response';
+}
+
+/** The bank makes a chargeback of its inquiry, and takes the money. */
+export function escalateDispute(books: Books, disputeId: string): Stripe.Dispute {
+  const dispute = books.get('dispute', disputeId);
+  dispute.status = 'needs_response';
+  books.tell('charge.dispute.updated', dispute);
+  books.tell('charge.dispute.funds_withdrawn', dispute);
   return dispute;
 }
 

@@ -16,7 +16,7 @@ import { intentOf } from './invoices.ts';
 import { creditElsewhere, settleElsewhere } from './outOfBand.ts';
 import { confirmSwitch, type SwitchOutcome } from './planSwitch.ts';
 import { customerOf, sessionOf, subscriptionOf } from './references.ts';
-import { closeDispute, type DisputeOptions, openDispute, refund } from './reversals.ts';
+import { closeDispute, type DisputeOptions, escalateDispute, failRefund, openDispute, refund } from './reversals.ts';
 import { cancelAtPeriodEnd, end, itemOf, resume } from './subscriptions.ts';
 import { type Summary, summaryOf } from './summary.ts';
 
@@ -59,7 +59,7 @@ export class StripeStandIn {
     this.webhookSecret = this.objects.webhookSecret;
     this.delivery = new Deliveries(this.webhookSecret, seed);
     this.prices = isEmpty ? ({} as Record<PlanSlug, string>) : setUpPlans(this.objects);
-    this.objects.onEvent = (type, object) => this.tell(type, object as { id: string });
+    this.objects.onEvent = (type, object, previous) => this.tell(type, object as { id: string }, previous);
   }
 
   async start(port = 0): Promise<this> {
@@ -252,6 +252,15 @@ export class StripeStandIn {
     return refund(this.objects, reference, amountCents);
   }
 
+  failRefund(refundId: string): Stripe.Refund {
+    return failRefund(this.objects, refundId);
+  }
+
+  /** Turns an inquiry into a chargeback. */
+  escalateDispute(disputeId: string): Stripe.Dispute {
+    return escalateDispute(this.objects, disputeId);
+  }
+
   /** @param reference the payment, charge or invoice. */
   openDispute(reference: string, options?: DisputeOptions): Stripe.Dispute {
     return openDispute(this.objects, reference, options);
@@ -283,6 +292,7 @@ export class StripeStandIn {
   /** Deletes a customer. */
   forget(customerId: string): void {
     this.objects.remove(customerId);
+    this.objects.deletedCustomers.add(customerId);
   }
 
   /** The id of a customer. */
@@ -295,8 +305,8 @@ export class StripeStandIn {
     return subscriptionOf(this.objects, reference);
   }
 
-  private tell(type: HandledEvent, object: { id: string }): void {
-    const told = eventOf(this.objects, type, object);
+  private tell(type: HandledEvent, object: { id: string }, previous?: object): void {
+    const told = eventOf(this.objects, type, object, previous);
     this.events.push(told);
     this.delivery.send(told);
   }

@@ -28,6 +28,24 @@ export const subscriptionRoutes = {
       });
     },
   ],
+  'subscriptions.update': [
+    'POST',
+    '/v1/subscriptions/:id',
+    (books, params, id) => {
+      params.only('items', 'proration_behavior', 'expand');
+      const subscription = books.get('subscription', id);
+      if (isOver(subscription)) params.refuse('items', 'A canceled subscription can only update its metadata.');
+      if (params.text('proration_behavior') !== 'none') {
+        params.refuse('proration_behavior', 'The fake changes prices without proration only.');
+      }
+      const [change] = params.items('items');
+      const item = itemOf(subscription);
+      if (change?.text('id') !== item.id) params.refuse('items', `No such subscription item: '${change?.text('id')}'`);
+      item.price = structuredClone(books.get('price', change?.required('price'), 'items[0][price]'));
+      books.tell('customer.subscription.updated', subscription);
+      return subscription;
+    },
+  ],
   'subscriptions.cancel': [
     'DELETE',
     '/v1/subscriptions/:id',

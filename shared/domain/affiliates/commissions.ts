@@ -7,8 +7,8 @@ import { COMMISSION_PENDING_DAYS } from '../../spec/limits.ts';
 import type { Plan } from '../../spec/plans.ts';
 import { Commission } from '../../tables/Commission.ts';
 import { Referral } from '../../tables/Referral.ts';
-import type { Subscription } from '../../tables/Subscription.ts';
-import { type Effect, takeTicket } from '../billing/effects.ts';
+import { Subscription } from '../../tables/Subscription.ts';
+import { type Effect, takeTicket, unresolved } from '../billing/effects.ts';
 import { ownerOf } from '../billing/syncSubscription.ts';
 import { type InvoiceMoney, shareOf } from './share.ts';
 
@@ -51,14 +51,17 @@ export async function commissionEffect(invoiceId: string): Promise<Effect | null
   const invoice = await processor.readInvoice(invoiceId);
   if (invoice === null) return null;
   const known = await Commission.query().findOne({ invoice_id: invoiceId });
-  const accountId = known?.account_id ?? (await ownerOf(invoice))?.id;
+  // A customer who was deleted there has another id by now: what is known already keeps its account.
+  const subscription = { stripe_subscription_id: invoice.subscriptionId };
+  const billed = known ?? (await Subscription.query().findOne(subscription));
+  const accountId = billed?.account_id ?? (await ownerOf(invoice))?.id;
   const referral = accountId === undefined ? undefined : await Referral.query().findById(accountId);
   if (accountId === undefined || referral === undefined || invoice.paidCents === 0) return null;
   // What became of one that has earned already counts, also where its price is not listed any more.
   const problem = problemOf(invoice, known !== undefined);
   if (problem !== null) {
     logger.error({ invoiceId, accountId }, `an invoice earns no commission: ${problem}`);
-    return null;
+    return unresolved(accountId, `The invoice earns no commission: ${problem}.`);
   }
   const paid: Paid = { ...invoice, invoiceId, isSimulated: false, ticket };
   return {

@@ -5,7 +5,15 @@ import { prepared, run } from '../../lib/db.ts';
 import { attempt } from '../billing/effects.ts';
 import { commissionEffect } from './commissions.ts';
 import { lookAtOnboardings } from './connect.ts';
-import { freshSince, monthStartOf, openPayout, settlePendingPayouts, transfer, unsettled } from './payouts.ts';
+import {
+  findRefusedTransfer,
+  freshSince,
+  monthStartOf,
+  openPayout,
+  settlePendingPayouts,
+  transfer,
+  unsettled,
+} from './payouts.ts';
 
 /** What was refused is asked for again after this time. */
 const REFUSED_MS = 6 * 3_600_000;
@@ -22,6 +30,7 @@ const DUE = prepared(
               AND c.is_simulated = :isSimulated) > 0
       AND NOT EXISTS (SELECT FROM payouts p WHERE p.affiliate_id = a.account_id AND p.month = cast(:month AS date)
                          AND (p.status <> 'refused' OR p.completed_at > :refusedAfter))
+      AND NOT EXISTS (SELECT FROM payouts p WHERE p.affiliate_id = a.account_id AND p.status = 'pending')
     ORDER BY a.account_id LIMIT ${AT_ONCE}`,
 );
 
@@ -49,6 +58,7 @@ export async function payCommissions(): Promise<void> {
 
 async function pay(affiliateId: number, monthStart: Date): Promise<null> {
   if (!(await lookAtInvoices(affiliateId, monthStart))) return null;
+  await findRefusedTransfer(affiliateId);
   const payout = await openPayout(affiliateId);
   if (payout !== undefined) await transfer(payout);
   return null;

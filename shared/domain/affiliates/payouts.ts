@@ -51,7 +51,8 @@ const SETTLE = prepared(
  * Writes down what an affiliate is to be paid this month, before anybody is asked for it. What was refunded since it
  * was paid is taken off; where that is more than there is, nothing is paid, and the rest is carried. What was not looked
  * at of late is not paid, but taken off it is.
- * @returns undefined where there is nothing to pay, or this month's is written already.
+ * @returns undefined where there is nothing to pay, this month's is written already, or the outcome of another payout is
+ * unknown.
  */
 export async function openPayout(affiliateId: number): Promise<Payout | undefined> {
   const monthStart = monthStartOf(now());
@@ -59,9 +60,14 @@ export async function openPayout(affiliateId: number): Promise<Payout | undefine
   return Affiliate.transaction(async (transaction) => {
     const affiliate = await Affiliate.query(transaction).findById(affiliateId).forNoKeyUpdate().throwIfNotFound();
     if (!canBePaid(affiliate)) return undefined;
+    // While the outcome of one is unknown, of whichever month, another could hold back what that one may return.
     const before = Payout.query(transaction)
-      .where({ affiliate_id: affiliateId, month })
-      .whereNot({ status: 'refused' });
+      .where({ affiliate_id: affiliateId })
+      .where((other) => {
+        void other.where({ status: 'pending' }).orWhere((paid) => {
+          void paid.where({ month }).whereNot({ status: 'refused' });
+        });
+      });
     if ((await before.first()) !== undefined) return undefined;
     const due = unsettled(affiliateId, monthStart, transaction).orderBy('id').forNoKeyUpdate();
     const commissions = await due.where((seen) => {
@@ -139,6 +145,21 @@ async function payAfterAll(
     const what = 'a payout that was refused is made after all, and its month has another one: reverse this transfer';
     logger.error({ payout: uuid, affiliateId, transferId }, what);
   }
+}
+
+/**
+ * Looks once more for the transfer of an affiliate's last refused payout, before another one is opened. Two workers may
+ * have asked for it at a time: one was refused, and the other succeeded and died before it could say so.
+ * @throws ProcessorError while the processor cannot be asked.
+ */
+export async function findRefusedTransfer(affiliateId: number): Promise<void> {
+  const last = await Payout.query()
+    .where({ affiliate_id: affiliateId, status: 'refused' })
+    .orderBy('completed_at', 'desc')
+    .first();
+  if (last === undefined) return;
+  const made = await processor.findTransfer(last.uuid, addMilliseconds(last.created_at, -MARGIN_MS));
+  if (made !== null) await markPaid(last, made);
 }
 
 /** No money has moved: what it held is payable again, with whatever has become of it since. */

@@ -8,7 +8,7 @@ import { Subscription } from '../../tables/Subscription.ts';
 import { recordSimulated } from '../affiliates/commissions.ts';
 import { lockAccount } from '../credits.ts';
 import { PROCESSOR } from '../subscriptions.ts';
-import { begin, end, goOn } from './lifecycle.ts';
+import { begin, end, goOn, renewUntil } from './lifecycle.ts';
 
 /**
  * Activates a plan whose payment was simulated, with its first month's credits, or switches to it.
@@ -26,8 +26,9 @@ export async function activatePlan(accountId: number, slug: PlanSlug): Promise<v
       await goOn(transaction, account, await live.$query(transaction).patchAndFetch({ plan_slug: slug }), true);
       return;
     }
+    const renewed = live === undefined ? account : await renewUntil(transaction, account, live, now());
     const ended = await live?.$query(transaction).patchAndFetch({ status: 'canceled' });
-    const free = ended === undefined ? account : await end(transaction, account, ended);
+    const free = ended === undefined ? renewed : await end(transaction, renewed, ended);
     const startedAt = now();
     const paidUntil = addMonths(startedAt, 12);
     const subscription = await Subscription.query(transaction).insertAndFetch({

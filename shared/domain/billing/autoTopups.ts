@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
+import type { Transaction } from 'objection';
 import { v7 as uuidv7 } from 'uuid';
 import { processor, ProcessorError } from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
@@ -12,42 +13,63 @@ import { knownCustomer } from './customers.ts';
 import { carryOut, type Effect, takeTicket } from './effects.ts';
 import { beginTopup, failedEffect, paymentEffect } from './topups.ts';
 
-/** How long a create waits for a top-up that somebody else has begun. */
+/** How long a create waits for an automatic top-up. */
 const WAIT_MS = 12_000;
 const LOOK_EVERY_MS = 250;
 
 /**
- * Buys credits by itself for an account that has fallen below its threshold; nothing where it has not, has switched
- * that off, or has done so within the hour.
+ * Charges the automatic top-up that a burn has triggered. Does nothing without a recorded trigger, when the balance has
+ * recovered, when automatic top-ups are off, or within an hour of the last one.
  */
 export async function topUpIfLow(accountId: number): Promise<void> {
-  const topup = await claim(accountId, (account) => account.balance < account.auto_topup_threshold_credits);
+  const topup = await claim(
+    accountId,
+    ({ auto_topup_triggered_at: triggeredAt, balance, auto_topup_threshold_credits: threshold }) =>
+      triggeredAt !== null && balance < threshold,
+  );
   if (topup !== undefined) await settle(chargeEffect, topup);
 }
 
 /**
- * Buys credits for a generation that the balance does not cover, or waits for those that are being bought.
- * @returns whether it is worth trying again.
+ * - `credited`: the balance covers the generation now, so that it can be charged.
+ * - `none`: no top-up was charged, and none is in progress.
+ * - `unknown`: a payment is in progress, or its outcome is not known yet. It may still be charged.
  */
-export async function topUpFor(accountId: number, credits: number): Promise<boolean> {
+export type AutoTopupOutcome = 'credited' | 'none' | 'unknown';
+
+/**
+ * Charges an automatic top-up for a generation that the balance does not cover, or waits for the one in progress.
+ */
+export async function topUpFor(accountId: number, credits: number): Promise<AutoTopupOutcome> {
   const { auto_topup_enabled: isEnabled } = await Account.query().findById(accountId).throwIfNotFound();
-  if (!isEnabled) return false;
+  if (!isEnabled) return 'none';
   const topup = await claim(accountId, (account) => account.balance < credits);
-  // Nobody waits for longer; the payment goes on, and is credited when it is known.
-  if (topup !== undefined)
-    return (await Promise.race([settle(chargeEffect, topup), setTimeout(WAIT_MS)])) === 'succeeded';
+  if (topup !== undefined) return settleInTime(topup);
   const until = performance.now() + WAIT_MS;
   for (;;) {
-    // In this order: one that is settled between the two looks is seen in the balance.
-    const isBought = await Topup.query()
-      .where({ account_id: accountId, kind: 'automatic', status: 'pending' })
-      .where('created_at', '>', addMilliseconds(now(), -2 * WAIT_MS))
-      .first();
+    // In this order: one that is settled between the two queries is seen in the balance.
+    const pending = await pendingTopups(accountId).first();
     const account = await Account.query().findById(accountId).throwIfNotFound();
-    if (account.balance >= credits) return true;
-    if (isBought === undefined || performance.now() > until) return false;
+    if (account.balance >= credits) return 'credited';
+    if (pending === undefined) return 'none';
+    const isOld = pending.created_at <= addMilliseconds(now(), -2 * WAIT_MS);
+    if (isOld || performance.now() > until) return 'unknown';
     await setTimeout(LOOK_EVERY_MS);
   }
+}
+
+/** Waits a limited time for the payment; it goes on after that, and is credited when its outcome is known. */
+async function settleInTime(topup: Topup): Promise<AutoTopupOutcome> {
+  const settled = settle(chargeEffect, topup).catch((err: unknown) => {
+    logger.error({ err, topup: topup.uuid }, 'automatic top-up not settled; will be retried');
+    return 'pending' as const;
+  });
+  const status = await Promise.race([settled, setTimeout(WAIT_MS, 'pending' as const)]);
+  return ({ succeeded: 'credited', failed: 'none', pending: 'unknown' } as const)[status];
+}
+
+function pendingTopups(accountId: number, transaction?: Transaction) {
+  return Topup.query(transaction).where({ account_id: accountId, kind: 'automatic', status: 'pending' });
 }
 
 /** The hour is taken before anything is charged, and whatever comes of it: two processes never both charge. */
@@ -61,9 +83,8 @@ async function claim(accountId: number, isNeeded: (account: Account) => boolean)
     if (!isReady || !isNeeded(account)) return undefined;
     if (knownCustomer(account) === null) return undefined;
     // While nobody knows what became of the one before, another would be a second charge for the same need.
-    const unsettled = Topup.query(transaction).where({ account_id: accountId, kind: 'automatic', status: 'pending' });
-    if ((await unsettled.first()) !== undefined) return undefined;
-    await account.$query(transaction).patch({ auto_topup_claimed_at: at });
+    if ((await pendingTopups(accountId, transaction).first()) !== undefined) return undefined;
+    await account.$query(transaction).patch({ auto_topup_claimed_at: at, auto_topup_triggered_at: null });
     return beginTopup(account, 'automatic', account.auto_topup_amount_cents, uuidv7(), { transaction, at });
   });
 }
@@ -129,11 +150,12 @@ const LATE_MS = 3_600_000;
 
 const LOW_AT_ONCE = 100;
 
-/** Buys credits for accounts that are below their threshold and were missed: a process died, or the hour was not over. */
+/** Retries triggers that were recorded and not acted on: the job was lost, a process died, or the hour was not over. */
 export async function topUpLowAccounts(): Promise<void> {
   const rows = await Account.query()
     .select('id')
     .where({ auto_topup_enabled: true })
+    .whereNotNull('auto_topup_triggered_at')
     .whereColumn('balance', '<', 'auto_topup_threshold_credits')
     .where((free) => {
       void free
@@ -144,7 +166,9 @@ export async function topUpLowAccounts(): Promise<void> {
     .whereNotExists(
       Topup.query().whereColumn('topups.account_id', 'accounts.id').where({ kind: 'automatic', status: 'pending' }),
     )
-    .orderByRaw('auto_topup_claimed_at NULLS FIRST')
+    // Accounts that cannot be charged would stay at the front, and keep all others from their turn.
+    .modify((chargeable) => void (!processor.isSimulated && chargeable.whereNotNull('stripe_customer_id')))
+    .orderBy('auto_topup_triggered_at')
     .limit(LOW_AT_ONCE);
   for (const { id } of rows) await topUpIfLow(id);
 }

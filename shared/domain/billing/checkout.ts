@@ -69,6 +69,7 @@ function currentOf({ id, subscription_id: livedUnder }: Account): Promise<Subscr
     .where({ account_id: id })
     .whereIn('status', ['active', 'past_due', 'unpaid'])
     .whereNotNull('stripe_subscription_id')
+    .where('current_period_end', '>', now())
     .orderByRaw('(id = ?) DESC NULLS LAST, id DESC', [livedUnder])
     .first()
     .execute();

@@ -11,8 +11,10 @@ import { lockAccount } from '../credits.ts';
  */
 export interface Effect {
   accountId: number;
+  /** Why only a part of it could be worked out. The event stays unapplied, so that it is retried once that is mended. */
+  problem?: string;
   /** May find that there is nothing to do. @returns what is left to be done at the processor, if anything. */
-  apply(transaction: Transaction, account: Account): Promise<Afterwards | undefined>;
+  apply(transaction: Transaction, account: Account): Promise<AfterCommit | undefined>;
 }
 
 /** Two effects of one look, on the same account: either may be none. */
@@ -20,6 +22,7 @@ export function both(first: Effect | null, second: Effect | null): Effect | null
   if (first === null || second === null) return first ?? second;
   return {
     accountId: first.accountId,
+    problem: first.problem ?? second.problem,
     apply: async (transaction, account) => {
       // The second one reads nothing of the account that the first one changes.
       const [left, alsoLeft] = [await first.apply(transaction, account), await second.apply(transaction, account)];
@@ -32,8 +35,13 @@ export function both(first: Effect | null, second: Effect | null): Effect | null
   };
 }
 
-/** Repeated by the reconciler where it is not done. */
-export type Afterwards = () => Promise<void>;
+/** An effect that could not be worked out. */
+export function unresolved(accountId: number, problem: string): Effect {
+  return { accountId, problem, apply: async () => undefined };
+}
+
+/** Carries out right away what the transaction has recorded as state: where it fails, a sweep finds that state. */
+export type AfterCommit = () => Promise<void>;
 
 /**
  * Applies an effect.
@@ -43,12 +51,20 @@ export async function carryOut(
   effect: Effect,
   mark: (transaction: Transaction) => Promise<boolean> = async () => true,
 ): Promise<void> {
-  const afterwards = await Account.transaction(async (transaction) => {
+  const afterCommit = await Account.transaction(async (transaction) => {
     const account = await lockAccount(transaction, effect.accountId);
     if (!(await mark(transaction))) return undefined;
     return effect.apply(transaction, account);
   });
-  await afterwards?.();
+  try {
+    await afterCommit?.();
+  } catch (error) {
+    const level = error instanceof ProcessorError ? 'warn' : 'error';
+    logger[level](
+      { accountId: effect.accountId, error: (error as Error).message },
+      'follow-up failed; sweep will retry',
+    );
+  }
 }
 
 /**

@@ -5,9 +5,10 @@ import { Account } from '../../tables/Account.ts';
 import { Subscription } from '../../tables/Subscription.ts';
 import { lockAccount } from '../credits.ts';
 import { attempt } from './effects.ts';
-import { end } from './lifecycle.ts';
+import { end, renewUntil } from './lifecycle.ts';
+import { settleOwedRefunds } from './owedRefunds.ts';
 import { settlePendingTopups } from './pendingTopups.ts';
-import { subscriptionEffect } from './syncSubscription.ts';
+import { followUpOnDue, subscriptionEffect } from './syncSubscription.ts';
 
 const DAY_MS = 86_400_000;
 /** What was looked at within a minute is not looked at again. */
@@ -18,6 +19,8 @@ const AT_ONCE = 200;
 export async function keepBillingUp(): Promise<void> {
   await settlePendingTopups();
   await endGivenAway();
+  await followUpOnDue();
+  await settleOwedRefunds();
   await endOverdue();
   await lookAtPassed();
 }
@@ -34,7 +37,9 @@ async function endGivenAway(): Promise<void> {
       const account = await lockAccount(transaction, accountId);
       const live = await Subscription.query(transaction).modify('live').findById(id);
       if (live === undefined) return;
-      await end(transaction, account, await live.$query(transaction).patchAndFetch({ status: 'canceled' }));
+      // The months of its last year may not have been granted yet: everything was down.
+      const renewed = await renewUntil(transaction, account, live, now());
+      await end(transaction, renewed, await live.$query(transaction).patchAndFetch({ status: 'canceled' }));
     });
   }
 }

@@ -105,6 +105,20 @@ export async function goOn(
   return moveCredits(transaction, current, [difference], { period_granted: plan.monthlyCredits });
 }
 
+/**
+ * Grants the months of a subscription that began before its end and were not granted yet. To be called before its row
+ * says that it has ended: only what is active is granted.
+ */
+export async function renewUntil(
+  transaction: Transaction,
+  account: Account,
+  subscription: Subscription,
+  until: Date,
+): Promise<Account> {
+  if (account.subscription_id !== subscription.id) return account;
+  return turnPeriodsOf(transaction, account, until);
+}
+
 /** Ends a subscription. Plan credits end with it; top-up credits stay. */
 export async function end(transaction: Transaction, account: Account, subscription: Subscription): Promise<Account> {
   if (account.subscription_id !== subscription.id) return account;
@@ -113,7 +127,17 @@ export async function end(transaction: Transaction, account: Account, subscripti
     'Plan credits expired with the subscription',
     `expiry:${subscription.uuid}:end`,
   );
-  return moveCredits(transaction, account, expiry, { ...NO_STANDING, subscription_id: null });
+  return moveCredits(transaction, account, expiry, {
+    ...NO_STANDING,
+    subscription_id: null,
+    period_index: 0,
+    period_start: null,
+    period_end: null,
+    period_granted: 0,
+    period_rollover: 0,
+    period_after_number: account.generation_count,
+    period_used: 0,
+  });
 }
 
 /** All plan credits that are left; nothing where none are. */

@@ -3,11 +3,8 @@ import { addMilliseconds, now } from '../../lib/clock.ts';
 import { Topup } from '../../tables/Topup.ts';
 import { charge, chargeEffect } from './autoTopups.ts';
 import { attempt, type Effect, takeTicket } from './effects.ts';
-import { failedEffect, paymentEffect } from './topups.ts';
+import { failedEffect, PAGE_MS, paymentEffect } from './topups.ts';
 
-const DAY_MS = 86_400_000;
-/** A page of the processor's is open for a day. */
-const PAGE_MS = DAY_MS;
 const AT_ONCE = 200;
 /** How long until a pending one is looked at again: the older, the less often. */
 const AGAIN_MS = { least: 60_000, most: 3_600_000 };

@@ -8,7 +8,7 @@ import { AUTO_TOPUP_DECLINES_MAX, OPEN_TOPUPS_MAX } from '../../spec/limits.ts';
 import { topupCredits } from '../../spec/plans.ts';
 import { Account } from '../../tables/Account.ts';
 import { Topup } from '../../tables/Topup.ts';
-import { moveCredits } from '../credits.ts';
+import { lockAccount, moveCredits } from '../credits.ts';
 import { activePlan } from '../subscriptions.ts';
 import { type Checkout, returnUrls } from './checkout.ts';
 import { asCustomer } from './customers.ts';
@@ -20,12 +20,16 @@ import { orUnavailable } from './orUnavailable.ts';
  * page, the credits are there at once.
  * @param uuid of the top-up: the same for a request that is repeated.
  * @throws ServiceError subscription_required
- * @throws ServiceError rate_limited while too many pages are open that nobody has paid on.
+ * @throws ServiceError rate_limited while too many top-ups of the account wait to be paid.
  */
 export async function topUp(accountId: number, amountCents: number, uuid: string = uuidv7()): Promise<Checkout> {
-  const account = await Account.query().findById(accountId).throwIfNotFound();
-  await requireFewOpen(accountId, uuid);
-  const topup = await beginTopup(account, 'manual', amountCents, uuid);
+  const { account, topup } = await Account.transaction(async (transaction) => {
+    // Locked, so that requests at the same time are counted one after the other.
+    const locked = await lockAccount(transaction, accountId);
+    const begun = await beginTopup(locked, 'manual', amountCents, uuid, { transaction });
+    await requireFewOpen(transaction, begun);
+    return { account: locked, topup: begun };
+  });
   const { credits } = topup;
   const page = await asCustomer(account, (customerId) => {
     const order = { customerId, topupUuid: topup.uuid, amountCents, credits };
@@ -40,14 +44,31 @@ export async function topUp(accountId: number, amountCents: number, uuid: string
   return page.url;
 }
 
-/** Each page is asked about until it is paid or has expired: nobody needs many of them. */
-async function requireFewOpen(accountId: number, uuid: string): Promise<void> {
-  const open = Topup.query().where({ account_id: accountId, kind: 'manual', status: 'pending' }).whereNot({ uuid });
-  if ((await open.resultSize()) < OPEN_TOPUPS_MAX) return;
+/** How long a checkout page of the processor stays open. */
+export const PAGE_MS = 86_400_000;
+/** How long a top-up without a page counts as waiting: after that, opening the page has failed. */
+const OPENING_MS = 60_000;
+
+/**
+ * Limits the top-ups of an account that wait to be paid, as each is synced until it is paid or its page has expired.
+ * Those whose page could not be opened cannot be paid, and stop counting after a minute.
+ */
+async function requireFewOpen(transaction: Transaction, { uuid, account_id: accountId }: Topup): Promise<void> {
+  const pending = await Topup.query(transaction)
+    .where({ account_id: accountId, kind: 'manual', status: 'pending' })
+    .whereNot({ uuid });
+  const at = now().getTime();
+  const freeAt = pending
+    .map((open) => open.created_at.getTime() + (open.stripe_session_id === null ? OPENING_MS : PAGE_MS))
+    .filter((freedAt) => freedAt > at)
+    .sort((a, b) => a - b);
+  const next = freeAt[freeAt.length - OPEN_TOPUPS_MAX];
+  if (next === undefined) return;
+  const seconds = Math.ceil((next - at) / 1_000);
   throw new ServiceError(
     'rate_limited',
-    `${OPEN_TOPUPS_MAX} top-ups are waiting to be paid: pay one of them, or wait until they expire after a day.`,
-    { headers: { 'retry-after': '3600' } },
+    `${OPEN_TOPUPS_MAX} top-ups are waiting to be paid: pay one of them, or try again in ${seconds} s, when one has expired.`,
+    { headers: { 'retry-after': String(seconds) } },
   );
 }
 
@@ -94,20 +115,25 @@ export async function paymentEffect(payment: ProcessorPayment | null, ticket: nu
   if (topup === undefined) return null;
   if (payment.status === 'succeeded' && payment.amountCents !== topup.amount_cents) {
     logger.error(
-      { topup: topup.uuid, intent: payment.intentId, amountCents: payment.amountCents },
-      'not what was ordered',
+      {
+        topup: topup.uuid,
+        intent: payment.intentId,
+        amountCents: payment.amountCents,
+        orderedCents: topup.amount_cents,
+      },
+      'top-up paid with another amount than ordered; not credited: credit or refund it by hand',
     );
-    return null;
+    return effectOn(topup, { ...payment, ticket, status: 'failed', reversedCents: 0, failure: 'amount_mismatch' });
   }
   return effectOn(topup, { ...payment, ticket });
 }
 
 /** One that will never be paid. */
 export function failedEffect(topup: Topup, failure: PaymentFailure, ticket: number): Effect {
-  return effectOn(topup, { intentId: null, status: 'failed', reversedCents: 0, failure, ticket });
+  return effectOn(topup, { intentId: null, status: 'failed', reversedCents: 0, isDisputed: false, failure, ticket });
 }
 
-type Look = Pick<ProcessorPayment, 'status' | 'reversedCents' | 'failure'> & {
+type Look = Pick<ProcessorPayment, 'status' | 'reversedCents' | 'isDisputed' | 'failure'> & {
   intentId: string | null;
   ticket: number;
 };
@@ -127,14 +153,17 @@ function effectOn(topup: Topup, look: Look): Effect {
 async function takeOver(transaction: Transaction, account: Account, topup: Topup, look: Look): Promise<void> {
   const status = statusAfter(topup, look);
   const isPaidNow = status === 'succeeded' && topup.status !== 'succeeded';
-  const isDeclinedNow = status === 'failed' && topup.status !== 'failed' && look.failure !== 'canceled';
+  const isDeclinedNow = status === 'failed' && topup.status !== 'failed' && !isFinal(look.failure);
   const customer = isPaidNow ? await credit(transaction, account, topup) : account;
   if (isDeclinedNow && topup.kind === 'automatic') await countDecline(transaction, customer, look);
+  const isDisputedNow = look.isDisputed && !topup.is_disputed;
+  if (isDisputedNow && topup.kind === 'automatic') await switchOff(transaction, customer, 'disputed');
   const adjusted = status === 'succeeded' ? await adjust(transaction, customer, topup, look.reversedCents) : {};
   await topup.$query(transaction).patch({
     ...adjusted,
     status,
-    failure: status === 'failed' ? look.failure : null,
+    is_disputed: look.isDisputed,
+    failure: status === 'failed' ? (look.failure ?? topup.failure) : null,
     stripe_payment_intent_id: topup.stripe_payment_intent_id ?? look.intentId,
     sync_ticket: look.ticket,
     completed_at: topup.completed_at ?? (status === 'pending' ? null : now()),
@@ -145,8 +174,14 @@ function statusAfter(topup: Topup, { status, failure }: Look): Topup['status'] {
   // Paid is paid: what was refunded since is told by what was reversed.
   if (topup.status === 'succeeded') return 'succeeded';
   // A card that was declined on a page may be followed by another one, until the page expires.
-  const mayBeTriedAgain = topup.kind === 'manual' && status === 'failed' && failure !== 'canceled';
-  return mayBeTriedAgain ? 'pending' : status;
+  if (topup.kind === 'manual') return status === 'failed' && !isFinal(failure) ? 'pending' : status;
+  // Another one may be in progress by now, and an account has one at a time. A late success is credited all the same.
+  return topup.status === 'failed' && status === 'pending' ? 'failed' : status;
+}
+
+/** Whether a failure is no decline, which another card could mend. */
+function isFinal(failure: PaymentFailure | null): boolean {
+  return failure === 'canceled' || failure === 'amount_mismatch';
 }
 
 async function credit(transaction: Transaction, account: Account, topup: Topup): Promise<Account> {
@@ -165,10 +200,14 @@ async function credit(transaction: Transaction, account: Account, topup: Topup):
 async function countDecline(transaction: Transaction, account: Account, { failure }: Look): Promise<void> {
   const declines = account.auto_topup_declines + 1;
   const isOff = failure === 'authentication_required' || declines >= AUTO_TOPUP_DECLINES_MAX;
-  await account.$query(transaction).patch({
-    auto_topup_declines: isOff ? 0 : declines,
-    ...(isOff ? { auto_topup_enabled: false, auto_topup_problem: failure ?? 'declined' } : {}),
-  });
+  if (isOff) await switchOff(transaction, account, failure ?? 'declined');
+  else await account.$query(transaction).patch({ auto_topup_declines: declines });
+}
+
+async function switchOff(transaction: Transaction, account: Account, problem: string): Promise<void> {
+  await account
+    .$query(transaction)
+    .patch({ auto_topup_enabled: false, auto_topup_problem: problem, auto_topup_declines: 0 });
 }
 
 /**

@@ -51,6 +51,8 @@ const FIRST_WITH_KEY = `
 /**
  * The gate and the charge, for all the orders that wait in this process at the moment: locks the accounts in the order
  * of their ids, decides each order against the locked row, and writes account, generation, ledger entry and usage.
+ * A burn that leaves the balance below the threshold is recorded as the trigger of an automatic top-up, so that a lost
+ * job loses no top-up, and nothing but a burn is ever one.
  * Set from the locked values (`gate.balance - gate.credits`), not from `a.balance`: Postgres checks constraints on the
  * row as the statement first saw it, and would refuse where another charge came in between.
  * The arrays repeat what the rows say: without them the planner, who takes every batch for a hundred rows, would read
@@ -72,7 +74,8 @@ const charging = (name: string, hasKeys: boolean) =>
    ), gate AS MATERIALIZED (
      SELECT a.id, r.uuid, r.model, r.prompt, r.params, r.credits, r.created_at, r.deadline_at, r.idempotency_key,
             a.balance, a.plan_credits, a.topup_credits, a.period_used, a.in_flight, a.generation_count, a.ledger_count,
-            a.auto_topup_enabled, a.auto_topup_threshold_credits, least(a.plan_credits, r.credits) AS from_plan,
+            least(a.plan_credits, r.credits) AS from_plan, a.auto_topup_triggered_at,
+            a.auto_topup_enabled AND a.balance - r.credits < a.auto_topup_threshold_credits AS leaves_low,
             CASE WHEN NOT r.known THEN 'invalid_api_key'
                  ${hasKeys ? "WHEN first.uuid IS NOT NULL THEN 'replayed'" : ''}
                  WHEN a.spend_until IS NULL OR a.spend_until <= :now THEN 'subscription_required'
@@ -94,7 +97,9 @@ const charging = (name: string, hasKeys: boolean) =>
             period_used = gate.period_used + gate.credits,
             in_flight = gate.in_flight + 1,
             generation_count = gate.generation_count + 1,
-            ledger_count = gate.ledger_count + 1
+            ledger_count = gate.ledger_count + 1,
+            auto_topup_triggered_at =
+              CASE WHEN gate.leaves_low THEN coalesce(gate.auto_topup_triggered_at, cast(:now AS timestamptz)) END
        FROM gate
       WHERE a.id = gate.id AND gate.outcome = 'accepted'
      RETURNING a.id, a.balance, a.generation_count, a.ledger_count, gate.uuid, gate.model, gate.prompt, gate.params,
@@ -121,9 +126,7 @@ const charging = (name: string, hasKeys: boolean) =>
      ON CONFLICT (account_id, model)
      DO UPDATE SET credits = u.credits + excluded.credits, generations = u.generations + 1
    )
-   SELECT uuid, outcome, outcome = 'accepted' AND auto_topup_enabled
-                             AND balance - credits < auto_topup_threshold_credits AS is_low
-     FROM gate`,
+   SELECT uuid, outcome, outcome = 'accepted' AND leaves_low AS is_low FROM gate`,
   );
 
 const CHARGE = charging('charge_generations', false);

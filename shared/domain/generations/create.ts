@@ -31,7 +31,8 @@ export interface Creation {
  * @throws ServiceError invalid_api_key, subscription_required, model_unavailable, parallel_limit_reached or
  *   insufficient_credits, in this order of precedence; nothing is charged then. validation_error where the key came
  *   with another order before. internal_error with status 503 where the database is out of reach; its detail says
- *   whether the outcome is certain (docs/decisions.md: A refusal is true).
+ *   whether the outcome is certain (docs/decisions.md: A refusal is true). internal_error with status 503 too while
+ *   the outcome of an automatic top-up is unknown.
  */
 export async function createGeneration(
   caller: Caller,
@@ -69,11 +70,25 @@ function accepted(charge: Charge): Creation {
   return { generation: asQueued({ ...charge, credits_charged: charge.credits }), isReplay: false };
 }
 
-/** What the balance does not cover is tried once more, where an automatic top-up makes up for it (spec: Limits). */
+/**
+ * Charges again after an automatic top-up where the balance was too low (spec: Limits).
+ * @throws ServiceError internal_error (503) while the outcome of the top-up is unknown: a 402 would say that nothing was
+ *   charged, and the card may still be.
+ */
 async function chargeOrTopUp(charge: Charge): Promise<Outcome> {
   const outcome = await submitCharge(charge);
-  if (outcome !== 'insufficient_credits' || !(await topUpFor(charge.account_id, charge.credits))) return outcome;
-  return submitCharge(charge);
+  if (outcome !== 'insufficient_credits') return outcome;
+  const topup = await topUpFor(charge.account_id, charge.credits);
+  if (topup === 'unknown') throw topupIsUnknown(charge);
+  return topup === 'credited' ? submitCharge(charge) : outcome;
+}
+
+function topupIsUnknown({ credits }: Charge): ServiceError {
+  return new ServiceError(
+    'internal_error',
+    `No generation was created: the balance does not cover its ${credits} credits, and the outcome of the automatic top-up is unknown. Send the request again with the same Idempotency-Key to get the outcome, or look for the top-up in GET /api/ledger/.`,
+    { status: 503, headers: { 'retry-after': '60' } },
+  );
 }
 
 /** A generation as it is answered when it has just been created. */

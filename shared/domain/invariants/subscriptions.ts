@@ -1,6 +1,6 @@
 import { PAST_DUE_DAYS } from '../../spec/limits.ts';
 import { PLANS } from '../../spec/plans.ts';
-import type { Invariant } from './invariant.ts';
+import { CLOCKS_DIFFER, type Invariant } from './invariant.ts';
 
 /** What a subscription lets its account do, and for how long. */
 
@@ -67,11 +67,29 @@ export const SUBSCRIPTIONS: readonly Invariant[] = [
   },
   {
     name: 'events-are-applied',
-    says: 'What the payment processor has told was acted upon.',
+    says: 'Every event of the payment processor was applied or abandoned.',
     holds: 'when settled',
     sql: `
       SELECT NULL::bigint AS account_id, 'event ' || event_id AS subject,
              format('%s of %s, received %s, %s tries, %s', type, object_id, received_at, attempts, coalesce(problem, 'no problem')) AS detail
-        FROM payment_events WHERE applied_at IS NULL`,
+        FROM payment_events WHERE applied_at IS NULL AND abandoned_at IS NULL`,
+  },
+  {
+    name: 'owed-refunds-are-attempted',
+    says: 'The attempt of every owed refund was made when it was due.',
+    holds: 'when settled',
+    sql: `
+      SELECT account_id, 'invoice ' || invoice_id AS subject,
+             format('owed since %s, due %s, %s attempts, %s', created_at, due_at, attempts, coalesce(problem, 'no problem')) AS detail
+        FROM owed_refunds WHERE status = 'owed' AND due_at < $1::timestamptz - ${CLOCKS_DIFFER}`,
+  },
+  {
+    name: 'follow-ups-are-attempted',
+    says: 'The attempt of every follow-up at the payment processor was made when it was due.',
+    holds: 'when settled',
+    sql: `
+      SELECT account_id, 'subscription ' || uuid AS subject,
+             format('%s since %s, due %s', coalesce(follow_up, 'nothing'), coalesce(follow_up_at::text, 'never'), follow_up_due_at) AS detail
+        FROM subscriptions WHERE follow_up_due_at < $1::timestamptz - ${CLOCKS_DIFFER}`,
   },
 ];

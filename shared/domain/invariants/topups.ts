@@ -87,6 +87,21 @@ export const TOPUPS: readonly Invariant[] = [
        WHERE a.auto_topup_claimed_at IS NULL OR a.auto_topup_claimed_at < t.last - ${CLOCKS_DIFFER}`,
   },
   {
+    name: 'triggers-are-burns',
+    says: 'A recorded trigger of an automatic top-up has a burn of that time, on an account whose balance is below its threshold.',
+    holds: 'always',
+    sql: `
+      SELECT a.id AS account_id, 'automatic top-ups' AS subject,
+             format('triggered %s, last burn %s, balance %s, threshold %s', a.auto_topup_triggered_at,
+                    coalesce(b.last::text, 'never'), a.balance, coalesce(a.auto_topup_threshold_credits, 0)) AS detail
+        FROM accounts a
+        LEFT JOIN LATERAL (SELECT max(created_at) AS last FROM ledger_entries
+                            WHERE account_id = a.id AND entry_type = 'burn') b ON true
+       WHERE a.auto_topup_triggered_at IS NOT NULL
+         AND (coalesce(b.last < a.auto_topup_triggered_at - ${CLOCKS_DIFFER}, true)
+              OR NOT a.auto_topup_enabled OR a.balance >= a.auto_topup_threshold_credits)`,
+  },
+  {
     name: 'no-charge-is-left-open',
     says: 'What became of every automatic top-up is known.',
     holds: 'when settled',

@@ -9,7 +9,8 @@ const WAITING = prepared(
   `SELECT 'generations' AS of, cast(count(*) AS int) AS rows, min(created_at) AS oldest
      FROM generations WHERE status = 'queued'
     UNION ALL
-   SELECT 'payment_events', cast(count(*) AS int), min(received_at) FROM payment_events WHERE applied_at IS NULL`,
+   SELECT 'payment_events', cast(count(*) AS int), min(received_at) FROM payment_events
+     WHERE applied_at IS NULL AND abandoned_at IS NULL`,
 );
 
 /** Looks how much there is to do, for whoever scrapes next: a scrape itself asks nobody. */

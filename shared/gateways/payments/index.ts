@@ -38,6 +38,7 @@ function parsePrices(prices = ''): string[] {
 export { ProcessorError } from './processor.ts';
 export type {
   ConnectedAccount,
+  InvoiceReversals,
   PaidInvoice,
   PaymentFailure,
   PaymentProcessor,
@@ -45,5 +46,6 @@ export type {
   ProcessorPayment,
   ProcessorSubscription,
   SubscriptionCharge,
+  SubscriptionInvoice,
   ToldEvent,
 } from './processor.ts';

@@ -13,14 +13,43 @@ export interface ProcessorSubscription {
   startedAt: Date;
   currentPeriodEnd: Date;
   cancelAtPeriodEnd: boolean;
+  /** When it ended; null while it has not. */
+  endedAt: Date | null;
   /** Whether the last invoice is: of a year, or of the change to another plan. */
   isPaid: boolean;
   /** The end of the last year that was paid; null where none ever was. */
   paidUntil: Date | null;
+  /** All invoices of it that were paid, newest first. */
+  invoices: SubscriptionInvoice[];
 }
 
-/** Why a payment did not come about, in the terms that matter. */
-export type PaymentFailure = 'authentication_required' | 'declined' | 'canceled';
+/** A paid invoice of a subscription. */
+export interface SubscriptionInvoice {
+  id: string;
+  /** Whether it bills a whole year, not the change to another plan. */
+  isYear: boolean;
+  /** The plan that it bills; null where none of its prices is of our plans. */
+  plan: PlanSlug | null;
+  paidAt: Date;
+  /** The end of the period that it bills. */
+  paidUntil: Date;
+  /** Below zero where it was put on the customer's balance. */
+  totalCents: number;
+  /** Whether some of it was credited after the payment, possibly outside of the processor. */
+  hasCreditNotes: boolean;
+}
+
+/** What went back, or is claimed back, of the money of an invoice. */
+export interface InvoiceReversals {
+  refundedCents: number;
+  /** A charge that is disputed and neither won nor lost. */
+  openDispute: string | null;
+  /** A charge whose dispute was lost. */
+  lostDispute: string | null;
+}
+
+/** Why a payment was not credited, in the terms that matter. */
+export type PaymentFailure = 'authentication_required' | 'declined' | 'canceled' | 'amount_mismatch';
 
 /** A payment as the processor has it now. */
 export interface ProcessorPayment {
@@ -31,25 +60,21 @@ export interface ProcessorPayment {
   amountCents: number;
   /** What was refunded, or is disputed and not won back. */
   reversedCents: number;
+  /** Whether it is disputed now, inquiries included. */
+  isDisputed: boolean;
   failure: PaymentFailure | null;
 }
 
-/** What became of the money of a charge that paid a subscription's invoice. */
+/** A charge that paid a subscription's invoice. */
 export interface SubscriptionCharge {
   invoiceId: string;
   subscriptionId: string;
-  /** The end of what it paid for. */
-  paidUntil: Date;
-  /** Of a whole year, not of the change to another plan. */
-  isYear: boolean;
-  /** All of it. */
-  isRefunded: boolean;
-  dispute: 'none' | 'open' | 'won' | 'lost';
 }
 
 /** An invoice of a subscription that was paid, and what has become of the money since. */
 export interface PaidInvoice {
   customerId: string;
+  subscriptionId: string;
   /** Of the account that the subscription was started for; null where that is not said. */
   accountUuid: string | null;
   /** Whether it is in the currency that all else is in; where not, the amounts are no cents. */
@@ -76,7 +101,7 @@ export interface ConnectedAccount {
 export interface ProcessorEvent {
   id: string;
   type: string;
-  /** Of what it is about. */
+  /** Of what it is about; of a payment method, the customer's. */
   objectId: string;
 }
 
@@ -155,8 +180,18 @@ export interface PaymentProcessor {
   cancelSubscription(subscriptionId: string): Promise<void>;
   /** Whether the payment of its last invoice is under way: a bank may take days. */
   isBeingPaid(subscriptionId: string): Promise<boolean>;
-  /** Gives back what its last invoice brought in. That it was given back before, or is disputed, is not an error. */
-  refundSubscription(subscriptionId: string): Promise<void>;
+  /** Switches to another plan at once, without charging or crediting anything; the next renewal charges its price. */
+  changePlan(subscriptionId: string, plan: PlanSlug): Promise<void>;
+  /** What went back, or is claimed back, of an invoice. */
+  readReversals(invoice: Pick<SubscriptionInvoice, 'id' | 'hasCreditNotes'>): Promise<InvoiceReversals>;
+  /**
+   * Refunds every payment of an invoice, as far as it was not refunded before.
+   * @returns `refunded` if nothing is left to refund, `disputed` while a dispute is open and decides instead, and
+   * `lost` if the processor refunds no more, as a dispute has been decided.
+   */
+  refundInvoice(invoiceId: string): Promise<'refunded' | 'disputed' | 'lost'>;
+  /** The charge that a refund returns, and whether the refund failed: the money is with us again. */
+  readRefund(refundId: string): Promise<{ chargeId: string | null; isFailed: boolean } | null>;
   readPayment(intentId: string): Promise<ProcessorPayment | null>;
   /** The payment of a top-up that was charged since then, if there is one. */
   findPayment(customerId: string, topupUuid: string, since: Date): Promise<ProcessorPayment | null>;
@@ -164,7 +199,7 @@ export interface PaymentProcessor {
   readSession(
     sessionId: string,
   ): Promise<{ subscriptionId: string | null; intentId: string | null; isOpen: boolean } | null>;
-  /** The payment behind a charge or a dispute, if it was a top-up's; else what it means to a subscription. */
+  /** The payment behind a charge, if it was a top-up's; else the subscription's invoice that it paid. */
   readCharge(chargeId: string): Promise<ProcessorPayment | SubscriptionCharge | null>;
   /** The charge that a dispute is about. */
   chargeOfDispute(disputeId: string): Promise<string | null>;

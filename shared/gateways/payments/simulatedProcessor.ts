@@ -1,5 +1,6 @@
 import {
   type ConnectedAccount,
+  type InvoiceReversals,
   type NewCustomer,
   type PaymentProcessor,
   ProcessorError,
@@ -49,6 +50,7 @@ export class SimulatedProcessor implements PaymentProcessor {
       status: 'succeeded',
       amountCents,
       reversedCents: 0,
+      isDisputed: false,
       failure: null,
     };
   }
@@ -63,7 +65,20 @@ export class SimulatedProcessor implements PaymentProcessor {
     return false;
   }
 
-  async refundSubscription(): Promise<void> {}
+  async changePlan(): Promise<void> {}
+
+  async readReversals(): Promise<InvoiceReversals> {
+    return { refundedCents: 0, openDispute: null, lostDispute: null };
+  }
+
+  /** Refuses: an invoice of Stripe's that was stored before stays owed. */
+  async refundInvoice(): Promise<never> {
+    throw new ProcessorError('refused', 'The simulated payment processor has no invoices.');
+  }
+
+  async readRefund(): Promise<null> {
+    return null;
+  }
 
   async readPayment(): Promise<null> {
     return null;

@@ -2,20 +2,16 @@ import Stripe from 'stripe';
 import type { PlanSlug } from '../../spec/plans.ts';
 import { EVENT_TYPES } from './eventTypes.ts';
 import { type PaymentProcessor, ProcessorError, type ProcessorPayment, type SubscriptionCharge } from './processor.ts';
+import { SIGNATURE_TOLERANCE_SECONDS } from './signature.ts';
 import { connect } from './stripeConnect.ts';
 import { readPaidInvoice } from './stripeInvoices.ts';
-import { asEvent, asProcessorError, found, ids, said, told, unlessDone } from './stripeAnswers.ts';
+import { subscriptions } from './stripeSubscriptions.ts';
+import { asEvent, asProcessorError, found, ids, said, told, underKey } from './stripeAnswers.ts';
 import {
   ACCOUNT_KEY,
   asPayment,
-  asSubscription,
   CURRENCY,
-  disputeState,
-  endOf,
   idOf,
-  isOfYear,
-  lastInvoiceOf,
-  lostTo,
   type PlanPrices,
   seconds,
   subscriptionIn,
@@ -40,11 +36,11 @@ const CHARGE_TIMEOUT_MS = 10_000;
 /** Stripe's library repeats what it may, under the same key. */
 const RETRIES = 1;
 
+/** The most types that one list of events may name. */
+const EVENT_TYPES_MAX = 20;
+
 /** Stripe may show a page in the customer's currency; all our money is in one. */
 const IN_OUR_CURRENCY = { enabled: false };
-
-/** How old a webhook may be. */
-const TOLERANCE_SECONDS = 300;
 
 /** The client of Stripe's library, at Stripe's address or another one. */
 export function stripeClient(secretKey: string, apiBase?: string): Stripe {
@@ -82,57 +78,21 @@ export function stripeProcessor({
     if (intent === null) return null;
     const charge = intent.latest_charge;
     const disputes = typeof charge === 'object' && charge !== null ? await disputesOf(charge) : [];
-    return asPayment(intent, lostTo(disputes));
+    return asPayment(intent, disputes);
   }
 
   async function disputesOf({ id, disputed: isDisputed }: Stripe.Charge): Promise<Stripe.Dispute[]> {
     return isDisputed ? (await said(stripe.disputes.list({ charge: id, limit: 10 }))).data : [];
   }
 
-  async function chargeOfSubscription(charge: Stripe.Charge, intentId: string): Promise<SubscriptionCharge | null> {
+  async function chargeOfSubscription(intentId: string): Promise<SubscriptionCharge | null> {
     const payment = { type: 'payment_intent', payment_intent: intentId } as const;
     const { data } = await said(stripe.invoicePayments.list({ payment, limit: 1 }));
     const invoiceId = idOf(data[0]?.invoice);
     const invoice = invoiceId === null ? null : await found(stripe.invoices.retrieve(invoiceId));
     const subscriptionId = subscriptionIn(invoice);
     if (invoice === null || subscriptionId === null) return null;
-    const dispute = disputeState(await disputesOf(charge));
-    return {
-      invoiceId: invoice.id,
-      subscriptionId,
-      paidUntil: endOf(invoice),
-      isYear: isOfYear(invoice),
-      isRefunded: charge.refunded,
-      dispute,
-    };
-  }
-
-  /** The payment of a subscription's last invoice. */
-  async function lastPayment(subscriptionId: string, status: 'open' | 'paid'): Promise<Stripe.PaymentIntent | null> {
-    const subscription = await found(stripe.subscriptions.retrieve(subscriptionId));
-    const invoice = idOf(subscription?.latest_invoice);
-    if (invoice === null) return null;
-    const order = { invoice, status, limit: 1, expand: ['data.payment.payment_intent'] };
-    const intent = (await said(stripe.invoicePayments.list(order))).data[0]?.payment.payment_intent;
-    return typeof intent === 'object' ? intent : null;
-  }
-
-  /** The end of the last year that was paid. The last invoice may be for the change to another plan. */
-  async function yearPaidUntil(subscription: Stripe.Subscription): Promise<Date | null> {
-    const last = lastInvoiceOf(subscription);
-    if (last !== null && isOfYear(last) && last.status === 'paid') return endOf(last);
-    const { data } = await said(stripe.invoices.list({ subscription: subscription.id, status: 'paid', limit: 100 }));
-    const year = data.find(isOfYear);
-    return year === undefined ? null : endOf(year);
-  }
-
-  /** What is asked for and not paid yet; what a bank is at cannot be taken back. */
-  async function voidOpenInvoice(subscription: Stripe.Subscription | null): Promise<void> {
-    const invoice = subscription === null ? null : lastInvoiceOf(subscription);
-    if (invoice === null || invoice.status !== 'open' || invoice.id === undefined) return;
-    await said(stripe.invoices.voidInvoice(invoice.id)).catch((error: unknown) => {
-      if (!(error instanceof ProcessorError) || error.fault !== 'refused') throw error;
-    });
+    return { invoiceId: invoice.id, subscriptionId };
   }
 
   async function subscriptionOfInvoice(invoiceId: string): Promise<string | null> {
@@ -158,8 +118,8 @@ export function stripeProcessor({
 
     createCustomer: async ({ accountUuid, email, instead }) => {
       const customer = { email, metadata: { [ACCOUNT_KEY]: accountUuid } };
-      const idempotencyKey = ['customer', accountUuid, instead].filter((part) => part !== undefined).join('-');
-      return (await said(stripe.customers.create(customer, { idempotencyKey }))).id;
+      const key = ['customer', accountUuid, instead].filter((part) => part !== undefined).join('-');
+      return (await said(underKey(key, (options) => stripe.customers.create(customer, options)))).id;
     },
 
     paymentMethodOf: async (customerId) => {
@@ -240,7 +200,8 @@ export function stripeProcessor({
             success_url: addresses.successUrl,
             cancel_url: addresses.cancelUrl,
           },
-          { idempotencyKey: `topup-session-${topupUuid}` },
+          // With the customer: one that was deleted is replaced, and the same key takes no other parameters.
+          { idempotencyKey: `topup-session-${topupUuid}-${customerId}` },
         ),
       );
       return { sessionId: session.id, url: addressIn(session.url) };
@@ -261,6 +222,7 @@ export function stripeProcessor({
       try {
         return asPayment(
           await stripe.paymentIntents.create(order, {
+            // Without the customer and the card, on purpose: another key could charge the top-up a second time.
             idempotencyKey: `topup-${topupUuid}`,
             timeout: CHARGE_TIMEOUT_MS,
           }),
@@ -274,28 +236,7 @@ export function stripeProcessor({
       }
     },
 
-    readSubscription: async (subscriptionId) => {
-      const subscription = await found(stripe.subscriptions.retrieve(subscriptionId, { expand: ['latest_invoice'] }));
-      return subscription && asSubscription(subscription, prices, await yearPaidUntil(subscription));
-    },
-
-    cancelSubscription: async (subscriptionId) => {
-      const expand = ['latest_invoice'];
-      const ended = await found(stripe.subscriptions.cancel(subscriptionId, { expand }));
-      await voidOpenInvoice(ended ?? (await found(stripe.subscriptions.retrieve(subscriptionId, { expand }))));
-    },
-
-    isBeingPaid: async (subscriptionId) => (await lastPayment(subscriptionId, 'open'))?.status === 'processing',
-
-    refundSubscription: async (subscriptionId) => {
-      const intent = await lastPayment(subscriptionId, 'paid');
-      if (intent?.status !== 'succeeded') return;
-      const key = { idempotencyKey: `refund-${intent.id}` };
-      await unlessDone(stripe.refunds.create({ payment_intent: intent.id }, key), [
-        'charge_already_refunded',
-        'charge_disputed',
-      ]);
-    },
+    ...subscriptions({ stripe, prices, disputesOf }),
 
     readPayment: (intentId) => readIntent(intentId),
 
@@ -323,7 +264,7 @@ export function stripeProcessor({
       const intentId = idOf(charge?.payment_intent);
       if (charge === null || intentId === null) return null;
       const payment = await readIntent(intentId);
-      return payment?.topupUuid === null ? chargeOfSubscription(charge, intentId) : payment;
+      return payment?.topupUuid === null ? chargeOfSubscription(intentId) : payment;
     },
 
     chargeOfDispute: async (disputeId) => idOf((await found(stripe.disputes.retrieve(disputeId)))?.charge),
@@ -341,15 +282,19 @@ export function stripeProcessor({
     subscriptionsSince: (since) => ids(stripe.subscriptions.list({ status: 'all', created: { gte: seconds(since) } })),
     paymentsSince: (since) => ids(stripe.paymentIntents.list({ created: { gte: seconds(since) } })),
 
-    eventsSince: (since) =>
-      told(stripe.events.list({ types: [...EVENT_TYPES], created: { gte: seconds(since) }, limit: 100 })),
+    eventsSince: async function* (since) {
+      for (let from = 0; from < EVENT_TYPES.length; from += EVENT_TYPES_MAX) {
+        const types = EVENT_TYPES.slice(from, from + EVENT_TYPES_MAX);
+        yield* told(stripe.events.list({ types, created: { gte: seconds(since) }, limit: 100 }));
+      }
+    },
 
     verifyEvent: (body, signature) => {
       let problem: unknown;
       for (const secret of new Set([webhookSecret, connectWebhookSecret])) {
         let event: unknown;
         try {
-          event = stripe.webhooks.constructEvent(body, signature, secret, TOLERANCE_SECONDS);
+          event = stripe.webhooks.constructEvent(body, signature, secret, SIGNATURE_TOLERANCE_SECONDS);
         } catch (error) {
           problem = error;
           continue;

@@ -1,4 +1,5 @@
 import Stripe from 'stripe';
+import { now } from '../../lib/clock.ts';
 import { type ProcessorEvent, ProcessorError, type ToldEvent } from './processor.ts';
 
 /** What Stripe's library answers and throws, in the terms of `processor.ts`. */
@@ -15,7 +16,11 @@ export async function* ids(list: AsyncIterable<{ id: string }>): AsyncIterable<s
 /** Its events, page after page. */
 export async function* told(list: AsyncIterable<Stripe.Event>): AsyncIterable<ToldEvent> {
   try {
-    for await (const event of list) yield { ...asEvent(event), payload: JSON.stringify(event) };
+    for await (const event of list) {
+      const known = eventIn(event);
+      // One that no webhook would take is not to keep the others from being fetched.
+      if (known !== null) yield { ...known, payload: JSON.stringify(event) };
+    }
   } catch (error) {
     throw asProcessorError(error);
   }
@@ -23,12 +28,26 @@ export async function* told(list: AsyncIterable<Stripe.Event>): AsyncIterable<To
 
 /** @throws ProcessorError `refused` where it is none. */
 export function asEvent(event: unknown): ProcessorEvent {
-  const { id, type, data } = (event ?? {}) as { id?: unknown; type?: unknown; data?: { object?: unknown } | null };
-  const object = data?.object as { id?: unknown } | null | undefined;
-  if (!isName(id) || !isName(type) || object == null) {
-    throw new ProcessorError('refused', 'The body is no event: id, type and data.object are needed.');
-  }
-  return { id, type, objectId: isName(object.id) ? object.id : '' };
+  const known = eventIn(event);
+  if (known !== null) return known;
+  throw new ProcessorError('refused', 'The body is not an event: id, type and data.object.id are needed.');
+}
+
+function eventIn(event: unknown): ProcessorEvent | null {
+  const { id, type, data } = (event ?? {}) as {
+    id?: unknown;
+    type?: unknown;
+    data?: {
+      object?: { id?: unknown; customer?: unknown } | null;
+      previous_attributes?: { customer?: unknown };
+    } | null;
+  };
+  const object = data?.object;
+  if (!isName(id) || !isName(type) || !isName(object?.id)) return null;
+  if (!type.startsWith('payment_method.')) return { id, type, objectId: object.id };
+  // What is synced is the customer; one that was detached has none any more.
+  const customer = object.customer ?? data?.previous_attributes?.customer;
+  return { id, type, objectId: isName(customer) ? customer : object.id };
 }
 
 /** What an id or a type of Stripe's may be. */
@@ -56,14 +75,42 @@ export async function found<Answer>(question: Promise<Answer>): Promise<Answer |
   }
 }
 
-/** What is done, or need not be done, as Stripe says with one of these codes. */
-export async function unlessDone(order: Promise<unknown>, codes: string[]): Promise<void> {
+/**
+ * Waits for what need not be done where Stripe answers with one of these codes.
+ * @returns the code that Stripe answered with; null where it was done.
+ */
+export async function unlessDone(order: Promise<unknown>, codes: string[]): Promise<string | null> {
   try {
     await order;
+    return null;
   } catch (error) {
-    if (error instanceof Stripe.errors.StripeError && codes.includes(error.code ?? '')) return;
+    if (error instanceof Stripe.errors.StripeError && codes.includes(error.code ?? '')) return error.code as string;
     throw asProcessorError(error);
   }
+}
+
+const MINUTE_MS = 60_000;
+
+/**
+ * Makes a request under an idempotency key. Stripe keeps a rejection under its key for a day, even when its cause is
+ * gone. A rejected request has changed nothing, so it is sent again under another key.
+ */
+export async function underKey<Answer>(
+  key: string,
+  request: (options: { idempotencyKey: string }) => Promise<Answer>,
+): Promise<Answer> {
+  try {
+    return await request({ idempotencyKey: key });
+  } catch (error) {
+    if (!isKeptRejection(error)) throw error;
+    return request({ idempotencyKey: `${key}-${Math.floor(now().getTime() / MINUTE_MS)}` });
+  }
+}
+
+function isKeptRejection(error: unknown): boolean {
+  if (!(error instanceof Stripe.errors.StripeError)) return false;
+  const isReplayed = error.headers?.['idempotent-replayed'] === 'true';
+  return isReplayed && asProcessorError(error).fault === 'refused';
 }
 
 /** An error of Stripe's library in our terms. */

@@ -1,6 +1,6 @@
 import type Stripe from 'stripe';
 import type { PaymentProcessor } from './processor.ts';
-import { found, said } from './stripeAnswers.ts';
+import { found, said, underKey } from './stripeAnswers.ts';
 import { ACCOUNT_KEY, CURRENCY, PAYOUT_KEY, seconds } from './stripeShapes.ts';
 
 type Connect = Pick<
@@ -12,19 +12,14 @@ type Connect = Pick<
 export function connect(stripe: Stripe): Connect {
   return {
     createConnectedAccount: async ({ accountUuid, email, instead }) => {
-      const idempotencyKey = ['connect', accountUuid, instead].filter((part) => part !== undefined).join('-');
-      const account = await said(
-        stripe.accounts.create(
-          {
-            type: 'express',
-            email,
-            capabilities: { transfers: { requested: true } },
-            metadata: { [ACCOUNT_KEY]: accountUuid },
-          },
-          { idempotencyKey },
-        ),
-      );
-      return account.id;
+      const key = ['connect', accountUuid, instead].filter((part) => part !== undefined).join('-');
+      const order = {
+        type: 'express' as const,
+        email,
+        capabilities: { transfers: { requested: true } },
+        metadata: { [ACCOUNT_KEY]: accountUuid },
+      };
+      return (await said(underKey(key, (options) => stripe.accounts.create(order, options)))).id;
     },
 
     openOnboarding: async (connectAccountId, { returnUrl, refreshUrl }) => {

@@ -18,11 +18,11 @@ export async function readPaidInvoice(
 ): Promise<PaidInvoice | null> {
   const invoice = await found(stripe.invoices.retrieve(invoiceId));
   const customerId = idOf(invoice?.customer);
-  if (invoice === null || customerId === null || invoice.status !== 'paid' || subscriptionIn(invoice) === null) {
-    return null;
-  }
+  const subscriptionId = subscriptionIn(invoice);
+  if (invoice === null || customerId === null || invoice.status !== 'paid' || subscriptionId === null) return null;
   let takenCents = 0;
-  let reversedCents = await creditedElsewhere(stripe, invoice);
+  const hasCreditNotes = invoice.post_payment_credit_notes_amount > 0;
+  let reversedCents = hasCreditNotes ? await creditedElsewhere(stripe, invoiceId) : 0;
   // One as a rule; where it was paid in parts, all of them. What was paid outside of Stripe has no payment there.
   const { data } = await said(stripe.invoicePayments.list({ invoice: invoiceId, status: 'paid', limit: 100 }));
   for (const { payment, amount_paid: partCents } of data) {
@@ -34,6 +34,7 @@ export async function readPaidInvoice(
   const paidCents = Math.min(invoice.amount_paid, takenCents);
   return {
     customerId,
+    subscriptionId,
     accountUuid: uuidIn(invoice.parent?.subscription_details?.metadata ?? null, ACCOUNT_KEY),
     isInOurCurrency: invoice.currency === CURRENCY,
     isForPlan: invoice.lines.data.some(({ pricing }) => ourPrices.has(idOf(pricing?.price_details?.price) ?? '')),
@@ -45,9 +46,8 @@ export async function readPaidInvoice(
 }
 
 /** What was given back outside of Stripe, and written down there as a credit note. */
-async function creditedElsewhere(stripe: Stripe, invoice: Stripe.Invoice): Promise<number> {
-  if (!(invoice.post_payment_credit_notes_amount > 0)) return 0;
-  const { data } = await said(stripe.creditNotes.list({ invoice: invoice.id, limit: 100 }));
+export async function creditedElsewhere(stripe: Stripe, invoice: string): Promise<number> {
+  const { data } = await said(stripe.creditNotes.list({ invoice, limit: 100 }));
   const issued = data.filter(({ status }) => status === 'issued');
   return issued.reduce((sum, { out_of_band_amount: cents }) => sum + (cents ?? 0), 0);
 }

@@ -1,7 +1,7 @@
 import type Stripe from 'stripe';
 import { PLAN_SLUGS, type PlanSlug } from '../../spec/plans.ts';
 import type { SubscriptionStatus } from '../../spec/states.ts';
-import type { PaymentFailure, ProcessorPayment, ProcessorSubscription, SubscriptionCharge } from './processor.ts';
+import type { PaymentFailure, ProcessorPayment, ProcessorSubscription, SubscriptionInvoice } from './processor.ts';
 
 /** Stripe's objects in the terms of `processor.ts`. */
 
@@ -31,27 +31,53 @@ export type PlanPrices = Record<PlanSlug, string[]>;
 export function asSubscription(
   subscription: Stripe.Subscription,
   prices: PlanPrices,
-  paidUntil: Date | null,
+  paidInvoices: Stripe.Invoice[],
 ): ProcessorSubscription {
   const item = subscription.items.data[0];
+  const last = lastInvoiceOf(subscription);
+  const isListed = last === null || last.status !== 'paid' || paidInvoices.some(({ id }) => id === last.id);
+  const invoices = (isListed ? paidInvoices : [last, ...paidInvoices]).map((invoice) => asInvoice(invoice, prices));
+  const years = invoices.filter(({ isYear }) => isYear).map(({ paidUntil }) => paidUntil.getTime());
   return {
     id: subscription.id,
     customerId: idOf(subscription.customer) as string,
     accountUuid: uuidIn(subscription.metadata, ACCOUNT_KEY),
-    plan: PLAN_SLUGS.find((slug) => item !== undefined && prices[slug].includes(item.price.id)) ?? null,
+    plan: planOf(item?.price.id, prices),
     status: STATUSES[subscription.status] ?? 'incomplete',
     startedAt: fromSeconds(subscription.start_date),
     currentPeriodEnd: fromSeconds(item?.current_period_end ?? subscription.start_date),
     cancelAtPeriodEnd: subscription.cancel_at_period_end || subscription.cancel_at !== null,
-    isPaid: lastInvoiceOf(subscription)?.status === 'paid',
-    paidUntil,
+    endedAt: subscription.ended_at === null ? null : fromSeconds(subscription.ended_at),
+    isPaid: last?.status === 'paid',
+    paidUntil: years.length === 0 ? null : new Date(Math.max(...years)),
+    invoices,
   };
 }
 
-/** @param disputedCents what of it is disputed and not won. */
-export function asPayment(intent: Stripe.PaymentIntent, disputedCents = 0): ProcessorPayment {
+function asInvoice(invoice: Stripe.Invoice, prices: PlanPrices): SubscriptionInvoice {
+  const { lines, total, created, status_transitions: transitions } = invoice;
+  // The change to another plan has a line below zero for the rest of the plan before.
+  const charged = lines.data.filter(({ amount }) => amount >= 0 || total < 0);
+  const plans = charged.map(({ pricing }) => planOf(idOf(pricing?.price_details?.price), prices));
+  return {
+    id: invoice.id,
+    isYear: isOfYear(invoice),
+    plan: plans.findLast((plan) => plan !== null) ?? null,
+    paidAt: fromSeconds(transitions.paid_at ?? created),
+    paidUntil: endOf(invoice),
+    totalCents: total,
+    hasCreditNotes: invoice.post_payment_credit_notes_amount > 0,
+  };
+}
+
+function planOf(priceId: string | null | undefined, prices: PlanPrices): PlanSlug | null {
+  return PLAN_SLUGS.find((slug) => priceId != null && prices[slug].includes(priceId)) ?? null;
+}
+
+/** @param disputes of its charge. */
+export function asPayment(intent: Stripe.PaymentIntent, disputes: Stripe.Dispute[] = []): ProcessorPayment {
   const charge = intent.latest_charge;
-  const refunded = typeof charge === 'object' && charge !== null ? charge.amount_refunded : 0;
+  const refunded = typeof charge === 'object' && charge !== null ? refundedOf(charge, disputes) : 0;
   const error = intent.last_payment_error;
   const isSettled = intent.status === 'succeeded';
   return {
@@ -59,7 +85,8 @@ export function asPayment(intent: Stripe.PaymentIntent, disputedCents = 0): Proc
     topupUuid: uuidIn(intent.metadata, TOPUP_KEY),
     status: isSettled ? 'succeeded' : FAILED.includes(intent.status) ? 'failed' : 'pending',
     amountCents: isSettled ? intent.amount_received : intent.amount,
-    reversedCents: Math.min(intent.amount, refunded + disputedCents),
+    reversedCents: Math.min(intent.amount, refunded + lostTo(disputes)),
+    isDisputed: disputes.some(({ status }) => !CLOSED_WELL.includes(status)),
     failure: isSettled ? null : failureOf(intent.status, error?.code ?? null),
   };
 }
@@ -113,21 +140,28 @@ export function endOf({ lines }: Stripe.Invoice): Date {
   return fromSeconds(Math.max(0, ...lines.data.map(({ period }) => period.end)));
 }
 
-const HARMLESS: readonly string[] = ['won', 'prevented'];
+/** Dispute statuses that leave the money with the merchant. A `prevented` dispute has returned it. */
+const CLOSED_WELL: readonly string[] = ['won', 'warning_closed'];
 
-/** Whether the money of a dispute is gone, at least for the time. */
+/** Whether the money of a dispute is gone, at least for the time; `prevented` ones are counted as refunds. */
 function isLoss({ status }: Stripe.Dispute): boolean {
-  return !HARMLESS.includes(status) && !status.startsWith('warning_');
+  return status !== 'won' && status !== 'prevented' && !status.startsWith('warning_');
 }
 
-/** What disputes of one charge come to. */
-export function disputeState(disputes: Stripe.Dispute[]): SubscriptionCharge['dispute'] {
-  if (disputes.some(({ status }) => status === 'lost')) return 'lost';
-  if (disputes.some(isLoss)) return 'open';
-  return disputes.length > 0 ? 'won' : 'none';
+/** Whether the bank has not decided yet. */
+export function isOpen(dispute: Stripe.Dispute): boolean {
+  return isLoss(dispute) && dispute.status !== 'lost';
 }
 
 /** What is disputed and was not won back, in cents. */
 export function lostTo(disputes: Stripe.Dispute[]): number {
   return disputes.filter(isLoss).reduce((sum, dispute) => sum + dispute.amount, 0);
+}
+
+/** What of a charge went back by refunds, and by disputes that were prevented by returning the money. */
+export function refundedOf({ amount, amount_refunded: refunded }: Stripe.Charge, disputes: Stripe.Dispute[]): number {
+  const prevented = disputes.filter(({ status }) => status === 'prevented');
+  // Whether Stripe lists such a return as a refund as well is not documented: it is counted once.
+  const returned = prevented.reduce((sum, dispute) => sum + dispute.amount, 0);
+  return Math.min(amount, Math.max(refunded, returned));
 }

@@ -1,5 +1,5 @@
 import { activeApiKeys } from '../../../shared/domain/apiKeys.ts';
-import { lastLedgerEntries, lookUpAccount } from '../../../shared/domain/lookUp.ts';
+import { lastLedgerEntries, lookUpAccount, paymentIssues } from '../../../shared/domain/lookUp.ts';
 import { subscriptionStanding } from '../../../shared/domain/subscriptions.ts';
 import { type Call, table, time } from '../command.ts';
 
@@ -7,10 +7,11 @@ const ENTRIES = 10;
 
 export async function findAccount({ names: [named = ''], say }: Call): Promise<void> {
   const account = await lookUpAccount(named);
-  const [billing, keys, entries] = await Promise.all([
+  const [billing, keys, entries, issues] = await Promise.all([
     subscriptionStanding(account),
     activeApiKeys(account.id),
     lastLedgerEntries(account, ENTRIES),
+    paymentIssues(account),
   ]);
   const facts = [
     ['e-mail', account.email],
@@ -24,6 +25,11 @@ export async function findAccount({ names: [named = ''], say }: Call): Promise<v
     ['generations', String(account.generation_count)],
   ];
   for (const line of table(['', ''], facts).slice(1)) say(line);
+  if (issues.length > 0) {
+    say('');
+    say('Payments that need attention:');
+    for (const issue of issues) say(`  ${issue}`);
+  }
   say('');
   say(`Active API keys: ${keys.length}`);
   if (keys.length > 0) {

@@ -1,0 +1,165 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { type Billing, runJob, startBilling } from '../harness/billing.ts';
+import { type Customer, IMAGE } from '../harness/client.ts';
+import { eventually } from '../harness/service.ts';
+
+const LONG = { model: 'vidmodel-video', params: { duration: 10, resolution: '720p' } };
+
+const settingsOf = async (customer: Customer) =>
+  (await customer.call('GET', '/api/billing/topup/settings/')).body as Record<string, unknown>;
+const enable = async (customer: Customer, more: object = {}) => {
+  const body = { auto_topup_enabled: true, ...more };
+  expect((await customer.call('PATCH', '/api/billing/topup/settings/', { body })).status).to.equal(200);
+};
+const topupEntries = async (customer: Customer) => (await customer.ledger()).filter(([type]) => type === 'topup');
+const createWith = (customer: Customer, key: string) =>
+  customer.call('POST', '/api/generations/create/', {
+    body: { ...LONG, prompt: 'once' },
+    headers: { 'idempotency-key': key },
+  });
+
+describe('automatic top-ups through the payment processor', () => {
+  let billing: Billing;
+  before(async () => {
+    billing = await startBilling();
+  });
+  afterEach(() => billing.stripe.behave());
+  after(() => billing.stop());
+
+  const automatic = ({ email }: Customer) =>
+    billing.service.sql(
+      `SELECT t.* FROM topups t JOIN accounts a ON a.id = t.account_id WHERE a.email = $1 AND t.kind = 'automatic'
+        ORDER BY t.created_at`,
+      [email],
+    );
+  const hourLater = ({ email }: Customer) =>
+    billing.service.sql(
+      `WITH topup AS (
+         UPDATE topups SET created_at = created_at - interval '61 minutes'
+          WHERE kind = 'automatic' AND account_id = (SELECT id FROM accounts WHERE email = $1)
+       )
+       UPDATE accounts SET auto_topup_claimed_at = auto_topup_claimed_at - interval '61 minutes' WHERE email = $1`,
+      [email],
+    );
+  const sweep = () => runJob(billing, 'payments', 'topups.sweep');
+  const settlePending = async () => {
+    await billing.service.sql(`UPDATE topups SET due_at = now() WHERE status = 'pending'`);
+    await runJob(billing, 'payments', 'billing.keepUp');
+  };
+
+  /** On the smallest plan, with less left than a video of 10 s costs. */
+  const poor = async () => {
+    const customer = await billing.customer('lite');
+    for (let index = 0; index < 2; index += 1) await customer.settled((await customer.create(LONG)).body.uuid);
+    expect(await customer.balance()).to.equal(60);
+    await enable(customer);
+    return customer;
+  };
+  /** After one burn, and the automatic top-up that it triggered. */
+  const toppedUp = async () => {
+    const customer = await billing.customer('lite');
+    await enable(customer, { auto_topup_threshold_credits: 200 });
+    await customer.create(IMAGE);
+    await eventually('topped up', async () => (await customer.balance()) === 192 + 1666);
+    const [topup] = await automatic(customer);
+    await hourLater(customer);
+    return { customer, intentId: topup.stripe_payment_intent_id as string };
+  };
+
+  describe('on a create that the balance cannot cover', () => {
+    const faults = {
+      'while Stripe cannot be reached': { all: 'drop' },
+      'while Stripe answers 500': { 'intents.create': 'error' },
+      'when the answer to the charge is lost': { 'intents.create': 'drop after doing' },
+    } as const;
+    for (const [when, fault] of Object.entries(faults)) {
+      it(`answer 503 ${when}, and the same Idempotency-Key gives the outcome later`, async () => {
+        const customer = await poor();
+        const key = randomUUID();
+        Object.assign(billing.stripe.faults, fault);
+        billing.stripe.delivery.pause = true;
+        for (const attempt of ['first', 'second']) {
+          const { status, body, headers } = await createWith(customer, key);
+          expect([status, body.error], attempt).to.deep.equal([503, 'internal_error']);
+          expect(body.detail).to.include('unknown').and.include('Idempotency-Key').and.include('/api/ledger/');
+          expect(headers.get('retry-after')).to.equal('60');
+        }
+        billing.stripe.behave();
+        await settlePending();
+        await eventually('settled', async () => (await automatic(customer))[0].status === 'succeeded');
+        const { status, body } = await createWith(customer, key);
+        expect([status, body.status]).to.deep.equal([201, 'queued']);
+        expect(await topupEntries(customer)).to.deep.equal([['topup', 1666]]);
+        expect(await customer.balance()).to.equal(60 + 1666 - 70);
+      });
+    }
+
+    it('answer 402 when the card is declined, and nothing is charged afterwards', async () => {
+      const customer = await poor();
+      billing.stripe.setCard(billing.customerId(customer), 'declined');
+      const { status, body } = await createWith(customer, randomUUID());
+      expect([status, body.error]).to.deep.equal([402, 'insufficient_credits']);
+      billing.stripe.setCard(billing.customerId(customer), 'ok');
+      await settlePending();
+      await sweep();
+      await hourLater(customer);
+      await sweep();
+      expect((await automatic(customer)).map((row) => row.status)).to.deep.equal(['failed']);
+      expect(await customer.balance()).to.equal(60);
+    });
+  });
+
+  it('that failed stay failed when their payment is processed again while another one is pending', async () => {
+    const customer = await billing.customer('lite');
+    await enable(customer, { auto_topup_threshold_credits: 200 });
+    billing.stripe.setCard(billing.customerId(customer), 'declined');
+    await customer.settled((await customer.create(IMAGE)).body.uuid);
+    await eventually('declined', async () => (await automatic(customer))[0]?.status === 'failed');
+    await hourLater(customer);
+    billing.stripe.faults['intents.create'] = 'error';
+    await customer.settled((await customer.create(IMAGE)).body.uuid);
+    await eventually('pending', async () => (await automatic(customer))[1]?.status === 'pending');
+    const intent = billing.stripe.objects.get(
+      'payment_intent',
+      (await automatic(customer))[0].stripe_payment_intent_id,
+    );
+    const { status } = intent;
+    intent.status = 'processing';
+    billing.stripe.objects.tell('payment_intent.payment_failed', intent);
+    await billing.quiet();
+    expect((await automatic(customer)).map((row) => row.status)).to.deep.equal(['failed', 'pending']);
+    intent.status = status;
+  });
+
+  describe('below the threshold', () => {
+    it('do not follow the refund of an automatic top-up', async () => {
+      const { customer, intentId } = await toppedUp();
+      billing.stripe.refund(intentId);
+      await billing.quiet();
+      expect(await customer.balance()).to.equal(192);
+      await sweep();
+      expect(await automatic(customer)).to.have.length(1);
+      expect(await settingsOf(customer)).to.include({ auto_topup_enabled: true });
+    });
+
+    it('are switched off by the dispute of an automatic top-up, once for each dispute', async () => {
+      const { customer, intentId } = await toppedUp();
+      const dispute = billing.stripe.openDispute(intentId);
+      await billing.quiet();
+      expect(await customer.balance()).to.equal(192);
+      expect(await settingsOf(customer)).to.include({ auto_topup_enabled: false, auto_topup_problem: 'disputed' });
+      await sweep();
+      await customer.settled((await customer.create(IMAGE)).body.uuid);
+      await sweep();
+      expect(await automatic(customer)).to.have.length(1);
+      // Whoever switches them on again has been told; another sync of the same dispute changes nothing.
+      await enable(customer);
+      await runJob(billing, 'payments', 'payments.reconcile');
+      expect(await settingsOf(customer)).to.include({ auto_topup_enabled: true });
+      billing.stripe.closeDispute(dispute.id, 'won');
+      await billing.quiet();
+      expect(await settingsOf(customer)).to.include({ auto_topup_enabled: true });
+    });
+  });
+});

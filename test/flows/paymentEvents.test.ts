@@ -1,0 +1,122 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { type Billing, runJob, startBilling } from '../harness/billing.ts';
+import type { Customer } from '../harness/client.ts';
+import { eventually } from '../harness/service.ts';
+
+const statusOf = async (customer: Customer) => (await customer.call('GET', '/api/billing/status/')).body;
+
+describe('payment events', () => {
+  const staffEmail = `${randomUUID()}@example.com`;
+  let billing: Billing;
+  before(async () => {
+    billing = await startBilling({ env: { STAFF_EMAILS: staffEmail } });
+  });
+  afterEach(() => billing.stripe.behave());
+  after(() => billing.stop());
+
+  const event = async (id: string) =>
+    (await billing.service.sql('SELECT * FROM payment_events WHERE event_id = $1', [id]))[0];
+  const lastEvent = (type: string) => billing.stripe.events.findLast((told) => told.type === type);
+  let staff: Customer | undefined;
+  const staffPage = async () => {
+    if (staff === undefined) {
+      staff = await billing.customer(null);
+      await billing.service.sql('UPDATE accounts SET email = $2 WHERE email = $1', [staff.email, staffEmail]);
+    }
+    const response = await fetch(`${billing.service.baseUrl}/admin/`, { headers: { cookie: staff.cookie } });
+    return response.text();
+  };
+
+  it('that cannot be applied are abandoned after three days, shown to staff, and retried when they are resent', async () => {
+    const customer = await billing.customer('lite');
+    billing.stripe.faults.all = 'error';
+    billing.stripe.cancelAtPeriodEnd(billing.customerId(customer));
+    await billing.tried();
+    const { id } = lastEvent('customer.subscription.updated') as { id: string };
+    await billing.service.sql(
+      `UPDATE payment_events SET received_at = received_at - interval '71 hours', attempts = 20, due_at = now()
+        WHERE event_id = $1`,
+      [id],
+    );
+    await eventually('retried', async () => (await event(id)).attempts === 21);
+    expect((await event(id)).abandoned_at).to.equal(null);
+    await billing.service.sql(
+      `UPDATE payment_events SET received_at = received_at - interval '2 hours', due_at = now() WHERE event_id = $1`,
+      [id],
+    );
+    await eventually('abandoned', async () => (await event(id)).abandoned_at !== null);
+    delete billing.stripe.faults.all;
+    await billing.service.sql('UPDATE payment_events SET due_at = now() WHERE event_id = $1', [id]);
+    await runJob(billing, 'payments', 'payments.sweep');
+    expect((await event(id)).applied_at).to.equal(null);
+    expect(await staffPage())
+      .to.include('Abandoned payment events')
+      .and.include(id);
+
+    billing.stripe.delivery.resend(lastEvent('customer.subscription.updated') as never);
+    await billing.quiet();
+    expect((await event(id)).abandoned_at).to.equal(null);
+    expect(await statusOf(customer)).to.include({ cancel_at_period_end: true });
+    expect(await staffPage()).to.not.include('Abandoned payment events');
+  });
+
+  it('of a new subscription on an unknown price wait, and are applied once the price is known', async () => {
+    const customer = await billing.customer(null);
+    const { body } = await customer.call('POST', '/api/billing/checkout/', { body: { plan: 'pro' } });
+    billing.stripe.delivery.pause = true;
+    billing.stripe.completeCheckout(body.checkout_url);
+    const { id } = billing.stripe.subscriptionOf(billing.customerId(customer));
+    const price = billing.stripe.objects.get('subscription', id).items.data[0]?.price as { id: string };
+    const known = price.id;
+    price.id = 'price_unknown';
+    billing.stripe.delivery.pause = false;
+    await billing.tried();
+    expect(await customer.balance()).to.equal(0);
+    const [{ problem }] = await billing.service.sql('SELECT problem FROM payment_events WHERE applied_at IS NULL');
+    expect(problem).to.include('STRIPE_PRICE_');
+    price.id = known;
+    await billing.retryEvents();
+    expect(await customer.balance()).to.equal(1100);
+  });
+
+  it('of payment methods keep has_payment_method true to what the processor has', async () => {
+    const customer = await billing.customer('lite');
+    expect(await statusOf(customer)).to.include({ has_payment_method: true });
+    billing.stripe.removePaymentMethod(billing.customerId(customer));
+    await billing.quiet();
+    expect(await statusOf(customer)).to.include({ has_payment_method: false });
+    billing.stripe.setCard(billing.customerId(customer), 'ok');
+    await billing.quiet();
+    expect(await statusOf(customer)).to.include({ has_payment_method: true });
+  });
+
+  it('are deleted in batches 60 days after they came, and answers to repeated requests after a day', async () => {
+    const [{ id: account }] = await billing.service.sql('SELECT id FROM accounts LIMIT 1');
+    const waiting = `evt_${randomUUID()}`;
+    await billing.service.sql(
+      `INSERT INTO payment_events (event_id, type, object_id, payload, received_at, due_at, applied_at, abandoned_at)
+       SELECT 'evt_old_' || i, 'product.created', 'x', '{}', now() - interval '61 days', now(),
+              CASE WHEN i % 2 = 0 THEN now() END, CASE WHEN i % 2 = 1 THEN now() END FROM generate_series(1, 2500) AS i
+       UNION ALL SELECT $1, 'product.created', 'x', '{}', now() - interval '61 days', now() + interval '1 day', NULL, NULL`,
+      [waiting],
+    );
+    await billing.service.sql(
+      `INSERT INTO idempotent_requests (account_id, scope, key_hash, id, request_hash, created_at)
+       SELECT $1, 'old', decode(md5(i::text), 'hex'), gen_random_uuid(), '', now() - interval '25 hours'
+         FROM generate_series(1, 2500) AS i`,
+      [account],
+    );
+    const recent = await billing.service.sql(
+      `SELECT 1 FROM payment_events WHERE received_at > now() - interval '1 day'`,
+    );
+    await runJob(billing, 'upkeep', 'paymentEvents.prune');
+    await runJob(billing, 'upkeep', 'idempotentRequests.prune');
+    const events = await billing.service.sql('SELECT event_id FROM payment_events');
+    expect(events.length).to.be.at.least(recent.length + 1);
+    expect(events.some(({ event_id: id }) => id === waiting)).to.equal(true);
+    expect(events.filter(({ event_id: id }) => id.startsWith('evt_old_'))).to.have.length(0);
+    expect(await billing.service.sql(`SELECT 1 FROM idempotent_requests WHERE scope = 'old'`)).to.have.length(0);
+    await billing.service.sql('DELETE FROM payment_events WHERE event_id = $1', [waiting]);
+  });
+});
