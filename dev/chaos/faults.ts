@@ -292,6 +292,18 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
       delete stripe.faults['intents.create'];
     },
   },
+  'refunds fail': {
+    weight: 5,
+    targets: ['error', 'drop', 'hang'],
+    holds: whole('refunds'),
+    forMs: [6_000, 15_000],
+    begin: ({ stripe }, target) => {
+      stripe.faults['refunds.create'] = target as StripeFault;
+    },
+    end: ({ stripe }) => {
+      delete stripe.faults['refunds.create'];
+    },
+  },
   'webhooks held back': {
     weight: 2,
     targets: ['webhooks'],

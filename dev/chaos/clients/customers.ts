@@ -7,6 +7,10 @@ export interface Role {
   plan: PlanSlug | null;
   /** Has credits bought when there are few. */
   hasAutoTopups: boolean;
+  /** Below this balance; null lets the seed choose. */
+  threshold: number | null;
+  /** Orders nothing, so that its card is never to be charged automatically. */
+  isSaver: boolean;
   /** Used by many programs at once. */
   isHot: boolean;
   isAffiliate: boolean;
@@ -39,7 +43,7 @@ export interface Customer {
   isReady: boolean;
 }
 
-const NOTHING = { hasAutoTopups: false, isHot: false, isAffiliate: false, isReferred: false };
+const NOTHING = { hasAutoTopups: false, threshold: null, isSaver: false, isHot: false, isAffiliate: false, isReferred: false };
 
 /** Customers of all kinds, in this order, over and over; `null` where the seed chooses the plan. */
 const ROLES: readonly (Partial<Role> & { isUnsubscribed?: boolean })[] = [
@@ -51,6 +55,10 @@ const ROLES: readonly (Partial<Role> & { isUnsubscribed?: boolean })[] = [
   { hasAutoTopups: true },
   { isReferred: true, hasAutoTopups: true },
   { hasAutoTopups: true },
+  // Its balance is always below the threshold, and nothing is ever burned.
+  { plan: 'lite', hasAutoTopups: true, threshold: 1_000_000, isSaver: true },
+  // No burn leaves it below its threshold: its top-ups are those of creates that the balance does not cover.
+  { plan: 'lite', isHot: true, hasAutoTopups: true, threshold: 0 },
 ];
 
 export function newCustomers(count: number, random: Random): Customer[] {

@@ -59,7 +59,7 @@ export async function runClient(world: World, number: number): Promise<void> {
       const isHot = hot.length > 0 && !rushes && random.chance(HOT);
       const customer = random.pick(isHot ? hot : world.customers);
       const turn: Turn = { world, customer, random, name: `${number}.${index}`, ids: 0 };
-      const action = pickAction(turn, world.isCalm ? CALM : rushes ? RUSH : ACTIONS);
+      const action = customer.role.isSaver ? look : pickAction(turn, world.isCalm ? CALM : rushes ? RUSH : ACTIONS);
       if (isAtWork(turn)) await action(turn);
       await sleep(world, rushes ? 0 : random.between(20, 200));
     }
