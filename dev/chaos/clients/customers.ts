@@ -43,7 +43,14 @@ export interface Customer {
   isReady: boolean;
 }
 
-const NOTHING = { hasAutoTopups: false, threshold: null, isSaver: false, isHot: false, isAffiliate: false, isReferred: false };
+const NOTHING = {
+  hasAutoTopups: false,
+  threshold: null,
+  isSaver: false,
+  isHot: false,
+  isAffiliate: false,
+  isReferred: false,
+};
 
 /** Customers of all kinds, in this order, over and over; `null` where the seed chooses the plan. */
 const ROLES: readonly (Partial<Role> & { isUnsubscribed?: boolean })[] = [

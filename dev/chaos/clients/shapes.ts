@@ -28,7 +28,18 @@ const compile = (schema: TSchema): ValidateFunction => ajv.compile(schema);
 /** What list_library shows of a generation: get_generation shows the rest. */
 const Library = Type.Object({
   pagination: Type.Pick(PaginationAnswer, ['current_page', 'total_pages', 'total_items']),
-  data: Type.Array(Type.Omit(GenerationAnswer, ['model', 'params', 'thumbnail_url', 'is_watermarked', 'completed_at'])),
+  data: Type.Array(
+    Type.Pick(GenerationAnswer, [
+      'uuid',
+      'kind',
+      'status',
+      'prompt',
+      'output_url',
+      'error_message',
+      'credits_charged',
+      'created_at',
+    ]),
+  ),
   next: Type.String(),
 });
 

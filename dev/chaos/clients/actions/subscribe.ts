@@ -9,7 +9,8 @@ import { visit } from './topUp.ts';
 export async function changeSubscription(turn: Turn): Promise<void> {
   const { world, customer, random } = turn;
   const uuid = customer.uuid as string;
-  if (customer.role.plan === null) return random.chance(0.4) ? openCheckout(turn, random.pick(PLAN_SLUGS), false) : payTooLate(turn);
+  if (customer.role.plan === null)
+    return random.chance(0.4) ? openCheckout(turn, random.pick(PLAN_SLUGS), false) : payTooLate(turn);
   const status = await get(turn, 'billing status', '/api/billing/status/', 'billingStatus');
   if (!status.isGood) return;
   if (status.body.status !== 'active') return openCheckout(turn, random.pick(PLAN_SLUGS), true);
