@@ -4,7 +4,7 @@ const EVERY_MS = 1_000;
 
 /** Measurements of the machine's speed during a run. */
 export interface SpeedWatch {
-  /** The most that the machine was slowed down between two moments of `Date.now`; 1 is an idle reference machine. */
+  /** How much the machine was slowed down between two moments of `Date.now`, on average; 1 is an idle reference machine. */
   slownessBetween(from: number, to: number): number;
   stop(): void;
 }
@@ -16,10 +16,10 @@ export function watchSpeed(): SpeedWatch {
   sample();
   const timer = setInterval(sample, EVERY_MS);
   return {
-    slownessBetween: (from, to) =>
-      samples
-        .filter(({ at }) => at >= from - 2 * EVERY_MS && at <= to + 2 * EVERY_MS)
-        .reduce((most, { slowness }) => Math.max(most, slowness), 1),
+    slownessBetween: (from, to) => {
+      const meanwhile = samples.filter(({ at }) => at >= from - 2 * EVERY_MS && at <= to + 2 * EVERY_MS);
+      return meanwhile.reduce((sum, { slowness }) => sum + slowness, 0) / Math.max(1, meanwhile.length) || 1;
+    },
     stop: () => clearInterval(timer),
   };
 }

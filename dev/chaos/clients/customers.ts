@@ -9,8 +9,8 @@ export interface Role {
   hasAutoTopups: boolean;
   /** Below this balance; null lets the seed choose. */
   threshold: number | null;
-  /** Orders nothing, so that its card is never to be charged automatically. */
-  isSaver: boolean;
+  /** Looks only, and orders nothing; or orders, and neither buys credits nor changes its plan. Null does everything. */
+  only: 'looks' | 'orders' | null;
   /** Used by many programs at once. */
   isHot: boolean;
   isAffiliate: boolean;
@@ -46,7 +46,7 @@ export interface Customer {
 const NOTHING = {
   hasAutoTopups: false,
   threshold: null,
-  isSaver: false,
+  only: null,
   isHot: false,
   isAffiliate: false,
   isReferred: false,
@@ -63,9 +63,11 @@ const ROLES: readonly (Partial<Role> & { isUnsubscribed?: boolean })[] = [
   { isReferred: true, hasAutoTopups: true },
   { hasAutoTopups: true },
   // Its balance is always below the threshold, and nothing is ever burned.
-  { plan: 'lite', hasAutoTopups: true, threshold: 1_000_000, isSaver: true },
+  { plan: 'lite', hasAutoTopups: true, threshold: 1_000_000, only: 'looks' },
   // No burn leaves it below its threshold: its top-ups are those of creates that the balance does not cover.
-  { plan: 'lite', isHot: true, hasAutoTopups: true, threshold: 0 },
+  { plan: 'lite', isHot: true, hasAutoTopups: true, threshold: 0, only: 'orders' },
+  { plan: 'lite', isHot: true, hasAutoTopups: true, threshold: 0, only: 'orders' },
+  { plan: 'lite', isHot: true, hasAutoTopups: true, threshold: 0, only: 'orders' },
 ];
 
 export function newCustomers(count: number, random: Random): Customer[] {

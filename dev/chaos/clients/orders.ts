@@ -24,7 +24,8 @@ export interface Order {
 /** Thinks of an order, with a prompt that no other has, and enters it into the books. */
 export function newOrder(turn: Turn, idempotencyKey: string | null): Order {
   const { world, customer, random } = turn;
-  const isVideo = random.chance(0.25);
+  // Those that are to use up their credits order what costs most.
+  const isVideo = random.chance(customer.role.only === 'orders' ? 0.8 : 0.25);
   const model: ModelSlug = isVideo ? 'vidmodel-video' : 'imgmodel-2';
   const params = (isVideo ? videoParams(turn) : imageParams(turn)) as GenerationParams;
   const prompt = `A lighthouse of customer ${customer.index}, ${newId(turn)}`;
