@@ -230,7 +230,7 @@ async function settle(
     let underWay: string[] = [];
     let isRefundOverdue = false;
     const lookForRefunds = async () => {
-      const paidMs = REFUNDS_PAID_MS * speed.slownessBetween(healedAt, Date.now());
+      const paidMs = Math.min(1.5, speed.slownessBetween(healedAt, Date.now())) * REFUNDS_PAID_MS;
       if (isRefundOverdue || Date.now() < healedAt + paidMs) return;
       const overdue = await overdueRefunds(client, new Date(stage.now().getTime() - paidMs));
       found.push(...overdue);

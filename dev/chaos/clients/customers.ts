@@ -59,6 +59,7 @@ const ROLES: readonly (Partial<Role> & { isUnsubscribed?: boolean })[] = [
   { isAffiliate: true },
   { isReferred: true },
   { isUnsubscribed: true },
+  { isUnsubscribed: true },
   { hasAutoTopups: true },
   { isReferred: true, hasAutoTopups: true },
   { hasAutoTopups: true },

@@ -43,6 +43,15 @@ const RUSH: readonly (readonly [weight: number, action: Action])[] = [
   [15, changeSubscription],
 ];
 const LOOKS: typeof ACTIONS = [[1, look]];
+/** Those without a plan, whose money comes too late: it is owed back. */
+const UNSUBSCRIBED: typeof ACTIONS = [
+  [50, changeSubscription],
+  [15, create],
+  [10, assist],
+  [10, look],
+  [10, topUp],
+  [5, changeKeys],
+];
 const ORDERS: typeof ACTIONS = [
   [70, create],
   [10, createMany],
@@ -75,6 +84,7 @@ export async function runClient(world: World, number: number): Promise<void> {
 function actionsFor({ world, customer: { role } }: Turn, rushes: boolean): typeof ACTIONS {
   if (role.only === 'looks') return LOOKS;
   if (role.only === 'orders') return ORDERS;
+  if (role.plan === null && !world.isCalm) return UNSUBSCRIBED;
   return world.isCalm ? CALM : rushes ? RUSH : ACTIONS;
 }
 
