@@ -293,10 +293,11 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     },
   },
   'refunds fail': {
-    weight: 5,
+    // In the last part of a run, so that some are owed when it heals: see schedule.ts.
+    weight: 0,
     targets: ['error', 'drop', 'hang'],
     holds: whole('refunds'),
-    forMs: [6_000, 15_000],
+    forMs: [0, 0],
     begin: ({ stripe }, target) => {
       stripe.faults['refunds.create'] = target as StripeFault;
     },
