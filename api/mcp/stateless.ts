@@ -115,10 +115,11 @@ function endOf(generationId: string): ServerEvent {
 }
 
 /** What streams of this process wait for, with how many do. */
-const awaited = new Map<string, { streams: number; unwatch: () => void }>();
+const awaitedGenerations = perService(() => new Map<string, { streams: number; unwatch: () => void }>());
 
 /** Has the end of a generation published, once for all streams that wait for it. @returns what ends the wait of one. */
 function publishWhenEnded(generationId: string): () => void {
+  const awaited = awaitedGenerations();
   const entry = awaited.get(generationId) ?? {
     streams: 0,
     unwatch: watchHere(generationId, () => bus.publish(endOf(generationId))),

@@ -1,6 +1,6 @@
 import { InvalidAccessToken, verifyAccessToken } from '../../shared/domain/oauth/accessTokens.ts';
 import { isKnownClient } from '../../shared/domain/oauth/clients.ts';
-import { revokeGrant } from '../../shared/domain/oauth/grants.ts';
+import { type EndedGrant, revokeGrant } from '../../shared/domain/oauth/grants.ts';
 import { revokeRefreshToken } from '../../shared/domain/oauth/refreshTokens.ts';
 import { OAuthRefusal } from '../../shared/spec/oauth.ts';
 import { audit } from '../middleware/audit.ts';
@@ -17,19 +17,19 @@ export const revoke = inOAuth(async (ctx) => {
   const clientId = required(parameters, 'client_id');
   const text = required(parameters, 'token');
   if (!(await isKnownClient(clientId))) throw new OAuthRefusal('invalid_client', 'The client is not registered here.');
-  if (text.includes('.')) await revokeAccessToken(text, clientId);
-  else await revokeRefreshToken(text, clientId);
-  await audit(ctx, 'grant_ended', null, { client: clientId });
+  const ended = await (text.includes('.') ? revokeAccessToken : revokeRefreshToken)(text, clientId);
+  // Nothing is recorded for a token that ended nothing: anyone can send one.
+  if (ended !== undefined) await audit(ctx, 'grant_ended', ended.accountId, { grant: ended.uuid, client: clientId });
   ctx.status = 200;
   ctx.body = '';
 });
 
-async function revokeAccessToken(text: string, clientId: string): Promise<void> {
+async function revokeAccessToken(text: string, clientId: string): Promise<EndedGrant | undefined> {
   const token = await verifyAccessToken(text).catch((error: unknown) => {
     if (error instanceof InvalidAccessToken) return null;
     throw error;
   });
-  if (token === null) return;
+  if (token === null) return undefined;
   if (token.clientId !== clientId) throw new OAuthRefusal('invalid_grant', 'The token is of another client.');
-  await revokeGrant(token.grantUuid);
+  return revokeGrant(token.grantUuid);
 }

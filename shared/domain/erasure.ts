@@ -30,6 +30,7 @@ export async function eraseAccount(accountId: number): Promise<Erasure> {
   await Account.transaction(async (transaction) => {
     const account = await lockAccount(transaction, accountId);
     await assertErasable(account);
+    await Identity.query(transaction).where({ account_id: accountId }).forUpdate();
     await endAccessIn(transaction, accountId);
     await Identity.query(transaction).delete().where({ account_id: accountId });
     await IdempotentRequest.query(transaction).delete().where({ account_id: accountId });
@@ -57,7 +58,8 @@ export async function assertErasable(account: Account): Promise<void> {
     .where({ account_id: account.id, cancel_at_period_end: false })
     // Without a processor plans are given away, and nothing renews.
     .whereNotNull('stripe_subscription_id')
-    .whereIn('status', ['active', 'past_due'])
+    // A suspended one renews, too, once its dispute is won.
+    .whereIn('status', ['active', 'past_due', 'unpaid', 'incomplete'])
     .first();
   if (renewing !== undefined) {
     throw new ServiceError(

@@ -10,6 +10,7 @@ const SECRET = new Set([
   'key_hash',
   'id',
   'account_id',
+  'subscription_id',
   'identity_uuid',
   'upstream_handle',
   'effect_key',
@@ -25,6 +26,7 @@ const TABLES = {
   ledger_entries: 'number',
   subscriptions: 'id',
   topups: 'created_at',
+  owed_refunds: 'created_at',
   affiliates: 'account_id',
 } as const;
 

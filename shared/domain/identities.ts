@@ -96,6 +96,8 @@ export async function linkIdentity(
       const session = await findLiveSession(sessionHash, transaction);
       if (session === undefined) return { problem: 'expired' };
       const account = await lockAccount(transaction, session.account_id);
+      // Read again under the lock: all access may have been ended while this waited for it.
+      if ((await findLiveSession(sessionHash, transaction)) === undefined) return { problem: 'expired' };
       const linked = await Identity.query(transaction).where({ account_id: account.id });
       if (linked.length === 0) return { problem: 'expired' };
       const same = linked.find((other) => other.provider === provider && other.issuer === issuer);
@@ -125,7 +127,9 @@ export async function removeIdentity(
 ): Promise<Identity> {
   return Account.transaction(async (transaction) => {
     const account = await lockAccount(transaction, accountId);
-    const linked = await Identity.query(transaction).where({ account_id: accountId }).orderBy('created_at');
+    // Locked before its sessions are deleted: a sign-in by it that has not opened its session yet fails, instead of
+    // leaving a session that outlives it.
+    const linked = await Identity.query(transaction).where({ account_id: accountId }).orderBy('created_at').forUpdate();
     const removed = linked.find((identity) => identity.uuid === uuid);
     if (removed === undefined) throw new ServiceError('not_found', 'Not found. This sign-in method is not linked.');
     const rest = linked.filter((identity) => identity !== removed);
@@ -138,6 +142,8 @@ export async function removeIdentity(
     const opened = Session.query(transaction).where({ identity_uuid: uuid });
     await (currentToken === null ? opened : opened.whereNot('token_hash', sha256(currentToken))).delete();
     await Identity.query(transaction).delete().where({ uuid });
+    // With the last identity the staff rights are free again for who signs in next under the listed address.
+    if (rest.length === 0) await account.$query(transaction).patch({ staff_since: null });
     const [oldest] = rest;
     if (oldest !== undefined && account.social_provider === removed.provider) {
       await account.$query(transaction).patch({ social_provider: oldest.provider });

@@ -115,5 +115,7 @@ export const backlogLookedAt = new Gauge({
 
 /** Processor, memory, event loop and garbage collection of the process. */
 export function meterProcess(): void {
+  // The registry outlives a service: once for each process.
+  if (registry.getSingleMetric('process_cpu_seconds_total') !== undefined) return;
   collectDefaultMetrics({ register: registry });
 }

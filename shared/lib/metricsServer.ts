@@ -28,6 +28,7 @@ export async function openMetrics(): Promise<void> {
       'METRICS_PORT is not set, but METRICS_TOKEN is: set the port to tell metrics on, or leave out both.',
     );
   }
+  if (state().server !== undefined) return;
   meterProcess();
   const server = createServer((request, response) => {
     if (!isAllowed(request)) {

@@ -42,7 +42,7 @@ describe('every answer', () => {
 
   it('has a browser stay with https where the service is reached over it', async () => {
     expect(answers[0]?.headers.get('strict-transport-security')).to.equal(null);
-    const { baseUrl } = await service.startApi({ BASE_URL: 'https://app.example.com' });
+    const { baseUrl } = await service.startApi({ BASE_URL: 'https://app.localhost' });
     const { headers } = await request(baseUrl, 'GET', '/api/health/');
     expect(headers.get('strict-transport-security')).to.match(/^max-age=\d{8}/);
   });

@@ -51,7 +51,7 @@ describe('session endpoints', () => {
     });
 
     it('marks the cookie Secure where the service is reached over https, and takes changes from that origin', async () => {
-      const { baseUrl } = await service.startApi({ BASE_URL: 'https://app.example.com' });
+      const { baseUrl } = await service.startApi({ BASE_URL: 'https://app.localhost' });
       const answer = await request(baseUrl, 'POST', '/authentication/dev/sign-in/', {
         body: { email: 'tls@example.com' },
       });
@@ -59,8 +59,8 @@ describe('session endpoints', () => {
       expect(attributes).to.have.property('secure');
       const patch = (origin: string) =>
         request(baseUrl, 'PATCH', '/authentication/me/', { headers: { cookie, origin }, body: { first_name: 'T' } });
-      expect((await patch('https://app.example.com')).status).to.equal(200);
-      expectError(await patch('http://app.example.com'), 'invalid_api_key');
+      expect((await patch('https://app.localhost')).status).to.equal(200);
+      expectError(await patch('http://app.localhost'), 'invalid_api_key');
       expectError(await patch(baseUrl), 'invalid_api_key');
     });
 

@@ -583,7 +583,7 @@ describe('sign-in through a provider', () => {
     });
 
     it('has its cookie bound to the host over https, and lets that of Apple travel with a form of another site', async () => {
-      const { baseUrl } = await service.startApi({ BASE_URL: 'https://app.example.com' });
+      const { baseUrl } = await service.startApi({ BASE_URL: 'https://app.localhost' });
       const cookieOf = async (provider: string) => {
         const { headers } = await new Visitor().ask(`${baseUrl}/authentication/social/${provider}/start`);
         return headers.getSetCookie().join('\n').toLowerCase();

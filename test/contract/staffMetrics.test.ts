@@ -199,7 +199,14 @@ describe('staff metrics', () => {
       const doomed = await service.startWorker();
       await eventually('some gains are folded', async () => (await waiting()) < 25_000);
       await doomed.kill();
-      await Promise.all([service.startWorker(), service.startWorker(), customer.createImage(), customer.createVideo()]);
+      const [image, video] = await Promise.all([
+        customer.createImage(),
+        customer.createVideo(),
+        service.startWorker(),
+        service.startWorker(),
+      ]);
+      // Both count when they have ended: nothing may do so between the two sums that are compared.
+      await Promise.all([image, video].map(({ uuid }) => customer.settled(uuid)));
       await eventually('all gains are folded', async () => (await waiting()) === 0);
       await expectRaw();
     });

@@ -71,7 +71,7 @@ describe('npm start', function () {
     const output = started.output();
     for (const path of ['/account/', '/api/docs/', '/admin/']) expect(output).to.include(` ${baseUrl}${path} `);
     expect(output).to.include('for staff: me@example.com');
-    expect(output.match(/on a free port/g)).to.have.length(2);
+    expect(output.match(/^ *Metrics +(?:worker|api) +http:\S+\/metrics /gm)).to.have.length(2);
     // As they were printed, in another folder.
     const commands = output.split('\n').filter((line) => /^ {2}(curl|UUID=)/.test(line));
     expect(commands).to.have.length(4);

@@ -98,10 +98,12 @@ describe('the data of an account', () => {
     const { id } = await rowOf(customer);
     const stripe = `sub_of_the_tests_${id}`;
     await service.sql('UPDATE subscriptions SET stripe_subscription_id = $2 WHERE account_id = $1', [id, stripe]);
-    const refused = await admin('erase-account', customer.email, '--apply');
-    expect([refused.status, refused.err]).to.satisfy(
-      ([status, err]: [number, string]) => status === 1 && /Cancel it first/.test(err),
-    );
+    for (const status of ['active', 'past_due', 'unpaid']) {
+      await service.sql('UPDATE subscriptions SET status = $2 WHERE account_id = $1', [id, status]);
+      const refused = await admin('erase-account', customer.email, '--apply');
+      expect([refused.status, /Cancel it first/.test(refused.err)], status).to.deep.equal([1, true]);
+    }
+    await service.sql(`UPDATE subscriptions SET status = 'active' WHERE account_id = $1`, [id]);
     await service.sql('UPDATE subscriptions SET cancel_at_period_end = true WHERE account_id = $1', [id]);
     service.upstream.outcome = 'wait';
     await customer.createImage('in progress');

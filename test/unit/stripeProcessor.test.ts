@@ -426,6 +426,12 @@ describe('payments by Stripe', () => {
       expect(await readPayment(intentId)).to.include({ reversedCents: 5_000 });
     });
 
+    it('is disputed and refunded when a dispute was prevented by returning the money', async () => {
+      const { intentId } = await toppedUp();
+      standIn.openDispute(intentId, { isPrevented: true });
+      expect(await readPayment(intentId)).to.include({ isDisputed: true, reversedCents: 5_000 });
+    });
+
     it('is in the list of the payments since, page after page', async () => {
       const { customerId } = await subscribed();
       const since = standIn.now();

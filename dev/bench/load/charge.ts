@@ -2,8 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { v7 as uuidv7 } from 'uuid';
 import { createGeneration } from '../../../shared/domain/generations/create.ts';
-import { db } from '../../../shared/lib/db.ts';
-import { closeQueues, openQueues } from '../../../shared/queues/enqueue.ts';
+import { parseConfig } from '../../../shared/lib/config.ts';
+import { openQueues } from '../../../shared/queues/enqueue.ts';
+import { openService } from '../../../shared/service.ts';
 import { keyHashOf, SPARE_ACCOUNT } from '../seed.ts';
 
 /** The service's own charge of one generation, ready to be run without the service. */
@@ -26,6 +27,7 @@ interface Query {
  */
 export async function catchCharge(): Promise<ChargeStatement> {
   let caught: Query | undefined;
+  const service = await openService(parseConfig(process.env));
   await openQueues();
   const original = Reflect.get(pg.Client.prototype, 'query') as (...args: unknown[]) => unknown;
   Reflect.set(pg.Client.prototype, 'query', function query(this: pg.Client, ...args: unknown[]) {
@@ -47,7 +49,7 @@ export async function catchCharge(): Promise<ChargeStatement> {
   Reflect.set(pg.Client.prototype, 'query', original);
   // Its dispatch is on its way still.
   await delay(200);
-  await Promise.all([db.destroy(), closeQueues()]);
+  await service.close();
   if (caught === undefined)
     throw new Error('The service created a generation without a statement that could be caught.');
   const { name, text, values } = caught;

@@ -83,9 +83,23 @@ export async function endGrantsOf(accountId: number, transaction: Knex): Promise
     .update({ revoked_at: now() });
 }
 
-/** Ends a grant, at once and with all its tokens; one that is over already stays so. */
-export async function revokeGrant(uuid: string): Promise<void> {
-  await db('oauth_grants').where({ uuid }).whereNull('revoked_at').update({ revoked_at: now() });
+/**
+ * Ends a grant, at once and with all its tokens.
+ * @returns the grant and its account; undefined where it had ended already.
+ */
+export async function revokeGrant(uuid: string): Promise<EndedGrant | undefined> {
+  const rows = await db('oauth_grants')
+    .where({ uuid })
+    .whereNull('revoked_at')
+    .update({ revoked_at: now() })
+    .returning<{ account_id: number }[]>('account_id');
+  return rows[0] === undefined ? undefined : { uuid, accountId: rows[0].account_id };
+}
+
+/** A grant that has just been ended. */
+export interface EndedGrant {
+  uuid: string;
+  accountId: number;
 }
 
 const FIND_LIVE = prepared(

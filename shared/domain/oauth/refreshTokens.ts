@@ -4,7 +4,7 @@ import { DATABASE_PATIENCE, isRefusal, prepared, run } from '../../lib/db.ts';
 import { randomHex, sha256 } from '../../lib/secrets.ts';
 import { REFRESH_GRACE_SECONDS, REFRESH_TOKEN_DAYS } from '../../spec/limits.ts';
 import { OAuthRefusal, type Scope } from '../../spec/oauth.ts';
-import { revokeGrant } from './grants.ts';
+import { type EndedGrant, revokeGrant } from './grants.ts';
 
 /** What tokens are made out for, with the refresh token that belongs to it. */
 export interface IssuedGrant {
@@ -162,11 +162,11 @@ async function refusalOf(tokenHash: Buffer, clientId: string, scopes: Scope[]): 
  * Ends the grant of a refresh token, used or not; does nothing where there is no such token.
  * @throws OAuthRefusal invalid_grant where it is another client's.
  */
-export async function revokeRefreshToken(tokenText: string, clientId: string): Promise<void> {
+export async function revokeRefreshToken(tokenText: string, clientId: string): Promise<EndedGrant | undefined> {
   const [row] = await run<TokenRow>(FIND, { tokenHash: sha256(tokenText) });
-  if (row === undefined) return;
+  if (row === undefined) return undefined;
   if (row.client_id !== clientId) throw new OAuthRefusal('invalid_grant', 'The token is of another client.');
-  await revokeGrant(row.uuid);
+  return revokeGrant(row.uuid);
 }
 
 const FORGET = prepared(

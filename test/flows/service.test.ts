@@ -1,0 +1,53 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { expect } from 'chai';
+import { createDatabase, setting } from '../harness/databases.ts';
+import { ownPort } from '../harness/ports.ts';
+
+/** Opens a service with an API and a worker, uses it, and closes it, as often as it is told; then there is nothing to do. */
+const SCRIPT = `
+  const { parseConfig } = await import('./shared/lib/config.ts');
+  const { openService } = await import('./shared/service.ts');
+  const { startApi } = await import('./api/server.ts');
+  const { startWorker } = await import('./worker/worker.ts');
+  for (let count = 0; count < Number(process.argv[1]); count += 1) {
+    const service = await openService(parseConfig(process.env), { log: { write: () => {} } });
+    const second = await openService(parseConfig(process.env)).catch((error) => error.message);
+    if (!second.includes('open in this process already')) throw new Error(second);
+    const api = await startApi();
+    const worker = await startWorker();
+    const response = await fetch('http://127.0.0.1:' + api.port + '/api/models/');
+    console.log((await response.json()).data.map(({ status }) => status).join());
+    await worker.close();
+    await api.close();
+    await service.close();
+  }
+  console.log('closed');`;
+
+describe('a service', () => {
+  it('that is opened and closed twice in one process leaves no handle that keeps the process alive', async () => {
+    const port = await ownPort();
+    const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', SCRIPT, '2'], {
+      env: {
+        PATH: process.env['PATH'],
+        TMPDIR: process.env['TMPDIR'],
+        NODE_ENV: 'test',
+        DATABASE_URL: await createDatabase(),
+        REDIS_URL: setting('TEST_REDIS_URL'),
+        REDIS_PREFIX: `test-service-${process.pid}`,
+        MEDIA_DIR: `${setting('TEST_FOLDER')}/media-service`,
+        PORT: String(port),
+        HOST: '127.0.0.1',
+        FAL_KEY: 'test',
+        FAL_BASE_URL: 'http://127.0.0.1:1',
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    const [status] = (await once(child, 'close')) as [number | null];
+    expect(output).to.match(/^((degraded|offline),(degraded|offline)\n){2}closed\n$/);
+    expect(status).to.equal(0);
+  });
+});
