@@ -49,18 +49,21 @@ export async function openService(config: Readonly<Config>, options: ServiceOpti
 }
 
 async function close(): Promise<void> {
-  stopListening();
-  await closeQueues();
-  await Promise.all([
-    closeDocumentConnections(),
-    closeUpstreamConnections(),
-    closeDownloadConnections(),
-    closeStore(),
-    db.destroy(),
-  ]);
-  stopThumbnailProcess();
-  resetServiceScope();
-  useClock(systemClock);
-  logger.flush();
-  isOpen = false;
+  try {
+    stopListening();
+    await closeQueues();
+    await Promise.all([
+      closeDocumentConnections(),
+      closeUpstreamConnections(),
+      closeDownloadConnections(),
+      closeStore(),
+      db.destroy(),
+    ]);
+  } finally {
+    stopThumbnailProcess();
+    resetServiceScope();
+    useClock(systemClock);
+    logger.flush();
+    isOpen = false;
+  }
 }

@@ -16,7 +16,9 @@ export async function startChanceUpstream(random: Random): Promise<StandInUpstre
     const fate = random.fork(job.prompt);
     const state = fate.below(100) < FAILING ? 'failed' : 'succeeded';
     const takesMs = fate.below(100) < SLOW ? fate.between(8_000, 15_000) : fate.between(100, 3_000);
+    job.beganAt = Date.now();
     const finish = () => {
+      job.endedAt ??= Date.now();
       if (!job.cancelled) job.state = state;
     };
     setTimeout(finish, takesMs).unref();

@@ -18,12 +18,33 @@ interface Row {
   ended_before_deadline: boolean;
 }
 
+/**
+ * Finds queued generations whose recorded run was cancelled. A run that is recorded is cancelled only after its
+ * generation has ended, so that this holds at every moment.
+ */
+export async function findCancelled(jobs: readonly UpstreamJob[], client: Queryable): Promise<Violation[]> {
+  const cancelled = jobs.filter((job) => job.cancelled).map(({ id }) => id);
+  if (cancelled.length === 0) return [];
+  const { rows } = await client.query(
+    `SELECT account_id::text AS account_id, uuid, upstream_handle ->> 'request_id' AS run
+       FROM generations WHERE status = 'queued' AND upstream_handle ->> 'request_id' = ANY ($1::text[])`,
+    [cancelled],
+  );
+  return (rows as { account_id: string; uuid: string; run: string }[]).map(({ account_id: accountId, uuid, run }) => ({
+    invariant: 'cancelled-was-not-wanted',
+    says: SAYS['cancelled-was-not-wanted'],
+    accountId,
+    subject: uuid,
+    detail: `queued, with run ${run}, which was cancelled`,
+  }));
+}
+
 /** Holds our generations against what the upstream was asked to run, when nothing is under way. */
 export async function compareUpstream(jobs: readonly UpstreamJob[], client: Queryable): Promise<Violation[]> {
   const { rows } = await client.query(
-    `SELECT account_id::text AS account_id, uuid, prompt, status, unknown_submits,
+    `SELECT account_id::text AS account_id, uuid, p.prompt, status, unknown_submits,
             upstream_handle ->> 'request_id' AS request_id, completed_at < deadline_at AS ended_before_deadline
-       FROM generations`,
+       FROM generations g JOIN chaos.prompts p ON p.generation = g.uuid`,
   );
   const generations = new Map((rows as Row[]).map((row) => [row.prompt, row]));
   const runs = new Map<string, UpstreamJob[]>();

@@ -292,6 +292,19 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
       delete stripe.faults['intents.create'];
     },
   },
+  'refunds fail': {
+    // In the last part of a run, so that some are owed when it heals: see schedule.ts.
+    weight: 0,
+    targets: ['error', 'drop', 'hang'],
+    holds: whole('refunds'),
+    forMs: [0, 0],
+    begin: ({ stripe }, target) => {
+      stripe.faults['refunds.create'] = target as StripeFault;
+    },
+    end: ({ stripe }) => {
+      delete stripe.faults['refunds.create'];
+    },
+  },
   'webhooks held back': {
     weight: 2,
     targets: ['webhooks'],

@@ -30,6 +30,8 @@ export interface Part {
   /** Stands still until `resume`. */
   pause(): void;
   resume(): void;
+  /** As a platform does at a deployment, and started again. @returns how long it took to end, in milliseconds; null where it did not. */
+  restart(): Promise<number | null>;
   /** How far its clock is ahead, in milliseconds. */
   setClock(offsetMs: number): void;
   /** As a platform does at a deployment; it is not started again. Resolves when it has ended, at the latest after 30 s. */
@@ -77,6 +79,13 @@ export function startPart(options: PartOptions): Part {
     },
     pause: () => void child?.kill('SIGSTOP'),
     resume: () => void child?.kill('SIGCONT'),
+    restart: async () => {
+      const ending = child;
+      if (ending === undefined) return null;
+      isKilled = true;
+      const startedAt = performance.now();
+      return (await terminate(ending)) ? performance.now() - startedAt : null;
+    },
     setClock: (ms) => {
       offsetMs = ms;
       if (child?.connected === true) child.send(ms);
@@ -86,16 +95,22 @@ export function startPart(options: PartOptions): Part {
       clearTimeout(restart);
       const ending = child;
       if (ending === undefined || ending.exitCode !== null || ending.signalCode !== null) return;
-      const exited = once(ending, 'exit');
-      ending.kill('SIGCONT');
-      ending.kill('SIGTERM');
-      const timer = setTimeout(() => ending.kill('SIGKILL'), END_MS);
-      await exited;
-      clearTimeout(timer);
+      await terminate(ending);
     },
   };
   start();
   return part;
+}
+
+/** @returns whether it has ended by itself within 30 s. */
+async function terminate(ending: ChildProcess): Promise<boolean> {
+  const exited = once(ending, 'exit');
+  ending.kill('SIGCONT');
+  ending.kill('SIGTERM');
+  const timer = setTimeout(() => ending.kill('SIGKILL'), END_MS);
+  const [, signal] = await exited;
+  clearTimeout(timer);
+  return signal !== 'SIGKILL';
 }
 
 /** What of a process is in memory; null where the system does not say. */

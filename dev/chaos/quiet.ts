@@ -1,4 +1,4 @@
-import type { Queryable } from '../../shared/domain/invariants/invariant.ts';
+import type { Queryable, Violation } from '../../shared/domain/invariants/invariant.ts';
 import type { Stage } from './stage.ts';
 
 /** What is under way, as counts by name; what is old by a month that has passed is looked at by the hour only. */
@@ -20,6 +20,22 @@ const UNDER_WAY = `
 const FORGOTTEN_MS = 7 * 24 * 60 * 60 * 1_000;
 /** Connected accounts tell of themselves through a webhook of their own, and are looked at by the clock here. */
 const NOT_TOLD = ['account.updated'];
+
+/** Finds owed refunds whose attempt was due, although Stripe answers and workers run. */
+export async function overdueRefunds(client: Queryable, dueBefore: Date): Promise<Violation[]> {
+  const { rows } = await client.query(
+    `SELECT account_id::text AS account_id, invoice_id, attempts, problem, due_at
+       FROM owed_refunds WHERE status = 'owed' AND due_at < $1`,
+    [dueBefore],
+  );
+  return rows.map(({ account_id: accountId, invoice_id: invoiceId, attempts, problem, due_at: dueAt }) => ({
+    invariant: 'owed-refunds-are-paid',
+    says: 'An owed refund is attempted within a minute of being due while the payment processor answers.',
+    accountId,
+    subject: `invoice ${invoiceId}`,
+    detail: `due ${(dueAt as Date).toISOString()}, ${attempts} attempts, ${problem ?? 'no problem'}`,
+  }));
+}
 
 /** What is still under way, in words; none when all has settled. */
 export async function whatIsUnderWay(client: Queryable, stage: Stage): Promise<string[]> {

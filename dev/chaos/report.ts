@@ -12,6 +12,7 @@ export function report(outcome: Outcome): string[] {
     `  requests    ${requestsOf(outcome)}, ${outcome.generations} generations`,
     ...answerLines(outcome),
     `  healed      first success after ${time(outcome.firstSuccessMs)}, first order ${time(outcome.firstCreateMs)}, all settled ${time(outcome.settledMs)}`,
+    ...promiseLines(outcome),
     `  memory      of the first and the last quarter: ${memoryOf(outcome)}`,
     ...stallLines(outcome),
     `  invariants  looked at ${outcome.checks} times on the way and once at the end`,
@@ -51,6 +52,13 @@ function answerLines({ answers }: Outcome): string[] {
       const sorted = [...counts].toSorted(([, one], [, other]) => other - one);
       return `    ${kind.padEnd(24)} ${sorted.map(([answer, count]) => `${answer}: ${count}`).join(', ')}`;
     });
+}
+
+function promiseLines({ promises }: Outcome): string[] {
+  return promises.map(
+    ({ says, measuredMs, count, slowness }) =>
+      `  promise     ${says} Longest of ${count}: ${time(measuredMs)}; machine slowed down ${slowness.toFixed(1)} times.`,
+  );
 }
 
 function memoryOf({ memory }: Outcome): string {

@@ -5,12 +5,14 @@ import { checkInvariants, historyOf, type Violation } from '../../shared/domain/
 import { compareBooks as compareStripe } from '../standins/stripe/compare.ts';
 import { waitUntil } from '../servers/processes.ts';
 import { breakThings, type DoneFault } from './break.ts';
-import { type Clients, compareBooks, countAnswers, startClients } from './clients/clients.ts';
+import { type Clients, compareBooks, compareCharges, countAnswers, startClients } from './clients/clients.ts';
 import { compareUpstream } from './compareUpstream.ts';
-import { whatIsUnderWay } from './quiet.ts';
+import { overdueRefunds, whatIsUnderWay } from './quiet.ts';
 import { randomFrom } from '../random.ts';
 import { scheduleOf } from './schedule.ts';
+import { brokenPromises, type MeasuredPromise, measurePromises } from './promises.ts';
 import { findSlow } from './slow.ts';
+import { type SpeedWatch, watchSpeed } from './speed.ts';
 import { setStage, type Stage } from './stage.ts';
 import { type Stall, watchForStalls } from './stalls.ts';
 import { keepFirst, type Memory, startWatch } from './watch.ts';
@@ -46,6 +48,8 @@ export interface Outcome {
   firstSuccessMs: number | null;
   firstCreateMs: number | null;
   settledMs: number | null;
+  /** What is promised in wall-clock time; none where the run was to find something else. */
+  promises: MeasuredPromise[];
   memory: Memory;
   /** When the machine had no time for the run itself. */
   stalls: readonly Stall[];
@@ -65,6 +69,8 @@ const GOAL_SETTLED_MS = 120_000;
 const LONGEST_SETTLING_MS = 180_000;
 /** After which all has come round that is looked at every ten minutes, such as payouts, or more often. */
 const ELEVEN_MINUTES_MS = 11 * 60_000;
+/** How long after healing an owed refund may still be due: its sweep runs every 30 s. */
+const REFUNDS_PAID_MS = 60_000;
 const HOUR_MS = 65 * 60_000;
 
 /** One run: customers come, things break, are healed, and everything is counted. */
@@ -74,6 +80,7 @@ export async function run(options: RunOptions): Promise<Outcome> {
   const stage = await setStage({ random: random.fork('stage'), build: options.build, sql: options.sql });
   const watchForTime = watchForStalls();
   const { stalls } = watchForTime;
+  const speed = watchSpeed();
   let keeps = true;
   try {
     await untilUp(stage);
@@ -89,14 +96,20 @@ export async function run(options: RunOptions): Promise<Outcome> {
       isRush: () => stage.isRush,
     });
     await waitUntil(() => clients.ready() >= Math.min(FIRST_CUSTOMERS, options.accounts), SETTLING_IN_MS);
-    say(
-      `${clients.ready()} customers are ready: ${options.isCalm ? 'nothing is broken' : 'breaking things'} for ${seconds} s`,
-    );
+    say(`${clients.ready()} customers are ready`);
     const enough = new AbortController();
     const watch = startWatch(stage, clients.books, (violation) => {
       if (options.isEnough?.(violation) === true) enough.abort();
     });
-    const faults = await breakFor(options, stage, enough.signal);
+    const forPromises: DoneFault[] = [];
+    let promises: MeasuredPromise[] = [];
+    if (options.isEnough === undefined) {
+      say('measuring what is promised in wall-clock time');
+      promises = await measurePromises(stage, clients.books, speed, forPromises);
+      await untilUp(stage);
+    }
+    say(options.isCalm ? `nothing is broken for ${seconds} s` : `breaking things for ${seconds} s`);
+    const faults = [...forPromises, ...(await breakFor(options, stage, enough.signal))];
     const healed = enough.signal.aborted ? NOT_HEALED : await heal(stage, clients);
     await watch.stop();
     await clients.stop();
@@ -105,14 +118,12 @@ export async function run(options: RunOptions): Promise<Outcome> {
     if (enough.signal.aborted) found.push(...clients.books.violations);
     else {
       say('everything behaves again: waiting until all has settled');
-      settledMs = await settle(
-        stage,
-        healed.at,
-        found,
-        options.isEnough === undefined ? LONGEST_SETTLING_MS : GOAL_SETTLED_MS,
-      );
-      say('counting everything');
-      found.push(...(await countEverything(stage, clients, faults, stalls)), ...latenessOf(healed));
+      settledMs = await settle(stage, healed.at, found, speed, options.isEnough);
+      if (!found.some((violation) => options.isEnough?.(violation) === true)) {
+        say('counting everything');
+        found.push(...(await countEverything(stage, clients, faults, stalls, speed)), ...latenessOf(healed));
+      }
+      found.push(...brokenPromises(promises));
     }
     const violations: Violation[] = [];
     for (const violation of found) keepFirst(violations, violation);
@@ -127,6 +138,7 @@ export async function run(options: RunOptions): Promise<Outcome> {
       firstSuccessMs: healed.firstSuccessMs,
       firstCreateMs: healed.firstCreateMs,
       settledMs,
+      promises,
       memory: watch.memory,
       stalls,
       violations,
@@ -138,6 +150,7 @@ export async function run(options: RunOptions): Promise<Outcome> {
     return { ...outcome, folder: keeps ? stage.folder : null };
   } finally {
     watchForTime.stop();
+    speed.stop();
     await stage.close(keeps);
   }
 }
@@ -202,19 +215,35 @@ async function heal(stage: Stage, clients: Clients): Promise<Healed> {
 }
 
 /**
- * Waits for what is under way.
- * @param longestMs so long at most.
+ * Waits for what is under way, or until enough is known.
  * @returns how long that took since healing, in milliseconds; null if it goes on.
  */
-async function settle(stage: Stage, healedAt: number, found: Violation[], longestMs: number): Promise<number | null> {
+async function settle(
+  stage: Stage,
+  healedAt: number,
+  found: Violation[],
+  speed: SpeedWatch,
+  isEnough?: RunOptions['isEnough'],
+): Promise<number | null> {
   const client = await connect(stage);
   try {
     let underWay: string[] = [];
+    let isRefundOverdue = false;
+    const lookForRefunds = async () => {
+      const paidMs = Math.min(1.5, speed.slownessBetween(healedAt, Date.now())) * REFUNDS_PAID_MS;
+      if (isRefundOverdue || Date.now() < healedAt + paidMs) return;
+      const overdue = await overdueRefunds(client, new Date(stage.now().getTime() - paidMs));
+      found.push(...overdue);
+      isRefundOverdue = overdue.length > 0;
+    };
     const isQuiet = async () => {
+      await lookForRefunds();
+      if (isEnough !== undefined && found.some(isEnough)) return true;
       underWay = await whatIsUnderWay(client, stage);
       return underWay.length === 0;
     };
-    const isSettled = await waitUntil(isQuiet, longestMs);
+    const isSettled = await waitUntil(isQuiet, isEnough === undefined ? LONGEST_SETTLING_MS : GOAL_SETTLED_MS);
+    if (isEnough !== undefined && found.some(isEnough)) return null;
     const settledMs = isSettled ? Date.now() - healedAt : null;
     if (settledMs === null || settledMs > GOAL_SETTLED_MS) {
       found.push(missed('all-settled', 'Everything has settled within 120 s of healing.', settledMs, underWay));
@@ -248,6 +277,7 @@ async function countEverything(
   clients: Clients,
   faults: DoneFault[],
   stalls: readonly Stall[],
+  speed: SpeedWatch,
 ): Promise<Violation[]> {
   const client = await connect(stage);
   try {
@@ -257,8 +287,9 @@ async function countEverything(
       ...(await compareStripe(stage.stripe.books(), client)),
       ...(await compareUpstream(stage.upstream.jobs, client)),
       ...(await compareBooks(clients.books, client)),
+      ...(await compareCharges(clients.books, client)),
       ...quiet,
-      ...findSlow(clients.books.requests, faults, stage.addresses, stalls),
+      ...findSlow(clients.books.requests, faults, stage.addresses, stalls, speed),
       ...stage.endedByThemselves.map((detail) => ({
         invariant: 'processes-go-on',
         says: 'No process ends by itself.',

@@ -22,6 +22,8 @@ const MONTHS_AT = [0.35, 0.8];
 const EMPTIED_BEFORE_MS = 1_000;
 const RUSH_BEFORE_MS = 3_000;
 const RUSH_AFTER_MS = 4_000;
+/** Refunds fail from when this part of a run is over until its end. */
+const REFUNDS_FAIL_AT = 0.75;
 const SHORTEST_WITH_TWO_MONTHS_MS = 50_000;
 
 /** What is broken when: the same for the same seed. Everything has ended when the run has. */
@@ -54,6 +56,9 @@ export function scheduleOf(seed: number, totalMs: number): PlannedFault[] {
     planned.push({ ...chosen, atMs: at });
     for (const held of FAULTS[chosen.name]?.holds(chosen.target) ?? []) freeAt.set(held, at + chosen.forMs + REST_MS);
   }
+  const refundsMs = Math.round(REFUNDS_FAIL_AT * totalMs);
+  const target = random.pick(FAULTS['refunds fail']?.targets ?? []);
+  planned.push({ name: 'refunds fail', target, atMs: refundsMs, forMs: totalMs - refundsMs });
   return planned;
 }
 

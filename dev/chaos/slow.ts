@@ -1,16 +1,20 @@
 import type { Violation } from '../../shared/domain/invariants/invariant.ts';
 import type { DoneFault } from './break.ts';
 import type { ClientRequest } from './clients/clients.ts';
+import type { SpeedWatch } from './speed.ts';
 import type { Stall } from './stalls.ts';
 
-/** So long may a request take while a database is away; 5 s are promised, the rest is what a busy machine adds. */
-const LIMIT_MS = 6_000;
-/** Wait for nobody but the databases. */
-const KINDS = /^(create|read|list|ledger|usage|delete|revoke)/;
+/** How long a request may take during an outage of a database, on a machine that has time for it. */
+export const DATABASE_PROMISE_MS = 5_000;
+/** What a moment between two measurements of the machine's speed may add. */
+const MARGIN_MS = 1_000;
+/** Requests that wait for the databases only. */
+export const DATABASE_KINDS = /^(create|read|list|ledger|usage|delete|revoke)/;
 const SAYS = 'No request hangs beyond 5 s while Postgres or Redis is down.';
 
 /**
- * The requests that took too long while a database was away, counted from when it went. Those are left out that something
+ * The requests that took longer than promised while a database was away, counted from when it went, by more than the machine was
+ * slowed down. Those are left out that something
  * else kept waiting at the same time: a process that stood still or was just starting, a way to it that was closed, this
  * machine.
  */
@@ -19,14 +23,16 @@ export function findSlow(
   done: readonly DoneFault[],
   addresses: readonly string[],
   stalls: readonly Stall[],
+  speed: SpeedWatch,
 ): Violation[] {
   return requests
-    .filter(({ kind, durationMs }) => durationMs > LIMIT_MS && KINDS.test(kind))
+    .filter(({ kind, durationMs }) => durationMs > DATABASE_PROMISE_MS && DATABASE_KINDS.test(kind))
     .filter((request) => {
+      const limitMs = limitOf(request, speed);
       const api = `api ${addresses.indexOf(request.address) + 1}`;
       const meanwhile = done.filter((fault) => overlaps(fault, request));
       const wentAt = Math.min(...meanwhile.filter(({ name }) => /Postgres|Redis/.test(name)).map(({ from }) => from));
-      const isDatabase = request.at + request.durationMs - Math.max(request.at, wentAt) > LIMIT_MS;
+      const isDatabase = request.at + request.durationMs - Math.max(request.at, wentAt) > limitMs;
       const isOther = meanwhile.some(
         ({ name, target }) =>
           name === 'a month passes' ||
@@ -46,6 +52,10 @@ export function findSlow(
         .map(({ name, target }) => `${name} (${target})`)
         .join(', ')}`,
     }));
+}
+
+function limitOf({ at, durationMs }: ClientRequest, speed: SpeedWatch): number {
+  return DATABASE_PROMISE_MS * speed.slownessBetween(at, at + durationMs) + MARGIN_MS;
 }
 
 function overlaps({ from, to }: Stall, { at, durationMs }: ClientRequest): boolean {

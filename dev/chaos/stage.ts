@@ -9,6 +9,7 @@ import { makeScratchFolder } from '../servers/scratch.ts';
 import { StripeStandIn } from '../standins/stripe/standIn.ts';
 import type { StandInUpstream } from '../standins/upstream.ts';
 import { startChanceUpstream } from './chanceUpstream.ts';
+import { LOG } from './log.ts';
 import { makeSmallDisk, type SmallDisk } from './disk.ts';
 import { type Part, startPart } from './part.ts';
 import type { Random } from '../random.ts';
@@ -123,7 +124,7 @@ export async function setStage({ random, build, sql }: StageOptions): Promise<St
       DATABASE_URL: databaseUrl,
       REDIS_URL: redis.url,
     });
-    await plant(databaseUrl, sql);
+    await perform(databaseUrl, [LOG, ...sql]);
 
     const parts = new Map<string, Part>();
     const endedByThemselves: string[] = [];
@@ -222,8 +223,7 @@ async function makeDatabase(serverUrl: string, tables: string | null): Promise<s
   return serverUrl.replace(/[^/]+$/, 'chaos');
 }
 
-async function plant(databaseUrl: string, statements: string[]): Promise<void> {
-  if (statements.length === 0) return;
+async function perform(databaseUrl: string, statements: string[]): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   for (const statement of statements) await client.query(statement);

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { checkInvariants, type Violation } from '../../shared/domain/invariants/index.ts';
-import type { ClientBooks } from './clients/clients.ts';
+import { type ClientBooks, compareCharges } from './clients/clients.ts';
+import { findCancelled } from './compareUpstream.ts';
 import { residentKbOf } from './part.ts';
 import type { Stage } from './stage.ts';
 
@@ -28,7 +29,7 @@ export interface Watch {
  */
 export function startWatch(
   stage: Stage,
-  books: Pick<ClientBooks, 'violations'>,
+  books: Pick<ClientBooks, 'violations' | 'creates' | 'refusals'>,
   tell: (violation: Violation) => void,
 ): Watch {
   const stopping = new AbortController();
@@ -50,7 +51,7 @@ export function startWatch(
     while (!stopping.signal.aborted) {
       await delay(EVERY_MS, undefined, { signal: stopping.signal }).catch(() => {});
       noteMemory(stage, watch.memory);
-      const found = await checkNow(stage);
+      const found = await checkNow(stage, books);
       if (found === null) continue;
       watch.checks += 1;
       for (const violation of found) keepFirst(watch.violations, violation);
@@ -60,7 +61,7 @@ export function startWatch(
 }
 
 /** @returns null while the database cannot be asked. */
-async function checkNow(stage: Stage): Promise<Violation[] | null> {
+async function checkNow(stage: Stage, books: Pick<ClientBooks, 'creates' | 'refusals'>): Promise<Violation[] | null> {
   const client = new pg.Client({
     connectionString: stage.databaseUrl,
     connectionTimeoutMillis: 2_000,
@@ -70,7 +71,11 @@ async function checkNow(stage: Stage): Promise<Violation[] | null> {
   client.on('error', () => {});
   try {
     await client.connect();
-    return await checkInvariants(client, { isSettled: false, now: stage.now() });
+    return [
+      ...(await findCancelled(stage.upstream.jobs, client)),
+      ...(await compareCharges(books, client)),
+      ...(await checkInvariants(client, { isSettled: false, now: stage.now() })),
+    ];
   } catch (error) {
     // Only what a database says that is down, standing still, full, or just coming up, is no news.
     if (isOutage(error as Error & { code?: string })) return null;

@@ -10,6 +10,9 @@ export interface UpstreamJob {
   prompt: string;
   input: Record<string, unknown>;
   state: 'running' | 'succeeded' | 'failed';
+  /** When the run began and ended, as of `Date.now`, where that is noted. */
+  beganAt?: number;
+  endedAt?: number;
   /** When its status was asked for. */
   polls: number[];
   /** A cancel was requested. A job that was running at that moment has failed. */

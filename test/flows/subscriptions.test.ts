@@ -41,6 +41,7 @@ describe('the subscription that an account lives under', () => {
     await billing.quiet();
     const ended = () => billing.stripe.subscriptionOf(begun.stripe_subscription_id).status === 'canceled';
     await eventually('the second is ended', async () => ended());
+    await eventually('its refund is made', () => billing.stripe.objects.list('refund').length > 0);
     await billing.quiet();
     const invoice = idIn(billing.stripe.subscriptionOf(begun.stripe_subscription_id).latest_invoice);
     const [refund] = billing.stripe.objects.list('refund');

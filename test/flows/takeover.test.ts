@@ -22,7 +22,11 @@ describe('when a worker dies', () => {
     service.upstream.outcome = 'wait';
     const customer = await service.customer('pro');
     const { uuid, prompt } = await customer.createVideo();
-    await eventually('submitted', () => service.upstream.jobsFor(prompt).length === 1);
+    // Recorded, too: else the worker that takes over counts a submit of unknown outcome.
+    await eventually('submitted', async () => {
+      const [row] = await service.sql('SELECT upstream_handle FROM generations WHERE uuid = $1', [uuid]);
+      return row.upstream_handle !== null;
+    });
     await worker.kill();
     service.upstream.end(prompt, 'succeeded');
     // Not read by anyone: the sweep finds it. It runs every 2 s, so that 13 s are 15 s at the most.

@@ -74,6 +74,20 @@ export interface PlanPaid {
   at: number;
 }
 
+/** A create, as it was sent. Moments are in milliseconds, as of `Date.now`. */
+export interface CreateSent {
+  accountUuid: string;
+  at: number;
+}
+
+/** A create that was answered in a way that rules out a later charge of a card. Moments as above. */
+export interface CreateRefused extends CreateSent {
+  answeredAt: number;
+  prompt: string;
+  /** Status or code, and detail. */
+  answer: string;
+}
+
 /** What clients asked for, and what they were told. */
 export interface ClientBooks {
   readonly requests: ClientRequest[];
@@ -85,6 +99,8 @@ export interface ClientBooks {
   readonly generations: Map<string, GenerationTold>;
   /** By uuid. */
   readonly keys: Map<string, KeyTold>;
+  readonly creates: CreateSent[];
+  readonly refusals: CreateRefused[];
   readonly topups: TopupPaid[];
   readonly plans: PlanPaid[];
   /** What was seen to be wrong at once. */
@@ -100,6 +116,8 @@ export function openBooks(): ClientBooks {
     orders: new Map(),
     generations: new Map(),
     keys: new Map(),
+    creates: [],
+    refusals: [],
     topups: [],
     plans: [],
     violations: [],

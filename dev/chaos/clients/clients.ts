@@ -5,6 +5,7 @@ import { checkQuiet } from './quiet.ts';
 import { openWorld, type Surroundings } from './world.ts';
 
 export { compareBooks } from './compare.ts';
+export { compareCharges } from './compareCharges.ts';
 export { type ClientBooks, type ClientRequest, countAnswers } from './books.ts';
 export type { ClientViolation } from './violations.ts';
 export type { Surroundings } from './world.ts';

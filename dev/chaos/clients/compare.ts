@@ -41,8 +41,9 @@ export async function compareBooks(books: ClientBooks, client: Queryable): Promi
 
 async function compareGenerations(books: ClientBooks, client: Queryable, accuseBy: Accuse): Promise<void> {
   const { rows } = await client.query(
-    `SELECT g.uuid, a.uuid AS account_uuid, g.model, g.prompt, g.status, g.credits_charged, g.deleted_at
-       FROM generations g JOIN accounts a ON a.id = g.account_id
+    // The prompts of those that were deleted a month ago have been purged.
+    `SELECT g.uuid, a.uuid AS account_uuid, g.model, p.prompt, g.status, g.credits_charged, g.deleted_at
+       FROM generations g JOIN accounts a ON a.id = g.account_id JOIN chaos.prompts p ON p.generation = g.uuid
       WHERE a.uuid = ANY ($1::uuid[])`,
     [[...books.accounts.keys()]],
   );

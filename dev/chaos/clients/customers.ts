@@ -7,6 +7,10 @@ export interface Role {
   plan: PlanSlug | null;
   /** Has credits bought when there are few. */
   hasAutoTopups: boolean;
+  /** Below this balance; null lets the seed choose. */
+  threshold: number | null;
+  /** Looks only, and orders nothing; or orders, and neither buys credits nor changes its plan. Null does everything. */
+  only: 'looks' | 'orders' | null;
   /** Used by many programs at once. */
   isHot: boolean;
   isAffiliate: boolean;
@@ -39,7 +43,14 @@ export interface Customer {
   isReady: boolean;
 }
 
-const NOTHING = { hasAutoTopups: false, isHot: false, isAffiliate: false, isReferred: false };
+const NOTHING = {
+  hasAutoTopups: false,
+  threshold: null,
+  only: null,
+  isHot: false,
+  isAffiliate: false,
+  isReferred: false,
+};
 
 /** Customers of all kinds, in this order, over and over; `null` where the seed chooses the plan. */
 const ROLES: readonly (Partial<Role> & { isUnsubscribed?: boolean })[] = [
@@ -48,9 +59,16 @@ const ROLES: readonly (Partial<Role> & { isUnsubscribed?: boolean })[] = [
   { isAffiliate: true },
   { isReferred: true },
   { isUnsubscribed: true },
+  { isUnsubscribed: true },
   { hasAutoTopups: true },
   { isReferred: true, hasAutoTopups: true },
   { hasAutoTopups: true },
+  // Its balance is always below the threshold, and nothing is ever burned.
+  { plan: 'lite', hasAutoTopups: true, threshold: 1_000_000, only: 'looks' },
+  // No burn leaves it below its threshold: its top-ups are those of creates that the balance does not cover.
+  { plan: 'lite', isHot: true, hasAutoTopups: true, threshold: 0, only: 'orders' },
+  { plan: 'lite', isHot: true, hasAutoTopups: true, threshold: 0, only: 'orders' },
+  { plan: 'lite', isHot: true, hasAutoTopups: true, threshold: 0, only: 'orders' },
 ];
 
 export function newCustomers(count: number, random: Random): Customer[] {

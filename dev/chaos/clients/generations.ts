@@ -5,7 +5,8 @@ import { accuseOf, type Turn } from './world.ts';
 interface Shown {
   uuid: string;
   prompt: string;
-  model: string;
+  /** Missing in list_library. */
+  model?: string;
   status: string;
   output_url: string | null;
   credits_charged: number;
@@ -23,7 +24,7 @@ export function noteShown(turn: Turn, shown: Shown, beganAt: number): void {
   if (known.accountUuid !== turn.customer.uuid) accuseOf(turn, 'lists-are-ones-own', uuid, `is ${known.accountUuid}'s`);
   for (const [what, told, now] of [
     ['prompt', known.prompt, shown.prompt],
-    ['model', known.model, shown.model],
+    ['model', known.model, shown.model ?? known.model],
     ['credits_charged', known.credits, shown.credits_charged],
   ] as const) {
     if (told !== now) accuseOf(turn, 'created-is-there', uuid, `${what} was ${told} and is ${now}`);

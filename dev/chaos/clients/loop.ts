@@ -42,6 +42,21 @@ const RUSH: readonly (readonly [weight: number, action: Action])[] = [
   [30, buyWhileOrdering],
   [15, changeSubscription],
 ];
+const LOOKS: typeof ACTIONS = [[1, look]];
+/** Those without a plan, whose money comes too late: it is owed back. */
+const UNSUBSCRIBED: typeof ACTIONS = [
+  [50, changeSubscription],
+  [15, create],
+  [10, assist],
+  [10, look],
+  [10, topUp],
+  [5, changeKeys],
+];
+const ORDERS: typeof ACTIONS = [
+  [70, create],
+  [10, createMany],
+  [20, read],
+];
 /** How much of all is done on accounts that many use at once. */
 const HOT = 0.4;
 
@@ -59,11 +74,18 @@ export async function runClient(world: World, number: number): Promise<void> {
       const isHot = hot.length > 0 && !rushes && random.chance(HOT);
       const customer = random.pick(isHot ? hot : world.customers);
       const turn: Turn = { world, customer, random, name: `${number}.${index}`, ids: 0 };
-      const action = pickAction(turn, world.isCalm ? CALM : rushes ? RUSH : ACTIONS);
+      const action = pickAction(turn, actionsFor(turn, rushes));
       if (isAtWork(turn)) await action(turn);
       await sleep(world, rushes ? 0 : random.between(20, 200));
     }
   });
+}
+
+function actionsFor({ world, customer: { role } }: Turn, rushes: boolean): typeof ACTIONS {
+  if (role.only === 'looks') return LOOKS;
+  if (role.only === 'orders') return ORDERS;
+  if (role.plan === null && !world.isCalm) return UNSUBSCRIBED;
+  return world.isCalm ? CALM : rushes ? RUSH : ACTIONS;
 }
 
 function pickAction({ random }: Turn, actions: readonly (readonly [weight: number, action: Action])[]): Action {

@@ -24,7 +24,8 @@ export interface Order {
 /** Thinks of an order, with a prompt that no other has, and enters it into the books. */
 export function newOrder(turn: Turn, idempotencyKey: string | null): Order {
   const { world, customer, random } = turn;
-  const isVideo = random.chance(0.25);
+  // Those that are to use up their credits order what costs most.
+  const isVideo = random.chance(customer.role.only === 'orders' ? 0.8 : 0.25);
   const model: ModelSlug = isVideo ? 'vidmodel-video' : 'imgmodel-2';
   const params = (isVideo ? videoParams(turn) : imageParams(turn)) as GenerationParams;
   const prompt = `A lighthouse of customer ${customer.index}, ${newId(turn)}`;
@@ -63,6 +64,7 @@ function imageParams({ random }: Turn) {
 /** Enters that an order is about to be sent. */
 export function noteSent({ world }: Turn, { told }: Order): void {
   told.sent += 1;
+  world.books.creates.push({ accountUuid: told.accountUuid, at: Date.now() });
   noteAge(world, told);
 }
 
@@ -74,14 +76,14 @@ function noteAge(world: World, told: OrderTold): void {
 export function noteOrdered(
   turn: Turn,
   { told }: Order,
-  answer: Pick<Answer, 'isGood' | 'isUnknown'>,
+  answer: Pick<Answer, 'isGood' | 'isUnknown'> & Partial<Refusal>,
   shown: Json,
   surface: 'REST' | 'MCP',
 ): void {
   // Time may have been moved while it was under way.
   if (told.sent > 1) noteAge(turn.world, told);
   if (!answer.isGood) {
-    if (!answer.isUnknown) told.refused += 1;
+    noteRefused(turn.world, told, answer);
     return;
   }
   const { uuid, credits_charged: credits, status } = shown as { uuid: string; credits_charged: number; status: string };
@@ -97,6 +99,31 @@ export function noteOrdered(
     accuseOf(turn, rule, told.idempotencyKey ?? told.prompt, [...told.uuids].join(' and '));
   }
   remember(turn, told, uuid, surface);
+}
+
+/** The fields of an answer that say what a refusal promises. */
+interface Refusal {
+  code: string | null;
+  text: string;
+  beganAt: number;
+  endedAt: number;
+}
+
+/** Answers after which there is no generation, whatever their status. */
+const NOT_CREATED = /no generation was created|(nothing was|no credits were) charged/i;
+
+/** Enters a refusal. Some answers with 503 are certain, too, and say so. */
+function noteRefused(
+  { books }: World,
+  told: OrderTold,
+  { isUnknown, code = null, text = '', beganAt = 0, endedAt = 0 }: Pick<Answer, 'isUnknown'> & Partial<Refusal>,
+): void {
+  if (!isUnknown || NOT_CREATED.test(text)) told.refused += 1;
+  if (code !== 'insufficient_credits') return;
+  const answeredAt = Date.now() - (performance.now() - endedAt);
+  const at = answeredAt - (endedAt - beganAt);
+  const { accountUuid, prompt } = told;
+  books.refusals.push({ accountUuid, prompt, at, answeredAt, answer: `${code}: ${text.slice(0, 200)}` });
 }
 
 function remember({ world, customer }: Turn, told: OrderTold, uuid: string, surface: 'REST' | 'MCP'): void {

@@ -162,7 +162,9 @@ async function switchAutoTopupsOn(turn: Turn): Promise<boolean> {
       auto_topup_enabled: true,
       auto_topup_amount_cents: 100 * random.between(50, 80),
       // Half of them want more than one top-up buys: their next one waits for nothing but the hour to be over.
-      auto_topup_threshold_credits: random.chance(0.5) ? random.between(100, 2_500) : random.between(20_000, 90_000),
+      auto_topup_threshold_credits:
+        turn.customer.role.threshold ??
+        (random.chance(0.5) ? random.between(100, 2_500) : random.between(20_000, 90_000)),
     },
     // The plan may have been ended in the meantime.
     mayBe: ['subscription_required'],

@@ -1,5 +1,5 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
-import type { TSchema } from 'typebox';
+import Type, { type TSchema } from 'typebox';
 import {
   AffiliateStatusAnswer,
   ApiKeyAnswer,
@@ -13,6 +13,7 @@ import {
   ModelAnswer,
   OnboardingLinkAnswer,
   pageOf,
+  PaginationAnswer,
   PortalAnswer,
   RevokedAnswer,
   TopupSettingsAnswer,
@@ -24,6 +25,24 @@ import {
 const ajv = new Ajv2020({ strict: false, validateFormats: false });
 const compile = (schema: TSchema): ValidateFunction => ajv.compile(schema);
 
+/** What list_library shows of a generation: get_generation shows the rest. */
+const Library = Type.Object({
+  pagination: Type.Pick(PaginationAnswer, ['current_page', 'total_pages', 'total_items']),
+  data: Type.Array(
+    Type.Pick(GenerationAnswer, [
+      'uuid',
+      'kind',
+      'status',
+      'prompt',
+      'output_url',
+      'error_message',
+      'credits_charged',
+      'created_at',
+    ]),
+  ),
+  next: Type.String(),
+});
+
 export const SHAPES = {
   affiliateStatus: compile(AffiliateStatusAnswer),
   apiKeys: compile(pageOf(ApiKeyAnswer)),
@@ -34,6 +53,7 @@ export const SHAPES = {
   enroll: compile(EnrollAnswer),
   generation: compile(GenerationAnswer),
   generations: compile(pageOf(GenerationAnswer)),
+  library: compile(Library),
   ledger: compile(pageOf(LedgerEntryAnswer)),
   models: compile(pageOf(ModelAnswer)),
   onboardingLink: compile(OnboardingLinkAnswer),

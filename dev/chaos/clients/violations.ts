@@ -16,6 +16,9 @@ export const SAYS = {
   'same-key-same-answer': 'Requests under one Idempotency-Key are one request.',
   'one-order-one-generation': 'An order leads to one generation at most.',
   'refused-is-not-charged': 'An order that was refused leads to no generation.',
+  'no-charge-after-a-refusal': 'After a create was refused for lack of credits, no card is charged for it.',
+  'automatic-charges-have-a-cause':
+    'An automatic top-up follows a burn that left the balance below the threshold, or a create that the balance does not cover.',
   'nothing-unasked-for': 'A customer has no generation that they have not ordered.',
   'lists-are-ones-own': 'A list shows what belongs to its account, and nothing else.',
   'ledger-page-is-a-chain': 'On a page of the ledger each balance is the one before it and the amount.',

@@ -20,6 +20,7 @@ export interface Bug {
   saying?: RegExp;
 }
 
+const CLAIM = 'shared/domain/settlement/claim.js';
 const SETTLE = 'shared/domain/settlement/settle.js';
 const CHARGE = 'shared/domain/generations/charge.js';
 const AUTO_TOPUPS = 'shared/domain/billing/autoTopups.js';
@@ -120,17 +121,52 @@ export const BUGS: readonly Bug[] = [
     name: 'a job is claimed whoever has it',
     changes: [
       {
-        file: 'shared/domain/settlement/claim.js',
+        file: CLAIM,
         find: `AND (g.leased_until IS NULL OR g.leased_until <= :now)`,
         replace: '',
       },
       {
-        file: 'shared/domain/settlement/claim.js',
+        file: CLAIM,
         find: 'unknown_submits = g.unknown_submits + cast(g.submitting_since IS NOT NULL AS int),',
         replace: '',
       },
     ],
     foundBy: ['run-once'],
+  },
+  {
+    name: 'an acceptance that was recorded and whose answer was lost counts as too late, and the run is cancelled',
+    changes: [
+      {
+        file: CLAIM,
+        find: 'AND (g.upstream_handle IS NULL OR (g.upstream_handle = r.handle AND g.upstream = r.upstream))',
+        replace: 'AND g.upstream_handle IS NULL',
+      },
+    ],
+    foundBy: ['cancelled-was-not-wanted'],
+  },
+  {
+    name: 'the sweep skips owed refunds',
+    changes: [{ file: 'shared/domain/billing/keepUp.js', find: 'await settleOwedRefunds();', replace: '' }],
+    foundBy: ['owed-refunds-are-paid', 'owed-refunds-are-attempted'],
+  },
+  {
+    name: 'the sweep charges a card for every low balance, without a burn',
+    changes: [
+      { file: AUTO_TOPUPS, find: 'triggeredAt !== null && balance < threshold', replace: 'balance < threshold' },
+      { file: AUTO_TOPUPS, find: ".whereNotNull('auto_topup_triggered_at')", replace: '' },
+    ],
+    foundBy: ['automatic-charges-have-a-cause'],
+  },
+  {
+    name: 'a top-up of unknown outcome counts as none: 402, and the card is charged',
+    changes: [
+      {
+        file: 'shared/domain/generations/create.js',
+        find: 'throw topupIsUnknown(charge);',
+        replace: 'return outcome;',
+      },
+    ],
+    foundBy: ['no-charge-after-a-refusal'],
   },
   {
     name: 'a revoked key is still good',

@@ -78,9 +78,16 @@ function accepted(charge: Charge): Creation {
 async function chargeOrTopUp(charge: Charge): Promise<Outcome> {
   const outcome = await submitCharge(charge);
   if (outcome !== 'insufficient_credits') return outcome;
-  const topup = await topUpFor(charge.account_id, charge.credits);
+  const topup = await topUpFor(charge.account_id, charge.credits).catch((error: unknown) => {
+    // The claim may have been committed, and a claimed top-up is charged by the sweep.
+    if (isOutage(error)) throw topupIsUnknown(charge);
+    throw error;
+  });
   if (topup === 'unknown') throw topupIsUnknown(charge);
-  return topup === 'credited' ? submitCharge(charge) : outcome;
+  if (topup === 'none') return outcome;
+  const afterTopup = await submitCharge(charge);
+  if (afterTopup === 'accepted' || afterTopup === 'replayed' || afterTopup === 'unknown') return afterTopup;
+  throw new ServiceError(afterTopup, `${refusals[afterTopup](charge)} An automatic top-up was charged and credited.`);
 }
 
 function topupIsUnknown({ credits }: Charge): ServiceError {
@@ -151,7 +158,7 @@ function unavailable(detail: string, error?: unknown): ServiceError {
 const refusals: Record<Exclude<Outcome, 'accepted' | 'replayed' | 'unknown'>, (charge: Charge) => string> = {
   invalid_api_key: () => 'The API key is unknown or revoked.',
   subscription_required: () => 'Generating needs an active subscription: choose a plan, then try again.',
-  model_unavailable: ({ model }) => `${model} is unavailable at the moment. Nothing was charged; try again later.`,
+  model_unavailable: ({ model }) => `${model} is unavailable at the moment. No credits were charged; try again later.`,
   parallel_limit_reached: () =>
     'As many generations are under way as the plan allows. Wait until one has finished, then try again.',
   insufficient_credits: ({ credits }) =>

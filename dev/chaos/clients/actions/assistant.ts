@@ -61,7 +61,7 @@ async function getGeneration(turn: Turn): Promise<void> {
 }
 
 async function listLibrary(turn: Turn): Promise<void> {
-  const answer = await look(turn, 'list_library', { page: turn.random.between(1, 2) }, 'generations');
+  const answer = await look(turn, 'list_library', { page: turn.random.between(1, 2) }, 'library');
   if (answer.isGood) for (const shown of answer.structured.data) noteShown(turn, shown, answer.beganAt);
 }
 

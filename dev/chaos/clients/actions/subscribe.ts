@@ -1,7 +1,7 @@
 import { PLAN_SLUGS, type PlanSlug } from '../../../../shared/spec/plans.ts';
 import { type Answer, ask } from '../ask.ts';
 import { untilKnown } from '../repeat.ts';
-import { newId, type Turn } from '../world.ts';
+import { newId, sleep, type Turn } from '../world.ts';
 import { get } from './lists.ts';
 import { visit } from './topUp.ts';
 
@@ -9,7 +9,8 @@ import { visit } from './topUp.ts';
 export async function changeSubscription(turn: Turn): Promise<void> {
   const { world, customer, random } = turn;
   const uuid = customer.uuid as string;
-  if (customer.role.plan === null) return openCheckout(turn, random.pick(PLAN_SLUGS), false);
+  if (customer.role.plan === null)
+    return random.chance(0.4) ? openCheckout(turn, random.pick(PLAN_SLUGS), false) : payTooLate(turn);
   const status = await get(turn, 'billing status', '/api/billing/status/', 'billingStatus');
   if (!status.isGood) return;
   if (status.body.status !== 'active') return openCheckout(turn, random.pick(PLAN_SLUGS), true);
@@ -37,6 +38,23 @@ export async function openCheckout(turn: Turn, plan: PlanSlug, isToPay: boolean)
   const subscriptionId = session?.subscription;
   if (typeof subscriptionId !== 'string') return;
   world.books.plans.push({ accountUuid: customer.uuid as string, plan, subscriptionId, at: Date.now() });
+}
+
+/** Pays through a bank that takes its time, and cancels before the money has arrived: all of it is owed back. */
+async function payTooLate(turn: Turn): Promise<void> {
+  const { world, random } = turn;
+  const key = newId(turn);
+  const answer = await untilKnown(turn, () => checkout(turn, random.pick(PLAN_SLUGS), key));
+  const url = answer.isGood ? (answer.body.checkout_url as string | null) : null;
+  if (url === null || !url.includes('cs_test_')) return;
+  const subscriptionId = visit(() => world.stripe.completeCheckout(url, { async: true }))?.subscription;
+  if (typeof subscriptionId !== 'string') return;
+  try {
+    await sleep(world, random.between(100, 500));
+  } finally {
+    visit(() => world.stripe.cancelNow(subscriptionId));
+    visit(() => world.stripe.settlePayment(url, 'succeeded'));
+  }
 }
 
 function checkout(turn: Turn, plan: PlanSlug, key: string): Promise<Answer> {
