@@ -162,8 +162,13 @@ export const BUGS: readonly Bug[] = [
     changes: [
       {
         file: 'shared/domain/generations/create.js',
-        find: 'throw topupIsUnknown(charge);',
-        replace: 'return outcome;',
+        find: "topup === 'unknown'",
+        replace: 'false',
+      },
+      {
+        file: 'shared/domain/generations/create.js',
+        find: "topup === 'none'",
+        replace: "topup !== 'credited'",
       },
     ],
     foundBy: ['no-charge-after-a-refusal'],
