@@ -146,7 +146,7 @@ export const BUGS: readonly Bug[] = [
   },
   {
     name: 'the sweep skips owed refunds',
-    changes: [{ file: 'shared/domain/billing/keepUp.js', find: 'await settleOwedRefunds();', replace: '' }],
+    changes: [{ file: 'shared/domain/billing/keepUp.js', find: ', settleOwedRefunds', replace: '' }],
     foundBy: ['owed-refunds-are-paid', 'owed-refunds-are-attempted'],
   },
   {
