@@ -62,7 +62,7 @@ async function main(): Promise<number> {
     if (servers !== undefined) {
       await makeTemplateDatabase(servers.variables['TEST_DATABASE_URL'] as string, folder);
     }
-    const jobs = choice.jobs ?? Math.min(MOST_JOBS, Math.max(2, availableParallelism() + 1));
+    const jobs = choice.jobs ?? Math.min(MOST_JOBS, availableParallelism() + 2);
     const seconds = ((performance.now() - started) / 1_000).toFixed(1);
     const on = servers === undefined ? '' : ` on ${servers.how}`;
     console.log(`${files.length} files, ${jobs} at a time${on}; prepared in ${seconds} s.\n`);

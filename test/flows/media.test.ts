@@ -71,7 +71,14 @@ for (const place of ['in a bucket', 'on the disk'] as const) {
     /** Where every file lies, from the address that stands before all of them. */
     async function files(): Promise<string[]> {
       if (place === 'in a bucket') return bucket.keys();
-      const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+      const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(
+        (error: NodeJS.ErrnoException) => {
+          if (error.code === 'ENOENT') return null;
+          throw error;
+        },
+      );
+      // A folder was deleted while it was listed.
+      if (entries === null) return files();
       const found = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
       return found.map((file) => file.slice(folder.length + 1).replaceAll('\\', '/'));
     }
