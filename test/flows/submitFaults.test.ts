@@ -87,6 +87,8 @@ describe('a submission that lasts until the image is there', () => {
     await readOnly(service, 'on');
     await pause(4_000);
     await readOnly(service, 'off');
+    // Connections were cut, and each of those that were idle is found out by a request that fails.
+    await eventually('reads are answered again', async () => (await customer.read(uuid)).status === 200);
     const ended = await customer.settled(uuid);
     standIn.imageDelayMs = 0;
     expect(ended.status).to.equal('succeeded');

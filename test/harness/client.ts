@@ -98,8 +98,9 @@ export class Customer {
   async settled(uuid: string, withinMs = 30_000): Promise<any> {
     const until = Date.now() + withinMs;
     for (;;) {
-      const { body } = await this.read(uuid);
-      if (body.status !== 'queued') return body;
+      const { status, body } = await this.read(uuid);
+      // A 503 is transient: asked again, like what is still queued.
+      if (status !== 503 && body.status !== 'queued') return body;
       if (Date.now() > until) throw new Error(`${uuid} is still queued after ${withinMs} ms.`);
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
