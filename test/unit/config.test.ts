@@ -119,7 +119,7 @@ describe('the configuration', () => {
     );
   });
 
-  it('refuses a clock that was moved in production, and to send the key of Stripe without TLS', () => {
+  it('refuses to send the key of Stripe without TLS in production', () => {
     expect(refusal({ STRIPE_API_BASE: 'http://127.0.0.1:8080' })).to.equal('');
     expect(refusal({ NODE_ENV: 'production', STRIPE_API_BASE: 'http://127.0.0.1:8080' })).to.match(
       /^STRIPE_API_BASE must begin with https/,
