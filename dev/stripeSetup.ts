@@ -225,9 +225,7 @@ async function main(): Promise<void> {
   console.log(`\n${lines.join('\n')}`);
 }
 
-try {
-  await main();
-} catch (error) {
+main().catch((error: unknown) => {
   console.error(explain(error));
   process.exitCode = 1;
-}
+});

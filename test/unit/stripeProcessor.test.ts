@@ -3,10 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import Stripe from 'stripe';
 import {
@@ -23,6 +22,7 @@ import {
   stripeProcessor,
 } from '../../shared/gateways/payments/stripe.ts';
 import { PLANS, type PlanSlug } from '../../shared/spec/plans.ts';
+import { BUNDLE } from '../harness/bundle.ts';
 import { failureOf } from '../harness/failure.ts';
 import { scaled } from '../harness/speed.ts';
 import { readBody } from '../../dev/standins/misbehave.ts';
@@ -1054,12 +1054,10 @@ async function listen() {
   }
 }
 
-const TSX = createRequire(import.meta.url).resolve('tsx');
-
 /** Runs the script in an empty folder, where no `.env` is. */
 async function setUp(env: Record<string, string>, args: string[] = []) {
   const cwd = await mkdtemp(join(tmpdir(), 'stripe-setup-'));
-  const child = spawn(process.execPath, ['--import', TSX, resolve('dev/stripeSetup.ts'), ...args], {
+  const child = spawn(process.execPath, [`${BUNDLE}/stripeSetup.js`, ...args], {
     cwd,
     env: { PATH: process.env['PATH'], ...env },
   });

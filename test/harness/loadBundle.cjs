@@ -1,0 +1,32 @@
+const { readFileSync, writeFileSync } = require('node:fs');
+const Module = require('node:module');
+const path = require('node:path');
+const { constants, Script } = require('node:vm');
+
+/**
+ * Runs a bundled program from its V8 code cache. Without a cache, or with one of another V8, the text is compiled.
+ * WRITE_CODE_CACHE writes the cache when the process ends, when the functions that it needed are compiled.
+ */
+module.exports = (name) => {
+  const filename = path.join(__dirname, `${name}.bundle.cjs`);
+  const cache = `${filename}.cache`;
+  // The bundler escapes everything beyond ASCII.
+  const source = Module.wrap(readFileSync(filename, 'latin1'));
+  const script = new Script(source, {
+    filename,
+    cachedData: readIfThere(cache),
+    importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
+  });
+  if (process.env.WRITE_CODE_CACHE) process.on('exit', () => writeFileSync(cache, script.createCachedData()));
+  const bundle = new Module(filename);
+  bundle.filename = filename;
+  script.runInThisContext()(bundle.exports, Module.createRequire(filename), bundle, filename, __dirname);
+};
+
+function readIfThere(file) {
+  try {
+    return readFileSync(file);
+  } catch {
+    return undefined;
+  }
+}
