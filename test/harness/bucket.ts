@@ -24,6 +24,8 @@ export class Bucket {
   readonly name = 'outputs';
   /** What is done with requests, in the place of serving them. */
   mode: 'serve' | 'hang' | 'error' | 'busy' | 'drop' | 'deny' | 'garbage' = 'serve';
+  /** Number of requests that misbehave before it serves again. */
+  failures = Number.POSITIVE_INFINITY;
   /** How many objects a list names at most. */
   pageSize = 1_000;
   /** What it was asked for, as `PUT /outputs/a.png`. */
@@ -116,10 +118,11 @@ export class Bucket {
   /** Serves again, without objects and memories. */
   async empty(): Promise<void> {
     this.mode = 'serve';
+    this.failures = Number.POSITIVE_INFINITY;
     this.pageSize = 1_000;
     this.requests.length = 0;
     this.uploads.length = 0;
-    await rm(join(this.folder, this.name), { recursive: true });
+    await rm(join(this.folder, this.name), { recursive: true, maxRetries: 10 });
     await mkdir(join(this.folder, this.name));
   }
 
@@ -127,7 +130,10 @@ export class Bucket {
     const { method = '', url = '', headers } = request;
     this.requests.push(`${method} ${url}`);
     if (method === 'PUT') this.uploads.push(headers);
-    switch (this.mode) {
+    const { mode } = this;
+    this.failures -= 1;
+    if (this.failures === 0) this.mode = 'serve';
+    switch (mode) {
       case 'hang':
         return;
       case 'drop':

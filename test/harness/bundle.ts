@@ -62,6 +62,8 @@ export async function bundlePrograms(folder: string): Promise<void> {
     keepNames: true,
     minify: true,
     external: EXTERNAL,
+    // A script from a code cache cannot import.
+    supported: { 'dynamic-import': false },
     define: { 'import.meta.url': 'moduleUrl' },
     banner: { js: `const moduleUrl = require('node:url').pathToFileURL(__filename).href;` },
     logLevel: 'error',

@@ -1,7 +1,7 @@
 const { readFileSync, writeFileSync } = require('node:fs');
 const Module = require('node:module');
 const path = require('node:path');
-const { constants, Script } = require('node:vm');
+const { Script } = require('node:vm');
 
 /**
  * Runs a bundled program from its V8 code cache. Without a cache, or with one of another V8, the text is compiled.
@@ -12,11 +12,7 @@ module.exports = (name) => {
   const cache = `${filename}.cache`;
   // The bundler escapes everything beyond ASCII.
   const source = Module.wrap(readFileSync(filename, 'latin1'));
-  const script = new Script(source, {
-    filename,
-    cachedData: readIfThere(cache),
-    importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
-  });
+  const script = new Script(source, { filename, cachedData: readIfThere(cache) });
   if (process.env.WRITE_CODE_CACHE) process.on('exit', () => writeFileSync(cache, script.createCachedData()));
   const bundle = new Module(filename);
   bundle.filename = filename;

@@ -6,5 +6,5 @@ import { measureSlowness } from '../../dev/servers/speed.ts';
  * promised in seconds of a wall clock is measured by chaos and bench, and only bounded here.
  */
 export function scaled(milliseconds: number): number {
-  return milliseconds * measureSlowness();
+  return Math.ceil(milliseconds * measureSlowness());
 }

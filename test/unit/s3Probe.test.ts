@@ -4,6 +4,7 @@ import { S3_LIMITS, type S3Options } from '../../shared/gateways/media/s3Connect
 import { s3Store } from '../../shared/gateways/media/s3Store.ts';
 import { Bucket } from '../harness/bucket.ts';
 import { failureOf } from '../harness/failure.ts';
+import { scaled } from '../harness/speed.ts';
 
 describe('probing a bucket', () => {
   const bucket = new Bucket();
@@ -12,7 +13,10 @@ describe('probing a bucket', () => {
   beforeEach(() => bucket.empty());
 
   const open = (options: Partial<S3Options> = {}) =>
-    s3Store({ ...bucket.options, ...options }, { ...S3_LIMITS, idleMs: 500, probeMs: 1_000 });
+    s3Store(
+      { ...bucket.options, ...options },
+      bucket.mode === 'hang' ? { ...S3_LIMITS, idleMs: scaled(500), probeMs: scaled(1_000) } : S3_LIMITS,
+    );
 
   it('puts, lists and deletes a small object, and leaves nothing', async () => {
     await open({ prefix: 'outputs' }).probe();
