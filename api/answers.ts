@@ -14,31 +14,31 @@ import {
  * The shapes of answers (spec: Resources and their fields). `presenters.ts` must make what is written here, the MCP
  * tools and `/api/openapi.json` tell it to clients. A time is a `Date` on our side and a text on theirs.
  */
-const ISO = 'ISO 8601, UTC';
+const ISO_UTC = 'ISO 8601, UTC';
 const Uuid = Type.String({ format: 'uuid' });
-const Timestamp = Type.Unsafe<Date>({ type: 'string', format: 'date-time', description: ISO });
-const timestampOrNull = (description = ISO) =>
+const Timestamp = Type.Unsafe<Date>({ type: 'string', format: 'date-time', description: ISO_UTC });
+const timestampOrNull = (description = ISO_UTC) =>
   Type.Unsafe<Date | null>({ type: ['string', 'null'], format: 'date-time', description });
 const textOrNull = (options: Record<string, unknown> = {}) =>
   Type.Unsafe<string | null>({ type: ['string', 'null'], ...options });
 const countOrNull = (options: Record<string, unknown> = {}) =>
   Type.Unsafe<number | null>({ type: ['integer', 'null'], ...options });
-const orNull = <Schema extends Type.TSchema>(schema: Schema, description: string) =>
+const objectOrNull = <Schema extends Type.TSchema>(schema: Schema, description: string) =>
   Type.Unsafe<Static<Schema> | null>({ ...schema, type: ['object', 'null'], description });
 
 /** The params of a generation as they are shown: with what was filled in. */
-const Params = Type.Unsafe<GenerationParams>({
+const ShownParams = Type.Unsafe<GenerationParams>({
   anyOf: [Type.Object(VideoParams.properties), Type.Object(ImageParams.properties)],
   description: 'What was ordered, with the defaults of what was left out',
 });
 
-export const GenerationAnswer = Type.Object({
+export const GenerationResponse = Type.Object({
   uuid: Uuid,
   model: Type.Enum([...MODEL_SLUGS]),
   model_name: Type.String(),
   kind: Type.Enum(['video', 'image']),
   prompt: Type.String(),
-  params: Params,
+  params: ShownParams,
   status: Type.Enum([...GENERATION_STATUSES]),
   output_url: textOrNull({ description: 'Where to download it; null until succeeded' }),
   thumbnail_url: textOrNull({
@@ -52,7 +52,7 @@ export const GenerationAnswer = Type.Object({
   is_watermarked: Type.Boolean(),
 });
 
-export const PaginationAnswer = Type.Object({
+export const PaginationResponse = Type.Object({
   next: textOrNull({ description: 'The address of the next page' }),
   previous: textOrNull({ description: 'The address of the page before' }),
   current_page: Type.Integer({ description: 'From 1' }),
@@ -61,10 +61,10 @@ export const PaginationAnswer = Type.Object({
 });
 
 /** A list's envelope. */
-export const pageOf = <Item extends Type.TSchema>(item: Item) =>
-  Type.Object({ pagination: PaginationAnswer, data: Type.Array(item) });
+export const pageResponse = <Item extends Type.TSchema>(item: Item) =>
+  Type.Object({ pagination: PaginationResponse, data: Type.Array(item) });
 
-export const ModelAnswer = Type.Object({
+export const ModelResponse = Type.Object({
   uuid: Uuid,
   slug: Type.Enum([...MODEL_SLUGS], { description: 'Sent as model when creating a generation' }),
   name: Type.String(),
@@ -87,7 +87,7 @@ export const ModelAnswer = Type.Object({
   }),
 });
 
-export const ApiKeyAnswer = Type.Object({
+export const ApiKeyResponse = Type.Object({
   uuid: Uuid,
   name: Type.String(),
   prefix: Type.String({ description: 'The first 12 characters of the key' }),
@@ -96,7 +96,7 @@ export const ApiKeyAnswer = Type.Object({
   created_at: Timestamp,
 });
 
-export const CreatedApiKeyAnswer = Type.Object({
+export const CreatedApiKeyResponse = Type.Object({
   uuid: Uuid,
   name: Type.String(),
   key: Type.String({ pattern: '^svc_[0-9a-f]{40}$', description: 'The key itself, told only now' }),
@@ -104,9 +104,9 @@ export const CreatedApiKeyAnswer = Type.Object({
   created_at: Timestamp,
 });
 
-export const RevokedAnswer = Type.Object({ revoked: Type.Boolean({ const: true }) });
+export const RevokedResponse = Type.Object({ revoked: Type.Boolean({ const: true }) });
 
-export const LedgerEntryAnswer = Type.Object({
+export const LedgerEntryResponse = Type.Object({
   uuid: Uuid,
   entry_type: Type.Enum([...LEDGER_ENTRY_TYPES]),
   amount: Type.Integer({ description: 'Credits, signed: a burn is negative' }),
@@ -115,8 +115,8 @@ export const LedgerEntryAnswer = Type.Object({
   created_at: Timestamp,
 });
 
-export const UsageAnswer = Type.Object({
-  plan: orNull(
+export const UsageResponse = Type.Object({
+  plan: objectOrNull(
     Type.Object({
       slug: Type.Enum([...PLAN_SLUGS]),
       name: Type.String(),
@@ -152,7 +152,7 @@ export const UsageAnswer = Type.Object({
   ),
 });
 
-export const PlanAnswer = Type.Object({
+export const PlanResponse = Type.Object({
   slug: Type.Enum([...PLAN_SLUGS]),
   name: Type.String(),
   price_monthly_cents: Type.Integer({ description: 'Shown' }),
@@ -163,13 +163,13 @@ export const PlanAnswer = Type.Object({
   highlight: Type.Boolean({ description: 'Presented as the default' }),
 });
 
-const PlanOfAccount = orNull(
+const AccountPlan = objectOrNull(
   Type.Object({ slug: Type.Enum([...PLAN_SLUGS]), name: Type.String(), parallel_limit: Type.Integer() }),
   'null without an active subscription',
 );
 
-export const BillingStatusAnswer = Type.Object({
-  plan: PlanOfAccount,
+export const BillingStatusResponse = Type.Object({
+  plan: AccountPlan,
   status: Type.Enum([...SUBSCRIPTION_STATUSES, 'none'], { description: 'none where there never was a subscription' }),
   interval: Type.String({ const: 'yearly' }),
   current_period_end: timestampOrNull(),
@@ -178,18 +178,18 @@ export const BillingStatusAnswer = Type.Object({
   has_payment_method: Type.Boolean({ description: 'Whether automatic top-ups can be switched on' }),
 });
 
-export const CheckoutAnswer = Type.Object({
+export const CheckoutResponse = Type.Object({
   checkout_url: textOrNull({ description: 'Where to pay or to confirm; null where nothing is left to be done' }),
   activated: Type.Optional(
     Type.Boolean({ description: 'true where what was asked for is there at once: without a payment processor' }),
   ),
 });
 
-export const PortalAnswer = Type.Object({
+export const PortalResponse = Type.Object({
   portal_url: textOrNull({ description: 'null without a payment processor' }),
 });
 
-export const TopupSettingsAnswer = Type.Object({
+export const TopupSettingsResponse = Type.Object({
   auto_topup_enabled: Type.Boolean(),
   auto_topup_amount_cents: Type.Integer(),
   auto_topup_threshold_credits: Type.Integer(),
@@ -199,9 +199,9 @@ export const TopupSettingsAnswer = Type.Object({
   ),
 });
 
-export const ReceivedAnswer = Type.Object({ received: Type.Boolean({ const: true }) });
+export const ReceivedResponse = Type.Object({ received: Type.Boolean({ const: true }) });
 
-export const UserAnswer = Type.Object({
+export const UserResponse = Type.Object({
   user: Type.Object({
     uuid: Uuid,
     email: Type.String(),
@@ -211,28 +211,28 @@ export const UserAnswer = Type.Object({
     onboarding_step: Type.Enum([...ONBOARDING_STEPS]),
     is_staff: Type.Boolean(),
     social_provider: Type.String({ description: 'google, apple, github, or dev for the local sign-in' }),
-    plan: PlanOfAccount,
+    plan: AccountPlan,
     credits: Type.Object({ balance: Type.Integer() }),
     is_affiliate: Type.Boolean(),
   }),
 });
 
-export const SocialConfigAnswer = Type.Object({
+export const SocialConfigResponse = Type.Object({
   google: Type.Boolean(),
   apple: Type.Boolean(),
   github: Type.Boolean(),
 });
 
-export const ReadyAnswer = Type.Object({ status: Type.String({ const: 'ready' }) });
+export const ReadyResponse = Type.Object({ status: Type.String({ const: 'ready' }) });
 
-export const HealthAnswer = Type.Object({ status: Type.String({ const: 'ok' }), version: Type.String() });
+export const HealthResponse = Type.Object({ status: Type.String({ const: 'ok' }), version: Type.String() });
 
-export const EnrollAnswer = Type.Object({
+export const EnrollResponse = Type.Object({
   code: Type.String({ description: 'What referral_url ends in' }),
   referral_url: Type.String({ format: 'uri' }),
 });
 
-export const AffiliateStatusAnswer = Type.Object({
+export const AffiliateStatusResponse = Type.Object({
   code: Type.String(),
   referral_url: Type.String({ format: 'uri' }),
   payout_enabled: Type.Boolean({ description: 'Whether commissions can be paid out' }),
@@ -254,14 +254,14 @@ export const AffiliateStatusAnswer = Type.Object({
   ),
 });
 
-export const OnboardingLinkAnswer = Type.Object({
+export const OnboardingLinkResponse = Type.Object({
   url: Type.String({ format: 'uri', description: "A page of the payment processor's, good for a short time" }),
 });
 
 /** Runs cost us fractions of cents; of their sums whole ones are told. */
 const CostCents = Type.Integer({ description: 'Cents, rounded' });
 
-export const MetricsAnswer = Type.Object({
+export const MetricsResponse = Type.Object({
   generated_at: Timestamp,
   users: Type.Object({
     total: Type.Integer(),
@@ -311,13 +311,13 @@ export const MetricsAnswer = Type.Object({
 });
 
 /** What every refusal looks like. */
-export const ErrorAnswer = Type.Object({
+export const ErrorResponse = Type.Object({
   error: Type.String({ description: 'A stable code, such as insufficient_credits' }),
   detail: Type.String({ description: 'A sentence that says what to do' }),
 });
 
 /** The same, for an address that refuses with these codes only. */
-export const errorAnswerOf = (codes: readonly ErrorCode[]) =>
+export const errorResponseFor = (codes: readonly ErrorCode[]) =>
   Type.Object({
     error: Type.Enum([...codes], { description: 'A stable code: go by this' }),
     detail: Type.String({ description: 'A sentence that says what to do; it may change' }),

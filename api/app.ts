@@ -4,11 +4,11 @@ import { config } from '../shared/lib/config.ts';
 import { logger } from '../shared/lib/logger.ts';
 import type { State } from './context.ts';
 import { queueBoard } from './pages/staff/queueBoard.ts';
-import { crossOrigin } from './middleware/crossOrigin.ts';
+import { cors } from './middleware/crossOrigin.ts';
 import { discardUnreadBody } from './middleware/body.ts';
-import { errors } from './middleware/errors.ts';
+import { handleErrors } from './middleware/errors.ts';
 import { requestLog } from './middleware/requestLog.ts';
-import { createRouter, nothingHere } from './router.ts';
+import { createRouter, notFound } from './router.ts';
 
 /** What is answered is data: nothing in it is to be run, framed or guessed at. */
 const createHelmet = () =>
@@ -46,11 +46,11 @@ export function createApp(isDraining: () => boolean = () => false): Koa<State> {
         secure(ctx.req, ctx.res, (error) => (error === undefined ? resolve(next()) : reject(error)));
       }),
   );
-  app.use(crossOrigin);
-  app.use(errors);
+  app.use(cors);
+  app.use(handleErrors);
   app.use(queueBoard());
   app.use(createRouter().routes() as unknown as Koa.Middleware<State>);
-  app.use(nothingHere);
+  app.use(notFound);
   // A client that goes away in the middle of an answer is no fault of ours.
   app.on('error', (error: Error) => logger.debug({ error: error.message }, 'a connection ended early'));
   return app;

@@ -14,10 +14,10 @@ export interface Connections {
 }
 
 /** Longest time that requests in progress are given. */
-const DRAIN_MS = 10_000;
+const DRAIN_TIMEOUT_MS = 10_000;
 /** Longest time for the rest of a request body. Nothing was done for such a request yet. */
-const BODY_MS = 1_000;
-const CHECK_MS = 100;
+const BODY_TIMEOUT_MS = 1_000;
+const DRAIN_CHECK_INTERVAL_MS = 100;
 
 export function trackConnections(server: Server): Connections {
   const sockets = new Set<Socket>();
@@ -49,9 +49,9 @@ export function trackConnections(server: Server): Connections {
       closeUnused(false);
       const checking = setInterval(() => {
         const elapsedMs = performance.now() - startedAt;
-        if (elapsedMs > DRAIN_MS) server.closeAllConnections();
-        else closeUnused(elapsedMs > BODY_MS);
-      }, CHECK_MS);
+        if (elapsedMs > DRAIN_TIMEOUT_MS) server.closeAllConnections();
+        else closeUnused(elapsedMs > BODY_TIMEOUT_MS);
+      }, DRAIN_CHECK_INTERVAL_MS);
       await closed;
       clearInterval(checking);
     },

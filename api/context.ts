@@ -26,7 +26,7 @@ export type Context = Koa.ParameterizedContext<State>;
 export type Handler = (ctx: Context) => Promise<void> | void;
 
 /** The caller of a route that has one. */
-export function callerOf(ctx: Context): Caller {
+export function requireCaller(ctx: Context): Caller {
   if (ctx.state.caller === undefined) throw new Error(`${ctx.state.route} has no caller: it is a public route.`);
   return ctx.state.caller;
 }

@@ -1,18 +1,18 @@
 import { config, parseConfig } from '../shared/lib/config.ts';
-import { warningOfMode } from '../shared/lib/listenSettings.ts';
+import { getInsecureModeWarning } from '../shared/lib/listenSettings.ts';
 import { logger } from '../shared/lib/logger.ts';
 import { runMain } from '../shared/lib/runMain.ts';
-import { onStopSignal } from '../shared/lib/stop.ts';
+import { onShutdownSignal } from '../shared/lib/stop.ts';
 import { openService } from '../shared/service.ts';
 import { startApi } from './server.ts';
 
 /** The web process. Any number of them may run. */
 runMain(async () => {
   const service = await openService(parseConfig(process.env));
-  const warning = warningOfMode(config);
+  const warning = getInsecureModeWarning(config);
   if (warning !== undefined) logger.warn(warning);
   const api = await startApi();
-  onStopSignal(async () => {
+  onShutdownSignal(async () => {
     await api.close();
     await service.close();
   });

@@ -1,14 +1,14 @@
 import type { Static } from 'typebox';
-import type { Usage } from '../shared/domain/usage.ts';
+import type { UsageSummary } from '../shared/domain/usage.ts';
 import type { StaffMetrics } from '../shared/domain/metrics/staffMetrics.ts';
-import { referralUrlOf } from '../shared/domain/affiliates/enroll.ts';
-import type { AffiliateStatus } from '../shared/domain/affiliates/status.ts';
-import { activePlan, type BillingStatus, PROCESSOR } from '../shared/domain/subscriptions.ts';
+import { getReferralUrl } from '../shared/domain/affiliates/enroll.ts';
+import type { AffiliateOverview } from '../shared/domain/affiliates/status.ts';
+import { getActivePlan, type BillingStatus, PROCESSOR_NAME } from '../shared/domain/subscriptions.ts';
 import { config } from '../shared/lib/config.ts';
-import { type Page, pagesOf } from '../shared/lib/pagination.ts';
-import type { TopupSettings } from '../shared/domain/billing/settings.ts';
-import type { OfferedModel } from '../shared/domain/modelHealth.ts';
-import { modelBySlug } from '../shared/spec/catalog.ts';
+import { type ListPage, countPages } from '../shared/lib/pagination.ts';
+import type { AutoTopupSettings } from '../shared/domain/billing/settings.ts';
+import type { ModelWithStatus } from '../shared/domain/modelHealth.ts';
+import { getModelBySlug } from '../shared/spec/catalog.ts';
 import type { Plan } from '../shared/spec/plans.ts';
 import type { Account } from '../shared/tables/Account.ts';
 import type { Affiliate } from '../shared/tables/Affiliate.ts';
@@ -16,36 +16,36 @@ import type { ApiKey } from '../shared/tables/ApiKey.ts';
 import type { Generation } from '../shared/tables/Generation.ts';
 import type { LedgerEntry } from '../shared/tables/LedgerEntry.ts';
 import type {
-  AffiliateStatusAnswer,
-  ApiKeyAnswer,
-  BillingStatusAnswer,
-  CheckoutAnswer,
-  CreatedApiKeyAnswer,
-  EnrollAnswer,
-  GenerationAnswer,
-  LedgerEntryAnswer,
-  MetricsAnswer,
-  ModelAnswer,
-  PlanAnswer,
-  TopupSettingsAnswer,
-  UsageAnswer,
-  UserAnswer,
+  AffiliateStatusResponse,
+  ApiKeyResponse,
+  BillingStatusResponse,
+  CheckoutResponse,
+  CreatedApiKeyResponse,
+  EnrollResponse,
+  GenerationResponse,
+  LedgerEntryResponse,
+  MetricsResponse,
+  ModelResponse,
+  PlanResponse,
+  TopupSettingsResponse,
+  UsageResponse,
+  UserResponse,
 } from './answers.ts';
 
 /** Each resource as clients see it (spec: Resources and their fields): rows in, JSON out, no decisions. */
 
 /** The list envelope. `path` is the list's own, which `next` and `previous` lead back to. */
 export function presentPage<Item>(
-  { page, totalItems, items }: Page<Item>,
+  { page, totalItems, items }: ListPage<Item>,
   path: string,
   present: (item: Item) => unknown,
 ) {
-  const totalPages = pagesOf(totalItems);
-  const linkTo = (number: number) => `${config.BASE_URL}${path}?page=${number}`;
+  const totalPages = countPages(totalItems);
+  const pageUrl = (number: number) => `${config.BASE_URL}${path}?page=${number}`;
   return {
     pagination: {
-      next: page < totalPages ? linkTo(page + 1) : null,
-      previous: page > 1 ? linkTo(Math.min(page - 1, totalPages)) : null,
+      next: page < totalPages ? pageUrl(page + 1) : null,
+      previous: page > 1 ? pageUrl(Math.min(page - 1, totalPages)) : null,
       current_page: page,
       total_pages: totalPages,
       total_items: totalItems,
@@ -54,8 +54,8 @@ export function presentPage<Item>(
   };
 }
 
-export function presentGeneration(row: Generation): Static<typeof GenerationAnswer> {
-  const model = modelBySlug(row.model);
+export function presentGeneration(row: Generation): Static<typeof GenerationResponse> {
+  const model = getModelBySlug(row.model);
   return {
     uuid: row.uuid,
     model: row.model,
@@ -64,8 +64,8 @@ export function presentGeneration(row: Generation): Static<typeof GenerationAnsw
     prompt: row.prompt,
     params: row.params,
     status: row.status,
-    output_url: mediaUrl(row.output_path),
-    thumbnail_url: mediaUrl(row.thumbnail_path),
+    output_url: buildMediaUrl(row.output_path),
+    thumbnail_url: buildMediaUrl(row.thumbnail_path),
     credits_charged: row.credits_charged,
     error_message: row.error_message,
     created_at: row.created_at,
@@ -75,7 +75,7 @@ export function presentGeneration(row: Generation): Static<typeof GenerationAnsw
   };
 }
 
-export function presentModel(model: OfferedModel): Static<typeof ModelAnswer> {
+export function presentModel(model: ModelWithStatus): Static<typeof ModelResponse> {
   return {
     uuid: model.uuid,
     slug: model.slug,
@@ -90,7 +90,7 @@ export function presentModel(model: OfferedModel): Static<typeof ModelAnswer> {
   };
 }
 
-export function presentApiKey(row: ApiKey): Static<typeof ApiKeyAnswer> {
+export function presentApiKey(row: ApiKey): Static<typeof ApiKeyResponse> {
   return {
     uuid: row.uuid,
     name: row.name,
@@ -101,11 +101,11 @@ export function presentApiKey(row: ApiKey): Static<typeof ApiKeyAnswer> {
   };
 }
 
-export function presentCreatedApiKey({ key, row }: { key: string; row: ApiKey }): Static<typeof CreatedApiKeyAnswer> {
+export function presentCreatedApiKey({ key, row }: { key: string; row: ApiKey }): Static<typeof CreatedApiKeyResponse> {
   return { uuid: row.uuid, name: row.name, key, prefix: row.prefix, created_at: row.created_at };
 }
 
-export function presentLedgerEntry(row: LedgerEntry): Static<typeof LedgerEntryAnswer> {
+export function presentLedgerEntry(row: LedgerEntry): Static<typeof LedgerEntryResponse> {
   return {
     uuid: row.uuid,
     entry_type: row.entry_type,
@@ -116,8 +116,8 @@ export function presentLedgerEntry(row: LedgerEntry): Static<typeof LedgerEntryA
   };
 }
 
-export function presentUsage({ account, history, byModel }: Usage): Static<typeof UsageAnswer> {
-  const plan = activePlan(account);
+export function presentUsage({ account, history, byModel }: UsageSummary): Static<typeof UsageResponse> {
+  const plan = getActivePlan(account);
   return {
     plan: plan && {
       slug: plan.slug,
@@ -140,7 +140,7 @@ export function presentUsage({ account, history, byModel }: Usage): Static<typeo
   };
 }
 
-export function presentPlan(plan: Plan): Static<typeof PlanAnswer> {
+export function presentPlan(plan: Plan): Static<typeof PlanResponse> {
   return {
     slug: plan.slug,
     name: plan.name,
@@ -153,20 +153,20 @@ export function presentPlan(plan: Plan): Static<typeof PlanAnswer> {
   };
 }
 
-export function presentBillingStatus(status: BillingStatus): Static<typeof BillingStatusAnswer> {
+export function presentBillingStatus(status: BillingStatus): Static<typeof BillingStatusResponse> {
   return {
-    plan: status.plan && presentPlanOfAccount(status.plan),
+    plan: status.plan && presentAccountPlan(status.plan),
     status: status.status,
     interval: 'yearly',
     current_period_end: status.currentPeriodEnd,
     cancel_at_period_end: status.cancelAtPeriodEnd,
-    processor: PROCESSOR,
+    processor: PROCESSOR_NAME,
     has_payment_method: status.hasPaymentMethod,
   };
 }
 
-export function presentUser(account: Account, isStaff: boolean): Static<typeof UserAnswer> {
-  const plan = activePlan(account);
+export function presentUser(account: Account, isStaff: boolean): Static<typeof UserResponse> {
+  const plan = getActivePlan(account);
   return {
     user: {
       uuid: account.uuid,
@@ -177,7 +177,7 @@ export function presentUser(account: Account, isStaff: boolean): Static<typeof U
       onboarding_step: account.onboarding_step,
       is_staff: isStaff,
       social_provider: account.social_provider,
-      plan: plan && presentPlanOfAccount(plan),
+      plan: plan && presentAccountPlan(plan),
       credits: { balance: account.balance },
       is_affiliate: account.is_affiliate,
     },
@@ -185,7 +185,7 @@ export function presentUser(account: Account, isStaff: boolean): Static<typeof U
 }
 
 /** Whole cents, as all money is told; what runs cost us is kept with its fractions. */
-export function presentMetrics(metrics: StaffMetrics): Static<typeof MetricsAnswer> {
+export function presentMetrics(metrics: StaffMetrics): Static<typeof MetricsResponse> {
   const { users, subscriptions, revenue, costs, margins } = metrics;
   return {
     generated_at: metrics.generatedAt,
@@ -230,8 +230,8 @@ export function presentMetrics(metrics: StaffMetrics): Static<typeof MetricsAnsw
   };
 }
 
-export function presentAffiliate(affiliate: Affiliate): Static<typeof EnrollAnswer> {
-  return { code: affiliate.code, referral_url: referralUrlOf(affiliate) };
+export function presentAffiliate(affiliate: Affiliate): Static<typeof EnrollResponse> {
+  return { code: affiliate.code, referral_url: getReferralUrl(affiliate) };
 }
 
 export function presentAffiliateStatus({
@@ -239,7 +239,7 @@ export function presentAffiliateStatus({
   isPayoutEnabled,
   stats,
   recent,
-}: AffiliateStatus): Static<typeof AffiliateStatusAnswer> {
+}: AffiliateOverview): Static<typeof AffiliateStatusResponse> {
   return {
     ...presentAffiliate(affiliate),
     payout_enabled: isPayoutEnabled,
@@ -259,20 +259,20 @@ export function presentAffiliateStatus({
   };
 }
 
-function presentPlanOfAccount(plan: Plan) {
+function presentAccountPlan(plan: Plan) {
   return { slug: plan.slug, name: plan.name, parallel_limit: plan.parallelLimit };
 }
 
-function mediaUrl(path: string | null): string | null {
+function buildMediaUrl(path: string | null): string | null {
   return path === null ? null : `${config.CDN_URL}/${path}`;
 }
 
 /** Where to pay; or that there was nothing to pay, and what was asked for is there. */
-export function presentCheckout(url: string | null): Static<typeof CheckoutAnswer> {
+export function presentCheckout(url: string | null): Static<typeof CheckoutResponse> {
   return url === null ? { checkout_url: null, activated: true } : { checkout_url: url };
 }
 
-export function presentTopupSettings(settings: TopupSettings): Static<typeof TopupSettingsAnswer> {
+export function presentTopupSettings(settings: AutoTopupSettings): Static<typeof TopupSettingsResponse> {
   return {
     auto_topup_enabled: settings.isEnabled,
     auto_topup_amount_cents: settings.amountCents,

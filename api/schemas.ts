@@ -10,30 +10,30 @@ import {
 import { PLAN_SLUGS } from '../shared/spec/plans.ts';
 
 /** The shapes of requests: one source for validation and types. Unknown fields are refused by name. */
-const closed = { additionalProperties: false };
+const NO_OTHER_FIELDS = { additionalProperties: false };
 
-export const CreateGeneration = Type.Object(
+export const CreateGenerationRequest = Type.Object(
   {
     model: Type.Enum([...MODEL_SLUGS]),
     prompt: Type.String({ trimmed: true, minLength: 1, maxLength: PROMPT_MAX_CHARACTERS, format: 'text' }),
     // What is in it is the model's own affair: see the catalog.
     params: Type.Object({}),
   },
-  closed,
+  NO_OTHER_FIELDS,
 );
 
-export const CreateApiKey = Type.Object(
+export const CreateApiKeyRequest = Type.Object(
   { name: Type.String({ trimmed: true, minLength: 1, maxLength: API_KEY_NAME_MAX_CHARACTERS, format: 'text' }) },
-  closed,
+  NO_OTHER_FIELDS,
 );
 
-export const Checkout = Type.Object(
+export const CheckoutRequest = Type.Object(
   {
     plan: Type.Enum([...PLAN_SLUGS]),
     // Plans are annual; what is sent here is ignored.
     interval: Type.Optional(Type.Unknown()),
   },
-  closed,
+  NO_OTHER_FIELDS,
 );
 
 const ProfileText = Type.Optional(
@@ -41,20 +41,20 @@ const ProfileText = Type.Optional(
 );
 
 /** Money as JSON has it: -0 is 0 and refused by the minimum, 5e3 is 5000. */
-const Cents = Type.Integer({ minimum: TOPUP_MIN_CENTS, maximum: TOPUP_MAX_CENTS });
+const TopupCents = Type.Integer({ minimum: TOPUP_MIN_CENTS, maximum: TOPUP_MAX_CENTS });
 
-export const Topup = Type.Object({ amount_cents: Cents }, closed);
+export const TopupRequest = Type.Object({ amount_cents: TopupCents }, NO_OTHER_FIELDS);
 
-export const TopupSettings = Type.Object(
+export const TopupSettingsRequest = Type.Object(
   {
     auto_topup_enabled: Type.Optional(Type.Boolean()),
-    auto_topup_amount_cents: Type.Optional(Cents),
+    auto_topup_amount_cents: Type.Optional(TopupCents),
     auto_topup_threshold_credits: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000_000 })),
   },
-  closed,
+  NO_OTHER_FIELDS,
 );
 
-export const Profile = Type.Object(
+export const ProfileRequest = Type.Object(
   {
     first_name: ProfileText,
     language: Type.Optional(
@@ -66,15 +66,15 @@ export const Profile = Type.Object(
     ),
     use_case: ProfileText,
   },
-  closed,
+  NO_OTHER_FIELDS,
 );
 
-export const AdvanceOnboarding = Type.Object(
-  { step_completed: Type.Enum(['profile', 'plan']), data: Type.Optional(Profile) },
-  closed,
+export const AdvanceOnboardingRequest = Type.Object(
+  { step_completed: Type.Enum(['profile', 'plan']), data: Type.Optional(ProfileRequest) },
+  NO_OTHER_FIELDS,
 );
 
-export const DevSignIn = Type.Object(
+export const DevSignInRequest = Type.Object(
   { email: Type.String({ trimmed: true, maxLength: 254, format: 'email' }) },
-  closed,
+  NO_OTHER_FIELDS,
 );

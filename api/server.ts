@@ -1,16 +1,16 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { publishedKeys } from '../shared/domain/oauth/signingKeys.ts';
+import { getPublishedKeys } from '../shared/domain/oauth/signingKeys.ts';
 import { config, ConfigError } from '../shared/lib/config.ts';
 import { logger } from '../shared/lib/logger.ts';
-import { closeMetrics, openMetrics } from '../shared/lib/metricsServer.ts';
-import { listen as listenToAnnouncements, stopWaiting } from '../shared/queues/announcements.ts';
+import { stopMetricsServer, startMetricsServer } from '../shared/lib/metricsServer.ts';
+import { subscribeToGenerationUpdates as listenToAnnouncements, releaseWaiters } from '../shared/queues/announcements.ts';
 import { openQueues } from '../shared/queues/enqueue.ts';
 import { createApp } from './app.ts';
 import { trackConnections } from './connections.ts';
-import { endMcpStreams, openMcp } from './mcp/lifecycle.ts';
-import { closeLimiters, openLimiters } from './middleware/rateLimit.ts';
+import { closeMcpStreams, openMcp } from './mcp/lifecycle.ts';
+import { closeRateLimiters, openRateLimiters } from './middleware/rateLimit.ts';
 
 /** Longer than load balancers keep idle connections (60 to 90 s): they must not reuse one that is being closed here. */
 const KEEP_ALIVE_MS = 95_000;
@@ -30,16 +30,16 @@ export async function startApi(): Promise<ApiServer> {
     openMcp(),
     openQueues(),
     listenToAnnouncements(),
-    openLimiters(),
-    openMetrics(),
+    openRateLimiters(),
+    startMetricsServer(),
   ]);
   // The first process of all creates the signing key; while the database is away, the first request tries again.
-  await publishedKeys().catch((error: Error) => logger.warn({ error: error.message }, 'no signing keys yet'));
+  await getPublishedKeys().catch((error: Error) => logger.warn({ error: error.message }, 'no signing keys yet'));
 
   const server = createServer();
   const connections = trackConnections(server);
-  const answer = createApp(() => connections.isDraining()).callback();
-  server.on('request', (request, response) => void answer(request, response));
+  const handleRequest = createApp(() => connections.isDraining()).callback();
+  server.on('request', (request, response) => void handleRequest(request, response));
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.requestTimeout = 30_000;
   server.headersTimeout = 15_000;
@@ -59,12 +59,12 @@ export async function startApi(): Promise<ApiServer> {
 
   async function close(): Promise<void> {
     // Clients that wait for the end of a generation are answered with what is stored.
-    stopWaiting();
-    endMcpStreams();
+    releaseWaiters();
+    closeMcpStreams();
     await connections.close();
     closeMcp();
-    closeMetrics();
-    closeLimiters();
+    stopMetricsServer();
+    closeRateLimiters();
   }
   return { port: (server.address() as AddressInfo).port, close };
 }

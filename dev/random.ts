@@ -1,20 +1,20 @@
 /** Numbers that look random and are the same for the same seed, so that a run can be repeated. */
-export interface Random {
+export interface SeededRandom {
   /** From 0 up to, and without, 1. */
   next(): number;
   /** A whole number from 0 up to, and without, `count`. */
-  below(count: number): number;
+  nextBelow(count: number): number;
   /** A whole number from `least` to `most`. */
-  between(least: number, most: number): number;
+  nextBetween(least: number, most: number): number;
   pick<Item>(items: readonly Item[]): Item;
   /** @param probability from 0 to 1. */
   chance(probability: number): boolean;
   /** Numbers of its own for a part of the run: however many that takes, others stay the same. */
-  fork(name: string): Random;
+  fork(name: string): SeededRandom;
 }
 
 /** Numbers by the method of mulberry32. */
-export function randomFrom(seed: number | string): Random {
+export function createSeededRandom(seed: number | string): SeededRandom {
   let state = hash(String(seed));
   const next = () => {
     state = (state + 0x6d2b79f5) | 0;
@@ -25,11 +25,11 @@ export function randomFrom(seed: number | string): Random {
   const below = (count: number) => Math.floor(next() * count);
   return {
     next,
-    below,
-    between: (least, most) => least + below(most - least + 1),
+    nextBelow: below,
+    nextBetween: (least, most) => least + below(most - least + 1),
     pick: (items) => items[below(items.length)] as (typeof items)[number],
     chance: (probability) => next() < probability,
-    fork: (name) => randomFrom(`${seed}/${name}`),
+    fork: (name) => createSeededRandom(`${seed}/${name}`),
   };
 }
 

@@ -1,5 +1,5 @@
 import { readCommandLine } from '../shared/lib/commandLine.ts';
-import { messageOf } from './servers/failures.ts';
+import { getErrorMessage } from './servers/failures.ts';
 import { runStack } from './stack/run.ts';
 import { loadEnvFile, readSettings } from './stack/settings.ts';
 
@@ -21,7 +21,7 @@ try {
   loadEnvFile();
   process.exitCode = await runStack(await readSettings());
 } catch (error) {
-  console.error(messageOf(error));
+  console.error(getErrorMessage(error));
   process.exitCode = 1;
 }
 process.exit();

@@ -1,9 +1,9 @@
 import Stripe from 'stripe';
 import { readCommandLine } from '../shared/lib/commandLine.ts';
 import { EVENT_TYPES } from '../shared/gateways/payments/eventTypes.ts';
-import { stripeClient } from '../shared/gateways/payments/stripe.ts';
+import { createStripeClient } from '../shared/gateways/payments/stripe.ts';
 import { type Plan, PLANS } from '../shared/spec/plans.ts';
-import { messageOf } from './servers/failures.ts';
+import { getErrorMessage } from './servers/failures.ts';
 import { loadEnvFile } from './stack/settings.ts';
 
 const HELP = `npm run stripe:setup makes in a Stripe account what the service needs of it: a product and a yearly price for
@@ -21,30 +21,30 @@ All of them are also read from a file .env in the current folder.`;
 const WEBHOOK_PATH = '/api/billing/webhooks/processor/';
 const CURRENCY = 'usd';
 /** By which what we have made is known again. */
-const OURS = { made_by: 'genmeter' };
-const OF_CONNECTED = { of: 'connected accounts' };
+const OWN_METADATA = { made_by: 'genmeter' };
+const CONNECT_METADATA = { of: 'connected accounts' };
 
 /** Ours, and that of the accounts that affiliates are paid to. */
 interface Webhook {
   /** That its signing secret goes by. */
   variable: 'STRIPE_WEBHOOK_SECRET' | 'STRIPE_CONNECT_WEBHOOK_SECRET';
   events: Stripe.WebhookEndpointCreateParams.EnabledEvent[];
-  ofConnected: boolean;
+  isConnect: boolean;
 }
 const WEBHOOKS: readonly Webhook[] = [
-  { variable: 'STRIPE_WEBHOOK_SECRET', events: [...EVENT_TYPES], ofConnected: false },
-  { variable: 'STRIPE_CONNECT_WEBHOOK_SECRET', events: ['account.updated'], ofConnected: true },
+  { variable: 'STRIPE_WEBHOOK_SECRET', events: [...EVENT_TYPES], isConnect: false },
+  { variable: 'STRIPE_CONNECT_WEBHOOK_SECRET', events: ['account.updated'], isConnect: true },
 ];
 
-async function setUp(stripe: Stripe, baseUrl: string): Promise<string[]> {
+async function setUpStripe(stripe: Stripe, baseUrl: string): Promise<string[]> {
   const prices: Stripe.Price[] = [];
-  for (const plan of PLANS) prices.push(await priceOf(stripe, plan));
+  for (const plan of PLANS) prices.push(await ensurePrice(stripe, plan));
   const secrets: string[] = [];
   for (const wanted of WEBHOOKS) {
-    const secret = await webhook(stripe, baseUrl, wanted);
+    const secret = await ensureWebhook(stripe, baseUrl, wanted);
     if (secret !== null) secrets.push(`${wanted.variable}=${secret}`);
   }
-  const portal = await portalConfiguration(stripe, prices);
+  const portal = await ensurePortalConfiguration(stripe, prices);
   return [
     ...secrets,
     ...PLANS.map(({ slug }, index) => `STRIPE_PRICE_${slug.toUpperCase()}=${prices[index]?.id}`),
@@ -53,37 +53,37 @@ async function setUp(stripe: Stripe, baseUrl: string): Promise<string[]> {
 }
 
 /** A price cannot be changed: where the amount is not right, another one takes its place and its key. */
-async function priceOf(stripe: Stripe, plan: Plan): Promise<Stripe.Price> {
+async function ensurePrice(stripe: Stripe, plan: Plan): Promise<Stripe.Price> {
   const lookupKey = `genmeter_${plan.slug}_yearly`;
   const [known] = (await stripe.prices.list({ lookup_keys: [lookupKey], limit: 1 })).data;
-  if (known !== undefined && isRight(known, plan)) {
-    say('Price', `${known.id} of ${plan.name}, there already`);
+  if (known !== undefined && isPriceCurrent(known, plan)) {
+    printLine('Price', `${known.id} of ${plan.name}, there already`);
     return known;
   }
   const price = await stripe.prices.create({
-    product: await productOf(stripe, plan),
+    product: await ensureProduct(stripe, plan),
     currency: CURRENCY,
     unit_amount: plan.priceYearlyCents,
     recurring: { interval: 'year' },
     lookup_key: lookupKey,
     transfer_lookup_key: true,
-    metadata: OURS,
+    metadata: OWN_METADATA,
   });
-  say('Price', `${price.id} of ${plan.name}: ${plan.priceYearlyCents / 100} ${CURRENCY} a year`);
+  printLine('Price', `${price.id} of ${plan.name}: ${plan.priceYearlyCents / 100} ${CURRENCY} a year`);
   if (known !== undefined) {
-    say('', `in the place of ${known.id}, which subscriptions may be on still: those are to no plan of ours any more`);
+    printLine('', `in the place of ${known.id}, which subscriptions may be on still: those are to no plan of ours any more`);
   }
   return price;
 }
 
-function isRight(price: Stripe.Price, { priceYearlyCents }: Plan): boolean {
+function isPriceCurrent(price: Stripe.Price, { priceYearlyCents }: Plan): boolean {
   const { active, currency, unit_amount: amount, recurring } = price;
   const isYearly = recurring?.interval === 'year' && recurring.interval_count === 1;
   return active && currency === CURRENCY && amount === priceYearlyCents && isYearly;
 }
 
 /** Each plan is a product of its own: the portal offers one price an interval of each. */
-async function productOf(stripe: Stripe, { slug, name, features }: Plan): Promise<string> {
+async function ensureProduct(stripe: Stripe, { slug, name, features }: Plan): Promise<string> {
   const id = `genmeter_${slug}`;
   try {
     const { active } = await stripe.products.retrieve(id);
@@ -91,56 +91,56 @@ async function productOf(stripe: Stripe, { slug, name, features }: Plan): Promis
   } catch (error) {
     if ((error as Stripe.errors.StripeError).code !== 'resource_missing') throw error;
     const description = features.slice(0, 2).join(', ');
-    await stripe.products.create({ id, name: `Genmeter ${name}`, description, metadata: OURS });
-    say('Product', id);
+    await stripe.products.create({ id, name: `Genmeter ${name}`, description, metadata: OWN_METADATA });
+    printLine('Product', id);
     return id;
   }
   throw new Error(`The product ${id} is archived in Stripe: take it out of the archive there, and run this again.`);
 }
 
 /** Makes a webhook, or sets right the one that is there. @returns its signing secret, which Stripe tells once, when it is made. */
-async function webhook(stripe: Stripe, baseUrl: string, wanted: Webhook): Promise<string | null> {
-  const { variable, events, ofConnected } = wanted;
+async function ensureWebhook(stripe: Stripe, baseUrl: string, wanted: Webhook): Promise<string | null> {
+  const { variable, events, isConnect } = wanted;
   const url = `${baseUrl}${WEBHOOK_PATH}`;
   if (isLocal(baseUrl)) {
-    say('Webhook', `none is made: Stripe cannot reach ${baseUrl}. This forwards the events, and prints the`);
-    const forward = ofConnected ? '--forward-connect-to' : '--forward-to';
-    say('', `${variable} to use: stripe listen ${forward} ${url} --events ${events.join(',')}`);
+    printLine('Webhook', `none is made: Stripe cannot reach ${baseUrl}. This forwards the events, and prints the`);
+    const forward = isConnect ? '--forward-connect-to' : '--forward-to';
+    printLine('', `${variable} to use: stripe listen ${forward} ${url} --events ${events.join(',')}`);
     return null;
   }
-  const known = await endpointOf(stripe, url, ofConnected);
+  const known = await findWebhookEndpoint(stripe, url, isConnect);
   if (known === undefined) {
     const version = Stripe.API_VERSION as Stripe.WebhookEndpointCreateParams.ApiVersion;
     const made = await stripe.webhookEndpoints.create({
       url,
       enabled_events: events,
       api_version: version,
-      metadata: ofConnected ? { ...OURS, ...OF_CONNECTED } : OURS,
-      ...(ofConnected ? { connect: true } : {}),
+      metadata: isConnect ? { ...OWN_METADATA, ...CONNECT_METADATA } : OWN_METADATA,
+      ...(isConnect ? { connect: true } : {}),
     });
-    say('Webhook', `${made.id} at ${url}${ofConnected ? ', for connected accounts' : ''}`);
+    printLine('Webhook', `${made.id} at ${url}${isConnect ? ', for connected accounts' : ''}`);
     return made.secret ?? null;
   }
   const isComplete =
     known.status === 'enabled' && String(known.enabled_events.toSorted()) === String(events.toSorted());
   if (!isComplete) await stripe.webhookEndpoints.update(known.id, { enabled_events: events, disabled: false });
-  say('Webhook', `${known.id} at ${url}, there already${isComplete ? '' : '; its events are set right'}`);
-  say('', `${variable} stays as it is; the signing secret is shown at https://dashboard.stripe.com/webhooks`);
+  printLine('Webhook', `${known.id} at ${url}, there already${isComplete ? '' : '; its events are set right'}`);
+  printLine('', `${variable} stays as it is; the signing secret is shown at https://dashboard.stripe.com/webhooks`);
   if (known.api_version !== Stripe.API_VERSION) {
-    say('', `it is of API version ${known.api_version}, not ${Stripe.API_VERSION}: remove it there and run this again`);
+    printLine('', `it is of API version ${known.api_version}, not ${Stripe.API_VERSION}: remove it there and run this again`);
   }
   return null;
 }
 
 /** Stripe does not say which of the webhooks at an address is for connected accounts: what we made it with does. */
-async function endpointOf(
+async function findWebhookEndpoint(
   stripe: Stripe,
   url: string,
-  ofConnected: boolean,
+  isConnect: boolean,
 ): Promise<Stripe.WebhookEndpoint | undefined> {
   for await (const endpoint of stripe.webhookEndpoints.list({ limit: 100 })) {
-    const isOfConnected = endpoint.metadata['of'] === OF_CONNECTED.of;
-    if (endpoint.url === url && isOfConnected === ofConnected) return endpoint;
+    const isConnectEndpoint = endpoint.metadata['of'] === CONNECT_METADATA.of;
+    if (endpoint.url === url && isConnectEndpoint === isConnect) return endpoint;
   }
   return undefined;
 }
@@ -150,8 +150,8 @@ function isLocal(baseUrl: string): boolean {
 }
 
 /** Our own one, beside the account's default one, which the operator may use for something else. */
-async function portalConfiguration(stripe: Stripe, prices: Stripe.Price[]): Promise<string> {
-  const products = prices.map(({ id, product }) => ({ product: productIn(product), prices: [id] }));
+async function ensurePortalConfiguration(stripe: Stripe, prices: Stripe.Price[]): Promise<string> {
+  const products = prices.map(({ id, product }) => ({ product: getProductId(product), prices: [id] }));
   const features: Stripe.BillingPortal.ConfigurationCreateParams.Features = {
     invoice_history: { enabled: true },
     payment_method_update: { enabled: true },
@@ -165,32 +165,32 @@ async function portalConfiguration(stripe: Stripe, prices: Stripe.Price[]): Prom
     },
   };
   for await (const { id, metadata } of stripe.billingPortal.configurations.list({ active: true, limit: 100 })) {
-    if (metadata?.['made_by'] !== OURS.made_by) continue;
+    if (metadata?.['made_by'] !== OWN_METADATA.made_by) continue;
     await stripe.billingPortal.configurations.update(id, { features });
-    say('Portal', `${id}, there already; its features are set right`);
+    printLine('Portal', `${id}, there already; its features are set right`);
     return id;
   }
-  const { id } = await stripe.billingPortal.configurations.create({ name: 'Genmeter', features, metadata: OURS });
-  say('Portal', id);
+  const { id } = await stripe.billingPortal.configurations.create({ name: 'Genmeter', features, metadata: OWN_METADATA });
+  printLine('Portal', id);
   return id;
 }
 
-function productIn(product: Stripe.Price['product']): string {
+function getProductId(product: Stripe.Price['product']): string {
   return typeof product === 'string' ? product : product.id;
 }
 
-function say(what: string, words: string): void {
+function printLine(what: string, words: string): void {
   console.error(`  ${what.padEnd(8)} ${words}`);
 }
 
-function settings(): { secretKey: string; apiBase: string | undefined; baseUrl: string } {
-  const secretKey = textOf('STRIPE_SECRET_KEY');
+function readSettings(): { secretKey: string; apiBase: string | undefined; baseUrl: string } {
+  const secretKey = readEnv('STRIPE_SECRET_KEY');
   if (secretKey === undefined) {
     throw new Error('STRIPE_SECRET_KEY is not set: copy a secret key from https://dashboard.stripe.com/apikeys.');
   }
   if (!/^(sk|rk)_\S+$/.test(secretKey)) throw new Error('STRIPE_SECRET_KEY must be a secret key of Stripe, sk_...');
-  const baseUrl = (textOf('BASE_URL') ?? `http://localhost:${textOf('PORT') ?? 3000}`).replace(/\/+$/, '');
-  const apiBase = textOf('STRIPE_API_BASE');
+  const baseUrl = (readEnv('BASE_URL') ?? `http://localhost:${readEnv('PORT') ?? 3000}`).replace(/\/+$/, '');
+  const apiBase = readEnv('STRIPE_API_BASE');
   for (const [name, value] of Object.entries({ BASE_URL: baseUrl, STRIPE_API_BASE: apiBase })) {
     if (value !== undefined && !(/^https?:/.test(value) && URL.canParse(value))) {
       throw new Error(`${name} must be an address such as https://example.com.`);
@@ -199,13 +199,13 @@ function settings(): { secretKey: string; apiBase: string | undefined; baseUrl: 
   return { secretKey, apiBase, baseUrl };
 }
 
-function textOf(name: string): string | undefined {
+function readEnv(name: string): string | undefined {
   return process.env[name]?.trim() || undefined;
 }
 
 /** What went wrong, in words that say what to do. */
-function explain(error: unknown): string {
-  const words = messageOf(error);
+function describeError(error: unknown): string {
+  const words = getErrorMessage(error);
   if (error instanceof Stripe.errors.StripeAuthenticationError)
     return `Stripe does not take STRIPE_SECRET_KEY: ${words}`;
   if (error instanceof Stripe.errors.StripePermissionError) return `STRIPE_SECRET_KEY may not do this: ${words}`;
@@ -217,15 +217,15 @@ function explain(error: unknown): string {
 async function main(): Promise<void> {
   readCommandLine('npm run stripe:setup', HELP, {});
   loadEnvFile();
-  const { secretKey, apiBase, baseUrl } = settings();
+  const { secretKey, apiBase, baseUrl } = readSettings();
   console.error(`\nSetting up Stripe, in ${secretKey.includes('_live_') ? 'live' : 'test'} mode, for ${baseUrl}:\n`);
-  const lines = await setUp(stripeClient(secretKey, apiBase), baseUrl);
+  const lines = await setUpStripe(createStripeClient(secretKey, apiBase), baseUrl);
   console.error('\nFor your .env:\n');
   // A line of its own, also in a file whose last line does not end.
   console.log(`\n${lines.join('\n')}`);
 }
 
 main().catch((error: unknown) => {
-  console.error(explain(error));
+  console.error(describeError(error));
   process.exitCode = 1;
 });

@@ -1,6 +1,6 @@
 import { readCommandLine } from '../shared/lib/commandLine.ts';
-import { parseConfig, useConfig } from '../shared/lib/config.ts';
-import { connect } from '../shared/lib/db.ts';
+import { parseConfig, setConfig } from '../shared/lib/config.ts';
+import { createPool } from '../shared/lib/db.ts';
 import { logger, openLogger } from '../shared/lib/logger.ts';
 import { runMain } from '../shared/lib/runMain.ts';
 import { migrate } from './run.ts';
@@ -14,9 +14,9 @@ run again. Ends with 1 where the database was not migrated.`;
 /** The release step of a deployment: migrates the database, and ends with a status other than 0 where it cannot. */
 runMain(async () => {
   readCommandLine('npm run release', USAGE, {});
-  useConfig(parseConfig(process.env));
+  setConfig(parseConfig(process.env));
   openLogger();
-  const db = connect();
+  const db = createPool();
   try {
     const applied = await migrate(db);
     logger.info({ applied }, applied.length === 0 ? 'the database is up to date' : 'the database was migrated');

@@ -1,17 +1,17 @@
 import type { DestinationStream } from 'pino';
-import { closeDocumentConnections } from './gateways/clientDocuments.ts';
+import { closeClientMetadataConnections } from './gateways/clientDocuments.ts';
 import { closeDownloadConnections } from './gateways/media/download.ts';
-import { closeStore } from './gateways/media/store.ts';
+import { closeMediaStore } from './gateways/media/store.ts';
 import { stopThumbnailProcess } from './gateways/media/thumbnail.ts';
-import { openPayments } from './gateways/payments/index.ts';
-import { closeUpstreamConnections, checkUpstreams } from './gateways/upstreams/index.ts';
-import { type Clock, systemClock, useClock } from './lib/clock.ts';
-import { type Config, useConfig } from './lib/config.ts';
+import { openPaymentProcessor } from './gateways/payments/index.ts';
+import { closeUpstreamConnections, validateUpstreams } from './gateways/upstreams/index.ts';
+import { type Clock, systemClock, setClock } from './lib/clock.ts';
+import { type Config, setConfig } from './lib/config.ts';
 import { db, openDatabase } from './lib/db.ts';
 import { logger, openLogger } from './lib/logger.ts';
 import { resetServiceScope } from './lib/serviceScope.ts';
 import { closeQueues } from './queues/enqueue.ts';
-import { stopListening } from './queues/announcements.ts';
+import { closeGenerationUpdates } from './queues/announcements.ts';
 
 export interface ServiceOptions {
   /** Default: the system's clock. */
@@ -38,31 +38,31 @@ let isOpen = false;
 export async function openService(config: Readonly<Config>, options: ServiceOptions = {}): Promise<Service> {
   if (isOpen) throw new Error('A service is open in this process already: close it first.');
   resetServiceScope();
-  useConfig(config);
-  useClock(options.clock ?? systemClock);
+  setConfig(config);
+  setClock(options.clock ?? systemClock);
   openLogger(options.log);
-  checkUpstreams();
-  await openPayments(config);
+  validateUpstreams();
+  await openPaymentProcessor(config);
   openDatabase();
   isOpen = true;
-  return { config, close };
+  return { config, close: closeService };
 }
 
-async function close(): Promise<void> {
+async function closeService(): Promise<void> {
   try {
-    stopListening();
+    closeGenerationUpdates();
     await closeQueues();
     await Promise.all([
-      closeDocumentConnections(),
+      closeClientMetadataConnections(),
       closeUpstreamConnections(),
       closeDownloadConnections(),
-      closeStore(),
+      closeMediaStore(),
       db.destroy(),
     ]);
   } finally {
     stopThumbnailProcess();
     resetServiceScope();
-    useClock(systemClock);
+    setClock(systemClock);
     logger.flush();
     isOpen = false;
   }

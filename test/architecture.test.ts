@@ -15,9 +15,9 @@ const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
 /** What is deployed. */
 const DEPLOYED = ['api', 'worker', 'shared', 'migrations'];
 /** Each room of `shared` imports only itself and rooms that stand before it. */
-const ROOMS = ['spec', 'lib', 'queues', 'tables', 'gateways', 'domain'];
+const LAYERS = ['spec', 'lib', 'queues', 'tables', 'gateways', 'domain'];
 /** What says nothing about what is in a file. */
-const NAMES_THAT_SAY_NOTHING = ['util', 'utils', 'helper', 'helpers', 'common', 'manager'];
+const BANNED_FILE_NAMES = ['util', 'utils', 'helper', 'helpers', 'common', 'manager'];
 const SETTINGS = 'shared/lib/config.ts';
 /** The programs: each reads its environment, and hands it to `parseConfig`. */
 const PROGRAMS = [
@@ -161,7 +161,7 @@ function readSources(folder: string): Source[] {
 const sources = DEPLOYED.flatMap(readSources);
 
 /** `shared/lib/redisProbe.ts` consists of `redis` and `probe`. */
-function wordsOf(path: string): string[] {
+function splitIntoWords(path: string): string[] {
   const words = basename(path)
     .replace(/\.\w+$/, '')
     .split(/(?=[A-Z])|[-_.]/);
@@ -169,7 +169,7 @@ function wordsOf(path: string): string[] {
 }
 
 /** The rows of a table above, with one space between the columns. */
-function rowsOf(table: string): string[] {
+function parseRows(table: string): string[] {
   const lines = table.trim().split('\n');
   return lines.map((line) => line.trim().split(/\s+/).join(' '));
 }
@@ -184,13 +184,13 @@ function acceptsNode20(range: string): boolean {
 }
 
 /** The imports that break a rule, as `file -> import`. */
-function imports(from: (path: string) => boolean, to: (imported: string) => boolean): string[] {
+function findImports(from: (path: string) => boolean, to: (imported: string) => boolean): string[] {
   return sources
     .filter(({ path }) => from(path))
     .flatMap(({ path, imports }) => imports.filter(to).map((imported) => `${path} -> ${imported}`));
 }
 
-const isIn =
+const isUnder =
   (...folders: string[]) =>
   (path: string) =>
     folders.some((folder) => path.startsWith(`${folder}/`));
@@ -198,32 +198,32 @@ const isIn =
 describe('the architecture', () => {
   describe('directions', () => {
     it('finds the imports that it checks', () => {
-      expect(imports(isIn('api'), isIn('shared')).length).to.be.above(20);
-      expect(imports(isIn('shared'), isIn('shared')).length).to.be.above(50);
+      expect(findImports(isUnder('api'), isUnder('shared')).length).to.be.above(20);
+      expect(findImports(isUnder('shared'), isUnder('shared')).length).to.be.above(50);
     });
 
     it('api and worker never import each other, and nothing shared imports them', () => {
-      expect(imports(isIn('api'), isIn('worker', 'migrations'))).to.deep.equal([]);
-      expect(imports(isIn('worker'), isIn('api', 'migrations'))).to.deep.equal([]);
-      expect(imports(isIn('shared', 'migrations'), isIn('api', 'worker'))).to.deep.equal([]);
-      expect(imports(isIn('shared'), isIn('migrations'))).to.deep.equal([]);
+      expect(findImports(isUnder('api'), isUnder('worker', 'migrations'))).to.deep.equal([]);
+      expect(findImports(isUnder('worker'), isUnder('api', 'migrations'))).to.deep.equal([]);
+      expect(findImports(isUnder('shared', 'migrations'), isUnder('api', 'worker'))).to.deep.equal([]);
+      expect(findImports(isUnder('shared'), isUnder('migrations'))).to.deep.equal([]);
     });
 
     it('nothing that is deployed imports dev or test', () => {
-      expect(imports(() => true, isIn('dev', 'test'))).to.deep.equal([]);
+      expect(findImports(() => true, isUnder('dev', 'test'))).to.deep.equal([]);
     });
 
-    for (const [index, room] of ROOMS.entries()) {
-      it(`shared/${room} imports only ${['itself', ...ROOMS.slice(0, index)].join(', ')}`, () => {
-        const later = ROOMS.slice(index + 1).map((name) => `shared/${name}`);
-        expect(imports(isIn(`shared/${room}`), isIn(...later))).to.deep.equal([]);
+    for (const [index, room] of LAYERS.entries()) {
+      it(`shared/${room} imports only ${['itself', ...LAYERS.slice(0, index)].join(', ')}`, () => {
+        const later = LAYERS.slice(index + 1).map((name) => `shared/${name}`);
+        expect(findImports(isUnder(`shared/${room}`), isUnder(...later))).to.deep.equal([]);
       });
     }
 
     it('shared has these rooms, and no others', () => {
       const rooms = readdirSync(join(ROOT, 'shared'), { withFileTypes: true });
       // `service.ts` opens and closes what lies in them.
-      expect(rooms.map(({ name }) => name)).to.have.members([...ROOMS, 'service.ts']);
+      expect(rooms.map(({ name }) => name)).to.have.members([...LAYERS, 'service.ts']);
     });
 
     it('no import leads back to where it came from', () => {
@@ -244,16 +244,16 @@ describe('the architecture', () => {
   describe('what stays where it belongs', () => {
     it('api and worker contain no SQL', () => {
       expect(
-        imports(isIn('api', 'worker'), (imported) => ['knex', 'objection', 'pg'].includes(imported)),
+        findImports(isUnder('api', 'worker'), (imported) => ['knex', 'objection', 'pg'].includes(imported)),
       ).to.deep.equal([]);
       const statements = sources
-        .filter(({ path }) => isIn('api', 'worker')(path))
+        .filter(({ path }) => isUnder('api', 'worker')(path))
         .filter(({ text }) =>
           /import\s*\{[^}]*\b(run|prepared|connect)\b[^}]*\}\s*from\s*'[^']*lib\/db\.ts'/.test(text),
         );
       expect(statements.map(({ path }) => path)).to.deep.equal([]);
       const queries = sources.filter(
-        ({ path, text }) => isIn('api', 'worker')(path) && /\bdb\.(?!destroy\b|ts\b)|\bdb\(|\.query\(/.test(text),
+        ({ path, text }) => isUnder('api', 'worker')(path) && /\bdb\.(?!destroy\b|ts\b)|\bdb\(|\.query\(/.test(text),
       );
       expect(queries.map(({ path }) => path)).to.deep.equal([]);
     });
@@ -290,7 +290,7 @@ describe('the architecture', () => {
 
     it('tables are defined in shared/tables only', () => {
       const tables = sources.filter(({ text }) => /\bextends Model\b/.test(text)).map(({ path }) => path);
-      expect(tables.filter((path) => !isIn('shared/tables')(path))).to.deep.equal([]);
+      expect(tables.filter((path) => !isUnder('shared/tables')(path))).to.deep.equal([]);
     });
 
     it('process.env is read by programs only, and each hands it to parseConfig', () => {
@@ -332,7 +332,7 @@ describe('the architecture', () => {
     });
 
     it('files are named by what is in them', () => {
-      const named = sources.filter(({ path }) => wordsOf(path).some((word) => NAMES_THAT_SAY_NOTHING.includes(word)));
+      const named = sources.filter(({ path }) => splitIntoWords(path).some((word) => BANNED_FILE_NAMES.includes(word)));
       expect(named.map(({ path }) => path)).to.deep.equal([]);
     });
 
@@ -348,7 +348,7 @@ describe('the architecture', () => {
       const routes = entries.map(
         ([, method = '', path = '', credentials = '']) => `${method} ${path} ${CREDENTIALS[credentials]}`,
       );
-      expect(routes).to.have.members([...rowsOf(ENDPOINTS), ...rowsOf(OWN_ENDPOINTS)]);
+      expect(routes).to.have.members([...parseRows(ENDPOINTS), ...parseRows(OWN_ENDPOINTS)]);
     });
 
     it('docs/security.md names tests that are there, by words of their titles', () => {

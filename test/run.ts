@@ -5,16 +5,16 @@ import { rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { build } from '../dev/servers/builtService.ts';
-import { messageOf } from '../dev/servers/failures.ts';
+import { buildDist } from '../dev/servers/builtService.ts';
+import { getErrorMessage } from '../dev/servers/failures.ts';
 import { startPostgres } from '../dev/servers/postgres.ts';
 import { startRedis } from '../dev/servers/redis.ts';
-import { makeScratchFolder } from '../dev/servers/scratch.ts';
+import { createScratchFolder } from '../dev/servers/scratch.ts';
 import { bundlePrograms } from './harness/bundle.ts';
-import { type Choice, findNeeds, parseArguments, testsIn } from './harness/chooseFiles.ts';
-import { makeTemplateDatabase } from './harness/databases.ts';
-import { readEvents } from './harness/runEvents.ts';
-import { longestFirst, updateTimings } from './harness/timings.ts';
+import { type FileSelection, findNeeds, parseArguments, findTestFiles } from './harness/chooseFiles.ts';
+import { createTemplateDatabase } from './harness/databases.ts';
+import { readRunEvents } from './harness/runEvents.ts';
+import { sortLongestFirst, updateTimings } from './harness/timings.ts';
 
 /**
  * Runs tests: all but `test/e2e` unless files or folders are named. Starts what they need (Postgres and Redis on free
@@ -25,11 +25,11 @@ import { longestFirst, updateTimings } from './harness/timings.ts';
  *     npm test -- -g 'parallel limit' --jobs 2
  *     npm test -- --update-timings
  */
-const MOST_JOBS = 4;
+const MAX_JOBS = 4;
 
 /** Servers of one run. */
-interface Servers {
-  how: string;
+interface TestServers {
+  description: string;
   variables: Record<string, string>;
   stop(): Promise<void>;
 }
@@ -37,38 +37,38 @@ interface Servers {
 process.exit(await main());
 
 async function main(): Promise<number> {
-  let choice: Choice;
+  let selection: FileSelection;
   try {
-    choice = parseArguments(process.argv.slice(2));
+    selection = parseArguments(process.argv.slice(2));
   } catch (error) {
-    console.error(messageOf(error));
+    console.error(getErrorMessage(error));
     return 2;
   }
-  const { files } = choice;
+  const { files } = selection;
   const needs = findNeeds(files);
-  const folder = makeScratchFolder('genmeter-test-');
+  const folder = createScratchFolder('genmeter-test-');
   const variables: Record<string, string> = { TEST_FOLDER: folder, TMPDIR: join(folder, 'tmp') };
   mkdirSync(variables['TMPDIR'] as string);
-  let servers: Servers | undefined;
+  let servers: TestServers | undefined;
   try {
     const started = performance.now();
     const bundling = needs.bundle ? bundlePrograms(folder) : Promise.resolve();
-    const building = needs.build ? build() : Promise.resolve();
+    const building = needs.build ? buildDist() : Promise.resolve();
     // All of them, also where one fails: a server that did start has to be stopped.
     const starting = needs.servers ? startServers(folder) : Promise.resolve(undefined);
     await Promise.allSettled([bundling, building, starting]);
     servers = await starting;
     await Promise.all([bundling, building]);
     if (servers !== undefined) {
-      await makeTemplateDatabase(servers.variables['TEST_DATABASE_URL'] as string, folder);
+      await createTemplateDatabase(servers.variables['TEST_DATABASE_URL'] as string, folder);
     }
-    const jobs = choice.jobs ?? Math.min(MOST_JOBS, availableParallelism() + 2);
+    const jobs = selection.jobs ?? Math.min(MAX_JOBS, availableParallelism() + 2);
     const seconds = ((performance.now() - started) / 1_000).toFixed(1);
-    const on = servers === undefined ? '' : ` on ${servers.how}`;
+    const on = servers === undefined ? '' : ` on ${servers.description}`;
     console.log(`${files.length} files, ${jobs} at a time${on}; prepared in ${seconds} s.\n`);
     const env = { ...process.env, ...variables, ...servers?.variables };
-    const status = await runMocha(['--jobs', String(jobs), ...choice.rest, ...longestFirst(files)], env);
-    if (choice.updatesTimings) updateTimings(readEvents(folder), testsIn('test'));
+    const status = await runMocha(['--jobs', String(jobs), ...selection.mochaArguments, ...sortLongestFirst(files)], env);
+    if (selection.updatesTimings) updateTimings(readRunEvents(folder), findTestFiles('test'));
     return status;
   } finally {
     await servers?.stop();
@@ -76,17 +76,17 @@ async function main(): Promise<number> {
   }
 }
 
-function ignore(): void {}
+function ignoreLog(): void {}
 
-async function startServers(folder: string): Promise<Servers> {
+async function startServers(folder: string): Promise<TestServers> {
   const starting = [
     startPostgres({
       dataDir: join(folder, 'postgres'),
       // The data of a test run need not survive a power failure.
       settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_wal_size: '256MB' },
-      log: ignore,
+      log: ignoreLog,
     }),
-    startRedis({ dataDir: join(folder, 'redis'), appendOnly: false, log: ignore }),
+    startRedis({ dataDir: join(folder, 'redis'), appendOnly: false, log: ignoreLog }),
   ] as const;
   const results = await Promise.allSettled(starting);
   const stop = async (): Promise<void> => {
@@ -96,7 +96,7 @@ async function startServers(folder: string): Promise<Servers> {
   try {
     const [postgres, redis] = await Promise.all(starting);
     return {
-      how: `${postgres.how} and ${redis.how}`,
+      description: `${postgres.source} and ${redis.source}`,
       variables: { TEST_DATABASE_URL: postgres.url, TEST_REDIS_URL: redis.url },
       stop,
     };

@@ -1,7 +1,7 @@
 import { config, parseConfig } from '../shared/lib/config.ts';
 import { logger } from '../shared/lib/logger.ts';
 import { runMain } from '../shared/lib/runMain.ts';
-import { onStopSignal } from '../shared/lib/stop.ts';
+import { onShutdownSignal } from '../shared/lib/stop.ts';
 import { QUEUES } from '../shared/queues/catalog.ts';
 import { openService } from '../shared/service.ts';
 import { startWorker } from './worker.ts';
@@ -10,7 +10,7 @@ import { startWorker } from './worker.ts';
 runMain(async () => {
   const service = await openService(parseConfig(process.env));
   const worker = await startWorker();
-  onStopSignal(async () => {
+  onShutdownSignal(async () => {
     await worker.close();
     await service.close();
   });

@@ -1,26 +1,26 @@
 import { setTimeout } from 'node:timers/promises';
 import { type Job, Worker } from 'bullmq';
-import { meterBacklog } from '../shared/domain/metrics/backlog.ts';
-import { checkModelsIfOverdue } from '../shared/domain/settlement/checkModels.ts';
-import { allEnded, beginNoMore, beginWork, keepTrackOf } from '../shared/domain/settlement/underWay.ts';
+import { measureBacklog } from '../shared/domain/metrics/backlog.ts';
+import { checkModelHealthIfOverdue } from '../shared/domain/settlement/checkModels.ts';
+import { waitForInFlight, startDraining, resetDraining, trackInFlight } from '../shared/domain/settlement/underWay.ts';
 import { failExpired } from '../shared/domain/settlement/sweep.ts';
-import { requireMediaStore } from '../shared/gateways/media/collect.ts';
-import { requireKeys } from '../shared/gateways/upstreams/index.ts';
+import { verifyMediaStore } from '../shared/gateways/media/collect.ts';
+import { requireUpstreamKeys } from '../shared/gateways/upstreams/index.ts';
 import { config } from '../shared/lib/config.ts';
 import { logger } from '../shared/lib/logger.ts';
-import { jobs } from '../shared/lib/meters.ts';
-import { closeMetrics, isMetered, openMetrics } from '../shared/lib/metricsServer.ts';
-import { connectForWaiting } from '../shared/lib/redis.ts';
-import { follow } from '../shared/lib/trail.ts';
+import { jobDuration } from '../shared/lib/meters.ts';
+import { stopMetricsServer, isMetricsEnabled, startMetricsServer } from '../shared/lib/metricsServer.ts';
+import { connectForBlocking } from '../shared/lib/redis.ts';
+import { withLogContext } from '../shared/lib/trail.ts';
 import {
   isJobName,
   JOB_LOCK_MS,
   parsePayload,
   QUEUES,
-  STALLED_CHECK_MS,
-  STALLED_MAX,
+  STALLED_INTERVAL_MS,
+  MAX_STALLED_COUNT,
 } from '../shared/queues/catalog.ts';
-import { keepSchedules, openQueues, queuePrefix } from '../shared/queues/enqueue.ts';
+import { syncJobSchedulers, openQueues, getQueuePrefix } from '../shared/queues/enqueue.ts';
 import { createProcessors, type Processors } from './registry.ts';
 
 /** How often a worker does what must go on while Redis is away or has lost its schedules. */
@@ -39,32 +39,32 @@ export interface WorkerHandle {
  * @throws ConfigError if an upstream lacks its key, or outputs cannot be stored.
  */
 export async function startWorker(): Promise<WorkerHandle> {
-  requireKeys();
-  await openMetrics();
-  await requireMediaStore();
-  beginWork();
+  requireUpstreamKeys();
+  await startMetricsServer();
+  await verifyMediaStore();
+  resetDraining();
   const processors = createProcessors();
-  const connection = connectForWaiting('worker');
+  const connection = connectForBlocking('worker');
   const workers = QUEUES.map((name) => {
     const worker = new Worker(name, (job) => processJob(processors, job), {
       connection,
-      prefix: queuePrefix(),
+      prefix: getQueuePrefix(),
       concurrency: config.WORKER_CONCURRENCY,
       lockDuration: JOB_LOCK_MS,
-      stalledInterval: STALLED_CHECK_MS,
-      maxStalledCount: STALLED_MAX,
+      stalledInterval: STALLED_INTERVAL_MS,
+      maxStalledCount: MAX_STALLED_COUNT,
       skipVersionCheck: true,
     });
-    logEvents(worker);
+    logWorkerEvents(worker);
     return worker;
   });
 
   await openQueues();
-  await keepSchedules().catch(logProblem('the schedules'));
-  if (isMetered()) await meterBacklog().catch(logProblem('looking at the backlog'));
+  await syncJobSchedulers().catch(logRetry('the schedules'));
+  if (isMetricsEnabled()) await measureBacklog().catch(logRetry('looking at the backlog'));
   const maintenanceTimer = setInterval(() => void runMaintenance(), MAINTENANCE_MS);
   // Models are probed at once, not when the schedule next comes round: until then nothing could be created.
-  await processors['models.check']({}).catch(logProblem('probing the models'));
+  await processors['models.check']({}).catch(logRetry('probing the models'));
   // So is what was due while no worker ran; however long it takes, nothing waits for it.
   runInBackground(processors['credits.grant']({}), 'granting credits');
   runInBackground(processors['billing.keepUp']({}), 'keeping billing up');
@@ -72,13 +72,13 @@ export async function startWorker(): Promise<WorkerHandle> {
   return {
     close: async () => {
       clearInterval(maintenanceTimer);
-      closeMetrics();
-      beginNoMore();
+      stopMetricsServer();
+      startDraining();
       // Takes no new jobs, waits for those in progress, and tells Redis. That may go away at any moment, or not answer,
       // and BullMQ would wait for it for ever: a job that it was not told of is done once more, and finds nothing to do.
       const closed = Promise.all(workers.map((worker) => worker.close()));
-      await Promise.race([closed, allEnded().then(() => setTimeout(REDIS_ACK_TIMEOUT_MS))]);
-      await allEnded();
+      await Promise.race([closed, waitForInFlight().then(() => setTimeout(REDIS_ACK_TIMEOUT_MS))]);
+      await waitForInFlight();
       connection.disconnect();
     },
   };
@@ -86,12 +86,12 @@ export async function startWorker(): Promise<WorkerHandle> {
 
 /** Work that nothing waits for, except the worker when it stops. */
 function runInBackground(work: Promise<void>, what: string): void {
-  keepTrackOf(work.catch(logProblem(what)));
+  trackInFlight(work.catch(logRetry(what)));
 }
 
 function processJob(processors: Processors, job: Job): Promise<void> {
   const work = runJob(processors, job);
-  keepTrackOf(work.catch(() => {}));
+  trackInFlight(work.catch(() => {}));
   return work;
 }
 
@@ -100,9 +100,9 @@ async function runJob(processors: Processors, job: Job): Promise<void> {
   const payload = parsePayload(job.name, job.data);
   const processor = processors[job.name] as (payload: unknown) => Promise<void>;
   const startedAt = performance.now();
-  const record = (outcome: string) => jobs.observe({ job: job.name, outcome }, (performance.now() - startedAt) / 1_000);
+  const record = (outcome: string) => jobDuration.observe({ job: job.name, outcome }, (performance.now() - startedAt) / 1_000);
   try {
-    await follow({ ...payload, id: job.id ?? job.name, queue: job.queueName }, () => processor(payload));
+    await withLogContext({ ...payload, id: job.id ?? job.name, queue: job.queueName }, () => processor(payload));
     record('done');
   } catch (error) {
     record('failed');
@@ -110,7 +110,7 @@ async function runJob(processors: Processors, job: Job): Promise<void> {
   }
 }
 
-function logEvents(worker: Worker): void {
+function logWorkerEvents(worker: Worker): void {
   worker.on('failed', (job, error) => {
     const { name, id, attemptsMade } = job ?? {};
     logger.error(
@@ -123,16 +123,16 @@ function logEvents(worker: Worker): void {
   worker.on('error', (error) => logger.debug({ queue: worker.name, error: error.message }, 'worker error'));
 }
 
-function logProblem(what: string): (error: unknown) => void {
+function logRetry(what: string): (error: unknown) => void {
   return (error) => logger.warn({ error: (error as Error).message }, `${what}: will be tried again`);
 }
 
 /** Must go on when Redis has lost the schedules, or is away: each part independently of the others. */
 async function runMaintenance(): Promise<void> {
   await Promise.all([
-    keepSchedules().catch(logProblem('the schedules')),
-    checkModelsIfOverdue().catch(logProblem('probing the models')),
-    failExpired().catch(logProblem('failing what is past its deadline')),
-    isMetered() ? meterBacklog().catch(logProblem('looking at the backlog')) : undefined,
+    syncJobSchedulers().catch(logRetry('the schedules')),
+    checkModelHealthIfOverdue().catch(logRetry('probing the models')),
+    failExpired().catch(logRetry('failing what is past its deadline')),
+    isMetricsEnabled() ? measureBacklog().catch(logRetry('looking at the backlog')) : undefined,
   ]);
 }

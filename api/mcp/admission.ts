@@ -3,12 +3,12 @@ import { config } from '../../shared/lib/config.ts';
 import { perService } from '../../shared/lib/serviceScope.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import type { Context } from '../context.ts';
-import { ownOrigin } from '../middleware/ownOrigin.ts';
-import { identifyAssistant } from '../oauth/bearer.ts';
-import { wantsPage } from './page.tsx';
+import { serviceOrigin } from '../middleware/ownOrigin.ts';
+import { authenticateBearer } from '../oauth/bearer.ts';
+import { isBrowserRequest } from './page.tsx';
 
 const allowedOrigins = perService(
-  () => new Set([ownOrigin(), ...config.MCP_ALLOWED_ORIGINS.split(',').map((origin) => origin.trim())]),
+  () => new Set([serviceOrigin(), ...config.MCP_ALLOWED_ORIGINS.split(',').map((origin) => origin.trim())]),
 );
 
 /**
@@ -16,10 +16,10 @@ const allowedOrigins = perService(
  * browser gets.
  * @throws ServiceError 403 for a page of another origin; invalid_api_key.
  */
-export async function admitAssistant(ctx: Context): Promise<Caller | undefined> {
-  if (wantsPage(ctx)) return undefined;
+export async function authenticateMcp(ctx: Context): Promise<Caller | undefined> {
+  if (isBrowserRequest(ctx)) return undefined;
   requireAllowedOrigin(ctx);
-  return identifyAssistant(ctx);
+  return authenticateBearer(ctx);
 }
 
 /** Only a browser sends an Origin, and only known pages may speak to us from one (MCP: Streamable HTTP, Security). */

@@ -1,15 +1,15 @@
 import type { Context } from '../context.ts';
 
 /** How long a client waits before it comes back, in milliseconds. */
-const RETRY_MS = 1_000;
+const SSE_RETRY_MS = 1_000;
 
 /** An answer that goes on: server-sent events. */
-export interface EventStream {
+export interface SseStream {
   send(data: string, id?: string): void;
   /** Nothing but a sign of life, for the client and for proxies on the way. */
-  comment(): void;
+  sendKeepAlive(): void;
   /** How soon to come back once the stream has ended. */
-  retry(): void;
+  sendRetry(): void;
   end(): void;
   isOpen(): boolean;
   /** Resolves when it has ended, from whichever side. */
@@ -17,7 +17,7 @@ export interface EventStream {
 }
 
 /** Begins an event stream as the answer to a request. */
-export function openEventStream(ctx: Context): EventStream {
+export function openSseStream(ctx: Context): SseStream {
   const { res } = ctx;
   ctx.status = 200;
   ctx.respond = false;
@@ -34,8 +34,8 @@ export function openEventStream(ctx: Context): EventStream {
   };
   return {
     send: (data, id) => write(`${id === undefined ? '' : `id: ${id}\n`}event: message\ndata: ${data}\n\n`),
-    comment: () => write(': keep-alive\n\n'),
-    retry: () => write(`retry: ${RETRY_MS}\n\n`),
+    sendKeepAlive: () => write(': keep-alive\n\n'),
+    sendRetry: () => write(`retry: ${SSE_RETRY_MS}\n\n`),
     end: () => {
       if (!res.writableEnded) res.end();
     },

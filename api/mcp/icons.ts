@@ -1,5 +1,5 @@
 /** Drawn in one stroke on 24 x 24, so that they cost a few hundred bytes each and need no request of their own. */
-const PATHS = {
+const ICON_PATHS = {
   service: 'M4 18a8 8 0 1 1 16 0M12 18l4-6',
   image: 'M4 5h16v14H4zM4 16l5-5 4 4 3-3 4 4M15 9h.01',
   video: 'M4 6h11v12H4zM15 10l5-3v10l-5-3z',
@@ -8,10 +8,10 @@ const PATHS = {
   usage: 'M5 20v-6M10 20V4M15 20v-9M20 20v-4',
 } as const;
 
-export type Icon = keyof typeof PATHS;
+export type IconName = keyof typeof ICON_PATHS;
 
-export function iconOf(icon: Icon) {
-  const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" fill="none" stroke="#4b6bfb" stroke-width="2" stroke-linecap="round" stroke-linejoin="round"><path d="${PATHS[icon]}"/></svg>`;
+export function buildIcon(icon: IconName) {
+  const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" fill="none" stroke="#4b6bfb" stroke-width="2" stroke-linecap="round" stroke-linejoin="round"><path d="${ICON_PATHS[icon]}"/></svg>`;
   return {
     src: `data:image/svg+xml;base64,${Buffer.from(svg).toString('base64')}`,
     mimeType: 'image/svg+xml',

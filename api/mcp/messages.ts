@@ -8,11 +8,11 @@ import {
 } from '@modelcontextprotocol/server';
 import { BODY_LIMIT_BYTES } from '../../shared/spec/limits.ts';
 import type { Context } from '../context.ts';
-import { rawBodyOf } from '../middleware/body.ts';
-import { BAD_TRANSPORT, INVALID_REQUEST, PARSE_ERROR, Refusal } from './refusal.ts';
+import { readRawBody } from '../middleware/body.ts';
+import { TRANSPORT_ERROR, INVALID_REQUEST, PARSE_ERROR, McpTransportError } from './refusal.ts';
 
 /** What a POST brings, and how it is to be served. */
-export type Message =
+export type InboundMessage =
   | { kind: 'request'; message: JSONRPCRequest }
   | { kind: 'notification'; message: JSONRPCNotification }
   /** An answer to a question of ours; we ask none. */
@@ -24,24 +24,24 @@ export type Message =
  * Reads the message of a POST, as far as it can be read; what is wrong with it is said later, once it has been counted.
  * @throws Refusal 415 or 413; 400 where a field is called __proto__
  */
-export async function readMessage(ctx: Context): Promise<unknown> {
+export async function readMessageBody(ctx: Context): Promise<unknown> {
   if (!isJsonContentType(ctx.get('content-type'))) {
-    throw new Refusal(415, BAD_TRANSPORT, 'Send the message with "Content-Type: application/json".');
+    throw new McpTransportError(415, TRANSPORT_ERROR, 'Send the message with "Content-Type: application/json".');
   }
-  const body = await rawBodyOf(ctx, BODY_LIMIT_BYTES).catch(() => {
-    throw new Refusal(413, BAD_TRANSPORT, `A message must have at most ${BODY_LIMIT_BYTES} bytes.`);
+  const body = await readRawBody(ctx, BODY_LIMIT_BYTES).catch(() => {
+    throw new McpTransportError(413, TRANSPORT_ERROR, `A message must have at most ${BODY_LIMIT_BYTES} bytes.`);
   });
   const text = body.toString('utf8');
   try {
-    return MAY_NAME_PROTOTYPE.test(text) ? parseStrictly(text) : (JSON.parse(text) as unknown);
+    return PROTOTYPE_FIELD.test(text) ? parseStrictly(text) : (JSON.parse(text) as unknown);
   } catch (error) {
-    if (error instanceof Refusal) throw error;
+    if (error instanceof McpTransportError) throw error;
     return undefined;
   }
 }
 
 /** The name as it is, or with some of it spelled out. Prompts may have it in them. */
-const MAY_NAME_PROTOTYPE = /__proto__|\\u00/i;
+const PROTOTYPE_FIELD = /__proto__|\\u00/i;
 
 /** As in the bodies of REST: the library would drop such a field, and what was wrong with the request along with it. */
 function parseStrictly(text: string): unknown {
@@ -51,27 +51,27 @@ function parseStrictly(text: string): unknown {
     return value;
   }) as unknown;
   if (!namesPrototype) return body;
-  throw new Refusal(400, INVALID_REQUEST, '__proto__ is not known here.', undefined, idIn(body));
+  throw new McpTransportError(400, INVALID_REQUEST, '__proto__ is not known here.', undefined, readMessageId(body));
 }
 
 /**
  * Tells which era a message is of, and checks that it is one.
  * @throws Refusal 400
  */
-export function messageIn(ctx: Context, body: unknown): Message {
-  if (body === undefined) throw new Refusal(400, PARSE_ERROR, 'The body is no JSON.');
+export function classifyMessage(ctx: Context, body: unknown): InboundMessage {
+  if (body === undefined) throw new McpTransportError(400, PARSE_ERROR, 'The body is no JSON.');
   if (Array.isArray(body))
-    throw new Refusal(400, INVALID_REQUEST, 'Send one message in a request: batches are refused.');
-  const found = classifyInboundRequest({
+    throw new McpTransportError(400, INVALID_REQUEST, 'Send one message in a request: batches are refused.');
+  const classified = classifyInboundRequest({
     httpMethod: 'POST',
-    protocolVersionHeader: headerOf(ctx, 'mcp-protocol-version'),
-    mcpMethodHeader: headerOf(ctx, 'mcp-method'),
-    mcpNameHeader: headerOf(ctx, 'mcp-name'),
+    protocolVersionHeader: getHeader(ctx, 'mcp-protocol-version'),
+    mcpMethodHeader: getHeader(ctx, 'mcp-method'),
+    mcpNameHeader: getHeader(ctx, 'mcp-name'),
     body,
   });
-  if (found.kind === 'reject') throw new Refusal(found.httpStatus, found.code, found.message, found.data, idIn(body));
-  if (found.kind === 'modern') return { kind: 'stateless', message: found.message };
-  if (found.reason === 'response') return { kind: 'response' };
+  if (classified.kind === 'reject') throw new McpTransportError(classified.httpStatus, classified.code, classified.message, classified.data, readMessageId(body));
+  if (classified.kind === 'modern') return { kind: 'stateless', message: classified.message };
+  if (classified.reason === 'response') return { kind: 'response' };
   if (isJSONRPCRequest(body)) return { kind: 'request', message: body };
   return { kind: 'notification', message: body as JSONRPCNotification };
 }
@@ -80,20 +80,20 @@ export function messageIn(ctx: Context, body: unknown): Message {
  * A client names the version that was agreed on with every request; one that does not is taken for an early one.
  * @throws Refusal 400
  */
-export function requireKnownVersion(ctx: Context): void {
-  const version = headerOf(ctx, 'mcp-protocol-version');
+export function requireSupportedVersion(ctx: Context): void {
+  const version = getHeader(ctx, 'mcp-protocol-version');
   if (version === undefined || SUPPORTED_PROTOCOL_VERSIONS.includes(version.trim())) return;
   const known = SUPPORTED_PROTOCOL_VERSIONS.join(', ');
-  throw new Refusal(400, BAD_TRANSPORT, `MCP-Protocol-Version: this service speaks ${known}, and 2026-07-28 by POST.`);
+  throw new McpTransportError(400, TRANSPORT_ERROR, `MCP-Protocol-Version: this service speaks ${known}, and 2026-07-28 by POST.`);
 }
 
 /** The id that a message seems to have. */
-export function idIn(body: unknown): string | number | null {
+export function readMessageId(body: unknown): string | number | null {
   const id = (body as { id?: unknown } | null | undefined)?.id;
   return typeof id === 'string' || typeof id === 'number' ? id : null;
 }
 
-export function headerOf(ctx: Context, name: string): string | undefined {
+export function getHeader(ctx: Context, name: string): string | undefined {
   const value = ctx.headers[name];
   return typeof value === 'string' ? value : undefined;
 }

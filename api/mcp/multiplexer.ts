@@ -9,10 +9,10 @@ import {
   type Server,
   type Transport,
 } from '@modelcontextprotocol/server';
-import { type Call, authInfoOf } from './call.ts';
+import { type McpRequestContext, toAuthInfo } from './call.ts';
 
 /** One request on its way through the server. */
-interface Exchange {
+interface InFlightRequest {
   /** As its client numbered it. */
   id: RequestId;
   notify(message: JSONRPCNotification): void;
@@ -20,17 +20,17 @@ interface Exchange {
 }
 
 /** A request that the server is at work on. */
-export interface Asked {
+export interface PendingRequest {
   /** The number that it can be cancelled by. */
   number: number;
   /** Null where it was cancelled. */
-  answer: Promise<JSONRPCResponse | null>;
+  response: Promise<JSONRPCResponse | null>;
 }
 
 export interface Multiplexer {
   /** Hands a request to the server. @param notify takes what the server has to say before it answers. */
-  ask(message: JSONRPCRequest, call: Call, notify: (message: JSONRPCNotification) => void): Asked;
-  tell(message: JSONRPCNotification): void;
+  request(message: JSONRPCRequest, call: McpRequestContext, notify: (message: JSONRPCNotification) => void): PendingRequest;
+  notify(message: JSONRPCNotification): void;
   /** Ends the work on a request, which is then not answered. */
   cancel(number: number): void;
 }
@@ -39,11 +39,11 @@ export interface Multiplexer {
  * The library says of a missing resource what the stateless era says. Before, there was a code for it (MCP 2025-11-25:
  * Resources, Error Handling).
  */
-function inOldCodes(answer: JSONRPCResponse): JSONRPCResponse {
-  if (!('error' in answer) || answer.error.code !== INVALID_PARAMS) return answer;
-  const { data } = answer.error as { data?: { uri?: unknown } };
-  if (data?.uri === undefined) return answer;
-  return { ...answer, error: { ...answer.error, code: ProtocolErrorCode.ResourceNotFound } };
+function toLegacyErrorCode(response: JSONRPCResponse): JSONRPCResponse {
+  if (!('error' in response) || response.error.code !== INVALID_PARAMS) return response;
+  const { data } = response.error as { data?: { uri?: unknown } };
+  if (data?.uri === undefined) return response;
+  return { ...response, error: { ...response.error, code: ProtocolErrorCode.ResourceNotFound } };
 }
 
 /**
@@ -52,40 +52,40 @@ function inOldCodes(answer: JSONRPCResponse): JSONRPCResponse {
  * A server for each session, or for each request, would spend most of its time on being built.
  */
 export async function createMultiplexer(server: Server): Promise<Multiplexer> {
-  const exchanges = new Map<RequestId, Exchange>();
-  let last = 0;
+  const inFlight = new Map<RequestId, InFlightRequest>();
+  let lastNumber = 0;
 
   async function send(message: JSONRPCMessage, options?: { relatedRequestId?: RequestId }): Promise<void> {
     if ('method' in message) {
-      exchanges.get(options?.relatedRequestId ?? -1)?.notify(message);
+      inFlight.get(options?.relatedRequestId ?? -1)?.notify(message);
       return;
     }
     const number = message.id as RequestId;
-    const exchange = exchanges.get(number);
-    exchanges.delete(number);
-    exchange?.settle(inOldCodes({ ...message, id: exchange.id }));
+    const exchange = inFlight.get(number);
+    inFlight.delete(number);
+    exchange?.settle(toLegacyErrorCode({ ...message, id: exchange.id }));
   }
 
   const transport: Transport = { start: async () => {}, close: async () => {}, send };
   await server.connect(transport);
-  const receive = (message: JSONRPCMessage, call?: Call) =>
-    transport.onmessage?.(message, call === undefined ? undefined : { authInfo: authInfoOf(call) });
+  const receive = (message: JSONRPCMessage, call?: McpRequestContext) =>
+    transport.onmessage?.(message, call === undefined ? undefined : { authInfo: toAuthInfo(call) });
 
   return {
-    ask: (message, call, notify) => {
-      last += 1;
-      const number = last;
-      const answer = new Promise<JSONRPCResponse | null>((settle) => {
-        exchanges.set(number, { id: message.id, notify, settle });
+    request: (message, call, notify) => {
+      lastNumber += 1;
+      const number = lastNumber;
+      const response = new Promise<JSONRPCResponse | null>((settle) => {
+        inFlight.set(number, { id: message.id, notify, settle });
       });
       receive({ ...message, id: number }, call);
-      return { number, answer };
+      return { number, response };
     },
-    tell: (message) => receive(message),
+    notify: (message) => receive(message),
     cancel: (number) => {
       receive({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: number } });
-      exchanges.get(number)?.settle(null);
-      exchanges.delete(number);
+      inFlight.get(number)?.settle(null);
+      inFlight.delete(number);
     },
   };
 }

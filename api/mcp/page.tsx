@@ -1,10 +1,10 @@
 import type { Context } from '../context.ts';
-import { HowToConnect } from '../pages/connecting.tsx';
+import { ConnectInstructions } from '../pages/connecting.tsx';
 import { sendPage } from '../pages/page.tsx';
 import { TOOLS } from './tools/index.ts';
 
 /** Whether it is a person with a browser who came by, not a client: those ask for events, not for pages. */
-export function wantsPage(ctx: Context): boolean {
+export function isBrowserRequest(ctx: Context): boolean {
   const accept = ctx.get('accept');
   return (
     (ctx.method === 'GET' || ctx.method === 'HEAD') && accept.includes('text/html') && !accept.includes('event-stream')
@@ -12,7 +12,7 @@ export function wantsPage(ctx: Context): boolean {
 }
 
 /** Answers with a page that says what this address is for. */
-export function showPage(ctx: Context): void {
+export function sendMcpInfoPage(ctx: Context): void {
   ctx.set('vary', 'Accept');
   const body = (
     <div class="card">
@@ -21,7 +21,7 @@ export function showPage(ctx: Context): void {
         It lets AI assistants make images and videos on the credits of your account. There is nothing to do here in a
         browser.
       </p>
-      <HowToConnect />
+      <ConnectInstructions />
       <p class="apart">
         Where an assistant cannot open a page, give it an API key of <a href="/account/">your account</a> as the header{' '}
         <code>Authorization: Bearer svc_…</code>.

@@ -2,10 +2,10 @@
 export const PARSE_ERROR = -32_700;
 export const INVALID_REQUEST = -32_600;
 /** What JSON-RPC leaves to the server: here, that the HTTP request around a message is not in order. */
-export const BAD_TRANSPORT = -32_000;
+export const TRANSPORT_ERROR = -32_000;
 
 /** A message that is refused before it reaches the server: an HTTP status, and a JSON-RPC error. */
-export class Refusal extends Error {
+export class McpTransportError extends Error {
   readonly status: number;
   readonly code: number;
   readonly data: unknown;

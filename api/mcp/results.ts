@@ -7,7 +7,7 @@ import type { presentGeneration } from '../presenters.ts';
 export type PresentedGeneration = ReturnType<typeof presentGeneration>;
 
 /** What a tool has to say. */
-export interface ToolAnswer {
+export interface ToolResult {
   /** For the model: all that matters, in sentences. */
   text: string;
   /**
@@ -19,15 +19,15 @@ export interface ToolAnswer {
 }
 
 /** Schema of an answer that also says what to do next. */
-export const withNext = <Properties extends Type.TProperties>(answer: Type.TObject<Properties>) =>
-  Type.Object({ ...answer.properties, next: Type.String({ description: 'What to do next' }) });
+export const withNextStep = <Properties extends Type.TProperties>(response: Type.TObject<Properties>) =>
+  Type.Object({ ...response.properties, next: Type.String({ description: 'What to do next' }) });
 
 /** The beginning of a text, for a line of a list. */
-export function shortened(text: string, characters: number): string {
+export function truncateText(text: string, characters: number): string {
   return text.length > characters ? `${text.slice(0, characters).toWellFormed()}…` : text;
 }
 
-export function resultOf({ text, structured, links = [] }: ToolAnswer): CallToolResult {
+export function toCallToolResult({ text, structured, links = [] }: ToolResult): CallToolResult {
   return {
     content: [{ type: 'text', text }, ...links],
     structuredContent: structured,
@@ -35,22 +35,22 @@ export function resultOf({ text, structured, links = [] }: ToolAnswer): CallTool
 }
 
 /** A refusal as the model is told of it: the code that REST would have answered with, and its sentence (spec: Errors). */
-export function errorResultOf({ code, message }: ServiceError): CallToolResult {
+export function toErrorResult({ code, message }: ServiceError): CallToolResult {
   return {
     content: [
-      { type: 'text', text: [`${code}: ${message}`, NEXT[code]?.()].filter((part) => part !== undefined).join(' ') },
+      { type: 'text', text: [`${code}: ${message}`, NEXT_STEPS[code]?.()].filter((part) => part !== undefined).join(' ') },
     ],
     structuredContent: { error: code, detail: message },
     isError: true,
   };
 }
 
-const accountPage = () => `${config.BASE_URL}/account/`;
+const accountPageUrl = () => `${config.BASE_URL}/account/`;
 
 /** What a model can do about an error, beyond what it says itself. */
-const NEXT: Partial<Record<ServiceError['code'], () => string>> = {
-  subscription_required: () => `The user chooses a plan at ${accountPage()}.`,
-  insufficient_credits: () => `get_usage tells the balance; the user adds credits at ${accountPage()}.`,
+const NEXT_STEPS: Partial<Record<ServiceError['code'], () => string>> = {
+  subscription_required: () => `The user chooses a plan at ${accountPageUrl()}.`,
+  insufficient_credits: () => `get_usage tells the balance; the user adds credits at ${accountPageUrl()}.`,
   parallel_limit_reached: () => 'get_usage tells how many may be under way; get_generation waits for one to end.',
   not_found: () => 'list_library shows what there is.',
   model_unavailable: () => 'Try again in a minute.',
@@ -65,15 +65,15 @@ const CONTENT_TYPES: Record<string, string> = {
 };
 
 /** Where a finished generation can be downloaded: links, since its bytes would fill a model's context. */
-export function linksTo(generation: PresentedGeneration): ResourceLink[] {
+export function buildResourceLinks(generation: PresentedGeneration): ResourceLink[] {
   const { kind, uuid, output_url, thumbnail_url } = generation;
   return [
-    ...(output_url === null ? [] : [linkTo(output_url, `The ${kind}`, `${kind}-${uuid}`, ['user', 'assistant'])]),
-    ...(thumbnail_url === null ? [] : [linkTo(thumbnail_url, 'Its thumbnail', `thumbnail-${uuid}`, ['assistant'])]),
+    ...(output_url === null ? [] : [buildResourceLink(output_url, `The ${kind}`, `${kind}-${uuid}`, ['user', 'assistant'])]),
+    ...(thumbnail_url === null ? [] : [buildResourceLink(thumbnail_url, 'Its thumbnail', `thumbnail-${uuid}`, ['assistant'])]),
   ];
 }
 
-function linkTo(uri: string, title: string, name: string, audience: ('user' | 'assistant')[]): ResourceLink {
+function buildResourceLink(uri: string, title: string, name: string, audience: ('user' | 'assistant')[]): ResourceLink {
   const extension = /\.(\w+)$/.exec(uri)?.[1] ?? '';
   const mimeType = CONTENT_TYPES[extension];
   return {

@@ -11,15 +11,15 @@ import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/
 import { config } from '../../shared/lib/config.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { IDEMPOTENCY_KEY_MAX_CHARACTERS } from '../../shared/spec/limits.ts';
-import { asServiceError } from '../middleware/errors.ts';
-import { callOf } from './call.ts';
-import { iconOf } from './icons.ts';
-import { serveResources } from './resources.ts';
-import { errorResultOf, resultOf } from './results.ts';
-import { TOOLS, toolNamed } from './tools/index.ts';
-import type { ToolCall } from './tools/tool.ts';
+import { toServiceError } from '../middleware/errors.ts';
+import { getMcpRequestContext } from './call.ts';
+import { buildIcon } from './icons.ts';
+import { registerResourceHandlers } from './resources.ts';
+import { toErrorResult, toCallToolResult } from './results.ts';
+import { TOOLS, findTool } from './tools/index.ts';
+import type { ToolContext } from './tools/tool.ts';
 
-const instructions =
+const buildInstructions =
   () => `Makes images (8 credits) and videos (35 credits for 5 seconds, 70 for 10) from text prompts, on the credits of the user's account.
 1. generate_image or generate_video charges the credits and returns a uuid at once.
 2. get_generation with that uuid and wait_seconds 45 waits for the end; repeat it while the status is queued. An image takes seconds to a minute, a video 1 to 5 minutes.
@@ -27,9 +27,9 @@ const instructions =
 list_library finds earlier results, get_usage tells the balance. Errors are { error, detail }: rate_limited, parallel_limit_reached and model_unavailable pass with time; on insufficient_credits and subscription_required ask the user to add credits or choose a plan at ${config.BASE_URL}/account/.`;
 
 /** Time for which clients of the stateless version may keep the list of tools. */
-const TOOLS_FRESH_MS = 3_600_000;
+const TOOLS_TTL_MS = 3_600_000;
 
-const listings = TOOLS.map(({ listing }) => listing) as never;
+const toolListings = TOOLS.map(({ listing }) => listing) as never;
 
 /** One for all servers: it is costly to make, and nothing of ours is checked with it. */
 const jsonSchemaValidator = new AjvJsonSchemaValidator();
@@ -64,60 +64,60 @@ export function buildServer({ withIcon = true } = {}): Server {
       version: '2.0.0',
       description: 'Images and videos from text prompts, metered in credits.',
       websiteUrl: config.BASE_URL,
-      ...(withIcon ? { icons: [iconOf('service')] } : {}),
+      ...(withIcon ? { icons: [buildIcon('service')] } : {}),
     },
     {
       capabilities: { tools: {}, resources: { subscribe: true } },
-      instructions: instructions(),
+      instructions: buildInstructions(),
       jsonSchemaValidator,
       // The same for every caller; other lists keep the default, which is not to cache them.
-      cacheHints: { 'tools/list': { ttlMs: TOOLS_FRESH_MS, cacheScope: 'public' } },
+      cacheHints: { 'tools/list': { ttlMs: TOOLS_TTL_MS, cacheScope: 'public' } },
     },
   );
   server.setRequestHandler('tools/list', ({ params }) => {
-    if (params?.cursor === undefined) return { tools: listings };
+    if (params?.cursor === undefined) return { tools: toolListings };
     throw new ProtocolError(
       ProtocolErrorCode.InvalidParams,
       'cursor: all tools are on one page. List them without it.',
     );
   });
   server.setRequestHandler('tools/call', ({ params }, context) => callTool(params.name, params.arguments, context));
-  serveResources(server);
+  registerResourceHandlers(server);
   return server;
 }
 
 /** Runs a tool. What the service refuses is an answer for the model; only what is no call at all is a protocol error. */
 async function callTool(name: string, input: unknown, context: ServerContext): Promise<CallToolResult> {
-  const tool = toolNamed(name);
+  const tool = findTool(name);
   if (tool === undefined)
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool ${name.slice(0, 64)}.`);
-  const call = callOf(context);
+  const requestContext = getMcpRequestContext(context);
   try {
-    if (call.refusal !== null) throw call.refusal;
-    return resultOf(await tool.run(input ?? {}, toolCallOf(context)));
+    if (requestContext.rateLimitError !== null) throw requestContext.rateLimitError;
+    return toCallToolResult(await tool.run(input ?? {}, buildToolContext(context)));
   } catch (thrown) {
-    return errorResultOf(asServiceError(thrown, call));
+    return toErrorResult(toServiceError(thrown, requestContext));
   }
 }
 
-function toolCallOf(context: ServerContext): ToolCall {
+function buildToolContext(context: ServerContext): ToolContext {
   const { _meta: meta, signal, notify } = context.mcpReq;
-  const call = callOf(context);
+  const requestContext = getMcpRequestContext(context);
   const token = meta?.progressToken;
   const report = (progress: number, total: number, message: string) => {
     const params = { progressToken: token, progress, total, message };
     void notify({ method: 'notifications/progress', params }).catch(() => {});
   };
   return {
-    ...call,
-    isGone: () => signal.aborted || call.isGone(),
-    report: token === undefined ? null : report,
-    idempotencyKey: idempotencyKeyIn(meta),
+    ...requestContext,
+    isAborted: () => signal.aborted || requestContext.isAborted(),
+    reportProgress: token === undefined ? null : report,
+    idempotencyKey: parseMetaIdempotencyKey(meta),
   };
 }
 
 /** @throws ServiceError validation_error */
-function idempotencyKeyIn(meta: Record<string, unknown> | undefined): string | null {
+function parseMetaIdempotencyKey(meta: Record<string, unknown> | undefined): string | null {
   const key = meta?.['idempotencyKey'];
   if (key === undefined) return null;
   if (typeof key === 'string' && /^[\x20-\x7e]+$/.test(key) && key.length <= IDEMPOTENCY_KEY_MAX_CHARACTERS) return key;

@@ -1,18 +1,18 @@
 import { createBatcher } from '../../shared/lib/batcher.ts';
 import { now } from '../../shared/lib/clock.ts';
 import { randomHex } from '../../shared/lib/secrets.ts';
-import { MCP_SESSION_MS, MCP_SESSIONS_PER_ACCOUNT } from '../../shared/spec/limits.ts';
-import { inStore, keys, newsChannel } from './store.ts';
+import { MCP_SESSION_IDLE_MS, MCP_SESSIONS_PER_ACCOUNT } from '../../shared/spec/limits.ts';
+import { withMcpRedis, mcpKeys, eventsChannel } from './store.ts';
 
 /** A client that has introduced itself. It lives in Redis, so that any web process can serve it. */
-export interface Session {
+export interface McpSession {
   id: string;
   accountId: number;
   /** The protocol version that was agreed on. */
   version: string;
 }
 
-interface Stored {
+interface StoredMcpSession {
   account: number;
   version: string;
   /** When its expiry was last put off, in milliseconds. */
@@ -20,54 +20,54 @@ interface Stored {
 }
 
 /** Interval between writes of a session's last use. Reading a session is one command, and usually writes nothing. */
-const TOUCH_MS = 60_000;
+const TOUCH_INTERVAL_MS = 60_000;
 
 /** The id is a secret of its own, though it opens nothing without the credentials of its account. */
-export async function createSession(accountId: number, version: string): Promise<Session> {
+export async function createMcpSession(accountId: number, version: string): Promise<McpSession> {
   const id = randomHex(24);
-  await inStore(async (redis) => {
-    const all = keys.sessionsOf(accountId);
+  await withMcpRedis(async (redis) => {
+    const all = mcpKeys.accountSessions(accountId);
     await redis
       .multi()
-      .set(keys.session(id), stored(accountId, version), 'PX', MCP_SESSION_MS)
+      .set(mcpKeys.session(id), serializeSession(accountId, version), 'PX', MCP_SESSION_IDLE_MS)
       .zadd(all, now().getTime(), id)
-      .pexpire(all, MCP_SESSION_MS)
+      .pexpire(all, MCP_SESSION_IDLE_MS)
       .exec();
     const oldest = await redis.zrange(all, '0', String(-1 - MCP_SESSIONS_PER_ACCOUNT));
     if (oldest.length === 0) return;
     await redis.del(
-      ...oldest.flatMap((old) => [keys.session(old), keys.events(old), keys.cursor(old), keys.stream(old)]),
+      ...oldest.flatMap((old) => [mcpKeys.session(old), mcpKeys.events(old), mcpKeys.cursor(old), mcpKeys.stream(old)]),
     );
     await redis.zrem(all, ...oldest);
   });
   return { id, accountId, version };
 }
 
-const read = createBatcher<string, string | null>({
+const readStoredSession = createBatcher<string, string | null>({
   maxItems: 128,
   // Where Redis hangs, those behind must not wait for those before.
   maxInFlight: 16,
-  run: (ids) => inStore((redis) => redis.mget(ids.map(keys.session))),
+  run: (ids) => withMcpRedis((redis) => redis.mget(ids.map(mcpKeys.session))),
 });
 
 /**
  * A session of an account; null where there is none (any more), or it is somebody else's.
  * @throws ServiceError 503 while Redis is out of reach.
  */
-export async function findSession(id: string, accountId: number): Promise<Session | null> {
-  const text = await read(id);
+export async function findMcpSession(id: string, accountId: number): Promise<McpSession | null> {
+  const text = await readStoredSession(id);
   if (text === null) return null;
-  const { account, version, touched } = JSON.parse(text) as Stored;
+  const { account, version, touched } = JSON.parse(text) as StoredMcpSession;
   if (account !== accountId) return null;
-  if (now().getTime() - touched > TOUCH_MS) {
-    const all = keys.sessionsOf(account);
+  if (now().getTime() - touched > TOUCH_INTERVAL_MS) {
+    const all = mcpKeys.accountSessions(account);
     // Only what exists: a session that was ended or evicted in this moment stays so.
-    await inStore((redis) =>
+    await withMcpRedis((redis) =>
       redis
         .multi()
-        .set(keys.session(id), stored(account, version), 'PX', MCP_SESSION_MS, 'XX')
+        .set(mcpKeys.session(id), serializeSession(account, version), 'PX', MCP_SESSION_IDLE_MS, 'XX')
         .zadd(all, 'XX', now().getTime(), id)
-        .pexpire(all, MCP_SESSION_MS)
+        .pexpire(all, MCP_SESSION_IDLE_MS)
         .exec(),
     );
   }
@@ -75,17 +75,17 @@ export async function findSession(id: string, accountId: number): Promise<Sessio
 }
 
 /** Ends a session, with all that is kept for it. A stream of it, wherever it is served, ends, too. */
-export async function endSession({ id, accountId }: Session): Promise<void> {
-  await inStore(async (redis) => {
+export async function deleteMcpSession({ id, accountId }: McpSession): Promise<void> {
+  await withMcpRedis(async (redis) => {
     await redis
       .multi()
-      .del(keys.session(id), keys.events(id), keys.cursor(id), keys.stream(id))
-      .zrem(keys.sessionsOf(accountId), id)
+      .del(mcpKeys.session(id), mcpKeys.events(id), mcpKeys.cursor(id), mcpKeys.stream(id))
+      .zrem(mcpKeys.accountSessions(accountId), id)
       .exec();
-    await redis.publish(newsChannel(), id);
+    await redis.publish(eventsChannel(), id);
   });
 }
 
-function stored(account: number, version: string): string {
-  return JSON.stringify({ account, version, touched: now().getTime() } satisfies Stored);
+function serializeSession(account: number, version: string): string {
+  return JSON.stringify({ account, version, touched: now().getTime() } satisfies StoredMcpSession);
 }

@@ -7,7 +7,7 @@ import {
   type ServerEvent,
   type ServerEventBus,
 } from '@modelcontextprotocol/server';
-import { endedAmong } from '../../shared/domain/generations/ended.ts';
+import { filterCompleted } from '../../shared/domain/generations/ended.ts';
 import { readGeneration } from '../../shared/domain/generations/read.ts';
 import { config } from '../../shared/lib/config.ts';
 import { logger } from '../../shared/lib/logger.ts';
@@ -15,12 +15,12 @@ import { perService } from '../../shared/lib/serviceScope.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { MCP_KEEP_ALIVE_MS } from '../../shared/spec/limits.ts';
 import type { Context } from '../context.ts';
-import { limit } from '../middleware/rateLimit.ts';
-import { authInfoOf, type Call } from './call.ts';
-import { countStream } from './openStreams.ts';
+import { consumeRateLimit } from '../middleware/rateLimit.ts';
+import { toAuthInfo, type McpRequestContext } from './call.ts';
+import { acquireStreamSlot } from './openStreams.ts';
 import { buildServer } from './server.ts';
-import { generationIn, uriOf } from './uris.ts';
-import { watchHere } from './watch.ts';
+import { parseGenerationUri, buildGenerationUri } from './uris.ts';
+import { subscribeLocal } from './watch.ts';
 
 /**
  * The era without sessions, 2026-07-28: every request says all that there is to know, and the library serves it with a
@@ -29,7 +29,7 @@ import { watchHere } from './watch.ts';
 
 /** Where the library's streams hear of ends. Each process has its own: announcements reach all of them. */
 const listeners = perService(() => new Set<(event: ServerEvent) => void>());
-const bus: ServerEventBus = {
+const eventBus: ServerEventBus = {
   publish: (event) => {
     for (const listener of listeners()) listener(event);
   },
@@ -40,10 +40,10 @@ const bus: ServerEventBus = {
   },
 };
 
-const newHandler = () =>
+const createStatelessHandler = () =>
   createMcpHandler(() => buildServer({ withIcon: false }), {
     legacy: 'reject',
-    bus,
+    bus: eventBus,
     // Counted by account instead.
     maxSubscriptions: Number.MAX_SAFE_INTEGER,
     keepAliveMs: MCP_KEEP_ALIVE_MS,
@@ -51,32 +51,32 @@ const newHandler = () =>
   });
 
 /** Apart from each other, since closing one ends all that it has under way. */
-const calls = perService(newHandler);
-const subscriptions = perService(newHandler);
+const callHandler = perService(createStatelessHandler);
+const subscriptionHandler = perService(createStatelessHandler);
 const state = perService(() => ({ isStopping: false }));
 
 /** Ends the streams of this process, for one that stops; calls are answered. */
-export async function endStatelessStreams(): Promise<void> {
+export async function closeStatelessStreams(): Promise<void> {
   state().isStopping = true;
-  await subscriptions().close();
+  await subscriptionHandler().close();
 }
 
 /**
  * Serves one message of the stateless era.
- * @param requireWelcome throws once the client's credentials are no longer valid: streams of subscriptions end then.
+ * @param revalidate throws once the client's credentials are no longer valid: streams of subscriptions end then.
  */
-export async function serveStateless(
+export async function handleStateless(
   ctx: Context,
   message: JSONRPCRequest | JSONRPCNotification,
-  call: Call,
-  requireWelcome: () => Promise<void>,
+  requestContext: McpRequestContext,
+  revalidate: () => Promise<void>,
 ): Promise<void> {
-  const gone = new AbortController();
-  ctx.res.once('close', () => gone.abort());
+  const abortController = new AbortController();
+  ctx.res.once('close', () => abortController.abort());
   const request = new Request(`${config.BASE_URL}/mcp`, {
     method: 'POST',
-    headers: headersOf(ctx),
-    signal: gone.signal,
+    headers: pickMcpHeaders(ctx),
+    signal: abortController.signal,
   });
   const isListening = message.method === 'subscriptions/listen' && 'id' in message;
   if (isListening && state().isStopping) {
@@ -85,88 +85,88 @@ export async function serveStateless(
       headers: { 'retry-after': '1' },
     });
   }
-  const [parsedBody, generationIds] = isListening ? await narrowed(ctx, message, call) : [message, []];
-  const uncount = isListening ? countStream(call.assistant.accountId) : () => {};
-  const checking = isListening
-    ? setInterval(() => void requireWelcome().catch(() => gone.abort()), MCP_KEEP_ALIVE_MS)
+  const [parsedBody, generationIds] = isListening ? await filterSubscriptions(ctx, message, requestContext) : [message, []];
+  const releaseSlot = isListening ? acquireStreamSlot(requestContext.principal.accountId) : () => {};
+  const revalidation = isListening
+    ? setInterval(() => void revalidate().catch(() => abortController.abort()), MCP_KEEP_ALIVE_MS)
     : undefined;
-  const unwatch = generationIds.map(publishWhenEnded);
-  const others = new Set(listeners());
+  const unsubscribes = generationIds.map(publishWhenCompleted);
+  const previousListeners = new Set(listeners());
   try {
-    const response = await (isListening ? subscriptions() : calls()).fetch(request, {
+    const response = await (isListening ? subscriptionHandler() : callHandler()).fetch(request, {
       parsedBody,
-      authInfo: authInfoOf(call),
+      authInfo: toAuthInfo(requestContext),
     });
     // Looked at once the stream is there: what ended before is told of, too.
-    const added = [...listeners()].filter((listener) => !others.has(listener));
-    for (const id of generationIds.length > 0 ? await endedAmong(generationIds) : []) {
-      for (const listener of added) listener(endOf(id));
+    const addedListeners = [...listeners()].filter((listener) => !previousListeners.has(listener));
+    for (const id of generationIds.length > 0 ? await filterCompleted(generationIds) : []) {
+      for (const listener of addedListeners) listener(buildUpdateEvent(id));
     }
-    await relay(ctx, response);
+    await sendLibraryResponse(ctx, response);
   } finally {
-    clearInterval(checking);
-    for (const end of unwatch) end();
-    uncount();
+    clearInterval(revalidation);
+    for (const end of unsubscribes) end();
+    releaseSlot();
   }
 }
 
-function endOf(generationId: string): ServerEvent {
-  return { kind: 'resource_updated', uri: uriOf(generationId) };
+function buildUpdateEvent(generationId: string): ServerEvent {
+  return { kind: 'resource_updated', uri: buildGenerationUri(generationId) };
 }
 
 /** What streams of this process wait for, with how many do. */
-const awaitedGenerations = perService(() => new Map<string, { streams: number; unwatch: () => void }>());
+const subscribedGenerations = perService(() => new Map<string, { streams: number; unwatch: () => void }>());
 
 /** Has the end of a generation published, once for all streams that wait for it. @returns what ends the wait of one. */
-function publishWhenEnded(generationId: string): () => void {
-  const awaited = awaitedGenerations();
-  const entry = awaited.get(generationId) ?? {
+function publishWhenCompleted(generationId: string): () => void {
+  const subscribed = subscribedGenerations();
+  const entry = subscribed.get(generationId) ?? {
     streams: 0,
-    unwatch: watchHere(generationId, () => bus.publish(endOf(generationId))),
+    unwatch: subscribeLocal(generationId, () => eventBus.publish(buildUpdateEvent(generationId))),
   };
-  awaited.set(generationId, entry);
+  subscribed.set(generationId, entry);
   entry.streams += 1;
   return () => {
     entry.streams -= 1;
     if (entry.streams > 0) return;
-    awaited.delete(generationId);
+    subscribed.delete(generationId);
     entry.unwatch();
   };
 }
 
 /** Generations that one stream can watch. */
-const WATCHED_MAX = 100;
+const SUBSCRIPTIONS_MAX = 100;
 
 /** The request without the subscriptions to what is not there, or not the caller's: the acknowledgement says which are left. */
-async function narrowed(
+async function filterSubscriptions(
   ctx: Context,
   message: JSONRPCRequest | JSONRPCNotification,
-  call: Call,
+  requestContext: McpRequestContext,
 ): Promise<[JSONRPCRequest | JSONRPCNotification, string[]]> {
   const params = message.params as { notifications?: { resourceSubscriptions?: unknown } } | undefined;
-  const wanted = params?.notifications?.resourceSubscriptions;
-  if (!Array.isArray(wanted)) return [message, []];
-  const uris = [...new Set(wanted)].slice(0, WATCHED_MAX);
+  const requested = params?.notifications?.resourceSubscriptions;
+  if (!Array.isArray(requested)) return [message, []];
+  const uris = [...new Set(requested)].slice(0, SUBSCRIPTIONS_MAX);
   // The message itself was counted; each further generation is a read of its own.
-  await limit(ctx, 'account', uris.length - 1);
-  const checked = await Promise.all(uris.map((uri) => ownedGeneration(uri, call)));
+  await consumeRateLimit(ctx, 'account', uris.length - 1);
+  const checked = await Promise.all(uris.map((uri) => findOwnedGenerationId(uri, requestContext)));
   const ids = [...new Set(checked.filter((id) => id !== null))];
-  const notifications = { ...params?.notifications, resourceSubscriptions: ids.map(uriOf) };
+  const notifications = { ...params?.notifications, resourceSubscriptions: ids.map(buildGenerationUri) };
   return [{ ...message, params: { ...params, notifications } }, ids];
 }
 
-async function ownedGeneration(uri: unknown, { assistant }: Call): Promise<string | null> {
-  const id = typeof uri === 'string' ? generationIn(uri) : null;
+async function findOwnedGenerationId(uri: unknown, { principal }: McpRequestContext): Promise<string | null> {
+  const id = typeof uri === 'string' ? parseGenerationUri(uri) : null;
   if (id === null) return null;
   try {
-    return (await readGeneration(assistant, id)).uuid;
+    return (await readGeneration(principal, id)).uuid;
   } catch (error) {
     if (error instanceof ServiceError && error.code === 'not_found') return null;
     throw error;
   }
 }
 
-function headersOf(ctx: Context): Headers {
+function pickMcpHeaders(ctx: Context): Headers {
   const headers = new Headers();
   for (const [name, value] of Object.entries(ctx.headers)) {
     // What the library checks; the credentials are none of its business.
@@ -178,7 +178,7 @@ function headersOf(ctx: Context): Headers {
 }
 
 /** Passes the library's answer on. */
-async function relay(ctx: Context, response: Response): Promise<void> {
+async function sendLibraryResponse(ctx: Context, response: Response): Promise<void> {
   ctx.status = response.status;
   for (const [name, value] of response.headers) if (name !== 'connection') ctx.set(name, value);
   if (response.headers.get('content-type')?.startsWith('text/event-stream') !== true || response.body === null) {

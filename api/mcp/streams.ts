@@ -1,18 +1,18 @@
 import type { Redis } from 'ioredis';
 import { logger } from '../../shared/lib/logger.ts';
-import { connectForWaiting } from '../../shared/lib/redis.ts';
+import { connectForBlocking } from '../../shared/lib/redis.ts';
 import { randomHex } from '../../shared/lib/secrets.ts';
 import { perService } from '../../shared/lib/serviceScope.ts';
 import { MCP_KEEP_ALIVE_MS } from '../../shared/spec/limits.ts';
 import type { Context } from '../context.ts';
-import { eventsAfter, lastWritten, noteWritten, takeStream } from './events.ts';
-import { openEventStream } from './eventStream.ts';
-import type { Session } from './sessions.ts';
-import { countStream } from './openStreams.ts';
-import { inStore, newsChannel } from './store.ts';
+import { readEventsAfter, getLastSentEventId, saveLastSentEventId, claimStream } from './events.ts';
+import { openSseStream } from './eventStream.ts';
+import type { McpSession } from './sessions.ts';
+import { acquireStreamSlot } from './openStreams.ts';
+import { withMcpRedis, eventsChannel } from './store.ts';
 
 /** The first version whose clients understand an event without data. */
-const PRIMING_SINCE = '2025-11-25';
+const PRIMING_EVENT_SINCE = '2025-11-25';
 
 const state = perService(() => ({
   /** The wake-up functions of the open streams, by session. */
@@ -22,23 +22,23 @@ const state = perService(() => ({
 }));
 
 /** Starts listening for what there is for sessions; call once, in a process that serves streams. */
-export async function listenForNews(): Promise<void> {
-  const subscriber = connectForWaiting('mcp-listener');
+export async function subscribeToEvents(): Promise<void> {
+  const subscriber = connectForBlocking('mcp-listener');
   state().subscriber = subscriber;
   subscriber.on('message', (_channel: string, sessionId: string) => {
     for (const wake of state().open.get(sessionId) ?? []) wake();
   });
-  const subscribed = subscriber.subscribe(newsChannel()).catch(() => undefined);
+  const subscribed = subscriber.subscribe(eventsChannel()).catch(() => undefined);
   await Promise.race([subscribed, new Promise((resolve) => setTimeout(resolve, 2_000))]);
 }
 
 /** Ends all streams, for a process that stops: their clients go on with them at another one. */
-export function endStreams(): void {
+export function closeSessionStreams(): void {
   state().isStopping = true;
   for (const wakers of state().open.values()) for (const wake of wakers) wake();
 }
 
-export function stopListeningForNews(): void {
+export function unsubscribeFromEvents(): void {
   state().subscriber?.disconnect();
 }
 
@@ -46,87 +46,87 @@ export function stopListeningForNews(): void {
  * Serves a session's event stream until its client leaves, another stream takes its place, the session is over, or the
  * process stops. What is sent is read from the session's log in Redis, so that any process can go on with it.
  * @param lastEventId the last event that the client has seen; without it, it gets what no stream has carried yet.
- * @param requireWelcome throws once the client's credentials are no longer valid.
+ * @param revalidate throws once the client's credentials are no longer valid.
  */
-export async function serveEvents(
+export async function serveSessionStream(
   ctx: Context,
-  session: Session,
+  session: McpSession,
   lastEventId: string | null,
-  requireWelcome: () => Promise<void>,
+  revalidate: () => Promise<void>,
 ): Promise<void> {
   const token = randomHex(8);
-  const uncount = countStream(session.accountId);
-  let position = await inStore(async () => {
-    await takeStream(session.id, token);
-    return lastEventId ?? lastWritten(session.id);
+  const releaseSlot = acquireStreamSlot(session.accountId);
+  let position = await withMcpRedis(async () => {
+    await claimStream(session.id, token);
+    return lastEventId ?? getLastSentEventId(session.id);
   }).catch((error: unknown) => {
-    uncount();
+    releaseSlot();
     throw error;
   });
   let checkedAt = performance.now();
-  const stream = openEventStream(ctx);
-  const bell = ringable(session.id);
-  void stream.closed.then(bell.ring);
-  stream.retry();
-  if (session.version >= PRIMING_SINCE) stream.send('', position);
+  const stream = openSseStream(ctx);
+  const notifier = createNotifier(session.id);
+  void stream.closed.then(notifier.notify);
+  stream.sendRetry();
+  if (session.version >= PRIMING_EVENT_SINCE) stream.send('', position);
   try {
     while (stream.isOpen() && !state().isStopping) {
-      const rung = bell.rungWithin(MCP_KEEP_ALIVE_MS);
-      const events = await eventsAfter(session.id, token, position).catch(() => []);
+      const notified = notifier.rungWithin(MCP_KEEP_ALIVE_MS);
+      const events = await readEventsAfter(session.id, token, position).catch(() => []);
       if (events === null) break;
       for (const { id, message } of events) {
         stream.send(message, id);
         position = id;
       }
-      if (events.length > 0) await noteWritten(session.id, position).catch(() => {});
-      if (!(await rung)) stream.comment();
+      if (events.length > 0) await saveLastSentEventId(session.id, position).catch(() => {});
+      if (!(await notified)) stream.sendKeepAlive();
       if (performance.now() - checkedAt < MCP_KEEP_ALIVE_MS - 100) continue;
       checkedAt = performance.now();
-      await requireWelcome();
+      await revalidate();
     }
   } catch (error) {
     logger.debug({ error: (error as Error).message }, 'an event stream was ended');
   } finally {
-    uncount();
-    bell.remove();
+    releaseSlot();
+    notifier.remove();
     stream.end();
     await stream.closed;
   }
 }
 
-const NOBODY = () => {};
+const NOOP = () => {};
 
 /** Wakes one stream of a session. A ring that comes while nobody waits is not lost. */
-function ringable(sessionId: string) {
+function createNotifier(sessionId: string) {
   const { open } = state();
-  const bells = open.get(sessionId) ?? new Set();
-  open.set(sessionId, bells);
-  let hasRung = false;
-  let wake = NOBODY;
-  const ring = () => {
-    hasRung = true;
+  const notifiers = open.get(sessionId) ?? new Set();
+  open.set(sessionId, notifiers);
+  let isNotified = false;
+  let wake = NOOP;
+  const notify = () => {
+    isNotified = true;
     wake();
   };
-  bells.add(ring);
+  notifiers.add(notify);
   return {
-    ring,
+    notify,
     /** Whether it rang before so many milliseconds were over. */
     rungWithin: (milliseconds: number) =>
       new Promise<boolean>((resolve) => {
         const settle = () => {
           clearTimeout(timer);
-          wake = NOBODY;
-          const answer = hasRung;
-          hasRung = false;
+          wake = NOOP;
+          const answer = isNotified;
+          isNotified = false;
           resolve(answer);
         };
         const timer = setTimeout(settle, milliseconds);
         wake = settle;
-        if (hasRung) settle();
+        if (isNotified) settle();
       }),
     remove: () => {
-      bells.delete(ring);
-      if (bells.size === 0) open.delete(sessionId);
+      notifiers.delete(notify);
+      if (notifiers.size === 0) open.delete(sessionId);
       wake();
     },
   };

@@ -1,6 +1,6 @@
-import { accountById } from '../../shared/domain/accounts.ts';
+import { getAccount } from '../../shared/domain/accounts.ts';
 import type { Context } from '../context.ts';
-import { networkOf } from './network.ts';
+import { networkPrefix } from './network.ts';
 
 /** Security events that the logs keep, so that who signed in, and who made or ended access, can be told afterwards. */
 export type AuditEvent =
@@ -26,7 +26,7 @@ export async function audit(
   details: Record<string, string | number | readonly string[]> = {},
 ): Promise<void> {
   // The effect has happened: an audit line without the uuid is better than an error.
-  const account = accountId === null ? undefined : await accountById(accountId).catch(() => undefined);
-  const network = networkOf(ctx.ip);
+  const account = accountId === null ? undefined : await getAccount(accountId).catch(() => undefined);
+  const network = networkPrefix(ctx.ip);
   ctx.state.log.info({ event, account: accountId, accountUuid: account?.uuid, network, ...details }, 'audit');
 }

@@ -3,7 +3,7 @@ import { BODY_LIMIT_BYTES } from '../../shared/spec/limits.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import type { Context } from '../context.ts';
 
-const readJson = koaBody({
+const parseJsonBody = koaBody({
   json: true,
   text: false,
   urlencoded: false,
@@ -11,7 +11,7 @@ const readJson = koaBody({
   jsonLimit: BODY_LIMIT_BYTES,
   parsedMethods: ['POST', 'PATCH', 'PUT', 'DELETE'] as never,
   onError: (error) => {
-    throw asValidationError(error);
+    throw toBodyError(error);
   },
 });
 
@@ -19,12 +19,12 @@ const readJson = koaBody({
  * Reads the JSON body of a request, once its caller is known.
  * @throws ServiceError validation_error; with status 413 where the body is too large.
  */
-export async function readBody(ctx: Context): Promise<void> {
-  await readJson(ctx, async () => {});
+export async function readJsonBody(ctx: Context): Promise<void> {
+  await parseJsonBody(ctx, async () => {});
 }
 
 /** What the body said; an absent one counts as an empty object, so that what is missing is named. */
-export function bodyOf(ctx: Context): unknown {
+export function getJsonBody(ctx: Context): unknown {
   if (ctx.request.body !== undefined) return ctx.request.body;
   const isInChunks = ctx.get('transfer-encoding') !== '';
   if (!isInChunks && (ctx.request.length === undefined || ctx.request.length === 0)) return {};
@@ -32,17 +32,17 @@ export function bodyOf(ctx: Context): unknown {
 }
 
 /** Largest event of the payment processor. */
-const RAW_LIMIT_BYTES = 1024 * 1024;
+const RAW_BODY_LIMIT_BYTES = 1024 * 1024;
 
 /**
  * The body as it came, for whoever checks a signature over it.
  * @throws ServiceError validation_error, with status 413 where it is too large.
  */
-export async function rawBodyOf(ctx: Context, limitBytes = RAW_LIMIT_BYTES): Promise<Buffer> {
+export async function readRawBody(ctx: Context, limitBytes = RAW_BODY_LIMIT_BYTES): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   const { req } = ctx;
-  if ((ctx.request.length ?? 0) > limitBytes) throw tooLarge(limitBytes);
+  if ((ctx.request.length ?? 0) > limitBytes) throw bodyTooLargeError(limitBytes);
   // By its events: to iterate over a stream costs a small request a tenth of its time.
   await new Promise<void>((resolve, reject) => {
     req.on('data', (chunk: Buffer) => {
@@ -52,7 +52,7 @@ export async function rawBodyOf(ctx: Context, limitBytes = RAW_LIMIT_BYTES): Pro
         return;
       }
       // `discardUnreadBody` reads the rest once the answer has been written.
-      reject(tooLarge(limitBytes));
+      reject(bodyTooLargeError(limitBytes));
     });
     req.once('end', resolve);
     req.once('error', reject);
@@ -65,12 +65,12 @@ export async function rawBodyOf(ctx: Context, limitBytes = RAW_LIMIT_BYTES): Pro
  * Reads a form as browsers send it.
  * @throws ServiceError validation_error; with status 413 where it is too large.
  */
-export async function readForm(ctx: Context): Promise<URLSearchParams> {
+export async function readFormBody(ctx: Context): Promise<URLSearchParams> {
   if (!ctx.is('application/x-www-form-urlencoded')) {
     const detail = 'The body must be a form, sent with "Content-Type: application/x-www-form-urlencoded".';
     throw new ServiceError('validation_error', detail);
   }
-  return new URLSearchParams((await rawBodyOf(ctx, BODY_LIMIT_BYTES)).toString());
+  return new URLSearchParams((await readRawBody(ctx, BODY_LIMIT_BYTES)).toString());
 }
 
 /** Bytes of an unread body that are read after the answer. A connection with more than that is closed. */
@@ -97,12 +97,12 @@ export async function discardUnreadBody(ctx: Context, next: () => Promise<void>)
   await next();
 }
 
-function tooLarge(limitBytes: number): ServiceError {
+function bodyTooLargeError(limitBytes: number): ServiceError {
   return new ServiceError('validation_error', `The body must have at most ${limitBytes} bytes.`, { status: 413 });
 }
 
-function asValidationError(error: Error & { status?: number; type?: string }): ServiceError {
-  if (error.status === 413) return tooLarge(BODY_LIMIT_BYTES);
+function toBodyError(error: Error & { status?: number; type?: string }): ServiceError {
+  if (error.status === 413) return bodyTooLargeError(BODY_LIMIT_BYTES);
   if (/forbidden prototype property/.test(error.message)) {
     return new ServiceError('validation_error', '__proto__ is not known here.');
   }

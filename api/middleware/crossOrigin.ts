@@ -5,7 +5,7 @@ import type { State } from '../context.ts';
  * What programs that run in browsers, on pages of others, may call: nothing that goes by the cookie, so that they may
  * come from anywhere. With the methods of each.
  */
-const OPEN: Record<string, string> = {
+const CORS_METHODS: Record<string, string> = {
   '/.well-known/oauth-protected-resource': 'GET',
   '/.well-known/oauth-protected-resource/mcp': 'GET',
   '/.well-known/oauth-authorization-server': 'GET',
@@ -18,19 +18,19 @@ const OPEN: Record<string, string> = {
   '/revoke': 'POST',
 };
 
-const REQUEST_HEADERS =
+const ALLOWED_HEADERS =
   'Authorization, Content-Type, X-API-Key, MCP-Protocol-Version, Mcp-Session-Id, Mcp-Method, Mcp-Name, Last-Event-ID';
-const ANSWER_HEADERS = 'WWW-Authenticate, Mcp-Session-Id, Retry-After, RateLimit, RateLimit-Policy, X-Request-Id';
+const EXPOSED_HEADERS = 'WWW-Authenticate, Mcp-Session-Id, Retry-After, RateLimit, RateLimit-Policy, X-Request-Id';
 
 /** Lets browsers hand the answers of these addresses on, errors too; what they ask beforehand needs no credential. */
-export const crossOrigin: Koa.Middleware<State> = async (ctx, next) => {
-  const methods = OPEN[ctx.path.replace(/\/$/, '')];
+export const cors: Koa.Middleware<State> = async (ctx, next) => {
+  const methods = CORS_METHODS[ctx.path.replace(/\/$/, '')];
   if (methods === undefined) return next();
   ctx.set('access-control-allow-origin', '*');
-  ctx.set('access-control-expose-headers', ANSWER_HEADERS);
+  ctx.set('access-control-expose-headers', EXPOSED_HEADERS);
   if (ctx.method !== 'OPTIONS') return next();
   ctx.set('access-control-allow-methods', `${methods}, OPTIONS`);
-  ctx.set('access-control-allow-headers', REQUEST_HEADERS);
+  ctx.set('access-control-allow-headers', ALLOWED_HEADERS);
   ctx.set('access-control-max-age', '86400');
   ctx.status = 204;
 };

@@ -1,40 +1,40 @@
 import type { Context } from '../context.ts';
-import { isSecure } from './sessionCookie.ts';
+import { isHttps } from './sessionCookie.ts';
 
 /** What was typed into a form of the account's page that could not be taken, as the session had ended. */
-export type Draft = Partial<Record<(typeof FIELDS)[number], string>>;
+export type FormDraft = Partial<Record<(typeof DRAFT_FIELDS)[number], string>>;
 
-const COOKIE = 'draft';
-const PATH = '/account/';
-const KEPT_MS = 600_000;
+const DRAFT_COOKIE = 'draft';
+const DRAFT_COOKIE_PATH = '/account/';
+const DRAFT_TTL_MS = 600_000;
 /** None of them is a secret. */
-const FIELDS = ['first_name', 'use_case', 'name'] as const;
+const DRAFT_FIELDS = ['first_name', 'use_case', 'name'] as const;
 /** Hidden field with the account that the form was shown to. */
-export const DRAFT_ACCOUNT = 'account';
+export const DRAFT_ACCOUNT_FIELD = 'account';
 /** Browsers drop larger cookies. */
-const MAX_CHARACTERS = 3_500;
+const DRAFT_MAX_CHARACTERS = 3_500;
 
 /** Keeps what was typed until the account's page is shown again, at most for ten minutes. */
-export function keepDraft(ctx: Context): void {
+export function saveDraft(ctx: Context): void {
   const { form } = ctx.state;
-  const account = form?.get(DRAFT_ACCOUNT);
+  const account = form?.get(DRAFT_ACCOUNT_FIELD);
   if (form === undefined || typeof account !== 'string') return;
-  const typed = FIELDS.map((name) => [name, form.get(name)] as const).filter(([, text]) => text !== null);
+  const typed = DRAFT_FIELDS.map((name) => [name, form.get(name)] as const).filter(([, text]) => text !== null);
   const value = Buffer.from(JSON.stringify({ ...Object.fromEntries(typed), account })).toString('base64url');
-  if (typed.length > 0 && value.length <= MAX_CHARACTERS) set(ctx, value, KEPT_MS);
+  if (typed.length > 0 && value.length <= DRAFT_MAX_CHARACTERS) setDraftCookie(ctx, value, DRAFT_TTL_MS);
 }
 
 /** What this account had typed, once. Another account that signs in instead gets nothing of it. */
-export function takeDraft(ctx: Context, accountUuid: string): Draft {
-  const value = ctx.cookies.get(COOKIE);
+export function consumeDraft(ctx: Context, accountUuid: string): FormDraft {
+  const value = ctx.cookies.get(DRAFT_COOKIE);
   if (value === undefined || value === '') return {};
-  set(ctx, '', 0);
-  const draft = parse(value);
-  if (draft[DRAFT_ACCOUNT] !== accountUuid) return {};
-  return Object.fromEntries(FIELDS.map((name) => [name, draft[name]]).filter(([, text]) => typeof text === 'string'));
+  setDraftCookie(ctx, '', 0);
+  const draft = parseDraft(value);
+  if (draft[DRAFT_ACCOUNT_FIELD] !== accountUuid) return {};
+  return Object.fromEntries(DRAFT_FIELDS.map((name) => [name, draft[name]]).filter(([, text]) => typeof text === 'string'));
 }
 
-function parse(value: string): Record<string, unknown> {
+function parseDraft(value: string): Record<string, unknown> {
   try {
     const draft: unknown = JSON.parse(Buffer.from(value, 'base64url').toString());
     return typeof draft === 'object' && draft !== null ? { ...draft } : {};
@@ -43,8 +43,8 @@ function parse(value: string): Record<string, unknown> {
   }
 }
 
-function set(ctx: Context, value: string, maxAge: number): void {
-  ctx.cookies.secure = isSecure();
-  const options = { httpOnly: true, sameSite: 'lax', path: PATH, overwrite: true, secure: isSecure(), maxAge } as const;
-  ctx.cookies.set(COOKIE, value, options);
+function setDraftCookie(ctx: Context, value: string, maxAge: number): void {
+  ctx.cookies.secure = isHttps();
+  const options = { httpOnly: true, sameSite: 'lax', path: DRAFT_COOKIE_PATH, overwrite: true, secure: isHttps(), maxAge } as const;
+  ctx.cookies.set(DRAFT_COOKIE, value, options);
 }

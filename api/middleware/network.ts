@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 
 /** Whom an address is counted as: of IPv6 everybody has a whole network, the first half of the address. */
-export function networkOf(address: string): string {
+export function networkPrefix(address: string): string {
   // Some proxies write `X-Forwarded-For` with ports: 192.0.2.7:5678, [2001:db8::1]:5678.
   const [, withPort] = /^\[?([^\]]*?)\]?(?::\d+)?$/.exec(address) ?? [];
   const ip = isIP(address) === 0 && withPort !== undefined && isIP(withPort) !== 0 ? withPort : address;

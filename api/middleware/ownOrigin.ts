@@ -2,4 +2,4 @@ import { config } from '../../shared/lib/config.ts';
 import { perService } from '../../shared/lib/serviceScope.ts';
 
 /** The origin of BASE_URL. Requests that change something with a cookie are accepted from pages of this origin only. */
-export const ownOrigin = perService(() => new URL(config.BASE_URL).origin);
+export const serviceOrigin = perService(() => new URL(config.BASE_URL).origin);

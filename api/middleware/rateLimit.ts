@@ -1,11 +1,11 @@
 import type { Redis } from 'ioredis';
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import { type Config, config } from '../../shared/lib/config.ts';
-import { connectForCommands, readyWithin } from '../../shared/lib/redis.ts';
+import { connectForCommands, waitUntilReady } from '../../shared/lib/redis.ts';
 import { perService } from '../../shared/lib/serviceScope.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import type { Context } from '../context.ts';
-import { networkOf } from './network.ts';
+import { networkPrefix } from './network.ts';
 
 /**
  * `create`, `payment` and `account` count an account's requests, `public` and `oauth` those of an address
@@ -13,21 +13,21 @@ import { networkOf } from './network.ts';
  * so that one account could otherwise take its time from all others.
  */
 export type RateClass = 'create' | 'payment' | 'account' | 'public' | 'oauth' | 'unlimited';
-type Limited = Exclude<RateClass, 'unlimited'>;
+type LimitedRateClass = Exclude<RateClass, 'unlimited'>;
 
 const WINDOW_SECONDS = 60;
 /** Counting holds a request up no longer than this. */
-const COUNTING_MS = 300;
-const POINTS = {
+const RATE_LIMIT_TIMEOUT_MS = 300;
+const RATE_LIMIT_SETTINGS = {
   create: 'RATE_CREATES_PER_MINUTE',
   payment: 'RATE_PAYMENTS_PER_MINUTE',
   account: 'RATE_REQUESTS_PER_MINUTE',
   public: 'RATE_PUBLIC_PER_MINUTE',
   oauth: 'RATE_OAUTH_PER_MINUTE',
-} as const satisfies Record<Limited, keyof Config>;
+} as const satisfies Record<LimitedRateClass, keyof Config>;
 
 const state = perService(() => ({
-  limiters: undefined as Record<Limited, RateLimiterRedis> | undefined,
+  limiters: undefined as Record<LimitedRateClass, RateLimiterRedis> | undefined,
   connection: undefined as Redis | undefined,
 }));
 
@@ -35,13 +35,13 @@ const state = perService(() => ({
  * Connects ahead of the first request, which this process would otherwise count alone. Where limits are off there is
  * nothing to open, and nothing is counted.
  */
-export async function openLimiters(): Promise<void> {
+export async function openRateLimiters(): Promise<void> {
   if (config.RATE_LIMITS === 'off') return;
-  const redis = connectForCommands('limits', COUNTING_MS);
-  const limiter = (name: Limited) => {
+  const redis = connectForCommands('limits', RATE_LIMIT_TIMEOUT_MS);
+  const limiter = (name: LimitedRateClass) => {
     const options = {
       keyPrefix: `${config.REDIS_PREFIX}:rate:${name}`,
-      points: config[POINTS[name]],
+      points: config[RATE_LIMIT_SETTINGS[name]],
       duration: WINDOW_SECONDS,
     };
     // Without Redis each process counts on its own: somewhat too generous, but never unlimited and never down.
@@ -59,22 +59,22 @@ export async function openLimiters(): Promise<void> {
     oauth: limiter('oauth'),
   };
   state().connection = redis;
-  await readyWithin(redis, 2_000);
+  await waitUntilReady(redis, 2_000);
 }
 
 /**
  * Counts a request against its limit, and tells how much is left in the `RateLimit` headers.
  * @throws ServiceError rate_limited, with `Retry-After` in seconds.
  */
-export async function limit(ctx: Context, rateClass: RateClass, points = 1): Promise<void> {
+export async function consumeRateLimit(ctx: Context, rateClass: RateClass, points = 1): Promise<void> {
   const { limiters } = state();
   if (rateClass === 'unlimited' || limiters === undefined || points < 1) return;
-  const subject = isByAddress(rateClass) ? networkOf(ctx.ip) : String(ctx.state.caller?.accountId);
+  const subject = isCountedByAddress(rateClass) ? networkPrefix(ctx.ip) : String(ctx.state.caller?.accountId);
   try {
-    tell(ctx, rateClass, await limiters[rateClass].consume(subject, points));
+    setRateLimitHeaders(ctx, rateClass, await limiters[rateClass].consume(subject, points));
   } catch (rejection) {
     if (!(rejection instanceof RateLimiterRes)) throw rejection;
-    tell(ctx, rateClass, rejection);
+    setRateLimitHeaders(ctx, rateClass, rejection);
     const seconds = Math.max(1, Math.ceil(rejection.msBeforeNext / 1_000));
     throw new ServiceError('rate_limited', `Too many requests: wait ${seconds} s, then go on more slowly.`, {
       headers: { 'retry-after': String(seconds) },
@@ -87,29 +87,29 @@ export async function limit(ctx: Context, rateClass: RateClass, points = 1): Pro
  * the query that identifies the caller.
  * @throws ServiceError rate_limited, with `Retry-After` in seconds.
  */
-export async function requireAddressWithinLimit(ctx: Context): Promise<void> {
-  const counted = await state().limiters?.public.get(networkOf(ctx.ip));
-  if (counted != null && counted.consumedPoints >= config[POINTS.public]) await limit(ctx, 'public');
+export async function requireAddressWithinRateLimit(ctx: Context): Promise<void> {
+  const counted = await state().limiters?.public.get(networkPrefix(ctx.ip));
+  if (counted != null && counted.consumedPoints >= config[RATE_LIMIT_SETTINGS.public]) await consumeRateLimit(ctx, 'public');
 }
 
 /** Whether a class counts the requests of an address, whoever sends them. */
-export function isByAddress(rateClass: RateClass): boolean {
+export function isCountedByAddress(rateClass: RateClass): boolean {
   return rateClass === 'public' || rateClass === 'oauth';
 }
 
-function tell(ctx: Context, name: Limited, { remainingPoints, msBeforeNext }: RateLimiterRes): void {
-  ctx.set('ratelimit-policy', `"${name}";q=${config[POINTS[name]]};w=${WINDOW_SECONDS}`);
+function setRateLimitHeaders(ctx: Context, name: LimitedRateClass, { remainingPoints, msBeforeNext }: RateLimiterRes): void {
+  ctx.set('ratelimit-policy', `"${name}";q=${config[RATE_LIMIT_SETTINGS[name]]};w=${WINDOW_SECONDS}`);
   ctx.set('ratelimit', `"${name}";r=${Math.max(0, remainingPoints)};t=${Math.ceil(msBeforeNext / 1_000)}`);
 }
 
 /** Takes back what was counted against an account for a request that turned out not to be its own. */
-export async function uncount(ctx: Context, rateClass: RateClass): Promise<void> {
+export async function refundRateLimit(ctx: Context, rateClass: RateClass): Promise<void> {
   const { limiters } = state();
   if (rateClass === 'unlimited' || limiters === undefined) return;
   await limiters[rateClass].reward(String(ctx.state.caller?.accountId));
 }
 
-export function closeLimiters(): void {
+export function closeRateLimiters(): void {
   state().connection?.disconnect();
   state().limiters = undefined;
 }

@@ -1,78 +1,78 @@
-import { accountById } from '../../shared/domain/accounts.ts';
-import { approve } from '../../shared/domain/oauth/codes.ts';
-import { noteApprovalRequest } from '../../shared/domain/oauth/clients.ts';
-import { isLoopback } from '../../shared/domain/oauth/redirects.ts';
+import { getAccount } from '../../shared/domain/accounts.ts';
+import { issueCode } from '../../shared/domain/oauth/codes.ts';
+import { recordApprovalRequest } from '../../shared/domain/oauth/clients.ts';
+import { isLoopbackUri } from '../../shared/domain/oauth/redirects.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
-import { OAuthRefusal } from '../../shared/spec/oauth.ts';
-import { callerOf, type Context } from '../context.ts';
+import { OAuthError } from '../../shared/spec/oauth.ts';
+import { requireCaller, type Context } from '../context.ts';
 import { audit } from '../middleware/audit.ts';
-import { endOwnSession } from '../middleware/sessionCookie.ts';
-import { signInPath } from '../pages/returnTo.ts';
-import { formOf } from '../pages/serve.ts';
-import { answerAddress, type Asker, type Authorization, readAsker, readAuthorization } from './authorization.ts';
-import { sendConsentPage, sendMistakePage, sendReturnPage, sendUnknownClientPage } from './consent.tsx';
+import { endCurrentSession } from '../middleware/sessionCookie.ts';
+import { buildSignInPath } from '../pages/returnTo.ts';
+import { getForm } from '../pages/serve.ts';
+import { buildRedirectUrl, type ClientContext, type AuthorizationRequest, validateClient, parseAuthorizationRequest } from './authorization.ts';
+import { sendConsentPage, sendInvalidRequestPage, sendReturnToClientPage, sendUnknownClientPage } from './consent.tsx';
 
 /** `GET /authorize`: asks the person who is signed in, after they have, whether a client may act for them. */
-export async function ask(ctx: Context): Promise<void> {
+export async function showConsent(ctx: Context): Promise<void> {
   // First of all: a stranger is not to have addresses asked for, nor anybody sent to where they like.
-  if (ctx.state.caller === undefined) return signInFirst(ctx);
-  const authorization = await authorizationOf(ctx);
+  if (ctx.state.caller === undefined) return redirectToSignInFirst(ctx);
+  const authorization = await readAuthorizationRequest(ctx);
   if (authorization === undefined) return;
   if (authorization.prompts.includes('none')) {
-    const sentence = 'The person is asked every time, since anybody could call itself this client.';
-    return sendRefusal(ctx, authorization, new OAuthRefusal('consent_required', sentence));
+    const description = 'The person is asked every time, since anybody could call itself this client.';
+    return sendErrorToClient(ctx, authorization, new OAuthError('consent_required', description));
   }
-  const account = await accountById(callerOf(ctx).accountId);
-  await noteApprovalRequest(authorization.client);
+  const account = await getAccount(requireCaller(ctx).accountId);
+  await recordApprovalRequest(authorization.client);
   sendConsentPage(ctx, authorization, account);
 }
 
 /** `POST /authorize`: the person's answer, by the form of our own page. */
-export async function decide(ctx: Context): Promise<void> {
+export async function submitConsent(ctx: Context): Promise<void> {
   // The session has ended while the page was open.
-  if (ctx.state.caller === undefined) return signInFirst(ctx);
-  const authorization = await authorizationOf(ctx);
+  if (ctx.state.caller === undefined) return redirectToSignInFirst(ctx);
+  const authorization = await readAuthorizationRequest(ctx);
   if (authorization === undefined) return;
-  const decision = formOf(ctx).get('decision');
+  const decision = getForm(ctx).get('decision');
   if (decision === 'switch') {
-    await endOwnSession(ctx);
-    return signInFirst(ctx);
+    await endCurrentSession(ctx);
+    return redirectToSignInFirst(ctx);
   }
   if (decision === 'deny') {
-    return sendAnswer(ctx, authorization, refused(new OAuthRefusal('access_denied', 'The person did not allow it.')));
+    return sendResponseToClient(ctx, authorization, toErrorParameters(new OAuthError('access_denied', 'The person did not allow it.')));
   }
   if (decision !== 'allow')
     throw new ServiceError('validation_error', 'No decision was submitted. Go back and choose Allow or Deny.');
   const { client, scopes, redirectUri, codeChallenge } = authorization;
-  const { accountId } = callerOf(ctx);
-  const approval = { accountId, clientId: client.client_id, scopes, redirectUri, codeChallenge };
-  const code = await approve(approval).catch((error: unknown) => tellThePerson(ctx, error));
+  const { accountId } = requireCaller(ctx);
+  const approvedRequest = { accountId, clientId: client.client_id, scopes, redirectUri, codeChallenge };
+  const code = await issueCode(approvedRequest).catch((error: unknown) => sendErrorToUser(ctx, error));
   if (code === undefined) return;
   await audit(ctx, 'grant_given', accountId, { client: client.client_id, scopes });
-  sendAnswer(ctx, authorization, { code });
+  sendResponseToClient(ctx, authorization, { code });
 }
 
 /** What is asked for, in the address; undefined where that was wrong, and has been answered. */
-async function authorizationOf(ctx: Context): Promise<Authorization | undefined> {
-  const sent = new URLSearchParams(ctx.querystring);
-  const asker = await readAsker(sent, ctx.state.caller?.accountId).catch((error: unknown) => tellThePerson(ctx, error));
-  if (asker === undefined) return undefined;
+async function readAuthorizationRequest(ctx: Context): Promise<AuthorizationRequest | undefined> {
+  const query = new URLSearchParams(ctx.querystring);
+  const client = await validateClient(query, ctx.state.caller?.accountId).catch((error: unknown) => sendErrorToUser(ctx, error));
+  if (client === undefined) return undefined;
   try {
-    return readAuthorization(asker, sent);
+    return parseAuthorizationRequest(client, query);
   } catch (error) {
-    if (!(error instanceof OAuthRefusal)) throw error;
-    sendRefusal(ctx, asker, error);
+    if (!(error instanceof OAuthError)) throw error;
+    sendErrorToClient(ctx, client, error);
     return undefined;
   }
 }
 
 /** Answers with a page where the client has no address that could be trusted with the error. */
-function tellThePerson(ctx: Context, error: unknown): undefined {
-  if (!(error instanceof OAuthRefusal)) throw error;
+function sendErrorToUser(ctx: Context, error: unknown): undefined {
+  if (!(error instanceof OAuthError)) throw error;
   sendUnknownClientPage(ctx, error);
 }
 
-function refused({ code, message }: OAuthRefusal): Record<string, string> {
+function toErrorParameters({ code, message }: OAuthError): Record<string, string> {
   return { error: code, error_description: message };
 }
 
@@ -81,10 +81,10 @@ function refused({ code, message }: OAuthRefusal): Record<string, string> {
  * itself a browser goes only to a loopback address, where any page could send it. For https and the schemes of
  * applications people are asked first (RFC 9700, 4.11.2).
  */
-function sendRefusal(ctx: Context, asker: Asker, refusal: OAuthRefusal): void {
-  const address = answerAddress(asker, refused(refusal));
-  if (isLoopback(asker.redirectUri)) return sendTo(ctx, address);
-  sendMistakePage(ctx, asker, refusal.message, address);
+function sendErrorToClient(ctx: Context, client: ClientContext, error: OAuthError): void {
+  const address = buildRedirectUrl(client, toErrorParameters(error));
+  if (isLoopbackUri(client.redirectUri)) return redirectUncached(ctx, address);
+  sendInvalidRequestPage(ctx, client, error.message, address);
 }
 
 /**
@@ -92,17 +92,17 @@ function sendRefusal(ctx: Context, asker: Asker, refusal: OAuthRefusal): void {
  * redirect that follows upon a form against the page with the form, and one to an application's scheme leaves the page
  * before it standing, with its buttons.
  */
-function sendAnswer(ctx: Context, asker: Asker, answer: Record<string, string>): void {
-  sendReturnPage(ctx, asker, answerAddress(asker, answer), 'code' in answer);
+function sendResponseToClient(ctx: Context, client: ClientContext, response: Record<string, string>): void {
+  sendReturnToClientPage(ctx, client, buildRedirectUrl(client, response), 'code' in response);
 }
 
 /** Nobody is answered for who has not signed in; afterwards they come back to the same question. */
-function signInFirst(ctx: Context): void {
-  sendTo(ctx, signInPath(`/authorize?${ctx.querystring}`));
+function redirectToSignInFirst(ctx: Context): void {
+  redirectUncached(ctx, buildSignInPath(`/authorize?${ctx.querystring}`));
 }
 
 /** As it is written: the address has been checked, and is not to be spelled anew. */
-function sendTo(ctx: Context, address: string): void {
+function redirectUncached(ctx: Context, address: string): void {
   ctx.status = 303;
   ctx.set('cache-control', 'no-store');
   // What the address carries is for its reader alone.

@@ -1,17 +1,17 @@
-import { redirectHost } from '../../shared/domain/oauth/redirects.ts';
-import { type OAuthRefusal, SCOPES } from '../../shared/spec/oauth.ts';
+import { getRedirectHost } from '../../shared/domain/oauth/redirects.ts';
+import { type OAuthError, SCOPES } from '../../shared/spec/oauth.ts';
 import type { Account } from '../../shared/tables/Account.ts';
 import type { Context } from '../context.ts';
-import { formToken } from '../pages/forms.ts';
-import { sendOnward } from '../pages/onward.tsx';
+import { createCsrfToken } from '../pages/forms.ts';
+import { sendRedirectPage } from '../pages/onward.tsx';
 import { sendPage } from '../pages/page.tsx';
 import { Form } from '../pages/parts.tsx';
-import type { Asker, Authorization } from './authorization.ts';
+import type { ClientContext, AuthorizationRequest } from './authorization.ts';
 
 /** Asks whether a client may act for the account: who it says it is, where the answer goes, and what it will be able to do. */
 export function sendConsentPage(
   ctx: Context,
-  { client, redirectUri, scopes }: Authorization,
+  { client, redirectUri, scopes }: AuthorizationRequest,
   { email, balance }: Account,
 ): void {
   const here = `/authorize?${ctx.querystring}`;
@@ -39,11 +39,11 @@ export function sendConsentPage(
         ))}
       </ul>
       <p>
-        After your decision you return to <code>{redirectHost(redirectUri)}</code>
+        After your decision you return to <code>{getRedirectHost(redirectUri)}</code>
         {redirectUri.startsWith('http://') ? ', a program on this computer' : ''}.
       </p>
       <p class="note">Allow this only if you have just started it there.</p>
-      <Form action={here} token={formToken(ctx)} class="buttons even">
+      <Form action={here} token={createCsrfToken(ctx)} class="buttons even">
         <button class="main" type="submit" name="decision" value="allow">
           Allow
         </button>
@@ -54,7 +54,7 @@ export function sendConsentPage(
       <p class="quiet small">
         You can disconnect it at any time on your <a href="/account/">account page</a>. Not your account?
       </p>
-      <Form action={here} token={formToken(ctx)}>
+      <Form action={here} token={createCsrfToken(ctx)}>
         <button class="slight" type="submit" name="decision" value="switch">
           Use another account
         </button>
@@ -65,9 +65,9 @@ export function sendConsentPage(
 }
 
 /** Returns the person to the client. An application with a scheme of its own opens beside the browser: the page stays. */
-export function sendReturnPage(
+export function sendReturnToClientPage(
   ctx: Context,
-  { client, redirectUri }: Asker,
+  { client, redirectUri }: ClientContext,
   address: string,
   isAllowed: boolean,
 ): void {
@@ -76,11 +76,11 @@ export function sendReturnPage(
   const next = isApplication
     ? 'Your browser opens the application now. If nothing happens, choose Continue. You can close this page afterwards.'
     : 'You return to the application.';
-  sendOnward(ctx, address, `${outcome} ${next}`);
+  sendRedirectPage(ctx, address, `${outcome} ${next}`);
 }
 
 /** Says that a request of a client is wrong, and lets the person choose to return to it with the error. */
-export function sendMistakePage(ctx: Context, { client, redirectUri }: Asker, sentence: string, address: string): void {
+export function sendInvalidRequestPage(ctx: Context, { client, redirectUri }: ClientContext, sentence: string, address: string): void {
   const body = (
     <div class="card">
       <h1>Nothing was connected</h1>
@@ -89,7 +89,7 @@ export function sendMistakePage(ctx: Context, { client, redirectUri }: Asker, se
         correct it here.
       </p>
       <p>
-        You can return to <code>{redirectHost(redirectUri)}</code>, if you have just come from there.
+        You can return to <code>{getRedirectHost(redirectUri)}</code>, if you have just come from there.
       </p>
       <p>
         <a class="button wide" href={address} rel="noreferrer">
@@ -103,7 +103,7 @@ export function sendMistakePage(ctx: Context, { client, redirectUri }: Asker, se
 }
 
 /** Says that a client cannot be connected, where there is no address of it that could be told. */
-export function sendUnknownClientPage(ctx: Context, { message, advice }: OAuthRefusal): void {
+export function sendUnknownClientPage(ctx: Context, { message, advice }: OAuthError): void {
   const body = (
     <div class="card">
       <h1>Nothing was connected</h1>

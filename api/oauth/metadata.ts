@@ -1,15 +1,15 @@
 import { issuer, resourceUrl } from '../../shared/domain/oauth/accessTokens.ts';
-import { publishedKeys } from '../../shared/domain/oauth/signingKeys.ts';
+import { getPublishedKeys } from '../../shared/domain/oauth/signingKeys.ts';
 import { config } from '../../shared/lib/config.ts';
 import { ALL_SCOPES } from '../../shared/spec/oauth.ts';
 import type { Context } from '../context.ts';
 
 /** For less time than a new key is published before it signs. */
-const KEEP = 'public, max-age=300';
+const METADATA_CACHE_CONTROL = 'public, max-age=300';
 
 /** What `/mcp` is and who lets clients in (RFC 9728). */
 export function protectedResource(ctx: Context): void {
-  ctx.set('cache-control', KEEP);
+  ctx.set('cache-control', METADATA_CACHE_CONTROL);
   ctx.body = {
     resource: resourceUrl(),
     authorization_servers: [issuer()],
@@ -21,7 +21,7 @@ export function protectedResource(ctx: Context): void {
 
 /** What the authorization server does and where (RFC 8414). */
 export function authorizationServer(ctx: Context): void {
-  ctx.set('cache-control', KEEP);
+  ctx.set('cache-control', METADATA_CACHE_CONTROL);
   ctx.body = {
     issuer: issuer(),
     authorization_endpoint: `${issuer()}/authorize`,
@@ -43,8 +43,8 @@ export function authorizationServer(ctx: Context): void {
 
 /** The public halves of the keys that tokens are, and are about to be, signed with (RFC 7517). */
 export async function jwks(ctx: Context): Promise<void> {
-  const keys = await publishedKeys();
-  ctx.set('cache-control', KEEP);
+  const keys = await getPublishedKeys();
+  ctx.set('cache-control', METADATA_CACHE_CONTROL);
   ctx.body = {
     keys: keys.map(({ kid, publicKey }) => ({ ...publicKey.export({ format: 'jwk' }), kid, alg: 'RS256', use: 'sig' })),
   };

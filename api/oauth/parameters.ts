@@ -1,12 +1,12 @@
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { OAUTH_BODY_LIMIT_BYTES } from '../../shared/spec/limits.ts';
-import { OAuthRefusal } from '../../shared/spec/oauth.ts';
+import { OAuthError } from '../../shared/spec/oauth.ts';
 import { resourceUrl } from '../../shared/domain/oauth/accessTokens.ts';
 import type { Context, Handler } from '../context.ts';
-import { rawBodyOf } from '../middleware/body.ts';
+import { readRawBody } from '../middleware/body.ts';
 
 /** The parameters of an OAuth request: each with one value, none of them empty. */
-export type Parameters = Readonly<Record<string, string>>;
+export type OAuthParameters = Readonly<Record<string, string>>;
 
 /** What no parameter of OAuth may have in it (RFC 6749, appendix A), and the database would not store. */
 const CONTROL_CHARACTER = /\p{Cc}/u;
@@ -16,49 +16,49 @@ const CONTROL_CHARACTER = /\p{Cc}/u;
  * repeated is refused, and so is one with a control character. `resource` alone may be repeated (RFC 8707), as long as each is us.
  * @throws OAuthRefusal invalid_request, invalid_target
  */
-export function parametersOf(sent: URLSearchParams): Parameters {
+export function parseParameters(query: URLSearchParams): OAuthParameters {
   const values: Record<string, string> = Object.create(null) as Record<string, string>;
-  for (const [name, value] of sent) {
+  for (const [name, value] of query) {
     if (CONTROL_CHARACTER.test(name) || CONTROL_CHARACTER.test(value))
-      throw new OAuthRefusal('invalid_request', `${shown(name)} must not have control characters in it.`);
+      throw new OAuthError('invalid_request', `${toPrintable(name)} must not have control characters in it.`);
     if (value === '') continue;
-    if (name === 'resource') requireOwnResource(value);
-    else if (name in values) throw new OAuthRefusal('invalid_request', `${shown(name)} must not be repeated.`);
+    if (name === 'resource') requireMatchingResource(value);
+    else if (name in values) throw new OAuthError('invalid_request', `${toPrintable(name)} must not be repeated.`);
     values[name] = value;
   }
   return values;
 }
 
 /** The parameters of a form that a client sent. @throws OAuthRefusal invalid_request, invalid_target */
-export async function formParametersOf(ctx: Context): Promise<Parameters> {
+export async function readFormParameters(ctx: Context): Promise<OAuthParameters> {
   if (!ctx.is('application/x-www-form-urlencoded'))
-    throw new OAuthRefusal('invalid_request', 'The body must be a form: application/x-www-form-urlencoded.');
-  return parametersOf(new URLSearchParams((await bodyWithin(ctx)).toString()));
+    throw new OAuthError('invalid_request', 'The body must be a form: application/x-www-form-urlencoded.');
+  return parseParameters(new URLSearchParams((await readLimitedBody(ctx)).toString()));
 }
 
 /** @throws OAuthRefusal invalid_request, with status 413 where the body is too large. */
-export async function bodyWithin(ctx: Context): Promise<Buffer> {
+export async function readLimitedBody(ctx: Context): Promise<Buffer> {
   const tooLarge = `The body must have at most ${OAUTH_BODY_LIMIT_BYTES} bytes.`;
-  return rawBodyOf(ctx, OAUTH_BODY_LIMIT_BYTES).catch((error: unknown) => {
-    throw error instanceof ServiceError ? new OAuthRefusal('invalid_request', tooLarge, { status: 413 }) : error;
+  return readRawBody(ctx, OAUTH_BODY_LIMIT_BYTES).catch((error: unknown) => {
+    throw error instanceof ServiceError ? new OAuthError('invalid_request', tooLarge, { status: 413 }) : error;
   });
 }
 
 /** @throws OAuthRefusal invalid_request where the parameter is absent. */
-export function required(parameters: Parameters, name: string): string {
+export function requireParameter(parameters: OAuthParameters, name: string): string {
   const value = parameters[name];
-  if (value === undefined) throw new OAuthRefusal('invalid_request', `${name} is missing.`);
+  if (value === undefined) throw new OAuthError('invalid_request', `${name} is missing.`);
   return value;
 }
 
 /** Answers refusals as RFC 6749 (5.2) wants them; whatever else is thrown goes on to be an error of the service. */
-export function inOAuth(handler: Handler): Handler {
+export function withOAuthErrors(handler: Handler): Handler {
   return async (ctx) => {
     ctx.set('cache-control', 'no-store');
     try {
       await handler(ctx);
     } catch (error) {
-      if (!(error instanceof OAuthRefusal)) throw error;
+      if (!(error instanceof OAuthError)) throw error;
       ctx.status = error.status;
       ctx.set(error.extras.headers ?? {});
       ctx.body = { error: error.code, error_description: error.message };
@@ -67,14 +67,14 @@ export function inOAuth(handler: Handler): Handler {
 }
 
 /** Tokens of ours are good for one thing (spec: OAuth for MCP). */
-function requireOwnResource(resource: string): void {
+function requireMatchingResource(resource: string): void {
   // Scheme and host may come in upper case (RFC 3986, 6.2.2.1); the path may not.
   const canonical = resource.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, (origin) => origin.toLowerCase());
   if (canonical === resourceUrl() || canonical === `${resourceUrl()}/`) return;
-  throw new OAuthRefusal('invalid_target', `resource must be ${resourceUrl()}.`);
+  throw new OAuthError('invalid_target', `resource must be ${resourceUrl()}.`);
 }
 
 /** A name that was sent, fit to be repeated. */
-function shown(name: string): string {
+function toPrintable(name: string): string {
   return name.slice(0, 40).replaceAll(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, '?');
 }

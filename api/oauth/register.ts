@@ -1,12 +1,12 @@
-import { readClientMetadata } from '../../shared/domain/oauth/clientMetadata.ts';
+import { parseClientMetadata } from '../../shared/domain/oauth/clientMetadata.ts';
 import { registerClient } from '../../shared/domain/oauth/clients.ts';
-import { ALL_SCOPES, OAuthRefusal } from '../../shared/spec/oauth.ts';
+import { ALL_SCOPES, OAuthError } from '../../shared/spec/oauth.ts';
 import type { Context } from '../context.ts';
-import { bodyWithin, inOAuth } from './parameters.ts';
+import { readLimitedBody, withOAuthErrors } from './parameters.ts';
 
 /** `/register` (RFC 7591): whoever asks becomes a client; what it may do, people decide. */
-export const register = inOAuth(async (ctx) => {
-  const client = await registerClient(readClientMetadata(await metadataOf(ctx)));
+export const register = withOAuthErrors(async (ctx) => {
+  const client = await registerClient(parseClientMetadata(await readMetadataBody(ctx)));
   ctx.status = 201;
   ctx.body = {
     client_id: client.client_id,
@@ -20,15 +20,15 @@ export const register = inOAuth(async (ctx) => {
   };
 });
 
-async function metadataOf(ctx: Context): Promise<Record<string, unknown>> {
+async function readMetadataBody(ctx: Context): Promise<Record<string, unknown>> {
   let value: unknown;
   if (ctx.is('application/json')) {
     try {
-      value = JSON.parse((await bodyWithin(ctx)).toString());
+      value = JSON.parse((await readLimitedBody(ctx)).toString());
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;
     }
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-  throw new OAuthRefusal('invalid_client_metadata', 'The body must be a JSON object, sent as application/json.');
+  throw new OAuthError('invalid_client_metadata', 'The body must be a JSON object, sent as application/json.');
 }

@@ -3,30 +3,30 @@ import OAuth2Server from '@node-oauth/oauth2-server';
 import { issueAccessToken } from '../../shared/domain/oauth/accessTokens.ts';
 import { isKnownClient } from '../../shared/domain/oauth/clients.ts';
 import { exchangeCode } from '../../shared/domain/oauth/codes.ts';
-import { type IssuedGrant, refreshGrant } from '../../shared/domain/oauth/refreshTokens.ts';
+import { type IssuedGrant, rotateRefreshToken } from '../../shared/domain/oauth/refreshTokens.ts';
 import { ACCESS_TOKEN_SECONDS, REFRESH_TOKEN_DAYS } from '../../shared/spec/limits.ts';
-import { OAuthRefusal, parseScopes, type Scope } from '../../shared/spec/oauth.ts';
+import { OAuthError, parseScopes, type Scope } from '../../shared/spec/oauth.ts';
 import type { Context } from '../context.ts';
-import { formParametersOf, inOAuth, type Parameters, required } from './parameters.ts';
+import { readFormParameters, withOAuthErrors, type OAuthParameters, requireParameter } from './parameters.ts';
 
 /** Codes are made by `/authorize`, which is ours alone. */
-type Model = Omit<OAuth2Server.AuthorizationCodeModel, 'saveAuthorizationCode'> & OAuth2Server.RefreshTokenModel;
+type OAuthModel = Omit<OAuth2Server.AuthorizationCodeModel, 'saveAuthorizationCode'> & OAuth2Server.RefreshTokenModel;
 
 const GRANT_TYPES = ['authorization_code', 'refresh_token'];
 
 /** `/token`: a code or a refresh token for tokens (RFC 6749, 4.1.3 and 6). */
-export const token = inOAuth(async (ctx) => {
-  const parameters = await formParametersOf(ctx);
-  if (!GRANT_TYPES.includes(required(parameters, 'grant_type')))
-    throw new OAuthRefusal('unsupported_grant_type', `grant_type must be ${GRANT_TYPES.join(' or ')}.`);
+export const token = withOAuthErrors(async (ctx) => {
+  const parameters = await readFormParameters(ctx);
+  if (!GRANT_TYPES.includes(requireParameter(parameters, 'grant_type')))
+    throw new OAuthError('unsupported_grant_type', `grant_type must be ${GRANT_TYPES.join(' or ')}.`);
   requirePublicClient(ctx, parameters);
-  required(parameters, 'client_id');
+  requireParameter(parameters, 'client_id');
   ctx.set('pragma', 'no-cache');
-  ctx.body = await tokensFor(ctx, parameters);
+  ctx.body = await issueTokens(ctx, parameters);
 });
 
 /** What the library answers, in the words of the RFC. */
-async function tokensFor(ctx: Context, parameters: Parameters): Promise<object> {
+async function issueTokens(ctx: Context, parameters: OAuthParameters): Promise<object> {
   const request = new OAuth2Server.Request({
     method: ctx.method,
     headers: { 'content-type': 'application/x-www-form-urlencoded', 'content-length': '1' },
@@ -34,12 +34,12 @@ async function tokensFor(ctx: Context, parameters: Parameters): Promise<object> 
     body: parameters,
   });
   const server = new OAuth2Server({
-    model: modelFor(parameters),
+    model: createOAuthModel(parameters),
     accessTokenLifetime: ACCESS_TOKEN_SECONDS,
     refreshTokenLifetime: REFRESH_TOKEN_DAYS * 86_400,
     requireClientAuthentication: { authorization_code: false, refresh_token: false },
   });
-  const issued = await server.token(request, new OAuth2Server.Response()).catch(asRefusal);
+  const issued = await server.token(request, new OAuth2Server.Response()).catch(toOAuthError);
   return {
     access_token: issued.accessToken,
     token_type: 'Bearer',
@@ -54,8 +54,8 @@ async function tokensFor(ctx: Context, parameters: Parameters): Promise<object> 
  * by the first question that needs it, and either does all of an exchange or nothing. That the client exists follows
  * from its grant, so that only a failure has to look.
  */
-function modelFor(parameters: Parameters): Model {
-  const clientId = required(parameters, 'client_id');
+function createOAuthModel(parameters: OAuthParameters): OAuthModel {
+  const clientId = requireParameter(parameters, 'client_id');
   const client: OAuth2Server.Client = { id: clientId, grants: GRANT_TYPES };
   let issued: IssuedGrant | undefined;
 
@@ -69,10 +69,10 @@ function modelFor(parameters: Parameters): Model {
       const exchange = {
         code,
         clientId,
-        codeChallenge: challengeOf(parameters),
+        codeChallenge: computeCodeChallenge(parameters),
         redirectUri: parameters['redirect_uri'],
       };
-      const exchanged = await exchangeCode(exchange).catch(unlessUnknown(clientId));
+      const exchanged = await exchangeCode(exchange).catch(rejectUnknownClient(clientId));
       issued = exchanged;
       const { codeChallenge, expiresAt, scopes, accountUuid } = exchanged;
       return {
@@ -89,7 +89,7 @@ function modelFor(parameters: Parameters): Model {
     },
     getRefreshToken: async (text) => {
       const scopes = parameters['scope'] === undefined ? [] : parseScopes(parameters['scope']);
-      issued = await refreshGrant(text, clientId, scopes).catch(unlessUnknown(clientId));
+      issued = await rotateRefreshToken(text, clientId, scopes).catch(rejectUnknownClient(clientId));
       return { refreshToken: text, scope: issued.scopes, client, user: { accountUuid: issued.accountUuid } };
     },
     // Both were used up by the statement that found them.
@@ -105,39 +105,39 @@ function modelFor(parameters: Parameters): Model {
 }
 
 /** A grant that is refused to a client that there is none of: that is what the client needs to know. */
-function unlessUnknown(clientId: string): (error: unknown) => Promise<never> {
+function rejectUnknownClient(clientId: string): (error: unknown) => Promise<never> {
   return async (error) => {
-    const isGrant = error instanceof OAuthRefusal && error.code === 'invalid_grant';
+    const isGrant = error instanceof OAuthError && error.code === 'invalid_grant';
     if (isGrant && !(await isKnownClient(clientId)))
-      throw new OAuthRefusal('invalid_client', 'The client is not registered here, or no longer: register again.');
+      throw new OAuthError('invalid_client', 'The client is not registered here, or no longer: register again.');
     throw error;
   };
 }
 
 /** RFC 7636: 43 to 128 unreserved characters. */
-const VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/;
+const CODE_VERIFIER_PATTERN = /^[A-Za-z0-9._~-]{43,128}$/;
 
 /** @throws OAuthRefusal where there is no verifier that could be one: the code stays as it is. */
-function challengeOf(parameters: Parameters): string {
-  const verifier = required(parameters, 'code_verifier');
-  if (VERIFIER.test(verifier)) return createHash('sha256').update(verifier).digest('base64url');
-  throw new OAuthRefusal('invalid_request', 'code_verifier must have 43 to 128 characters out of A-Z a-z 0-9 - . _ ~');
+function computeCodeChallenge(parameters: OAuthParameters): string {
+  const verifier = requireParameter(parameters, 'code_verifier');
+  if (CODE_VERIFIER_PATTERN.test(verifier)) return createHash('sha256').update(verifier).digest('base64url');
+  throw new OAuthError('invalid_request', 'code_verifier must have 43 to 128 characters out of A-Z a-z 0-9 - . _ ~');
 }
 
 /** Clients have no secrets here: one that is sent was made out by somebody else. */
-export function requirePublicClient(ctx: Context, parameters: Parameters): void {
+export function requirePublicClient(ctx: Context, parameters: OAuthParameters): void {
   const isBasic = ctx.get('authorization') !== '';
   if (!isBasic && parameters['client_secret'] === undefined && parameters['client_assertion'] === undefined) return;
-  throw new OAuthRefusal('invalid_client', 'Clients are public here: send client_id in the form, and no secret.', {
+  throw new OAuthError('invalid_client', 'Clients are public here: send client_id in the form, and no secret.', {
     headers: isBasic ? { 'www-authenticate': 'Basic realm="token"' } : undefined,
   });
 }
 
-const CODES = ['invalid_request', 'invalid_client', 'invalid_grant', 'invalid_scope', 'unauthorized_client'] as const;
+const LIBRARY_ERROR_CODES = ['invalid_request', 'invalid_client', 'invalid_grant', 'invalid_scope', 'unauthorized_client'] as const;
 
 /** The library's errors as ours; what we threw ourselves comes back out of its wrapping. */
-function asRefusal(error: Error & { inner?: unknown }): never {
+function toOAuthError(error: Error & { inner?: unknown }): never {
   if (error.inner instanceof Error) throw error.inner;
-  const code = CODES.find((known) => known === error.name);
-  throw code === undefined ? error : new OAuthRefusal(code, `${error.message.replaceAll(/[`"\\]/g, '')}.`);
+  const code = LIBRARY_ERROR_CODES.find((known) => known === error.name);
+  throw code === undefined ? error : new OAuthError(code, `${error.message.replaceAll(/[`"\\]/g, '')}.`);
 }

@@ -14,10 +14,10 @@ export const TAGS = {
   Service: 'The service itself.',
 } as const;
 
-export type Tag = keyof typeof TAGS;
+export type OperationTag = keyof typeof TAGS;
 
 /** A parameter of the query, or a header of the request. */
-export interface Parameter {
+export interface OperationParameter {
   name: string;
   in: 'query' | 'header';
   description: string;
@@ -29,30 +29,30 @@ export interface Parameter {
 export interface Operation {
   /** What clients that are generated call it. */
   id: string;
-  tag: Tag;
+  tag: OperationTag;
   summary: string;
   description?: string;
-  parameters?: readonly Parameter[];
+  parameters?: readonly OperationParameter[];
   /** The body of the request, as `schemas.ts` has it. */
   body?: { schema: TSchema; example?: unknown; examples?: Record<string, unknown>; isOptional?: boolean };
   /** The answer to a request that succeeds; without a schema it has no body. */
-  answer: {
+  response: {
     status: 200 | 201 | 204;
     description: string;
     schema?: TSchema;
     example?: unknown;
   };
   /** The codes that it refuses with, beyond those that follow from its credentials, its rate, its path and its body. */
-  refusals?: readonly ErrorCode[];
+  errorCodes?: readonly ErrorCode[];
   /** Whether it takes an `Idempotency-Key`. */
-  isRepeatable?: boolean;
+  acceptsIdempotencyKey?: boolean;
 }
 
 /** By method and path, as in the router's table. */
 export type Operations = Readonly<Record<string, Operation>>;
 
 /** The page of a list. */
-export const PAGE: Parameter = {
+export const PAGE_PARAMETER: OperationParameter = {
   name: 'page',
   in: 'query',
   description: 'Which page, 20 items each; past the last one `data` is empty.',

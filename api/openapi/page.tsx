@@ -4,7 +4,7 @@ import { renderToString } from 'preact-render-to-string';
  * Nothing from elsewhere, no script but our files, no style but our file and what that script sets. The page asks our
  * own addresses, and shows pictures that its stylesheet carries.
  */
-export const PAGE_POLICY = [
+export const DOCS_CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
@@ -16,7 +16,7 @@ export const PAGE_POLICY = [
 ].join('; ');
 
 /** Starts the page, as dark as the browser is: its stylesheet goes by a class. No validator: that one would be asked over the network. */
-export const INITIALISER = `const dark = matchMedia('(prefers-color-scheme: dark)');
+export const SWAGGER_UI_INIT_SCRIPT = `const dark = matchMedia('(prefers-color-scheme: dark)');
 const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
 follow();
 dark.addEventListener('change', follow);
@@ -34,7 +34,7 @@ window.addEventListener('load', () => {
 });
 `;
 
-export function documentPage(): string {
+export function renderDocsPage(): string {
   const html = renderToString(
     <html lang="en">
       <head>

@@ -3,14 +3,14 @@ import { SESSION_COOKIE } from '../middleware/authenticate.ts';
 
 /** What the document says once, for whoever refers to it. */
 
-const text = (description: string, example: string) => ({ description, schema: { type: 'string' }, example });
+const textHeader = (description: string, example: string) => ({ description, schema: { type: 'string' }, example });
 
-export const HEADERS: Record<string, Record<string, unknown>> = {
-  RateLimit: text(
+export const RESPONSE_HEADERS: Record<string, Record<string, unknown>> = {
+  RateLimit: textHeader(
     'What is left of the limit that the request was counted against, and for how long.',
     '"account";r=598;t=42',
   ),
-  'RateLimit-Policy': text('That limit: how many in how many seconds.', '"account";q=600;w=60'),
+  'RateLimit-Policy': textHeader('That limit: how many in how many seconds.', '"account";q=600;w=60'),
   'Retry-After': {
     description: 'After so many seconds it is worth another try.',
     schema: { type: 'integer', minimum: 1 },
@@ -21,11 +21,11 @@ export const HEADERS: Record<string, Record<string, unknown>> = {
     schema: { type: 'string', enum: ['true'] },
     example: 'true',
   },
-  'WWW-Authenticate': text('What kind of credential is wanted.', 'Bearer'),
-  'X-Request-Id': text('What the request is called in our logs.', '01939b6e-5c1f-7a4d-9e0b-3f1d2c4b5a69'),
+  'WWW-Authenticate': textHeader('What kind of credential is wanted.', 'Bearer'),
+  'X-Request-Id': textHeader('What the request is called in our logs.', '01939b6e-5c1f-7a4d-9e0b-3f1d2c4b5a69'),
 };
 
-export const IDEMPOTENCY_KEY = {
+export const IDEMPOTENCY_KEY_PARAMETER = {
   name: 'Idempotency-Key',
   in: 'header',
   description:
@@ -49,15 +49,15 @@ export const SECURITY_SCHEMES = {
   },
 };
 
-type Requirement = Readonly<Record<string, readonly string[]>>;
+type SecurityRequirement = Readonly<Record<string, readonly string[]>>;
 
-const ANY: readonly Requirement[] = [{ bearerKey: [] }, { headerKey: [] }, { session: [] }];
+const ANY_CREDENTIAL: readonly SecurityRequirement[] = [{ bearerKey: [] }, { headerKey: [] }, { session: [] }];
 
 /** By who may ask, as the router's table writes it. */
-export const SECURITY: Record<string, readonly Requirement[]> = {
+export const SECURITY_BY_CREDENTIALS: Record<string, readonly SecurityRequirement[]> = {
   none: [],
-  account: ANY,
-  'account*': ANY,
-  staff: ANY,
+  account: ANY_CREDENTIAL,
+  'account*': ANY_CREDENTIAL,
+  staff: ANY_CREDENTIAL,
   session: [{ session: [] }],
 };

@@ -1,9 +1,9 @@
 import { ERROR_STATUS, type ErrorCode } from '../../shared/spec/errors.ts';
-import { errorAnswerOf } from '../answers.ts';
-import type { Schemas } from './schemas.ts';
+import { errorResponseFor } from '../answers.ts';
+import type { SchemaRegistry } from './schemas.ts';
 
 /** When each code is given. */
-const MEANING: Record<ErrorCode, string> = {
+const ERROR_MEANINGS: Record<ErrorCode, string> = {
   validation_error: 'Something that was sent is not acceptable; `detail` names the field.',
   invalid_api_key: 'The credential is missing, unknown, revoked, over or malformed.',
   insufficient_credits: 'The balance does not cover the price, nor did an automatic top-up.',
@@ -16,7 +16,7 @@ const MEANING: Record<ErrorCode, string> = {
   internal_error: 'A fault on our side; with 503 a part of the service is out of reach for the moment.',
 };
 
-const EXAMPLE: Record<ErrorCode, string> = {
+const ERROR_EXAMPLES: Record<ErrorCode, string> = {
   validation_error: 'params.duration must be one of: 5, 10.',
   invalid_api_key: 'The API key is unknown or revoked.',
   insufficient_credits: 'This costs 35 credits and the balance is 12: top up, or wait for the next monthly grant.',
@@ -30,32 +30,32 @@ const EXAMPLE: Record<ErrorCode, string> = {
 };
 
 /** Which statuses a code travels under, where it is not the one of the specification's table alone. */
-export function statusesOf(code: ErrorCode, hasBody: boolean): number[] {
+export function getErrorStatuses(code: ErrorCode, hasBody: boolean): number[] {
   if (code === 'internal_error') return [500, 503];
   if (code === 'validation_error' && hasBody) return [400, 413];
   return [ERROR_STATUS[code]];
 }
 
 /** Which headers go with a status, by their names in the document's components. */
-const HEADERS: Record<number, readonly string[]> = {
+const HEADERS_BY_STATUS: Record<number, readonly string[]> = {
   401: ['WWW-Authenticate'],
   429: ['Retry-After'],
   503: ['Retry-After'],
 };
 
 /** A refusal under a name of its own, such as `NotFound` or `InsufficientCreditsOrSubscriptionRequired`. */
-export function refusal(schemas: Schemas, status: number, codes: readonly ErrorCode[]) {
+export function buildErrorResponse(schemas: SchemaRegistry, status: number, codes: readonly ErrorCode[]) {
   const isUsual = codes.every((code) => ERROR_STATUS[code] === status);
-  const name = `${codes.map(inPascalCase).join('Or')}${isUsual ? '' : status}`;
-  const headers = ['X-Request-Id', 'RateLimit', 'RateLimit-Policy', ...(HEADERS[status] ?? [])];
+  const name = `${codes.map(toPascalCase).join('Or')}${isUsual ? '' : status}`;
+  const headers = ['X-Request-Id', 'RateLimit', 'RateLimit-Policy', ...(HEADERS_BY_STATUS[status] ?? [])];
   const response = {
-    description: codes.map((code) => `\`${code}\`: ${MEANING[code]}`).join(' '),
-    headers: referTo(headers),
+    description: codes.map((code) => `\`${code}\`: ${ERROR_MEANINGS[code]}`).join(' '),
+    headers: toHeaderRefs(headers),
     content: {
       'application/json': {
-        schema: schemas.at(errorAnswerOf(codes)),
+        schema: schemas.resolve(errorResponseFor(codes)),
         examples: Object.fromEntries(
-          codes.map((code) => [code, { value: { error: code, detail: detailOf(code, status) } }]),
+          codes.map((code) => [code, { value: { error: code, detail: getExampleDetail(code, status) } }]),
         ),
       },
     },
@@ -64,16 +64,16 @@ export function refusal(schemas: Schemas, status: number, codes: readonly ErrorC
 }
 
 /** Headers by name, as an answer refers to them. */
-export function referTo(names: readonly string[]): Record<string, { $ref: string }> {
+export function toHeaderRefs(names: readonly string[]): Record<string, { $ref: string }> {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-function detailOf(code: ErrorCode, status: number): string {
+function getExampleDetail(code: ErrorCode, status: number): string {
   if (status === 413) return 'The body must have at most 65536 bytes.';
   if (status === 500) return 'Something failed on our side. Quote 01939b6e-5c1f-7a4d-9e0b-3f1d2c4b5a69 to support.';
-  return EXAMPLE[code];
+  return ERROR_EXAMPLES[code];
 }
 
-function inPascalCase(code: string): string {
+function toPascalCase(code: string): string {
   return code.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }

@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { config } from '../../shared/lib/config.ts';
 
 /** How an assistant is connected to the MCP server, for those that people use most. */
-export function HowToConnect(): VNode {
+export function ConnectInstructions(): VNode {
   const address = `${config.BASE_URL}/mcp`;
   const cursor = JSON.stringify({ mcpServers: { genmeter: { url: address } } });
   return (
@@ -15,7 +15,7 @@ export function HowToConnect(): VNode {
         <summary>Claude</summary>
         <p>
           In claude.ai or Claude Desktop, open Settings, Connectors, Add custom connector, and paste the address.
-          {isLocal(address) ? LOCAL : null}
+          {isLocalAddress(address) ? LOCAL_ADDRESS_NOTE : null}
         </p>
       </details>
       <details>
@@ -23,7 +23,7 @@ export function HowToConnect(): VNode {
         <p>
           Open Settings, Apps &amp; Connectors, Advanced, and turn on developer mode. Then choose Create, paste the
           address, and select OAuth.
-          {isLocal(address) ? LOCAL : null}
+          {isLocalAddress(address) ? LOCAL_ADDRESS_NOTE : null}
         </p>
       </details>
       <details>
@@ -48,8 +48,8 @@ export function HowToConnect(): VNode {
   );
 }
 
-const LOCAL = ' It needs a public https address; this service runs at a local one.';
+const LOCAL_ADDRESS_NOTE = ' It needs a public https address; this service runs at a local one.';
 
-function isLocal(address: string): boolean {
+function isLocalAddress(address: string): boolean {
   return /^(localhost|.+\.localhost|127\..+|\[::1\])$/.test(new URL(address).hostname);
 }

@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import type { ProviderName } from '../../shared/gateways/identity/index.ts';
 
 /** The providers' marks, by which people find their button. */
-export const LOGOS: Record<ProviderName, VNode> = {
+export const PROVIDER_LOGOS: Record<ProviderName, VNode> = {
   google: (
     <svg viewBox="0 0 24 24" aria-hidden="true">
       <path

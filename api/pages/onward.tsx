@@ -5,7 +5,7 @@ import { sendPage } from './page.tsx';
  * Sends the browser on to somebody else's page after a form. Not by a redirect: browsers hold those against the page
  * that the form was on, which would have to know the address beforehand.
  */
-export function sendOnward(ctx: Context, address: string, sentence: string): void {
+export function sendRedirectPage(ctx: Context, address: string, sentence: string): void {
   const body = (
     <div class="card">
       <h1>One moment</h1>

@@ -3,7 +3,7 @@ import { renderToString } from 'preact-render-to-string';
 import type { Context } from '../context.ts';
 import { STYLESHEET_PATH, STYLESHEET_VERSION } from './stylesheet.ts';
 
-export interface Page {
+export interface PageProps {
   /** Shown by the browser, in front of the name of the service. */
   title: string;
   body: ComponentChildren;
@@ -15,23 +15,23 @@ export interface Page {
   refresh?: { seconds: number; to: string };
 }
 
-const ICON =
+const FAVICON =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cg fill='%231f5f8b'%3E%3Crect x='1' y='9' width='3' height='6' rx='1'/%3E%3Crect x='6.5' y='5' width='3' height='10' rx='1'/%3E%3Crect x='12' y='1' width='3' height='14' rx='1'/%3E%3C/g%3E%3C/svg%3E";
 
 /** Answers with a whole page: no script, no style but our file's, not to be framed, not to be kept. */
-export function sendPage(ctx: Context, page: Page, status = 200): void {
+export function sendPage(ctx: Context, page: PageProps, status = 200): void {
   ctx.status = status;
   ctx.type = 'text/html; charset=utf-8';
-  ctx.set('content-security-policy', POLICY);
+  ctx.set('content-security-policy', PAGE_CONTENT_SECURITY_POLICY);
   ctx.set('x-frame-options', 'DENY');
   // Not no-referrer: browsers would then send forms with "Origin: null".
   ctx.set('referrer-policy', 'same-origin');
   ctx.set('cache-control', 'no-store');
-  ctx.body = `<!doctype html>${renderToString(<Document {...page} />)}`;
+  ctx.body = `<!doctype html>${renderToString(<PageDocument {...page} />)}`;
 }
 
 /** Forms lead to our own origin only: what follows is a page of its own, see `sendOnward`. */
-const POLICY = [
+const PAGE_CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "style-src 'self'",
   "img-src 'self' data:",
@@ -40,7 +40,7 @@ const POLICY = [
   "base-uri 'none'",
 ].join('; ');
 
-function Document({ title, body, isNarrow = false, isWide = false, refresh }: Page): VNode {
+function PageDocument({ title, body, isNarrow = false, isWide = false, refresh }: PageProps): VNode {
   const width = isNarrow ? 'narrow' : isWide ? 'wide' : undefined;
   return (
     <html lang="en">
@@ -50,7 +50,7 @@ function Document({ title, body, isNarrow = false, isWide = false, refresh }: Pa
         <meta name="color-scheme" content="light dark" />
         {refresh === undefined ? null : <meta http-equiv="refresh" content={`${refresh.seconds};url=${refresh.to}`} />}
         <title>{`${title} · genmeter`}</title>
-        <link rel="icon" href={ICON} />
+        <link rel="icon" href={FAVICON} />
         <link rel="stylesheet" href={`${STYLESHEET_PATH}?v=${STYLESHEET_VERSION}`} />
       </head>
       <body>

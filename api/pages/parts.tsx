@@ -1,11 +1,11 @@
 import type { ComponentChildren, VNode } from 'preact';
-import { FORM_TOKEN } from './forms.ts';
+import { CSRF_FIELD } from './forms.ts';
 
 /** A form that `requireOwnForm` lets through. `token` is `formToken(ctx)`. */
 export function Form(props: { action: string; token: string; children: ComponentChildren; class?: string }): VNode {
   return (
     <form method="post" action={props.action} class={props.class}>
-      {props.token === '' ? null : <input type="hidden" name={FORM_TOKEN} value={props.token} />}
+      {props.token === '' ? null : <input type="hidden" name={CSRF_FIELD} value={props.token} />}
       {props.children}
     </form>
   );

@@ -1,19 +1,19 @@
 import type { ServiceError } from '../../shared/spec/errors.ts';
 import type { Context } from '../context.ts';
-import { formToken } from './forms.ts';
+import { createCsrfToken } from './forms.ts';
 import { sendPage } from './page.tsx';
 import { Form } from './parts.tsx';
 
 /** What went wrong, as a page: a plain sentence and a way on. */
-export function sendProblemPage(ctx: Context, { code, status, message }: ServiceError): void {
+export function sendErrorPage(ctx: Context, { code, status, message }: ServiceError): void {
   const isForOthers = code === 'admin_required';
-  const title = isForOthers ? 'Not for this account' : titleOf(status);
+  const title = isForOthers ? 'Not for this account' : getErrorTitle(status);
   const body = (
     <div class="card">
       <h1>{title}</h1>
       <p>{message}</p>
       {isForOthers ? (
-        <Form action="/account/sign-out/" token={formToken(ctx)}>
+        <Form action="/account/sign-out/" token={createCsrfToken(ctx)}>
           <button type="submit">Sign in with another account</button>
         </Form>
       ) : null}
@@ -26,7 +26,7 @@ export function sendProblemPage(ctx: Context, { code, status, message }: Service
 }
 
 /** For who has the service open by an address that it is not meant to be opened at, where no form can be taken. */
-export function sendAddressPage(ctx: Context, address: string): void {
+export function sendWrongAddressPage(ctx: Context, address: string): void {
   const title = 'Not at this address';
   const body = (
     <div class="card">
@@ -40,11 +40,11 @@ export function sendAddressPage(ctx: Context, address: string): void {
   sendPage(ctx, { title, body, isNarrow: true }, 403);
 }
 
-function titleOf(status: number): string {
-  return TITLES[status] ?? (status >= 500 ? 'Something failed' : 'That did not work');
+function getErrorTitle(status: number): string {
+  return ERROR_TITLES[status] ?? (status >= 500 ? 'Something failed' : 'That did not work');
 }
 
-const TITLES: Record<number, string> = {
+const ERROR_TITLES: Record<number, string> = {
   404: 'There is nothing here',
   429: 'Too many requests',
   503: 'Out of reach for the moment',

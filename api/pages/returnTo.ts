@@ -1,40 +1,40 @@
 import type { SignInProblem } from '../../shared/domain/signIns.ts';
 import { config } from '../../shared/lib/config.ts';
 import type { Context } from '../context.ts';
-import { ownOrigin } from '../middleware/ownOrigin.ts';
+import { serviceOrigin } from '../middleware/ownOrigin.ts';
 import type { SignInPageProblem } from './signIn.tsx';
 
 export const ACCOUNT_PATH = '/account/';
 
-const MAX_CHARACTERS = 4_000;
+const RETURN_TO_MAX_CHARACTERS = 4_000;
 
 /**
  * Where to go after a sign-in: a path of ours, or the account's page in the place of anything else. Browsers drop tabs
  * and line breaks from addresses, read `\` as `/`, and `//` as the beginning of another host.
  */
-export function ownPath(wanted: unknown): string {
-  if (typeof wanted !== 'string' || wanted.length > MAX_CHARACTERS) return ACCOUNT_PATH;
-  if (!wanted.startsWith('/') || /[\u0000-\u0020\u007f\\]/.test(wanted)) return ACCOUNT_PATH;
-  if (!URL.canParse(wanted, config.BASE_URL)) return ACCOUNT_PATH;
-  const { origin, pathname, search } = new URL(wanted, config.BASE_URL);
+export function sanitizeReturnTo(returnTo: unknown): string {
+  if (typeof returnTo !== 'string' || returnTo.length > RETURN_TO_MAX_CHARACTERS) return ACCOUNT_PATH;
+  if (!returnTo.startsWith('/') || /[\u0000-\u0020\u007f\\]/.test(returnTo)) return ACCOUNT_PATH;
+  if (!URL.canParse(returnTo, config.BASE_URL)) return ACCOUNT_PATH;
+  const { origin, pathname, search } = new URL(returnTo, config.BASE_URL);
   // What was `/.//host` or `/x/..//host` is `//host` only now.
-  return origin === ownOrigin() && !pathname.startsWith('//') ? pathname + search : ACCOUNT_PATH;
+  return origin === serviceOrigin() && !pathname.startsWith('//') ? pathname + search : ACCOUNT_PATH;
 }
 
 /** The page of ours that a form was on, by the browser's word; the account's page where it does not say. */
-export function pageOfForm(ctx: Context): string {
+export function getRefererPath(ctx: Context): string {
   const referrer = ctx.get('referer');
   if (!URL.canParse(referrer)) return ACCOUNT_PATH;
   const { origin, pathname } = new URL(referrer);
   // Without the query: it says what was done before, which is not to be said again.
-  return origin === ownOrigin() ? ownPath(pathname) : ACCOUNT_PATH;
+  return origin === serviceOrigin() ? sanitizeReturnTo(pathname) : ACCOUNT_PATH;
 }
 
 /**
  * The address of the sign-in page, for somebody who wants to get to a path.
  * @param other the provider that was tried, and those that the account signs in through instead.
  */
-export function signInPath(
+export function buildSignInPath(
   returnTo: string | null,
   problem?: SignInPageProblem | SignInProblem,
   other?: { provider: string; linked: readonly string[] },

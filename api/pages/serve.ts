@@ -1,13 +1,13 @@
 import { requireStaff } from '../../shared/domain/staff.ts';
-import { callerOf, type Context, type Handler } from '../context.ts';
-import { recognise, touch } from '../middleware/authenticate.ts';
-import { readForm } from '../middleware/body.ts';
-import { keepDraft } from '../middleware/draftCookie.ts';
-import { isByAddress, limit, type RateClass } from '../middleware/rateLimit.ts';
-import { ownOrigin } from '../middleware/ownOrigin.ts';
-import { isByAnotherLocalName, isFromAnotherAddress, requireOwnForm } from './forms.ts';
-import { sendAddressPage } from './problem.tsx';
-import { pageOfForm, signInPath } from './returnTo.ts';
+import { requireCaller, type Context, type Handler } from '../context.ts';
+import { authenticateOptional, recordLastUsed } from '../middleware/authenticate.ts';
+import { readFormBody } from '../middleware/body.ts';
+import { saveDraft } from '../middleware/draftCookie.ts';
+import { isCountedByAddress, consumeRateLimit, type RateClass } from '../middleware/rateLimit.ts';
+import { serviceOrigin } from '../middleware/ownOrigin.ts';
+import { isOtherLocalHostname, isCrossOriginForm, requireCsrfToken } from './forms.ts';
+import { sendWrongAddressPage } from './problem.tsx';
+import { getRefererPath, buildSignInPath } from './returnTo.ts';
 
 /**
  * Who may see a page. What goes wrong there is told by a page, too.
@@ -20,7 +20,7 @@ export type PageCredentials = 'visitor' | 'member' | 'operator' | 'landing';
 
 const PAGE_CREDENTIALS: ReadonlySet<string> = new Set(['visitor', 'member', 'operator', 'landing']);
 
-export function isForPages(credentials: string): credentials is PageCredentials {
+export function isPageCredentials(credentials: string): credentials is PageCredentials {
   return PAGE_CREDENTIALS.has(credentials);
 }
 
@@ -32,30 +32,30 @@ export async function servePage(
   handler: Handler,
 ): Promise<void> {
   ctx.state.isPage = true;
-  if (ctx.method === 'GET' && credentials !== 'landing' && isByAnotherLocalName(ctx)) {
-    return ctx.redirect(ownOrigin() + ctx.url);
+  if (ctx.method === 'GET' && credentials !== 'landing' && isOtherLocalHostname(ctx)) {
+    return ctx.redirect(serviceOrigin() + ctx.url);
   }
-  if (credentials !== 'landing') await recognise(ctx);
+  if (credentials !== 'landing') await authenticateOptional(ctx);
   // Who is nobody in particular has no account to count for.
-  await limit(ctx, ctx.state.caller === undefined && !isByAddress(rateClass) ? 'public' : rateClass);
+  await consumeRateLimit(ctx, ctx.state.caller === undefined && !isCountedByAddress(rateClass) ? 'public' : rateClass);
   if (ctx.method === 'POST') {
-    ctx.state.form = await readForm(ctx);
+    ctx.state.form = await readFormBody(ctx);
     if (credentials !== 'landing') {
-      if (isFromAnotherAddress(ctx)) return sendAddressPage(ctx, ownOrigin());
-      requireOwnForm(ctx, ctx.state.form);
+      if (isCrossOriginForm(ctx)) return sendWrongAddressPage(ctx, serviceOrigin());
+      requireCsrfToken(ctx, ctx.state.form);
     }
   }
-  const isForMembers = credentials === 'member' || credentials === 'operator';
-  if (isForMembers && ctx.state.caller === undefined) return sendToSignIn(ctx);
-  if (credentials === 'operator') await requireStaff(callerOf(ctx), ctx.state.sessionToken);
+  const requiresSession = credentials === 'member' || credentials === 'operator';
+  if (requiresSession && ctx.state.caller === undefined) return redirectToSignIn(ctx);
+  if (credentials === 'operator') await requireStaff(requireCaller(ctx), ctx.state.sessionToken);
   await handler(ctx);
-  touch(ctx);
+  recordLastUsed(ctx);
 }
 
 /** Has somebody sign in, and come back to this page. A form is not carried out: they come back to the page it was on. */
-export function sendToSignIn(ctx: Context): void {
-  if (ctx.method === 'POST') keepDraft(ctx);
-  seeOther(ctx, ctx.method === 'POST' ? signInPath(pageOfForm(ctx), 'session-ended') : signInPath(ctx.url));
+export function redirectToSignIn(ctx: Context): void {
+  if (ctx.method === 'POST') saveDraft(ctx);
+  seeOther(ctx, ctx.method === 'POST' ? buildSignInPath(getRefererPath(ctx), 'session-ended') : buildSignInPath(ctx.url));
 }
 
 /** Sends the browser on to read something else, whatever it did here. */
@@ -66,7 +66,7 @@ export function seeOther(ctx: Context, address: string): void {
 }
 
 /** The form that was sent; `servePage` has read it. */
-export function formOf(ctx: Context): URLSearchParams {
+export function getForm(ctx: Context): URLSearchParams {
   if (ctx.state.form === undefined) throw new Error(`${ctx.state.route} was sent no form.`);
   return ctx.state.form;
 }

@@ -1,20 +1,20 @@
 import { config } from '../../shared/lib/config.ts';
-import { offersLocalSignIn } from '../../shared/lib/signInSettings.ts';
-import { PROVIDER_NAMES, type ProviderName, providers } from '../../shared/gateways/identity/index.ts';
+import { isDevSignInAllowed } from '../../shared/lib/signInSettings.ts';
+import { PROVIDER_NAMES, type ProviderName, getIdentityProviders } from '../../shared/gateways/identity/index.ts';
 import type { SignInProblem } from '../../shared/domain/signIns.ts';
 import type { Context } from '../context.ts';
-import { formToken } from './forms.ts';
-import { LOGOS, PROVIDER_TITLES } from './logos.tsx';
+import { createCsrfToken } from './forms.ts';
+import { PROVIDER_LOGOS, PROVIDER_TITLES } from './logos.tsx';
 import { sendPage } from './page.tsx';
 import { Form, Notice } from './parts.tsx';
 
 /** Problems of a sign-in; those of linking are on the account page. */
-type ShownProblem = Exclude<SignInProblem, 'identity_in_use' | 'provider_linked'>;
+type ShownSignInProblem = Exclude<SignInProblem, 'identity_in_use' | 'provider_linked'>;
 
 /** What the page can be asked to say: why a sign-in failed, or why one is needed again. */
-export type SignInPageProblem = ShownProblem | 'session-ended';
+export type SignInPageProblem = ShownSignInProblem | 'session-ended';
 
-const PROBLEMS: Record<SignInPageProblem, string> = {
+const SIGN_IN_PROBLEMS: Record<SignInPageProblem, string> = {
   'session-ended': 'Your session has ended, and nothing was changed. Sign in, then send the form again.',
   denied: 'You did not allow the sign-in, so nothing was done. You can sign in again whenever you like.',
   expired: 'That sign-in took too long, was completed already, or was begun in another browser. Please start again.',
@@ -28,7 +28,7 @@ const PROBLEMS: Record<SignInPageProblem, string> = {
     'The provider has not verified your e-mail address, so we cannot go by it. Verify the address there, then sign in again.',
 };
 
-export interface SignInPage {
+export interface SignInPageProps {
   returnTo: string;
   /** The name of a problem, or what is wrong with the address that was sent, as a sentence. */
   problem?: string;
@@ -43,16 +43,16 @@ export interface SignInPage {
 /** The ways to sign in here. */
 export function sendSignInPage(
   ctx: Context,
-  { returnTo, problem, provider, linked, isSignedOut, email }: SignInPage,
+  { returnTo, problem, provider, linked, isSignedOut, email }: SignInPageProps,
   status = 200,
 ): void {
-  const offered = PROVIDER_NAMES.filter((name) => providers()[name] !== null);
+  const offered = PROVIDER_NAMES.filter((name) => getIdentityProviders()[name] !== null);
   const sentence =
     problem === 'other_provider' && provider !== undefined && linked !== undefined && linked.length > 0
-      ? otherProvider(provider, linked)
+      ? describeOtherProvider(provider, linked)
       : problem === undefined
         ? undefined
-        : (PROBLEMS[problem as SignInPageProblem] ?? problem);
+        : (SIGN_IN_PROBLEMS[problem as SignInPageProblem] ?? problem);
   const body = (
     <>
       {sentence === undefined ? null : <Notice kind="bad">{sentence}</Notice>}
@@ -62,15 +62,15 @@ export function sendSignInPage(
         <p class="quiet">New here? Signing in creates your account.</p>
         <div class="stack">
           {offered.map((name) => (
-            <a class="button wide" href={startPath(name, returnTo)} rel="nofollow">
-              {LOGOS[name]}
+            <a class="button wide" href={buildStartPath(name, returnTo)} rel="nofollow">
+              {PROVIDER_LOGOS[name]}
               {`Continue with ${PROVIDER_TITLES[name]}`}
             </a>
           ))}
         </div>
-        {offersLocalSignIn(config) ? <LocalSignIn token={formToken(ctx)} returnTo={returnTo} email={email} /> : null}
+        {isDevSignInAllowed(config) ? <LocalSignInForm token={createCsrfToken(ctx)} returnTo={returnTo} email={email} /> : null}
       </div>
-      {offersLocalSignIn(config) ? (
+      {isDevSignInAllowed(config) ? (
         <p class="quiet small">
           This is a development service: no sign-in provider is configured, and any address is taken at its word.
         </p>
@@ -81,7 +81,7 @@ export function sendSignInPage(
   sendPage(ctx, { title, body, isNarrow: true }, status);
 }
 
-function otherProvider(provider: ProviderName, linked: readonly ProviderName[]): string {
+function describeOtherProvider(provider: ProviderName, linked: readonly ProviderName[]): string {
   const title = PROVIDER_TITLES[provider];
   const others = linked.map((name) => PROVIDER_TITLES[name]).join(' or ');
   return `Your address belongs to an account that you sign in to with ${others}. Sign in with ${others} first, then link ${title} under “Sign-in methods” on your account page.`;
@@ -89,14 +89,14 @@ function otherProvider(provider: ProviderName, linked: readonly ProviderName[]):
 
 /** Whether a word in the address of the page names a problem; anything else is not repeated. */
 export function isSignInProblem(word: unknown): word is SignInPageProblem {
-  return typeof word === 'string' && Object.hasOwn(PROBLEMS, word);
+  return typeof word === 'string' && Object.hasOwn(SIGN_IN_PROBLEMS, word);
 }
 
-function startPath(name: string, returnTo: string): string {
+function buildStartPath(name: string, returnTo: string): string {
   return `/authentication/social/${name}/start?${new URLSearchParams({ return_to: returnTo }).toString()}`;
 }
 
-function LocalSignIn({ token, returnTo, email }: { token: string; returnTo: string; email?: string }) {
+function LocalSignInForm({ token, returnTo, email }: { token: string; returnTo: string; email?: string }) {
   return (
     <Form action="/sign-in" token={token}>
       <input type="hidden" name="return_to" value={returnTo} />

@@ -1,27 +1,27 @@
-import type { Order } from '../../shared/domain/generations/charge.ts';
+import type { CreateInput } from '../../shared/domain/generations/charge.ts';
 import { createGeneration } from '../../shared/domain/generations/create.ts';
 import { listGenerations } from '../../shared/domain/generations/list.ts';
 import { readGeneration } from '../../shared/domain/generations/read.ts';
 import { deleteGeneration } from '../../shared/domain/generations/remove.ts';
-import { bodyParser, type Parse } from '../../shared/lib/validate.ts';
+import { createBodyParser, type Parse } from '../../shared/lib/validate.ts';
 import { type GenerationParams, MODELS } from '../../shared/spec/catalog.ts';
-import { callerOf, type Context } from '../context.ts';
-import { bodyOf } from '../middleware/body.ts';
-import { idempotencyKeyOf } from '../middleware/idempotencyKey.ts';
-import { pageOf, uuidOf, waitOf } from '../middleware/query.ts';
+import { requireCaller, type Context } from '../context.ts';
+import { getJsonBody } from '../middleware/body.ts';
+import { readIdempotencyKey } from '../middleware/idempotencyKey.ts';
+import { parsePage, parseUuidParam, parseWaitSeconds } from '../middleware/query.ts';
 import { presentGeneration, presentPage } from '../presenters.ts';
-import { CreateGeneration } from '../schemas.ts';
+import { CreateGenerationRequest } from '../schemas.ts';
 
-const parseOrder = bodyParser(CreateGeneration);
+const parseCreateRequest = createBodyParser(CreateGenerationRequest);
 const parseParams = Object.fromEntries(
-  MODELS.map((model) => [model.slug, bodyParser(model.params, 'params.')]),
+  MODELS.map((model) => [model.slug, createBodyParser(model.params, 'params.')]),
 ) as Record<string, Parse<GenerationParams>>;
 
 export async function create(ctx: Context): Promise<void> {
-  const { model, prompt, params } = parseOrder(bodyOf(ctx));
-  const order: Order = { model, prompt, params: (parseParams[model] as Parse<GenerationParams>)(params) };
+  const { model, prompt, params } = parseCreateRequest(getJsonBody(ctx));
+  const input: CreateInput = { model, prompt, params: (parseParams[model] as Parse<GenerationParams>)(params) };
   const { requestId } = ctx.state;
-  const { generation, isReplay } = await createGeneration(callerOf(ctx), order, idempotencyKeyOf(ctx), requestId);
+  const { generation, isReplay } = await createGeneration(requireCaller(ctx), input, readIdempotencyKey(ctx), requestId);
   ctx.state.generationId = generation.uuid;
   if (isReplay) ctx.set('idempotent-replayed', 'true');
   ctx.status = 201;
@@ -29,16 +29,16 @@ export async function create(ctx: Context): Promise<void> {
 }
 
 export async function list(ctx: Context): Promise<void> {
-  const page = await listGenerations(callerOf(ctx).accountId, pageOf(ctx));
+  const page = await listGenerations(requireCaller(ctx).accountId, parsePage(ctx));
   ctx.body = presentPage(page, '/api/generations/', presentGeneration);
 }
 
 export async function read(ctx: Context): Promise<void> {
-  const wait = { seconds: waitOf(ctx), isPointless: () => ctx.res.destroyed };
-  ctx.body = presentGeneration(await readGeneration(callerOf(ctx), uuidOf(ctx), wait));
+  const wait = { seconds: parseWaitSeconds(ctx), isAborted: () => ctx.res.destroyed };
+  ctx.body = presentGeneration(await readGeneration(requireCaller(ctx), parseUuidParam(ctx), wait));
 }
 
 export async function remove(ctx: Context): Promise<void> {
-  await deleteGeneration(callerOf(ctx).accountId, uuidOf(ctx));
+  await deleteGeneration(requireCaller(ctx).accountId, parseUuidParam(ctx));
   ctx.status = 204;
 }

@@ -1,5 +1,5 @@
 import { VERSION } from '../../shared/spec/version.ts';
-import { problemsOfReadiness } from '../../shared/domain/readiness.ts';
+import { getReadinessProblems } from '../../shared/domain/readiness.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import type { Context } from '../context.ts';
 
@@ -10,7 +10,7 @@ export function health(ctx: Context): void {
 /** Whether work gets done here, for what sends requests to this process or starts others in its place. */
 export async function ready(ctx: Context): Promise<void> {
   ctx.set('cache-control', 'no-store');
-  const problems = ctx.state.isDraining === true ? ['the process is stopping'] : await problemsOfReadiness();
+  const problems = ctx.state.isDraining === true ? ['the process is stopping'] : await getReadinessProblems();
   if (problems.length > 0) {
     const headers = { 'retry-after': '5' };
     throw new ServiceError('internal_error', `Not ready: ${problems.join('; ')}.`, { status: 503, headers });

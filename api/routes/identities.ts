@@ -1,20 +1,20 @@
-import { identitiesOf, removeIdentity } from '../../shared/domain/identities.ts';
-import { beginSignIn, type SignInProblem } from '../../shared/domain/signIns.ts';
+import { listIdentities, removeIdentity } from '../../shared/domain/identities.ts';
+import { startSignIn, type SignInProblem } from '../../shared/domain/signIns.ts';
 import { PROVIDER_NAMES, type ProviderName } from '../../shared/gateways/identity/index.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
-import { callerOf, type Context } from '../context.ts';
+import { requireCaller, type Context } from '../context.ts';
 import { audit } from '../middleware/audit.ts';
-import { ensureBrowser } from '../middleware/attemptCookie.ts';
-import { uuidOf } from '../middleware/query.ts';
-import { sendRemoveIdentityPage } from '../pages/account/signInMethods.tsx';
+import { ensureSignInState } from '../middleware/attemptCookie.ts';
+import { parseUuidParam } from '../middleware/query.ts';
+import { sendRemoveIdentityConfirmation } from '../pages/account/signInMethods.tsx';
 import { PROVIDER_TITLES } from '../pages/logos.tsx';
-import { sendOnward } from '../pages/onward.tsx';
+import { sendRedirectPage } from '../pages/onward.tsx';
 import { ACCOUNT_PATH } from '../pages/returnTo.ts';
 import { seeOther } from '../pages/serve.ts';
-import { orTold } from './account.ts';
+import { withErrorPage } from './account.ts';
 
 /** The account page, with the reason why an identity could not be linked. */
-export function linkProblemPath(provider: ProviderName, problem: SignInProblem): string {
+export function buildLinkProblemPath(provider: ProviderName, problem: SignInProblem): string {
   return `${ACCOUNT_PATH}?${new URLSearchParams({ link_problem: problem, provider }).toString()}`;
 }
 
@@ -22,33 +22,33 @@ export function linkProblemPath(provider: ProviderName, problem: SignInProblem):
  * Starts the sign-in with a provider whose identity is to be linked to the caller's account. It takes a form with the
  * session's token: another site must not link an identity of its choice.
  */
-export async function startLinking(ctx: Context): Promise<void> {
-  const provider = providerIn(ctx);
+export async function startIdentityLink(ctx: Context): Promise<void> {
+  const provider = parseProviderParam(ctx);
   const request = { returnTo: `${ACCOUNT_PATH}?done=identity-linked`, linkingToken: ctx.state.sessionToken as string };
-  const begun = await beginSignIn(provider, ensureBrowser(ctx, provider), request);
-  if (begun.problem !== null) return seeOther(ctx, linkProblemPath(provider, begun.problem));
+  const attempt = await startSignIn(provider, ensureSignInState(ctx, provider), request);
+  if (attempt.problem !== null) return seeOther(ctx, buildLinkProblemPath(provider, attempt.problem));
   // By a page: the browser holds a redirect that follows a form against the policy of the form's page.
-  sendOnward(ctx, begun.address, `Sign in with ${PROVIDER_TITLES[provider]} to link it to your account.`);
+  sendRedirectPage(ctx, attempt.address, `Sign in with ${PROVIDER_TITLES[provider]} to link it to your account.`);
 }
 
 /** Asks whether to remove a sign-in method. */
-export const confirmRemoval = orTold(async (ctx) => {
-  const uuid = uuidOf(ctx);
-  const identity = (await identitiesOf(callerOf(ctx).accountId)).find((linked) => linked.uuid === uuid);
+export const confirmRemoveIdentity = withErrorPage(async (ctx) => {
+  const uuid = parseUuidParam(ctx);
+  const identity = (await listIdentities(requireCaller(ctx).accountId)).find((linked) => linked.uuid === uuid);
   if (identity === undefined) throw new ServiceError('not_found', 'Not found. This sign-in method is not linked.');
-  sendRemoveIdentityPage(ctx, identity);
+  sendRemoveIdentityConfirmation(ctx, identity);
 });
 
 /** Removes a sign-in method, after the confirmation page. */
-export const remove = orTold(async (ctx) => {
-  const { accountId } = callerOf(ctx);
-  const { provider } = await removeIdentity(accountId, uuidOf(ctx), { currentToken: ctx.state.sessionToken as string });
+export const removeLinkedIdentity = withErrorPage(async (ctx) => {
+  const { accountId } = requireCaller(ctx);
+  const { provider } = await removeIdentity(accountId, parseUuidParam(ctx), { currentToken: ctx.state.sessionToken as string });
   await audit(ctx, 'identity_removed', accountId, { provider });
   seeOther(ctx, `${ACCOUNT_PATH}?done=identity-removed`);
 });
 
 /** @throws ServiceError not_found */
-export function providerIn(ctx: Context): ProviderName {
+export function parseProviderParam(ctx: Context): ProviderName {
   const { provider } = (ctx as unknown as { params: { provider: string } }).params;
   const known = PROVIDER_NAMES.find((name) => name === provider);
   if (known === undefined) throw new ServiceError('not_found', 'This way of signing in is not offered here.');

@@ -1,21 +1,21 @@
 import { createApiKey, listApiKeys, revokeApiKey } from '../../shared/domain/apiKeys.ts';
-import type { Remember } from '../../shared/domain/idempotentRequests.ts';
-import { bodyParser } from '../../shared/lib/validate.ts';
-import { callerOf, type Context } from '../context.ts';
+import type { SaveResponse } from '../../shared/domain/idempotentRequests.ts';
+import { createBodyParser } from '../../shared/lib/validate.ts';
+import { requireCaller, type Context } from '../context.ts';
 import { audit } from '../middleware/audit.ts';
-import { forgetKey } from '../middleware/authenticate.ts';
-import { bodyOf } from '../middleware/body.ts';
-import { idempotently } from '../middleware/idempotencyKey.ts';
-import { pageOf, uuidOf } from '../middleware/query.ts';
+import { evictKey } from '../middleware/authenticate.ts';
+import { getJsonBody } from '../middleware/body.ts';
+import { withIdempotency } from '../middleware/idempotencyKey.ts';
+import { parsePage, parseUuidParam } from '../middleware/query.ts';
 import { presentApiKey, presentCreatedApiKey, presentPage } from '../presenters.ts';
-import { CreateApiKey } from '../schemas.ts';
+import { CreateApiKeyRequest } from '../schemas.ts';
 
-const parseCreate = bodyParser(CreateApiKey);
+const parseCreate = createBodyParser(CreateApiKeyRequest);
 
 export async function create(ctx: Context): Promise<void> {
-  const request = parseCreate(bodyOf(ctx));
-  const { accountId } = callerOf(ctx);
-  ctx.body = await idempotently(ctx, 'keys.create', request, async (_id, remember: Remember<object>) => {
+  const request = parseCreate(getJsonBody(ctx));
+  const { accountId } = requireCaller(ctx);
+  ctx.body = await withIdempotency(ctx, 'keys.create', request, async (_id, remember: SaveResponse<object>) => {
     const created = await createApiKey(accountId, request.name, (transaction, key) =>
       remember(transaction, presentCreatedApiKey(key)),
     );
@@ -26,13 +26,13 @@ export async function create(ctx: Context): Promise<void> {
 }
 
 export async function list(ctx: Context): Promise<void> {
-  const page = await listApiKeys(callerOf(ctx).accountId, pageOf(ctx));
+  const page = await listApiKeys(requireCaller(ctx).accountId, parsePage(ctx));
   ctx.body = presentPage(page, '/api/keys/', presentApiKey);
 }
 
 export async function revoke(ctx: Context): Promise<void> {
-  const { accountId } = callerOf(ctx);
-  forgetKey(await revokeApiKey(accountId, uuidOf(ctx)));
-  await audit(ctx, 'key_revoked', accountId, { key: uuidOf(ctx) });
+  const { accountId } = requireCaller(ctx);
+  evictKey(await revokeApiKey(accountId, parseUuidParam(ctx)));
+  await audit(ctx, 'key_revoked', accountId, { key: parseUuidParam(ctx) });
   ctx.body = { revoked: true };
 }

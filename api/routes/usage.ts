@@ -1,13 +1,13 @@
-import { listLedger, usageOf } from '../../shared/domain/usage.ts';
-import { callerOf, type Context } from '../context.ts';
-import { pageOf } from '../middleware/query.ts';
+import { listLedgerEntries, getUsageSummary } from '../../shared/domain/usage.ts';
+import { requireCaller, type Context } from '../context.ts';
+import { parsePage } from '../middleware/query.ts';
 import { presentLedgerEntry, presentPage, presentUsage } from '../presenters.ts';
 
 export async function summary(ctx: Context): Promise<void> {
-  ctx.body = presentUsage(await usageOf(callerOf(ctx).accountId));
+  ctx.body = presentUsage(await getUsageSummary(requireCaller(ctx).accountId));
 }
 
 export async function ledger(ctx: Context): Promise<void> {
-  const page = await listLedger(callerOf(ctx).accountId, pageOf(ctx));
+  const page = await listLedgerEntries(requireCaller(ctx).accountId, parsePage(ctx));
   ctx.body = presentPage(page, '/api/ledger/', presentLedgerEntry);
 }

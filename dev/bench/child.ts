@@ -2,35 +2,35 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 
 /** A process of the bench: it is asked things, and answers when they are done. */
-export interface Child {
+export interface BenchChild {
   pid: number;
   /** Rejects with the child's own error, or when it ends before it has answered. */
-  ask<Result>(method: string, ...args: unknown[]): Promise<Result>;
+  call<Result>(method: string, ...args: unknown[]): Promise<Result>;
   end(): Promise<void>;
 }
 
-interface Answer {
+interface ChildReply {
   id: number;
   result?: unknown;
   error?: string;
 }
 
-/** Starts a module of the bench as a process of its own; the module answers through {@link answerParent}. */
-export async function startChild(module: URL, env: NodeJS.ProcessEnv): Promise<Child> {
+/** Starts a module of the bench as a process of its own; the module answers through {@link serveParent}. */
+export async function startBenchChild(module: URL, env: NodeJS.ProcessEnv): Promise<BenchChild> {
   const child = fork(module, [], {
     env,
     execArgv: ['--import', import.meta.resolve('tsx')],
     serialization: 'advanced',
   });
   const exited = once(child, 'exit');
-  const waiting = new Map<number, (answer: Answer) => void>();
-  let asked = 0;
+  const waiting = new Map<number, (answer: ChildReply) => void>();
+  let callCount = 0;
   let isEnding = false;
   const ready = Promise.race([
     once(child, 'message'),
     exited.then(() => Promise.reject(new Error(`${module.pathname} ended at its start`))),
   ]);
-  child.on('message', (answer: Answer) => {
+  child.on('message', (answer: ChildReply) => {
     waiting.get(answer.id)?.(answer);
     waiting.delete(answer.id);
   });
@@ -39,14 +39,14 @@ export async function startChild(module: URL, env: NodeJS.ProcessEnv): Promise<C
   });
   await ready;
 
-  function ask<Result>(method: string, ...args: unknown[]): Promise<Result> {
+  function call<Result>(method: string, ...args: unknown[]): Promise<Result> {
     return new Promise((resolve, reject) => {
-      asked += 1;
-      waiting.set(asked, ({ result, error }) => {
+      callCount += 1;
+      waiting.set(callCount, ({ result, error }) => {
         if (error === undefined) resolve(result as Result);
         else reject(new Error(error));
       });
-      child.send({ id: asked, method, args });
+      child.send({ id: callCount, method, args });
     });
   }
 
@@ -55,13 +55,13 @@ export async function startChild(module: URL, env: NodeJS.ProcessEnv): Promise<C
     isEnding = true;
     await exited;
   }
-  return { pid: child.pid as number, ask, end };
+  return { pid: child.pid as number, call, end };
 }
 
-type Handlers = Record<string, (...args: never[]) => unknown>;
+type ChildHandlers = Record<string, (...args: never[]) => unknown>;
 
 /** The child's side: answers what the parent asks by calling the function of that name; ends with the parent. */
-export function answerParent(handlers: Handlers): void {
+export function serveParent(handlers: ChildHandlers): void {
   process.on('disconnect', () => process.exit(0));
   // A ctrl-C reaches the whole group; the parent takes care of the order.
   process.on('SIGINT', () => {});

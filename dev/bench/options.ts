@@ -15,7 +15,7 @@ export const FIGURES = [
 export type FigureName = (typeof FIGURES)[number];
 
 /** What `npm run bench` was asked for, and how much of it. */
-export interface Options {
+export interface BenchOptions {
   only: readonly FigureName[];
   quick: boolean;
   /** Take the build that is there. */
@@ -36,7 +36,7 @@ export interface Options {
   pipeline: { rounds: number; leastInFlight: number; mostInFlight: number; bareMs: number };
 }
 
-const FULL = {
+const FULL_RUN = {
   rounds: 5,
   roundMs: 3_000,
   accounts: 1_000,
@@ -47,7 +47,7 @@ const FULL = {
 };
 
 /** Enough to see that everything works; too little for figures to trust. */
-const QUICK = {
+const QUICK_RUN = {
   rounds: 2,
   roundMs: 400,
   accounts: 200,
@@ -72,7 +72,7 @@ and starts servers of its own. All of it takes some ten minutes.
  * Reads the command line.
  * @throws Error with a sentence for who typed it.
  */
-export function parseOptions(args: string[]): Options | 'help' {
+export function parseBenchOptions(args: string[]): BenchOptions | 'help' {
   const { values } = parseCommandLine(args, {
     only: { type: 'string' },
     quick: { type: 'boolean', default: false },
@@ -80,23 +80,23 @@ export function parseOptions(args: string[]): Options | 'help' {
     json: { type: 'string' },
     profile: { type: 'string' },
   });
-  return values.help ? 'help' : optionsFrom(values);
+  return values.help ? 'help' : buildOptions(values);
 }
 
 /** What was typed, or stands for it where `bench` is not run by hand. */
-export function optionsFrom(values: {
+export function buildOptions(values: {
   only?: string;
   quick: boolean;
   built: boolean;
   json?: string;
   profile?: string;
-}): Options {
-  const only = values.only === undefined ? FIGURES : values.only.split(',').map(figureNamed);
+}): BenchOptions {
+  const only = values.only === undefined ? FIGURES : values.only.split(',').map(parseFigureName);
   const { quick, built: isBuilt, json, profile } = values;
-  return { only, quick, isBuilt, json, profile, ...(quick ? QUICK : FULL) };
+  return { only, quick, isBuilt, json, profile, ...(quick ? QUICK_RUN : FULL_RUN) };
 }
 
-function figureNamed(name: string): FigureName {
+function parseFigureName(name: string): FigureName {
   const figure = FIGURES.find((known) => known === name.trim());
   if (figure === undefined) throw new Error(`--only ${name}: there is no such figure. Known: ${FIGURES.join(', ')}.`);
   return figure;

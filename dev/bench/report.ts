@@ -1,4 +1,4 @@
-import { judge, TARGETS, type Target, type TargetName } from './targets.ts';
+import { rateAgainstTarget, TARGETS, type Target, type TargetName } from './targets.ts';
 
 /** One figure: a ratio, or a size, and the absolute parts that it was made of. */
 export interface Measurement {
@@ -10,7 +10,7 @@ export interface Measurement {
   parts: Record<string, number | string>;
 }
 
-interface Row {
+interface ReportRow {
   title: string;
   value: number | null;
   unit: string;
@@ -21,7 +21,7 @@ interface Row {
 }
 
 /** The measurements with what is expected of them: what the table shows and the JSON holds. */
-export function rowsOf(measurements: readonly Measurement[]): Row[] {
+export function toReportRows(measurements: readonly Measurement[]): ReportRow[] {
   return measurements.map(({ target, title, value, parts }) => {
     const found: Target | undefined = target && TARGETS[target];
     return {
@@ -30,44 +30,44 @@ export function rowsOf(measurements: readonly Measurement[]): Row[] {
       unit: found?.unit ?? 'ratio',
       reach: found?.reach ?? null,
       aim: found?.aim ?? null,
-      verdict: value === null ? 'n/a' : found === undefined ? 'info' : judge(found, value),
+      verdict: value === null ? 'n/a' : found === undefined ? 'info' : rateAgainstTarget(found, value),
       parts,
     };
   });
 }
 
 /** The columns that are set to the right. */
-const NUMBERS = new Set([1, 2, 3]);
+const NUMERIC_COLUMNS = new Set([1, 2, 3]);
 
 /** The rows as a table of text. */
-export function tableOf(rows: readonly Row[]): string {
+export function formatReportTable(rows: readonly ReportRow[]): string {
   const head = ['figure', 'value', 'reach', 'aim', '', 'parts'];
   const lines = rows.map((row) => [
     row.title,
-    row.value === null ? 'n/a' : shown(row.value, row.unit),
-    row.reach === null ? '' : shown(row.reach, row.unit),
-    row.aim === null ? '' : shown(row.aim, row.unit),
+    row.value === null ? 'n/a' : formatValue(row.value, row.unit),
+    row.reach === null ? '' : formatValue(row.reach, row.unit),
+    row.aim === null ? '' : formatValue(row.aim, row.unit),
     row.verdict,
     Object.entries(row.parts)
-      .map(([name, part]) => `${name} ${typeof part === 'number' ? rounded(part) : part}`)
+      .map(([name, part]) => `${name} ${typeof part === 'number' ? formatPart(part) : part}`)
       .join(', '),
   ]);
   const widths = head.map((_, column) => Math.max(...[head, ...lines].map((line) => (line[column] as string).length)));
   return [head, ...lines]
     .map((line) =>
       line
-        .map((cell, column) => (NUMBERS.has(column) ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!)))
+        .map((cell, column) => (NUMERIC_COLUMNS.has(column) ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!)))
         .join('  ')
         .trimEnd(),
     )
     .join('\n');
 }
 
-function shown(value: number, unit: string): string {
+function formatValue(value: number, unit: string): string {
   if (unit === 'MB') return `${Math.round(value)} MB`;
   return unit === 'µs' ? `${value.toFixed(1)} µs` : value.toFixed(2);
 }
 
-function rounded(part: number): string {
+function formatPart(part: number): string {
   return part >= 100 ? Math.round(part).toLocaleString('en-US') : String(Number(part.toPrecision(3)));
 }

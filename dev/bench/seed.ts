@@ -7,7 +7,7 @@ export interface Seed {
   accounts: number;
   /** Succeeded generations of account 1, and of each of the others. */
   hotRows: number;
-  rowsEach: number;
+  rowsPerAccount: number;
 }
 
 /** The account that stands for "one hot account"; where load is spread, it goes to the others. */
@@ -19,23 +19,23 @@ export const SPARE_ACCOUNT = 9_007_199_254_000;
 const CREDITS = 2_000_000_000;
 
 /** The address of an account. */
-export function emailOf(account: number): string {
+export function getAccountEmail(account: number): string {
   return `bench-${account}@example.com`;
 }
 
 /** The API key of an account. */
-export function keyOf(account: number): string {
+export function getAccountKey(account: number): string {
   return `svc_${createHash('sha256').update(`bench ${account}`).digest('hex').slice(0, 40)}`;
 }
 
-export function keyHashOf(account: number): Buffer {
-  return createHash('sha256').update(keyOf(account)).digest();
+export function getAccountKeyHash(account: number): Buffer {
+  return createHash('sha256').update(getAccountKey(account)).digest();
 }
 
 /** Every fifth generation is a video, the others are images. */
-const SPENT_AFTER = (n: string) => `(8 * (${n} - ${n} / 5) + 35 * (${n} / 5))`;
-const SPENT_ON = (n: string) => `CASE WHEN ${n} % 5 = 0 THEN 35 ELSE 8 END`;
-const MODEL_OF = (n: string) => `CASE WHEN ${n} % 5 = 0 THEN 'vidmodel-video' ELSE 'imgmodel-2' END`;
+const spentAfterSql = (n: string) => `(8 * (${n} - ${n} / 5) + 35 * (${n} / 5))`;
+const spentOnSql = (n: string) => `CASE WHEN ${n} % 5 = 0 THEN 35 ELSE 8 END`;
+const modelSql = (n: string) => `CASE WHEN ${n} % 5 = 0 THEN 'vidmodel-video' ELSE 'imgmodel-2' END`;
 
 const KEY = `'svc_' || left(encode(sha256(convert_to('bench ' || id, 'UTF8')), 'hex'), 40)`;
 
@@ -47,7 +47,7 @@ const ACCOUNTS = `
   SELECT id, gen_random_uuid(), 'bench-' || id || '@example.com', 'dev', 'complete', now() - interval '301 days',
          'studio', now() + interval '60 days', 2000000000, ${CREDITS} - spent, ${CREDITS} - spent,
          now() - interval '301 days', now() + interval '20 days', ${CREDITS}, spent, rows, rows + 1, 1, 1
-    FROM bench_accounts, LATERAL (SELECT ${SPENT_AFTER('rows')} AS spent) sums`;
+    FROM bench_accounts, LATERAL (SELECT ${spentAfterSql('rows')} AS spent) sums`;
 
 const KEYS = `
   INSERT INTO api_keys (key_hash, uuid, account_id, number, name, prefix, created_at)
@@ -71,11 +71,11 @@ const GENERATIONS = `
   INSERT INTO generations (uuid, account_id, number, model, prompt, params, status, credits_charged,
                            plan_credits_charged, created_at, deadline_at, completed_at, output_path, due_at, media_token,
                            upstream_handle)
-  SELECT uuid, id, n, ${MODEL_OF('n')}, 'A lighthouse at dusk, seen from the sea, number ' || n,
+  SELECT uuid, id, n, ${modelSql('n')}, 'A lighthouse at dusk, seen from the sea, number ' || n,
          CASE WHEN n % 5 = 0
               THEN jsonb '{"audio": false, "duration": 5, "resolution": "720p", "aspect_ratio": "16:9"}'
               ELSE jsonb '{"resolution": "1K", "aspect_ratio": "1:1"}' END,
-         'succeeded', ${SPENT_ON('n')}, ${SPENT_ON('n')}, at, at + interval '10 minutes', at + interval '20 seconds',
+         'succeeded', ${spentOnSql('n')}, ${spentOnSql('n')}, at, at + interval '10 minutes', at + interval '20 seconds',
          left(md5(uuid::text), 2) || '/' || md5(uuid::text) || '/' || uuid || '.png', at, uuid,
          jsonb_build_object('request_id', uuid)
     FROM (SELECT id, n, at, (lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0') || '7' || left(hash, 3)
@@ -89,7 +89,7 @@ const BURNS = `
   INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description,
                               generation_uuid, created_at)
   SELECT account_id, number + 1, 'burn', -credits_charged, -plan_credits_charged,
-         ${CREDITS} - ${SPENT_AFTER('number')}, 'Generation: ' || model, uuid, created_at
+         ${CREDITS} - ${spentAfterSql('number')}, 'Generation: ' || model, uuid, created_at
     FROM generations ORDER BY uuid`;
 
 /** Also in the order of time: an account's days lie apart from each other. */
@@ -103,7 +103,7 @@ const TOTALS = `
   SELECT account_id, model, sum(credits), sum(generations) FROM usage_days GROUP BY 1, 2`;
 
 /** What the platform-wide sums have gained, as the workers fold it. */
-const FOLD = `
+const ROLLUP = `
   WITH gained AS (DELETE FROM metric_gains RETURNING *), days AS (
     INSERT INTO metric_days (day, metric, label, times, amount)
     SELECT day, metric, label, sum(times), sum(amount) FROM gained WHERE day IS NOT NULL GROUP BY 1, 2, 3
@@ -117,13 +117,13 @@ const HEALTH = `
   SELECT model, 0, '', 'online', 0, 2, now() + interval '1 day', '' FROM unnest(ARRAY['vidmodel-video', 'imgmodel-2']) AS model`;
 
 /** Fills an empty database. */
-export async function seed(client: Client, { accounts, hotRows, rowsEach }: Seed): Promise<void> {
+export async function seedDatabase(client: Client, { accounts, hotRows, rowsPerAccount }: Seed): Promise<void> {
   await client.query(`
     CREATE TEMPORARY TABLE bench_accounts AS
-    SELECT id::bigint, (CASE WHEN id = ${HOT_ACCOUNT} THEN ${hotRows} ELSE ${rowsEach} END)::bigint AS rows
+    SELECT id::bigint, (CASE WHEN id = ${HOT_ACCOUNT} THEN ${hotRows} ELSE ${rowsPerAccount} END)::bigint AS rows
       FROM generate_series(1, ${accounts}) AS id
      UNION ALL SELECT ${SPARE_ACCOUNT}, 0`);
-  for (const sql of [ACCOUNTS, KEYS, SUBSCRIPTIONS, GRANTS, GENERATIONS, BURNS, USAGE, TOTALS, FOLD, HEALTH])
+  for (const sql of [ACCOUNTS, KEYS, SUBSCRIPTIONS, GRANTS, GENERATIONS, BURNS, USAGE, TOTALS, ROLLUP, HEALTH])
     await client.query(sql);
   await client.query('DROP TABLE bench_accounts');
   await client.query('VACUUM ANALYZE');
@@ -131,7 +131,7 @@ export async function seed(client: Client, { accounts, hotRows, rowsEach }: Seed
 }
 
 /** Deletes every twentieth generation of the hot account, with the counts that deleting them one by one leaves. */
-export async function deleteSome(client: Client): Promise<void> {
+export async function deleteSomeGenerations(client: Client): Promise<void> {
   await client.query(`
     WITH gone AS (
       UPDATE generations SET deleted_at = now() WHERE account_id = ${HOT_ACCOUNT} AND number % 20 = 0 RETURNING number

@@ -2,29 +2,29 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { freePort } from '../servers/ports.ts';
+import { findFreePort } from '../servers/ports.ts';
 import { type RunningServer, startPostgres } from '../servers/postgres.ts';
 import { startRedis } from '../servers/redis.ts';
-import { type Child, startChild } from './child.ts';
-import type { Options } from './options.ts';
-import { build, runService, type ServiceProcess, startService, untilHealthy } from '../servers/builtService.ts';
+import { type BenchChild, startBenchChild } from './child.ts';
+import type { BenchOptions } from './options.ts';
+import { buildDist, runBuiltProgram, type BuiltProcess, startBuiltProcess, waitUntilHealthy } from '../servers/builtService.ts';
 
-export interface Api extends ServiceProcess {
+export interface BenchApi extends BuiltProcess {
   port: number;
 }
 
 /** Everything that a measurement runs on: servers of its own, the built service, and processes that load it. */
-export interface Stage {
-  options: Options;
+export interface BenchEnvironment {
+  options: BenchOptions;
   postgres: RunningServer;
   redis: RunningServer;
-  say(line: string): void;
+  log(line: string): void;
   /** Makes a migrated, empty database, and opens a client on it. */
   database(name: string): Promise<{ url: string; client: pg.Client }>;
-  api(databaseUrl: string, env?: NodeJS.ProcessEnv): Promise<Api>;
-  worker(databaseUrl: string, env: NodeJS.ProcessEnv): Promise<ServiceProcess>;
+  api(databaseUrl: string, env?: NodeJS.ProcessEnv): Promise<BenchApi>;
+  worker(databaseUrl: string, env: NodeJS.ProcessEnv): Promise<BuiltProcess>;
   /** Starts a module of the bench as a process with the service's configuration for a database. */
-  child(module: string, databaseUrl: string): Promise<Child>;
+  child(module: string, databaseUrl: string): Promise<BenchChild>;
   close(): Promise<void>;
 }
 
@@ -38,7 +38,7 @@ const POSTGRES_SETTINGS = {
 export const REDIS_PREFIX = 'bench';
 
 /** Starts the servers, builds the service and migrates the database that the others are copied from. */
-export async function setStage(options: Options, say: (line: string) => void): Promise<Stage> {
+export async function startBenchEnvironment(options: BenchOptions, log: (line: string) => void): Promise<BenchEnvironment> {
   const folder = mkdtempSync(join(tmpdir(), 'bench-'));
   // Where root runs this, Postgres runs as another account, which has to get through to its data.
   chmodSync(folder, 0o711);
@@ -47,35 +47,35 @@ export async function setStage(options: Options, say: (line: string) => void): P
 
   function close(): Promise<void> {
     closing ??= (async () => {
-      for (const closer of closers.toReversed()) await closer().catch((error: Error) => say(error.message));
+      for (const closer of closers.toReversed()) await closer().catch((error: Error) => log(error.message));
       rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
     })();
     return closing;
   }
 
   try {
-    if (!options.isBuilt) await build();
+    if (!options.isBuilt) await buildDist();
     const postgres = await startPostgres({ dataDir: join(folder, 'postgres'), settings: POSTGRES_SETTINGS });
     closers.push(() => postgres.stop());
     const redis = await startRedis({ dataDir: join(folder, 'redis') });
     closers.push(() => redis.stop());
-    say(`${postgres.how}, ${redis.how}, node ${process.version}`);
-    await runService('dist/migrations/main.js', environment(postgres.url, redis.url, folder));
+    log(`${postgres.source}, ${redis.source}, node ${process.version}`);
+    await runBuiltProgram('dist/migrations/main.js', buildServiceEnv(postgres.url, redis.url, folder));
     let logs = 0;
 
-    async function start(script: string, databaseUrl: string, env: NodeJS.ProcessEnv): Promise<ServiceProcess> {
+    async function start(script: string, databaseUrl: string, env: NodeJS.ProcessEnv): Promise<BuiltProcess> {
       logs += 1;
-      const service = await startService(script, {
-        env: { ...environment(databaseUrl, redis.url, folder), ...env },
+      const service = await startBuiltProcess(script, {
+        env: { ...buildServiceEnv(databaseUrl, redis.url, folder), ...env },
         logFile: join(folder, `service-${logs}.log`),
         profileDir: options.profile,
       });
       let ending: Promise<string> | undefined;
       const end = async () => {
         ending ??= service.end();
-        const log = await ending;
-        tellOfWarnings(script, log, say);
-        return log;
+        const output = await ending;
+        reportWarnings(script, output, log);
+        return output;
       };
       closers.push(end);
       return { ...service, end };
@@ -85,26 +85,26 @@ export async function setStage(options: Options, say: (line: string) => void): P
       options,
       postgres,
       redis,
-      say,
+      log,
       close,
       database: async (name) => {
         const url = postgres.url.replace(/[^/]+$/, name);
-        await copyDatabase(postgres.url.replace(/[^/]+$/, 'postgres'), name);
+        await copyMigratedDatabase(postgres.url.replace(/[^/]+$/, 'postgres'), name);
         const client = new pg.Client({ connectionString: url });
         await client.connect();
         closers.push(() => client.end());
         return { url, client };
       },
       api: async (databaseUrl, env = {}) => {
-        const port = await freePort();
+        const port = await findFreePort();
         const service = await start('dist/api/main.js', databaseUrl, { ...env, PORT: String(port), HOST: '127.0.0.1' });
-        await untilHealthy(`http://127.0.0.1:${port}/api/health/`);
+        await waitUntilHealthy(`http://127.0.0.1:${port}/api/health/`);
         return { ...service, port };
       },
       worker: (databaseUrl, env) => start('dist/worker/main.js', databaseUrl, env),
       child: async (module, databaseUrl) => {
-        const env = environment(databaseUrl, redis.url, folder);
-        const child = await startChild(new URL(module, import.meta.url), env);
+        const env = buildServiceEnv(databaseUrl, redis.url, folder);
+        const child = await startBenchChild(new URL(module, import.meta.url), env);
         closers.push(() => child.end());
         return child;
       },
@@ -116,7 +116,7 @@ export async function setStage(options: Options, say: (line: string) => void): P
 }
 
 /** The service's configuration: its defaults, whatever the environment of whoever runs the bench says. */
-function environment(databaseUrl: string, redisUrl: string, folder: string): NodeJS.ProcessEnv {
+function buildServiceEnv(databaseUrl: string, redisUrl: string, folder: string): NodeJS.ProcessEnv {
   const { PATH, HOME, TMPDIR, SystemRoot } = process.env;
   return {
     PATH,
@@ -133,14 +133,14 @@ function environment(databaseUrl: string, redisUrl: string, folder: string): Nod
 }
 
 /** Makes a database like the migrated one. */
-async function copyDatabase(serverUrl: string, name: string): Promise<void> {
+async function copyMigratedDatabase(serverUrl: string, name: string): Promise<void> {
   const client = new pg.Client({ connectionString: serverUrl });
   await client.connect();
   await client.query(`CREATE DATABASE ${name} TEMPLATE genmeter`);
   await client.end();
 }
 
-function tellOfWarnings(script: string, log: string, say: (line: string) => void): void {
+function reportWarnings(script: string, log: string, reportLine: (line: string) => void): void {
   const lines = log.split('\n').filter((line) => line !== '');
-  if (lines.length > 0) say(`${script} logged ${lines.length} warnings, the first: ${lines[0]?.slice(0, 300)}`);
+  if (lines.length > 0) reportLine(`${script} logged ${lines.length} warnings, the first: ${lines[0]?.slice(0, 300)}`);
 }

@@ -15,7 +15,7 @@ export interface Rounds<A, B> {
 }
 
 /** Measures A B A B …, so that whatever else the machine does in the meantime falls on both alike. */
-export async function inTurn<A, B>(rounds: number, a: () => Promise<A>, b: () => Promise<B>): Promise<Rounds<A, B>> {
+export async function alternateRounds<A, B>(rounds: number, a: () => Promise<A>, b: () => Promise<B>): Promise<Rounds<A, B>> {
   const measured: Rounds<A, B> = { a: [], b: [] };
   for (let round = 0; round < rounds; round += 1) {
     measured.a.push(await a());
@@ -25,6 +25,6 @@ export async function inTurn<A, B>(rounds: number, a: () => Promise<A>, b: () =>
 }
 
 /** The median of the rounds' own ratios a : b. */
-export function ratioOf({ a, b }: Rounds<number, number>): number {
+export function medianRatio({ a, b }: Rounds<number, number>): number {
   return median(a.map((value, round) => value / (b[round] as number)));
 }

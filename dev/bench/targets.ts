@@ -7,7 +7,7 @@ export interface Target {
   unit?: 'MB' | 'µs';
 }
 
-const growth = (what: string): Target => ({ title: `growth: ${what}`, reach: 1.2, aim: 1.05, better: 'less' });
+const growthTarget = (what: string): Target => ({ title: `growth: ${what}`, reach: 1.2, aim: 1.05, better: 'less' });
 
 export const TARGETS = {
   create32: { title: 'create, 32 clients : bare statement', reach: 0.6, aim: 0.9, better: 'more' },
@@ -16,12 +16,12 @@ export const TARGETS = {
   hot: { title: 'create, one hot account : bare statement', reach: 0.5, aim: 1, better: 'more' },
   read: { title: 'read by key : bare Koa and one select', reach: 1, aim: 1.6, better: 'more' },
   pipeline: { title: 'whole pipeline : bare BullMQ, two jobs each', reach: 0.3, aim: 1, better: 'more' },
-  growthFirst: growth('list, page 1'),
-  growthMiddle: growth('list, a middle page'),
-  growthLedger: growth('ledger, page 1'),
-  growthUsage: growth('usage summary'),
-  growthStaff: growth('staff metrics'),
-  growthCreate: growth('create'),
+  growthFirst: growthTarget('list, page 1'),
+  growthMiddle: growthTarget('list, a middle page'),
+  growthLedger: growthTarget('ledger, page 1'),
+  growthUsage: growthTarget('usage summary'),
+  growthStaff: growthTarget('staff metrics'),
+  growthCreate: growthTarget('create'),
   grants: { title: 'monthly grants : one bare insert of as many rows', reach: 0.5, aim: 0.5, better: 'more' },
   webhooks: { title: 'webhook, 32 clients, p99 : bare Koa and one insert', reach: 3, aim: 3, better: 'less' },
   code: { title: 'OAuth code exchange, 32 clients : oidc-provider in memory', reach: 2, aim: 2, better: 'more' },
@@ -46,10 +46,10 @@ export const TARGETS = {
 } as const satisfies Record<string, Target>;
 
 export type TargetName = keyof typeof TARGETS;
-export type Verdict = 'aim' | 'ok' | 'missed';
+export type TargetVerdict = 'aim' | 'ok' | 'missed';
 
 /** Whether a value meets its aim, or what it has to reach, or neither. */
-export function judge({ reach, aim, better }: Target, value: number): Verdict {
+export function rateAgainstTarget({ reach, aim, better }: Target, value: number): TargetVerdict {
   const meets = (limit: number) => (better === 'more' ? value >= limit : value <= limit);
   if (meets(aim)) return 'aim';
   return meets(reach) ? 'ok' : 'missed';

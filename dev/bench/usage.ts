@@ -3,13 +3,13 @@ import { median } from './statistics.ts';
 
 /** What processes take of the machine, where the system tells (Linux); elsewhere null. */
 
-export interface Memory {
+export interface ProcessMemory {
   residentMb: number;
   peakMb: number;
 }
 
 /** The memory that a process holds, and the most that it has held. */
-export function memoryOf(pid: number): Memory | null {
+export function readProcessMemory(pid: number): ProcessMemory | null {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');
     const megabytes = (field: string) => Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) / 1_024;
@@ -20,12 +20,12 @@ export function memoryOf(pid: number): Memory | null {
 }
 
 /** Processor time, in milliseconds, that a process and its children have used so far. */
-export function processorMs(pid: number): number | null {
-  const own = statOf(pid);
+export function readProcessorMs(pid: number): number | null {
+  const own = readProcStat(pid);
   if (own === null) return null;
   const children = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
-    .map((name) => statOf(Number(name)))
+    .map((name) => readProcStat(Number(name)))
     .filter((stat) => stat?.parent === pid);
   return children.reduce((sum, stat) => sum + (stat?.ms ?? 0), own.ms + own.endedChildrenMs);
 }
@@ -33,7 +33,7 @@ export function processorMs(pid: number): number | null {
 /** The kernel counts in hundredths of a second, whatever its own tick. */
 const TICK_MS = 10;
 
-function statOf(pid: number): { parent: number; ms: number; endedChildrenMs: number } | null {
+function readProcStat(pid: number): { parent: number; ms: number; endedChildrenMs: number } | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
     // Counted from behind the name, which may hold spaces and brackets.
@@ -52,17 +52,17 @@ function statOf(pid: number): { parent: number; ms: number; endedChildrenMs: num
 export async function withProcessorTime<Result>(
   processes: Record<string, number | null>,
   work: () => Promise<Result>,
-  itemsOf: (result: Result) => number,
+  countItems: (result: Result) => number,
 ): Promise<{ result: Result; microseconds: Record<string, number> }> {
   const sample = () =>
-    Object.entries(processes).map(([name, pid]) => [name, pid === null ? null : processorMs(pid)] as const);
+    Object.entries(processes).map(([name, pid]) => [name, pid === null ? null : readProcessorMs(pid)] as const);
   const before = new Map(sample());
   const result = await work();
   const microseconds: Record<string, number> = {};
   for (const [name, after] of sample()) {
     const start = before.get(name);
     if (after === null || start === null || start === undefined) continue;
-    microseconds[`${name} µs`] = (1_000 * (after - start)) / itemsOf(result);
+    microseconds[`${name} µs`] = (1_000 * (after - start)) / countItems(result);
   }
   return { result, microseconds };
 }

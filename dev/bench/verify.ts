@@ -4,7 +4,7 @@ import { SPARE_ACCOUNT } from './seed.ts';
 import { REDIS_PREFIX } from './stage.ts';
 
 /** Accounts whose numbers contradict their ledger, their generations or their usage. There must be none. */
-const CONTRADICTIONS = `
+const INCONSISTENT_ACCOUNTS = `
   SELECT count(*)::int AS count, min(a.id) AS example
     FROM accounts a
     LEFT JOIN (SELECT account_id, count(*) AS entries, max(number) AS newest, sum(amount) AS balance,
@@ -30,7 +30,7 @@ const CONTRADICTIONS = `
  * @throws Error that says what does not add up.
  */
 export async function verifySums(client: Client, generations: number): Promise<void> {
-  const [found] = (await client.query<{ count: number; example: string }>(CONTRADICTIONS)).rows;
+  const [found] = (await client.query<{ count: number; example: string }>(INCONSISTENT_ACCOUNTS)).rows;
   if (found!.count > 0) throw new Error(`${found!.count} accounts do not add up, for example ${found!.example}.`);
   const [stored] = (await client.query<{ count: number }>('SELECT count(*)::int AS count FROM generations')).rows;
   if (stored!.count !== generations) {
@@ -61,7 +61,7 @@ export async function verifyDispatches(redisUrl: string, client: Client, byApi: 
 }
 
 /** @throws Error where a generation has not succeeded. */
-export async function verifyEnds(client: Client): Promise<void> {
+export async function verifyAllSucceeded(client: Client): Promise<void> {
   const { rows } = await client.query<{ others: number }>(
     `SELECT count(*)::int AS others FROM generations WHERE status <> 'succeeded'`,
   );

@@ -3,7 +3,7 @@ import { chownSync, mkdirSync, openSync, rmSync, statSync, writeSync, closeSync 
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-const run = promisify(execFile);
+const execute = promisify(execFile);
 const SIZE_MB = 512;
 
 /** A disk of its own, small enough to be filled. */
@@ -13,7 +13,7 @@ export interface SmallDisk {
   /** Leaves no byte free. */
   fill(): void;
   /** Makes room again. */
-  makeRoom(): void;
+  free(): void;
   remove(): Promise<void>;
 }
 
@@ -22,11 +22,11 @@ export interface SmallDisk {
  * @param folder made for it. @param owner a folder whose owner is to own the new one.
  * @returns a sentence why not, where this machine does not allow it: that takes root, and Linux.
  */
-export async function makeSmallDisk(folder: string, owner: string): Promise<SmallDisk | string> {
+export async function mountSmallDisk(folder: string, owner: string): Promise<SmallDisk | string> {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return 'mounting a small disk takes root on Linux';
   mkdirSync(folder, { mode: 0o711 });
   try {
-    await run('mount', ['-t', 'tmpfs', '-o', `size=${SIZE_MB}m,mode=0711`, 'tmpfs', folder]);
+    await execute('mount', ['-t', 'tmpfs', '-o', `size=${SIZE_MB}m,mode=0711`, 'tmpfs', folder]);
   } catch (error) {
     return `mounting a small disk was refused (${(error as Error).message.trim().split('\n').at(-1)})`;
   }
@@ -37,14 +37,14 @@ export async function makeSmallDisk(folder: string, owner: string): Promise<Smal
   const ballast = join(folder, 'ballast');
   return {
     folder: tables,
-    fill: () => fillWith(ballast),
-    makeRoom: () => rmSync(ballast, { force: true }),
+    fill: () => fillDisk(ballast),
+    free: () => rmSync(ballast, { force: true }),
     // Lazily: whatever is open there still goes when it is closed.
-    remove: async () => void (await run('umount', ['-l', folder])),
+    remove: async () => void (await execute('umount', ['-l', folder])),
   };
 }
 
-function fillWith(file: string): void {
+function fillDisk(file: string): void {
   const handle = openSync(file, 'a');
   try {
     for (const size of [1 << 20, 4096]) {

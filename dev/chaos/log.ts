@@ -2,7 +2,7 @@
  * A log of chaos' own in the service's database, written by triggers in the transactions of the service: the prompts
  * that it may purge, and when top-ups changed by the clock of Postgres, which no fault moves.
  */
-export const LOG = `
+export const AUDIT_TRIGGERS_SQL = `
   CREATE SCHEMA chaos;
   CREATE TABLE chaos.prompts (generation uuid PRIMARY KEY, prompt text NOT NULL);
   CREATE FUNCTION chaos.log_prompt() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -1,52 +1,52 @@
 import { writeFileSync } from 'node:fs';
-import { endCalledWrongly } from '../../shared/lib/commandLine.ts';
-import { build, ROOT } from '../servers/builtService.ts';
-import { type ChaosOptions, parseOptions, USAGE } from './options.ts';
-import { report, tableOf } from './report.ts';
-import { type Outcome, run } from './run.ts';
+import { exitWithUsageError } from '../../shared/lib/commandLine.ts';
+import { buildDist, ROOT } from '../servers/builtService.ts';
+import { type ChaosOptions, parseChaosOptions, USAGE } from './options.ts';
+import { formatReport, formatOutcomeTable } from './report.ts';
+import { type ChaosOutcome, runChaos } from './run.ts';
 
 /** `npm run chaos`: ends with 0 where no invariant was broken, 1 where one was, 2 where it was called wrongly. */
-const options = read(process.argv.slice(2));
-if (options === 'help') say(USAGE);
-else await perform(options);
+const options = parseOptionsOrExit(process.argv.slice(2));
+if (options === 'help') writeLine(USAGE);
+else await runSeeds(options);
 // Whatever a broken connection still waits for.
 process.exit();
 
-async function perform({ seed, seeds, json, isVerbose, ...others }: ChaosOptions): Promise<void> {
-  say('- building');
-  await build();
-  const outcomes: Outcome[] = [];
+async function runSeeds({ seed, seeds, json, isVerbose, ...others }: ChaosOptions): Promise<void> {
+  writeLine('- building');
+  await buildDist();
+  const outcomes: ChaosOutcome[] = [];
   for (let number = seed; number < seed + seeds; number += 1) {
-    const outcome = await run({
+    const outcome = await runChaos({
       ...others,
       seed: number,
       build: ROOT,
       sql: [],
-      say: (line) => say(`- ${line}`),
-      sayFault: isVerbose ? say : () => {},
+      log: (line) => writeLine(`- ${line}`),
+      logFault: isVerbose ? writeLine : () => {},
     });
     outcomes.push(outcome);
-    for (const line of report(outcome)) say(line);
+    for (const line of formatReport(outcome)) writeLine(line);
   }
-  if (outcomes.length > 1) for (const line of ['', ...tableOf(outcomes)]) say(line);
-  if (json !== undefined) writeFileSync(json, JSON.stringify(outcomes.map(asJson), null, 2));
+  if (outcomes.length > 1) for (const line of ['', ...formatOutcomeTable(outcomes)]) writeLine(line);
+  if (json !== undefined) writeFileSync(json, JSON.stringify(outcomes.map(toJson), null, 2));
   if (outcomes.some(({ violations }) => violations.length > 0)) process.exitCode = 1;
 }
 
-function asJson(outcome: Outcome): unknown {
+function toJson(outcome: ChaosOutcome): unknown {
   return JSON.parse(
     JSON.stringify(outcome, (_, value: unknown) => (value instanceof Map ? Object.fromEntries(value) : value)),
   );
 }
 
-function read(args: string[]): ChaosOptions | 'help' {
+function parseOptionsOrExit(args: string[]): ChaosOptions | 'help' {
   try {
-    return parseOptions(args);
+    return parseChaosOptions(args);
   } catch (error) {
-    return endCalledWrongly('npm run chaos', error as Error);
+    return exitWithUsageError('npm run chaos', error as Error);
   }
 }
 
-function say(line: string): void {
+function writeLine(line: string): void {
   process.stdout.write(`${line}\n`);
 }

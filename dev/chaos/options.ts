@@ -12,7 +12,7 @@ export interface ChaosOptions {
   /** No faults: to see how much it carries, and whether memory grows. */
   isCalm: boolean;
   /** Keep logs and data also where nothing was wrong. */
-  keeps: boolean;
+  keepsFiles: boolean;
   /** Tell of each fault as it is done. */
   isVerbose: boolean;
   /** Where the results go as JSON. */
@@ -40,7 +40,7 @@ that the report names), 2 where it was called wrongly.
  * Reads the command line.
  * @throws Error with a sentence for who typed it.
  */
-export function parseOptions(args: string[]): ChaosOptions | 'help' {
+export function parseChaosOptions(args: string[]): ChaosOptions | 'help' {
   const { values } = parseCommandLine(args, {
     seed: { type: 'string', default: '1' },
     seeds: { type: 'string', default: '1' },
@@ -54,26 +54,26 @@ export function parseOptions(args: string[]): ChaosOptions | 'help' {
   });
   if (values.help) return 'help';
   return {
-    seed: wholeNumber('seed', values.seed, 0, 2 ** 31),
-    seeds: wholeNumber('seeds', values.seeds, 1, 1_000),
-    seconds: Math.round(60 * numberFrom('minutes', values.minutes, 0.1, 24 * 60)),
-    accounts: wholeNumber('accounts', values.accounts, 2, 1_000),
-    clients: wholeNumber('clients', values.clients, 1, 200),
+    seed: parseIntegerOption('seed', values.seed, 0, 2 ** 31),
+    seeds: parseIntegerOption('seeds', values.seeds, 1, 1_000),
+    seconds: Math.round(60 * parseNumberOption('minutes', values.minutes, 0.1, 24 * 60)),
+    accounts: parseIntegerOption('accounts', values.accounts, 2, 1_000),
+    clients: parseIntegerOption('clients', values.clients, 1, 200),
     isCalm: values.calm,
-    keeps: values.keep,
+    keepsFiles: values.keep,
     isVerbose: values.verbose,
     json: values.json,
   };
 }
 
-export function numberFrom(name: string, text: string, least: number, most: number): number {
+export function parseNumberOption(name: string, text: string, least: number, most: number): number {
   const value = Number(text);
   if (text.trim() !== '' && value >= least && value <= most) return value;
   throw new Error(`--${name} must be a number from ${least} to ${most}, not "${text}".`);
 }
 
-export function wholeNumber(name: string, text: string, least: number, most: number): number {
-  const value = numberFrom(name, text, least, most);
+export function parseIntegerOption(name: string, text: string, least: number, most: number): number {
+  const value = parseNumberOption(name, text, least, most);
   if (Number.isInteger(value)) return value;
   throw new Error(`--${name} must be a whole number, not "${text}".`);
 }

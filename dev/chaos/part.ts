@@ -1,13 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
-import { deployedFlags, ROOT } from '../servers/builtService.ts';
+import { readProcfileFlags, ROOT } from '../servers/builtService.ts';
 
-const CLOCK = new URL('../servers/processClock.mjs', import.meta.url).href;
+const PROCESS_CLOCK = new URL('../servers/processClock.mjs', import.meta.url).href;
 /** How soon a platform starts a process again that has ended. */
-const RESTART_MS = 500;
+const RESTART_DELAY_MS = 500;
 
-export interface PartOptions {
+export interface ManagedProcessOptions {
   /** `api 1`, `worker 2`. */
   name: string;
   /** Of the build. */
@@ -17,11 +17,11 @@ export interface PartOptions {
   env: Record<string, string>;
   logFile: string;
   /** Called when it has ended though nobody ended it. */
-  onEndedByItself: (part: Part, status: string) => void;
+  onUnexpectedExit: (part: ManagedProcess, status: string) => void;
 }
 
 /** A process of the service, kept alive as a platform does, which can be killed, stopped, and told another time. */
-export interface Part {
+export interface ManagedProcess {
   readonly name: string;
   /** In kilobytes; null while there is no process. */
   residentKb(): number | null;
@@ -35,13 +35,13 @@ export interface Part {
   /** How far its clock is ahead, in milliseconds. */
   setClock(offsetMs: number): void;
   /** As a platform does at a deployment; it is not started again. Resolves when it has ended, at the latest after 30 s. */
-  end(): Promise<void>;
+  stop(): Promise<void>;
 }
 
-const END_MS = 30_000;
+const SHUTDOWN_TIMEOUT_MS = 30_000;
 
 /** Starts a process, and again whenever it has ended. */
-export function startPart(options: PartOptions): Part {
+export function startManagedProcess(options: ManagedProcessOptions): ManagedProcess {
   let child: ChildProcess | undefined;
   let offsetMs = 0;
   let isEnding = false;
@@ -52,7 +52,7 @@ export function startPart(options: PartOptions): Part {
     if (isEnding) return;
     isKilled = false;
     const log = openSync(options.logFile, 'a');
-    const args = [...deployedFlags(options.main), '--import', CLOCK, `${options.folder}/${options.main}`];
+    const args = [...readProcfileFlags(options.main), '--import', PROCESS_CLOCK, `${options.folder}/${options.main}`];
     const started = spawn(process.execPath, args, {
       cwd: ROOT,
       env: { ...options.env, PROCESS_CLOCK_OFFSET_MS: String(offsetMs) },
@@ -64,15 +64,15 @@ export function startPart(options: PartOptions): Part {
     started.once('exit', (status, signal) => {
       if (child === started) child = undefined;
       if (isEnding) return;
-      if (!isKilled) options.onEndedByItself(part, signal ?? String(status));
-      restart = setTimeout(start, RESTART_MS);
+      if (!isKilled) options.onUnexpectedExit(managedProcess, signal ?? String(status));
+      restart = setTimeout(start, RESTART_DELAY_MS);
     });
     child = started;
   }
 
-  const part: Part = {
+  const managedProcess: ManagedProcess = {
     name: options.name,
-    residentKb: () => (child?.pid === undefined ? null : residentKbOf(child.pid)),
+    residentKb: () => (child?.pid === undefined ? null : readResidentKb(child.pid)),
     kill: () => {
       isKilled = true;
       child?.kill('SIGKILL');
@@ -84,37 +84,37 @@ export function startPart(options: PartOptions): Part {
       if (ending === undefined) return null;
       isKilled = true;
       const startedAt = performance.now();
-      return (await terminate(ending)) ? performance.now() - startedAt : null;
+      return (await terminateGracefully(ending)) ? performance.now() - startedAt : null;
     },
     setClock: (ms) => {
       offsetMs = ms;
       if (child?.connected === true) child.send(ms);
     },
-    end: async () => {
+    stop: async () => {
       isEnding = true;
       clearTimeout(restart);
       const ending = child;
       if (ending === undefined || ending.exitCode !== null || ending.signalCode !== null) return;
-      await terminate(ending);
+      await terminateGracefully(ending);
     },
   };
   start();
-  return part;
+  return managedProcess;
 }
 
 /** @returns whether it has ended by itself within 30 s. */
-async function terminate(ending: ChildProcess): Promise<boolean> {
+async function terminateGracefully(ending: ChildProcess): Promise<boolean> {
   const exited = once(ending, 'exit');
   ending.kill('SIGCONT');
   ending.kill('SIGTERM');
-  const timer = setTimeout(() => ending.kill('SIGKILL'), END_MS);
+  const timer = setTimeout(() => ending.kill('SIGKILL'), SHUTDOWN_TIMEOUT_MS);
   const [, signal] = await exited;
   clearTimeout(timer);
   return signal !== 'SIGKILL';
 }
 
 /** What of a process is in memory; null where the system does not say. */
-export function residentKbOf(pid: number): number | null {
+export function readResidentKb(pid: number): number | null {
   try {
     const line = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
     return line === undefined ? null : Number(line);

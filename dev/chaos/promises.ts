@@ -2,18 +2,18 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import type { Violation } from '../../shared/domain/invariants/index.ts';
 import { waitUntil } from '../servers/processes.ts';
-import type { DoneFault } from './break.ts';
-import type { ClientBooks } from './clients/clients.ts';
-import { DATABASE_KINDS, DATABASE_PROMISE_MS } from './slow.ts';
+import type { InjectedFault } from './break.ts';
+import type { ClientStore } from './clients/clients.ts';
+import { DATABASE_REQUEST_KINDS, DATABASE_RESPONSE_LIMIT_MS } from './slow.ts';
 import type { SpeedWatch } from './speed.ts';
-import type { Stage } from './stage.ts';
+import type { ChaosEnvironment } from './stage.ts';
 
 /** A promise in wall-clock time, as it was measured. */
-export interface MeasuredPromise {
+export interface MeasuredGuarantee {
   /** Of the violation, where it is broken. */
   invariant: string;
-  says: string;
-  promisedMs: number;
+  statement: string;
+  limitMs: number;
   /** The longest; null: it did not come about within a minute. */
   measuredMs: number | null;
   /** How many were measured. */
@@ -22,12 +22,12 @@ export interface MeasuredPromise {
   slowness: number;
 }
 
-const TAKEOVER_PROMISE_MS = 15_000;
-const STOP_PROMISE_MS = 10_000;
+const TAKEOVER_LIMIT_MS = 15_000;
+const STOP_LIMIT_MS = 10_000;
 /** The measurements are given up after so long. */
-const LONGEST_MS = 60_000;
+const MEASUREMENT_TIMEOUT_MS = 60_000;
 /** So many generations are to be queued when a worker is killed. */
-const QUEUED = 3;
+const MIN_QUEUED = 3;
 const OUTAGE_MS = 6_500;
 
 /**
@@ -35,35 +35,35 @@ const OUTAGE_MS = 6_500;
  * nothing else is broken.
  * @param done gets the faults that were done for it.
  */
-export async function measurePromises(
-  stage: Stage,
-  books: ClientBooks,
+export async function measureGuarantees(
+  environment: ChaosEnvironment,
+  store: ClientStore,
   speed: SpeedWatch,
-  done: DoneFault[],
-): Promise<MeasuredPromise[]> {
-  const measured: MeasuredPromise[] = [];
+  done: InjectedFault[],
+): Promise<MeasuredGuarantee[]> {
+  const measured: MeasuredGuarantee[] = [];
   const measure = async (
-    promise: Pick<MeasuredPromise, 'invariant' | 'says' | 'promisedMs'>,
-    fault: Pick<DoneFault, 'name' | 'target'>,
+    guarantee: Pick<MeasuredGuarantee, 'invariant' | 'statement' | 'limitMs'>,
+    fault: Pick<InjectedFault, 'name' | 'target'>,
     durations: () => Promise<(number | null)[]>,
   ) => {
-    const entry: DoneFault = { ...fault, from: Date.now(), to: Number.POSITIVE_INFINITY };
+    const entry: InjectedFault = { ...fault, from: Date.now(), to: Number.POSITIVE_INFINITY };
     done.push(entry);
     const times = await durations();
     entry.to = Date.now();
     const known = times.filter((time) => time !== null);
     measured.push({
-      ...promise,
+      ...guarantee,
       measuredMs: known.length === times.length ? Math.max(0, ...known) : null,
       count: times.length,
       slowness: speed.slownessBetween(entry.from, entry.to),
     });
   };
-  await measure(TAKEOVER, { name: 'process killed', target: 'worker 1' }, () => takeovers(stage));
-  await measure(OUTAGE, { name: 'Postgres out of reach', target: 'apis' }, () => answersInOutage(stage, books));
+  await measure(TAKEOVER, { name: 'process killed', target: 'worker 1' }, () => measureTakeovers(environment));
+  await measure(OUTAGE, { name: 'Postgres out of reach', target: 'apis' }, () => measureOutageResponses(environment, store));
   for (const target of ['api 2', 'worker 2']) {
-    await measure({ ...STOP, says: `${STOP.says} (${target})` }, { name: 'process ended', target }, async () => [
-      (await stage.parts.get(target)?.restart()) ?? null,
+    await measure({ ...STOP, statement: `${STOP.statement} (${target})` }, { name: 'process ended', target }, async () => [
+      (await environment.processes.get(target)?.restart()) ?? null,
     ]);
   }
   return measured;
@@ -71,51 +71,51 @@ export async function measurePromises(
 
 const TAKEOVER = {
   invariant: 'taken-over-in-time',
-  says: 'Generations that a killed worker held end within 15 s, and the time that the upstream runs them.',
-  promisedMs: TAKEOVER_PROMISE_MS,
+  statement: 'Generations that a killed worker held end within 15 s, and the time that the upstream runs them.',
+  limitMs: TAKEOVER_LIMIT_MS,
 };
 const OUTAGE = {
   invariant: 'answered-in-time',
-  says: 'Requests during an outage of the database are answered within 5 s.',
-  promisedMs: DATABASE_PROMISE_MS,
+  statement: 'Requests during an outage of the database are answered within 5 s.',
+  limitMs: DATABASE_RESPONSE_LIMIT_MS,
 };
 const STOP = {
   invariant: 'stopped-in-time',
-  says: 'A process stops within 10 s of SIGTERM.',
-  promisedMs: STOP_PROMISE_MS,
+  statement: 'A process stops within 10 s of SIGTERM.',
+  limitMs: STOP_LIMIT_MS,
 };
 
 /** The promises that were broken, by more than the machine was slowed down. */
-export function brokenPromises(measured: readonly MeasuredPromise[]): Violation[] {
+export function findBrokenGuarantees(measured: readonly MeasuredGuarantee[]): Violation[] {
   return measured
-    .filter(({ measuredMs, promisedMs, slowness }) => measuredMs === null || measuredMs > promisedMs * slowness)
-    .map(({ invariant, says, measuredMs, count, slowness }) => ({
+    .filter(({ measuredMs, limitMs, slowness }) => measuredMs === null || measuredMs > limitMs * slowness)
+    .map(({ invariant, statement, measuredMs, count, slowness }) => ({
       invariant,
-      says,
+      statement,
       accountId: null,
-      subject: says,
+      subject: statement,
       detail: `${measuredMs === null ? 'never' : `${Math.round(measuredMs)} ms`}, the longest of ${count}, on a machine slowed down ${slowness.toFixed(1)} times`,
     }));
 }
 
 /** Kills a worker, and measures until the generations that were queued then have ended, less what the upstream took. */
-async function takeovers(stage: Stage): Promise<(number | null)[]> {
-  const client = new pg.Client({ connectionString: stage.databaseUrl });
+async function measureTakeovers(environment: ChaosEnvironment): Promise<(number | null)[]> {
+  const client = new pg.Client({ connectionString: environment.databaseUrl });
   client.on('error', () => {});
   await client.connect();
   try {
     const queued = async (): Promise<string[]> =>
       (await client.query(`SELECT uuid FROM generations WHERE status = 'queued'`)).rows.map(({ uuid }) => uuid);
     let held: string[] = [];
-    await waitUntil(async () => (held = await queued()).length >= QUEUED, LONGEST_MS);
+    await waitUntil(async () => (held = await queued()).length >= MIN_QUEUED, MEASUREMENT_TIMEOUT_MS);
     const killedAt = Date.now();
-    stage.parts.get('worker 1')?.kill();
+    environment.processes.get('worker 1')?.kill();
     const endedAt = new Map<string, number>();
     await waitUntil(async () => {
       const left = new Set(await queued());
       for (const uuid of held) if (!left.has(uuid) && !endedAt.has(uuid)) endedAt.set(uuid, Date.now());
       return endedAt.size === held.length;
-    }, LONGEST_MS);
+    }, MEASUREMENT_TIMEOUT_MS);
     const { rows } = await client.query(
       `SELECT uuid, upstream_handle ->> 'request_id' AS run FROM generations WHERE uuid = ANY ($1::uuid[])`,
       [held],
@@ -123,8 +123,8 @@ async function takeovers(stage: Stage): Promise<(number | null)[]> {
     return (rows as { uuid: string; run: string | null }[]).map(({ uuid, run }) => {
       const ended = endedAt.get(uuid);
       if (ended === undefined) return null;
-      const { beganAt = killedAt, endedAt: runEndedAt = killedAt } =
-        stage.upstream.jobs.find(({ id }) => id === run) ?? {};
+      const { startedAt: beganAt = killedAt, endedAt: runEndedAt = killedAt } =
+        environment.upstream.jobs.find(({ id }) => id === run) ?? {};
       const ranMs = Math.min(ended, runEndedAt) - Math.max(killedAt, beganAt);
       return ended - killedAt - Math.max(0, ranMs);
     });
@@ -134,15 +134,15 @@ async function takeovers(stage: Stage): Promise<(number | null)[]> {
 }
 
 /** Cuts the web processes off from Postgres, and measures how long requests take that are under way meanwhile. */
-async function answersInOutage(stage: Stage, books: ClientBooks): Promise<(number | null)[]> {
-  const proxy = stage.proxies.postgres.apis;
+async function measureOutageResponses(environment: ChaosEnvironment, store: ClientStore): Promise<(number | null)[]> {
+  const proxy = environment.proxies.postgres.apis;
   const from = Date.now();
   proxy.freeze();
-  const probes = stage.addresses.map(async (address) => {
-    const key = [...books.keys.values()].find(({ revokeAskedAt }) => revokeAskedAt === null)?.key ?? '';
+  const probes = environment.addresses.map(async (address) => {
+    const key = [...store.keys.values()].find(({ revokeRequestedAt: revokeAskedAt }) => revokeAskedAt === null)?.key ?? '';
     await fetch(`${address}/api/generations/`, {
       headers: { authorization: `Bearer ${key}` },
-      signal: AbortSignal.timeout(LONGEST_MS),
+      signal: AbortSignal.timeout(MEASUREMENT_TIMEOUT_MS),
     }).then((answer) => answer.text());
     return Date.now() - from;
   });
@@ -152,9 +152,9 @@ async function answersInOutage(stage: Stage, books: ClientBooks): Promise<(numbe
   proxy.open();
   const answers = await probed;
   // Those that began shortly before the end of the outage.
-  await delay(DATABASE_PROMISE_MS);
-  const requests = books.requests.filter(
-    ({ at, durationMs, kind }) => at < until && at + durationMs > from && DATABASE_KINDS.test(kind),
+  await delay(DATABASE_RESPONSE_LIMIT_MS);
+  const requests = store.requests.filter(
+    ({ at, durationMs, kind }) => at < until && at + durationMs > from && DATABASE_REQUEST_KINDS.test(kind),
   );
   return [...answers, ...requests.map(({ at, durationMs }) => at + durationMs - Math.max(at, from))];
 }

@@ -1,8 +1,8 @@
 import type { Queryable, Violation } from '../../shared/domain/invariants/invariant.ts';
-import type { Stage } from './stage.ts';
+import type { ChaosEnvironment } from './stage.ts';
 
 /** What is under way, as counts by name; what is old by a month that has passed is looked at by the hour only. */
-const UNDER_WAY = `
+const PENDING_WORK_SQL = `
   SELECT (SELECT count(*) FROM generations WHERE status = 'queued')                         AS generations,
          (SELECT count(*) FROM payment_events WHERE applied_at IS NULL AND abandoned_at IS NULL) AS "payment events",
          (SELECT count(*) FROM owed_refunds WHERE status = 'owed'
@@ -17,12 +17,12 @@ const UNDER_WAY = `
            WHERE a.plan_slug IS NOT NULL AND a.period_end <= $1 AND a.period_end < s.paid_until) AS "periods to turn"`;
 
 /** What was applied so long ago has been forgotten. */
-const FORGOTTEN_MS = 7 * 24 * 60 * 60 * 1_000;
+const EVENT_RETENTION_MS = 7 * 24 * 60 * 60 * 1_000;
 /** Connected accounts tell of themselves through a webhook of their own, and are looked at by the clock here. */
-const NOT_TOLD = ['account.updated'];
+const UNTRACKED_EVENT_TYPES = ['account.updated'];
 
 /** Finds owed refunds whose attempt was due, although Stripe answers and workers run. */
-export async function overdueRefunds(client: Queryable, dueBefore: Date): Promise<Violation[]> {
+export async function findOverdueRefunds(client: Queryable, dueBefore: Date): Promise<Violation[]> {
   const { rows } = await client.query(
     `SELECT account_id::text AS account_id, invoice_id, attempts, problem, due_at
        FROM owed_refunds WHERE status = 'owed' AND due_at < $1`,
@@ -30,7 +30,7 @@ export async function overdueRefunds(client: Queryable, dueBefore: Date): Promis
   );
   return rows.map(({ account_id: accountId, invoice_id: invoiceId, attempts, problem, due_at: dueAt }) => ({
     invariant: 'owed-refunds-are-paid',
-    says: 'An owed refund is attempted within a minute of being due while the payment processor answers.',
+    statement: 'An owed refund is attempted within a minute of being due while the payment processor answers.',
     accountId,
     subject: `invoice ${invoiceId}`,
     detail: `due ${(dueAt as Date).toISOString()}, ${attempts} attempts, ${problem ?? 'no problem'}`,
@@ -38,17 +38,17 @@ export async function overdueRefunds(client: Queryable, dueBefore: Date): Promis
 }
 
 /** What is still under way, in words; none when all has settled. */
-export async function whatIsUnderWay(client: Queryable, stage: Stage): Promise<string[]> {
-  const { rows } = await client.query(UNDER_WAY, [stage.now()]);
+export async function listPendingWork(client: Queryable, environment: ChaosEnvironment): Promise<string[]> {
+  const { rows } = await client.query(PENDING_WORK_SQL, [environment.now()]);
   const counts = Object.entries(rows[0] as Record<string, string>).filter(([, count]) => Number(count) > 0);
-  const earliest = (stage.now().getTime() - FORGOTTEN_MS) / 1_000;
-  const told = stage.stripe.events
-    .filter(({ type, created }) => !NOT_TOLD.includes(type) && created > earliest)
+  const earliest = (environment.now().getTime() - EVENT_RETENTION_MS) / 1_000;
+  const eventIds = environment.stripe.events
+    .filter(({ type, created }) => !UNTRACKED_EVENT_TYPES.includes(type) && created > earliest)
     .map(({ id }) => id);
   const unknown = await client.query(
     `SELECT count(*) AS events FROM unnest($1::text[]) AS told (id)
       WHERE NOT EXISTS (SELECT FROM payment_events e WHERE e.event_id = told.id)`,
-    [told],
+    [eventIds],
   );
   const missed = Number(unknown.rows[0].events);
   return [

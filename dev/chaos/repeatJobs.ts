@@ -1,10 +1,10 @@
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import type { JobName, QueueName } from '../../shared/queues/catalog.ts';
-import type { Stage } from './stage.ts';
+import type { ChaosEnvironment } from './stage.ts';
 
 /** What is rung for by the clock, by queue: see shared/queues/catalog.ts. */
-const SCHEDULED: Partial<Record<QueueName, JobName[]>> = {
+const SCHEDULED_JOBS: Partial<Record<QueueName, JobName[]>> = {
   upkeep: ['credits.grant', 'generation.sweep'],
   payments: ['payments.sweep', 'topups.sweep', 'billing.keepUp', 'affiliates.pay'],
 };
@@ -14,7 +14,7 @@ const SCHEDULED: Partial<Record<QueueName, JobName[]>> = {
  * least once: who finds nothing to do does nothing. Where a server is away, it is left at that.
  * @param only one of what the clock rings for, and nothing else.
  */
-export async function repeatJobs({ redis }: Stage, prefix: string, times: number, only?: string): Promise<void> {
+export async function enqueueDuplicateJobs({ redis }: ChaosEnvironment, prefix: string, times: number, only?: string): Promise<void> {
   const connection = new Redis(redis.url, {
     maxRetriesPerRequest: 1,
     retryStrategy: () => null,
@@ -22,18 +22,18 @@ export async function repeatJobs({ redis }: Stage, prefix: string, times: number
   });
   connection.on('error', () => {});
   try {
-    const ring = (name: string, jobs: readonly (readonly [job: string, data: object])[]) => {
+    const enqueue = (name: string, jobs: readonly (readonly [job: string, data: object])[]) => {
       const queue = new Queue(name, { connection, prefix: `{${prefix}}`, skipVersionCheck: true });
       queue.on('error', () => {});
       const opts = { removeOnComplete: true, removeOnFail: true };
       const repeated = Array.from({ length: times }, () => jobs.map(([job, data]) => ({ name: job, data, opts })));
       return queue.addBulk(repeated.flat());
     };
-    const scheduled = Object.entries(SCHEDULED).map(([queue, names]) => {
-      const rung = names.filter((name) => only === undefined || name === only);
-      return ring(
+    const scheduled = Object.entries(SCHEDULED_JOBS).map(([queue, names]) => {
+      const enqueued = names.filter((name) => only === undefined || name === only);
+      return enqueue(
         queue,
-        rung.map((name) => [name, {}]),
+        enqueued.map((name) => [name, {}]),
       );
     });
     await Promise.all(scheduled);

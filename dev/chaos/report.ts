@@ -1,37 +1,37 @@
-import type { Outcome } from './run.ts';
+import type { ChaosOutcome } from './run.ts';
 
 const HISTORY_LINES = 60;
 
 /** What a run came to, as lines for a person. */
-export function report(outcome: Outcome): string[] {
+export function formatReport(outcome: ChaosOutcome): string[] {
   const { seed, seconds, faults, violations } = outcome;
   return [
-    `seed ${seed}, ${seconds} s on ${outcome.how}`,
-    faults.length === 0 ? '  no faults' : `  faults      ${faults.length}: ${counted(faults.map(({ name }) => name))}`,
-    ...outcome.notDone.map((line) => `  not done    ${line}`),
-    `  requests    ${requestsOf(outcome)}, ${outcome.generations} generations`,
-    ...answerLines(outcome),
-    `  healed      first success after ${time(outcome.firstSuccessMs)}, first order ${time(outcome.firstCreateMs)}, all settled ${time(outcome.settledMs)}`,
-    ...promiseLines(outcome),
-    `  memory      of the first and the last quarter: ${memoryOf(outcome)}`,
-    ...stallLines(outcome),
+    `seed ${seed}, ${seconds} s on ${outcome.description}`,
+    faults.length === 0 ? '  no faults' : `  faults      ${faults.length}: ${formatCounts(faults.map(({ name }) => name))}`,
+    ...outcome.skippedFaults.map((line) => `  not done    ${line}`),
+    `  requests    ${countRequests(outcome)}, ${outcome.generations} generations`,
+    ...formatResponseLines(outcome),
+    `  healed      first success after ${formatSeconds(outcome.firstSuccessMs)}, first order ${formatSeconds(outcome.firstCreateMs)}, all settled ${formatSeconds(outcome.drainedMs)}`,
+    ...formatGuaranteeLines(outcome),
+    `  memory      of the first and the last quarter: ${formatMemory(outcome)}`,
+    ...formatStallLines(outcome),
     `  invariants  looked at ${outcome.checks} times on the way and once at the end`,
     ...(violations.length === 0
       ? ['  no violation']
-      : [`  ${violations.length} VIOLATIONS`, ...violationLines(outcome)]),
+      : [`  ${violations.length} VIOLATIONS`, ...formatViolationLines(outcome)]),
     ...(outcome.folder === null ? [] : [`  logs        ${outcome.folder}/logs`]),
   ];
 }
 
 /** The runs as a table in Markdown. */
-export function tableOf(outcomes: readonly Outcome[]): string[] {
+export function formatOutcomeTable(outcomes: readonly ChaosOutcome[]): string[] {
   const rows = outcomes.map((outcome) => [
     outcome.seed,
     outcome.faults.length,
-    requestsOf(outcome),
+    countRequests(outcome),
     outcome.generations,
-    time(outcome.firstSuccessMs),
-    time(outcome.settledMs),
+    formatSeconds(outcome.firstSuccessMs),
+    formatSeconds(outcome.drainedMs),
     outcome.violations.length,
   ]);
   return [
@@ -41,12 +41,12 @@ export function tableOf(outcomes: readonly Outcome[]): string[] {
   ];
 }
 
-function requestsOf({ answers }: Outcome): number {
-  return [...answers.values()].flatMap((counts) => [...counts.values()]).reduce((sum, count) => sum + count, 0);
+function countRequests({ responses }: ChaosOutcome): number {
+  return [...responses.values()].flatMap((counts) => [...counts.values()]).reduce((sum, count) => sum + count, 0);
 }
 
-function answerLines({ answers }: Outcome): string[] {
-  return [...answers]
+function formatResponseLines({ responses }: ChaosOutcome): string[] {
+  return [...responses]
     .toSorted(([one], [other]) => one.localeCompare(other))
     .map(([kind, counts]) => {
       const sorted = [...counts].toSorted(([, one], [, other]) => other - one);
@@ -54,19 +54,19 @@ function answerLines({ answers }: Outcome): string[] {
     });
 }
 
-function promiseLines({ promises }: Outcome): string[] {
-  return promises.map(
-    ({ says, measuredMs, count, slowness }) =>
-      `  promise     ${says} Longest of ${count}: ${time(measuredMs)}; machine slowed down ${slowness.toFixed(1)} times.`,
+function formatGuaranteeLines({ guarantees }: ChaosOutcome): string[] {
+  return guarantees.map(
+    ({ statement: says, measuredMs, count, slowness }) =>
+      `  promise     ${says} Longest of ${count}: ${formatSeconds(measuredMs)}; machine slowed down ${slowness.toFixed(1)} times.`,
   );
 }
 
-function memoryOf({ memory }: Outcome): string {
+function formatMemory({ memory }: ChaosOutcome): string {
   return [...memory]
     .map(([name, kb]) => {
       const quarter = Math.ceil(kb.length / 4);
       const [first, last] = [median(kb.slice(0, quarter)), median(kb.slice(-quarter))];
-      return `${name} ${megabytes(first)}, then ${megabytes(last)} MB (most ${megabytes(Math.max(...kb))})`;
+      return `${name} ${toMegabytes(first)}, then ${toMegabytes(last)} MB (most ${toMegabytes(Math.max(...kb))})`;
     })
     .join('; ');
 }
@@ -75,21 +75,21 @@ function median(values: number[]): number {
   return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? 0;
 }
 
-function megabytes(kb: number): number {
+function toMegabytes(kb: number): number {
   return Math.round(kb / 1_024);
 }
 
-function stallLines({ stalls }: Outcome): string[] {
+function formatStallLines({ stalls }: ChaosOutcome): string[] {
   if (stalls.length === 0) return [];
   const longest = Math.max(...stalls.map(({ from, to }) => to - from));
   return [
-    `  the machine stood still ${stalls.length} times, up to ${time(longest)}: what took long then does not count`,
+    `  the machine stood still ${stalls.length} times, up to ${formatSeconds(longest)}: what took long then does not count`,
   ];
 }
 
-function violationLines({ violations, histories }: Outcome): string[] {
+function formatViolationLines({ violations, histories }: ChaosOutcome): string[] {
   const lines: string[] = [];
-  for (const { invariant, says, accountId, subject, detail } of violations) {
+  for (const { invariant, statement: says, accountId, subject, detail } of violations) {
     lines.push(
       `    ${invariant}: ${says}`,
       `      ${accountId === null ? '' : `account ${accountId}, `}${subject}: ${detail}`,
@@ -102,7 +102,7 @@ function violationLines({ violations, histories }: Outcome): string[] {
   return lines;
 }
 
-function counted(names: string[]): string {
+function formatCounts(names: string[]): string {
   const counts = new Map<string, number>();
   for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
   return [...counts]
@@ -111,6 +111,6 @@ function counted(names: string[]): string {
     .join(', ');
 }
 
-function time(milliseconds: number | null): string {
+function formatSeconds(milliseconds: number | null): string {
   return milliseconds === null ? 'never' : `${(milliseconds / 1_000).toFixed(1)} s`;
 }

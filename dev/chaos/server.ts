@@ -4,9 +4,9 @@ import { startRedis } from '../servers/redis.ts';
 import type { RunningServer } from '../servers/runningServer.ts';
 
 /** Postgres or Redis, with all its processes in our hands. */
-export interface Server {
+export interface ControlledServer {
   readonly url: string;
-  readonly how: string;
+  readonly source: string;
   pids(): number[];
   /** All its processes stand still, until `resume`. */
   pause(): void;
@@ -19,16 +19,16 @@ export interface Server {
 /** Nothing needs to survive a power cut of this machine; all that was promised survives one of the processes. */
 const POSTGRES_SETTINGS = { fsync: 'off', full_page_writes: 'off', max_connections: '120', checkpoint_timeout: '30s' };
 
-export const startPostgresServer = (dataDir: string): Promise<Server> =>
-  control((port) => startPostgres({ dataDir, settings: POSTGRES_SETTINGS, ...port }));
+export const startControlledPostgres = (dataDir: string): Promise<ControlledServer> =>
+  controlServer((port) => startPostgres({ dataDir, settings: POSTGRES_SETTINGS, ...port }));
 
-export const startRedisServer = (dataDir: string): Promise<Server> =>
-  control((port) => startRedis({ dataDir, ...port }));
+export const startControlledRedis = (dataDir: string): Promise<ControlledServer> =>
+  controlServer((port) => startRedis({ dataDir, ...port }));
 
-async function control(start: (place: { port?: number }) => Promise<RunningServer>): Promise<Server> {
+async function controlServer(start: (place: { port?: number }) => Promise<RunningServer>): Promise<ControlledServer> {
   let running = await start({});
-  const { port, url, how } = running;
-  const pids = () => (running.pid === null ? [] : [running.pid, ...childrenOf(running.pid)]);
+  const { port, url, source: how } = running;
+  const pids = () => (running.pid === null ? [] : [running.pid, ...listChildPids(running.pid)]);
   const signal = (name: NodeJS.Signals) => {
     for (const pid of pids()) {
       try {
@@ -40,7 +40,7 @@ async function control(start: (place: { port?: number }) => Promise<RunningServe
   };
   return {
     url,
-    how,
+    source: how,
     pids,
     pause: () => signal('SIGSTOP'),
     resume: () => signal('SIGCONT'),
@@ -55,18 +55,18 @@ async function control(start: (place: { port?: number }) => Promise<RunningServe
   };
 }
 
-function childrenOf(parent: number): number[] {
+function listChildPids(parent: number): number[] {
   try {
     return readdirSync('/proc')
       .filter((name) => /^\d+$/.test(name))
       .map(Number)
-      .filter((pid) => parentOf(pid) === parent);
+      .filter((pid) => readParentPid(pid) === parent);
   } catch {
     return [];
   }
 }
 
-function parentOf(pid: number): number | null {
+function readParentPid(pid: number): number | null {
   try {
     // The name in brackets may contain anything; what follows it does not.
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ');

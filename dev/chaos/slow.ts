@@ -1,16 +1,16 @@
 import type { Violation } from '../../shared/domain/invariants/invariant.ts';
-import type { DoneFault } from './break.ts';
+import type { InjectedFault } from './break.ts';
 import type { ClientRequest } from './clients/clients.ts';
 import type { SpeedWatch } from './speed.ts';
 import type { Stall } from './stalls.ts';
 
 /** How long a request may take during an outage of a database, on a machine that has time for it. */
-export const DATABASE_PROMISE_MS = 5_000;
+export const DATABASE_RESPONSE_LIMIT_MS = 5_000;
 /** What a moment between two measurements of the machine's speed may add. */
-const MARGIN_MS = 1_000;
+const SPEED_MARGIN_MS = 1_000;
 /** Requests that wait for the databases only. */
-export const DATABASE_KINDS = /^(create|read|list|ledger|usage|delete|revoke)/;
-const SAYS = 'No request hangs beyond 5 s while Postgres or Redis is down.';
+export const DATABASE_REQUEST_KINDS = /^(create|read|list|ledger|usage|delete|revoke)/;
+const STATEMENT = 'No request hangs beyond 5 s while Postgres or Redis is down.';
 
 /**
  * The requests that took longer than promised while a database was away, counted from when it went, by more than the machine was
@@ -18,17 +18,17 @@ const SAYS = 'No request hangs beyond 5 s while Postgres or Redis is down.';
  * else kept waiting at the same time: a process that stood still or was just starting, a way to it that was closed, this
  * machine.
  */
-export function findSlow(
+export function findSlowRequests(
   requests: readonly ClientRequest[],
-  done: readonly DoneFault[],
+  done: readonly InjectedFault[],
   addresses: readonly string[],
   stalls: readonly Stall[],
   speed: SpeedWatch,
 ): Violation[] {
   return requests
-    .filter(({ kind, durationMs }) => durationMs > DATABASE_PROMISE_MS && DATABASE_KINDS.test(kind))
+    .filter(({ kind, durationMs }) => durationMs > DATABASE_RESPONSE_LIMIT_MS && DATABASE_REQUEST_KINDS.test(kind))
     .filter((request) => {
-      const limitMs = limitOf(request, speed);
+      const limitMs = getLimitMs(request, speed);
       const api = `api ${addresses.indexOf(request.address) + 1}`;
       const meanwhile = done.filter((fault) => overlaps(fault, request));
       const wentAt = Math.min(...meanwhile.filter(({ name }) => /Postgres|Redis/.test(name)).map(({ from }) => from));
@@ -44,7 +44,7 @@ export function findSlow(
     })
     .map(({ kind, at, address, durationMs, status }) => ({
       invariant: 'answered-in-time',
-      says: SAYS,
+      statement: STATEMENT,
       accountId: null,
       subject: `${kind} at ${new Date(at).toISOString()}`,
       detail: `${status} after ${Math.round(durationMs)} ms at api ${addresses.indexOf(address) + 1}, during ${done
@@ -54,8 +54,8 @@ export function findSlow(
     }));
 }
 
-function limitOf({ at, durationMs }: ClientRequest, speed: SpeedWatch): number {
-  return DATABASE_PROMISE_MS * speed.slownessBetween(at, at + durationMs) + MARGIN_MS;
+function getLimitMs({ at, durationMs }: ClientRequest, speed: SpeedWatch): number {
+  return DATABASE_RESPONSE_LIMIT_MS * speed.slownessBetween(at, at + durationMs) + SPEED_MARGIN_MS;
 }
 
 function overlaps({ from, to }: Stall, { at, durationMs }: ClientRequest): boolean {

@@ -2,62 +2,62 @@ import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import pg from 'pg';
-import { runService } from '../servers/builtService.ts';
-import { freePort } from '../servers/ports.ts';
-import { Proxy } from '../servers/proxy.ts';
-import { makeScratchFolder } from '../servers/scratch.ts';
-import { StripeStandIn } from '../standins/stripe/standIn.ts';
-import type { StandInUpstream } from '../standins/upstream.ts';
-import { startChanceUpstream } from './chanceUpstream.ts';
-import { LOG } from './log.ts';
-import { makeSmallDisk, type SmallDisk } from './disk.ts';
-import { type Part, startPart } from './part.ts';
-import type { Random } from '../random.ts';
-import { repeatJobs } from './repeatJobs.ts';
-import { type Server, startPostgresServer, startRedisServer } from './server.ts';
+import { runBuiltProgram } from '../servers/builtService.ts';
+import { findFreePort } from '../servers/ports.ts';
+import { FaultProxy } from '../servers/proxy.ts';
+import { createScratchFolder } from '../servers/scratch.ts';
+import { FakeStripe } from '../standins/stripe/standIn.ts';
+import type { FakeFal } from '../standins/upstream.ts';
+import { startRandomUpstream } from './chanceUpstream.ts';
+import { AUDIT_TRIGGERS_SQL } from './log.ts';
+import { mountSmallDisk, type SmallDisk } from './disk.ts';
+import { type ManagedProcess, startManagedProcess } from './part.ts';
+import type { SeededRandom } from '../random.ts';
+import { enqueueDuplicateJobs } from './repeatJobs.ts';
+import { type ControlledServer, startControlledPostgres, startControlledRedis } from './server.ts';
 
 /** Which processes are kept from a server: each kind goes through a proxy of its own. */
-export type Side = 'apis' | 'workers';
-type Proxies = Record<Side, Proxy>;
+export type ProxySide = 'apis' | 'workers';
+type SideProxies = Record<ProxySide, FaultProxy>;
 
 /** Everything that a run takes place on. */
-export interface Stage {
+export interface ChaosEnvironment {
   folder: string;
   /** What it runs on, in words. */
-  how: string;
-  postgres: Server;
-  redis: Server;
+  description: string;
+  postgres: ControlledServer;
+  redis: ControlledServer;
   /** Null where this machine does not allow one; `diskProblem` then says why. */
   disk: SmallDisk | null;
   diskProblem: string | null;
-  proxies: { postgres: Proxies; redis: Proxies; apis: Proxy[]; upstream: Proxy };
-  upstream: StandInUpstream;
-  stripe: StripeStandIn;
-  parts: Map<string, Part>;
+  proxies: { postgres: SideProxies; redis: SideProxies; apis: FaultProxy[]; upstream: FaultProxy };
+  upstream: FakeFal;
+  stripe: FakeStripe;
+  processes: Map<string, ManagedProcess>;
   /** The web processes, as clients reach them. */
   addresses: string[];
   /** Of the service's database, by no proxy. */
   databaseUrl: string;
   /** What went wrong of itself: processes that ended though nobody ended them. */
-  endedByThemselves: string[];
+  unexpectedExits: string[];
   /** Whether everybody comes at once. */
   isRush: boolean;
   /** The service's time. */
   now(): Date;
   /** How much of it `passTime` has let pass. */
-  passedMs(): number;
+  advancedMs(): number;
   /** Brings jobs of the queues again, so many times at once; one of them only, if it is named. */
-  repeatJobs(times: number, only?: string): Promise<void>;
+  enqueueDuplicateJobs(times: number, only?: string): Promise<void>;
   /** Forgets everything that is in Redis. */
   emptyRedis(): Promise<void>;
   /** Moves everybody's time: all processes, and the payment processor. */
-  passTime(milliseconds: number): void;
+  advanceTime(milliseconds: number): void;
   /** Ends what runs; `keeps` leaves the folder. */
   close(keeps: boolean): Promise<void>;
 }
 
-export interface StageOptions {
-  random: Random;
+export interface ChaosEnvironmentOptions {
+  random: SeededRandom;
   /** Where the build is. */
   build: string;
   /** Run in the migrated database before the service starts: for bugs that are planted. */
@@ -66,84 +66,84 @@ export interface StageOptions {
 
 const APIS = 2;
 const WORKERS = 2;
-const PREFIX = 'chaos';
+const REDIS_PREFIX = 'chaos';
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
 /** Starts servers, stand-ins, proxies and the service. */
-export async function setStage({ random, build, sql }: StageOptions): Promise<Stage> {
-  const folder = makeScratchFolder('chaos-');
+export async function startChaosEnvironment({ random, build, sql }: ChaosEnvironmentOptions): Promise<ChaosEnvironment> {
+  const folder = createScratchFolder('chaos-');
   const closers: (() => unknown)[] = [];
   const onSignal = (signal: string) => {
     process.stderr.write(`Ended by ${signal}: tidying up.\n`);
     void close(false).then(() => process.exit(1));
   };
   for (const signal of SIGNALS) process.once(signal, onSignal);
-  const close = async (keeps: boolean) => {
+  const close = async (keepsFiles: boolean) => {
     for (const signal of SIGNALS) process.off(signal, onSignal);
     for (const closer of closers.toReversed()) await Promise.resolve(closer()).catch(() => {});
-    if (keeps) for (const data of ['postgres', 'redis', 'media', 'disk']) remove(join(folder, data));
-    else remove(folder);
+    if (keepsFiles) for (const data of ['postgres', 'redis', 'media', 'disk']) removeFolder(join(folder, data));
+    else removeFolder(folder);
   };
   try {
     const [postgres, redis] = await Promise.all([
-      startPostgresServer(join(folder, 'postgres')),
-      startRedisServer(join(folder, 'redis')),
+      startControlledPostgres(join(folder, 'postgres')),
+      startControlledRedis(join(folder, 'redis')),
     ]);
     closers.push(
       () => postgres.stop(),
       () => redis.stop(),
     );
-    const disk = await makeSmallDisk(join(folder, 'disk'), clusterOf(join(folder, 'postgres')));
+    const disk = await mountSmallDisk(join(folder, 'disk'), findClusterFolder(join(folder, 'postgres')));
     if (typeof disk !== 'string') closers.unshift(() => disk.remove());
-    const databaseUrl = await makeDatabase(postgres.url, typeof disk === 'string' ? null : disk.folder);
+    const databaseUrl = await createChaosDatabase(postgres.url, typeof disk === 'string' ? null : disk.folder);
 
-    const through = async (url: string) => {
-      const proxy = await new Proxy(url).start();
+    const openProxy = async (url: string) => {
+      const proxy = await new FaultProxy(url).start();
       closers.push(() => proxy.stop());
       return proxy;
     };
-    const upstream = await startChanceUpstream(random.fork('upstream'));
+    const upstream = await startRandomUpstream(random.fork('upstream'));
     closers.push(() => upstream.stop());
-    const upstreamProxy = await through(upstream.url);
+    const upstreamProxy = await openProxy(upstream.url);
     // What it answers leads back through the proxy.
     upstream.url = upstreamProxy.url.replace(/\/$/, '');
-    const stripe = await new StripeStandIn({ seed: random.fork('stripe').below(2 ** 31) }).start();
+    const stripe = await new FakeStripe({ seed: random.fork('stripe').nextBelow(2 ** 31) }).start();
     closers.push(() => stripe.stop());
     const proxies = {
-      postgres: { apis: await through(databaseUrl), workers: await through(databaseUrl) },
-      redis: { apis: await through(redis.url), workers: await through(redis.url) },
-      apis: [] as Proxy[],
+      postgres: { apis: await openProxy(databaseUrl), workers: await openProxy(databaseUrl) },
+      redis: { apis: await openProxy(redis.url), workers: await openProxy(redis.url) },
+      apis: [] as FaultProxy[],
       upstream: upstreamProxy,
     };
 
     const logs = join(folder, 'logs');
     mkdirSync(logs);
-    const shared = environment(folder, stripe, upstream.url);
-    await runService(join(build, 'dist/migrations/main.js'), {
+    const shared = buildServiceEnv(folder, stripe, upstream.url);
+    await runBuiltProgram(join(build, 'dist/migrations/main.js'), {
       ...shared,
       DATABASE_URL: databaseUrl,
       REDIS_URL: redis.url,
     });
-    await perform(databaseUrl, [LOG, ...sql]);
+    await executeStatements(databaseUrl, [AUDIT_TRIGGERS_SQL, ...sql]);
 
-    const parts = new Map<string, Part>();
-    const endedByThemselves: string[] = [];
-    const start = (side: Side, index: number, env: Record<string, string>) => {
+    const processes = new Map<string, ManagedProcess>();
+    const unexpectedExits: string[] = [];
+    const start = (side: ProxySide, index: number, env: Record<string, string>) => {
       const name = `${side.slice(0, -1)} ${index}`;
-      const part = startPart({
+      const managedProcess = startManagedProcess({
         name,
         main: side === 'apis' ? 'dist/api/main.js' : 'dist/worker/main.js',
         folder: build,
         env: { ...shared, DATABASE_URL: proxies.postgres[side].url, REDIS_URL: proxies.redis[side].url, ...env },
         logFile: join(logs, `${name.replace(' ', '-')}.log`),
-        onEndedByItself: (_, status) => endedByThemselves.push(`${name} ended with ${status}`),
+        onUnexpectedExit: (_, status) => unexpectedExits.push(`${name} ended with ${status}`),
       });
-      parts.set(name, part);
-      closers.push(() => part.end());
+      processes.set(name, managedProcess);
+      closers.push(() => managedProcess.stop());
     };
     for (let index = 1; index <= APIS; index += 1) {
-      const port = await freePort();
-      const proxy = await through(`http://127.0.0.1:${port}`);
+      const port = await findFreePort();
+      const proxy = await openProxy(`http://127.0.0.1:${port}`);
       proxies.apis.push(proxy);
       const address = proxy.url.replace(/\/$/, '');
       start('apis', index, { PORT: String(port), HOST: '127.0.0.1', BASE_URL: address });
@@ -152,11 +152,11 @@ export async function setStage({ random, build, sql }: StageOptions): Promise<St
     const addresses = proxies.apis.map(({ url }) => url.replace(/\/$/, ''));
     stripe.webhookUrl = `${addresses[0]}/api/billing/webhooks/processor/`;
 
-    let passedMs = 0;
-    stripe.delivery.now = () => Date.now() + passedMs;
-    const stage: Stage = {
+    let advancedMs = 0;
+    stripe.delivery.now = () => Date.now() + advancedMs;
+    const chaosEnvironment: ChaosEnvironment = {
       folder,
-      how: `${postgres.how}, ${redis.how}, node ${process.version}`,
+      description: `${postgres.source}, ${redis.source}, node ${process.version}`,
       postgres,
       redis,
       disk: typeof disk === 'string' ? null : disk,
@@ -164,23 +164,23 @@ export async function setStage({ random, build, sql }: StageOptions): Promise<St
       proxies,
       upstream,
       stripe,
-      parts,
+      processes,
       addresses,
       databaseUrl,
-      endedByThemselves,
+      unexpectedExits,
       isRush: false,
-      now: () => new Date(Date.now() + passedMs),
-      passedMs: () => passedMs,
-      repeatJobs: (times, only) => repeatJobs(stage, PREFIX, times, only),
+      now: () => new Date(Date.now() + advancedMs),
+      advancedMs: () => advancedMs,
+      enqueueDuplicateJobs: (times, only) => enqueueDuplicateJobs(chaosEnvironment, REDIS_PREFIX, times, only),
       emptyRedis: () => emptyRedis(redis.url),
-      passTime: (milliseconds) => {
-        passedMs += milliseconds;
-        for (const part of parts.values()) part.setClock(passedMs);
-        stripe.jumpTo(new Date(Date.now() + passedMs));
+      advanceTime: (milliseconds) => {
+        advancedMs += milliseconds;
+        for (const managedProcess of processes.values()) managedProcess.setClock(advancedMs);
+        stripe.jumpTo(new Date(Date.now() + advancedMs));
       },
       close,
     };
-    return stage;
+    return chaosEnvironment;
   } catch (error) {
     await close(false);
     throw error;
@@ -188,12 +188,12 @@ export async function setStage({ random, build, sql }: StageOptions): Promise<St
 }
 
 /** The service's configuration: its defaults, but for what would keep one machine from asking often. */
-function environment(folder: string, stripe: StripeStandIn, upstreamUrl: string): Record<string, string> {
+function buildServiceEnv(folder: string, stripe: FakeStripe, upstreamUrl: string): Record<string, string> {
   return {
     PATH: process.env['PATH'] ?? '',
     NODE_ENV: 'test',
     LOG_LEVEL: 'warn',
-    REDIS_PREFIX: PREFIX,
+    REDIS_PREFIX: REDIS_PREFIX,
     RATE_LIMITS: 'off',
     // So that models are back soon after what kept them from being probed, and there is much to break.
     PROBE_INTERVAL_MS: '3000',
@@ -205,13 +205,13 @@ function environment(folder: string, stripe: StripeStandIn, upstreamUrl: string)
 }
 
 /** The folder of the data, whose owner Postgres runs as: where the account could not enter ours, it is elsewhere. */
-function clusterOf(dataDir: string): string {
+function findClusterFolder(dataDir: string): string {
   const cluster = join(dataDir, 'cluster');
   return readdirSync(dataDir).includes('cluster') ? cluster : dataDir;
 }
 
 /** @param tables a folder on the disk that can be filled; null leaves them with the other data. */
-async function makeDatabase(serverUrl: string, tables: string | null): Promise<string> {
+async function createChaosDatabase(serverUrl: string, tables: string | null): Promise<string> {
   const client = new pg.Client({ connectionString: serverUrl });
   await client.connect();
   try {
@@ -223,7 +223,7 @@ async function makeDatabase(serverUrl: string, tables: string | null): Promise<s
   return serverUrl.replace(/[^/]+$/, 'chaos');
 }
 
-async function perform(databaseUrl: string, statements: string[]): Promise<void> {
+async function executeStatements(databaseUrl: string, statements: string[]): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   for (const statement of statements) await client.query(statement);
@@ -240,6 +240,6 @@ async function emptyRedis(url: string): Promise<void> {
   }
 }
 
-function remove(path: string): void {
+function removeFolder(path: string): void {
   rmSync(path, { recursive: true, force: true, maxRetries: 3 });
 }

@@ -4,17 +4,17 @@ export interface Stall {
   to: number;
 }
 
-const EVERY_MS = 200;
-const LEAST_MS = 1_000;
+const CHECK_INTERVAL_MS = 200;
+const MIN_STALL_MS = 1_000;
 
 /** Notes when the machine gives this process no time: what took long then says nothing of the service. */
-export function watchForStalls(): { stalls: Stall[]; stop(): void } {
+export function watchStalls(): { stalls: Stall[]; stop(): void } {
   const stalls: Stall[] = [];
   let last = Date.now();
   const timer = setInterval(() => {
     const now = Date.now();
-    if (now - last > LEAST_MS) stalls.push({ from: last, to: now });
+    if (now - last > MIN_STALL_MS) stalls.push({ from: last, to: now });
     last = now;
-  }, EVERY_MS);
+  }, CHECK_INTERVAL_MS);
   return { stalls, stop: () => clearInterval(timer) };
 }

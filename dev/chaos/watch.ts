@@ -1,22 +1,22 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { checkInvariants, type Violation } from '../../shared/domain/invariants/index.ts';
-import { type ClientBooks, compareCharges } from './clients/clients.ts';
-import { findCancelled } from './compareUpstream.ts';
-import { residentKbOf } from './part.ts';
-import type { Stage } from './stage.ts';
+import { type ClientStore, compareAutoTopups } from './clients/clients.ts';
+import { findWronglyCancelled } from './compareUpstream.ts';
+import { readResidentKb } from './part.ts';
+import type { ChaosEnvironment } from './stage.ts';
 
-const EVERY_MS = 4_000;
+const CHECK_INTERVAL_MS = 4_000;
 /** Of what breaks the same invariant, so much is kept. */
-const KEPT_OF_EACH = 5;
+const MAX_PER_INVARIANT = 5;
 
 /** What a process held in memory, in kilobytes, over time. */
-export type Memory = Map<string, number[]>;
+export type MemorySamples = Map<string, number[]>;
 
-export interface Watch {
+export interface IntegrityWatch {
   /** Each the first time that it was seen. */
   violations: Violation[];
-  memory: Memory;
+  memory: MemorySamples;
   /** How often the invariants were looked at. */
   checks: number;
   stop(): Promise<void>;
@@ -25,15 +25,15 @@ export interface Watch {
 /**
  * Looks every few seconds, by a connection of its own, at what must hold at every moment, and at what clients saw to be
  * wrong meanwhile.
- * @param tell is told of all that was found, each time.
+ * @param onViolation is told of all that was found, each time.
  */
-export function startWatch(
-  stage: Stage,
-  books: Pick<ClientBooks, 'violations' | 'creates' | 'refusals'>,
-  tell: (violation: Violation) => void,
-): Watch {
+export function startIntegrityWatch(
+  environment: ChaosEnvironment,
+  store: Pick<ClientStore, 'violations' | 'sentCreates' | 'rejectedCreates'>,
+  onViolation: (violation: Violation) => void,
+): IntegrityWatch {
   const stopping = new AbortController();
-  const watch: Watch = {
+  const watch: IntegrityWatch = {
     violations: [],
     memory: new Map(),
     checks: 0,
@@ -42,28 +42,28 @@ export function startWatch(
       await running;
     },
   };
-  const running = look();
+  const running = runLoop();
   // Whoever stops it hears of it; until then it is nobody's.
   running.catch(() => {});
   return watch;
 
-  async function look(): Promise<void> {
+  async function runLoop(): Promise<void> {
     while (!stopping.signal.aborted) {
-      await delay(EVERY_MS, undefined, { signal: stopping.signal }).catch(() => {});
-      noteMemory(stage, watch.memory);
-      const found = await checkNow(stage, books);
+      await delay(CHECK_INTERVAL_MS, undefined, { signal: stopping.signal }).catch(() => {});
+      recordMemory(environment, watch.memory);
+      const found = await runChecks(environment, store);
       if (found === null) continue;
       watch.checks += 1;
-      for (const violation of found) keepFirst(watch.violations, violation);
-      for (const violation of [...found, ...books.violations]) tell(violation);
+      for (const violation of found) addDistinct(watch.violations, violation);
+      for (const violation of [...found, ...store.violations]) onViolation(violation);
     }
   }
 }
 
 /** @returns null while the database cannot be asked. */
-async function checkNow(stage: Stage, books: Pick<ClientBooks, 'creates' | 'refusals'>): Promise<Violation[] | null> {
+async function runChecks(environment: ChaosEnvironment, store: Pick<ClientStore, 'sentCreates' | 'rejectedCreates'>): Promise<Violation[] | null> {
   const client = new pg.Client({
-    connectionString: stage.databaseUrl,
+    connectionString: environment.databaseUrl,
     connectionTimeoutMillis: 2_000,
     statement_timeout: 20_000,
     query_timeout: 25_000,
@@ -72,9 +72,9 @@ async function checkNow(stage: Stage, books: Pick<ClientBooks, 'creates' | 'refu
   try {
     await client.connect();
     return [
-      ...(await findCancelled(stage.upstream.jobs, client)),
-      ...(await compareCharges(books, client)),
-      ...(await checkInvariants(client, { isSettled: false, now: stage.now() })),
+      ...(await findWronglyCancelled(environment.upstream.jobs, client)),
+      ...(await compareAutoTopups(store, client)),
+      ...(await checkInvariants(client, { isSettled: false, now: environment.now() })),
     ];
   } catch (error) {
     // Only what a database says that is down, standing still, full, or just coming up, is no news.
@@ -90,15 +90,15 @@ function isOutage({ code = '', message }: Error & { code?: string }): boolean {
   return /^(53|57|58|08|25P03)/.test(code) || !/^[0-9A-Z]{5}$/.test(code) || /timeout|terminat/i.test(message);
 }
 
-export function keepFirst(kept: Violation[], violation: Violation): void {
-  const same = kept.filter(({ invariant }) => invariant === violation.invariant);
-  if (same.length < KEPT_OF_EACH && !same.some(({ subject }) => subject === violation.subject)) kept.push(violation);
+export function addDistinct(violations: Violation[], violation: Violation): void {
+  const same = violations.filter(({ invariant }) => invariant === violation.invariant);
+  if (same.length < MAX_PER_INVARIANT && !same.some(({ subject }) => subject === violation.subject)) violations.push(violation);
 }
 
-function noteMemory(stage: Stage, memory: Memory): void {
+function recordMemory(environment: ChaosEnvironment, memory: MemorySamples): void {
   const note = (name: string, kb: number | null) => {
     if (kb !== null) memory.set(name, [...(memory.get(name) ?? []), kb]);
   };
-  for (const [name, part] of stage.parts) note(name, part.residentKb());
-  for (const pid of stage.redis.pids().slice(0, 1)) note('Redis', residentKbOf(pid));
+  for (const [name, managedProcess] of environment.processes) note(name, managedProcess.residentKb());
+  for (const pid of environment.redis.pids().slice(0, 1)) note('Redis', readResidentKb(pid));
 }

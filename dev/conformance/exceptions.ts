@@ -1,5 +1,5 @@
 /** What of the official suite does not apply to this server, by scenario and, where only some checks do not, by check. */
-export interface Exception {
+export interface ConformanceException {
   scenario: string;
   /** All checks that fail, unless these are named. */
   checks?: readonly string[];
@@ -9,15 +9,15 @@ export interface Exception {
 const OWN_TOOL = 'calls a tool of the suite’s own example server; ours are the five of the interface';
 const OWN_RESOURCE = 'reads a resource of the suite’s own example server (test://…); ours are generation://{uuid}';
 const NO_PROMPTS = 'the server offers no prompts';
-const NO_QUESTIONS = 'the server asks its clients nothing: no sampling, elicitation or roots';
+const NO_CLIENT_REQUESTS = 'the server asks its clients nothing: no sampling, elicitation or roots';
 
-const all = (reason: string, ...scenarios: string[]): Exception[] =>
+const exceptionsFor = (reason: string, ...scenarios: string[]): ConformanceException[] =>
   scenarios.map((scenario) => ({ scenario, reason }));
 
-export const EXCEPTIONS: readonly Exception[] = [
-  ...all('the server sends no log messages', 'logging-set-level', 'tools-call-with-logging'),
-  ...all('the server completes no arguments', 'completion-complete'),
-  ...all(
+export const EXCEPTIONS: readonly ConformanceException[] = [
+  ...exceptionsFor('the server sends no log messages', 'logging-set-level', 'tools-call-with-logging'),
+  ...exceptionsFor('the server completes no arguments', 'completion-complete'),
+  ...exceptionsFor(
     OWN_TOOL,
     'tools-call-simple-text',
     'tools-call-image',
@@ -29,7 +29,7 @@ export const EXCEPTIONS: readonly Exception[] = [
     'json-schema-2020-12',
     'http-custom-header-server-validation',
   ),
-  ...all(
+  ...exceptionsFor(
     OWN_RESOURCE,
     'resources-read-text',
     'resources-read-binary',
@@ -37,7 +37,7 @@ export const EXCEPTIONS: readonly Exception[] = [
     'resources-subscribe',
     'resources-unsubscribe',
   ),
-  ...all(
+  ...exceptionsFor(
     NO_PROMPTS,
     'prompts-list',
     'prompts-get-simple',
@@ -46,8 +46,8 @@ export const EXCEPTIONS: readonly Exception[] = [
     'prompts-get-with-image',
   ),
   { scenario: 'caching', checks: ['sep-2549-prompts-list-caching-hints'], reason: NO_PROMPTS },
-  ...all(
-    NO_QUESTIONS,
+  ...exceptionsFor(
+    NO_CLIENT_REQUESTS,
     'tools-call-sampling',
     'tools-call-elicitation',
     'elicitation-sep1034-defaults',

@@ -1,10 +1,10 @@
 import { readCommandLine } from '../../shared/lib/commandLine.ts';
-import { optionsFrom } from '../bench/options.ts';
-import { keyOf, seed } from '../bench/seed.ts';
-import { setStage } from '../bench/stage.ts';
+import { buildOptions } from '../bench/options.ts';
+import { getAccountKey, seedDatabase } from '../bench/seed.ts';
+import { startBenchEnvironment } from '../bench/stage.ts';
 import { startKeyProxy } from './keyProxy.ts';
 import { runSuite } from './suite.ts';
-import { linesOf, verdictsOn } from './verdicts.ts';
+import { formatVerdictLines, buildVerdicts } from './verdicts.ts';
 
 /**
  * `npm run conformance [-- --built]`: runs the server scenarios of the official MCP suite against the built service, for
@@ -22,20 +22,20 @@ const ACCOUNT = 1;
 
 const { built: isBuilt } = readCommandLine('npm run conformance', USAGE, { built: { type: 'boolean' } });
 console.log(`${isBuilt === true ? 'Starting' : 'Building, and starting'} the service ...`);
-const stage = await setStage(optionsFrom({ quick: true, built: isBuilt === true }), console.log);
+const environment = await startBenchEnvironment(buildOptions({ quick: true, built: isBuilt === true }), console.log);
 const proxy = await startKeyProxy();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.once(signal, () => void stage.close().then(() => process.exit(1)));
+  process.once(signal, () => void environment.close().then(() => process.exit(1)));
 }
 let unexpected = 0;
 try {
-  const { url, client } = await stage.database('conformance');
-  await seed(client, { accounts: 2, hotRows: 5, rowsEach: 1 });
+  const { url, client } = await environment.database('conformance');
+  await seedDatabase(client, { accounts: 2, hotRows: 5, rowsPerAccount: 1 });
   const baseUrl = `http://localhost:${proxy.port}`;
-  const { port } = await stage.api(url, { BASE_URL: baseUrl });
-  proxy.open(port, keyOf(ACCOUNT));
+  const { port } = await environment.api(url, { BASE_URL: baseUrl });
+  proxy.open(port, getAccountKey(ACCOUNT));
   for (const version of VERSIONS) {
-    const verdicts = verdictsOn(await runSuite(`${baseUrl}/mcp`, version));
+    const verdicts = buildVerdicts(await runSuite(`${baseUrl}/mcp`, version));
     const bad = verdicts.filter(({ failures, isOutdated }) => failures.length > 0 || isOutdated).length;
     const passed = verdicts.filter(
       ({ reason, failures, passed: count }) => reason === null && failures.length === 0 && count > 0,
@@ -43,11 +43,11 @@ try {
     const checks = verdicts.reduce((sum, verdict) => sum + verdict.passed, 0);
     unexpected += bad;
     console.log(`\nMCP ${version}: ${passed} of ${verdicts.length} scenarios passed, ${checks} checks in all\n`);
-    console.log(linesOf(verdicts).join('\n'));
+    console.log(formatVerdictLines(verdicts).join('\n'));
   }
 } finally {
   proxy.close();
-  await stage.close();
+  await environment.close();
 }
 console.log(unexpected === 0 ? '\nNothing unexpected.' : `\n${unexpected} unexpected results.`);
 process.exit(unexpected === 0 ? 0 : 1);

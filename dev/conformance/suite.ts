@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** The official suite, and the Node that it needs; both come from the registry when they are first asked for. */
-const SUITE = '@modelcontextprotocol/conformance@0.2.0-alpha.12';
-const NODE = 'node@22';
+const SUITE_PACKAGE = '@modelcontextprotocol/conformance@0.2.0-alpha.12';
+const NODE_PACKAGE = 'node@22';
 
-export interface Check {
+export interface SuiteCheck {
   id: string;
   status: string;
   /** Why it failed. */
@@ -16,10 +16,10 @@ export interface Check {
 }
 
 /** Runs all server scenarios of a version of the protocol. @returns the checks of each, by its name. */
-export async function runSuite(url: string, version: string): Promise<Map<string, Check[]>> {
+export async function runSuite(url: string, version: string): Promise<Map<string, SuiteCheck[]>> {
   const folder = mkdtempSync(join(tmpdir(), 'conformance-'));
   try {
-    const tool = ['-y', '-p', NODE, '-p', SUITE, 'conformance'];
+    const tool = ['-y', '-p', NODE_PACKAGE, '-p', SUITE_PACKAGE, 'conformance'];
     const args = ['server', '--url', url, '--suite', 'all', '--spec-version', version, '-o', folder];
     const child = spawn('npx', [...tool, ...args], {
       cwd: folder,
@@ -47,8 +47,8 @@ interface StoredCheck {
 }
 
 /** A folder for each scenario, `server-<name>-<time>`, with its checks as JSON. */
-function readResults(folder: string): Map<string, Check[]> {
-  const results = new Map<string, Check[]>();
+function readResults(folder: string): Map<string, SuiteCheck[]> {
+  const results = new Map<string, SuiteCheck[]>();
   for (const name of readdirSync(folder).sort()) {
     const scenario = /^server-(.+)-\d{4}-\d\d-\d\dT/.exec(name)?.[1];
     if (scenario === undefined) continue;

@@ -1,11 +1,11 @@
-import { EXCEPTIONS, type Exception } from './exceptions.ts';
-import type { Check } from './suite.ts';
+import { EXCEPTIONS, type ConformanceException } from './exceptions.ts';
+import type { SuiteCheck } from './suite.ts';
 
-export interface Verdict {
+export interface ScenarioVerdict {
   scenario: string;
   passed: number;
   /** Failures that nobody expected. */
-  failures: Check[];
+  failures: SuiteCheck[];
   /** Why it, or a part of it, does not apply. */
   reason: string | null;
   /** An exception that is none any more. */
@@ -13,7 +13,7 @@ export interface Verdict {
 }
 
 /** What the suite's results come to, beside the list of what does not apply. */
-export function verdictsOn(results: Map<string, Check[]>): Verdict[] {
+export function buildVerdicts(results: Map<string, SuiteCheck[]>): ScenarioVerdict[] {
   return [...results].map(([scenario, checks]) => {
     const exception = EXCEPTIONS.find((known) => known.scenario === scenario);
     const failed = checks.filter(({ status }) => status === 'FAILURE');
@@ -28,25 +28,25 @@ export function verdictsOn(results: Map<string, Check[]>): Verdict[] {
   });
 }
 
-function isExcused({ id }: Check, exception: Exception | undefined): boolean {
+function isExcused({ id }: SuiteCheck, exception: ConformanceException | undefined): boolean {
   return exception !== undefined && (exception.checks === undefined || exception.checks.includes(id));
 }
 
 /** One check of each scenario is only that it could be begun. */
-function markOf(hasFailed: boolean, passed: number, isExcepted: boolean): string {
+function formatMark(hasFailed: boolean, passed: number, isExcepted: boolean): string {
   if (hasFailed) return 'FAILED';
   if (isExcepted) return passed > 1 ? 'in part' : '-';
   return passed > 0 ? 'passed' : '-';
 }
 
 /** One line for each scenario. */
-export function linesOf(verdicts: readonly Verdict[]): string[] {
+export function formatVerdictLines(verdicts: readonly ScenarioVerdict[]): string[] {
   const width = Math.max(...verdicts.map(({ scenario }) => scenario.length));
   return verdicts.flatMap(({ scenario, passed, failures, reason, isOutdated }) => {
     const name = scenario.padEnd(width);
     const says = reason === null ? '' : `; not applicable: ${reason}`;
     const outdated = isOutdated ? '; listed as not applicable, but it passes' : '';
-    const mark = markOf(failures.length > 0 || isOutdated, passed, reason !== null);
+    const mark = formatMark(failures.length > 0 || isOutdated, passed, reason !== null);
     const details = failures.map(({ id, message }) => `           ${id}: ${message}`);
     const counted = `${passed} check${passed === 1 ? '' : 's'} passed`;
     return [`  ${mark.padEnd(7)}  ${name}  ${counted}${says}${outdated}`, ...details];

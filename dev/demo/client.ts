@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-const ANSWER_TIMEOUT_MS = 30_000;
-const TRIES_MAX = 5;
+const RESPONSE_TIMEOUT_MS = 30_000;
+const MAX_ATTEMPTS = 5;
 
 /** A refusal of the service, with its machine code. */
-export class Refusal extends Error {
+export class DemoRequestError extends Error {
   readonly code: string;
   readonly status: number;
 
@@ -16,7 +16,7 @@ export class Refusal extends Error {
 }
 
 /** Speaks to the service over HTTP, as any client would. */
-export interface Client {
+export interface DemoClient {
   get<Answer>(path: string): Promise<Answer>;
   post<Answer>(path: string, body?: unknown): Promise<Answer>;
   /** From here on with this API key in place of the session cookie. */
@@ -24,7 +24,7 @@ export interface Client {
 }
 
 /** Opens a client on a service. It waits when it is told to: on 429 for as long as `Retry-After` says. */
-export function openClient(baseUrl: string, onWait: (seconds: number) => void): Client {
+export function createDemoClient(baseUrl: string, onWait: (seconds: number) => void): DemoClient {
   let cookie: string | null = null;
   let apiKey: string | null = null;
 
@@ -34,16 +34,16 @@ export function openClient(baseUrl: string, onWait: (seconds: number) => void): 
         method,
         headers: headers(method),
         body: body === undefined ? undefined : JSON.stringify(body),
-        signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
+        signal: AbortSignal.timeout(RESPONSE_TIMEOUT_MS),
       });
       const text = await response.text();
-      if (response.status === 429 && attempt < TRIES_MAX) {
+      if (response.status === 429 && attempt < MAX_ATTEMPTS) {
         const seconds = Number(response.headers.get('retry-after') ?? 2 ** attempt);
         onWait(seconds);
         await delay(seconds * 1_000);
         continue;
       }
-      if (!response.ok) throw asRefusal(response.status, text);
+      if (!response.ok) throw parseErrorResponse(response.status, text);
       const token = response.headers.getSetCookie().find((line) => line.startsWith('token='));
       if (token !== undefined) cookie = token.split(';')[0]!;
       const answer: Answer = JSON.parse(text);
@@ -66,11 +66,11 @@ export function openClient(baseUrl: string, onWait: (seconds: number) => void): 
   };
 }
 
-function asRefusal(status: number, text: string): Refusal {
+function parseErrorResponse(status: number, text: string): DemoRequestError {
   try {
     const { error, detail }: { error: string; detail: string } = JSON.parse(text);
-    return new Refusal(status, error, detail);
+    return new DemoRequestError(status, error, detail);
   } catch {
-    return new Refusal(status, 'no envelope', `The answer is not of this service: ${text.slice(0, 100)}`);
+    return new DemoRequestError(status, 'no envelope', `The answer is not of this service: ${text.slice(0, 100)}`);
   }
 }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Client } from './client.ts';
-import type { Board } from './board.ts';
+import type { DemoClient } from './client.ts';
+import type { ProgressDisplay } from './board.ts';
 
 const POLL_MS = 2_000;
 
@@ -15,7 +15,7 @@ export interface Generation {
 }
 
 /** A job to be done, and the name it goes by on the board. */
-export interface Order {
+export interface DemoGeneration {
   name: string;
   model: string;
   prompt: string;
@@ -23,17 +23,17 @@ export interface Order {
 }
 
 /** Creates a generation and reads it every two seconds until it has ended. */
-export async function generate(client: Client, { name, ...order }: Order, board: Board): Promise<Generation> {
-  board.say(name, 'asking for it');
-  let generation = await client.post<Generation>('/api/generations/create/', order);
+export async function generateAndWait(client: DemoClient, { name, ...request }: DemoGeneration, display: ProgressDisplay): Promise<Generation> {
+  display.update(name, 'asking for it');
+  let generation = await client.post<Generation>('/api/generations/create/', request);
   const charged = `${generation.credits_charged} credits charged`;
   while (generation.status === 'queued') {
-    board.say(name, `queued, ${charged}`);
+    display.update(name, `queued, ${charged}`);
     await delay(POLL_MS);
     generation = await client.get<Generation>(`/api/generations/${generation.uuid}/`);
   }
   const seconds = `after ${((generation.duration_ms ?? 0) / 1_000).toFixed(1)} s`;
-  if (generation.status === 'succeeded') board.end(name, `succeeded ${seconds}, ${charged}`);
-  else board.end(name, `failed ${seconds}, ${charged} and refunded: ${generation.error_message}`);
+  if (generation.status === 'succeeded') display.finish(name, `succeeded ${seconds}, ${charged}`);
+  else display.finish(name, `failed ${seconds}, ${charged} and refunded: ${generation.error_message}`);
   return generation;
 }

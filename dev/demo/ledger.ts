@@ -1,23 +1,23 @@
-import { align } from '../stack/summary.ts';
-import type { Client } from './client.ts';
+import { alignColumns } from '../stack/summary.ts';
+import type { DemoClient } from './client.ts';
 
-interface Entry {
+interface LedgerRow {
   entry_type: string;
   amount: number;
   balance_after: number;
   description: string;
 }
 
-interface Page {
+interface LedgerResponse {
   pagination: { total_pages: number };
-  data: Entry[];
+  data: LedgerRow[];
 }
 
 /** Reads the whole ledger, oldest entry first. */
-export async function readLedger(client: Client): Promise<Entry[]> {
-  const entries: Entry[] = [];
+export async function readWholeLedger(client: DemoClient): Promise<LedgerRow[]> {
+  const entries: LedgerRow[] = [];
   for (let page = 1, pages = 1; page <= pages; page += 1) {
-    const answer = await client.get<Page>(`/api/ledger/?page=${page}`);
+    const answer = await client.get<LedgerResponse>(`/api/ledger/?page=${page}`);
     pages = answer.pagination.total_pages;
     entries.push(...answer.data);
   }
@@ -25,7 +25,7 @@ export async function readLedger(client: Client): Promise<Entry[]> {
 }
 
 /** The ledger as a table. */
-export function tableOf(entries: Entry[]): string {
+export function formatLedgerTable(entries: LedgerRow[]): string {
   const head = ['entry', 'amount', 'balance', 'description'];
   const rows = entries.map((entry) => [
     entry.entry_type,
@@ -33,7 +33,7 @@ export function tableOf(entries: Entry[]): string {
     String(entry.balance_after).padStart(7),
     entry.description,
   ]);
-  return align([head, ...rows]);
+  return alignColumns([head, ...rows]);
 }
 
 /**
@@ -41,7 +41,7 @@ export function tableOf(entries: Entry[]): string {
  * @returns the sum in words.
  * @throws Error when an entry's balance, or the account's, is not the sum of the amounts.
  */
-export function addUp(entries: Entry[], balance: number): string {
+export function verifyLedgerSum(entries: LedgerRow[], balance: number): string {
   let sum = 0;
   for (const { amount, balance_after: after, description } of entries) {
     sum += amount;

@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 import { readCommandLine } from '../../shared/lib/commandLine.ts';
-import { dataDirOf } from '../../shared/lib/localService.ts';
-import { codeOf, messageOf } from '../servers/failures.ts';
+import { getDataDir } from '../../shared/lib/localService.ts';
+import { getErrorCode, getErrorMessage } from '../servers/failures.ts';
 import { loadEnvFile } from '../stack/settings.ts';
-import { type Client, openClient, Refusal } from './client.ts';
-import { openBoard } from './board.ts';
-import { type Generation, generate, type Order } from './jobs.ts';
-import { addUp, readLedger, tableOf } from './ledger.ts';
-import { download, mp4, png } from './outputs.ts';
-import { ensureService, type StopService } from './ownService.ts';
+import { type DemoClient, createDemoClient, DemoRequestError } from './client.ts';
+import { openProgressDisplay } from './board.ts';
+import { type Generation, generateAndWait, type DemoGeneration } from './jobs.ts';
+import { verifyLedgerSum, readWholeLedger, formatLedgerTable } from './ledger.ts';
+import { downloadOutput, expectMp4, expectPng } from './outputs.ts';
+import { ensureServiceRunning, type StopService } from './ownService.ts';
 
 const USAGE = `npm run demo -- [options]
 
@@ -19,7 +19,7 @@ one and stops it afterwards.
   --url <address>  use the service there, wherever it was started`;
 
 const PLAN = 'pro';
-const ORDERS: Order[] = [
+const DEMO_GENERATIONS: DemoGeneration[] = [
   { name: 'image', model: 'imgmodel-2', prompt: 'A lighthouse at dusk', params: { resolution: '1K' } },
   {
     name: 'video',
@@ -36,31 +36,31 @@ const ORDERS: Order[] = [
 ];
 
 /** `npm run demo`: uses a running service as a client would, through its public HTTP interface alone. */
-async function demo(baseUrl: string, folder: string): Promise<void> {
-  const client = openClient(baseUrl, (seconds) => console.log(`  Told to slow down: waiting ${seconds} s.`));
+async function runDemo(baseUrl: string, folder: string): Promise<void> {
+  const client = createDemoClient(baseUrl, (seconds) => console.log(`  Told to slow down: waiting ${seconds} s.`));
   await prepareAccount(client);
-  await tellProviders(client);
+  await printProviders(client);
   console.log('\nAn image, a video of 5 s and a job that fails, side by side:\n');
   const [image, video, failing] = await generateAll(client);
 
   console.log('\nDownloaded and checked:\n');
   for (const output of [
-    await download(outputUrl(image), folder, 'image.png', png(1024, 1024)),
-    await download(outputUrl(video), folder, 'video.mp4', mp4(1280, 720, 5)),
+    await downloadOutput(getOutputUrl(image), folder, 'image.png', expectPng(1024, 1024)),
+    await downloadOutput(getOutputUrl(video), folder, 'video.mp4', expectMp4(1280, 720, 5)),
   ]) {
-    console.log(`  ${output.file}  ${output.what}`);
+    console.log(`  ${output.file}  ${output.description}`);
   }
   if (failing?.status !== 'failed') {
     throw new Error('The job that was to fail did not: only the sample upstream heeds [fail].');
   }
 
-  const entries = await readLedger(client);
+  const entries = await readWholeLedger(client);
   const { credits } = await client.get<{ credits: { balance: number } }>('/api/usage/summary/');
-  console.log(`\nThe ledger:\n\n${tableOf(entries)}\n\n  ${addUp(entries, credits.balance)}`);
+  console.log(`\nThe ledger:\n\n${formatLedgerTable(entries)}\n\n  ${verifyLedgerSum(entries, credits.balance)}`);
 }
 
 /** Signs in as somebody new, so that the ledger shows this run alone, takes a plan and goes on with an API key. */
-async function prepareAccount(client: Client): Promise<void> {
+async function prepareAccount(client: DemoClient): Promise<void> {
   const email = `demo-${new Date().toISOString().replaceAll(/\D/g, '').slice(0, 17)}@example.com`;
   await client.post('/authentication/dev/sign-in/', { email });
   await client.post('/api/billing/checkout/', { plan: PLAN });
@@ -70,44 +70,44 @@ async function prepareAccount(client: Client): Promise<void> {
 }
 
 /** Who makes what, as anybody can ask. */
-async function tellProviders(client: Client): Promise<void> {
+async function printProviders(client: DemoClient): Promise<void> {
   const { data } = await client.get<{ data: { slug: string; provider: string; status: string }[] }>('/api/models/');
   for (const { slug, provider, status } of data) console.log(`${slug} is made by ${provider}, and ${status}`);
 }
 
-async function generateAll(client: Client): Promise<Generation[]> {
-  const names = ORDERS.map(({ name }) => name);
-  const board = openBoard(names, process.stdout);
+async function generateAll(client: DemoClient): Promise<Generation[]> {
+  const names = DEMO_GENERATIONS.map(({ name }) => name);
+  const display = openProgressDisplay(names, process.stdout);
   try {
-    return await Promise.all(ORDERS.map((order) => generate(client, order, board)));
+    return await Promise.all(DEMO_GENERATIONS.map((order) => generateAndWait(client, order, display)));
   } finally {
-    board.close();
+    display.close();
   }
 }
 
-function outputUrl(generation: Generation | undefined): string {
+function getOutputUrl(generation: Generation | undefined): string {
   if (generation?.output_url) return generation.output_url;
   throw new Error(`A job that was to succeed did not: ${generation?.error_message ?? 'it has no output'}.`);
 }
 
-function describeProblem(error: unknown): string {
-  if (error instanceof Refusal && error.status === 404) {
+function describeError(error: unknown): string {
+  if (error instanceof DemoRequestError && error.status === 404) {
     return `${error.message}: does this service run in production or with a sign-in provider, and so without the local sign-in?`;
   }
-  const cause = error instanceof Error ? codeOf(error.cause) : undefined;
-  return cause === undefined ? messageOf(error) : `The service is out of reach (${cause}).`;
+  const cause = error instanceof Error ? getErrorCode(error.cause) : undefined;
+  return cause === undefined ? getErrorMessage(error) : `The service is out of reach (${cause}).`;
 }
 
 let stopService: StopService = async () => {};
 let isEnding = false;
 
-async function end(status: number): Promise<never> {
+async function stopAndExit(status: number): Promise<never> {
   isEnding = true;
   await stopService();
   process.exit(status);
 }
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => isEnding || void end(130));
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => isEnding || void stopAndExit(130));
 
 const { url } = readCommandLine('npm run demo', USAGE, { url: { type: 'string' } });
 try {
@@ -115,15 +115,15 @@ try {
   const given = (url ?? process.env['BASE_URL'])?.trim().replace(/\/+$/, '');
   const ownUrl = `http://localhost:${process.env['PORT']?.trim() || 3000}`;
   const baseUrl = given || ownUrl;
-  const dataDir = dataDirOf(process.env);
+  const dataDir = getDataDir(process.env);
   if (!URL.canParse(baseUrl)) throw new Error(`${baseUrl} is not an address such as http://localhost:3000.`);
-  await ensureService(
-    { baseUrl, dataDir, canStart: baseUrl === ownUrl, isNamed: url !== undefined },
+  await ensureServiceRunning(
+    { baseUrl, dataDir, canStart: baseUrl === ownUrl, isExplicit: url !== undefined },
     (stop) => (stopService = stop),
   );
-  await demo(baseUrl, join(dataDir, 'demo'));
-  await end(0);
+  await runDemo(baseUrl, join(dataDir, 'demo'));
+  await stopAndExit(0);
 } catch (error) {
-  console.error(`\n${describeProblem(error)}`);
-  await end(1);
+  console.error(`\n${describeError(error)}`);
+  await stopAndExit(1);
 }

@@ -1,61 +1,61 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BufferSource, Input, MP4 } from 'mediabunny';
-import { shortPath } from '../stack/summary.ts';
+import { shortenPath } from '../stack/summary.ts';
 
 const PNG_SIGNATURE = Buffer.from('89504e470d0a1a0a', 'hex');
 
 /** A downloaded output, and what was found in it. */
-export interface Output {
+export interface DownloadedOutput {
   file: string;
-  what: string;
+  description: string;
 }
 
 /**
  * Downloads an output and looks whether it is what was ordered.
  * @param check tells what is in the file, or throws when that is not what it should be.
  */
-export async function download(
+export async function downloadOutput(
   url: string,
   folder: string,
   name: string,
   check: (content: Buffer) => Promise<string>,
-): Promise<Output> {
+): Promise<DownloadedOutput> {
   const response = await fetch(url);
   if (!response.ok) throw new Error(`${url} answers ${response.status}.`);
   await mkdir(folder, { recursive: true });
   const file = join(folder, name);
   await writeFile(file, Buffer.from(await response.arrayBuffer()));
   const content = await readFile(file);
-  return { file: shortPath(file), what: `${await check(content)}, ${Math.ceil(content.length / 1024)} KB` };
+  return { file: shortenPath(file), description: `${await check(content)}, ${Math.ceil(content.length / 1024)} KB` };
 }
 
 /** A check for a PNG of a size in pixels. */
-export function png(width: number, height: number): (content: Buffer) => Promise<string> {
+export function expectPng(width: number, height: number): (content: Buffer) => Promise<string> {
   return async (content) => {
     if (!content.subarray(0, 8).equals(PNG_SIGNATURE)) throw new Error('The image is no PNG.');
     const size = `${content.readUInt32BE(16)} x ${content.readUInt32BE(20)}`;
-    expect('The image', size, `${width} x ${height}`);
+    assertEqual('The image', size, `${width} x ${height}`);
     return `PNG of ${size} pixels`;
   };
 }
 
 /** A check for an MP4 of a size in pixels and a length in seconds, with sound. */
-export function mp4(width: number, height: number, durationSeconds: number): (content: Buffer) => Promise<string> {
+export function expectMp4(width: number, height: number, durationSeconds: number): (content: Buffer) => Promise<string> {
   return async (content) => {
     const input = new Input({ source: new BufferSource(content), formats: [MP4] });
     if (!(await input.canRead())) throw new Error('The video is no MP4.');
     const [picture, sound] = [await input.getPrimaryVideoTrack(), await input.getPrimaryAudioTrack()];
     const size = `${await picture?.getDisplayWidth()} x ${await picture?.getDisplayHeight()}`;
-    expect('The video', size, `${width} x ${height}`);
+    assertEqual('The video', size, `${width} x ${height}`);
     const seconds = (await input.computeDuration()).toFixed(1);
-    expect('The video in seconds', seconds, durationSeconds.toFixed(1));
+    assertEqual('The video in seconds', seconds, durationSeconds.toFixed(1));
     const [pictureCodec, soundCodec] = [await picture?.getCodec(), await sound?.getCodec()];
     if (!soundCodec) throw new Error('The video has no sound.');
     return `MP4 of ${size} pixels and ${seconds} s, ${pictureCodec} with ${soundCodec}`;
   };
 }
 
-function expect(what: string, is: string, should: string): void {
+function assertEqual(what: string, is: string, should: string): void {
   if (is !== should) throw new Error(`${what} is ${is}, not ${should}.`);
 }

@@ -2,22 +2,22 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { findLocalService } from '../../shared/lib/localService.ts';
-import { askService, isReady, waitForService } from '../stack/service.ts';
+import { probeService, isServiceReady, waitForService } from '../stack/service.ts';
 
-const WITHOUT_PAYMENTS = { STRIPE_SECRET_KEY: '' };
-const LONGEST_START_MS = 120_000;
+const ENV_WITHOUT_PAYMENTS = { STRIPE_SECRET_KEY: '' };
+const START_TIMEOUT_MS = 120_000;
 
 /** Ends what was started for the demo; where the service ran before, it does nothing. */
 export type StopService = () => Promise<void>;
 
 /** The service that the demo is to use. */
-export interface Wanted {
+export interface ServiceTarget {
   baseUrl: string;
   dataDir: string;
   /** Whether `npm start` would serve that address. */
   canStart: boolean;
   /** Whether the address was given on the command line: then it may be anybody's service. */
-  isNamed: boolean;
+  isExplicit: boolean;
 }
 
 /**
@@ -25,38 +25,38 @@ export interface Wanted {
  * @param onStarted called as soon as there is something to stop.
  * @throws Error when something else answers there, also a service that was not started here, or it cannot be started.
  */
-export async function ensureService(
-  { baseUrl, dataDir, canStart, isNamed }: Wanted,
+export async function ensureServiceRunning(
+  { baseUrl, dataDir, canStart, isExplicit }: ServiceTarget,
   onStarted: (stop: StopService) => void,
 ): Promise<void> {
-  const answer = await askService(baseUrl);
+  const answer = await probeService(baseUrl);
   if (answer.kind === 'stranger') {
     throw new Error(`Another program answers at ${baseUrl} (${answer.what}): set PORT to a free one, or BASE_URL.`);
   }
   if (answer.kind === 'service') {
-    if (!isNamed && findLocalService(dataDir)?.baseUrl !== baseUrl) {
+    if (!isExplicit && findLocalService(dataDir)?.baseUrl !== baseUrl) {
       throw new Error(
         `The service at ${baseUrl} was not started on ${dataDir}. The demo would sign in there and subscribe: to allow that, say npm run demo -- --url ${baseUrl}`,
       );
     }
-    if (!isReady(answer)) await waitUntilReady(baseUrl, () => false);
+    if (!isServiceReady(answer)) await waitUntilServiceReady(baseUrl, () => false);
     console.log(`Using the service at ${baseUrl}.`);
     return;
   }
   if (!canStart) throw new Error(`Nothing answers at ${baseUrl}: start the service there, or unset BASE_URL.`);
   console.log(`Nothing answers at ${baseUrl}: starting the service for the time of the demo ...`);
-  await startService(baseUrl, onStarted);
+  await startLocalService(baseUrl, onStarted);
 }
 
 /** Runs `npm start` in the background, in a process group of its own: a ctrl-C is passed on by us, once. */
-async function startService(baseUrl: string, onStarted: (stop: StopService) => void): Promise<void> {
+async function startLocalService(baseUrl: string, onStarted: (stop: StopService) => void): Promise<void> {
   const [wrapper, program] = ['../stack/child.ts', '../start.ts'].map((path) =>
     fileURLToPath(new URL(path, import.meta.url)),
   );
   const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), wrapper!, program!], {
     stdio: ['pipe', 'pipe', 'pipe'],
     // Nobody is to pay for a demo: an empty value is not taken from .env either.
-    env: { ...process.env, ...WITHOUT_PAYMENTS },
+    env: { ...process.env, ...ENV_WITHOUT_PAYMENTS },
     detached: true,
     windowsHide: true,
   });
@@ -71,17 +71,17 @@ async function startService(baseUrl: string, onStarted: (stop: StopService) => v
     await exit;
   });
   try {
-    await waitUntilReady(baseUrl, hasEnded);
+    await waitUntilServiceReady(baseUrl, hasEnded);
   } catch (error) {
     throw problems.length > 0 ? new Error(problems.join('').trim(), { cause: error }) : error;
   }
 }
 
-async function waitUntilReady(baseUrl: string, isOver: () => boolean): Promise<void> {
-  const patience = setTimeout(() => console.log('Waiting for all models to be online ...'), 8_000);
-  const answer = await waitForService(baseUrl, LONGEST_START_MS, isOver);
-  clearTimeout(patience);
-  if (isReady(answer)) return;
+async function waitUntilServiceReady(baseUrl: string, isAborted: () => boolean): Promise<void> {
+  const waitingNotice = setTimeout(() => console.log('Waiting for all models to be online ...'), 8_000);
+  const answer = await waitForService(baseUrl, START_TIMEOUT_MS, isAborted);
+  clearTimeout(waitingNotice);
+  if (isServiceReady(answer)) return;
   if (answer.kind !== 'service') throw new Error(`The service does not answer at ${baseUrl}.`);
   const offline = answer.models.filter(({ status }) => status === 'offline').map(({ slug }) => slug);
   throw new Error(

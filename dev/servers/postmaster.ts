@@ -1,8 +1,8 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { commandLine, endProcess, isAlive, isListed, waitUntil, workingFolder } from './processes.ts';
+import { readProcessCommandLine, terminateProcess, isAlive, processExists, waitUntil, readWorkingDirectory } from './processes.ts';
 
-const LONGEST_RECOVERY_MS = 120_000;
+const RECOVERY_TIMEOUT_MS = 120_000;
 
 /** What a running Postgres says of itself in `postmaster.pid`. */
 export interface Postmaster {
@@ -33,11 +33,11 @@ export function readPostmaster(cluster: string): Postmaster | null {
 export async function findPostmaster(cluster: string): Promise<Postmaster | null> {
   const found = readPostmaster(cluster);
   if (found === null) return null;
-  if (!isAlive(found.pid) || !isPostgresOf(found.pid, cluster)) {
-    if (isListed(found.pid)) rmSync(join(cluster, 'postmaster.pid'), { force: true });
+  if (!isAlive(found.pid) || !isPostgresForCluster(found.pid, cluster)) {
+    if (processExists(found.pid)) rmSync(join(cluster, 'postmaster.pid'), { force: true });
     return null;
   }
-  const settled = await waitUntil(() => isReady(cluster, found.pid) || !isAlive(found.pid), LONGEST_RECOVERY_MS);
+  const settled = await waitUntil(() => isPostgresReady(cluster, found.pid) || !isAlive(found.pid), RECOVERY_TIMEOUT_MS);
   if (!settled) {
     throw new Error(`The Postgres with process id ${found.pid} runs on ${cluster} but takes no connections: end it.`);
   }
@@ -45,14 +45,14 @@ export async function findPostmaster(cluster: string): Promise<Postmaster | null
 }
 
 /** Says whether the Postgres with this process id has opened the cluster for connections. */
-export function isReady(cluster: string, pid: number): boolean {
+export function isPostgresReady(cluster: string, pid: number): boolean {
   const now = readPostmaster(cluster);
   return now !== null && now.pid === pid && now.status === 'ready';
 }
 
 /** Stops a Postgres of this cluster: the fast shutdown, which ends sessions, then the immediate one. */
-export async function endPostgres(cluster: string, pid: number): Promise<void> {
-  await endProcess(pid, () => isPostgresOf(pid, cluster), [
+export async function terminatePostgres(cluster: string, pid: number): Promise<void> {
+  await terminateProcess(pid, () => isPostgresForCluster(pid, cluster), [
     ['SIGINT', 30_000],
     ['SIGQUIT', 10_000],
     ['SIGKILL', 5_000],
@@ -60,14 +60,14 @@ export async function endPostgres(cluster: string, pid: number): Promise<void> {
 }
 
 /** Stops whatever Postgres runs on a cluster, ready or not. */
-export async function endLivePostgres(cluster: string): Promise<void> {
+export async function terminateRunningPostgres(cluster: string): Promise<void> {
   const found = readPostmaster(cluster);
-  if (found !== null) await endPostgres(cluster, found.pid);
+  if (found !== null) await terminatePostgres(cluster, found.pid);
 }
 
 /** The folder it works in tells also where the cluster has been moved under a running server. */
-function isPostgresOf(pid: number, cluster: string): boolean {
+function isPostgresForCluster(pid: number, cluster: string): boolean {
   if (process.platform === 'win32') return true;
-  const command = commandLine(pid);
-  return /postgres|postmaster/.test(command) && (command.includes(cluster) || workingFolder(pid) === cluster);
+  const command = readProcessCommandLine(pid);
+  return /postgres|postmaster/.test(command) && (command.includes(cluster) || readWorkingDirectory(pid) === cluster);
 }

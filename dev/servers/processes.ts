@@ -1,12 +1,12 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync, readlinkSync, statSync, truncateSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { codeOf } from './failures.ts';
+import { getErrorCode } from './failures.ts';
 
-const LARGEST_LOG_BYTES = 10 * 1024 * 1024;
+const MAX_LOG_BYTES = 10 * 1024 * 1024;
 
 /** Where and as whom a server process runs. `uid` and `gid` only mean something to root. */
-export interface SpawnPlace {
+export interface DetachedSpawnOptions {
   cwd: string;
   logFile: string;
   env: NodeJS.ProcessEnv;
@@ -15,18 +15,18 @@ export interface SpawnPlace {
 }
 
 /** Says whether the system still lists a process, be it only as a zombie. */
-export function isListed(pid: number): boolean {
+export function processExists(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return codeOf(error) === 'EPERM';
+    return getErrorCode(error) === 'EPERM';
   }
 }
 
 /** Says whether a process runs. A zombie does not: nobody may ever reap it where process 1 is a plain program. */
 export function isAlive(pid: number): boolean {
-  if (!isListed(pid)) return false;
+  if (!processExists(pid)) return false;
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
     return !/^[ZX]/.test(stat.slice(stat.lastIndexOf(')') + 2));
@@ -36,7 +36,7 @@ export function isAlive(pid: number): boolean {
 }
 
 /** Returns the command line of a process, its words parted by spaces; empty when it is gone or hidden from us. */
-export function commandLine(pid: number): string {
+export function readProcessCommandLine(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
   } catch {
@@ -50,7 +50,7 @@ export function commandLine(pid: number): string {
 }
 
 /** Returns the working folder of a process where the system tells it (Linux), else null. */
-export function workingFolder(pid: number): string | null {
+export function readWorkingDirectory(pid: number): string | null {
   try {
     return readlinkSync(`/proc/${pid}/cwd`);
   } catch {
@@ -73,7 +73,7 @@ export async function waitUntil(isDone: () => boolean | Promise<boolean>, timeou
  * @param isStillOurs guards against a process id that has passed to another program since.
  * @throws Error when the process outlives all of them.
  */
-export async function endProcess(
+export async function terminateProcess(
   pid: number,
   isStillOurs: () => boolean,
   steps: readonly (readonly [NodeJS.Signals, number])[],
@@ -83,7 +83,7 @@ export async function endProcess(
     try {
       process.kill(pid, signal);
     } catch (error) {
-      if (codeOf(error) === 'ESRCH') return;
+      if (getErrorCode(error) === 'ESRCH') return;
       throw new Error(`Process ${pid} belongs to another account: end it as that account or as root.`, {
         cause: error,
       });
@@ -101,12 +101,12 @@ export async function endProcess(
 export async function spawnDetached(
   file: string,
   args: readonly string[],
-  place: SpawnPlace,
+  options: DetachedSpawnOptions,
 ): Promise<{ pid: number; hasExited: () => boolean }> {
-  if (existsSync(place.logFile) && statSync(place.logFile).size > LARGEST_LOG_BYTES) truncateSync(place.logFile);
-  const output = openSync(place.logFile, 'a');
+  if (existsSync(options.logFile) && statSync(options.logFile).size > MAX_LOG_BYTES) truncateSync(options.logFile);
+  const output = openSync(options.logFile, 'a');
   try {
-    const { cwd, env, uid, gid } = place;
+    const { cwd, env, uid, gid } = options;
     const child = spawn(file, args, { cwd, env, uid, gid, detached: true, stdio: ['ignore', output, output] });
     await new Promise<void>((resolve, reject) => {
       child.once('spawn', resolve);
@@ -120,12 +120,12 @@ export async function spawnDetached(
 }
 
 /** Returns the size of a log now, to read later only what came after. */
-export function logSize(logFile: string): number {
+export function getLogSize(logFile: string): number {
   return existsSync(logFile) ? statSync(logFile).size : 0;
 }
 
 /** Returns what a log has gained since it had `fromBytes`. */
-export function logSince(logFile: string, fromBytes: number): string {
+export function readLogSince(logFile: string, fromBytes: number): string {
   if (!existsSync(logFile)) return '';
   const content = readFileSync(logFile);
   return content.subarray(content.length >= fromBytes ? fromBytes : 0).toString('utf8');

@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 /** Stands between the service and one of its servers, and can cut them off from each other. */
-export class Proxy {
+export class FaultProxy {
   private readonly target: URL;
   private readonly sockets = new Set<Socket>();
   private mode: 'open' | 'refusing' | 'frozen' = 'open';
   private isCut: (chunk: Buffer) => boolean = () => false;
-  private readonly server = createServer((inside) => this.join(inside));
+  private readonly server = createServer((inside) => this.forward(inside));
   /** The server's address, by way of this proxy. */
   url = '';
 
@@ -57,7 +57,7 @@ export class Proxy {
     await once(this.server, 'close');
   }
 
-  private join(inside: Socket): void {
+  private forward(inside: Socket): void {
     if (this.mode === 'refusing') {
       inside.destroy();
       return;

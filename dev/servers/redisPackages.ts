@@ -2,9 +2,9 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSy
 import { accessSync, constants, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { run } from './commands.ts';
+import { runCommand } from './commands.ts';
 
-const LONGEST_DOWNLOAD_MS = 90_000;
+const DOWNLOAD_TIMEOUT_MS = 90_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** A Redis unpacked from the distribution's packages, with the environment it needs. */
@@ -22,30 +22,30 @@ export async function unpackRedis(dataDir: string, log: (line: string) => void):
   const release = existsSync('/etc/os-release') ? readFileSync('/etc/os-release', 'utf8') : '';
   const field = (name: string): string => new RegExp(`^${name}="?([^"\n]*)`, 'm').exec(release)?.[1] ?? '';
   if (!/debian|ubuntu/.test(`${field('ID')} ${field('ID_LIKE')}`)) return 'this is neither Debian nor Ubuntu';
-  const cache = cacheFolder(dataDir);
+  const cache = ensureCacheFolder(dataDir);
   const target = join(cache, `${field('ID')}-${field('VERSION_ID') || 'unversioned'}-${process.arch}`);
   const distribution = field('ID') === 'ubuntu' ? 'Ubuntu' : 'Debian';
-  const kept = await unpackedIn(target, distribution);
+  const kept = await findUnpackedRedis(target, distribution);
   if (kept !== null) return kept;
 
-  if (!(await run('apt-get', ['--version'])).ok) return 'there is no apt-get';
+  if (!(await runCommand('apt-get', ['--version'])).ok) return 'there is no apt-get';
   log(`redis: none is installed; getting the packages of ${distribution} once, into ${cache}`);
-  removeAbandoned(cache);
+  removeAbandonedDownloads(cache);
   const work = mkdtempSync(join(cache, 'unfinished-'));
   try {
-    const problem = await download(work);
+    const problem = await downloadPackages(work);
     if (problem !== null) return problem;
-    const fresh = await unpackedIn(join(work, 'root'), distribution);
+    const fresh = await findUnpackedRedis(join(work, 'root'), distribution);
     if (fresh === null) return `the packages of ${distribution} hold no redis-server that starts here`;
-    putInPlace(join(work, 'root'), target, (await unpackedIn(target, distribution)) !== null);
-    return (await unpackedIn(target, distribution)) ?? 'the unpacked redis-server vanished';
+    moveIntoPlace(join(work, 'root'), target, (await findUnpackedRedis(target, distribution)) !== null);
+    return (await findUnpackedRedis(target, distribution)) ?? 'the unpacked redis-server vanished';
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
 }
 
 /** One folder for all data folders of an account; where its home is not writable, the data folder itself. */
-function cacheFolder(dataDir: string): string {
+function ensureCacheFolder(dataDir: string): string {
   for (const base of [process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), dataDir]) {
     const folder = join(base, 'genmeter', 'redis');
     try {
@@ -59,7 +59,7 @@ function cacheFolder(dataDir: string): string {
   throw new Error(`${dataDir} is not writable: choose another data folder, or set REDIS_URL.`);
 }
 
-async function unpackedIn(root: string, distribution: string): Promise<UnpackedRedis | null> {
+async function findUnpackedRedis(root: string, distribution: string): Promise<UnpackedRedis | null> {
   const file = join(root, 'usr/bin/redis-server');
   if (!existsSync(file)) return null;
   const folders = ['usr/lib', 'lib'].flatMap((parent) => {
@@ -68,43 +68,43 @@ async function unpackedIn(root: string, distribution: string): Promise<UnpackedR
   });
   const libraries = folders.filter((path) => statSync(path, { throwIfNoEntry: false })?.isDirectory());
   const env = { LD_LIBRARY_PATH: [...libraries, process.env.LD_LIBRARY_PATH ?? ''].filter(Boolean).join(':') };
-  const works = (await run(file, ['--version'], { env: { ...process.env, ...env } })).ok;
+  const works = (await runCommand(file, ['--version'], { env: { ...process.env, ...env } })).ok;
   return works ? { file, env, distribution } : null;
 }
 
 /** Fills `work/root`. Returns null, or what went wrong. */
-async function download(work: string): Promise<string | null> {
+async function downloadPackages(work: string): Promise<string | null> {
   const folders = ['lists/partial', 'cache/archives/partial', 'debs', 'root'].map((name) => join(work, name));
   for (const folder of folders) mkdirSync(folder, { recursive: true });
   const [debs, root] = [join(work, 'debs'), join(work, 'root')];
   const config = join(work, 'apt.conf');
-  writeFileSync(config, aptConfig(work));
-  const apt = (program: string, args: string[]): ReturnType<typeof run> =>
-    run(program, ['-c', config, ...args], {
+  writeFileSync(config, buildAptConfig(work));
+  const apt = (program: string, args: string[]): ReturnType<typeof runCommand> =>
+    runCommand(program, ['-c', config, ...args], {
       cwd: debs,
       env: { ...process.env, LC_ALL: 'C' },
-      timeoutMs: LONGEST_DOWNLOAD_MS,
+      timeoutMs: DOWNLOAD_TIMEOUT_MS,
     });
 
   // Its exit code also counts sources that have nothing to do with Redis; what matters is whether the download works.
   const update = await apt('apt-get', ['-qq', 'update']);
-  const names = await neededPackages((args) => apt('apt-cache', args));
+  const names = await listNeededPackages((args) => apt('apt-cache', args));
   const got = await apt('apt-get', ['-qq', 'download', ...names]);
   if (!got.ok) return `apt-get could not download redis-server (${update.problem || got.problem})`;
   for (const deb of readdirSync(debs)) {
-    const unpacked = await run('dpkg-deb', ['-x', join(debs, deb), root], { timeoutMs: 60_000 });
+    const unpacked = await runCommand('dpkg-deb', ['-x', join(debs, deb), root], { timeoutMs: 60_000 });
     if (!unpacked.ok) return `dpkg-deb could not unpack ${deb} (${unpacked.problem})`;
   }
   return null;
 }
 
 /** Redis and those of its libraries that the system has not got; never the C library, which must be the system's. */
-async function neededPackages(aptCache: (args: string[]) => ReturnType<typeof run>): Promise<string[]> {
+async function listNeededPackages(aptCache: (args: string[]) => ReturnType<typeof runCommand>): Promise<string[]> {
   const kinds = ['recommends', 'suggests', 'conflicts', 'breaks', 'replaces', 'enhances'].map((kind) => `--no-${kind}`);
   const { stdout } = await aptCache(['depends', '--recurse', ...kinds, 'redis-tools']);
   const found = stdout.split('\n').filter((line) => /^(lib|lua-)/.test(line) && !/^libc(6|-)/.test(line));
   const libraries = [...new Set(found)];
-  const installed = await run('dpkg-query', ['-W', '-f', '${Package} ${db:Status-Status}\n', ...libraries]);
+  const installed = await runCommand('dpkg-query', ['-W', '-f', '${Package} ${db:Status-Status}\n', ...libraries]);
   const present = new Set(installed.stdout.split('\n').filter((line) => line.endsWith(' installed')));
   return ['redis-server', 'redis-tools', ...libraries.filter((name) => !present.has(`${name} installed`))];
 }
@@ -113,7 +113,7 @@ async function neededPackages(aptCache: (args: string[]) => ReturnType<typeof ru
  * Private lists and cache, no change of account (root's apt would drop to one that cannot write here), a quick end without a
  * network, and none of the system's hooks: those clean the system's own cache.
  */
-function aptConfig(work: string): string {
+function buildAptConfig(work: string): string {
   const hooks = ['APT::Update::Pre-Invoke', 'APT::Update::Post-Invoke', 'APT::Update::Post-Invoke-Success'];
   return [
     ...hooks.map((hook) => `#clear ${hook};`),
@@ -129,7 +129,7 @@ function aptConfig(work: string): string {
 }
 
 /** A rename is whole or nothing; where another start was faster, its result is as good as ours. */
-function putInPlace(fresh: string, target: string, isTargetGood: boolean): void {
+function moveIntoPlace(fresh: string, target: string, isTargetGood: boolean): void {
   if (isTargetGood) return;
   rmSync(target, { recursive: true, force: true });
   try {
@@ -139,7 +139,7 @@ function putInPlace(fresh: string, target: string, isTargetGood: boolean): void 
   }
 }
 
-function removeAbandoned(cache: string): void {
+function removeAbandonedDownloads(cache: string): void {
   for (const entry of readdirSync(cache).filter((name) => name.startsWith('unfinished-'))) {
     const path = join(cache, entry);
     if (Date.now() - statSync(path).mtimeMs > DAY_MS) rmSync(path, { recursive: true, force: true });

@@ -1,9 +1,9 @@
 import net from 'node:net';
 
-const LONGEST_ANSWER_MS = 1_000;
+const PROBE_TIMEOUT_MS = 1_000;
 
 /** What a Redis says of itself. */
-export interface RedisAnswer {
+export interface RedisInfo {
   /** False while it still loads its data. */
   isReady: boolean;
   version: string;
@@ -13,29 +13,29 @@ export interface RedisAnswer {
 }
 
 /** Asks whatever listens on a port of 127.0.0.1 whether it is a Redis, and which; null when it is none. */
-export function askRedis(port: number): Promise<RedisAnswer | null> {
-  const question = [['PING'], ['INFO', 'server'], ['CONFIG', 'GET', 'dir'], ['QUIT']].map(encode).join('');
+export function probeRedis(port: number): Promise<RedisInfo | null> {
+  const commands = [['PING'], ['INFO', 'server'], ['CONFIG', 'GET', 'dir'], ['QUIT']].map(encodeCommand).join('');
   return new Promise((resolve) => {
     const socket = net.connect(port, '127.0.0.1');
-    let answer = '';
+    let reply = '';
     socket.setEncoding('utf8');
-    socket.setTimeout(LONGEST_ANSWER_MS, () => socket.destroy());
-    socket.on('connect', () => socket.write(question));
-    socket.on('data', (part: string) => (answer += part));
+    socket.setTimeout(PROBE_TIMEOUT_MS, () => socket.destroy());
+    socket.on('connect', () => socket.write(commands));
+    socket.on('data', (part: string) => (reply += part));
     socket.on('error', () => socket.destroy());
-    socket.on('close', () => resolve(parse(answer)));
+    socket.on('close', () => resolve(parseReplies(reply)));
   });
 }
 
-function encode(command: string[]): string {
+function encodeCommand(command: string[]): string {
   const words = command.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`);
   return `*${command.length}\r\n${words.join('')}`;
 }
 
-function parse(answer: string): RedisAnswer | null {
-  const version = /^(?:valkey|redis)_version:(\S+)/m.exec(answer)?.[1];
-  const pid = /^process_id:(\d+)/m.exec(answer)?.[1];
+function parseReplies(reply: string): RedisInfo | null {
+  const version = /^(?:valkey|redis)_version:(\S+)/m.exec(reply)?.[1];
+  const pid = /^process_id:(\d+)/m.exec(reply)?.[1];
   if (version === undefined || pid === undefined) return null;
-  const dir = /\r\ndir\r\n\$\d+\r\n(.*)\r\n/.exec(answer)?.[1] ?? null;
-  return { isReady: answer.startsWith('+PONG'), version, pid: Number(pid), dir };
+  const dir = /\r\ndir\r\n\$\d+\r\n(.*)\r\n/.exec(reply)?.[1] ?? null;
+  return { isReady: reply.startsWith('+PONG'), version, pid: Number(pid), dir };
 }

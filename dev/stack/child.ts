@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
  * end of our stdin, which the system closes however the launcher ends. So no API is left behind on the port, and the
  * programs themselves need not know that there is a launcher.
  */
-const LONGEST_FAREWELL_MS = 5_000;
+const SHUTDOWN_TIMEOUT_MS = 5_000;
 
 const program = process.argv[2];
 if (program === undefined) throw new Error('Name the program to run.');
@@ -15,7 +15,7 @@ process.stdin.on('error', () => {});
 process.stdin.on('close', () => {
   // The program's own handler, if it has one by now, ends it in order; without one this ends it at once.
   process.kill(process.pid, 'SIGTERM');
-  setTimeout(() => process.kill(process.pid, 'SIGKILL'), LONGEST_FAREWELL_MS).unref();
+  setTimeout(() => process.kill(process.pid, 'SIGKILL'), SHUTDOWN_TIMEOUT_MS).unref();
 });
 process.stdin.resume();
 // Only listened to: by itself it is no reason to go on living.

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import knex, { type Knex } from 'knex';
 import { migrate } from '../../migrations/run.ts';
-import { messageOf } from '../servers/failures.ts';
+import { getErrorMessage } from '../servers/failures.ts';
 import { startPostgres } from '../servers/postgres.ts';
 import { isAlive } from '../servers/processes.ts';
 import { startRedis } from '../servers/redis.ts';
@@ -13,12 +13,12 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const WATCH_INTERVAL_MS = 1_000;
 
 /** A database server that the service can use now. */
-export interface Database {
+export interface DatabaseServer {
   name: 'Postgres' | 'Redis';
   version: string;
   url: string;
   /** Where it comes from. */
-  how: string;
+  source: string;
   /** Ends it, if it was started here. */
   stop(): Promise<void>;
 }
@@ -29,21 +29,21 @@ type Log = (line: string) => void;
  * Starts the Postgres of the data folder, or uses the given one.
  * @throws Error when neither can be had.
  */
-export async function openPostgres({ dataDir, given }: Settings, log: Log): Promise<Database> {
-  const url = given.databaseUrl;
+export async function openPostgres({ dataDir, externalUrls }: Settings, log: Log): Promise<DatabaseServer> {
+  const url = externalUrls.databaseUrl;
   if (url !== undefined)
-    return { name: 'Postgres', version: await postgresVersion(url), url, how: 'DATABASE_URL', stop };
-  return kept('Postgres', (port) => startPostgres({ dataDir: join(dataDir, 'postgres'), port, log }), log);
+    return { name: 'Postgres', version: await readPostgresVersion(url), url, source: 'DATABASE_URL', stop: stopNothing };
+  return startSupervised('Postgres', (port) => startPostgres({ dataDir: join(dataDir, 'postgres'), port, log }), log);
 }
 
 /**
  * Starts the Redis of the data folder, or uses the given one.
  * @throws Error when neither can be had.
  */
-export async function openRedis({ dataDir, given }: Settings, log: Log): Promise<Database> {
-  const url = given.redisUrl;
-  if (url !== undefined) return { name: 'Redis', version: await redisVersion(url), url, how: 'REDIS_URL', stop };
-  return kept('Redis', (port) => startRedis({ dataDir: join(dataDir, 'redis'), port, log }), log);
+export async function openRedis({ dataDir, externalUrls }: Settings, log: Log): Promise<DatabaseServer> {
+  const url = externalUrls.redisUrl;
+  if (url !== undefined) return { name: 'Redis', version: await readRedisVersion(url), url, source: 'REDIS_URL', stop: stopNothing };
+  return startSupervised('Redis', (port) => startRedis({ dataDir: join(dataDir, 'redis'), port, log }), log);
 }
 
 /** Brings a database up to this version of the service. */
@@ -51,18 +51,18 @@ export async function migrateDatabase(url: string): Promise<void> {
   await withConnection(url, (db) => migrate(db));
 }
 
-async function stop(): Promise<void> {}
+async function stopNothing(): Promise<void> {}
 
-function ignore(): void {}
+function ignoreLog(): void {}
 
 /** Starts a server, and starts it again on the same port when it ends before it is stopped. */
-async function kept(
-  name: Database['name'],
+async function startSupervised(
+  name: DatabaseServer['name'],
   start: (port?: number) => Promise<RunningServer>,
   log: Log,
-): Promise<Database> {
+): Promise<DatabaseServer> {
   let server = await start();
-  const { version, url, port, how } = server;
+  const { version, url, port, source: how } = server;
   let isBusy = false;
   const restart = async (): Promise<void> => {
     isBusy = true;
@@ -70,7 +70,7 @@ async function kept(
     try {
       server = await start(port);
     } catch (error) {
-      log(`${name} could not be started again: ${messageOf(error)}`);
+      log(`${name} could not be started again: ${getErrorMessage(error)}`);
     }
     isBusy = false;
   };
@@ -82,7 +82,7 @@ async function kept(
     name,
     version,
     url,
-    how,
+    source: how,
     stop: async () => {
       clearInterval(watch);
       await restarting;
@@ -91,18 +91,18 @@ async function kept(
   };
 }
 
-async function postgresVersion(url: string): Promise<string> {
+async function readPostgresVersion(url: string): Promise<string> {
   try {
     return await withConnection(url, async (db) => {
       const answer: { rows: { server_version: string }[] } = await db.raw('SHOW server_version');
       return answer.rows[0]!.server_version.split(' ')[0]!;
     });
   } catch (error) {
-    throw new Error(`DATABASE_URL leads to no Postgres that can be used (${messageOf(error)}).`, { cause: error });
+    throw new Error(`DATABASE_URL leads to no Postgres that can be used (${getErrorMessage(error)}).`, { cause: error });
   }
 }
 
-async function redisVersion(url: string): Promise<string> {
+async function readRedisVersion(url: string): Promise<string> {
   const options = { lazyConnect: true, connectTimeout: CONNECT_TIMEOUT_MS, retryStrategy: () => null } as const;
   const redis = new Redis(url, options);
   let problem = '';
@@ -111,7 +111,7 @@ async function redisVersion(url: string): Promise<string> {
     await redis.connect();
     return /^(?:valkey|redis)_version:(\S+)/m.exec(await redis.info('server'))?.[1] ?? 'of unknown version';
   } catch (error) {
-    throw new Error(`REDIS_URL leads to no Redis that can be used (${problem || messageOf(error)}).`, { cause: error });
+    throw new Error(`REDIS_URL leads to no Redis that can be used (${problem || getErrorMessage(error)}).`, { cause: error });
   } finally {
     redis.disconnect();
   }
@@ -124,7 +124,7 @@ async function withConnection<Result>(url: string, work: (db: Knex) => Promise<R
     connection: connection as Knex.PgConnectionConfig,
     pool: { min: 0, max: 1 },
     // What goes wrong is thrown; it need not be printed as well.
-    log: { error: ignore, warn: ignore },
+    log: { error: ignoreLog, warn: ignoreLog },
   });
   try {
     return await work(db);

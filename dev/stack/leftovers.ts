@@ -1,22 +1,22 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { commandLine, endProcess, isAlive } from '../servers/processes.ts';
+import { readProcessCommandLine, terminateProcess, isAlive } from '../servers/processes.ts';
 
 /** What marks a process as a program of ours: see child.ts. */
-const MARK = 'stack/child.ts';
+const WRAPPER_MARKER = 'stack/child.ts';
 
 /** Keeps, in the data folder, the process ids of the programs that run, for the start after a kill. */
-export interface ProcessRecord {
-  note(name: string, pid: number): void;
+export interface PidFile {
+  add(name: string, pid: number): void;
   /** Everything has ended: nothing to look for next time. */
   clear(): void;
 }
 
-export function openProcessRecord(dataDir: string): ProcessRecord {
-  const file = recordFile(dataDir);
+export function openPidFile(dataDir: string): PidFile {
+  const file = getPidFilePath(dataDir);
   const pids: Record<string, number> = {};
   return {
-    note: (name, pid) => {
+    add: (name, pid) => {
       pids[name] = pid;
       writeFileSync(file, `${JSON.stringify(pids)}\n`);
     },
@@ -28,15 +28,15 @@ export function openProcessRecord(dataDir: string): ProcessRecord {
  * Ends the programs that a killed launcher left behind. They end by themselves within moments; this waits for that, and
  * sees to those that hang. To be called with the claim on the data folder.
  */
-export async function endLeftovers(dataDir: string): Promise<void> {
+export async function terminateOrphanedPrograms(dataDir: string): Promise<void> {
   const isOurs = (pid: number): boolean => {
-    const command = commandLine(pid);
-    return command.includes(MARK) && command.includes(` ${dataDir} `);
+    const command = readProcessCommandLine(pid);
+    return command.includes(WRAPPER_MARKER) && command.includes(` ${dataDir} `);
   };
-  const left = readRecord(dataDir).filter((pid) => isAlive(pid) && isOurs(pid));
+  const left = readPids(dataDir).filter((pid) => isAlive(pid) && isOurs(pid));
   await Promise.all(
     left.map((pid) =>
-      endProcess(pid, () => isOurs(pid), [
+      terminateProcess(pid, () => isOurs(pid), [
         ['SIGTERM', 6_000],
         ['SIGKILL', 3_000],
       ]),
@@ -44,9 +44,9 @@ export async function endLeftovers(dataDir: string): Promise<void> {
   );
 }
 
-function readRecord(dataDir: string): number[] {
+function readPids(dataDir: string): number[] {
   try {
-    const pids: Record<string, number> = JSON.parse(readFileSync(recordFile(dataDir), 'utf8'));
+    const pids: Record<string, number> = JSON.parse(readFileSync(getPidFilePath(dataDir), 'utf8'));
     return Object.values(pids).filter((pid) => Number.isInteger(pid) && pid > 1);
   } catch {
     // There is none, or a kill left half of one: then the programs have seen for themselves that they are alone.
@@ -54,6 +54,6 @@ function readRecord(dataDir: string): number[] {
   }
 }
 
-function recordFile(dataDir: string): string {
+function getPidFilePath(dataDir: string): string {
   return join(dataDir, 'processes.json');
 }

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { createInterface } from 'node:readline';
 
-const LARGEST_LOG_BYTES = 10 * 1024 * 1024;
+const MAX_LOG_BYTES = 10 * 1024 * 1024;
 const LEVEL_NAMES: Record<number, string> = { 40: 'warning', 50: 'error', 60: 'fatal' };
-const WARNING = 40;
+const WARNING_LEVEL = 40;
 
 interface LogEntry extends Record<string, unknown> {
   level?: number;
@@ -15,7 +15,7 @@ interface LogEntry extends Record<string, unknown> {
 
 /** The log file of one program; what somebody should see at once also goes to the console. */
 export interface ProgramLog {
-  follow(output: Readable): void;
+  capture(output: Readable): void;
   close(): Promise<void>;
 }
 
@@ -23,20 +23,20 @@ export interface ProgramLog {
  * Opens `logs/<name>.log` in the data folder. One of more than 10 MB is first set aside as `.log.1`.
  * @param onLine receives each line of the program.
  */
-export function openLog(dataDir: string, name: string, onLine: (line: string) => void): ProgramLog {
+export function openProgramLog(dataDir: string, name: string, onLine: (line: string) => void): ProgramLog {
   const folder = join(dataDir, 'logs');
   mkdirSync(folder, { recursive: true });
   const file = join(folder, `${name}.log`);
-  if (existsSync(file) && statSync(file).size > LARGEST_LOG_BYTES) renameSync(file, `${file}.1`);
+  if (existsSync(file) && statSync(file).size > MAX_LOG_BYTES) renameSync(file, `${file}.1`);
   const stream = createWriteStream(file, { flags: 'a' });
   // A full disk must not end the launcher, and with it the databases.
   stream.on('error', (error) => console.error(`${name}: its log cannot be written (${error.message})`));
   return {
-    follow: (output) => {
+    capture: (output) => {
       createInterface({ input: output, crlfDelay: Infinity }).on('line', (line) => {
         stream.write(`${line}\n`);
         onLine(line);
-        const readable = describeLine(line);
+        const readable = formatLogLine(line);
         if (readable !== null) console.error(`${name}: ${readable}`);
       });
     },
@@ -45,17 +45,17 @@ export function openLog(dataDir: string, name: string, onLine: (line: string) =>
 }
 
 /** A log line in words if it is a warning or worse, or no log line at all but, say, a stack trace; else null. */
-export function describeLine(line: string): string | null {
-  const entry = parseEntry(line);
+export function formatLogLine(line: string): string | null {
+  const entry = parseLogEntry(line);
   if (entry === null) return line.trim() === '' ? null : line;
-  const { level, time: _time, msg, ...details } = entry;
-  if (typeof level !== 'number' || level < WARNING) return null;
-  const told = Object.entries(details).map(([name, value]) => `${name}: ${describeValue(value)}`);
+  const { level, time: _time, msg, ...fields } = entry;
+  if (typeof level !== 'number' || level < WARNING_LEVEL) return null;
+  const details = Object.entries(fields).map(([name, value]) => `${name}: ${formatLogValue(value)}`);
   const name = LEVEL_NAMES[level] ?? 'error';
-  return `${name}: ${msg ?? 'no message'}${told.length > 0 ? ` (${told.join(', ')})` : ''}`;
+  return `${name}: ${msg ?? 'no message'}${details.length > 0 ? ` (${details.join(', ')})` : ''}`;
 }
 
-function parseEntry(line: string): LogEntry | null {
+function parseLogEntry(line: string): LogEntry | null {
   if (!line.startsWith('{')) return null;
   try {
     const entry: LogEntry = JSON.parse(line);
@@ -66,7 +66,7 @@ function parseEntry(line: string): LogEntry | null {
 }
 
 /** Of an error only what it says: its stack is in the file. */
-function describeValue(value: unknown): string {
+function formatLogValue(value: unknown): string {
   if (typeof value === 'object' && value !== null && 'message' in value) return String(value.message);
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

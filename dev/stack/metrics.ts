@@ -1,24 +1,24 @@
 import { EventEmitter, once } from 'node:events';
 import type { Config } from '../../shared/lib/config.ts';
-import { addressOf, type Part } from './summary.ts';
+import { formatAddress, type SummaryRow } from './summary.ts';
 
 /** The programs that tell metrics. One port is one process': the worker's is the one after the API's. */
-const OFFSETS = { api: 0, worker: 1 } as const;
+const PORT_OFFSETS = { api: 0, worker: 1 } as const;
 
-const LONGEST_REPORT_MS = 5_000;
+const REPORT_TIMEOUT_MS = 5_000;
 
 type MetricsConfig = Pick<Config, 'METRICS_PORT' | 'METRICS_HOST'>;
 
 /** The variables that give a program a port of its own for its metrics; 0, any free one, needs none. */
-export function metricsVariables(program: keyof typeof OFFSETS, { METRICS_PORT }: MetricsConfig): NodeJS.ProcessEnv {
-  return METRICS_PORT === undefined ? {} : { METRICS_PORT: String(portOf(program, METRICS_PORT)) };
+export function buildMetricsEnv(program: keyof typeof PORT_OFFSETS, { METRICS_PORT }: MetricsConfig): NodeJS.ProcessEnv {
+  return METRICS_PORT === undefined ? {} : { METRICS_PORT: String(getMetricsPort(program, METRICS_PORT)) };
 }
 
 /**
  * Makes sure that the worker has a port, too.
  * @throws Error that names METRICS_PORT.
  */
-export function requireMetricsPorts({ METRICS_PORT, PORT }: Pick<Config, 'METRICS_PORT' | 'PORT'>): void {
+export function validateMetricsPorts({ METRICS_PORT, PORT }: Pick<Config, 'METRICS_PORT' | 'PORT'>): void {
   if (METRICS_PORT === 65_535) {
     throw new Error(
       "METRICS_PORT must be at most 65534: the API's metrics are there, the worker's on the port after it.",
@@ -35,25 +35,25 @@ export function requireMetricsPorts({ METRICS_PORT, PORT }: Pick<Config, 'METRIC
 /** The ports on which the programs serve their metrics, as their logs report them. */
 export interface MetricsPorts {
   /** Reads a line of a program's log. */
-  read(program: string, line: string): void;
+  readLogLine(program: string, line: string): void;
   /** Resolves once every program has reported its port, or after some seconds without. */
-  known(): Promise<Partial<Record<keyof typeof OFFSETS, number>>>;
+  waitForPorts(): Promise<Partial<Record<keyof typeof PORT_OFFSETS, number>>>;
 }
 
 export function collectMetricsPorts({ METRICS_PORT }: MetricsConfig): MetricsPorts {
   const ports: Partial<Record<string, number>> = {};
   const reports = new EventEmitter();
   const isComplete = () =>
-    METRICS_PORT === undefined || Object.keys(OFFSETS).every((name) => ports[name] !== undefined);
+    METRICS_PORT === undefined || Object.keys(PORT_OFFSETS).every((name) => ports[name] !== undefined);
   return {
-    read: (program, line) => {
+    readLogLine: (program, line) => {
       const port = /"port":(\d+)/.exec(line)?.[1];
       if (port === undefined || !line.includes('"msg":"metrics listening"')) return;
       ports[program] = Number(port);
       reports.emit('port');
     },
-    known: async () => {
-      const signal = AbortSignal.timeout(LONGEST_REPORT_MS);
+    waitForPorts: async () => {
+      const signal = AbortSignal.timeout(REPORT_TIMEOUT_MS);
       while (!isComplete() && !signal.aborted) await once(reports, 'port', { signal }).catch(() => {});
       return ports;
     },
@@ -61,12 +61,12 @@ export function collectMetricsPorts({ METRICS_PORT }: MetricsConfig): MetricsPor
 }
 
 /** A line for the metrics of each program; none without METRICS_PORT. */
-export async function describeMetrics(
+export async function formatMetricsRows(
   { METRICS_PORT, METRICS_HOST }: MetricsConfig,
   ports: MetricsPorts,
-): Promise<Part[]> {
+): Promise<SummaryRow[]> {
   if (METRICS_PORT === undefined) return [];
-  const known = await ports.known();
+  const known = await ports.waitForPorts();
   return (['worker', 'api'] as const).map((program) => {
     const port = known[program];
     if (port === undefined) return ['Metrics', program, '-', 'not listening yet: see its log'];
@@ -74,12 +74,12 @@ export async function describeMetrics(
     return [
       'Metrics',
       program,
-      `${addressOf(METRICS_HOST, port)}/metrics`,
+      `${formatAddress(METRICS_HOST, port)}/metrics`,
       `listening on ${METRICS_HOST}:${port}${note}`,
     ];
   });
 }
 
-function portOf(program: keyof typeof OFFSETS, first: number): number {
-  return first === 0 ? 0 : first + OFFSETS[program];
+function getMetricsPort(program: keyof typeof PORT_OFFSETS, first: number): number {
+  return first === 0 ? 0 : first + PORT_OFFSETS[program];
 }

@@ -1,17 +1,17 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { openLog } from './logs.ts';
-import type { ProcessRecord } from './leftovers.ts';
+import { openProgramLog } from './logs.ts';
+import type { PidFile } from './leftovers.ts';
 
-const PATIENCE_MS = 28_000;
+const STOP_TIMEOUT_MS = 28_000;
 const RESTART_DELAY_MS = 1_000;
-const RESTARTS_MAX = 5;
-const RESTARTS_WINDOW_MS = 60_000;
+const MAX_RESTARTS = 5;
+const RESTART_WINDOW_MS = 60_000;
 /** How a program ends that cannot be run with its configuration: trying again would not help. */
-const EXIT_CONFIG = 78;
+const EXIT_INVALID_CONFIG = 78;
 
-const ROOT = new URL('../../', import.meta.url);
+const PROJECT_ROOT = new URL('../../', import.meta.url);
 const TSX = import.meta.resolve('tsx');
 
 /** A program of the service that is kept running. */
@@ -29,17 +29,17 @@ export interface ProgramOptions {
   main: string;
   env: NodeJS.ProcessEnv;
   dataDir: string;
-  record: ProcessRecord;
+  pidFile: PidFile;
   /** Called with each line of its log. */
   onLine: (line: string) => void;
   /** Called once, when it keeps ending. */
-  onGivenUp: (reason: string) => void;
+  onGiveUp: (reason: string) => void;
 }
 
 /** Starts a program as a process of its own and starts it again when it ends, up to five times a minute. */
 export function startProgram(options: ProgramOptions): Program {
-  const { name, onGivenUp, onLine } = options;
-  const log = openLog(options.dataDir, name, onLine);
+  const { name, onGiveUp, onLine } = options;
+  const log = openProgramLog(options.dataDir, name, onLine);
   let endedAt: number[] = [];
   let isStopping = false;
   let restart: NodeJS.Timeout | undefined;
@@ -47,8 +47,8 @@ export function startProgram(options: ProgramOptions): Program {
 
   function launch(): ChildProcess {
     const launched = spawnProgram(options);
-    log.follow(launched.stdout!);
-    log.follow(launched.stderr!);
+    log.capture(launched.stdout!);
+    log.capture(launched.stderr!);
     // Two events may tell of the same end; one of them always comes.
     let hasEnded = false;
     const ended = (how: string, code: number | null): void => {
@@ -63,11 +63,11 @@ export function startProgram(options: ProgramOptions): Program {
 
   function onEnded(how: string, code: number | null): void {
     const now = performance.now();
-    endedAt = [...endedAt.filter((moment) => now - moment < RESTARTS_WINDOW_MS), now];
+    endedAt = [...endedAt.filter((moment) => now - moment < RESTART_WINDOW_MS), now];
     const end = `The ${name} process ended by itself (${how})`;
     const file = `logs/${name}.log in the data folder`;
-    if (code === EXIT_CONFIG) onGivenUp(`${end}: its configuration cannot be used, see above.`);
-    else if (endedAt.length > RESTARTS_MAX) onGivenUp(`${end}, once too often within a minute: see ${file}.`);
+    if (code === EXIT_INVALID_CONFIG) onGiveUp(`${end}: its configuration cannot be used, see above.`);
+    else if (endedAt.length > MAX_RESTARTS) onGiveUp(`${end}, once too often within a minute: see ${file}.`);
     else {
       console.error(`${end} and is started again; more in ${file}.`);
       restart = setTimeout(() => (child = launch()), RESTART_DELAY_MS);
@@ -78,7 +78,7 @@ export function startProgram(options: ProgramOptions): Program {
     isStopping = true;
     clearTimeout(restart);
     if (isRunning(child)) {
-      const timer = setTimeout(kill, PATIENCE_MS);
+      const timer = setTimeout(kill, STOP_TIMEOUT_MS);
       const exit = once(child, 'exit');
       child.kill('SIGTERM');
       await exit;
@@ -98,8 +98,8 @@ export function startProgram(options: ProgramOptions): Program {
  * In a process group of its own: the terminal sends its ctrl-C to the whole foreground group, and these take a second
  * signal, the launcher's, for "end at once".
  */
-function spawnProgram({ name, main, env, dataDir, record }: ProgramOptions): ChildProcess {
-  const [wrapper, program] = [new URL('child.ts', import.meta.url), new URL(main, ROOT)].map((url) =>
+function spawnProgram({ name, main, env, dataDir, pidFile }: ProgramOptions): ChildProcess {
+  const [wrapper, program] = [new URL('child.ts', import.meta.url), new URL(main, PROJECT_ROOT)].map((url) =>
     fileURLToPath(url),
   );
   // The last arguments only say, to whoever lists processes, whose this is.
@@ -110,7 +110,7 @@ function spawnProgram({ name, main, env, dataDir, record }: ProgramOptions): Chi
     windowsHide: true,
   });
   child.stdin.on('error', () => {});
-  if (child.pid !== undefined) record.note(name, child.pid);
+  if (child.pid !== undefined) pidFile.add(name, child.pid);
   return child;
 }
 

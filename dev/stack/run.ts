@@ -1,37 +1,37 @@
 import { join } from 'node:path';
-import { messageOf } from '../servers/failures.ts';
-import { offersLocalSignIn } from '../../shared/lib/signInSettings.ts';
-import { claimDataDir } from './claim.ts';
-import { type Database, migrateDatabase, openPostgres, openRedis } from './databases.ts';
-import { endLeftovers, openProcessRecord } from './leftovers.ts';
-import { collectMetricsPorts, describeMetrics, metricsVariables, type MetricsPorts } from './metrics.ts';
+import { getErrorMessage } from '../servers/failures.ts';
+import { isDevSignInAllowed } from '../../shared/lib/signInSettings.ts';
+import { acquireLauncherLock } from './claim.ts';
+import { type DatabaseServer, migrateDatabase, openPostgres, openRedis } from './databases.ts';
+import { terminateOrphanedPrograms, openPidFile } from './leftovers.ts';
+import { collectMetricsPorts, formatMetricsRows, buildMetricsEnv, type MetricsPorts } from './metrics.ts';
 import { type Program, startProgram } from './program.ts';
-import { type Answer, isReady, waitForService } from './service.ts';
+import { type ServiceProbe, isServiceReady, waitForService } from './service.ts';
 import { removeServiceRecord, writeServiceRecord } from './serviceRecord.ts';
-import { requireFreePort, type Settings } from './settings.ts';
-import { awaitStopRequest, type StopRequest } from './stopRequest.ts';
-import { addresses, addressOf, align, describeDatabase, firstSteps, shortPath } from './summary.ts';
-import { describeUpstreams, prepareSample, sampleVariables } from './upstreams.ts';
+import { assertPortFree, type Settings } from './settings.ts';
+import { listenForStopRequest, type StopRequest } from './stopRequest.ts';
+import { formatBrowserAddresses, formatAddress, alignColumns, formatDatabaseRow, formatFirstSteps, shortenPath } from './summary.ts';
+import { formatUpstreamRows, prepareSampleUpstream, buildSampleEnv } from './upstreams.ts';
 
-const LONGEST_START_MS = 60_000;
+const START_TIMEOUT_MS = 60_000;
 
 /** What runs, in the order in which it is stopped; each list at once. */
 interface Running {
   service: Program[];
   upstream: Program[];
-  databases: Database[];
+  databases: DatabaseServer[];
 }
 
 /** What the service was started with. */
-interface Surroundings {
-  postgres: Database;
-  redis: Database;
+interface StartedServers {
+  postgres: DatabaseServer;
+  redis: DatabaseServer;
   /** Where the sample upstream is; null where it is not needed. */
   sampleUrl: string | null;
   metricsPorts: MetricsPorts;
 }
 
-type Start = (name: string, main: string, env: NodeJS.ProcessEnv) => Program;
+type StartProgram = (name: string, main: string, env: NodeJS.ProcessEnv) => Program;
 
 /**
  * Runs the whole service until it is asked to stop.
@@ -40,80 +40,80 @@ type Start = (name: string, main: string, env: NodeJS.ProcessEnv) => Program;
  */
 export async function runStack(settings: Settings): Promise<number> {
   const { dataDir, config } = settings;
-  await claimDataDir(dataDir, `process ${process.pid}, ${config.BASE_URL}`);
-  await endLeftovers(dataDir);
-  await requireFreePort(config);
+  await acquireLauncherLock(dataDir, `process ${process.pid}, ${config.BASE_URL}`);
+  await terminateOrphanedPrograms(dataDir);
+  await assertPortFree(config);
 
   const running: Running = { service: [], upstream: [], databases: [] };
-  const request = awaitStopRequest(() =>
+  const stopRequest = listenForStopRequest(() =>
     [...running.service, ...running.upstream].forEach((program) => program.kill()),
   );
-  const record = openProcessRecord(dataDir);
+  const pidFile = openPidFile(dataDir);
   const metricsPorts = collectMetricsPorts(config);
-  const start: Start = (name, main, env) =>
+  const start: StartProgram = (name, main, env) =>
     startProgram({
       name,
       main,
       env,
       dataDir,
-      record,
-      onLine: (line) => metricsPorts.read(name, line),
-      onGivenUp: (reason) => request.make(1, reason),
+      pidFile,
+      onLine: (line) => metricsPorts.readLogLine(name, line),
+      onGiveUp: (reason) => stopRequest.request(1, reason),
     });
   try {
-    await startAll(settings, running, { start, metricsPorts }, request);
-    return await request.made;
+    await startEverything(settings, running, { start, metricsPorts }, stopRequest);
+    return await stopRequest.requested;
   } finally {
-    request.make(1);
+    stopRequest.request(1);
     await stopAll(running);
-    record.clear();
+    pidFile.clear();
     removeServiceRecord(dataDir);
   }
 }
 
 /** Starts everything, unless it is asked to stop before that is done, and tells what runs. */
-async function startAll(
+async function startEverything(
   settings: Settings,
   running: Running,
-  { start, metricsPorts }: { start: Start; metricsPorts: MetricsPorts },
-  request: StopRequest,
+  { start, metricsPorts }: { start: StartProgram; metricsPorts: MetricsPorts },
+  stopRequest: StopRequest,
 ): Promise<void> {
-  console.log(`Starting; everything is kept in ${shortPath(settings.dataDir)} ...`);
-  const sampleUrl = await startSample(settings, running, start);
+  console.log(`Starting; everything is kept in ${shortenPath(settings.dataDir)} ...`);
+  const sampleUrl = await startSampleProgram(settings, running, start);
   const [redis, postgres] = await openDatabases(settings, running);
-  if (request.isMade()) return;
+  if (stopRequest.isRequested()) return;
   await migrateDatabase(postgres.url);
-  if (request.isMade()) return;
+  if (stopRequest.isRequested()) return;
 
   const env = {
     ...process.env,
     DATABASE_URL: postgres.url,
     REDIS_URL: redis.url,
-    ...sampleVariables(settings.upstreams, sampleUrl),
+    ...buildSampleEnv(settings.upstreams, sampleUrl),
     MEDIA_DIR: process.env['MEDIA_DIR']?.trim() || join(settings.dataDir, 'media'),
   };
   writeServiceRecord(settings.dataDir, {
     pid: process.pid,
     baseUrl: settings.config.BASE_URL,
-    environment: commandVariables(settings.config, postgres.url, redis.url),
+    environment: buildCommandEnv(settings.config, postgres.url, redis.url),
   });
   for (const name of ['worker', 'api'] as const) {
-    running.service.push(start(name, `${name}/main.ts`, { ...env, ...metricsVariables(name, settings.config) }));
+    running.service.push(start(name, `${name}/main.ts`, { ...env, ...buildMetricsEnv(name, settings.config) }));
   }
-  const answer = await waitForService(localAddress(settings), LONGEST_START_MS, () => request.isMade());
-  if (!request.isMade()) await tell(settings, { postgres, redis, sampleUrl, metricsPorts }, answer);
+  const answer = await waitForService(getLocalAddress(settings), START_TIMEOUT_MS, () => stopRequest.isRequested());
+  if (!stopRequest.isRequested()) await printSummary(settings, { postgres, redis, sampleUrl, metricsPorts }, answer);
 }
 
 /** Starts the sample upstream, if any model is to be made there. */
-async function startSample(settings: Settings, running: Running, start: Start): Promise<string | null> {
+async function startSampleProgram(settings: Settings, running: Running, start: StartProgram): Promise<string | null> {
   if (!settings.upstreams.needsSample) return null;
-  const { url, env } = await prepareSample(settings.dataDir);
+  const { url, env } = await prepareSampleUpstream(settings.dataDir);
   running.upstream.push(start('upstream', 'dev/upstream/main.ts', env));
   return url;
 }
 
 /** Waits for both databases, also where one fails: the one that did start is to be stopped. */
-async function openDatabases(settings: Settings, running: Running): Promise<[redis: Database, postgres: Database]> {
+async function openDatabases(settings: Settings, running: Running): Promise<[redis: DatabaseServer, postgres: DatabaseServer]> {
   const opening = [openRedis, openPostgres].map(async (open) => {
     const database = await open(settings, console.log);
     running.databases.push(database);
@@ -124,35 +124,35 @@ async function openDatabases(settings: Settings, running: Running): Promise<[red
   return [redis!, postgres!];
 }
 
-async function tell(
+async function printSummary(
   settings: Settings,
-  { postgres, redis, sampleUrl, metricsPorts }: Surroundings,
-  answer: Answer,
+  { postgres, redis, sampleUrl, metricsPorts }: StartedServers,
+  answer: ServiceProbe,
 ): Promise<void> {
   const { dataDir, config } = settings;
-  const logs = `${shortPath(join(dataDir, 'logs'))}/`;
+  const logs = `${shortenPath(join(dataDir, 'logs'))}/`;
   if (answer.kind !== 'service') throw new Error(`The API did not answer within a minute: see ${logs}api.log.`);
   const node = `node ${process.versions.node}`;
   const parts = [
-    describeDatabase(postgres),
-    describeDatabase(redis),
-    ...describeUpstreams(settings.upstreams, sampleUrl),
+    formatDatabaseRow(postgres),
+    formatDatabaseRow(redis),
+    ...formatUpstreamRows(settings.upstreams, sampleUrl),
     ['Worker', answer.version, '-', node],
     ['API', answer.version, config.BASE_URL, `${node}, listening on ${config.HOST}:${config.PORT}`],
-    ...(await describeMetrics(config, metricsPorts)),
+    ...(await formatMetricsRows(config, metricsPorts)),
   ];
-  console.log(`\n${align(parts)}\n`);
-  if (!isReady(answer)) {
+  console.log(`\n${alignColumns(parts)}\n`);
+  if (!isServiceReady(answer)) {
     const states = answer.models.map(({ slug, status }) => `${slug} is ${status}`).join(', ');
     console.error(`Not all models can be had (${states || 'nothing is known of them'}): see ${logs}worker.log.\n`);
   }
-  console.log(`${addresses(config)}\n`);
-  if (offersLocalSignIn(config)) console.log(`${firstSteps(config, dataDir)}\n`);
+  console.log(`${formatBrowserAddresses(config)}\n`);
+  if (isDevSignInAllowed(config)) console.log(`${formatFirstSteps(config, dataDir)}\n`);
   console.log(`Logs are in ${logs}; ctrl-C stops everything.`);
 }
 
 /** What `npm run admin` and `npm run check` need to work with the same databases. */
-function commandVariables(
+function buildCommandEnv(
   { REDIS_PREFIX, REDIS_TLS }: Settings['config'],
   postgresUrl: string,
   redisUrl: string,
@@ -169,12 +169,12 @@ async function stopAll({ service, upstream, databases }: Running): Promise<void>
   console.log('\nStopping ...');
   for (const parts of [service, upstream, databases]) {
     const results = await Promise.allSettled(parts.map((part) => part.stop()));
-    for (const result of results) if (result.status === 'rejected') console.error(messageOf(result.reason));
+    for (const result of results) if (result.status === 'rejected') console.error(getErrorMessage(result.reason));
   }
   console.log('Stopped.');
 }
 
 /** Where the API is reached from this machine, whatever it is called from outside. */
-function localAddress({ config: { HOST, PORT } }: Settings): string {
-  return addressOf(HOST, PORT);
+function getLocalAddress({ config: { HOST, PORT } }: Settings): string {
+  return formatAddress(HOST, PORT);
 }

@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { LOCAL_SERVICE_FILE, type LocalService } from '../../shared/lib/localService.ts';
-import { codeOf } from '../servers/failures.ts';
+import { getErrorCode } from '../servers/failures.ts';
 
 /** Leaves word in the data folder of the service that runs on it, readable for this user only: addresses may hold passwords. */
 export function writeServiceRecord(dataDir: string, service: LocalService): void {
@@ -14,6 +14,6 @@ export function removeServiceRecord(dataDir: string): void {
     rmSync(join(dataDir, LOCAL_SERVICE_FILE), { force: true });
   } catch (error) {
     // The folder itself may have been removed meanwhile.
-    if (codeOf(error) !== 'ENOTDIR') throw error;
+    if (getErrorCode(error) !== 'ENOTDIR') throw error;
   }
 }

@@ -1,23 +1,23 @@
 import { join, relative } from 'node:path';
 import type { Config } from '../../shared/lib/config.ts';
-import type { Database } from './databases.ts';
+import type { DatabaseServer } from './databases.ts';
 
 /** One line of what runs: what, version, address, and where it comes from. */
-export type Part = readonly [what: string, version: string, address: string, note: string];
+export type SummaryRow = readonly [what: string, version: string, address: string, note: string];
 
 /** The line of a database, without the password in its address. */
-export function describeDatabase({ name, version, url, how }: Database): Part {
-  return [name, version, url.replace(/^(\w+:\/\/[^:/@]*):[^@]*@/, '$1:***@'), how];
+export function formatDatabaseRow({ name, version, url, source }: DatabaseServer): SummaryRow {
+  return [name, version, url.replace(/^(\w+:\/\/[^:/@]*):[^@]*@/, '$1:***@'), source];
 }
 
 /** Where this machine reaches what listens on a host and port of it. */
-export function addressOf(host: string, port: number): string {
+export function formatAddress(host: string, port: number): string {
   const reached = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host;
   return `http://${reached}:${port}`;
 }
 
 /** Lays lines out in columns. */
-export function align(lines: readonly (readonly string[])[]): string {
+export function alignColumns(lines: readonly (readonly string[])[]): string {
   const widths = lines[0]?.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0))) ?? [];
   return lines
     .map((line) => `  ${line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')}`.trimEnd())
@@ -25,7 +25,7 @@ export function align(lines: readonly (readonly string[])[]): string {
 }
 
 /** What people open in a browser. */
-export function addresses({ BASE_URL, STAFF_EMAILS }: Pick<Config, 'BASE_URL' | 'STAFF_EMAILS'>): string {
+export function formatBrowserAddresses({ BASE_URL, STAFF_EMAILS }: Pick<Config, 'BASE_URL' | 'STAFF_EMAILS'>): string {
   const staff =
     STAFF_EMAILS === ''
       ? 'metrics and queues, for staff: STAFF_EMAILS=you@example.com npm start'
@@ -35,15 +35,15 @@ export function addresses({ BASE_URL, STAFF_EMAILS }: Pick<Config, 'BASE_URL' | 
     [`${BASE_URL}/api/docs/`, 'the API'],
     [`${BASE_URL}/admin/`, staff],
   ];
-  return `Open in a browser:\n\n${align(lines)}`;
+  return `Open in a browser:\n\n${alignColumns(lines)}`;
 }
 
 /** The commands that lead to a first image, ready to paste into any folder's terminal. */
-export function firstSteps(
+export function formatFirstSteps(
   { BASE_URL, STRIPE_SECRET_KEY }: Pick<Config, 'BASE_URL' | 'STRIPE_SECRET_KEY'>,
   dataDir: string,
 ): string {
-  const jar = quote(join(dataDir, 'cookies.txt'));
+  const jar = quoteForShell(join(dataDir, 'cookies.txt'));
   const json = `-H 'Content-Type: application/json'`;
   const request = { model: 'imgmodel-2', prompt: 'A lighthouse at dusk', params: { resolution: '1K' } };
   const post = (path: string, body: unknown): string =>
@@ -76,11 +76,11 @@ export function firstSteps(
 }
 
 /** A path as short as it can be said from here. */
-export function shortPath(path: string): string {
+export function shortenPath(path: string): string {
   const short = relative(process.cwd(), path);
   return short === '' ? '.' : short.startsWith('..') ? path : short;
 }
 
-function quote(text: string): string {
+function quoteForShell(text: string): string {
   return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

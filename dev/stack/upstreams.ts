@@ -1,10 +1,10 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Directory, UpstreamSettings } from '../../shared/gateways/upstreams/settings.ts';
+import type { UpstreamConfig, UpstreamSettings } from '../../shared/gateways/upstreams/settings.ts';
 import type { Config } from '../../shared/lib/config.ts';
 import { choosePort } from '../servers/ports.ts';
-import { readRecord, writeRecord } from '../servers/runningServer.ts';
-import type { Part } from './summary.ts';
+import { readServerRecord, writeServerRecordFile } from '../servers/runningServer.ts';
+import type { SummaryRow } from './summary.ts';
 
 /** The providers that the sample upstream can stand in for, the variables of each, and whether it can go without a key. */
 const PROVIDERS = [
@@ -18,7 +18,7 @@ export interface UpstreamPlan {
   /** In the order of the models, each upstream once. */
   inUse: UpstreamInUse[];
   /** The providers without an address or key of their own, in whose place the sample upstream is put. */
-  standIns: UpstreamSettings[];
+  replacedBySample: UpstreamSettings[];
   /** Whether any of those is in use. */
   needsSample: boolean;
 }
@@ -26,7 +26,7 @@ export interface UpstreamPlan {
 interface UpstreamInUse {
   upstream: UpstreamSettings;
   /** What makes it a real one; null where the sample upstream stands in. */
-  givenBy: string | null;
+  configuredBy: string | null;
   /** The models that it is used for, in words. */
   models: string[];
 }
@@ -35,7 +35,7 @@ interface UpstreamInUse {
  * Decides which upstreams are the real ones: those of which the configuration has an address or a key, so that no
  * key of somebody's goes to the sample upstream, and no job for it to anybody who charges.
  */
-export function planUpstreams(config: Config, { upstreams, routes }: Directory, env: NodeJS.ProcessEnv): UpstreamPlan {
+export function decideUpstreams(config: Config, { upstreams, routes }: UpstreamConfig, env: NodeJS.ProcessEnv): UpstreamPlan {
   const isSet = (name: string): boolean => (env[name]?.trim() ?? '') !== '';
   const usualAddress = (variable: (typeof PROVIDERS)[number]['address']): string =>
     config[variable].replace(/\/+$/, '');
@@ -55,21 +55,21 @@ export function planUpstreams(config: Config, { upstreams, routes }: Directory, 
   const inUse = new Map<string, UpstreamInUse>();
   for (const [model, choices] of Object.entries(routes)) {
     for (const [index, { upstream }] of choices.entries()) {
-      const entry = inUse.get(upstream.name) ?? { upstream, givenBy: givenBy(upstream), models: [] };
+      const entry = inUse.get(upstream.name) ?? { upstream, configuredBy: givenBy(upstream), models: [] };
       entry.models.push(index === 0 ? model : `${model} as fallback`);
       inUse.set(upstream.name, entry);
     }
   }
-  const needsSample = [...inUse.values()].some((entry) => entry.givenBy === null);
-  return { inUse: [...inUse.values()], standIns, needsSample };
+  const needsSample = [...inUse.values()].some((entry) => entry.configuredBy === null);
+  return { inUse: [...inUse.values()], replacedBySample: standIns, needsSample };
 }
 
 /**
  * Says before anything is started what else the worker would end with.
  * @throws Error that names the variable.
  */
-export function requireKeys({ inUse }: UpstreamPlan): void {
-  for (const { upstream, givenBy } of inUse) {
+export function validateUpstreamKeys({ inUse }: UpstreamPlan): void {
+  for (const { upstream, configuredBy: givenBy } of inUse) {
     const provider = PROVIDERS.find(({ name }) => name === upstream.name);
     if (givenBy === null || upstream.key !== null || provider === undefined || provider.isOpen) continue;
     throw new Error(`${provider.key} is not set: it must be the key of ${upstream.baseUrl}.`);
@@ -77,7 +77,7 @@ export function requireKeys({ inUse }: UpstreamPlan): void {
 }
 
 /** How the sample upstream is started. */
-export interface SamplePlace {
+export interface SampleLaunchOptions {
   url: string;
   env: NodeJS.ProcessEnv;
 }
@@ -86,12 +86,12 @@ export interface SamplePlace {
  * Prepares the place of the sample upstream in the data folder. It keeps its port from start to start: jobs under way
  * remember the addresses that they are to be asked after.
  */
-export async function prepareSample(dataDir: string): Promise<SamplePlace> {
+export async function prepareSampleUpstream(dataDir: string): Promise<SampleLaunchOptions> {
   const folder = join(dataDir, 'upstream');
   mkdirSync(folder, { recursive: true });
   const recordFile = join(folder, 'upstream.json');
-  const port = await choosePort(undefined, readRecord(recordFile)?.port);
-  writeRecord(recordFile, { port, pid: null, how: 'sample upstream' });
+  const port = await choosePort(undefined, readServerRecord(recordFile)?.port);
+  writeServerRecordFile(recordFile, { port, pid: null, source: 'sample upstream' });
   return {
     url: `http://127.0.0.1:${port}`,
     env: { ...process.env, PORT: String(port), SAMPLE_DATA_DIR: folder },
@@ -99,12 +99,12 @@ export async function prepareSample(dataDir: string): Promise<SamplePlace> {
 }
 
 /** The variables that put the sample upstream, if it runs, in the place of those that it stands in for. */
-export function sampleVariables({ standIns }: UpstreamPlan, sampleUrl: string | null): Record<string, string> {
+export function buildSampleEnv({ replacedBySample }: UpstreamPlan, sampleUrl: string | null): Record<string, string> {
   if (sampleUrl === null) return {};
-  const pairs = standIns.flatMap((upstream): [string, string][] => {
+  const pairs = replacedBySample.flatMap((upstream): [string, string][] => {
     const { address, key } = PROVIDERS.find(({ name }) => name === upstream.name)!;
     return [
-      [address, addressIn(upstream, sampleUrl)],
+      [address, getSampleAddress(upstream, sampleUrl)],
       [key, 'sample'],
     ];
   });
@@ -112,16 +112,16 @@ export function sampleVariables({ standIns }: UpstreamPlan, sampleUrl: string | 
 }
 
 /** A line for each upstream in use; where there are several, with the models that it is used for. */
-export function describeUpstreams({ inUse }: UpstreamPlan, sampleUrl: string | null): Part[] {
-  return inUse.map(({ upstream, givenBy, models }) => {
+export function formatUpstreamRows({ inUse }: UpstreamPlan, sampleUrl: string | null): SummaryRow[] {
+  return inUse.map(({ upstream, configuredBy: givenBy, models }) => {
     const how = givenBy ?? 'the sample upstream, dev/upstream';
-    const address = givenBy === null && sampleUrl !== null ? addressIn(upstream, sampleUrl) : upstream.baseUrl;
+    const address = givenBy === null && sampleUrl !== null ? getSampleAddress(upstream, sampleUrl) : upstream.baseUrl;
     const note = inUse.length === 1 ? how : `${how}, for ${models.join(' and ')}`;
     return ['Upstream', upstream.name, address, note];
   });
 }
 
 /** Where the sample upstream speaks a provider's protocol. */
-function addressIn({ adapter }: UpstreamSettings, sampleUrl: string): string {
+function getSampleAddress({ adapter }: UpstreamSettings, sampleUrl: string): string {
   return adapter === 'fal' ? sampleUrl : `${sampleUrl}/v1`;
 }

@@ -14,15 +14,15 @@ export const MP4 = Buffer.from('000000206674797069736f6d0000020069736f6d69736f32
 
 /** @returns whether it did: then the request has had its answer, or will never have one. */
 export function misbehave(
-  how: string | number | undefined,
+  misbehaviour: string | number | undefined,
   request: IncomingMessage,
   response: ServerResponse,
 ): boolean {
-  if (typeof how === 'number') {
-    send(response, how, { detail: `told to answer ${how}` });
+  if (typeof misbehaviour === 'number') {
+    sendJson(response, misbehaviour, { detail: `told to answer ${misbehaviour}` });
     return true;
   }
-  switch (how) {
+  switch (misbehaviour) {
     case 'hang':
       return true;
     case 'drop':
@@ -32,21 +32,21 @@ export function misbehave(
       response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Welcome to nginx!</html>');
       return true;
     case 'error':
-      send(response, 500, { detail: 'Internal Server Error' });
+      sendJson(response, 500, { detail: 'Internal Server Error' });
       return true;
     case 'busy':
-      send(response, 429, { detail: 'Too many requests' });
+      sendJson(response, 429, { detail: 'Too many requests' });
       return true;
     default:
       return false;
   }
 }
 
-export function send(response: ServerResponse, status: number, body: unknown): void {
+export function sendJson(response: ServerResponse, status: number, body: unknown): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }
 
-export async function readBody(request: IncomingMessage): Promise<string> {
+export async function readTextBody(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks).toString();

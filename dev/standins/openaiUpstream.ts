@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
-import { type Misbehaviour, misbehave, MP4, PNG, readBody, send } from './misbehave.ts';
+import { type Misbehaviour, misbehave, MP4, PNG, readTextBody, sendJson } from './misbehave.ts';
 
 export interface OpenAIJob {
   id: string;
@@ -21,7 +21,7 @@ export interface OpenAIJob {
 }
 
 /** An answer given word for word, in the place of the stand-in's own. */
-export interface Verbatim {
+export interface VerbatimResponse {
   status: number;
   headers?: Record<string, string>;
   /** A text is sent as it is, a stream in its chunks, all else as JSON. */
@@ -29,12 +29,12 @@ export interface Verbatim {
 }
 
 /** A request that another host was sent, and what it came with. */
-export interface Visit {
+export interface RecordedVisit {
   path: string;
   authorization: string | undefined;
 }
 
-export const MODERATED = {
+export const MODERATION_ERROR = {
   message: 'Your request was rejected by the safety system. safety_violations=[violence].',
   type: 'image_generation_user_error',
   param: null,
@@ -46,7 +46,7 @@ export const MODERATED = {
  * misbehaves on demand. Nobody gets anything without the key, downloads included. It has a second host, without a key,
  * that outputs may be at.
  */
-export class OpenAIStandIn {
+export class FakeOpenAI {
   /** null: nobody is asked for one. */
   key: string | null = 'test';
   readonly jobs: OpenAIJob[] = [];
@@ -57,11 +57,11 @@ export class OpenAIStandIn {
   /** What failed videos say. */
   error: Record<string, unknown> | null = { code: 'invalid_prompt', message: 'The stand-in was told to fail.' };
   /** By kind of request; each applies until it is removed. */
-  submit: Misbehaviour | 'drop after acceptance' | 'refuse' | Verbatim | undefined;
-  status: Misbehaviour | Verbatim | undefined;
-  content: Misbehaviour | Verbatim | 'redirect' | undefined;
-  image: Misbehaviour | 'drop after acceptance' | 'drop in the middle' | 'refuse' | Verbatim | undefined;
-  models: Misbehaviour | Verbatim | undefined;
+  submit: Misbehaviour | 'drop after acceptance' | 'refuse' | VerbatimResponse | undefined;
+  status: Misbehaviour | VerbatimResponse | undefined;
+  content: Misbehaviour | VerbatimResponse | 'redirect' | undefined;
+  image: Misbehaviour | 'drop after acceptance' | 'drop in the middle' | 'refuse' | VerbatimResponse | undefined;
+  models: Misbehaviour | VerbatimResponse | undefined;
   /** How images are made, and how they are answered with. */
   imageDelayMs = 0;
   imageAs: 'b64_json' | 'url' | 'data url' | 'url of another host' = 'b64_json';
@@ -70,7 +70,7 @@ export class OpenAIStandIn {
   onAccepted: (job: OpenAIJob) => void = () => {};
   url = '';
   otherUrl = '';
-  readonly visits: Visit[] = [];
+  readonly visits: RecordedVisit[] = [];
   private readonly server = createServer((request, response) => {
     void this.serve(request, response);
   });
@@ -80,8 +80,8 @@ export class OpenAIStandIn {
   });
 
   async start(port = 0): Promise<this> {
-    this.url = await listen(this.server, port);
-    if (!this.otherServer.listening) this.otherUrl = await listen(this.otherServer, 0);
+    this.url = await listenOnPort(this.server, port);
+    if (!this.otherServer.listening) this.otherUrl = await listenOnPort(this.otherServer, 0);
     return this;
   }
 
@@ -96,7 +96,7 @@ export class OpenAIStandIn {
 
   /** Makes it behave again. */
   reset(): void {
-    const { key, outcome, error, imageDelayMs, imageAs, picture, onAccepted } = new OpenAIStandIn();
+    const { key, outcome, error, imageDelayMs, imageAs, picture, onAccepted } = new FakeOpenAI();
     Object.assign(this, { key, outcome, error, imageDelayMs, imageAs, picture, onAccepted });
     this.submit = this.status = this.content = this.image = this.models = undefined;
   }
@@ -112,13 +112,13 @@ export class OpenAIStandIn {
 
   private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname } = new URL(request.url ?? '/', this.url);
-    const body = await readBody(request);
+    const body = await readTextBody(request);
     if (this.key !== null && request.headers.authorization !== `Bearer ${this.key}`) {
-      return sendError(response, 401, { message: 'Incorrect API key provided.', code: 'invalid_api_key' });
+      return sendOpenAIError(response, 401, { message: 'Incorrect API key provided.', code: 'invalid_api_key' });
     }
     if (pathname === '/v1/models') {
-      if (misbehaves(this.models, request, response)) return;
-      return send(response, 200, { object: 'list', data: [{ id: 'stand-in', object: 'model' }] });
+      if (misbehaveOrVerbatim(this.models, request, response)) return;
+      return sendJson(response, 200, { object: 'list', data: [{ id: 'stand-in', object: 'model' }] });
     }
     if (request.method === 'POST' && pathname === '/v1/videos') return this.createVideo(body, request, response);
     if (request.method === 'POST' && pathname === '/v1/images/generations') {
@@ -133,7 +133,7 @@ export class OpenAIStandIn {
   private accept(kind: OpenAIJob['kind'], text: string, request: IncomingMessage): OpenAIJob {
     const type = request.headers['content-type'] ?? '';
     const isForm = type.startsWith('multipart/form-data');
-    const body = isForm ? parseForm(text, type) : (JSON.parse(text) as Record<string, unknown>);
+    const body = isForm ? parseMultipartForm(text, type) : (JSON.parse(text) as Record<string, unknown>);
     const status = ({ succeed: 'completed', fail: 'failed', wait: 'queued' } as const)[this.outcome];
     const job: OpenAIJob = {
       // What an id may look like in the worst case.
@@ -155,23 +155,23 @@ export class OpenAIStandIn {
 
   private createVideo(body: string, request: IncomingMessage, response: ServerResponse): void {
     this.submits += 1;
-    if (this.submit === 'refuse') return sendError(response, 400, MODERATED);
-    if (this.submit !== 'drop after acceptance' && misbehaves(this.submit, request, response)) return;
+    if (this.submit === 'refuse') return sendOpenAIError(response, 400, MODERATION_ERROR);
+    if (this.submit !== 'drop after acceptance' && misbehaveOrVerbatim(this.submit, request, response)) return;
     const job = this.accept('video', body, request);
     if (this.submit === 'drop after acceptance') request.socket.destroy();
-    else send(response, 200, this.present({ ...job, status: 'queued' }));
+    else sendJson(response, 200, this.present({ ...job, status: 'queued' }));
   }
 
   private async createImage(body: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
     this.submits += 1;
-    if (this.image === 'refuse') return sendError(response, 400, MODERATED);
+    if (this.image === 'refuse') return sendOpenAIError(response, 400, MODERATION_ERROR);
     const drops = this.image === 'drop after acceptance' || this.image === 'drop in the middle';
-    if (!drops && misbehaves(this.image, request, response)) return;
+    if (!drops && misbehaveOrVerbatim(this.image, request, response)) return;
     const job = this.accept('image', body, request);
     if (this.image === 'drop after acceptance') return void request.socket.destroy();
     if (this.outcome === 'wait') return;
     await new Promise((resolve) => setTimeout(resolve, this.imageDelayMs));
-    if (this.outcome === 'fail') return sendError(response, 400, this.error ?? {});
+    if (this.outcome === 'fail') return sendOpenAIError(response, 400, this.error ?? {});
     const answer = JSON.stringify({ created: 1_700_000_000, data: [this.presentImage(job)] });
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(answer) });
     if (this.image === 'drop in the middle') {
@@ -193,13 +193,13 @@ export class OpenAIStandIn {
   private sendStatus(job: OpenAIJob | undefined, request: IncomingMessage, response: ServerResponse): void {
     const isDelete = request.method === 'DELETE';
     if (!isDelete) job?.polls.push(Date.now());
-    if (!isDelete && misbehaves(this.status, request, response)) return;
+    if (!isDelete && misbehaveOrVerbatim(this.status, request, response)) return;
     if (job === undefined || job.kind === 'image' || this.status === 'forget') {
-      return sendError(response, 404, { message: 'No such video.', code: 'not_found' });
+      return sendOpenAIError(response, 404, { message: 'No such video.', code: 'not_found' });
     }
-    if (!isDelete) return send(response, 200, this.present(job));
+    if (!isDelete) return sendJson(response, 200, this.present(job));
     job.deleted = true;
-    return send(response, 200, { id: job.id, object: 'video.deleted', deleted: true });
+    return sendJson(response, 200, { id: job.id, object: 'video.deleted', deleted: true });
   }
 
   private present({ id, model, status, body }: OpenAIJob): Record<string, unknown> {
@@ -212,8 +212,8 @@ export class OpenAIStandIn {
     if (this.content === 'redirect') {
       const location = `${this.otherUrl}/output.${job?.kind === 'image' ? 'png' : 'mp4'}`;
       response.writeHead(302, { location }).end();
-    } else if (misbehaves(this.content, request, response)) return;
-    else if (job === undefined) sendError(response, 404, { message: 'No such video.', code: 'not_found' });
+    } else if (misbehaveOrVerbatim(this.content, request, response)) return;
+    else if (job === undefined) sendOpenAIError(response, 404, { message: 'No such video.', code: 'not_found' });
     else this.sendFile(job.kind === 'image' ? this.picture : MP4, response);
   }
 
@@ -222,18 +222,18 @@ export class OpenAIStandIn {
   }
 }
 
-async function listen(server: Server, port: number): Promise<string> {
+async function listenOnPort(server: Server, port: number): Promise<string> {
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-function sendError(response: ServerResponse, status: number, error: Record<string, unknown>): void {
-  send(response, status, { error: { type: 'invalid_request_error', param: null, ...error } });
+function sendOpenAIError(response: ServerResponse, status: number, error: Record<string, unknown>): void {
+  sendJson(response, status, { error: { type: 'invalid_request_error', param: null, ...error } });
 }
 
-function misbehaves(
-  how: string | number | Verbatim | undefined,
+function misbehaveOrVerbatim(
+  how: string | number | VerbatimResponse | undefined,
   request: IncomingMessage,
   response: ServerResponse,
 ): boolean {
@@ -245,7 +245,7 @@ function misbehaves(
 }
 
 /** The fields of a form without files. */
-function parseForm(text: string, contentType: string): Record<string, string> {
+function parseMultipartForm(text: string, contentType: string): Record<string, string> {
   const boundary = /boundary="?([^";]+)/.exec(contentType)?.[1] ?? '';
   const parts = text.split(`--${boundary}`).slice(1, -1);
   const fields = parts.map((part): [string, string] => {

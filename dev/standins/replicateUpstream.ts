@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type Misbehaviour, misbehave, MP4, PNG, readBody, send } from './misbehave.ts';
+import { type Misbehaviour, misbehave, MP4, PNG, readTextBody, sendJson } from './misbehave.ts';
 
 export interface Prediction {
   id: string;
@@ -21,7 +21,7 @@ export interface Prediction {
 }
 
 /** An answer given word for word, in the place of the stand-in's own. */
-export interface Verbatim {
+export interface VerbatimResponse {
   status: number;
   headers?: Record<string, string>;
   body: unknown;
@@ -31,7 +31,7 @@ export interface Verbatim {
  * A model provider that speaks Replicate's predictions over real HTTP, keeps books of what it was asked, and misbehaves
  * on demand. Like Replicate it answers nobody without the key, its own files included.
  */
-export class ReplicateStandIn {
+export class FakeReplicate {
   static readonly KEY = 'test';
   readonly predictions: Prediction[] = [];
   /** What new predictions do: end when they are first looked at, or wait to be told. */
@@ -41,10 +41,10 @@ export class ReplicateStandIn {
   /** How a model returns its file. */
   outputAs: 'string' | 'list' = 'string';
   /** By kind of request; each applies until it is removed. */
-  submit: Misbehaviour | 'drop after acceptance' | 'refuse' | Verbatim | undefined;
-  status: Misbehaviour | Verbatim | undefined;
-  file: Misbehaviour | Verbatim | undefined;
-  model: Misbehaviour | Verbatim | undefined;
+  submit: Misbehaviour | 'drop after acceptance' | 'refuse' | VerbatimResponse | undefined;
+  status: Misbehaviour | VerbatimResponse | undefined;
+  file: Misbehaviour | VerbatimResponse | undefined;
+  model: Misbehaviour | VerbatimResponse | undefined;
   /** How often something was submitted, accepted or not. */
   submits = 0;
   /** All requests so far, and the keys that they came with. */
@@ -88,11 +88,11 @@ export class ReplicateStandIn {
 
   private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname } = new URL(request.url ?? '/', this.url);
-    const body = await readBody(request);
+    const body = await readTextBody(request);
     const { authorization } = request.headers;
     this.requests.push({ path: pathname, authorization });
-    if (authorization !== `Bearer ${ReplicateStandIn.KEY}`) {
-      return send(response, 401, { title: 'Unauthenticated', detail: 'You did not pass a valid token', status: 401 });
+    if (authorization !== `Bearer ${FakeReplicate.KEY}`) {
+      return sendJson(response, 401, { title: 'Unauthenticated', detail: 'You did not pass a valid token', status: 401 });
     }
     const model = /^\/v1\/models\/([^/]+\/[^/]+)(\/predictions)?$/.exec(pathname);
     const isCreation = request.method === 'POST' && (model?.[2] !== undefined || pathname === '/v1/predictions');
@@ -102,10 +102,10 @@ export class ReplicateStandIn {
     const [, id, part] = /^\/v1\/predictions\/([^/]+)(\/cancel)?$/.exec(pathname) ?? [];
     const prediction = this.predictions.find((candidate) => candidate.id === id);
     if (part === undefined) return this.sendState(prediction, request, response);
-    if (prediction === undefined) return send(response, 404, { detail: 'Not found.', status: 404 });
+    if (prediction === undefined) return sendJson(response, 404, { detail: 'Not found.', status: 404 });
     prediction.cancelled = true;
     if (/starting|processing/.test(prediction.status)) prediction.status = 'canceled';
-    return send(response, 200, this.present(prediction));
+    return sendJson(response, 200, this.present(prediction));
   }
 
   private create(
@@ -117,14 +117,14 @@ export class ReplicateStandIn {
     this.submits += 1;
     if (this.submit === 'refuse') {
       const description = 'The prompt is not one that the stand-in takes';
-      return send(response, 422, {
+      return sendJson(response, 422, {
         title: 'Input validation failed',
         detail: `- input.prompt: ${description}\n`,
         status: 422,
         invalid_fields: [{ type: 'invalid', field: 'input.prompt', description }],
       });
     }
-    if (misbehaves(this.submit === 'drop after acceptance' ? undefined : this.submit, request, response)) return;
+    if (misbehaveOrVerbatim(this.submit === 'drop after acceptance' ? undefined : this.submit, request, response)) return;
     const prediction: Prediction = {
       id: randomUUID().replaceAll('-', ''),
       model,
@@ -139,28 +139,28 @@ export class ReplicateStandIn {
     };
     this.predictions.push(prediction);
     if (this.submit === 'drop after acceptance') request.socket.destroy();
-    else send(response, 201, this.present(prediction));
+    else sendJson(response, 201, this.present(prediction));
     if (this.outcome !== 'wait') prediction.status = this.outcome === 'succeed' ? 'succeeded' : 'failed';
   }
 
   private sendState(prediction: Prediction | undefined, request: IncomingMessage, response: ServerResponse): void {
     prediction?.polls.push(Date.now());
-    if (misbehaves(this.status, request, response)) return;
+    if (misbehaveOrVerbatim(this.status, request, response)) return;
     if (prediction === undefined || this.status === 'forget') {
-      return send(response, 404, { detail: 'The requested resource could not be found.', status: 404 });
+      return sendJson(response, 404, { detail: 'The requested resource could not be found.', status: 404 });
     }
     if (prediction.status === 'starting') prediction.status = 'processing';
-    send(response, 200, this.present(prediction));
+    sendJson(response, 200, this.present(prediction));
   }
 
   private sendModel(model: string, request: IncomingMessage, response: ServerResponse): void {
-    if (misbehaves(this.model, request, response)) return;
+    if (misbehaveOrVerbatim(this.model, request, response)) return;
     const [owner, name] = model.split('/');
-    send(response, 200, { url: `https://replicate.com/${model}`, owner, name, visibility: 'public', run_count: 1 });
+    sendJson(response, 200, { url: `https://replicate.com/${model}`, owner, name, visibility: 'public', run_count: 1 });
   }
 
   private sendFile(path: string, request: IncomingMessage, response: ServerResponse): void {
-    if (misbehaves(this.file, request, response)) return;
+    if (misbehaveOrVerbatim(this.file, request, response)) return;
     const isVideo = path.endsWith('.mp4');
     response.writeHead(200, { 'content-type': isVideo ? 'video/mp4' : 'image/png' });
     response.end(isVideo ? MP4 : PNG);
@@ -184,8 +184,8 @@ export class ReplicateStandIn {
   }
 }
 
-function misbehaves(
-  how: string | number | Verbatim | undefined,
+function misbehaveOrVerbatim(
+  how: string | number | VerbatimResponse | undefined,
   request: IncomingMessage,
   response: ServerResponse,
 ): boolean {

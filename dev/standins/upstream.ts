@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type Misbehaviour, misbehave, MP4, PNG, readBody, send } from './misbehave.ts';
+import { type Misbehaviour, misbehave, MP4, PNG, readTextBody, sendJson } from './misbehave.ts';
 
 export interface UpstreamJob {
   id: string;
@@ -11,7 +11,7 @@ export interface UpstreamJob {
   input: Record<string, unknown>;
   state: 'running' | 'succeeded' | 'failed';
   /** When the run began and ended, as of `Date.now`, where that is noted. */
-  beganAt?: number;
+  startedAt?: number;
   endedAt?: number;
   /** When its status was asked for. */
   polls: number[];
@@ -23,7 +23,7 @@ export interface UpstreamJob {
  * A model provider that speaks fal's queue protocol over real HTTP, keeps books of what it was asked, and misbehaves
  * on demand.
  */
-export class StandInUpstream {
+export class FakeFal {
   readonly jobs: UpstreamJob[] = [];
   /** What new jobs do: end at once, or wait to be told. */
   outcome: 'succeed' | 'fail' | 'wait' = 'succeed';
@@ -67,29 +67,29 @@ export class StandInUpstream {
     const url = new URL(request.url ?? '/', this.url);
     const [, id, part] = /\/requests\/([^/]+)(?:\/(status|cancel))?$/.exec(url.pathname) ?? [];
     const kind = request.method === 'POST' ? 'submit' : url.pathname.startsWith('/files/') ? 'file' : part;
-    const body = await readBody(request);
+    const body = await readTextBody(request);
     if (kind === 'submit') return this.accept(url.pathname.slice(1), JSON.parse(body), request, response);
     if (kind === 'file') return this.sendFile(url.pathname, request, response);
     const job = this.jobs.find((candidate) => candidate.id === id);
     if (part === 'cancel') {
-      if (job === undefined) return send(response, 404, { status: 'NOT_FOUND' });
+      if (job === undefined) return sendJson(response, 404, { status: 'NOT_FOUND' });
       job.cancelled = true;
-      if (job.state !== 'running') return send(response, 400, { status: 'ALREADY_COMPLETED' });
+      if (job.state !== 'running') return sendJson(response, 400, { status: 'ALREADY_COMPLETED' });
       job.state = 'failed';
-      return send(response, 202, { status: 'CANCELLATION_REQUESTED' });
+      return sendJson(response, 202, { status: 'CANCELLATION_REQUESTED' });
     }
     if (part === 'status') job?.polls.push(Date.now());
     const misbehaviour = part === 'status' ? this.status : this.result;
     if (misbehave(misbehaviour, request, response)) return;
-    if (job === undefined || misbehaviour === 'forget') return send(response, 404, { detail: 'Request not found' });
+    if (job === undefined || misbehaviour === 'forget') return sendJson(response, 404, { detail: 'Request not found' });
     if (part === 'status') {
       const running = job.state === 'running';
-      return send(response, running ? 202 : 200, { status: running ? 'IN_PROGRESS' : 'COMPLETED' });
+      return sendJson(response, running ? 202 : 200, { status: running ? 'IN_PROGRESS' : 'COMPLETED' });
     }
-    if (job.state === 'failed') return send(response, 422, { detail: [{ msg: 'The stand-in was told to fail.' }] });
+    if (job.state === 'failed') return sendJson(response, 422, { detail: [{ msg: 'The stand-in was told to fail.' }] });
     const isVideo = 'duration' in job.input;
     const file = { url: `${this.url}/files/${job.id}.${isVideo ? 'mp4' : 'png'}` };
-    return send(response, 200, isVideo ? { video: file } : { images: [file] });
+    return sendJson(response, 200, isVideo ? { video: file } : { images: [file] });
   }
 
   /** How often something was submitted, accepted or not. */
@@ -103,7 +103,7 @@ export class StandInUpstream {
   ): void {
     this.submits += 1;
     if (this.submit === 'refuse')
-      return send(response, 422, { detail: [{ msg: 'Not allowed by the content policy' }] });
+      return sendJson(response, 422, { detail: [{ msg: 'Not allowed by the content policy' }] });
     if (misbehave(this.submit === 'drop after acceptance' ? undefined : this.submit, request, response)) return;
     // An id that no database can store, for whoever asks for it.
     const id = String(input['prompt']).includes('[poison]') ? `${randomUUID()}\u0000` : randomUUID();
@@ -116,7 +116,7 @@ export class StandInUpstream {
       return;
     }
     const base = `${this.url}/${model.split('/').slice(0, 2).join('/')}/requests/${id}`;
-    send(response, 200, {
+    sendJson(response, 200, {
       request_id: id,
       status: 'IN_QUEUE',
       status_url: `${base}/status`,

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
-import type { Jobs } from './jobs.ts';
+import type { JobStore } from './jobs.ts';
 import type { MediaFiles } from './mediaFiles.ts';
 
 /** A request, taken apart as far as every protocol needs it. */
-export interface Question {
+export interface ProtocolRequest {
   method: string;
   path: string;
   query: URLSearchParams;
@@ -11,27 +11,27 @@ export interface Question {
 }
 
 /** JSON with a status and headers beyond the usual, or a rendered file by its name. */
-export type Answer = JsonAnswer | { file: string };
+export type ProtocolResponse = JsonResponse | { file: string };
 
-export interface JsonAnswer {
+export interface JsonResponse {
   status: number;
   body: unknown;
   headers?: Record<string, string>;
 }
 
 /** One protocol: it answers whatever is asked under its addresses. */
-export type Protocol = (question: Question) => Promise<Answer>;
+export type ProtocolHandler = (question: ProtocolRequest) => Promise<ProtocolResponse>;
 
 /** What every protocol stands on. */
-export interface Surroundings {
+export interface SampleContext {
   /** Where this server is reached, without a slash at the end. */
   base: string;
-  jobs: Jobs;
+  jobs: JobStore;
   files: MediaFiles;
 }
 
 /** Whether a request carries a key after the word that its protocol wants. Any key will do, but there has to be one. */
-export function carriesKey({ request }: Question, scheme: 'Key' | 'Bearer'): boolean {
+export function hasApiKey({ request }: ProtocolRequest, scheme: 'Key' | 'Bearer'): boolean {
   const [word, key, ...rest] = (request.headers.authorization ?? '').split(' ');
   return word === scheme && key !== undefined && key !== '' && rest.length === 0;
 }

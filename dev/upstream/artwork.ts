@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { promptPanel } from './lettering.ts';
+import { drawPromptPanel } from './lettering.ts';
 
 interface Picture {
   prompt: string;
@@ -9,32 +9,32 @@ interface Picture {
 }
 
 /** The whole picture as SVG: a landscape in the prompt's own colours, with the prompt and the word SAMPLE upon it. */
-export function pictureSvg(picture: Picture, caption: string): string {
-  return svg(picture, landscape(picture) + promptPanel(picture, caption));
+export function renderPictureSvg(picture: Picture, caption: string): string {
+  return wrapInSvg(picture, drawLandscape(picture) + drawPromptPanel(picture, caption));
 }
 
 /** The landscape alone. Its left edge continues its right one, so that a film can pan over it without end. */
-export function landscapeSvg(picture: Picture): string {
-  return svg(picture, landscape(picture));
+export function renderLandscapeSvg(picture: Picture): string {
+  return wrapInSvg(picture, drawLandscape(picture));
 }
 
 /** The lettering alone, on nothing. */
-export function letteringSvg(picture: Picture, caption: string): string {
-  return svg(picture, promptPanel(picture, caption));
+export function renderLetteringSvg(picture: Picture, caption: string): string {
+  return wrapInSvg(picture, drawPromptPanel(picture, caption));
 }
 
 /** Bytes that depend on the prompt and the seed only: the same request gives the same picture. */
-export function digestOf({ prompt, seed }: { prompt: string; seed: number }): Buffer {
+export function computeDigest({ prompt, seed }: { prompt: string; seed: number }): Buffer {
   return createHash('sha256').update(`${seed}:${prompt}`).digest();
 }
 
-function svg({ width, height }: Picture, content: string): string {
+function wrapInSvg({ width, height }: Picture, content: string): string {
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">${content}</svg>`;
 }
 
-function landscape(picture: Picture): string {
+function drawLandscape(picture: Picture): string {
   const { width, height } = picture;
-  const digest = digestOf(picture);
+  const digest = computeDigest(picture);
   const hue = (digest[0]! / 256) * 360;
   const spread = 25 + digest[1]! / 4;
   const sky = `<linearGradient id="sky" x1="0" y1="0" x2="0" y2="1">
@@ -44,12 +44,12 @@ function landscape(picture: Picture): string {
 <stop offset="0.3" stop-color="#fff3c4" stop-opacity="0.4"/><stop offset="1" stop-color="#fff3c4" stop-opacity="0"/></radialGradient>`;
   const hills = [0, 1, 2, 3].map((layer) => {
     const colour = hsl(hue + spread * 2 - layer * 22, 42 - layer * 3, 62 - layer * 14);
-    return `<path d="${ridge(width, height, layer, digest)}" fill="${colour}"/>`;
+    return `<path d="${drawRidge(width, height, layer, digest)}" fill="${colour}"/>`;
   });
-  return `<defs>${sky}</defs><rect width="${width}" height="${height}" fill="url(#sky)"/>${suns(picture, digest)}${hills.join('')}`;
+  return `<defs>${sky}</defs><rect width="${width}" height="${height}" fill="url(#sky)"/>${drawSuns(picture, digest)}${hills.join('')}`;
 }
 
-function suns({ width, height }: Picture, digest: Buffer): string {
+function drawSuns({ width, height }: Picture, digest: Buffer): string {
   const radius = Math.min(width, height) * 0.36;
   const x = (digest[2]! / 256) * width;
   const y = height * (0.25 + digest[3]! / 1024);
@@ -59,7 +59,7 @@ function suns({ width, height }: Picture, digest: Buffer): string {
     .join('');
 }
 
-function ridge(width: number, height: number, layer: number, digest: Buffer): string {
+function drawRidge(width: number, height: number, layer: number, digest: Buffer): string {
   const base = height * (0.58 + layer * 0.11);
   const swing = height * (0.07 - layer * 0.008);
   const waves = [1, 2, 3].map((turns, index) => ({

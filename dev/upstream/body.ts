@@ -1,32 +1,32 @@
 import type { IncomingMessage } from 'node:http';
-import type { Input } from './input.ts';
+import type { RequestInput } from './input.ts';
 
-const BODY_MAX_BYTES = 64 * 1024;
+const MAX_BODY_BYTES = 64 * 1024;
 
 /** What became of a body: its fields, or why there are none. */
-export type Body = { input: Input } | { problem: 'too large' | 'unreadable' };
+export type ParsedBody = { input: RequestInput } | { problem: 'too large' | 'unreadable' };
 
 /** Reads a body of JSON, or of form fields where it says that it is a form. */
-export async function readBody(request: IncomingMessage): Promise<Body> {
-  const bytes = await readBytes(request);
+export async function parseRequestBody(request: IncomingMessage): Promise<ParsedBody> {
+  const bytes = await readLimitedBytes(request);
   if (bytes === null) return { problem: 'too large' };
   const type = request.headers['content-type'] ?? '';
   const input = type.startsWith('multipart/form-data') ? await parseForm(bytes, type) : parseObject(bytes);
   return input === null ? { problem: 'unreadable' } : { input };
 }
 
-async function readBytes(request: IncomingMessage): Promise<Buffer<ArrayBuffer> | null> {
+async function readLimitedBytes(request: IncomingMessage): Promise<Buffer<ArrayBuffer> | null> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     length += chunk.length;
-    if (length > BODY_MAX_BYTES) return null;
+    if (length > MAX_BODY_BYTES) return null;
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
 }
 
-function parseObject(bytes: Buffer): Input | null {
+function parseObject(bytes: Buffer): RequestInput | null {
   try {
     const value: unknown = JSON.parse(bytes.toString('utf8'));
     return isObject(value) ? value : null;
@@ -35,7 +35,7 @@ function parseObject(bytes: Buffer): Input | null {
   }
 }
 
-async function parseForm(bytes: Buffer<ArrayBuffer>, type: string): Promise<Input | null> {
+async function parseForm(bytes: Buffer<ArrayBuffer>, type: string): Promise<RequestInput | null> {
   try {
     return Object.fromEntries(await new Response(bytes, { headers: { 'content-type': type } }).formData());
   } catch {
@@ -44,6 +44,6 @@ async function parseForm(bytes: Buffer<ArrayBuffer>, type: string): Promise<Inpu
 }
 
 /** Whether a value is an object with fields. */
-export function isObject(value: unknown): value is Input {
+export function isObject(value: unknown): value is RequestInput {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

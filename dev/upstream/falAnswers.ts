@@ -1,6 +1,6 @@
-import type { JsonAnswer } from './answer.ts';
-import { type InputIssue, issue } from './input.ts';
-import type { Failure, Job } from './jobs.ts';
+import type { JsonResponse } from './answer.ts';
+import { type InputIssue, buildIssue } from './input.ts';
+import type { JobFailure, Job } from './jobs.ts';
 
 const NOT_RETRYABLE = { 'X-Fal-Retryable': 'false' };
 
@@ -9,31 +9,31 @@ const FAILURES = {
   'nothing made': { status: 422, type: 'no_media_generated' },
   cancelled: { status: 499, type: 'client_cancelled' },
   'broke down': { status: 500, type: 'internal_error' },
-} as const satisfies Record<Failure['reason'], { status: number; type: string }>;
+} as const satisfies Record<JobFailure['reason'], { status: number; type: string }>;
 
 /** An error that is about the request as such: unknown address, missing key, too early. */
-export function refusal(status: number, detail: string, headers: Record<string, string> = {}): JsonAnswer {
+export function falError(status: number, detail: string, headers: Record<string, string> = {}): JsonResponse {
   return { status, body: { detail }, headers: { ...NOT_RETRYABLE, ...headers } };
 }
 
 /** 422: the model takes no such input. */
-export function unprocessable(issues: InputIssue[]): JsonAnswer {
-  return { status: 422, body: { detail: issues.map(entryOf) }, headers: NOT_RETRYABLE };
+export function falInputError(issues: InputIssue[]): JsonResponse {
+  return { status: 422, body: { detail: issues.map(toErrorEntry) }, headers: NOT_RETRYABLE };
 }
 
 /** The answer to a submission. */
-export function submittedAnswer(job: Job, base: string, queuePosition: number): JsonAnswer {
+export function falSubmitResponse(job: Job, base: string, queuePosition: number): JsonResponse {
   return {
     status: 200,
-    body: { status: 'IN_QUEUE', ...addresses(job, base), queue_position: queuePosition },
-    headers: requestIdHeader(job),
+    body: { status: 'IN_QUEUE', ...buildRequestUrls(job, base), queue_position: queuePosition },
+    headers: buildRequestIdHeader(job),
   };
 }
 
 /** The answer to a status request. As at fal a failed request is COMPLETED too, with `error` and `error_type` added. */
-export function statusAnswer(job: Job, base: string, queuePosition: number, showsLogs: boolean): JsonAnswer {
-  const common = { ...addresses(job, base), logs: showsLogs ? logLines(job) : null };
-  const headers = requestIdHeader(job);
+export function falStatusResponse(job: Job, base: string, queuePosition: number, showsLogs: boolean): JsonResponse {
+  const common = { ...buildRequestUrls(job, base), logs: showsLogs ? buildLogLines(job) : null };
+  const headers = buildRequestIdHeader(job);
   if (job.outcome) {
     const metrics = { inference_time: (job.completedAt! - (job.startedAt ?? job.completedAt!)) / 1000 };
     const failure =
@@ -47,14 +47,14 @@ export function statusAnswer(job: Job, base: string, queuePosition: number, show
 }
 
 /** The answer to a request for the result: the media, or why there is none. */
-export function resultAnswer(job: Job, base: string): JsonAnswer {
-  const headers = requestIdHeader(job);
-  if (!job.outcome) return refusal(400, 'Request is still in progress', headers);
+export function falResultResponse(job: Job, base: string): JsonResponse {
+  const headers = buildRequestIdHeader(job);
+  if (!job.outcome) return falError(400, 'Request is still in progress', headers);
   if (job.outcome.kind === 'failed') {
     const { status } = FAILURES[job.outcome.reason];
-    return { status, body: { detail: detailOf(job, job.outcome) }, headers: { ...NOT_RETRYABLE, ...headers } };
+    return { status, body: { detail: buildErrorDetail(job, job.outcome) }, headers: { ...NOT_RETRYABLE, ...headers } };
   }
-  const { order } = job;
+  const { renderRequest } = job;
   const media = job.outcome.files.map((file) => ({
     url: `${base}/files/${file.name}`,
     content_type: file.contentType,
@@ -63,23 +63,23 @@ export function resultAnswer(job: Job, base: string): JsonAnswer {
   }));
   // The real models send no such field; this one does stamp its work, and says so.
   const marks = { watermarked: true };
-  if (order.kind === 'video') return { status: 200, body: { video: media[0], seed: order.seed, ...marks }, headers };
-  const images = media.map((image) => ({ ...image, width: order.width, height: order.height }));
-  return { status: 200, body: { images, description: `Sample image of: ${order.prompt}`, ...marks }, headers };
+  if (renderRequest.kind === 'video') return { status: 200, body: { video: media[0], seed: renderRequest.seed, ...marks }, headers };
+  const images = media.map((image) => ({ ...image, width: renderRequest.width, height: renderRequest.height }));
+  return { status: 200, body: { images, description: `Sample image of: ${renderRequest.prompt}`, ...marks }, headers };
 }
 
 /** One wrong value, as an entry of a 422's `detail`. */
-function entryOf({ field, type, msg, input, ctx }: InputIssue): object {
+function toErrorEntry({ field, type, msg, input, ctx }: InputIssue): object {
   const loc = field === '' ? ['body'] : ['body', field];
   return { loc, msg, type, input, url: `https://docs.fal.ai/errors#${type}`, ...(ctx && { ctx }) };
 }
 
-function detailOf({ order }: Job, { reason, message }: Failure): unknown {
+function buildErrorDetail({ renderRequest }: Job, { reason, message }: JobFailure): unknown {
   if (reason !== 'nothing made') return message;
-  return [entryOf(issue('prompt', FAILURES[reason].type, message, order.prompt))];
+  return [toErrorEntry(buildIssue('prompt', FAILURES[reason].type, message, renderRequest.prompt))];
 }
 
-function addresses(job: Job, base: string): Record<string, string> {
+function buildRequestUrls(job: Job, base: string): Record<string, string> {
   const response = `${base}/${job.model.split('/').slice(0, 2).join('/')}/requests/${job.id}`;
   return {
     request_id: job.id,
@@ -89,12 +89,12 @@ function addresses(job: Job, base: string): Record<string, string> {
   };
 }
 
-function requestIdHeader(job: Job): Record<string, string> {
+function buildRequestIdHeader(job: Job): Record<string, string> {
   return { 'X-Fal-Request-Id': job.id };
 }
 
-function logLines(job: Job): object[] {
+function buildLogLines(job: Job): object[] {
   if (job.startedAt === null) return [];
   const timestamp = new Date(job.startedAt).toISOString();
-  return [{ timestamp, level: 'INFO', source: 'USER', message: `rendering ${job.order.kind}` }];
+  return [{ timestamp, level: 'INFO', source: 'USER', message: `rendering ${job.renderRequest.kind}` }];
 }

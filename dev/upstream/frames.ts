@@ -1,5 +1,5 @@
 /** A picture as three planes, the colour ones at half the size: what video encoders take. */
-export interface Planes {
+export interface ColorPlanes {
   width: number;
   height: number;
   data: Uint8Array;
@@ -15,7 +15,7 @@ export interface Lettering {
 }
 
 /** Turns RGBA pixels into limited-range BT.709 planes, what players assume of HD film that does not say otherwise. */
-export function planesOf(rgba: Uint8Array, width: number, height: number): Planes {
+export function toPlanes(rgba: Uint8Array, width: number, height: number): ColorPlanes {
   const data = new Uint8Array((width * height * 3) / 2);
   forEachSample(rgba, width, height, (place, value) => {
     data[place] = value;
@@ -24,7 +24,7 @@ export function planesOf(rgba: Uint8Array, width: number, height: number): Plane
 }
 
 /** Prepares RGBA lettering for `drawOver`, keeping only the samples that it touches. */
-export function readLettering(rgba: Uint8Array, width: number, height: number): Lettering {
+export function prepareLettering(rgba: Uint8Array, width: number, height: number): Lettering {
   const places: number[] = [];
   const keeps: number[] = [];
   const adds: number[] = [];
@@ -45,7 +45,7 @@ export function readLettering(rgba: Uint8Array, width: number, height: number): 
 }
 
 /** Fills a frame with the picture, begun `offset` pixels (an even number) from its left and continued round its edge. */
-export function panOver(frame: Uint8Array, { width, height, data }: Planes, offset: number): void {
+export function drawPannedFrame(frame: Uint8Array, { width, height, data }: ColorPlanes, offset: number): void {
   let start = 0;
   for (const scale of [1, 2, 2]) {
     const rowLength = width / scale;
@@ -58,7 +58,7 @@ export function panOver(frame: Uint8Array, { width, height, data }: Planes, offs
 }
 
 /** Draws the lettering upon a frame, and along its lower edge a bar for the share of the film that has passed. */
-export function drawOver(frame: Uint8Array, lettering: Lettering, progress: number): void {
+export function drawLettering(frame: Uint8Array, lettering: Lettering, progress: number): void {
   const { width, height, places, keeps, adds } = lettering;
   for (let index = 0; index < places.length; index += 1) {
     const place = places[index]!;

@@ -1,5 +1,5 @@
 /** What was asked for, before anybody looked whether it can be. */
-export type Input = Record<string, unknown>;
+export type RequestInput = Record<string, unknown>;
 
 /** Why an input does not fit, which each protocol says in its own way. `type`, `msg` and `ctx` are as fal has them. */
 export interface InputIssue {
@@ -11,10 +11,10 @@ export interface InputIssue {
   ctx?: Record<string, unknown>;
 }
 
-const PROMPT_MAX_CHARACTERS = 5000;
+const MAX_PROMPT_CHARACTERS = 5000;
 
 /** Describes one wrong value. */
-export function issue(
+export function buildIssue(
   field: string,
   type: string,
   msg: string,
@@ -25,25 +25,25 @@ export function issue(
 }
 
 /** Reads the prompt: required, 1 to 5,000 characters. */
-export function readPrompt(input: Input, issues: InputIssue[]): string {
+export function readPrompt(input: RequestInput, issues: InputIssue[]): string {
   const value = input.prompt;
-  if (value === undefined) issues.push(issue('prompt', 'missing', 'Field required', input));
+  if (value === undefined) issues.push(buildIssue('prompt', 'missing', 'Field required', input));
   else if (typeof value !== 'string') {
-    issues.push(issue('prompt', 'string_type', 'Input should be a valid string', value));
+    issues.push(buildIssue('prompt', 'string_type', 'Input should be a valid string', value));
   } else if (value.trim() === '') {
     issues.push(
-      issue('prompt', 'string_too_short', 'String should have at least 1 character', value, { min_length: 1 }),
+      buildIssue('prompt', 'string_too_short', 'String should have at least 1 character', value, { min_length: 1 }),
     );
-  } else if (value.length > PROMPT_MAX_CHARACTERS) {
-    const msg = `String should have at most ${PROMPT_MAX_CHARACTERS} characters`;
-    issues.push(issue('prompt', 'string_too_long', msg, value, { max_length: PROMPT_MAX_CHARACTERS }));
+  } else if (value.length > MAX_PROMPT_CHARACTERS) {
+    const msg = `String should have at most ${MAX_PROMPT_CHARACTERS} characters`;
+    issues.push(buildIssue('prompt', 'string_too_long', msg, value, { max_length: MAX_PROMPT_CHARACTERS }));
   } else return value;
   return '';
 }
 
 /** Reads one of a list of strings. A number is no substitute: as at fal and OpenAI `"5"` is not 5. */
 export function readChoice<T extends string>(
-  input: Input,
+  input: RequestInput,
   field: string,
   allowed: readonly T[],
   fallback: T,
@@ -53,13 +53,13 @@ export function readChoice<T extends string>(
   const found = allowed.find((candidate) => candidate === value);
   if (found !== undefined) return found;
   const expected = allowed.map((candidate) => `'${candidate}'`).join(', ');
-  issues.push(issue(field, 'literal_error', `Input should be ${expected}`, value, { expected }));
+  issues.push(buildIssue(field, 'literal_error', `Input should be ${expected}`, value, { expected }));
   return fallback;
 }
 
 /** Reads a string that stands for something, and gives what it stands for. */
 export function readOption<V>(
-  input: Input,
+  input: RequestInput,
   field: string,
   table: Record<string, V>,
   fallback: string,
@@ -69,16 +69,16 @@ export function readOption<V>(
 }
 
 /** Reads a boolean. */
-export function readFlag(input: Input, field: string, fallback: boolean, issues: InputIssue[]): boolean {
+export function readFlag(input: RequestInput, field: string, fallback: boolean, issues: InputIssue[]): boolean {
   const value = input[field] ?? fallback;
   if (typeof value === 'boolean') return value;
-  issues.push(issue(field, 'bool_type', 'Input should be a valid boolean', value));
+  issues.push(buildIssue(field, 'bool_type', 'Input should be a valid boolean', value));
   return fallback;
 }
 
 /** Reads a whole number within bounds, both included. */
 export function readInteger(
-  input: Input,
+  input: RequestInput,
   field: string,
   bounds: { min: number; max: number },
   fallback: number,
@@ -86,13 +86,13 @@ export function readInteger(
 ): number {
   const value = input[field] ?? fallback;
   if (typeof value !== 'number' || !Number.isInteger(value)) {
-    issues.push(issue(field, 'int_type', 'Input should be a valid integer', value));
+    issues.push(buildIssue(field, 'int_type', 'Input should be a valid integer', value));
   } else if (value < bounds.min) {
     const msg = `Input should be greater than or equal to ${bounds.min}`;
-    issues.push(issue(field, 'greater_than_equal', msg, value, { ge: bounds.min }));
+    issues.push(buildIssue(field, 'greater_than_equal', msg, value, { ge: bounds.min }));
   } else if (value > bounds.max) {
     const msg = `Input should be less than or equal to ${bounds.max}`;
-    issues.push(issue(field, 'less_than_equal', msg, value, { le: bounds.max }));
+    issues.push(buildIssue(field, 'less_than_equal', msg, value, { le: bounds.max }));
   } else return value;
   return fallback;
 }

@@ -1,4 +1,4 @@
-interface Page {
+interface PanelLayout {
   prompt: string;
   width: number;
   height: number;
@@ -10,12 +10,12 @@ const MAX_LINES = 7;
 const LETTER_WIDTH = 0.62;
 
 /** The prompt in a panel, a caption under it, and the word SAMPLE across the picture. */
-export function promptPanel({ prompt, width, height }: Page, caption: string): string {
+export function drawPromptPanel({ prompt, width, height }: PanelLayout, caption: string): string {
   const unit = Math.min(width, height) / 100;
   const size = unit * 4.2;
   const margin = unit * 5;
   const panelWidth = width - margin * 2;
-  const lines = wrap(printable(prompt), Math.floor((panelWidth - margin * 1.2) / (size * LETTER_WIDTH)));
+  const lines = wrapText(toPrintableXml(prompt), Math.floor((panelWidth - margin * 1.2) / (size * LETTER_WIDTH)));
   const panelHeight = lines.length * size * 1.35 + size * 2.1;
   const top = height - margin - panelHeight;
   const text = lines.map(
@@ -32,32 +32,32 @@ ${text.join('\n')}
 }
 
 /** Breaks text into lines of at most `columns` letters, long words included, and ends a cut one with an ellipsis. */
-export function wrap(text: string, columns: number): string[] {
+export function wrapText(text: string, columns: number): string[] {
   const lines: string[] = [];
   let line = '';
-  for (const word of text.split(' ').flatMap((word) => pieces(word, columns))) {
-    if (line !== '' && columnsOf(line) + 1 + columnsOf(word) > columns) {
+  for (const word of text.split(' ').flatMap((word) => splitLongWord(word, columns))) {
+    if (line !== '' && measureColumns(line) + 1 + measureColumns(word) > columns) {
       lines.push(line);
       line = word;
     } else line = line === '' ? word : `${line} ${word}`;
   }
   lines.push(line);
   if (lines.length <= MAX_LINES) return lines;
-  return [...lines.slice(0, MAX_LINES - 1), `${fitting(lines[MAX_LINES - 1]!, columns - 2)} …`];
+  return [...lines.slice(0, MAX_LINES - 1), `${truncateToColumns(lines[MAX_LINES - 1]!, columns - 2)} …`];
 }
 
-function pieces(word: string, columns: number): string[] {
+function splitLongWord(word: string, columns: number): string[] {
   const found: string[] = [];
-  for (let rest = word; rest !== ''; rest = rest.slice(found.at(-1)!.length)) found.push(fitting(rest, columns));
+  for (let rest = word; rest !== ''; rest = rest.slice(found.at(-1)!.length)) found.push(truncateToColumns(rest, columns));
   return found;
 }
 
 /** As much of the beginning as fits, at least one letter and never half of one. */
-function fitting(text: string, columns: number): string {
+function truncateToColumns(text: string, columns: number): string {
   let end = 0;
   let used = 0;
   for (const { segment } of new Intl.Segmenter().segment(text)) {
-    used += columnsOf(segment);
+    used += measureColumns(segment);
     if (used > columns && end > 0) break;
     end += segment.length;
   }
@@ -65,14 +65,14 @@ function fitting(text: string, columns: number): string {
 }
 
 /** Letters of the eastern scripts, and pictograms, are about twice as wide as Latin ones. */
-function columnsOf(text: string): number {
+function measureColumns(text: string): number {
   let columns = 0;
   for (const letter of text) columns += letter.codePointAt(0)! >= 0x1100 ? 2 : 1;
   return columns;
 }
 
 /** XML has no form at all for control characters and lone surrogates. */
-function printable(text: string): string {
+function toPrintableXml(text: string): string {
   return text
     .replace(/[\p{Cc}\s]+/gu, ' ')
     .replace(/[\p{Cs}\uFFFE\uFFFF]/gu, '\uFFFD')

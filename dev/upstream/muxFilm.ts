@@ -11,17 +11,17 @@ import {
   Mp4OutputFormat,
   Output,
 } from 'mediabunny';
-import { digestOf } from './artwork.ts';
-import type { VideoOrder } from './orders.ts';
+import { computeDigest } from './artwork.ts';
+import type { VideoRequest } from './orders.ts';
 
 const SAMPLE_RATE = 44_100;
 /** The encoder pads its last packet: sound as long as the picture would lengthen the film. */
-const SOUND_SHORTER_SECONDS = 0.06;
+const SOUND_TRIM_SECONDS = 0.06;
 
 registerAacEncoder();
 
 /** Puts encoded pictures and, if asked for, sound into an MP4 with its index first, so that it plays while it loads. */
-export async function muxFilm(pictures: Uint8Array, order: VideoOrder, frameRate: number): Promise<Uint8Array> {
+export async function muxVideo(pictures: Uint8Array, request: VideoRequest, frameRate: number): Promise<Uint8Array> {
   const input = new Input({ source: new BufferSource(pictures), formats: [MP4] });
   const track = (await input.getPrimaryVideoTrack())!;
   const decoderConfig = (await track.getDecoderConfig())!;
@@ -29,7 +29,7 @@ export async function muxFilm(pictures: Uint8Array, order: VideoOrder, frameRate
   const output = new Output({ format: new Mp4OutputFormat({ fastStart: 'in-memory' }), target });
   const video = new EncodedVideoPacketSource('avc');
   output.addVideoTrack(video, { frameRate });
-  const audio = order.hasSound ? new AudioSampleSource({ codec: 'aac', bitrate: 96_000 }) : undefined;
+  const audio = request.hasSound ? new AudioSampleSource({ codec: 'aac', bitrate: 96_000 }) : undefined;
   if (audio) output.addAudioTrack(audio);
   await output.start();
 
@@ -41,7 +41,7 @@ export async function muxFilm(pictures: Uint8Array, order: VideoOrder, frameRate
     index += 1;
   }
   if (audio) {
-    const data = chord(digestOf(order), order.durationSeconds - SOUND_SHORTER_SECONDS);
+    const data = synthesizeChord(computeDigest(request), request.durationSeconds - SOUND_TRIM_SECONDS);
     const sample = new AudioSample({ data, format: 'f32', numberOfChannels: 1, sampleRate: SAMPLE_RATE, timestamp: 0 });
     await audio.add(sample);
     sample.close();
@@ -61,7 +61,7 @@ function isKeyPicture(data: Uint8Array): boolean {
 }
 
 /** A soft chord that swells and fades, its root chosen by the digest. */
-function chord(digest: Buffer, seconds: number): Float32Array<ArrayBuffer> {
+function synthesizeChord(digest: Buffer, seconds: number): Float32Array<ArrayBuffer> {
   const root = 110 * 2 ** ((digest[20]! % 12) / 12);
   const tones = [1, 1.5, 2, digest[21]! % 2 === 0 ? 2.5 : 2.4].map((factor) => root * factor);
   const samples = new Float32Array(Math.floor(seconds * SAMPLE_RATE));

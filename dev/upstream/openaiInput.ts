@@ -1,5 +1,5 @@
-import { type Input, type InputIssue, issue, readChoice, readInteger, readPrompt } from './input.ts';
-import { IMAGE_FORMATS, type ImageOrder, randomSeed, type VideoOrder } from './orders.ts';
+import { type RequestInput, type InputIssue, buildIssue, readChoice, readInteger, readPrompt } from './input.ts';
+import { IMAGE_FORMATS, type ImageRequest, generateSeed, type VideoRequest } from './orders.ts';
 
 /** Any size within these can be asked for, not only the few of OpenAI's own models. In pixels. */
 interface SizeBounds {
@@ -13,12 +13,12 @@ const IMAGE_BOUNDS: SizeBounds = { minSide: 64, maxSide: 8192, maxPixels: 20_000
 const VIDEO_SECONDS = Array.from({ length: 15 }, (_, index) => String(index + 1));
 
 /** Reads what is asked of a video. `seconds` is a string, as at OpenAI. */
-export function readVideoOrder(input: Input, issues: InputIssue[]): VideoOrder {
+export function readOpenaiVideoRequest(input: RequestInput, issues: InputIssue[]): VideoRequest {
   const [width, height] = readSize(input, VIDEO_BOUNDS, '720x1280', issues);
   return {
     kind: 'video',
     prompt: readPrompt(input, issues),
-    seed: randomSeed(),
+    seed: generateSeed(),
     width,
     height,
     durationSeconds: Number(readChoice(input, 'seconds', VIDEO_SECONDS, '4', issues)),
@@ -27,13 +27,13 @@ export function readVideoOrder(input: Input, issues: InputIssue[]): VideoOrder {
 }
 
 /** Reads what is asked of images. */
-export function readImageOrder(input: Input, issues: InputIssue[]): ImageOrder {
+export function readOpenaiImageRequest(input: RequestInput, issues: InputIssue[]): ImageRequest {
   const isFree = input['size'] === 'auto';
   const [width, height] = readSize(isFree ? {} : input, IMAGE_BOUNDS, '1024x1024', issues);
   return {
     kind: 'image',
     prompt: readPrompt(input, issues),
-    seed: randomSeed(),
+    seed: generateSeed(),
     width,
     height,
     count: readInteger(input, 'n', { min: 1, max: 10 }, 1, issues),
@@ -42,15 +42,15 @@ export function readImageOrder(input: Input, issues: InputIssue[]): ImageOrder {
 }
 
 /** Reads a model's id, of which any will do. */
-export function readModel(input: Input, issues: InputIssue[]): string {
+export function readModel(input: RequestInput, issues: InputIssue[]): string {
   const value = input['model'] ?? 'sample';
   if (typeof value === 'string' && value !== '') return value;
-  issues.push(issue('model', 'string_type', 'Input should be a valid string', value));
+  issues.push(buildIssue('model', 'string_type', 'Input should be a valid string', value));
   return '';
 }
 
 function readSize(
-  input: Input,
+  input: RequestInput,
   { minSide, maxSide, maxPixels }: SizeBounds,
   fallback: string,
   issues: InputIssue[],
@@ -62,6 +62,6 @@ function readSize(
     side !== undefined && side % 2 === 0 && side >= minSide && side <= maxSide;
   if (fits(width) && fits(height) && width * height <= maxPixels) return [width, height];
   const msg = `Input should be WIDTHxHEIGHT, both even and from ${minSide} to ${maxSide}, at most ${maxPixels} pixels`;
-  issues.push(issue('size', 'value_error', msg, value));
+  issues.push(buildIssue('size', 'value_error', msg, value));
   return [minSide, minSide];
 }

@@ -1,23 +1,23 @@
-import type { Input, InputIssue } from './input.ts';
+import type { RequestInput, InputIssue } from './input.ts';
 import { readChoice, readFlag, readInteger, readOption, readPrompt } from './input.ts';
 
 /** What one accepted submission asks to be rendered. Sizes are in pixels. */
-export type RenderOrder = ImageOrder | VideoOrder;
+export type RenderRequest = ImageRequest | VideoRequest;
 
-interface Artwork {
+interface CommonRequest {
   prompt: string;
   seed: number;
   width: number;
   height: number;
 }
 
-export interface ImageOrder extends Artwork {
+export interface ImageRequest extends CommonRequest {
   kind: 'image';
   count: number;
   format: ImageFormat;
 }
 
-export interface VideoOrder extends Artwork {
+export interface VideoRequest extends CommonRequest {
   kind: 'video';
   durationSeconds: number;
   hasSound: boolean;
@@ -54,10 +54,10 @@ const IMAGE_SIZES = {
 const IMAGE_SCALES = { '0.5K': 0.5, '1K': 1, '2K': 2, '4K': 4 };
 
 /** Reads what is asked of a video by resolution and ratio. Its length every protocol says in its own way. */
-export function readVideoOrder(input: Input, durationSeconds: number, issues: InputIssue[]): VideoOrder {
+export function readVideoRequest(input: RequestInput, durationSeconds: number, issues: InputIssue[]): VideoRequest {
   const ratio = readOption(input, 'aspect_ratio', VIDEO_RATIOS, '16:9', issues);
   const shortSide = readOption(input, 'resolution', VIDEO_SHORT_SIDES, '720p', issues);
-  const [width, height] = videoSize(ratio, shortSide);
+  const [width, height] = computeVideoSize(ratio, shortSide);
   return {
     kind: 'video',
     prompt: readPrompt(input, issues),
@@ -70,7 +70,7 @@ export function readVideoOrder(input: Input, durationSeconds: number, issues: In
 }
 
 /** Reads what is asked of images by resolution and ratio. */
-export function readImageOrder(input: Input, countField: string, issues: InputIssue[]): ImageOrder {
+export function readImageRequest(input: RequestInput, countField: string, issues: InputIssue[]): ImageRequest {
   const [width, height] = readOption(input, 'aspect_ratio', IMAGE_SIZES, 'auto', issues);
   const scale = readOption(input, 'resolution', IMAGE_SCALES, '1K', issues);
   return {
@@ -85,19 +85,19 @@ export function readImageOrder(input: Input, countField: string, issues: InputIs
 }
 
 /** Whether the prompt asks for its submission to be refused. */
-export function asksForRefusal({ prompt }: RenderOrder): boolean {
+export function shouldReject({ prompt }: RenderRequest): boolean {
   return prompt.includes('[reject]');
 }
 
-export function randomSeed(): number {
+export function generateSeed(): number {
   return Math.floor(Math.random() * 2 ** 31);
 }
 
-function readSeed(input: Input, issues: InputIssue[]): number {
-  return readInteger(input, 'seed', { min: -1, max: 2 ** 32 - 1 }, randomSeed(), issues);
+function readSeed(input: RequestInput, issues: InputIssue[]): number {
+  return readInteger(input, 'seed', { min: -1, max: 2 ** 32 - 1 }, generateSeed(), issues);
 }
 
-function videoSize(ratio: number, shortSide: number): [number, number] {
+function computeVideoSize(ratio: number, shortSide: number): [number, number] {
   // 4:2:0 video has one chroma sample for two pixels: both sides must be even.
   const longSide = 2 * Math.round((shortSide * Math.max(ratio, 1 / ratio)) / 2);
   return ratio >= 1 ? [longSide, shortSide] : [shortSide, longSide];

@@ -4,27 +4,27 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { StoredFile } from './mediaFiles.ts';
-import type { RenderOrder } from './orders.ts';
+import type { RenderRequest } from './orders.ts';
 
 /** What a render thread is sent, and what it answers. */
 export interface RenderTask {
   id: string;
-  order: RenderOrder;
+  renderRequest: RenderRequest;
   folder: string;
 }
 export type RenderReply = { files: StoredFile[] } | { error: string };
 
 export interface RenderPool {
   /** Renders into `folder`, files named after `id`. Rejects when the rendering failed or was dropped. */
-  render(id: string, order: RenderOrder, folder: string, onStart: () => void): Promise<StoredFile[]>;
+  render(id: string, order: RenderRequest, folder: string, onStart: () => void): Promise<StoredFile[]>;
   /** How many are ahead in the queue; 0 for one that is not queued. */
-  positionOf(id: string): number;
+  getPosition(id: string): number;
   /** Takes a job out of the queue, if it is still there. */
-  drop(id: string): void;
+  remove(id: string): void;
   close(): Promise<void>;
 }
 
-interface Waiting {
+interface QueuedTask {
   task: RenderTask;
   onStart: () => void;
   resolve: (files: StoredFile[]) => void;
@@ -33,10 +33,10 @@ interface Waiting {
 
 /** Starts a pool of at most `threads` render threads, begun as they are needed, with one queue before them. */
 export async function startRenderPool(threads: number): Promise<RenderPool> {
-  const fonts = carryFonts();
+  const fonts = configureFonts();
   // Where a thread loads sharp first, it fails to load a second time: the main thread has to hold it.
   await import('sharp');
-  const queue: Waiting[] = [];
+  const queue: QueuedTask[] = [];
   const idle: Worker[] = [];
   const alive = new Set<Worker>();
   let closed = false;
@@ -57,7 +57,7 @@ export async function startRenderPool(threads: number): Promise<RenderPool> {
     return worker;
   }
 
-  function assign(worker: Worker, { task, onStart, resolve, reject }: Waiting): void {
+  function assign(worker: Worker, { task, onStart, resolve, reject }: QueuedTask): void {
     worker.removeAllListeners();
     worker.on('message', (reply: RenderReply) => {
       idle.push(worker);
@@ -82,15 +82,15 @@ export async function startRenderPool(threads: number): Promise<RenderPool> {
   return {
     render: (id, order, folder, onStart) =>
       new Promise((resolve, reject) => {
-        queue.push({ task: { id, order, folder }, onStart, resolve, reject });
+        queue.push({ task: { id, renderRequest: order, folder }, onStart, resolve, reject });
         advance();
       }),
-    positionOf: (id) =>
+    getPosition: (id) =>
       Math.max(
         queue.findIndex((waiting) => waiting.task.id === id),
         0,
       ),
-    drop: (id) => {
+    remove: (id) => {
       const at = queue.findIndex((waiting) => waiting.task.id === id);
       if (at < 0) return;
       const [dropped] = queue.splice(at, 1);
@@ -109,7 +109,7 @@ export async function startRenderPool(threads: number): Promise<RenderPool> {
  * Points fontconfig at the font that the project carries, since a bare machine has none and its text would come out
  * as boxes. It must happen here: a thread's `process.env` is a copy, which native code does not see.
  */
-function carryFonts(): { remove(): void } {
+function configureFonts(): { remove(): void } {
   if (process.env.FONTCONFIG_FILE) return { remove: () => {} };
   const fontFolder = join(dirname(createRequire(import.meta.url).resolve('dejavu-fonts-ttf/package.json')), 'ttf');
   const folder = mkdtempSync(join(tmpdir(), 'sample-fonts-'));

@@ -13,10 +13,10 @@ sharp.cache(false);
 
 parentPort!.on('message', (task: RenderTask) => {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
-  void run(task).then((reply) => parentPort!.postMessage(reply));
+  void handleTask(task).then((reply) => parentPort!.postMessage(reply));
 });
 
-async function run(task: RenderTask): Promise<RenderReply> {
+async function handleTask(task: RenderTask): Promise<RenderReply> {
   try {
     return { files: await renderFiles(task) };
   } catch (error) {
@@ -24,18 +24,18 @@ async function run(task: RenderTask): Promise<RenderReply> {
   }
 }
 
-async function renderFiles({ id, order, folder }: RenderTask): Promise<StoredFile[]> {
-  if (order.kind === 'video') return [await store(folder, `${id}.mp4`, 'video/mp4', await renderVideo(order))];
+async function renderFiles({ id, renderRequest, folder }: RenderTask): Promise<StoredFile[]> {
+  if (renderRequest.kind === 'video') return [await storeFile(folder, `${id}.mp4`, 'video/mp4', await renderVideo(renderRequest))];
   const files: StoredFile[] = [];
-  for (let index = 0; index < order.count; index += 1) {
-    const name = `${id}${index === 0 ? '' : `-${index + 1}`}.${order.format}`;
-    const bytes = await renderImage({ ...order, seed: order.seed + index });
-    files.push(await store(folder, name, `image/${order.format}`, bytes));
+  for (let index = 0; index < renderRequest.count; index += 1) {
+    const name = `${id}${index === 0 ? '' : `-${index + 1}`}.${renderRequest.format}`;
+    const bytes = await renderImage({ ...renderRequest, seed: renderRequest.seed + index });
+    files.push(await storeFile(folder, name, `image/${renderRequest.format}`, bytes));
   }
   return files;
 }
 
-async function store(folder: string, name: string, contentType: string, bytes: Uint8Array): Promise<StoredFile> {
+async function storeFile(folder: string, name: string, contentType: string, bytes: Uint8Array): Promise<StoredFile> {
   await writeFile(join(folder, name), bytes);
   return { name, contentType, sizeBytes: bytes.length };
 }

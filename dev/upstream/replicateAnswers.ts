@@ -1,16 +1,16 @@
 import { STATUS_CODES } from 'node:http';
-import type { JsonAnswer } from './answer.ts';
+import type { JsonResponse } from './answer.ts';
 import type { InputIssue } from './input.ts';
 import type { Job } from './jobs.ts';
 
 /** An error that is about the request as such. */
-export function refusal(status: number, detail: string, headers?: Record<string, string>): JsonAnswer {
+export function replicateError(status: number, detail: string, headers?: Record<string, string>): JsonResponse {
   const title = status === 401 ? 'Unauthenticated' : STATUS_CODES[status];
   return { status, body: { title, detail, status }, headers };
 }
 
 /** 422: the model takes no such input. */
-export function unprocessable(issues: InputIssue[]): JsonAnswer {
+export function replicateInputError(issues: InputIssue[]): JsonResponse {
   const body = {
     title: 'Input validation failed',
     detail: issues.map(({ field, msg }) => `- ${field}: ${msg}\n`).join(''),
@@ -21,7 +21,7 @@ export function unprocessable(issues: InputIssue[]): JsonAnswer {
 }
 
 /** A prediction as Replicate shows it. */
-export function predictionOf(job: Job, base: string): object {
+export function buildPrediction(job: Job, base: string): object {
   const { outcome, submittedAt, startedAt, completedAt } = job;
   const address = `${base}/v1/predictions/${job.id}`;
   return {
@@ -29,14 +29,14 @@ export function predictionOf(job: Job, base: string): object {
     model: job.model,
     version: 'hidden',
     input: job.input,
-    logs: startedAt === null ? '' : `rendering ${job.order.kind}\n`,
-    output: outputOf(job, base),
+    logs: startedAt === null ? '' : `rendering ${job.renderRequest.kind}\n`,
+    output: buildPredictionOutput(job, base),
     data_removed: false,
     error: outcome?.kind === 'failed' && outcome.reason !== 'cancelled' ? outcome.message : null,
-    status: statusOf(job),
-    created_at: momentOf(submittedAt),
-    started_at: momentOf(startedAt),
-    completed_at: momentOf(completedAt),
+    status: getPredictionStatus(job),
+    created_at: formatTimestamp(submittedAt),
+    started_at: formatTimestamp(startedAt),
+    completed_at: formatTimestamp(completedAt),
     urls: { get: address, cancel: `${address}/cancel`, web: address },
     ...(completedAt !== null && {
       metrics: {
@@ -50,18 +50,18 @@ export function predictionOf(job: Job, base: string): object {
 }
 
 /** Of a video its address, of images a list of theirs. */
-function outputOf({ outcome, order }: Job, base: string): string | string[] | null {
+function buildPredictionOutput({ outcome, renderRequest }: Job, base: string): string | string[] | null {
   if (outcome?.kind !== 'succeeded') return null;
   const addresses = outcome.files.map(({ name }) => `${base}/files/${name}`);
-  return order.kind === 'video' ? addresses[0]! : addresses;
+  return renderRequest.kind === 'video' ? addresses[0]! : addresses;
 }
 
-function statusOf({ outcome, startedAt }: Job): string {
+function getPredictionStatus({ outcome, startedAt }: Job): string {
   if (outcome?.kind === 'succeeded') return 'succeeded';
   if (outcome) return outcome.reason === 'cancelled' ? 'canceled' : 'failed';
   return startedAt === null ? 'starting' : 'processing';
 }
 
-function momentOf(time: number | null): string | null {
+function formatTimestamp(time: number | null): string | null {
   return time === null ? null : new Date(time).toISOString();
 }

@@ -1,16 +1,16 @@
-import type { Protocol, Surroundings } from './answer.ts';
-import { falProtocol } from './falRoutes.ts';
-import { openaiProtocol } from './openaiRoutes.ts';
-import { replicateProtocol } from './replicateRoutes.ts';
+import type { ProtocolHandler, SampleContext } from './answer.ts';
+import { createFalProtocol } from './falRoutes.ts';
+import { createOpenaiProtocol } from './openaiRoutes.ts';
+import { createReplicateProtocol } from './replicateRoutes.ts';
 
 const FILE_PATH = /^\/files\/([^/]+)$/;
 const REPLICATE_PATH = /^\/v1\/(predictions|models\/[^/]+\/[^/]+)(\/|$)/;
 
 /** Who answers where: rendered files, without a key; OpenAI and Replicate under `/v1`; all else is fal's. */
-export function createRoutes(surroundings: Surroundings): Protocol {
-  const fal = falProtocol(surroundings);
-  const openai = openaiProtocol(surroundings);
-  const replicate = replicateProtocol(surroundings);
+export function createRouter(surroundings: SampleContext): ProtocolHandler {
+  const fal = createFalProtocol(surroundings);
+  const openai = createOpenaiProtocol(surroundings);
+  const replicate = createReplicateProtocol(surroundings);
   return async (question) => {
     const { method, path } = question;
     const isRead = method === 'GET' || method === 'HEAD';

@@ -1,10 +1,10 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
-import type { Answer } from './answer.ts';
-import { keepJobs } from './jobs.ts';
+import type { ProtocolResponse } from './answer.ts';
+import { createJobStore } from './jobs.ts';
 import { openMediaFiles } from './mediaFiles.ts';
 import { startRenderPool } from './renderPool.ts';
-import { createRoutes } from './routes.ts';
+import { createRouter } from './routes.ts';
 
 export interface SampleUpstreamOptions {
   /** 0, the default, is any free port. */
@@ -34,22 +34,22 @@ const RENDER_THREADS = 2;
 export async function startSampleUpstream(options: SampleUpstreamOptions = {}): Promise<SampleUpstream> {
   const pool = await startRenderPool(RENDER_THREADS);
   const files = openMediaFiles(options.dataDir);
-  const jobs = keepJobs({ delayMs: options.delayMs ?? 1500, pool, files });
+  const jobs = createJobStore({ delayMs: options.delayMs ?? 1500, pool, files });
   const server = createServer();
-  const url = `http://127.0.0.1:${await listen(server, options.port ?? 0)}`;
-  const route = createRoutes({ base: url, jobs, files });
+  const url = `http://127.0.0.1:${await listenOnPort(server, options.port ?? 0)}`;
+  const route = createRouter({ base: url, jobs, files });
   server.on('request', (request, response) => {
-    void answerTo(request)
-      .catch(brokenDown)
+    void handleRequest(request)
+      .catch(toInternalError)
       .then((answer) => reply(request, response, answer));
   });
 
-  async function answerTo(request: IncomingMessage): Promise<Answer> {
+  async function handleRequest(request: IncomingMessage): Promise<ProtocolResponse> {
     const { pathname: path, searchParams: query } = new URL(request.url ?? '/', url);
     return route({ method: request.method ?? '', path, query, request });
   }
 
-  function reply(request: IncomingMessage, response: ServerResponse, answer: Answer): void {
+  function reply(request: IncomingMessage, response: ServerResponse, answer: ProtocolResponse): void {
     // A body that nobody read would be taken for the next request of this connection.
     if (!request.complete) response.setHeader('Connection', 'close');
     if ('file' in answer) return files.serve(answer.file, request, response);
@@ -69,7 +69,7 @@ export async function startSampleUpstream(options: SampleUpstreamOptions = {}): 
   return { url, stop };
 }
 
-function listen(server: Server, port: number): Promise<number> {
+function listenOnPort(server: Server, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, '127.0.0.1', () => {
@@ -80,6 +80,6 @@ function listen(server: Server, port: number): Promise<number> {
   });
 }
 
-function brokenDown(error: unknown): Answer {
+function toInternalError(error: unknown): ProtocolResponse {
   return { status: 500, body: { detail: error instanceof Error ? error.message : String(error) } };
 }

@@ -4,37 +4,37 @@ import { Account } from '../tables/Account.ts';
 import { ApiKey } from '../tables/ApiKey.ts';
 import { Session } from '../tables/Session.ts';
 import { lockAccount } from './credits.ts';
-import { endGrantsOf } from './oauth/grants.ts';
+import { revokeAccountGrants } from './oauth/grants.ts';
 
 /** Number of credentials that were ended. */
-export interface EndedAccess {
+export interface RevokedAccess {
   sessions: number;
   keys: number;
   grants: number;
 }
 
 /** Ends all sessions, API keys and OAuth grants of an account whose row the transaction has locked. */
-export async function endAccessIn(transaction: Transaction, accountId: number): Promise<EndedAccess> {
+export async function revokeAccess(transaction: Transaction, accountId: number): Promise<RevokedAccess> {
   const sessions = await Session.query(transaction).delete().where({ account_id: accountId });
   const keys = await ApiKey.query(transaction)
     .patch({ revoked_at: now() })
     .where({ account_id: accountId })
     .whereNull('revoked_at');
-  const grants = await endGrantsOf(accountId, transaction);
+  const grants = await revokeAccountGrants(accountId, transaction);
   await Account.query(transaction).findById(accountId).patch({ active_key_count: 0 });
   return { sessions, keys, grants };
 }
 
 /** Ends all sessions, API keys and OAuth grants of an account. The owner can sign in again. */
-export async function endAccess(accountId: number): Promise<EndedAccess> {
+export async function revokeAllAccess(accountId: number): Promise<RevokedAccess> {
   return Account.transaction(async (transaction) => {
     await lockAccount(transaction, accountId);
-    return endAccessIn(transaction, accountId);
+    return revokeAccess(transaction, accountId);
   });
 }
 
 /** Counts what `endAccess` would end. */
-export async function countAccess(accountId: number): Promise<EndedAccess> {
+export async function countActiveAccess(accountId: number): Promise<RevokedAccess> {
   const [sessions, keys, grants] = await Promise.all([
     Session.query().where({ account_id: accountId }).resultSize(),
     ApiKey.query().where({ account_id: accountId }).whereNull('revoked_at').resultSize(),

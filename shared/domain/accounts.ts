@@ -5,8 +5,8 @@ import { ServiceError } from '../spec/errors.ts';
 import { ONBOARDING_STEPS, type OnboardingStep } from '../spec/states.ts';
 import { Account } from '../tables/Account.ts';
 import { Referral } from '../tables/Referral.ts';
-import { type FollowedLink, referrerOf } from './affiliates/referrals.ts';
-import { activePlan } from './subscriptions.ts';
+import { type ReferralClick, findReferrer } from './affiliates/referrals.ts';
+import { getActivePlan } from './subscriptions.ts';
 
 /** Who is asking, once their credential has been read. */
 export interface Caller {
@@ -16,36 +16,36 @@ export interface Caller {
 }
 
 /** What a person may say about themselves. */
-export interface Profile {
+export interface ProfileInput {
   first_name?: string;
   language?: string;
   use_case?: string;
 }
 
 /** What else is known of somebody for whom an account may be made; one that is there is not changed by it. */
-export interface Newcomer {
+export interface NewAccountDetails {
   firstName?: string;
   /** The referral link that they came by. */
-  link?: FollowedLink | null;
+  referralClick?: ReferralClick | null;
 }
 
 /**
  * The account of an e-mail address, made if there is none. The address must have been verified. Only the making of an
  * account ties it to who brought it, in the same transaction.
  */
-export async function accountOfEmail(
+export async function findOrCreateAccountByEmail(
   email: string,
   socialProvider: string,
-  { firstName = '', link = null }: Newcomer = {},
-  within?: Transaction,
+  { firstName = '', referralClick = null }: NewAccountDetails = {},
+  outerTransaction?: Transaction,
 ): Promise<Account> {
   const address = email.toLowerCase();
-  const found = await Account.query(within).findOne({ email: address });
+  const found = await Account.query(outerTransaction).findOne({ email: address });
   if (found !== undefined) return found;
-  const referrer = link === null ? null : await referrerOf(link, address, within);
-  const make = async (transaction: Transaction) => {
+  const referrer = referralClick === null ? null : await findReferrer(referralClick, address, outerTransaction);
+  const insertAccount = async (transaction: Transaction) => {
     // Two first sign-ins at once both try; the unique address lets one in.
-    const made = await Account.query(transaction)
+    const inserted = await Account.query(transaction)
       .insert({
         uuid: uuidv7(),
         email: address,
@@ -56,22 +56,22 @@ export async function accountOfEmail(
       .onConflict('email')
       .ignore();
     // Who was not let in has no id.
-    const id = made.id as number | undefined;
-    if (id !== undefined && link !== null && referrer !== null) {
-      const referral = { account_id: id, affiliate_id: referrer, followed_at: link.followedAt, created_at: now() };
+    const id = inserted.id as number | undefined;
+    if (id !== undefined && referralClick !== null && referrer !== null) {
+      const referral = { account_id: id, affiliate_id: referrer, followed_at: referralClick.clickedAt, created_at: now() };
       await Referral.query(transaction).insert(referral);
     }
   };
-  await (within === undefined ? Account.transaction(make) : make(within));
-  return Account.query(within).findOne({ email: address }).throwIfNotFound();
+  await (outerTransaction === undefined ? Account.transaction(insertAccount) : insertAccount(outerTransaction));
+  return Account.query(outerTransaction).findOne({ email: address }).throwIfNotFound();
 }
 
-export async function accountById(accountId: number): Promise<Account> {
+export async function getAccount(accountId: number): Promise<Account> {
   return Account.query().findById(accountId).throwIfNotFound();
 }
 
-export async function updateProfile(accountId: number, profile: Profile): Promise<Account> {
-  if (Object.keys(profile).length === 0) return accountById(accountId);
+export async function updateProfile(accountId: number, profile: ProfileInput): Promise<Account> {
+  if (Object.keys(profile).length === 0) return getAccount(accountId);
   return Account.query().patchAndFetchById(accountId, profile);
 }
 
@@ -79,10 +79,10 @@ export async function updateProfile(accountId: number, profile: Profile): Promis
  * Saves the profile form, which completes the `profile` step. An account that has an active plan by then has completed
  * the `plan` step, too.
  */
-export async function saveProfile(accountId: number, profile: Profile): Promise<Account> {
+export async function saveProfile(accountId: number, profile: ProfileInput): Promise<Account> {
   return Account.transaction(async (transaction) => {
     const account = await Account.query(transaction).findById(accountId).forNoKeyUpdate().throwIfNotFound();
-    const next = activePlan(account) === null ? 'plan' : 'complete';
+    const next = getActivePlan(account) === null ? 'plan' : 'complete';
     const isDone = account.onboarding_step === 'complete';
     return account.$query(transaction).patchAndFetch({ ...profile, ...(isDone ? {} : { onboarding_step: next }) });
   });
@@ -96,7 +96,7 @@ export async function saveProfile(accountId: number, profile: Profile): Promise<
 export async function completeOnboardingStep(
   accountId: number,
   step: Exclude<OnboardingStep, 'complete'>,
-  profile: Profile = {},
+  profile: ProfileInput = {},
 ): Promise<Account> {
   return Account.transaction(async (transaction) => {
     const account = await Account.query(transaction).findById(accountId).forNoKeyUpdate().throwIfNotFound();
@@ -105,7 +105,7 @@ export async function completeOnboardingStep(
     if (position > reached) {
       throw new ServiceError('validation_error', `step_completed: complete ${account.onboarding_step} first.`);
     }
-    if (step === 'plan' && activePlan(account) === null) {
+    if (step === 'plan' && getActivePlan(account) === null) {
       throw new ServiceError('subscription_required', 'Choose a plan first: this step cannot be skipped.');
     }
     const next = ONBOARDING_STEPS[Math.max(reached, position + 1)] as OnboardingStep;

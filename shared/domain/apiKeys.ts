@@ -2,11 +2,11 @@ import type { Transaction } from 'objection';
 import { v7 as uuidv7 } from 'uuid';
 import { createBatcher } from '../lib/batcher.ts';
 import { now } from '../lib/clock.ts';
-import { DATABASE_PATIENCE, db, prepared, run } from '../lib/db.ts';
-import { offsetOf, type Page } from '../lib/pagination.ts';
+import { DB_WAIT_TIMEOUT, db, prepared, runStatement } from '../lib/db.ts';
+import { getPageOffset, type ListPage } from '../lib/pagination.ts';
 import { randomHex, sha256 } from '../lib/secrets.ts';
 import { ServiceError } from '../spec/errors.ts';
-import { ACTIVE_API_KEYS_MAX, API_KEY_PREFIX_CHARACTERS, API_KEY_TOUCH_MS, PAGE_SIZE } from '../spec/limits.ts';
+import { ACTIVE_API_KEYS_MAX, API_KEY_PREFIX_CHARACTERS, API_KEY_LAST_USED_INTERVAL_MS, PAGE_SIZE } from '../spec/limits.ts';
 import { Account } from '../tables/Account.ts';
 import { ApiKey } from '../tables/ApiKey.ts';
 import { lockAccount } from './credits.ts';
@@ -64,9 +64,9 @@ export async function createApiKey(
 }
 
 /** Keys of an account, newest first, revoked ones among them. */
-export async function listApiKeys(accountId: number, page: number): Promise<Page<ApiKey>> {
+export async function listApiKeys(accountId: number, page: number): Promise<ListPage<ApiKey>> {
   const { key_count: totalItems } = await Account.query().findById(accountId).select('key_count').throwIfNotFound();
-  const newest = totalItems - offsetOf(page);
+  const newest = totalItems - getPageOffset(page);
   if (newest <= 0) return { page, totalItems, items: [] };
   const items = await ApiKey.query()
     .where({ account_id: accountId })
@@ -76,7 +76,7 @@ export async function listApiKeys(accountId: number, page: number): Promise<Page
 }
 
 /** The keys of an account that are good, newest first: never more than there may be active ones. */
-export async function activeApiKeys(accountId: number): Promise<ApiKey[]> {
+export async function listActiveApiKeys(accountId: number): Promise<ApiKey[]> {
   return ApiKey.query().where({ account_id: accountId }).whereNull('revoked_at').orderBy('number', 'desc');
 }
 
@@ -98,7 +98,7 @@ export async function revokeApiKey(accountId: number, uuid: string): Promise<Buf
   });
 }
 
-const FIND_OWNERS = prepared(
+const FIND_KEY_OWNERS = prepared(
   'find_key_owners',
   `SELECT k.key_hash, k.account_id
      FROM api_keys k
@@ -108,18 +108,18 @@ const FIND_OWNERS = prepared(
 /**
  * The account that an active key belongs to, or undefined. Asked anew each time: a revocation holds at once.
  */
-export const findKeyOwner = createBatcher<Buffer, number | undefined>({
+export const findApiKeyOwner = createBatcher<Buffer, number | undefined>({
   maxItems: 64,
   maxInFlight: 2,
-  patience: DATABASE_PATIENCE,
+  waitTimeout: DB_WAIT_TIMEOUT,
   run: async (hashes) => {
-    const rows = await run<{ key_hash: Buffer; account_id: number }>(FIND_OWNERS, { hashes });
+    const rows = await runStatement<{ key_hash: Buffer; account_id: number }>(FIND_KEY_OWNERS, { hashes });
     const owners = new Map(rows.map((row) => [row.key_hash.toString('hex'), row.account_id]));
     return hashes.map((hash) => owners.get(hash.toString('hex')));
   },
 });
 
-const TOUCH = prepared(
+const RECORD_LAST_USED = prepared(
   'touch_keys',
   `UPDATE api_keys SET last_used_at = :now
     WHERE key_hash IN (
@@ -129,12 +129,12 @@ const TOUCH = prepared(
 );
 
 /** Notes that keys were used, at most once in 60 seconds a key over all processes. */
-export const touchApiKey = createBatcher<Buffer, void>({
+export const recordApiKeyLastUsed = createBatcher<Buffer, void>({
   maxItems: 64,
   maxInFlight: 1,
   run: async (hashes) => {
     const at = now();
-    await run(TOUCH, { hashes, now: at, before: new Date(at.getTime() - API_KEY_TOUCH_MS) });
+    await runStatement(RECORD_LAST_USED, { hashes, now: at, before: new Date(at.getTime() - API_KEY_LAST_USED_INTERVAL_MS) });
     return [];
   },
 });

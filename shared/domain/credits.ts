@@ -5,7 +5,7 @@ import { Account } from '../tables/Account.ts';
 import { LedgerEntry } from '../tables/LedgerEntry.ts';
 
 /** A movement of credits other than those of a generation, which the charge and the settlement write themselves. */
-export interface Movement {
+export interface EntryInput {
   entryType: LedgerEntryType;
   /** Credits, signed. */
   amount: number;
@@ -28,26 +28,26 @@ export async function lockAccount(transaction: Transaction, accountId: number): 
  * Writes movements to the ledger of a locked account, in order, and what they leave to the account, together with
  * whatever else of it changes.
  */
-export async function moveCredits(
+export async function postEntries(
   transaction: Transaction,
   account: Account,
-  movements: Movement[],
+  entries: EntryInput[],
   changes: Partial<Account> = {},
 ): Promise<Account> {
   let { balance, plan_credits, ledger_count } = account;
-  for (const movement of movements) {
-    balance += movement.amount;
-    plan_credits += movement.planAmount;
+  for (const entry of entries) {
+    balance += entry.amount;
+    plan_credits += entry.planAmount;
     ledger_count += 1;
     await LedgerEntry.query(transaction).insert({
       account_id: account.id,
       number: ledger_count,
-      entry_type: movement.entryType,
-      amount: movement.amount,
-      plan_amount: movement.planAmount,
+      entry_type: entry.entryType,
+      amount: entry.amount,
+      plan_amount: entry.planAmount,
       balance_after: balance,
-      description: movement.description,
-      effect_key: movement.effectKey,
+      description: entry.description,
+      effect_key: entry.effectKey,
       created_at: now(),
     });
   }

@@ -7,13 +7,13 @@ import { Generation } from '../tables/Generation.ts';
 import { IdempotentRequest } from '../tables/IdempotentRequest.ts';
 import { Identity } from '../tables/Identity.ts';
 import { Subscription } from '../tables/Subscription.ts';
-import { endAccessIn } from './access.ts';
+import { revokeAccess } from './access.ts';
 import { lockAccount } from './credits.ts';
-import { purgeGenerationsOf } from './generations/purge.ts';
+import { purgeAccountGenerations } from './generations/purge.ts';
 import { deleteGeneration } from './generations/remove.ts';
 
 /** What erasing an account came to. */
-export interface Erasure {
+export interface ErasureResult {
   /** Generations that this run deleted; one that continues a broken run deletes the rest. */
   generations: number;
 }
@@ -26,12 +26,12 @@ const BATCH_SIZE = 500;
  * It can be repeated: a run that was interrupted is continued by the next one.
  * @throws ServiceError validation_error while a subscription would renew, or generations are in progress.
  */
-export async function eraseAccount(accountId: number): Promise<Erasure> {
+export async function eraseAccount(accountId: number): Promise<ErasureResult> {
   await Account.transaction(async (transaction) => {
     const account = await lockAccount(transaction, accountId);
     await assertErasable(account);
     await Identity.query(transaction).where({ account_id: accountId }).forUpdate();
-    await endAccessIn(transaction, accountId);
+    await revokeAccess(transaction, accountId);
     await Identity.query(transaction).delete().where({ account_id: accountId });
     await IdempotentRequest.query(transaction).delete().where({ account_id: accountId });
     await ApiKey.query(transaction).patch({ name: 'erased' }).where({ account_id: accountId });
@@ -46,8 +46,8 @@ export async function eraseAccount(accountId: number): Promise<Erasure> {
       erased_at: account.erased_at ?? now(),
     });
   });
-  const generations = await deleteAll(accountId);
-  await purgeGenerationsOf(accountId);
+  const generations = await deleteAllGenerations(accountId);
+  await purgeAccountGenerations(accountId);
   logger.info({ account: accountId, generations }, 'account erased');
   return { generations };
 }
@@ -75,7 +75,7 @@ export async function assertErasable(account: Account): Promise<void> {
 }
 
 /** One by one, so that lists, counters and the removal of files stay right. */
-async function deleteAll(accountId: number): Promise<number> {
+async function deleteAllGenerations(accountId: number): Promise<number> {
   let deleted = 0;
   for (;;) {
     const rows = await Generation.query()

@@ -5,7 +5,7 @@ import type { Account } from '../tables/Account.ts';
  * Columns that an export leaves out: hashes and internal identifiers, which say nothing about the person and must not
  * leave the database.
  */
-const SECRET = new Set([
+const OMITTED_COLUMNS = new Set([
   'token_hash',
   'key_hash',
   'id',
@@ -17,7 +17,7 @@ const SECRET = new Set([
 ]);
 
 /** Tables with rows of an account, and the column that orders them. */
-const TABLES = {
+const EXPORTED_TABLES = {
   identities: 'created_at',
   sessions: 'created_at',
   api_keys: 'number',
@@ -32,14 +32,14 @@ const TABLES = {
 
 /** Collects all that is stored about an account, by table, as plain JSON values. */
 export async function exportAccount(account: Account): Promise<Record<string, unknown>> {
-  const exported: Record<string, unknown> = { account: withoutSecrets(account.toJSON()) };
-  for (const [table, order] of Object.entries(TABLES)) {
+  const exported: Record<string, unknown> = { account: omitInternalColumns(account.toJSON()) };
+  for (const [table, order] of Object.entries(EXPORTED_TABLES)) {
     const rows = (await db(table).where({ account_id: account.id }).orderBy(order)) as Record<string, unknown>[];
-    exported[table] = rows.map(withoutSecrets);
+    exported[table] = rows.map(omitInternalColumns);
   }
   return exported;
 }
 
-function withoutSecrets(row: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(row).filter(([name]) => !SECRET.has(name)));
+function omitInternalColumns(row: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(row).filter(([name]) => !OMITTED_COLUMNS.has(name)));
 }

@@ -1,13 +1,13 @@
 import type { Transaction } from 'objection';
 import { now } from '../lib/clock.ts';
-import { isRefusal, prepared, run } from '../lib/db.ts';
+import { isRejection, prepared, runStatement } from '../lib/db.ts';
 import { logger } from '../lib/logger.ts';
-import { grants } from '../lib/meters.ts';
+import { creditPeriodsRenewed } from '../lib/meters.ts';
 import { PLANS } from '../spec/plans.ts';
 import { Account } from '../tables/Account.ts';
 
 /** Accounts whose month is turned by one statement. */
-const AT_ONCE = 1_000;
+const BATCH_SIZE = 1_000;
 
 /**
  * The turn of a credit period (docs/decisions.md: Credits), for as many due accounts as fit one statement: what is left
@@ -19,7 +19,7 @@ const AT_ONCE = 1_000;
  * The effect key makes a month's grant one of its kind; that the account's row moves on in the same statement makes
  * sure that it is not tried twice.
  */
-const turning = (name: string, which: string, limit: string) =>
+const prepareRenewal = (name: string, condition: string, limit: string) =>
   prepared(
     name,
     `WITH plan AS MATERIALIZED (
@@ -31,7 +31,7 @@ const turning = (name: string, which: string, limit: string) =>
        FROM accounts a
        JOIN subscriptions s ON s.id = a.subscription_id AND s.status = 'active'
        JOIN plan ON plan.slug = a.plan_slug
-      WHERE a.plan_slug IS NOT NULL AND a.period_end <= :until AND a.period_end < s.paid_until ${which}
+      WHERE a.plan_slug IS NOT NULL AND a.period_end <= :until AND a.period_end < s.paid_until ${condition}
       ${limit}
         FOR NO KEY UPDATE OF a SKIP LOCKED
    ), turned AS (
@@ -64,8 +64,8 @@ const turning = (name: string, which: string, limit: string) =>
    SELECT cast(count(*) AS int) AS accounts FROM due`,
   );
 
-const TURN = turning('turn_periods', '', `ORDER BY a.period_end LIMIT ${AT_ONCE}`);
-const TURN_ONE = turning('turn_period_of', 'AND a.id = :account', '');
+const RENEW_DUE_PERIODS = prepareRenewal('turn_periods', '', `ORDER BY a.period_end LIMIT ${BATCH_SIZE}`);
+const RENEW_ACCOUNT_PERIOD = prepareRenewal('turn_period_of', 'AND a.id = :account', '');
 
 const PLAN_ROWS = JSON.stringify(
   PLANS.map(({ slug, name, monthlyCredits }) => ({ slug, name, credits: monthlyCredits })),
@@ -76,31 +76,31 @@ const PLAN_ROWS = JSON.stringify(
  * standstill each is turned in its order, none twice.
  * @returns how many periods were turned.
  */
-export async function grantDueCredits(): Promise<number> {
-  let turned = 0;
+export async function renewDueCreditPeriods(): Promise<number> {
+  let renewedCount = 0;
   for (;;) {
-    const accounts = await turnMany();
-    turned += accounts;
-    grants.inc(accounts);
+    const accounts = await renewBatch();
+    renewedCount += accounts;
+    creditPeriodsRenewed.inc(accounts);
     if (accounts === 0) break;
   }
-  if (turned > 0) logger.info({ turned }, 'credit periods turned');
-  return turned;
+  if (renewedCount > 0) logger.info({ renewedCount }, 'credit periods turned');
+  return renewedCount;
 }
 
-async function turnMany(): Promise<number> {
+async function renewBatch(): Promise<number> {
   try {
-    const [row] = await run<{ accounts: number }>(TURN, { plans: PLAN_ROWS, now: now(), until: now() });
+    const [row] = await runStatement<{ accounts: number }>(RENEW_DUE_PERIODS, { plans: PLAN_ROWS, now: now(), until: now() });
     return row?.accounts ?? 0;
   } catch (error) {
-    if (!isRefusal(error)) throw error;
+    if (!isRejection(error)) throw error;
     logger.error({ error: (error as Error).message }, 'some account cannot be granted its month: one by one');
-    return turnOneByOne();
+    return renewOneByOne();
   }
 }
 
 /** One account that the database refuses does not keep the others from their month. */
-async function turnOneByOne(): Promise<number> {
+async function renewOneByOne(): Promise<number> {
   const due = await Account.query()
     .select('accounts.id')
     // Suspended and lapsed accounts are not due, and must not keep others out of the batch.
@@ -110,19 +110,19 @@ async function turnOneByOne(): Promise<number> {
     .where('accounts.period_end', '<=', now())
     .whereColumn('accounts.period_end', '<', 'subscriptions.paid_until')
     .orderBy('accounts.period_end')
-    .limit(AT_ONCE);
-  let turned = 0;
+    .limit(BATCH_SIZE);
+  let renewedCount = 0;
   for (const { id } of due) {
     try {
-      const order = { plans: PLAN_ROWS, now: now(), until: now(), account: id };
-      const [row] = await run<{ accounts: number }>(TURN_ONE, order);
-      turned += row?.accounts ?? 0;
+      const bindings = { plans: PLAN_ROWS, now: now(), until: now(), account: id };
+      const [row] = await runStatement<{ accounts: number }>(RENEW_ACCOUNT_PERIOD, bindings);
+      renewedCount += row?.accounts ?? 0;
     } catch (error) {
-      if (!isRefusal(error)) throw error;
+      if (!isRejection(error)) throw error;
       logger.error({ accountId: id, error: (error as Error).message }, 'an account is not granted its month');
     }
   }
-  return turned;
+  return renewedCount;
 }
 
 /**
@@ -130,10 +130,10 @@ async function turnOneByOne(): Promise<number> {
  * in: an upgrade in the moment after a month's end would else be granted for both.
  * @param until months that begin later are not due.
  */
-export async function turnPeriodsOf(transaction: Transaction, account: Account, until: Date = now()): Promise<Account> {
+export async function renewCreditPeriods(transaction: Transaction, account: Account, until: Date = now()): Promise<Account> {
   for (;;) {
-    const order = { plans: PLAN_ROWS, now: now(), until, account: account.id };
-    const [row] = await run<{ accounts: number }>(TURN_ONE, order, transaction);
+    const bindings = { plans: PLAN_ROWS, now: now(), until, account: account.id };
+    const [row] = await runStatement<{ accounts: number }>(RENEW_ACCOUNT_PERIOD, bindings, transaction);
     if (row?.accounts !== 1) return account.$query(transaction);
   }
 }

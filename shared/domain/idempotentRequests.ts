@@ -4,9 +4,9 @@ import type { Transaction } from 'objection';
 import { v4 as uuidv4 } from 'uuid';
 import { addMilliseconds, now } from '../lib/clock.ts';
 import { config } from '../lib/config.ts';
-import { prepared, run } from '../lib/db.ts';
+import { prepared, runStatement } from '../lib/db.ts';
 import { ServiceError } from '../spec/errors.ts';
-import { IDEMPOTENCY_KEY_MS } from '../spec/limits.ts';
+import { IDEMPOTENCY_KEY_RETENTION_MS } from '../spec/limits.ts';
 import { IdempotentRequest } from '../tables/IdempotentRequest.ts';
 
 /**
@@ -16,19 +16,19 @@ import { IdempotentRequest } from '../tables/IdempotentRequest.ts';
  */
 
 /** One that has not ended after so long has died with its process, and is carried out anew. */
-const DEAD_AFTER_MS = 60_000;
-const WAIT_MS = 10_000;
-const LOOK_EVERY_MS = 100;
+const ABANDONED_AFTER_MS = 60_000;
+const WAIT_TIMEOUT_MS = 10_000;
+const POLL_INTERVAL_MS = 100;
 
 /** The refusal of a key that came with another request before. */
-export function usedForAnother(): ServiceError {
+export function keyReusedError(): ServiceError {
   return new ServiceError(
     'validation_error',
     'Idempotency-Key was used for another request: use a new key for each new request.',
   );
 }
 
-export interface Repeatable {
+export interface IdempotentRequestInput {
   accountId: number;
   /** What it does, such as `keys.create`: the same key may serve for something else. */
   scope: string;
@@ -39,55 +39,55 @@ export interface Repeatable {
 }
 
 /** How an answer is remembered together with what it answers for, where that is one transaction. */
-export type Remember<Answer> = (transaction: Transaction, answer: Answer) => Promise<void>;
+export type SaveResponse<Answer> = (transaction: Transaction, answer: Answer) => Promise<void>;
 
 /**
  * @param work carries the request out. It gets an id that is the same when it has to be carried out again, and a way to
  *   have its answer remembered in its own transaction.
  * @throws ServiceError validation_error where the key came with another request before.
  */
-export async function once<Answer>(
-  repeatable: Repeatable,
-  work: (id: string, remember: Remember<Answer>) => Promise<Answer>,
+export async function executeIdempotent<Answer>(
+  request: IdempotentRequestInput,
+  work: (id: string, remember: SaveResponse<Answer>) => Promise<Answer>,
 ): Promise<{ answer: Answer; isReplay: boolean }> {
-  const { key } = repeatable;
+  const { key } = request;
   if (key === null) return { answer: await work(uuidv4(), async () => {}), isReplay: false };
-  const keyed = { ...repeatable, key };
-  const until = performance.now() + WAIT_MS;
+  const keyed = { ...request, key };
+  const deadline = performance.now() + WAIT_TIMEOUT_MS;
   for (;;) {
-    const mine = await claim(keyed);
-    if (mine !== undefined) return { answer: await carryOut(keyed, mine, work), isReplay: false };
-    const first = await answerOf(keyed, until);
+    const claimed = await claimRequest(keyed);
+    if (claimed !== undefined) return { answer: await executeAndSave(keyed, claimed, work), isReplay: false };
+    const first = await waitForResponse(keyed, deadline);
     if (first !== null) return { answer: first.answer as Answer, isReplay: true };
   }
 }
 
-async function carryOut<Answer>(
-  keyed: Keyed,
+async function executeAndSave<Answer>(
+  keyed: KeyedRequest,
   { id }: IdempotentRequest,
-  work: (id: string, remember: Remember<Answer>) => Promise<Answer>,
+  work: (id: string, remember: SaveResponse<Answer>) => Promise<Answer>,
 ): Promise<Answer> {
   try {
-    const answer = await work(id, (transaction, result) => remember(keyed, result, transaction));
-    await remember(keyed, answer);
+    const answer = await work(id, (transaction, result) => storeResponse(keyed, result, transaction));
+    await storeResponse(keyed, answer);
     return answer;
   } catch (error) {
-    const unanswered = rowOf(keyed).where({ id }).whereNull('answer');
-    if (error instanceof ServiceError && error.status < 500) await unanswered.delete();
+    const pending = queryRequest(keyed).where({ id }).whereNull('answer');
+    if (error instanceof ServiceError && error.status < 500) await pending.delete();
     // Something may have been done for it: whoever asks again takes it up at once, under the same id.
-    else await unanswered.patch({ created_at: addMilliseconds(now(), -DEAD_AFTER_MS) });
+    else await pending.patch({ created_at: addMilliseconds(now(), -ABANDONED_AFTER_MS) });
     throw error;
   }
 }
 
-type Keyed = Repeatable & { key: string };
+type KeyedRequest = IdempotentRequestInput & { key: string };
 
-function rowOf({ accountId, scope, key }: Keyed, transaction?: Transaction) {
+function queryRequest({ accountId, scope, key }: KeyedRequest, transaction?: Transaction) {
   return IdempotentRequest.query(transaction).where({ account_id: accountId, scope, key_hash: hash(key) });
 }
 
 /** @returns the row for whoever is to carry the request out; undefined where somebody has, or is about to. */
-async function claim(keyed: Keyed): Promise<IdempotentRequest | undefined> {
+async function claimRequest(keyed: KeyedRequest): Promise<IdempotentRequest | undefined> {
   const row = {
     account_id: keyed.accountId,
     scope: keyed.scope,
@@ -97,28 +97,28 @@ async function claim(keyed: Keyed): Promise<IdempotentRequest | undefined> {
     created_at: now(),
   };
   await IdempotentRequest.query().insert(row).onConflict(['account_id', 'scope', 'key_hash']).ignore();
-  const existing = await rowOf(keyed).first();
+  const existing = await queryRequest(keyed).first();
   if (existing?.id === row.id) return existing;
   if (existing !== undefined && !existing.request_hash.equals(row.request_hash)) {
-    throw usedForAnother();
+    throw keyReusedError();
   }
-  const dead = addMilliseconds(now(), -DEAD_AFTER_MS);
-  const [taken] = await rowOf(keyed)
+  const abandonedBefore = addMilliseconds(now(), -ABANDONED_AFTER_MS);
+  const [takenOver] = await queryRequest(keyed)
     .whereNull('answer')
-    .where('created_at', '<=', dead)
+    .where('created_at', '<=', abandonedBefore)
     .patch({ created_at: now() })
     .returning('*');
-  return taken;
+  return takenOver;
 }
 
 /** @returns null where the first was refused, or has died: this one may try by itself. */
-async function answerOf(keyed: Keyed, until: number): Promise<{ answer: unknown } | null> {
+async function waitForResponse(keyed: KeyedRequest, deadline: number): Promise<{ answer: unknown } | null> {
   for (;;) {
-    const row = await rowOf(keyed).first();
+    const row = await queryRequest(keyed).first();
     if (row?.answer != null) return { answer: decrypt(row.answer, keyed) };
-    if (performance.now() > until) break;
-    if (row === undefined || row.created_at <= addMilliseconds(now(), -DEAD_AFTER_MS)) return null;
-    await setTimeout(LOOK_EVERY_MS);
+    if (performance.now() > deadline) break;
+    if (row === undefined || row.created_at <= addMilliseconds(now(), -ABANDONED_AFTER_MS)) return null;
+    await setTimeout(POLL_INTERVAL_MS);
   }
   throw new ServiceError(
     'internal_error',
@@ -130,12 +130,12 @@ async function answerOf(keyed: Keyed, until: number): Promise<{ answer: unknown 
   );
 }
 
-async function remember(keyed: Keyed, answer: unknown, transaction?: Transaction): Promise<void> {
-  const remembered = await rowOf(keyed, transaction)
+async function storeResponse(keyed: KeyedRequest, answer: unknown, transaction?: Transaction): Promise<void> {
+  const updatedRows = await queryRequest(keyed, transaction)
     .whereNull('answer')
     .patch({ answer: encrypt(answer, keyed) });
   // Another one has answered in the meantime: what this transaction did is undone.
-  if (transaction !== undefined && remembered === 0) throw new Error('The request was answered already.');
+  if (transaction !== undefined && updatedRows === 0) throw new Error('The request was answered already.');
 }
 
 const IV_BYTES = 12;
@@ -145,16 +145,16 @@ const TAG_BYTES = 16;
  * By the Idempotency-Key, of which only a hash is stored, and a secret of the service, as an answer may hold an API key's
  * text: clients choose keys that can be guessed, and then a copy of the database alone must not be enough.
  */
-function encrypt(answer: unknown, keyed: Keyed): Buffer {
+function encrypt(answer: unknown, keyed: KeyedRequest): Buffer {
   const iv = randomBytes(IV_BYTES);
-  const cipher = createCipheriv('aes-256-gcm', secretOf(keyed), iv);
+  const cipher = createCipheriv('aes-256-gcm', deriveEncryptionKey(keyed), iv);
   const text = Buffer.concat([cipher.update(JSON.stringify(answer), 'utf8'), cipher.final()]);
   return Buffer.concat([iv, cipher.getAuthTag(), text]);
 }
 
-function decrypt(stored: Buffer, keyed: Keyed): unknown {
+function decrypt(stored: Buffer, keyed: KeyedRequest): unknown {
   try {
-    return decryptWith(secretOf(keyed), stored);
+    return decryptJson(deriveEncryptionKey(keyed), stored);
   } catch {
     throw new ServiceError(
       'validation_error',
@@ -163,19 +163,19 @@ function decrypt(stored: Buffer, keyed: Keyed): unknown {
   }
 }
 
-function decryptWith(secret: Buffer, stored: Buffer): unknown {
+function decryptJson(secret: Buffer, stored: Buffer): unknown {
   const decipher = createDecipheriv('aes-256-gcm', secret, stored.subarray(0, IV_BYTES));
   decipher.setAuthTag(stored.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
   const text = Buffer.concat([decipher.update(stored.subarray(IV_BYTES + TAG_BYTES)), decipher.final()]);
   return JSON.parse(text.toString('utf8'));
 }
 
-function secretOf({ accountId, scope, key }: Keyed): Buffer {
-  return createHmac('sha256', serverSecret()).update(`answer ${accountId} ${scope} ${key}`).digest();
+function deriveEncryptionKey({ accountId, scope, key }: KeyedRequest): Buffer {
+  return createHmac('sha256', getServerSecret()).update(`answer ${accountId} ${scope} ${key}`).digest();
 }
 
 /** A secret that is not in the database. Changed within a day, it makes stored answers unreadable, and they are refused. */
-function serverSecret(): string {
+function getServerSecret(): string {
   return config.SECRET_KEY ?? new URL(config.DATABASE_URL).password;
 }
 
@@ -195,6 +195,6 @@ const PRUNE = prepared(
 
 /** Deletes requests that are more than a day old. */
 export async function pruneIdempotentRequests(): Promise<void> {
-  const before = addMilliseconds(now(), -IDEMPOTENCY_KEY_MS);
-  while ((await run(PRUNE, { before })).length === PRUNE_BATCH);
+  const before = addMilliseconds(now(), -IDEMPOTENCY_KEY_RETENTION_MS);
+  while ((await runStatement(PRUNE, { before })).length === PRUNE_BATCH);
 }

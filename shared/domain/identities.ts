@@ -1,9 +1,9 @@
 import type { Transaction } from 'objection';
-import { issuerOf, type ProviderIdentity, type ProviderName, providers } from '../gateways/identity/index.ts';
+import { getIssuer, type ProviderIdentity, type ProviderName, getIdentityProviders } from '../gateways/identity/index.ts';
 import { now } from '../lib/clock.ts';
 import { config } from '../lib/config.ts';
 import { isDuplicate } from '../lib/db.ts';
-import { offersLocalSignIn } from '../lib/signInSettings.ts';
+import { isDevSignInAllowed } from '../lib/signInSettings.ts';
 import { sha256 } from '../lib/secrets.ts';
 import { isEmail } from '../lib/validate.ts';
 import { ServiceError } from '../spec/errors.ts';
@@ -11,12 +11,12 @@ import { PROFILE_TEXT_MAX_CHARACTERS } from '../spec/limits.ts';
 import { Account } from '../tables/Account.ts';
 import { Identity } from '../tables/Identity.ts';
 import { Session } from '../tables/Session.ts';
-import { endAccessIn } from './access.ts';
-import { accountById, accountOfEmail } from './accounts.ts';
-import type { FollowedLink } from './affiliates/referrals.ts';
+import { revokeAccess } from './access.ts';
+import { getAccount, findOrCreateAccountByEmail } from './accounts.ts';
+import type { ReferralClick } from './affiliates/referrals.ts';
 import { lockAccount } from './credits.ts';
-import { findLiveSession } from './sessions.ts';
-import { bindStaffIdentities } from './staff.ts';
+import { findActiveSession } from './sessions.ts';
+import { grantStaffRights } from './staff.ts';
 
 /**
  * Outcome of a sign-in with an identity.
@@ -24,7 +24,7 @@ import { bindStaffIdentities } from './staff.ts';
  * - `taken`: the address belongs to an account of another person at the same provider.
  * - `other_provider`: the address belongs to an account that signs in through `linked`, and not through this provider.
  */
-export type IdentitySignIn =
+export type IdentitySignInResult =
   | { problem: null; account: Account; identityUuid: string }
   | { problem: 'unverified' | 'taken' }
   | { problem: 'other_provider'; linked: ProviderName[] };
@@ -33,35 +33,35 @@ export type IdentitySignIn =
  * Finds the account of an identity: the one that it signed in to before, whatever its address is by now. An identity
  * that is not known creates an account for its verified address, or signs in to one that has no identity yet. It never
  * opens an account that has another identity: addresses are handed on, and accounts are not.
- * @param link the referral link that the browser came by, if it did.
+ * @param referralClick the referral link that the browser came by, if it did.
  */
 export async function signInWithIdentity(
   provider: ProviderName,
   identity: ProviderIdentity,
-  link: FollowedLink | null = null,
-): Promise<IdentitySignIn> {
-  const found = await findOrCreate(provider, identity, link).catch((error: unknown) => {
+  referralClick: ReferralClick | null = null,
+): Promise<IdentitySignInResult> {
+  const found = await findOrCreateAccountByIdentity(provider, identity, referralClick).catch((error: unknown) => {
     // The same identity was linked to another account at the same moment: now it is known.
-    if (isDuplicate(error)) return findOrCreate(provider, identity, link);
+    if (isDuplicate(error)) return findOrCreateAccountByIdentity(provider, identity, referralClick);
     throw error;
   });
-  if (found.problem === null) await bindStaffIdentities(found.account);
+  if (found.problem === null) await grantStaffRights(found.account);
   return found;
 }
 
-async function findOrCreate(
+async function findOrCreateAccountByIdentity(
   provider: ProviderName,
   { subject, email, isEmailVerified, firstName }: ProviderIdentity,
-  link: FollowedLink | null,
-): Promise<IdentitySignIn> {
-  const issuer = issuerOf(provider);
+  referralClick: ReferralClick | null,
+): Promise<IdentitySignInResult> {
+  const issuer = getIssuer(provider);
   const known = await Identity.query().findById([provider, issuer, subject]);
   if (known !== undefined) {
-    return { problem: null, account: await accountById(known.account_id), identityUuid: known.uuid };
+    return { problem: null, account: await getAccount(known.account_id), identityUuid: known.uuid };
   }
   if (email === null || !isEmailVerified || !isEmail(email)) return { problem: 'unverified' };
   return Account.transaction(async (transaction) => {
-    const { id } = await accountOfEmail(email, provider, { firstName: nameFrom(firstName), link }, transaction);
+    const { id } = await findOrCreateAccountByEmail(email, provider, { firstName: sanitizeFirstName(firstName), referralClick }, transaction);
     const account = await lockAccount(transaction, id);
     const linked = await Identity.query(transaction).where({ account_id: id }).orderBy('created_at');
     const same = linked.find((other) => other.provider === provider && other.issuer === issuer);
@@ -71,7 +71,7 @@ async function findOrCreate(
       return { problem: 'other_provider', linked: linked.map((other) => other.provider as ProviderName) };
     }
     const { uuid } = await insertIdentity(transaction, account, provider, subject, email);
-    const signedIn = account.social_provider === LOCAL ? await endLocalAccess(transaction, account, provider) : account;
+    const signedIn = account.social_provider === DEV_PROVIDER ? await revokeDevAccess(transaction, account, provider) : account;
     return { problem: null, account: signedIn, identityUuid: uuid };
   });
 }
@@ -90,14 +90,14 @@ export async function linkIdentity(
   sessionHash: Buffer,
 ): Promise<{ problem: null; accountId: number } | { problem: LinkProblem }> {
   if (email === null || !isEmailVerified || !isEmail(email)) return { problem: 'unverified' };
-  const issuer = issuerOf(provider);
+  const issuer = getIssuer(provider);
   try {
     return await Account.transaction(async (transaction) => {
-      const session = await findLiveSession(sessionHash, transaction);
+      const session = await findActiveSession(sessionHash, transaction);
       if (session === undefined) return { problem: 'expired' };
       const account = await lockAccount(transaction, session.account_id);
       // Read again under the lock: all access may have been ended while this waited for it.
-      if ((await findLiveSession(sessionHash, transaction)) === undefined) return { problem: 'expired' };
+      if ((await findActiveSession(sessionHash, transaction)) === undefined) return { problem: 'expired' };
       const linked = await Identity.query(transaction).where({ account_id: account.id });
       if (linked.length === 0) return { problem: 'expired' };
       const same = linked.find((other) => other.provider === provider && other.issuer === issuer);
@@ -133,7 +133,7 @@ export async function removeIdentity(
     const removed = linked.find((identity) => identity.uuid === uuid);
     if (removed === undefined) throw new ServiceError('not_found', 'Not found. This sign-in method is not linked.');
     const rest = linked.filter((identity) => identity !== removed);
-    if (!mayBeLast && !offersLocalSignIn(config) && !rest.some(canSignIn)) {
+    if (!mayBeLast && !isDevSignInAllowed(config) && !rest.some(canSignIn)) {
       throw new ServiceError(
         'validation_error',
         'This is the only sign-in method that you can sign in with. Link another one before you remove it.',
@@ -155,7 +155,7 @@ export async function removeIdentity(
 /** Returns whether an identity can still sign in: its provider is configured, and is the one that knows it. */
 export function canSignIn({ provider, issuer }: Identity): boolean {
   const name = provider as ProviderName;
-  return providers()[name] !== null && issuerOf(name) === issuer;
+  return getIdentityProviders()[name] !== null && getIssuer(name) === issuer;
 }
 
 async function insertIdentity(
@@ -169,7 +169,7 @@ async function insertIdentity(
     .insert([
       {
         provider,
-        issuer: issuerOf(provider),
+        issuer: getIssuer(provider),
         subject,
         account_id: account.id,
         email: email.toLowerCase(),
@@ -181,20 +181,20 @@ async function insertIdentity(
 }
 
 /** What the local sign-in writes down as the provider. */
-export const LOCAL = 'dev';
+export const DEV_PROVIDER = 'dev';
 
 /** Nobody has shown before that the address was theirs: whoever was let in on their word is not let in any more. */
-async function endLocalAccess(transaction: Transaction, account: Account, provider: ProviderName): Promise<Account> {
-  await endAccessIn(transaction, account.id);
+async function revokeDevAccess(transaction: Transaction, account: Account, provider: ProviderName): Promise<Account> {
+  await revokeAccess(transaction, account.id);
   return account.$query(transaction).patchAndFetch({ social_provider: provider });
 }
 
 /** Through whom an account's owner signs in, in the order that they were linked. */
-export async function identitiesOf(accountId: number): Promise<Identity[]> {
+export async function listIdentities(accountId: number): Promise<Identity[]> {
   return Identity.query().where({ account_id: accountId }).orderBy(['created_at', 'provider']);
 }
 
-function nameFrom(text: string): string {
+function sanitizeFirstName(text: string): string {
   const name = text.replaceAll(/[\p{Cc}\uFFFD]/gu, ' ').trim();
   return name.slice(0, PROFILE_TEXT_MAX_CHARACTERS).toWellFormed();
 }

@@ -14,8 +14,8 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
  * The account that an e-mail address, a uuid, or the number in our logs is of.
  * @throws ServiceError not_found
  */
-export async function lookUpAccount(named: string): Promise<Account> {
-  const name = named.trim();
+export async function lookUpAccountForStaff(query: string): Promise<Account> {
+  const name = query.trim();
   const found = /^\d{1,15}$/.test(name)
     ? await Account.query().findById(Number(name))
     : await Account.query().findOne(UUID.test(name) ? { uuid: name.toLowerCase() } : { email: name.toLowerCase() });
@@ -27,8 +27,8 @@ export async function lookUpAccount(named: string): Promise<Account> {
  * The keys that a uuid, the first characters of a key (12 are shown everywhere), or the whole of it can mean.
  * @throws ServiceError not_found
  */
-export async function lookUpApiKeys(named: string): Promise<ApiKey[]> {
-  const name = named.trim();
+export async function lookUpApiKeysForStaff(query: string): Promise<ApiKey[]> {
+  const name = query.trim();
   const hash = hashApiKey(name);
   const found =
     hash === null
@@ -43,7 +43,7 @@ export async function lookUpApiKeys(named: string): Promise<ApiKey[]> {
 }
 
 /** What staff should know of an account's payments: refunds that are not carried out, and upgrades that were refunded. */
-export async function paymentIssues({ id }: Account): Promise<string[]> {
+export async function listPaymentIssues({ id }: Account): Promise<string[]> {
   const [refunds, subscriptions] = await Promise.all([
     OwedRefund.query().where({ account_id: id }).whereNot({ status: 'refunded' }).orderBy('created_at'),
     Subscription.query().where({ account_id: id }).whereNotNull('refunded_upgrade').orderBy('id'),
@@ -60,7 +60,7 @@ export async function paymentIssues({ id }: Account): Promise<string[]> {
 }
 
 /** The last entries of an account's ledger, newest first. */
-export async function lastLedgerEntries(account: Account, count: number): Promise<LedgerEntry[]> {
+export async function listLastLedgerEntries(account: Account, count: number): Promise<LedgerEntry[]> {
   return LedgerEntry.query()
     .where({ account_id: account.id })
     .where('number', '>', account.ledger_count - count)

@@ -1,7 +1,7 @@
 import pLimit from 'p-limit';
-import { removeFiles } from '../gateways/media/collect.ts';
+import { deleteMediaFiles } from '../gateways/media/collect.ts';
 import { addMilliseconds, now } from '../lib/clock.ts';
-import { prepared, run } from '../lib/db.ts';
+import { prepared, runStatement } from '../lib/db.ts';
 import { logger } from '../lib/logger.ts';
 
 /**
@@ -10,66 +10,66 @@ import { logger } from '../lib/logger.ts';
  * until it is done.
  */
 
-const AT_ONCE = 100;
-const SIDE_BY_SIDE = 8;
+const BATCH_SIZE = 100;
+const CONCURRENCY = 8;
 /** Longer than a batch takes, also with a storage that is slow to say no. */
-const CLAIM_MS = 5 * 60_000;
-const RETRY_MS = 60_000;
+const CLAIM_TIMEOUT_MS = 5 * 60_000;
+const RETRY_DELAY_MS = 60_000;
 
-const CLAIM = prepared(
+const CLAIM_DELETIONS = prepared(
   'claim_media_removals',
   `WITH due AS (
      SELECT media_token FROM media_removals WHERE due_at <= :now
-      ORDER BY due_at LIMIT ${AT_ONCE} FOR UPDATE SKIP LOCKED
+      ORDER BY due_at LIMIT ${BATCH_SIZE} FOR UPDATE SKIP LOCKED
    )
    UPDATE media_removals r SET due_at = :claim FROM due WHERE r.media_token = due.media_token
    RETURNING r.media_token`,
 );
 // Whoever has asked for another removal meanwhile has set another time.
-const DONE = prepared('media_removed', 'DELETE FROM media_removals WHERE media_token = :token AND due_at = :claim');
-const GIVE_BACK = prepared(
+const COMPLETE_DELETION = prepared('media_removed', 'DELETE FROM media_removals WHERE media_token = :token AND due_at = :claim');
+const RELEASE_DELETIONS = prepared(
   'media_not_removed',
   'UPDATE media_removals SET due_at = :due WHERE media_token = ANY (:tokens) AND due_at = :claim',
 );
 
 /** Removes the files whose time has come. While the storage cannot do it, it is left alone for a minute. */
-export async function removeDueFiles(): Promise<void> {
+export async function deleteDueMedia(): Promise<void> {
   for (;;) {
     const at = now();
-    const claim = addMilliseconds(at, CLAIM_MS);
-    const rows = await run<{ media_token: string }>(CLAIM, { now: at, claim });
-    const left = await removeAll(
+    const claim = addMilliseconds(at, CLAIM_TIMEOUT_MS);
+    const rows = await runStatement<{ media_token: string }>(CLAIM_DELETIONS, { now: at, claim });
+    const failed = await deleteMediaBatch(
       rows.map((row) => row.media_token),
       claim,
     );
-    if (left.length > 0) await run(GIVE_BACK, { tokens: left, claim, due: addMilliseconds(now(), RETRY_MS) });
-    if (left.length > 0 || rows.length < AT_ONCE) return;
+    if (failed.length > 0) await runStatement(RELEASE_DELETIONS, { tokens: failed, claim, due: addMilliseconds(now(), RETRY_DELAY_MS) });
+    if (failed.length > 0 || rows.length < BATCH_SIZE) return;
   }
 }
 
 /** @returns what could not be removed: with the first failure the rest is given up, too. */
-async function removeAll(tokens: string[], claim: Date): Promise<string[]> {
-  const slots = pLimit(SIDE_BY_SIDE);
-  const left: string[] = [];
+async function deleteMediaBatch(tokens: string[], claim: Date): Promise<string[]> {
+  const slots = pLimit(CONCURRENCY);
+  const failed: string[] = [];
   await Promise.all(
     tokens.map((token) =>
       slots(async () => {
         try {
-          if (left.length > 0) throw new Error('given up with another one');
-          await removeFiles(token);
-          await run(DONE, { token, claim });
+          if (failed.length > 0) throw new Error('given up with another one');
+          await deleteMediaFiles(token);
+          await runStatement(COMPLETE_DELETION, { token, claim });
         } catch (error) {
-          if (left.length === 0)
+          if (failed.length === 0)
             logger.warn({ error: (error as Error).message }, 'files not removed; will be tried again');
-          left.push(token);
+          failed.push(token);
         }
       }),
     ),
   );
-  return left;
+  return failed;
 }
 
-const LATE = prepared(
+const SCHEDULE_ORPHANED_DELETION = prepared(
   'late_files',
   `INSERT INTO media_removals (media_token, due_at)
    SELECT media_token, :now FROM generations
@@ -78,6 +78,6 @@ const LATE = prepared(
 );
 
 /** For whoever has put files in their place and finds that the generation ended without them. */
-export async function removeLateFiles(uuid: string): Promise<void> {
-  await run(LATE, { uuid, now: now() });
+export async function scheduleOrphanedMediaDeletion(uuid: string): Promise<void> {
+  await runStatement(SCHEDULE_ORPHANED_DELETION, { uuid, now: now() });
 }

@@ -1,57 +1,57 @@
-import { type Route, routes } from '../gateways/upstreams/index.ts';
+import { type UpstreamRoute, getUpstreamRoutes } from '../gateways/upstreams/index.ts';
 import { addMilliseconds, now } from '../lib/clock.ts';
-import { prepared, run } from '../lib/db.ts';
+import { prepared, runStatement } from '../lib/db.ts';
 import { logger } from '../lib/logger.ts';
 import { perService } from '../lib/serviceScope.ts';
 import { type CatalogModel, MODELS, type ModelSlug } from '../spec/catalog.ts';
-import { AVOID_MS, PROBE_STALE_MS, PROBES_TO_DEGRADE, PROBES_TO_OFFLINE, PROBES_TO_ONLINE } from '../spec/limits.ts';
+import { CIRCUIT_OPEN_MS, PROBE_STALE_MS, FAILED_PROBES_TO_DEGRADE, FAILED_PROBES_TO_OFFLINE, GOOD_PROBES_TO_ONLINE } from '../spec/limits.ts';
 import type { ModelStatus } from '../spec/states.ts';
 import { UpstreamHealth } from '../tables/UpstreamHealth.ts';
 
 /** A model as `GET /api/models/` shows it. */
-export interface OfferedModel extends CatalogModel {
+export interface ModelWithStatus extends CatalogModel {
   status: ModelStatus;
   /** Whose model its first choice is. */
   provider: string;
 }
 
 /** The models on sale with their status, in their order. */
-export async function modelsWithStatus(): Promise<OfferedModel[]> {
-  const statusOf = await statuses();
+export async function getModelsWithStatus(): Promise<ModelWithStatus[]> {
+  const getStatus = await loadStatuses();
   return MODELS.map((model) => ({
     ...model,
-    provider: routes()[model.slug][0]?.upstream.name ?? '',
-    status: together(statusOf(model.slug, 0), statusOf(model.slug, 1)),
+    provider: getUpstreamRoutes()[model.slug][0]?.upstream.name ?? '',
+    status: combineStatus(getStatus(model.slug, 0), getStatus(model.slug, 1)),
   }));
 }
 
 /** A model whose first choice is offline can be had from its fallback: not as it should be, but it can. */
-function together(first: ModelStatus, fallback: ModelStatus): ModelStatus {
-  if (first !== 'offline') return first;
+function combineStatus(primary: ModelStatus, fallback: ModelStatus): ModelStatus {
+  if (primary !== 'offline') return primary;
   return fallback === 'offline' ? 'offline' : 'degraded';
 }
 
 /** How long a choice of upstreams is stood by; probes come much more rarely. */
-const CHOICE_MS = 1_000;
-const state = perService(() => ({ choice: undefined as { routes: Route[]; madeAt: number } | undefined }));
+const ROUTE_CACHE_MS = 1_000;
+const state = perService(() => ({ choice: undefined as { routes: UpstreamRoute[]; madeAt: number } | undefined }));
 
 /** The upstream that each model's jobs go to now: its first choice, and while that is offline its fallback. */
-export async function currentRoutes(): Promise<Route[]> {
-  if (Object.values(routes()).every((choices) => choices.length === 1)) return Object.values(routes()).flat();
+export async function getActiveRoutes(): Promise<UpstreamRoute[]> {
+  if (Object.values(getUpstreamRoutes()).every((choices) => choices.length === 1)) return Object.values(getUpstreamRoutes()).flat();
   const { choice } = state();
-  if (choice !== undefined && now().getTime() - choice.madeAt < CHOICE_MS) return choice.routes;
-  const statusOf = await statuses();
+  if (choice !== undefined && now().getTime() - choice.madeAt < ROUTE_CACHE_MS) return choice.routes;
+  const getStatus = await loadStatuses();
   const current = MODELS.flatMap(({ slug }) => {
-    const [first, fallback] = routes()[slug];
-    const isOut = statusOf(slug, 0) === 'offline' && statusOf(slug, 1) !== 'offline';
-    return (isOut && fallback !== undefined ? fallback : first) ?? [];
+    const [first, fallback] = getUpstreamRoutes()[slug];
+    const isOffline = getStatus(slug, 0) === 'offline' && getStatus(slug, 1) !== 'offline';
+    return (isOffline && fallback !== undefined ? fallback : first) ?? [];
   });
   state().choice = { routes: current, madeAt: now().getTime() };
   return current;
 }
 
 /** One that no worker has probed lately, or that there is none of, counts as offline. */
-async function statuses(): Promise<(model: ModelSlug, position: number) => ModelStatus> {
+async function loadStatuses(): Promise<(model: ModelSlug, position: number) => ModelStatus> {
   const rows = await UpstreamHealth.query();
   const freshSince = addMilliseconds(now(), -PROBE_STALE_MS);
   const at = now();
@@ -61,7 +61,7 @@ async function statuses(): Promise<(model: ModelSlug, position: number) => Model
 }
 
 /** Degraded after one bad probe, offline after three in a row, online again after two good ones in a row. */
-const RECORD = prepared(
+const RECORD_PROBE = prepared(
   'record_probe',
   `INSERT INTO upstream_health AS h (model, position, upstream, status, good_probes, bad_probes, probed_at, detail)
    VALUES (:model, :position, :upstream, CASE WHEN :good THEN 'online' ELSE 'degraded' END,
@@ -73,16 +73,16 @@ const RECORD = prepared(
      bad_probes = CASE WHEN h.upstream <> excluded.upstream THEN excluded.bad_probes
                        WHEN :good THEN 0
                        WHEN :probe THEN h.bad_probes + 1
-                       ELSE greatest(h.bad_probes, least(h.bad_probes + 1, ${PROBES_TO_OFFLINE} - 1)) END,
+                       ELSE greatest(h.bad_probes, least(h.bad_probes + 1, ${FAILED_PROBES_TO_OFFLINE} - 1)) END,
      status = CASE
        WHEN h.upstream <> excluded.upstream THEN excluded.status
-       WHEN :good AND (h.status = 'online' OR h.good_probes + 1 >= ${PROBES_TO_ONLINE}) THEN 'online'
-       WHEN NOT :good AND :probe AND h.bad_probes + 1 >= ${PROBES_TO_OFFLINE} THEN 'offline'
-       WHEN NOT :good AND h.bad_probes + 1 >= ${PROBES_TO_DEGRADE} AND h.status = 'online' THEN 'degraded'
+       WHEN :good AND (h.status = 'online' OR h.good_probes + 1 >= ${GOOD_PROBES_TO_ONLINE}) THEN 'online'
+       WHEN NOT :good AND :probe AND h.bad_probes + 1 >= ${FAILED_PROBES_TO_OFFLINE} THEN 'offline'
+       WHEN NOT :good AND h.bad_probes + 1 >= ${FAILED_PROBES_TO_DEGRADE} AND h.status = 'online' THEN 'degraded'
        ELSE h.status END,
      probed_at = excluded.probed_at,
      -- What the probes saw, too, is over when they say so.
-     avoid_until = CASE WHEN :good AND h.status = 'offline' AND h.good_probes + 1 >= ${PROBES_TO_ONLINE} THEN NULL
+     avoid_until = CASE WHEN :good AND h.status = 'offline' AND h.good_probes + 1 >= ${GOOD_PROBES_TO_ONLINE} THEN NULL
                         ELSE h.avoid_until END,
      detail = CASE WHEN :good AND h.upstream = excluded.upstream THEN h.detail ELSE excluded.detail END
    RETURNING status`,
@@ -94,12 +94,12 @@ const RECORD = prepared(
  * that the model no longer has is ignored.
  */
 export async function recordProbe(
-  route: Route,
+  route: UpstreamRoute,
   problem: string | null,
   source: 'probe' | 'submission' = 'probe',
 ): Promise<void> {
   const { model, upstream, modelId } = route;
-  const position = positionOf(route);
+  const position = findRoutePosition(route);
   if (position < 0) return;
   const name = `${upstream.name}:${modelId}`;
   const bindings = {
@@ -111,12 +111,12 @@ export async function recordProbe(
     now: now(),
     detail: problem ?? '',
   };
-  const [row] = await run<{ status: ModelStatus }>(RECORD, bindings);
+  const [row] = await runStatement<{ status: ModelStatus }>(RECORD_PROBE, bindings);
   if (problem !== null)
     logger.warn({ model, upstream: name, status: row?.status, problem }, 'the upstream does not answer as it should');
 }
 
-const AVOID = prepared(
+const OPEN_CIRCUIT = prepared(
   'avoid_upstream',
   'UPDATE upstream_health SET avoid_until = :until, detail = :problem WHERE model = :model AND position = :position',
 );
@@ -125,22 +125,22 @@ const AVOID = prepared(
  * Leaves an upstream alone for half a minute that turned us away for our own fault: the account has no money, or no rights.
  * Its probes are good, and customers would be charged for jobs that it will not take.
  */
-export async function avoid(route: Route, problem: string): Promise<void> {
+export async function openCircuit(route: UpstreamRoute, problem: string): Promise<void> {
   const { model, upstream, modelId } = route;
-  await run(AVOID, { model, position: positionOf(route), until: addMilliseconds(now(), AVOID_MS), problem });
+  await runStatement(OPEN_CIRCUIT, { model, position: findRoutePosition(route), until: addMilliseconds(now(), CIRCUIT_OPEN_MS), problem });
   state().choice = undefined;
   logger.error({ model, upstream: `${upstream.name}:${modelId}`, problem }, 'the upstream refuses our account');
 }
 
 /** Of a model's choices; -1 where it is none any more. */
-function positionOf({ model, upstream, modelId }: Route): number {
-  return routes()[model].findIndex((route) => route.upstream.name === upstream.name && route.modelId === modelId);
+function findRoutePosition({ model, upstream, modelId }: UpstreamRoute): number {
+  return getUpstreamRoutes()[model].findIndex((route) => route.upstream.name === upstream.name && route.modelId === modelId);
 }
 
 /** When the upstream that was left alone longest was last probed; null where one never was. */
-export async function lastProbedAt(): Promise<Date | null> {
+export async function getOldestProbeTime(): Promise<Date | null> {
   const rows = await UpstreamHealth.query();
-  const times = Object.values(routes()).flatMap((routes) =>
+  const times = Object.values(getUpstreamRoutes()).flatMap((routes) =>
     routes.map(({ model }, position) =>
       rows.find((row) => row.model === model && row.position === position)?.probed_at.getTime(),
     ),

@@ -2,13 +2,13 @@ import type { Transaction } from 'objection';
 import { v7 as uuidv7 } from 'uuid';
 import { createBatcher } from '../lib/batcher.ts';
 import { addMilliseconds, now } from '../lib/clock.ts';
-import { DATABASE_PATIENCE, prepared, run } from '../lib/db.ts';
+import { DB_WAIT_TIMEOUT, prepared, runStatement } from '../lib/db.ts';
 import { randomHex, sha256 } from '../lib/secrets.ts';
 import { ServiceError } from '../spec/errors.ts';
-import { SESSION_DAYS, SESSION_IDLE_DAYS, SESSION_TOUCH_MS, USER_AGENT_MAX_CHARACTERS } from '../spec/limits.ts';
+import { SESSION_DAYS, SESSION_IDLE_DAYS, SESSION_LAST_USED_INTERVAL_MS, USER_AGENT_MAX_CHARACTERS } from '../spec/limits.ts';
 import { Session } from '../tables/Session.ts';
 
-export const SESSION_MS = SESSION_DAYS * 24 * 60 * 60 * 1_000;
+export const SESSION_LIFETIME_MS = SESSION_DAYS * 24 * 60 * 60 * 1_000;
 
 /**
  * Signs a browser in.
@@ -16,7 +16,7 @@ export const SESSION_MS = SESSION_DAYS * 24 * 60 * 60 * 1_000;
  * @param identityUuid the identity that was signed in with; null for the local sign-in.
  * @returns the cookie's value, which is known to nobody else: only its hash is stored.
  */
-export async function openSession(
+export async function createWebSession(
   accountId: number,
   userAgent: string,
   identityUuid: string | null = null,
@@ -31,7 +31,7 @@ export async function openSession(
     user_agent: userAgent.toWellFormed().replaceAll('\u0000', '').slice(0, USER_AGENT_MAX_CHARACTERS),
     created_at: createdAt,
     last_used_at: createdAt,
-    expires_at: addMilliseconds(createdAt, SESSION_MS),
+    expires_at: addMilliseconds(createdAt, SESSION_LIFETIME_MS),
   });
   return token;
 }
@@ -43,21 +43,21 @@ export function isSessionToken(text: string): boolean {
   return TOKEN_FORMAT.test(text);
 }
 
-const FIND_OWNERS = prepared(
+const FIND_SESSION_OWNERS = prepared(
   'find_session_owners',
   `SELECT token_hash, account_id FROM sessions
     WHERE token_hash = ANY (:hashes) AND expires_at > :now AND last_used_at > :idle`,
 );
 
-const findOwner = createBatcher<Buffer, number | undefined>({
+const findOwnerByHash = createBatcher<Buffer, number | undefined>({
   maxItems: 64,
   maxInFlight: 2,
-  patience: DATABASE_PATIENCE,
+  waitTimeout: DB_WAIT_TIMEOUT,
   run: async (hashes) => {
-    const rows = await run<{ token_hash: Buffer; account_id: number }>(FIND_OWNERS, {
+    const rows = await runStatement<{ token_hash: Buffer; account_id: number }>(FIND_SESSION_OWNERS, {
       hashes,
       now: now(),
-      idle: idleSince(),
+      idle: getIdleCutoff(),
     });
     const owners = new Map(rows.map((row) => [row.token_hash.toString('hex'), row.account_id]));
     return hashes.map((hash) => owners.get(hash.toString('hex')));
@@ -66,33 +66,33 @@ const findOwner = createBatcher<Buffer, number | undefined>({
 
 /** Finds the account of a session cookie; undefined where the session is unknown, ended or expired. */
 export async function findSessionOwner(token: string): Promise<number | undefined> {
-  return isSessionToken(token) ? findOwner(sha256(token)) : undefined;
+  return isSessionToken(token) ? findOwnerByHash(sha256(token)) : undefined;
 }
 
 /** Sessions that were last used before this are over. */
-function idleSince(): Date {
+function getIdleCutoff(): Date {
   return addMilliseconds(now(), -SESSION_IDLE_DAYS * 86_400_000);
 }
 
 /** Finds the session of a cookie's hash, unless it has ended or expired. */
-export async function findLiveSession(
+export async function findActiveSession(
   tokenHash: Buffer,
   transaction?: Transaction,
 ): Promise<Pick<Session, 'account_id'> | undefined> {
   return Session.query(transaction)
     .findById(tokenHash)
     .where('expires_at', '>', now())
-    .where('last_used_at', '>', idleSince())
+    .where('last_used_at', '>', getIdleCutoff())
     .select('account_id');
 }
 
 /** Ends a session; one that is over already stays so. */
-export async function closeSession(token: string): Promise<void> {
+export async function endWebSession(token: string): Promise<void> {
   await Session.query().deleteById(sha256(token));
 }
 
 /** A session as its owner sees it. */
-export interface OpenSession {
+export interface ActiveWebSession {
   uuid: string;
   userAgent: string;
   createdAt: Date;
@@ -101,20 +101,20 @@ export interface OpenSession {
 }
 
 /** More than a person has browsers; what is beyond is ended with the others. */
-const SHOWN = 50;
+const MAX_SESSIONS_LISTED = 50;
 
 /**
  * Where an account is signed in: this session first, then those used last.
  * @param token the cookie of who is asking.
  */
-export async function openSessions(accountId: number, token: string): Promise<OpenSession[]> {
+export async function listActiveSessions(accountId: number, token: string): Promise<ActiveWebSession[]> {
   const current = sha256(token);
   const sessions = await Session.query()
     .where({ account_id: accountId })
     .where('expires_at', '>', now())
-    .where('last_used_at', '>', idleSince())
+    .where('last_used_at', '>', getIdleCutoff())
     .orderByRaw('token_hash = ? DESC, last_used_at DESC, uuid DESC', [current])
-    .limit(SHOWN);
+    .limit(MAX_SESSIONS_LISTED);
   return sessions.map((session) => ({
     uuid: session.uuid,
     userAgent: session.user_agent,
@@ -128,7 +128,7 @@ export async function openSessions(accountId: number, token: string): Promise<Op
  * Ends one of an account's sessions, at once.
  * @throws ServiceError not_found when the account has no such session, or not any more.
  */
-export async function endSession(accountId: number, uuid: string): Promise<void> {
+export async function revokeWebSession(accountId: number, uuid: string): Promise<void> {
   const ended = await Session.query().where({ account_id: accountId, uuid }).delete();
   if (ended === 0) throw new ServiceError('not_found', 'There is no such session: it has ended already.');
 }
@@ -138,11 +138,11 @@ export async function endSession(accountId: number, uuid: string): Promise<void>
  * @param token the cookie of who is asking.
  * @returns how many sessions that ended.
  */
-export async function endOtherSessions(accountId: number, token: string): Promise<number> {
+export async function revokeOtherWebSessions(accountId: number, token: string): Promise<number> {
   return Session.query().where({ account_id: accountId }).whereNot('token_hash', sha256(token)).delete();
 }
 
-const TOUCH = prepared(
+const RECORD_LAST_USED = prepared(
   'touch_sessions',
   `UPDATE sessions SET last_used_at = :now
     WHERE token_hash IN (
@@ -152,22 +152,22 @@ const TOUCH = prepared(
 );
 
 /** Notes that sessions were used, by their hashes; at most once in 60 seconds a session over all processes. */
-export const touchSession = createBatcher<Buffer, void>({
+export const recordSessionLastUsed = createBatcher<Buffer, void>({
   maxItems: 64,
   maxInFlight: 1,
   run: async (hashes) => {
     const at = now();
-    await run(TOUCH, { hashes, now: at, before: addMilliseconds(at, -SESSION_TOUCH_MS) });
+    await runStatement(RECORD_LAST_USED, { hashes, now: at, before: addMilliseconds(at, -SESSION_LAST_USED_INTERVAL_MS) });
     return [];
   },
 });
 
-const AT_ONCE = 1_000;
+const BATCH_SIZE = 1_000;
 
 /** Forgets sessions that have expired. */
-export async function forgetExpiredSessions(): Promise<void> {
-  for (let forgotten = AT_ONCE; forgotten === AT_ONCE; ) {
-    const expired = Session.query().select('token_hash').where('expires_at', '<=', now()).limit(AT_ONCE);
-    forgotten = await Session.query().whereIn('token_hash', expired).delete();
+export async function pruneExpiredSessions(): Promise<void> {
+  for (let deletedCount = BATCH_SIZE; deletedCount === BATCH_SIZE; ) {
+    const expired = Session.query().select('token_hash').where('expires_at', '<=', now()).limit(BATCH_SIZE);
+    deletedCount = await Session.query().whereIn('token_hash', expired).delete();
   }
 }

@@ -1,8 +1,8 @@
 import { now } from '../lib/clock.ts';
 import { config } from '../lib/config.ts';
-import { prepared, run } from '../lib/db.ts';
+import { prepared, runStatement } from '../lib/db.ts';
 import { sha256 } from '../lib/secrets.ts';
-import { offersLocalSignIn } from '../lib/signInSettings.ts';
+import { isDevSignInAllowed } from '../lib/signInSettings.ts';
 import { ServiceError } from '../spec/errors.ts';
 import { Account } from '../tables/Account.ts';
 import { Identity } from '../tables/Identity.ts';
@@ -14,7 +14,7 @@ export function isStaffEmail(email: string): boolean {
   return email !== '' && listed.some((address) => address.trim() === email);
 }
 
-const BIND = prepared(
+const GRANT_STAFF_RIGHTS = prepared(
   'bind_staff_identities',
   `WITH bound AS (
      UPDATE accounts SET staff_since = :now WHERE id = :accountId AND staff_since IS NULL RETURNING id
@@ -26,8 +26,8 @@ const BIND = prepared(
  * Gives staff rights to the identities that an account has at its first sign-in with an address on the staff list.
  * Identities that are linked later never get them, so that a linked provider cannot open the staff pages.
  */
-export async function bindStaffIdentities({ id, email, staff_since }: Account): Promise<void> {
-  if (staff_since === null && isStaffEmail(email)) await run(BIND, { accountId: id, now: now() });
+export async function grantStaffRights({ id, email, staff_since }: Account): Promise<void> {
+  if (staff_since === null && isStaffEmail(email)) await runStatement(GRANT_STAFF_RIGHTS, { accountId: id, now: now() });
 }
 
 /**
@@ -42,7 +42,7 @@ export async function isStaff(
 ): Promise<boolean> {
   if (!isStaffEmail(account.email)) return false;
   // Without a provider every address is taken at its word, and accounts have no identities.
-  if (offersLocalSignIn(config)) return true;
+  if (isDevSignInAllowed(config)) return true;
   if (keyHash !== null || sessionToken === undefined) return account.staff_since !== null;
   const identity = await Identity.query()
     .join('sessions', 'sessions.identity_uuid', 'identities.uuid')

@@ -1,13 +1,13 @@
 import { processor } from '../gateways/payments/index.ts';
 import { now } from '../lib/clock.ts';
-import { type Plan, planBySlug } from '../spec/plans.ts';
+import { type Plan, getPlanBySlug } from '../spec/plans.ts';
 import { Account } from '../tables/Account.ts';
 import { Subscription } from '../tables/Subscription.ts';
 
 /** The one payment processor (docs/decisions.md: Billing). */
-export const PROCESSOR = 'stripe';
+export const PROCESSOR_NAME = 'stripe';
 
-export interface SubscriptionStanding {
+export interface SubscriptionOverview {
   plan: Plan | null;
   /** `none` where there never was a subscription. */
   status: Subscription['status'] | 'none';
@@ -15,20 +15,20 @@ export interface SubscriptionStanding {
   cancelAtPeriodEnd: boolean;
 }
 
-export interface BillingStatus extends SubscriptionStanding {
+export interface BillingStatus extends SubscriptionOverview {
   hasPaymentMethod: boolean;
 }
 
-export async function billingStatus(accountId: number): Promise<BillingStatus> {
+export async function getBillingStatus(accountId: number): Promise<BillingStatus> {
   const account = await Account.query().findById(accountId).throwIfNotFound();
-  return { ...(await subscriptionStanding(account)), hasPaymentMethod: hasPaymentMethod(account) };
+  return { ...(await getSubscriptionOverview(account)), hasPaymentMethod: hasPaymentMethod(account) };
 }
 
 /** Where an account stands with its subscription: the one that it lives under, or the last one it had. */
-export async function subscriptionStanding(account: Account): Promise<SubscriptionStanding> {
+export async function getSubscriptionOverview(account: Account): Promise<SubscriptionOverview> {
   const subscriptions = Subscription.query().where({ account_id: account.id });
   const latest = await subscriptions.orderByRaw(`(id = ?) DESC NULLS LAST, id DESC`, [account.subscription_id]).first();
-  const plan = activePlan(account);
+  const plan = getActivePlan(account);
   const isOver = plan === null && (latest?.status === 'active' || latest?.status === 'past_due');
   return {
     plan,
@@ -44,7 +44,7 @@ function hasPaymentMethod(account: Account): boolean {
 }
 
 /** The plan that an account may spend under right now, or null. */
-export function activePlan(account: Account, at: Date = now()): Plan | null {
+export function getActivePlan(account: Account, at: Date = now()): Plan | null {
   if (account.plan_slug === null || account.spend_until === null || account.spend_until <= at) return null;
-  return planBySlug(account.plan_slug);
+  return getPlanBySlug(account.plan_slug);
 }

@@ -8,23 +8,23 @@ export interface BatcherOptions<Item, Result> {
   maxItems: number;
   maxInFlight: number;
   /** Items with the same key are kept apart: never two of them at work at the same time. */
-  keyOf?: (item: Item) => unknown;
+  getKey?: (item: Item) => unknown;
   /** Which errors may be one item's fault alone: after such a one each item is tried by itself. */
-  isOneItemsFault?: (error: unknown) => boolean;
+  isItemError?: (error: unknown) => boolean;
   /** How long an item waits for its turn while nothing moves; without it, for as long as it takes. */
-  patience?: Patience;
+  waitTimeout?: WaitTimeout;
 }
 
 /**
  * What has waited for so long, while nothing before it got done, is rejected, and is certain never to have been at work.
  * A line that is long and moves is none of this.
  */
-export interface Patience {
-  waitMs: number;
-  newError: () => Error;
+export interface WaitTimeout {
+  timeoutMs: number;
+  createError: () => Error;
 }
 
-interface Waiting<Item, Result> {
+interface QueuedItem<Item, Result> {
   item: Item;
   resolve(result: Result): void;
   reject(error: unknown): void;
@@ -32,12 +32,12 @@ interface Waiting<Item, Result> {
 }
 
 /** The items with one key of which none is ready. */
-interface Line<Entry> {
+interface Lane<Entry> {
   waiting: Set<Entry>;
   /** Whether it waits for an item with its own key, and not for that one's turn. */
-  isAtWork: boolean;
+  isRunning: boolean;
   /** When one with its key was done, by the clock of `performance`. */
-  movedAt: number;
+  lastProgressAt: number;
 }
 
 /**
@@ -45,100 +45,100 @@ interface Line<Entry> {
  *   or with that of `patience`.
  */
 export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result>): (item: Item) => Promise<Result> {
-  const { maxItems, maxInFlight, keyOf, isOneItemsFault, patience } = options;
-  type Entry = Waiting<Item, Result>;
+  const { maxItems, maxInFlight, getKey, isItemError, waitTimeout } = options;
+  type Entry = QueuedItem<Item, Result>;
   const ready = new Set<Entry>();
   /** For each key that is ready or at work, those that wait for it. */
-  const held = new Map<unknown, Line<Entry>>();
+  const lanes = new Map<unknown, Lane<Entry>>();
   /** When anything was done at last. */
-  let movedAt = 0;
+  let lastProgressAt = 0;
   let inFlight = 0;
   let scheduled = false;
 
-  function admit(entry: Entry): void {
-    if (patience !== undefined) entry.timer = setTimeout(giveUpOrWait, patience.waitMs, entry, patience);
-    const line = lineOf(entry);
-    if (line !== undefined) {
-      line.waiting.add(entry);
+  function addItem(entry: Entry): void {
+    if (waitTimeout !== undefined) entry.timer = setTimeout(rejectIfStalled, waitTimeout.timeoutMs, entry, waitTimeout);
+    const lane = findLane(entry);
+    if (lane !== undefined) {
+      lane.waiting.add(entry);
       return;
     }
-    if (keyOf !== undefined) held.set(keyOf(entry.item), { waiting: new Set(), isAtWork: false, movedAt: 0 });
+    if (getKey !== undefined) lanes.set(getKey(entry.item), { waiting: new Set(), isRunning: false, lastProgressAt: 0 });
     ready.add(entry);
   }
 
-  function lineOf({ item }: Entry): Line<Entry> | undefined {
-    return keyOf === undefined ? undefined : held.get(keyOf(item));
+  function findLane({ item }: Entry): Lane<Entry> | undefined {
+    return getKey === undefined ? undefined : lanes.get(getKey(item));
   }
 
-  function giveUpOrWait(entry: Entry, { waitMs, newError }: Patience): void {
-    const line = lineOf(entry);
-    const lastMove = line?.isAtWork === true ? line.movedAt : movedAt;
-    const restMs = lastMove + waitMs - performance.now();
-    if (restMs > 0) {
-      entry.timer = setTimeout(giveUpOrWait, restMs, entry, { waitMs, newError });
+  function rejectIfStalled(entry: Entry, { timeoutMs, createError }: WaitTimeout): void {
+    const lane = findLane(entry);
+    const lastProgress = lane?.isRunning === true ? lane.lastProgressAt : lastProgressAt;
+    const remainingMs = lastProgress + timeoutMs - performance.now();
+    if (remainingMs > 0) {
+      entry.timer = setTimeout(rejectIfStalled, remainingMs, entry, { timeoutMs, createError });
       return;
     }
-    if (ready.delete(entry)) release(entry);
-    else line?.waiting.delete(entry);
-    entry.reject(newError());
+    if (ready.delete(entry)) startNextInLane(entry);
+    else lane?.waiting.delete(entry);
+    entry.reject(createError());
   }
 
   /** Lets the next one with the same key go on. */
-  function release(entry: Entry): void {
-    const line = lineOf(entry);
-    if (line === undefined) return;
-    const [next] = line.waiting;
+  function startNextInLane(entry: Entry): void {
+    const lane = findLane(entry);
+    if (lane === undefined) return;
+    const [next] = lane.waiting;
     if (next === undefined) {
-      held.delete(keyOf?.(entry.item));
+      lanes.delete(getKey?.(entry.item));
       return;
     }
-    line.waiting.delete(next);
-    line.isAtWork = false;
+    lane.waiting.delete(next);
+    lane.isRunning = false;
     ready.add(next);
   }
 
-  function take(): Entry[] {
+  function takeBatch(): Entry[] {
     const batch: Entry[] = [];
     for (const entry of ready) {
       if (batch.length === maxItems) break;
       ready.delete(entry);
       clearTimeout(entry.timer);
-      const line = lineOf(entry);
-      if (line !== undefined) {
-        line.isAtWork = true;
-        line.movedAt = Math.max(line.movedAt, movedAt);
+      const lane = findLane(entry);
+      if (lane !== undefined) {
+        lane.isRunning = true;
+        lane.lastProgressAt = Math.max(lane.lastProgressAt, lastProgressAt);
       }
       batch.push(entry);
     }
     return batch;
   }
 
-  function finish(entry: Entry, result: Result): void {
-    movedAt = performance.now();
-    const line = lineOf(entry);
-    if (line !== undefined) line.movedAt = movedAt;
+  function resolveItem(entry: Entry, result: Result): void {
+    lastProgressAt = performance.now();
+    const lane = findLane(entry);
+    if (lane !== undefined) lane.lastProgressAt = lastProgressAt;
     entry.resolve(result);
   }
 
   async function flush(): Promise<void> {
-    const batch = take();
+    const batch = takeBatch();
     inFlight += 1;
     try {
       const results = await options.run(batch.map((entry) => entry.item));
-      batch.forEach((entry, index) => finish(entry, results[index] as Result));
+      batch.forEach((entry, index) => resolveItem(entry, results[index] as Result));
     } catch (error) {
-      if (batch.length > 1 && isOneItemsFault?.(error) === true) await Promise.all(batch.map(alone));
+      if (batch.length > 1 && isItemError?.(error) === true) await Promise.all(batch.map(runItemAlone));
       else for (const entry of batch) entry.reject(error);
     } finally {
       inFlight -= 1;
-      batch.forEach(release);
+      batch.forEach(startNextInLane);
       schedule();
     }
   }
 
-  async function alone(entry: Entry): Promise<void> {
+  async function runItemAlone(entry: Entry): Promise<void> {
     try {
-      finish(entry, (await options.run([entry.item]))[0] as Result);
+      resolveItem(entry, (await options.run([entry.item]))[0] as Result);
     } catch (error) {
       entry.reject(error);
     }
@@ -156,7 +156,7 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
 
   return (item) =>
     new Promise<Result>((resolve, reject) => {
-      admit({ item, resolve, reject, timer: undefined });
+      addItem({ item, resolve, reject, timer: undefined });
       schedule();
     });
 }

@@ -12,13 +12,13 @@ export function addMonths(anchor: Date, months: number): Date {
 }
 
 /** The UTC days up to that of a moment, which comes last; as YYYY-MM-DD. */
-export function lastDays(moment: Date, count: number): string[] {
+export function listLastUtcDays(moment: Date, count: number): string[] {
   return Array.from({ length: count }, (_, index) =>
-    utcDay(new Date(moment.getTime() - (count - 1 - index) * 86_400_000)),
+    formatUtcDay(new Date(moment.getTime() - (count - 1 - index) * 86_400_000)),
   );
 }
 
 /** YYYY-MM-DD of a moment, in UTC. */
-export function utcDay(moment: Date): string {
+export function formatUtcDay(moment: Date): string {
   return moment.toISOString().slice(0, 10);
 }

@@ -5,16 +5,16 @@ export interface Clock {
 
 export const systemClock: Clock = { now: () => new Date() };
 
-let clock = systemClock;
+let currentClock = systemClock;
 
 /** Sets the clock of the open service. */
-export function useClock(next: Clock): void {
-  clock = next;
+export function setClock(next: Clock): void {
+  currentClock = next;
 }
 
 /** The current time of the service. All domain code reads the time here; tests open a service with a clock they move. */
 export function now(): Date {
-  return clock.now();
+  return currentClock.now();
 }
 
 export function addMilliseconds(date: Date, milliseconds: number): Date {

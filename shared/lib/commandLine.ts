@@ -3,11 +3,11 @@ import { parseArgs, type ParseArgsConfig } from 'node:util';
 /** Called in a way that it cannot be: a sentence for the person who typed it. */
 export class CommandLineError extends Error {}
 
-const HELP = { help: { type: 'boolean', short: 'h', default: false } } as const;
+const HELP_OPTION = { help: { type: 'boolean', short: 'h', default: false } } as const;
 
 type Options = NonNullable<ParseArgsConfig['options']>;
 type Parsed<Known extends Options> = ReturnType<
-  typeof parseArgs<{ options: Known & typeof HELP; allowPositionals: boolean }>
+  typeof parseArgs<{ options: Known & typeof HELP_OPTION; allowPositionals: boolean }>
 >;
 
 /**
@@ -20,9 +20,9 @@ export function parseCommandLine<Known extends Options>(
   allowPositionals = false,
 ): Parsed<Known> {
   try {
-    return parseArgs({ args: joinNegatives(args, options), options: { ...options, ...HELP }, allowPositionals });
+    return parseArgs({ args: joinNegativeNumbers(args, options), options: { ...options, ...HELP_OPTION }, allowPositionals });
   } catch (error) {
-    throw new CommandLineError(sentenceFor(error as Error));
+    throw new CommandLineError(describeParseError(error as Error));
   }
 }
 
@@ -42,18 +42,18 @@ export function readCommandLine<Known extends Options>(
     process.exit(0);
   } catch (error) {
     if (!(error instanceof CommandLineError)) throw error;
-    return endCalledWrongly(command, error);
+    return exitWithUsageError(command, error);
   }
 }
 
 /** Ends the process with 2, and says why and where the usage is. */
-export function endCalledWrongly(command: string, { message }: Error): never {
+export function exitWithUsageError(command: string, { message }: Error): never {
   process.stderr.write(`${message} See: ${command} -- --help\n`);
   process.exit(2);
 }
 
 /** A negative number is a value, however much it looks like an option: `--seed -1` as `--seed=-1`. */
-function joinNegatives(args: readonly string[], options: Options): string[] {
+function joinNegativeNumbers(args: readonly string[], options: Options): string[] {
   const joined: string[] = [];
   for (const arg of args) {
     const before = joined.at(-1);
@@ -64,7 +64,7 @@ function joinNegatives(args: readonly string[], options: Options): string[] {
   return joined;
 }
 
-function sentenceFor(error: Error & { code?: string }): string {
+function describeParseError(error: Error & { code?: string }): string {
   const named = /'([^' ]+)[^']*'/.exec(error.message)?.[1];
   if (named === undefined) return error.message;
   switch (error.code) {

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import Type, { type Static } from 'typebox';
-import { problemOfMetrics } from './listenSettings.ts';
-import { problemOfSignIn, withLineBreaks } from './signInSettings.ts';
+import { validateMetricsSettings } from './listenSettings.ts';
+import { validateSignInSettings, unescapeLineBreaks } from './signInSettings.ts';
 
 const Port = (fallback: number) => Type.Integer({ minimum: 0, maximum: 65_535, default: fallback });
-const Count = (fallback: number, minimum = 1) => Type.Integer({ minimum, maximum: 1_000_000, default: fallback });
+const PositiveInteger = (fallback: number, minimum = 1) => Type.Integer({ minimum, maximum: 1_000_000, default: fallback });
 const HttpUrl = (options: Record<string, unknown> = {}) =>
   Type.String({ pattern: '^https?://[^\\s]+$', description: 'an address such as https://example.com', ...options });
 const Price = Type.String({
@@ -18,7 +18,7 @@ const UpstreamModel = (options: Record<string, unknown> = {}) =>
     description: 'the name of an upstream and of its model, such as fal:fal-ai/nano-banana-2',
     ...options,
   });
-const Switch = (fallback: 'on' | 'off') => Type.Enum(['on', 'off'], { default: fallback });
+const OnOff = (fallback: 'on' | 'off') => Type.Enum(['on', 'off'], { default: fallback });
 
 /** Every environment variable that the service reads, with its default. This is the only place that reads them. */
 const Environment = Type.Object({
@@ -37,8 +37,8 @@ const Environment = Type.Object({
     pattern: '^postgres(ql)?://',
     description: 'an address such as postgres://user@host/name',
   }),
-  DATABASE_POOL_MAX: Count(10, 2),
-  DATABASE_TIMEOUT_MS: Count(1_500, 100),
+  DATABASE_POOL_MAX: PositiveInteger(10, 2),
+  DATABASE_TIMEOUT_MS: PositiveInteger(1_500, 100),
   /** Mixed into what is encrypted in the database; without it the password of DATABASE_URL is. The same for all processes. */
   SECRET_KEY: Type.Optional(
     Type.String({ pattern: '^\\S{16,}$', description: 'a secret of at least 16 characters without white space' }),
@@ -76,14 +76,14 @@ const Environment = Type.Object({
   REPLICATE_API_TOKEN: Type.Optional(Type.String()),
   /** JSON, or the name of a file of it: see shared/gateways/upstreams/settings.ts. */
   UPSTREAMS: Type.String({ default: '{}' }),
-  UPSTREAM_TIMEOUT_MS: Count(6_000, 100),
-  UPSTREAM_SYNC_TIMEOUT_MS: Count(240_000, 100),
-  UPSTREAM_CONCURRENCY: Count(64),
+  UPSTREAM_TIMEOUT_MS: PositiveInteger(6_000, 100),
+  UPSTREAM_SYNC_TIMEOUT_MS: PositiveInteger(240_000, 100),
+  UPSTREAM_CONCURRENCY: PositiveInteger(64),
 
   /** Well below the time after which a model without a probe counts as offline. */
   PROBE_INTERVAL_MS: Type.Integer({ minimum: 200, maximum: 20_000, default: 10_000 }),
-  WORKER_CONCURRENCY: Count(16),
-  SWEEP_INTERVAL_MS: Count(2_000, 100),
+  WORKER_CONCURRENCY: PositiveInteger(16),
+  SWEEP_INTERVAL_MS: PositiveInteger(2_000, 100),
 
   /** Pages of other origins that may speak to /mcp from a browser. */
   MCP_ALLOWED_ORIGINS: Type.String({
@@ -92,12 +92,12 @@ const Environment = Type.Object({
     description: 'origins such as https://example.com, with commas between them, or * for all',
   }),
 
-  RATE_LIMITS: Switch('on'),
-  RATE_CREATES_PER_MINUTE: Count(60),
-  RATE_REQUESTS_PER_MINUTE: Count(600),
-  RATE_PAYMENTS_PER_MINUTE: Count(60),
-  RATE_PUBLIC_PER_MINUTE: Count(120),
-  RATE_OAUTH_PER_MINUTE: Count(30),
+  RATE_LIMITS: OnOff('on'),
+  RATE_CREATES_PER_MINUTE: PositiveInteger(60),
+  RATE_REQUESTS_PER_MINUTE: PositiveInteger(600),
+  RATE_PAYMENTS_PER_MINUTE: PositiveInteger(60),
+  RATE_PUBLIC_PER_MINUTE: PositiveInteger(120),
+  RATE_OAUTH_PER_MINUTE: PositiveInteger(30),
 
   /** Whose accounts are the staff's, by e-mail address. */
   STAFF_EMAILS: Type.String({
@@ -119,7 +119,7 @@ const Environment = Type.Object({
     description: 'schemes without the colon, such as myapp, with commas between them',
   }),
   /** Whether clients may be identified by the address of a metadata document, which the API then fetches. */
-  OAUTH_CLIENT_METADATA_DOCUMENTS: Switch('on'),
+  OAUTH_CLIENT_METADATA_DOCUMENTS: OnOff('on'),
   /** A host whose Client ID Metadata Documents may be at a private address and come without TLS: for tests. */
   OAUTH_CLIENT_DOCUMENT_HOST: Type.Optional(
     Type.String({ pattern: '^[a-z0-9.-]+:\\d{1,5}$', description: 'a host and port such as 127.0.0.1:8080' }),
@@ -161,7 +161,7 @@ const Environment = Type.Object({
   GITHUB_BASE_URL: HttpUrl({ default: 'https://github.com' }),
   GITHUB_API_BASE_URL: HttpUrl({ default: 'https://api.github.com' }),
   /** How long each answer of theirs is waited for. */
-  SIGN_IN_TIMEOUT_MS: Count(5_000, 100),
+  SIGN_IN_TIMEOUT_MS: PositiveInteger(5_000, 100),
 });
 
 type Environment = Static<typeof Environment>;
@@ -189,7 +189,7 @@ const ajv = new Ajv2020({ coerceTypes: true, useDefaults: true, allErrors: true,
 const validate = ajv.compile<Environment>(Environment);
 
 /** What a program that is run by hand reads of it: the rest keeps its defaults, and asks for nothing. */
-const BY_HAND = [
+const COMMAND_VARIABLES = [
   'DATABASE_URL',
   'DATABASE_POOL_MAX',
   'DATABASE_TIMEOUT_MS',
@@ -200,11 +200,11 @@ const BY_HAND = [
 ] as const satisfies (keyof Environment)[];
 
 /** Of each kind of process: the variables that it reads, and what stands for one that it never uses. */
-const READ: Record<ProcessKind, { names: readonly string[]; unused: Record<string, string> }> = {
+const VARIABLES_BY_KIND: Record<ProcessKind, { names: readonly string[]; unused: Record<string, string> }> = {
   service: { names: Object.keys(Environment.properties), unused: {} },
-  admin: { names: BY_HAND, unused: {} },
+  admin: { names: COMMAND_VARIABLES, unused: {} },
   check: {
-    names: BY_HAND.filter((name) => !name.startsWith('REDIS_')),
+    names: COMMAND_VARIABLES.filter((name) => !name.startsWith('REDIS_')),
     unused: { REDIS_URL: 'redis://unused.invalid' },
   },
 };
@@ -214,7 +214,7 @@ const READ: Record<ProcessKind, { names: readonly string[]; unused: Record<strin
  * @throws ConfigError with a sentence for every problem found.
  */
 export function parseConfig(env: Record<string, string | undefined>, kind: ProcessKind = 'service'): Readonly<Config> {
-  const { names, unused } = READ[kind];
+  const { names, unused } = VARIABLES_BY_KIND[kind];
   const values = Object.fromEntries(
     names
       .map((name) => [name, env[name]?.trim()] as const)
@@ -222,8 +222,8 @@ export function parseConfig(env: Record<string, string | undefined>, kind: Proce
       .concat(Object.entries(unused)),
   ) as unknown;
   if (!validate(values))
-    throw new ConfigError(validate.errors?.map(describe).join(' ') ?? 'The configuration is unusable.');
-  const problems = RULES.flatMap((rule) => rule(values) ?? []);
+    throw new ConfigError(validate.errors?.map(describeSchemaError).join(' ') ?? 'The configuration is unusable.');
+  const problems = CROSS_CHECKS.flatMap((rule) => rule(values) ?? []);
   if (problems.length > 0) throw new ConfigError(problems.join(' '));
   const baseUrl = (values.BASE_URL ?? `http://localhost:${values.PORT}`).replace(/\/+$/, '');
   return Object.freeze({
@@ -231,13 +231,13 @@ export function parseConfig(env: Record<string, string | undefined>, kind: Proce
     HOST: values.HOST ?? (values.NODE_ENV === 'production' ? '0.0.0.0' : '127.0.0.1'),
     BASE_URL: baseUrl,
     CDN_URL: (values.CDN_URL ?? `${baseUrl}/media`).replace(/\/+$/, ''),
-    APPLE_PRIVATE_KEY: values.APPLE_PRIVATE_KEY && withLineBreaks(values.APPLE_PRIVATE_KEY),
+    APPLE_PRIVATE_KEY: values.APPLE_PRIVATE_KEY && unescapeLineBreaks(values.APPLE_PRIVATE_KEY),
     BILLING_RETURN_URL: values.BILLING_RETURN_URL ?? `${baseUrl}/account/`,
-    UPSTREAMS: withVariables(textOf(values.UPSTREAMS), env),
+    UPSTREAMS: expandEnv(readUpstreamsJson(values.UPSTREAMS), env),
   });
 }
 
-const ADDRESSES = [
+const URL_VARIABLES = [
   'BASE_URL',
   'CDN_URL',
   'FAL_BASE_URL',
@@ -253,16 +253,16 @@ const ADDRESSES = [
 ] as const;
 
 /** What must hold between settings, each of which is valid by itself. Each rule returns its problems as sentences. */
-const RULES: readonly ((values: Environment) => string[] | string | undefined)[] = [
+const CROSS_CHECKS: readonly ((values: Environment) => string[] | string | undefined)[] = [
   checkProductionOnly,
   checkPayments,
   (values) =>
-    ADDRESSES.filter((name) => values[name] !== undefined && !URL.canParse(values[name])).map(
+    URL_VARIABLES.filter((name) => values[name] !== undefined && !URL.canParse(values[name])).map(
       (name) => `${name} must be an address such as https://example.com.`,
     ),
   checkBucket,
-  problemOfSignIn,
-  problemOfMetrics,
+  validateSignInSettings,
+  validateMetricsSettings,
   checkPublicAddress,
 ];
 
@@ -282,25 +282,25 @@ function checkPayments(values: Environment): string | undefined {
     if (values.NODE_ENV === 'production') {
       return 'STRIPE_SECRET_KEY is not set: NODE_ENV=production is refused while plans are given away.';
     }
-    if (!isPublic(values.BASE_URL)) return undefined;
+    if (!isPublicHttpsUrl(values.BASE_URL)) return undefined;
     return 'STRIPE_SECRET_KEY is not set: plans would be given away at a public BASE_URL. Set it, or use a local address.';
   }
   if (values.NODE_ENV === 'production' && /^(sk|rk)_test_/.test(values.STRIPE_SECRET_KEY)) {
     return 'STRIPE_SECRET_KEY is a test key: with NODE_ENV=production, test cards would buy credits. Set a live key.';
   }
-  const missing = PAYMENT_SETTINGS.filter((name) => values[name] === undefined);
+  const missing = STRIPE_VARIABLES.filter((name) => values[name] === undefined);
   if (missing.length === 0) return undefined;
   return `${missing.join(', ')} ${missing.length === 1 ? 'is' : 'are'} not set, but STRIPE_SECRET_KEY is: npm run stripe:setup makes and prints them (on localhost stripe listen prints STRIPE_WEBHOOK_SECRET).`;
 }
 
 /** Whether an address is https and not of this machine. Addresses that cannot be parsed are refused later. */
-function isPublic(address: string | undefined): boolean {
+function isPublicHttpsUrl(address: string | undefined): boolean {
   if (address === undefined || !URL.canParse(address)) return false;
   const { protocol, hostname } = new URL(address);
   return protocol === 'https:' && !/^(localhost|.+\.localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
 }
 
-const PAYMENT_SETTINGS = [
+const STRIPE_VARIABLES = [
   'STRIPE_WEBHOOK_SECRET',
   'STRIPE_PRICE_LITE',
   'STRIPE_PRICE_STARTER',
@@ -329,7 +329,7 @@ function checkBucket(values: Environment): string[] {
 }
 
 /** What UPSTREAMS says itself, or the file that it names. */
-function textOf(value: string): string {
+function readUpstreamsJson(value: string): string {
   if (value.startsWith('{')) return value;
   try {
     return readFileSync(value, 'utf8');
@@ -342,7 +342,7 @@ function textOf(value: string): string {
 }
 
 /** Puts variables in the place of `${NAME}`, inside JSON strings: so that secrets need not stand in a file. */
-function withVariables(json: string, env: Record<string, string | undefined>): string {
+function expandEnv(json: string, env: Record<string, string | undefined>): string {
   return json.replaceAll(/\$\{(\w+)\}/g, (_, name: string) => {
     const value = env[name]?.trim();
     if (value === undefined || value === '') throw new ConfigError(`${name} is not set, but UPSTREAMS refers to it.`);
@@ -350,34 +350,34 @@ function withVariables(json: string, env: Record<string, string | undefined>): s
   });
 }
 
-function describe(error: { instancePath: string; keyword: string; message?: string; params: Record<string, unknown> }) {
+function describeSchemaError(error: { instancePath: string; keyword: string; message?: string; params: Record<string, unknown> }) {
   if (error.keyword === 'required') {
     const name = String(error.params['missingProperty']);
-    return `${name} is not set: it must be ${expected(name)}.`;
+    return `${name} is not set: it must be ${describeExpectedValue(name)}.`;
   }
   const name = error.instancePath.slice(1);
   if (error.keyword === 'enum')
     return `${name} must be one of ${(error.params['allowedValues'] as string[]).join(', ')}.`;
-  return `${name} must be ${expected(name)}.`;
+  return `${name} must be ${describeExpectedValue(name)}.`;
 }
 
-interface Described {
+interface DescribedSchema {
   description?: string;
   minimum?: number;
   maximum?: number;
 }
 
-function expected(name: string): string {
-  const { description, minimum, maximum } = (Environment.properties as Record<string, Described>)[name] ?? {};
+function describeExpectedValue(name: string): string {
+  const { description, minimum, maximum } = (Environment.properties as Record<string, DescribedSchema>)[name] ?? {};
   if (description !== undefined) return description;
   if (minimum === undefined) return 'a text that is not empty';
   return maximum === undefined ? `a whole number from ${minimum}` : `a whole number from ${minimum} to ${maximum}`;
 }
 
-/** The configuration of the open service. Undefined until {@link useConfig} was called. */
+/** The configuration of the open service. Undefined until {@link setConfig} was called. */
 export let config: Readonly<Config>;
 
 /** Sets the configuration of the open service. */
-export function useConfig(next: Readonly<Config>): void {
+export function setConfig(next: Readonly<Config>): void {
   config = next;
 }

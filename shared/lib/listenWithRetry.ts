@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Server } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
-const RETRY_MS = 3_000;
+const RETRY_FOR_MS = 3_000;
 const RETRY_INTERVAL_MS = 100;
 
 /**
@@ -10,7 +10,7 @@ const RETRY_INTERVAL_MS = 100;
  * @throws Error of the last attempt.
  */
 export async function listenWithRetry(server: Server, port: number | undefined, host: string): Promise<void> {
-  const deadline = performance.now() + RETRY_MS;
+  const deadline = performance.now() + RETRY_FOR_MS;
   for (;;) {
     try {
       server.listen(port, host);

@@ -16,7 +16,7 @@ type Environment = Record<string, string | undefined>;
 export const LOCAL_SERVICE_FILE = 'service.json';
 
 /** The folder that `npm start` keeps everything in; it may not exist. */
-export function dataDirOf(env: Environment): string {
+export function getDataDir(env: Environment): string {
   return resolve(env['DATA_DIR']?.trim() || '.data');
 }
 
@@ -41,7 +41,7 @@ export function findLocalService(dataDir: string): LocalService | undefined {
 export function withLocalService(env: Environment, onFound: (service: LocalService) => void): Environment {
   const isSet = (name: string) => (env[name]?.trim() ?? '') !== '';
   if (isSet('DATABASE_URL') || isSet('REDIS_URL') || env['NODE_ENV'] === 'production') return env;
-  const service = findLocalService(dataDirOf(env));
+  const service = findLocalService(getDataDir(env));
   if (service === undefined) return env;
   onFound(service);
   return { ...env, ...service.environment };

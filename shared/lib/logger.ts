@@ -1,6 +1,6 @@
 import { type DestinationStream, pino } from 'pino';
 import { config } from './config.ts';
-import { trailOf } from './trail.ts';
+import { getLogContext } from './trail.ts';
 
 export type Logger = ReturnType<typeof createLogger>;
 
@@ -21,14 +21,14 @@ function createLogger(level: string, destination: DestinationStream) {
       level,
       base: undefined,
       timestamp: pino.stdTimeFunctions.isoTime,
-      serializers: { err: bare },
-      mixin: trailOf,
+      serializers: { err: serializeError },
+      mixin: getLogContext,
     },
     destination,
   );
 }
 
 /** An error of the database may quote the row that it refused, prompt and all. */
-function bare({ name, message, code, stack }: Error & { code?: string }) {
+function serializeError({ name, message, code, stack }: Error & { code?: string }) {
   return { name, message, code, stack };
 }

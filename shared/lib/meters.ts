@@ -4,118 +4,118 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
  * What this process counts for Prometheus (docs/operating.md). No label says who a customer is, and each has few
  * values, so that what there is to scrape stays small however large the service grows.
  */
-export const registry = new Registry();
+export const metricsRegistry = new Registry();
 
-const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+const DURATION_BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 export const httpRequests = new Counter({
   name: 'genmeter_http_requests_total',
   help: 'Requests, by the pattern of their route and their status.',
   labelNames: ['method', 'route', 'status'],
-  registers: [registry],
+  registers: [metricsRegistry],
 });
 
-export const httpDurations = new Histogram({
+export const httpRequestDuration = new Histogram({
   name: 'genmeter_http_request_duration_seconds',
   help: 'How long they took, by the pattern of their route; with every status it would be too much to scrape.',
   labelNames: ['method', 'route'],
   buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5],
-  registers: [registry],
+  registers: [metricsRegistry],
 });
 
-export const upstreamRequests = new Histogram({
+export const upstreamRequestDuration = new Histogram({
   name: 'genmeter_upstream_request_duration_seconds',
   help: 'What was asked of generation upstreams. outcome: ok, or refused, unavailable, unknown, gone.',
   labelNames: ['upstream', 'operation', 'outcome'],
-  buckets: [...SECONDS, 60, 120, 240],
-  registers: [registry],
+  buckets: [...DURATION_BUCKETS_SECONDS, 60, 120, 240],
+  registers: [metricsRegistry],
 });
 
-export const generationsEnded = new Counter({
+export const generationsCompleted = new Counter({
   name: 'genmeter_generations_ended_total',
   help: 'Generations that this process has ended: succeeded, or failed and refunded.',
   labelNames: ['outcome'],
-  registers: [registry],
+  registers: [metricsRegistry],
 });
 
 export const creditsBurned = new Counter({
   name: 'genmeter_credits_burned_total',
   help: 'Credits charged for generations, before refunds.',
   labelNames: ['model'],
-  registers: [registry],
+  registers: [metricsRegistry],
 });
 
 export const creditsRefunded = new Counter({
   name: 'genmeter_credits_refunded_total',
   help: 'Credits given back for generations that failed.',
-  registers: [registry],
+  registers: [metricsRegistry],
 });
 
-export const grants = new Counter({
+export const creditPeriodsRenewed = new Counter({
   name: 'genmeter_grants_total',
   help: 'Months that were turned, each with its grant.',
-  registers: [registry],
+  registers: [metricsRegistry],
 });
 
 export const paymentEventLag = new Histogram({
   name: 'genmeter_payment_event_lag_seconds',
   help: 'From the arrival of an event of the payment processor until it was acted upon.',
   buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3_600],
-  registers: [registry],
+  registers: [metricsRegistry],
 });
 
 export const paymentEventsAbandoned = new Counter({
   name: 'genmeter_payment_events_abandoned_total',
   help: 'Payment events that this process has given up after three days of failed attempts.',
-  registers: [registry],
+  registers: [metricsRegistry],
 });
 
-export const jobs = new Histogram({
+export const jobDuration = new Histogram({
   name: 'genmeter_job_duration_seconds',
   help: 'Jobs that this process has done. outcome: done or failed.',
   labelNames: ['job', 'outcome'],
-  buckets: SECONDS,
-  registers: [registry],
+  buckets: DURATION_BUCKETS_SECONDS,
+  registers: [metricsRegistry],
 });
 
-export const queuedJobs = new Gauge({
+export const queueJobs = new Gauge({
   name: 'genmeter_queue_jobs',
   help: 'Jobs in each queue. state: waiting, delayed, active or failed. The same in every worker.',
   labelNames: ['queue', 'state'],
-  registers: [registry],
+  registers: [metricsRegistry],
 });
 
-export const oldestJob = new Gauge({
+export const queueOldestJobSeconds = new Gauge({
   name: 'genmeter_queue_oldest_job_seconds',
   help: 'For how long the first job in line has been due. The same in every worker.',
   labelNames: ['queue'],
-  registers: [registry],
+  registers: [metricsRegistry],
 });
 
-export const backlog = new Gauge({
+export const backlogRows = new Gauge({
   name: 'genmeter_backlog',
   help: 'Rows that wait for the workers: queued generations, payment events. The same in every worker.',
   labelNames: ['of'],
-  registers: [registry],
+  registers: [metricsRegistry],
 });
 
-export const oldestInBacklog = new Gauge({
+export const backlogOldestSeconds = new Gauge({
   name: 'genmeter_backlog_oldest_seconds',
   help: 'How old the oldest of them is; 0 where there is none. The same in every worker.',
   labelNames: ['of'],
-  registers: [registry],
+  registers: [metricsRegistry],
 });
 
-export const backlogLookedAt = new Gauge({
+export const backlogLastSuccess = new Gauge({
   name: 'genmeter_backlog_looked_at_seconds',
   help: 'When this worker last saw the queues (of: queues) and the rows (of: rows), in seconds since 1970.',
   labelNames: ['of'],
-  registers: [registry],
+  registers: [metricsRegistry],
 });
 
 /** Processor, memory, event loop and garbage collection of the process. */
-export function meterProcess(): void {
+export function collectProcessMetrics(): void {
   // The registry outlives a service: once for each process.
-  if (registry.getSingleMetric('process_cpu_seconds_total') !== undefined) return;
-  collectDefaultMetrics({ register: registry });
+  if (metricsRegistry.getSingleMetric('process_cpu_seconds_total') !== undefined) return;
+  collectDefaultMetrics({ register: metricsRegistry });
 }

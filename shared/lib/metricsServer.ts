@@ -4,14 +4,14 @@ import type { AddressInfo } from 'node:net';
 import { config, ConfigError } from './config.ts';
 import { listenWithRetry } from './listenWithRetry.ts';
 import { logger } from './logger.ts';
-import { meterProcess, registry } from './meters.ts';
+import { collectProcessMetrics, metricsRegistry } from './meters.ts';
 import { sha256 } from './secrets.ts';
 import { perService } from './serviceScope.ts';
 
 const state = perService(() => ({ server: undefined as Server | undefined }));
 
 /** Whether this process serves metrics. */
-export function isMetered(): boolean {
+export function isMetricsEnabled(): boolean {
   return config.METRICS_PORT !== undefined;
 }
 
@@ -21,23 +21,23 @@ export function isMetered(): boolean {
  * @throws ConfigError if the port cannot be listened on, or METRICS_TOKEN is set without it: the release step and the
  *   commands share these variables and serve nothing, so that parseConfig cannot reject that.
  */
-export async function openMetrics(): Promise<void> {
-  if (!isMetered()) {
+export async function startMetricsServer(): Promise<void> {
+  if (!isMetricsEnabled()) {
     if (config.METRICS_TOKEN === undefined) return;
     throw new ConfigError(
       'METRICS_PORT is not set, but METRICS_TOKEN is: set the port to tell metrics on, or leave out both.',
     );
   }
   if (state().server !== undefined) return;
-  meterProcess();
+  collectProcessMetrics();
   const server = createServer((request, response) => {
-    if (!isAllowed(request)) {
+    if (!isAuthorizedScrape(request)) {
       response.writeHead(401, { 'www-authenticate': 'Bearer' }).end();
     } else if (request.method !== 'GET' || request.url?.split('?')[0] !== '/metrics') {
       response.writeHead(404).end();
     } else {
-      registry.metrics().then(
-        (text) => response.writeHead(200, { 'content-type': registry.contentType }).end(text),
+      metricsRegistry.metrics().then(
+        (text) => response.writeHead(200, { 'content-type': metricsRegistry.contentType }).end(text),
         (error: unknown) => {
           logger.error({ err: error }, 'no metrics');
           response.writeHead(500).end();
@@ -55,13 +55,13 @@ export async function openMetrics(): Promise<void> {
 }
 
 /** With METRICS_TOKEN, who sends it as a bearer token. */
-function isAllowed(request: IncomingMessage): boolean {
+function isAuthorizedScrape(request: IncomingMessage): boolean {
   if (config.METRICS_TOKEN === undefined) return true;
   const sent = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? '';
   return timingSafeEqual(sha256(sent), sha256(config.METRICS_TOKEN));
 }
 
-export function closeMetrics(): void {
+export function stopMetricsServer(): void {
   const { server } = state();
   server?.close();
   server?.closeAllConnections();

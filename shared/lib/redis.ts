@@ -13,7 +13,7 @@ const tlsOptions = () =>
  * connection comes back by itself.
  */
 export function connectForCommands(name: string, timeoutMs = 1_000): Redis {
-  return withErrorLog(
+  return withConnectionLog(
     name,
     new Redis(config.REDIS_URL, {
       ...tlsOptions(),
@@ -27,8 +27,8 @@ export function connectForCommands(name: string, timeoutMs = 1_000): Redis {
 }
 
 /** For workers and subscribers, which wait for Redis however long it is away. */
-export function connectForWaiting(name: string): Redis {
-  return withErrorLog(
+export function connectForBlocking(name: string): Redis {
+  return withConnectionLog(
     name,
     new Redis(config.REDIS_URL, {
       ...tlsOptions(),
@@ -40,10 +40,10 @@ export function connectForWaiting(name: string): Redis {
 }
 
 /** Resolves once the connection is ready, or after the time is over: what follows copes with a Redis that is away. */
-export async function readyWithin(redis: Redis, milliseconds: number): Promise<void> {
+export async function waitUntilReady(redis: Redis, timeoutMs: number): Promise<void> {
   if (redis.status === 'ready') return;
   await new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, milliseconds);
+    const timer = setTimeout(resolve, timeoutMs);
     redis.once('ready', () => {
       clearTimeout(timer);
       resolve();
@@ -56,15 +56,15 @@ function retryStrategy(attempt: number): number {
 }
 
 /** A Redis that is away says so once, not at each attempt to reconnect. */
-function withErrorLog(name: string, redis: Redis): Redis {
-  let away = false;
+function withConnectionLog(name: string, redis: Redis): Redis {
+  let isDisconnected = false;
   redis.on('error', (error) => {
-    if (!away) logger.warn({ connection: name, error: error.message }, 'redis is out of reach');
-    away = true;
+    if (!isDisconnected) logger.warn({ connection: name, error: error.message }, 'redis is out of reach');
+    isDisconnected = true;
   });
   redis.on('ready', () => {
-    if (away) logger.info({ connection: name }, 'redis is back');
-    away = false;
+    if (isDisconnected) logger.info({ connection: name }, 'redis is back');
+    isDisconnected = false;
   });
   return redis;
 }

@@ -3,7 +3,7 @@
  * @param log receives how many calls were suppressed since the last one that was not.
  * @returns a function that calls it at most once in the interval.
  */
-export function atMostEvery<Arguments extends unknown[]>(
+export function throttleLog<Arguments extends unknown[]>(
   intervalMs: number,
   log: (suppressed: number, ...args: Arguments) => void,
 ): (...args: Arguments) => void {

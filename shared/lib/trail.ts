@@ -7,34 +7,34 @@ import { LRUCache } from 'lru-cache';
  */
 
 /** Far more than one process has under way. */
-const KEPT = 20_000;
+const MAX_ENTRIES = 20_000;
 
-const requestOf = new LRUCache<string, string>({ max: KEPT });
+const requestIdByGeneration = new LRUCache<string, string>({ max: MAX_ENTRIES });
 /** What a line says of a job; its id is unique in its queue only. */
-interface JobTrail {
+interface JobContext {
   queue: string;
   jobId: string;
 }
 
-const jobOf = new LRUCache<string, JobTrail>({ max: KEPT });
-const jobs = new AsyncLocalStorage<JobTrail>();
+const jobByGeneration = new LRUCache<string, JobContext>({ max: MAX_ENTRIES });
+const currentJob = new AsyncLocalStorage<JobContext>();
 
 /** Notes which request a generation was created by. */
-export function noteRequest(generationId: string, requestId: string): void {
-  requestOf.set(generationId, requestId);
+export function rememberRequestId(generationId: string, requestId: string): void {
+  requestIdByGeneration.set(generationId, requestId);
 }
 
 /** The requests of these generations, as far as they are known; undefined where none is. */
-export function requestsOf(generationIds: string[]): Record<string, string> | undefined {
+export function getRequestIds(generationIds: string[]): Record<string, string> | undefined {
   const known: Record<string, string> = {};
   for (const id of generationIds) {
-    const requestId = requestOf.get(id);
+    const requestId = requestIdByGeneration.get(id);
     if (requestId !== undefined) known[id] = requestId;
   }
   return Object.keys(known).length === 0 ? undefined : known;
 }
 
-interface FollowedJob {
+interface LoggedJob {
   id: string;
   queue: string;
   generationIds?: readonly string[];
@@ -42,29 +42,29 @@ interface FollowedJob {
 }
 
 /** Does a job's work: what is logged meanwhile, and later about its generations, says that it was this job. */
-export function follow<Result>(
-  { id, queue, generationIds = [], requestIds = {} }: FollowedJob,
+export function withLogContext<Result>(
+  { id, queue, generationIds = [], requestIds = {} }: LoggedJob,
   work: () => Result,
 ): Result {
   const job = { queue, jobId: id };
-  for (const generationId of generationIds) jobOf.set(generationId, job);
-  for (const [generationId, requestId] of Object.entries(requestIds)) noteRequest(generationId, requestId);
-  return jobs.run(job, work);
+  for (const generationId of generationIds) jobByGeneration.set(generationId, job);
+  for (const [generationId, requestId] of Object.entries(requestIds)) rememberRequestId(generationId, requestId);
+  return currentJob.run(job, work);
 }
 
 /** What else a line of the log is to say: for pino, which calls it with each. */
-export function trailOf(
+export function getLogContext(
   line: object,
   _level: number,
   logger: { bindings(): object },
-): { requestId?: string } & Partial<JobTrail> {
+): { requestId?: string } & Partial<JobContext> {
   const { generationId, jobId, queue } = line as Record<string, unknown>;
   const isOfOne = typeof generationId === 'string';
-  const known = isOfOne ? requestOf.get(generationId) : undefined;
+  const known = isOfOne ? requestIdByGeneration.get(generationId) : undefined;
   // While the request is served its log says so already.
   const request = known === undefined || 'requestId' in logger.bindings() ? undefined : known;
   // Generations are worked on in batches, begun by any of their jobs: about one of them its own job is named.
   const saysItself = jobId !== undefined || queue !== undefined;
-  const job = saysItself ? undefined : ((isOfOne ? jobOf.get(generationId) : undefined) ?? jobs.getStore());
+  const job = saysItself ? undefined : ((isOfOne ? jobByGeneration.get(generationId) : undefined) ?? currentJob.getStore());
   return { ...(request === undefined ? {} : { requestId: request }), ...job };
 }

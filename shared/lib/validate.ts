@@ -7,12 +7,12 @@ import { ServiceError } from '../spec/errors.ts';
  * ASCII only, without blanks, quotes and brackets. Accounts are found by the address in lower case, which some other
  * letters share: the Kelvin sign becomes a k, so that two mailboxes would be one account.
  */
-const EMAIL = /^[!#-;=?A-~]{1,64}@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*$/;
+const EMAIL_PATTERN = /^[!#-;=?A-~]{1,64}@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*$/;
 export const EMAIL_MAX_CHARACTERS = 254;
 
 /** Whether a text can be an e-mail address; whether somebody reads what is sent there is another matter. */
 export function isEmail(text: string): boolean {
-  return text.length <= EMAIL_MAX_CHARACTERS && EMAIL.test(text);
+  return text.length <= EMAIL_MAX_CHARACTERS && EMAIL_PATTERN.test(text);
 }
 
 /**
@@ -24,7 +24,7 @@ export function isEmail(text: string): boolean {
 const ajv = new Ajv2020({ useDefaults: true, verbose: true, validateSchema: false });
 
 ajv.addFormat('text', (text: string) => text.isWellFormed() && !/[\u0000\uFFFD]/.test(text));
-ajv.addFormat('email', EMAIL);
+ajv.addFormat('email', EMAIL_PATTERN);
 // Cuts white space off both ends before lengths are checked.
 ajv.addKeyword({
   keyword: 'trimmed',
@@ -42,21 +42,21 @@ export type Parse<Value> = (input: unknown) => Value;
 
 /**
  * Takes JSON bodies by a schema, which is compiled for the first one.
- * @param within what to put before a field's name, such as `params.`
+ * @param fieldPrefix what to put before a field's name, such as `params.`
  * @returns a function that returns the value with its defaults, or throws a `validation_error` that names the field.
  */
-export function bodyParser<Schema extends TSchema>(schema: Schema, within = ''): Parse<Static<Schema>> {
+export function createBodyParser<Schema extends TSchema>(schema: Schema, fieldPrefix = ''): Parse<Static<Schema>> {
   return (input) => {
     const validate = ajv.compile<Static<Schema>>(schema);
     if (validate(input)) return input;
     throw new ServiceError(
       'validation_error',
-      sentenceFor((validate.errors as ErrorObject[])[0] as ErrorObject, within),
+      describeFieldError((validate.errors as ErrorObject[])[0] as ErrorObject, fieldPrefix),
     );
   };
 }
 
-function sentenceFor(error: ErrorObject, within: string): string {
+function describeFieldError(error: ErrorObject, within: string): string {
   const path = error.instancePath.slice(1).replaceAll('/', '.');
   const params = error.params as Record<string, unknown>;
   const field = (name: string) => `${within}${path === '' ? '' : `${path}.`}${name}`;
@@ -65,11 +65,11 @@ function sentenceFor(error: ErrorObject, within: string): string {
     case 'required':
       return `${field(String(params['missingProperty']))} is required.`;
     case 'additionalProperties':
-      return `${field(shown(params['additionalProperty']))} is not known here.`;
+      return `${field(sanitizeFieldName(params['additionalProperty']))} is not known here.`;
     case 'enum':
       return `${here} must be one of: ${(params['allowedValues'] as unknown[]).join(', ')}.`;
     case 'type':
-      return `${here} must be ${article(String(params['type']))}.`;
+      return `${here} must be ${withArticle(String(params['type']))}.`;
     case 'format':
       return params['format'] === 'text'
         ? `${here} must be Unicode text without NUL characters.`
@@ -88,10 +88,10 @@ function sentenceFor(error: ErrorObject, within: string): string {
 }
 
 /** A field name that a client sent, fit to be repeated to it. */
-function shown(name: unknown): string {
+function sanitizeFieldName(name: unknown): string {
   return String(name).slice(0, 64).toWellFormed().replaceAll('\u0000', '\uFFFD');
 }
 
-function article(type: string): string {
+function withArticle(type: string): string {
   return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`;
 }

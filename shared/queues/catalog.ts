@@ -9,12 +9,12 @@ import { config } from '../lib/config.ts';
  */
 
 /** One flush of creates, or what is due at the same time, goes as one job. */
-export const IDS_PER_JOB = 64;
+export const MAX_IDS_PER_JOB = 64;
 
 const Uuid = Type.String({ pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' });
-const Generations = Type.Object(
+const GenerationsPayload = Type.Object(
   {
-    generationIds: Type.Array(Uuid, { minItems: 1, maxItems: IDS_PER_JOB }),
+    generationIds: Type.Array(Uuid, { minItems: 1, maxItems: MAX_IDS_PER_JOB }),
     /** For the logs: the request that each was created by, where that is known. Jobs of before have none. */
     requestIds: Type.Optional(
       Type.Record(Type.String({ pattern: '^[0-9a-f-]{36}$' }), Type.String({ minLength: 1, maxLength: 64 })),
@@ -22,15 +22,15 @@ const Generations = Type.Object(
   },
   { additionalProperties: false },
 );
-const Accounts = Type.Object(
-  { accountIds: Type.Array(Type.Integer({ minimum: 1 }), { minItems: 1, maxItems: IDS_PER_JOB }) },
+const AccountsPayload = Type.Object(
+  { accountIds: Type.Array(Type.Integer({ minimum: 1 }), { minItems: 1, maxItems: MAX_IDS_PER_JOB }) },
   { additionalProperties: false },
 );
-const Events = Type.Object(
-  { eventIds: Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { minItems: 1, maxItems: IDS_PER_JOB }) },
+const EventsPayload = Type.Object(
+  { eventIds: Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { minItems: 1, maxItems: MAX_IDS_PER_JOB }) },
   { additionalProperties: false },
 );
-const Nothing = Type.Object({}, { additionalProperties: false });
+const EmptyPayload = Type.Object({}, { additionalProperties: false });
 
 /** One for each duty, so that none waits behind another. */
 export const QUEUES = ['dispatches', 'polls', 'refreshes', 'payments', 'files', 'upkeep'] as const;
@@ -38,7 +38,7 @@ export type QueueName = (typeof QUEUES)[number];
 
 interface JobDefinition {
   queue: QueueName;
-  payload: typeof Generations | typeof Accounts | typeof Events | typeof Nothing;
+  payload: typeof GenerationsPayload | typeof AccountsPayload | typeof EventsPayload | typeof EmptyPayload;
   /** How often it is tried in all: again after 1 s, 2 s, 4 s. What comes round within seconds anyway is tried once. */
   attempts: number;
   /** For scheduled jobs: the time between two runs, over all workers. */
@@ -47,51 +47,51 @@ interface JobDefinition {
 
 export const JOBS = {
   /** Hand queued generations to their upstream. */
-  'generation.dispatch': { queue: 'dispatches', payload: Generations, attempts: 3 },
+  'generation.dispatch': { queue: 'dispatches', payload: GenerationsPayload, attempts: 3 },
   /** Ask the upstream how submitted generations are getting on. */
-  'generation.poll': { queue: 'polls', payload: Generations, attempts: 3 },
+  'generation.poll': { queue: 'polls', payload: GenerationsPayload, attempts: 3 },
   /** The same, since somebody is reading the generation right now. */
-  'generation.refresh': { queue: 'refreshes', payload: Generations, attempts: 1 },
+  'generation.refresh': { queue: 'refreshes', payload: GenerationsPayload, attempts: 1 },
   /** Ring again for whatever is overdue, and end what is past its deadline. */
-  'generation.sweep': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: () => config.SWEEP_INTERVAL_MS },
+  'generation.sweep': { queue: 'upkeep', payload: EmptyPayload, attempts: 1, everyMs: () => config.SWEEP_INTERVAL_MS },
   /** Probe the upstream of each model. */
-  'models.check': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: () => config.PROBE_INTERVAL_MS },
+  'models.check': { queue: 'upkeep', payload: EmptyPayload, attempts: 1, everyMs: () => config.PROBE_INTERVAL_MS },
   /** Act upon events of the payment processor. */
-  'payments.apply': { queue: 'payments', payload: Events, attempts: 1 },
+  'payments.apply': { queue: 'payments', payload: EventsPayload, attempts: 1 },
   /** Act upon events that were missed, or could not be acted upon. */
-  'payments.sweep': { queue: 'payments', payload: Nothing, attempts: 1, everyMs: () => config.SWEEP_INTERVAL_MS },
+  'payments.sweep': { queue: 'payments', payload: EmptyPayload, attempts: 1, everyMs: () => config.SWEEP_INTERVAL_MS },
   /** Buy credits for accounts that have fallen below their threshold. */
-  'account.topUp': { queue: 'payments', payload: Accounts, attempts: 1 },
+  'account.topUp': { queue: 'payments', payload: AccountsPayload, attempts: 1 },
   /** The same for those that were missed. */
-  'topups.sweep': { queue: 'payments', payload: Nothing, attempts: 1, everyMs: 60_000 },
+  'topups.sweep': { queue: 'payments', payload: EmptyPayload, attempts: 1, everyMs: 60_000 },
   /** Settle, end and look after whatever is due by the clock. */
-  'billing.keepUp': { queue: 'payments', payload: Nothing, attempts: 1, everyMs: 30_000 },
+  'billing.keepUp': { queue: 'payments', payload: EmptyPayload, attempts: 1, everyMs: 30_000 },
   /** Ask the payment processor for the events that never arrived. */
-  'payments.missed': { queue: 'payments', payload: Nothing, attempts: 4, everyMs: 300_000 },
+  'payments.missed': { queue: 'payments', payload: EmptyPayload, attempts: 4, everyMs: 300_000 },
   /** Look at what it may have told of in vain: subscriptions and payments of the last days. */
-  'payments.reconcile': { queue: 'payments', payload: Nothing, attempts: 4, everyMs: 3_600_000 },
+  'payments.reconcile': { queue: 'payments', payload: EmptyPayload, attempts: 4, everyMs: 3_600_000 },
   /** Pay affiliates what has become payable, and settle what is not known to be paid. */
-  'affiliates.pay': { queue: 'payments', payload: Nothing, attempts: 4, everyMs: 600_000 },
+  'affiliates.pay': { queue: 'payments', payload: EmptyPayload, attempts: 4, everyMs: 600_000 },
   /** Turn the credit periods that are over, and grant the next month. */
-  'credits.grant': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: 30_000 },
+  'credits.grant': { queue: 'upkeep', payload: EmptyPayload, attempts: 1, everyMs: 30_000 },
   /** Remove what dead workers left of downloads. */
-  'media.tidy': { queue: 'files', payload: Nothing, attempts: 1, everyMs: 3_600_000 },
+  'media.tidy': { queue: 'files', payload: EmptyPayload, attempts: 1, everyMs: 3_600_000 },
   /** Remove the files of generations that are gone. */
-  'media.remove': { queue: 'files', payload: Nothing, attempts: 1, everyMs: 5_000 },
+  'media.remove': { queue: 'files', payload: EmptyPayload, attempts: 1, everyMs: 5_000 },
   /** Purge prompts, parameters and errors of generations that were deleted long ago. */
-  'generations.purge': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: 3_600_000 },
+  'generations.purge': { queue: 'upkeep', payload: EmptyPayload, attempts: 1, everyMs: 3_600_000 },
   /** Forget idempotency keys that have done their service. */
-  'idempotencyKeys.forget': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: 3_600_000 },
+  'idempotencyKeys.forget': { queue: 'upkeep', payload: EmptyPayload, attempts: 1, everyMs: 3_600_000 },
   /** Delete answers to repeated requests that have done their service. */
-  'idempotentRequests.prune': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: 3_600_000 },
+  'idempotentRequests.prune': { queue: 'upkeep', payload: EmptyPayload, attempts: 1, everyMs: 3_600_000 },
   /** Delete old payment events. */
-  'paymentEvents.prune': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: 3_600_000 },
+  'paymentEvents.prune': { queue: 'upkeep', payload: EmptyPayload, attempts: 1, everyMs: 3_600_000 },
   /** Forget sessions that are over, and sign-ins that were never completed. */
-  'sessions.forget': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: 3_600_000 },
+  'sessions.forget': { queue: 'upkeep', payload: EmptyPayload, attempts: 1, everyMs: 3_600_000 },
   /** Fold what the platform-wide sums have gained into them. */
-  'metrics.fold': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: () => 5 * config.SWEEP_INTERVAL_MS },
+  'metrics.fold': { queue: 'upkeep', payload: EmptyPayload, attempts: 1, everyMs: () => 5 * config.SWEEP_INTERVAL_MS },
   /** Forget codes, refresh tokens, clients and signing keys that are over. */
-  'oauth.forget': { queue: 'upkeep', payload: Nothing, attempts: 1, everyMs: 600_000 },
+  'oauth.forget': { queue: 'upkeep', payload: EmptyPayload, attempts: 1, everyMs: 600_000 },
 } as const satisfies Record<string, JobDefinition>;
 
 export type JobName = keyof typeof JOBS;
@@ -99,18 +99,18 @@ export type Payload<Name extends JobName> = Static<(typeof JOBS)[Name]['payload'
 
 /** How long a worker's hold on a job lasts without a sign of life, and how often dead holds are looked for. */
 export const JOB_LOCK_MS = 8_000;
-export const STALLED_CHECK_MS = 4_000;
+export const STALLED_INTERVAL_MS = 4_000;
 /** How many workers may die over the same job before it is given up (the sweep then rings again for its rows). */
-export const STALLED_MAX = 10;
+export const MAX_STALLED_COUNT = 10;
 
 export const JOB_NAMES = Object.keys(JOBS) as JobName[];
 
-export function definitionOf(name: JobName): JobDefinition {
+export function getJobDefinition(name: JobName): JobDefinition {
   return JOBS[name];
 }
 
 /** The time between two runs of a scheduled job; undefined for the others. */
-export function intervalMs({ everyMs }: JobDefinition): number | undefined {
+export function getIntervalMs({ everyMs }: JobDefinition): number | undefined {
   return typeof everyMs === 'function' ? everyMs() : everyMs;
 }
 

@@ -1,5 +1,5 @@
 import { QUEUES, type QueueName } from './catalog.ts';
-import { queueNamed } from './enqueue.ts';
+import { getQueue } from './enqueue.ts';
 
 export interface QueueDepth {
   queue: QueueName;
@@ -11,10 +11,10 @@ export interface QueueDepth {
 }
 
 /** How much is in each queue. Rejects at once while Redis is away. */
-export function depthOfQueues(): Promise<QueueDepth[]> {
+export function getQueueDepths(): Promise<QueueDepth[]> {
   return Promise.all(
     QUEUES.map(async (name) => {
-      const queue = queueNamed(name);
+      const queue = getQueue(name);
       const [counts, [first], isPaused] = await Promise.all([
         queue.getJobCounts('waiting', 'delayed', 'active', 'failed'),
         queue.getWaiting(0, 0),

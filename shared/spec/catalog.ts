@@ -13,18 +13,18 @@ const IMAGE_CREDITS = 8;
 
 export const VideoParams = Type.Object(
   {
-    duration: oneOf(VIDEO_DURATIONS_SECONDS, { description: 'Length of the video in seconds.' }),
-    resolution: oneOf(VIDEO_RESOLUTIONS),
+    duration: enumSchema(VIDEO_DURATIONS_SECONDS, { description: 'Length of the video in seconds.' }),
+    resolution: enumSchema(VIDEO_RESOLUTIONS),
     audio: Type.Boolean({ default: false, description: 'Whether the video gets sound.' }),
-    aspect_ratio: oneOf(VIDEO_ASPECT_RATIOS, { default: '16:9' }),
+    aspect_ratio: enumSchema(VIDEO_ASPECT_RATIOS, { default: '16:9' }),
   },
   { additionalProperties: false, required: ['duration', 'resolution'] },
 );
 
 export const ImageParams = Type.Object(
   {
-    resolution: oneOf(IMAGE_RESOLUTIONS),
-    aspect_ratio: oneOf(IMAGE_ASPECT_RATIOS, { default: '1:1' }),
+    resolution: enumSchema(IMAGE_RESOLUTIONS),
+    aspect_ratio: enumSchema(IMAGE_ASPECT_RATIOS, { default: '1:1' }),
   },
   { additionalProperties: false, required: ['resolution'] },
 );
@@ -35,13 +35,13 @@ export type GenerationParams = VideoParams | ImageParams;
 
 export const MODEL_SLUGS = ['vidmodel-video', 'imgmodel-2'] as const;
 export type ModelSlug = (typeof MODEL_SLUGS)[number];
-export type Kind = 'video' | 'image';
+export type ModelKind = 'video' | 'image';
 
 export interface CatalogModel {
   uuid: string;
   slug: ModelSlug;
   name: string;
-  kind: Kind;
+  kind: ModelKind;
   description: string;
   /** The cheapest generation, in credits. */
   creditsBase: number;
@@ -85,7 +85,7 @@ export const MODELS: readonly CatalogModel[] = [
 const MODEL_BY_SLUG = new Map<string, CatalogModel>(MODELS.map((model) => [model.slug, model]));
 
 /** @throws Error when no such model exists: a slug is validated, or was stored by us, before it gets here. */
-export function modelBySlug(slug: string): CatalogModel {
+export function getModelBySlug(slug: string): CatalogModel {
   const model = MODEL_BY_SLUG.get(slug);
   if (model === undefined) throw new Error(`No model is called ${slug}.`);
   return model;
@@ -97,7 +97,7 @@ export function priceInCredits(params: GenerationParams): number {
 }
 
 /** All that can be ordered of a model: every combination of its params. */
-export function everyParams(slug: ModelSlug): GenerationParams[] {
+export function allParams(slug: ModelSlug): GenerationParams[] {
   if (slug === 'vidmodel-video') {
     return VIDEO_DURATIONS_SECONDS.flatMap((duration) =>
       VIDEO_RESOLUTIONS.flatMap((resolution) =>
@@ -112,7 +112,7 @@ export function everyParams(slug: ModelSlug): GenerationParams[] {
   );
 }
 
-function oneOf<const Values extends readonly (string | number)[]>(
+function enumSchema<const Values extends readonly (string | number)[]>(
   values: Values,
   options: Record<string, unknown> = {},
 ) {

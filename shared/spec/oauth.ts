@@ -35,7 +35,7 @@ export type OAuthErrorCode = keyof typeof OAUTH_ERROR_STATUS;
  * What an OAuth endpoint refuses: rendered as `{ error, error_description }`, or as parameters of a redirect.
  * The description is a sentence for developers, in plain ASCII without quotes, as RFC 6749 wants it.
  */
-export class OAuthRefusal extends Error {
+export class OAuthError extends Error {
   readonly code: OAuthErrorCode;
   readonly extras: ErrorExtras;
   /** What the person can do about it, as sentences for a page. */
@@ -62,5 +62,5 @@ export function parseScopes(text: string): Scope[] {
   const named = [...new Set(text.split(' ').filter((name) => name !== ''))];
   const unknown = named.find((name) => !Object.hasOwn(SCOPES, name));
   if (unknown === undefined) return named as Scope[];
-  throw new OAuthRefusal('invalid_scope', `The scopes here are ${ALL_SCOPES.join(' and ')}.`);
+  throw new OAuthError('invalid_scope', `The scopes here are ${ALL_SCOPES.join(' and ')}.`);
 }

@@ -15,16 +15,16 @@ export const PLAN_SLUGS = ['lite', 'starter', 'pro', 'studio'] as const;
 export type PlanSlug = (typeof PLAN_SLUGS)[number];
 
 export const PLANS: readonly Plan[] = [
-  plan('lite', 'Lite', 600, 200, 2),
-  plan('starter', 'Starter', 1200, 400, 3),
-  plan('pro', 'Pro', 2900, 1100, 5, { highlight: true }),
-  plan('studio', 'Studio', 7500, 3000, 8),
+  definePlan('lite', 'Lite', 600, 200, 2),
+  definePlan('starter', 'Starter', 1200, 400, 3),
+  definePlan('pro', 'Pro', 2900, 1100, 5, { highlight: true }),
+  definePlan('studio', 'Studio', 7500, 3000, 8),
 ];
 
 const PLAN_BY_SLUG = new Map<string, Plan>(PLANS.map((entry) => [entry.slug, entry]));
 
 /** @throws Error when no such plan exists: a slug is validated, or was stored by us, before it gets here. */
-export function planBySlug(slug: string): Plan {
+export function getPlanBySlug(slug: string): Plan {
   const found = PLAN_BY_SLUG.get(slug);
   if (found === undefined) throw new Error(`No plan is called ${slug}.`);
   return found;
@@ -39,7 +39,7 @@ export function topupCredits(amountCents: number, { monthlyCredits, priceMonthly
   return (product - (product % priceMonthlyCents)) / priceMonthlyCents;
 }
 
-function plan(
+function definePlan(
   slug: PlanSlug,
   name: string,
   priceMonthlyCents: number,

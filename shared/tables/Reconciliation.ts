@@ -1,7 +1,7 @@
 import { Model } from 'objection';
 
 /** Up to when the payment processor was asked for what it may have told us in vain. */
-export class Reconciliation extends Model {
+export class SyncCursor extends Model {
   static override tableName = 'reconciliations';
   static override idColumn = 'subject';
 

@@ -1,44 +1,44 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';
-import type { Customer } from '../harness/client.ts';
-import { formIn, Visitor } from '../harness/identity/visitor.ts';
-import { eventually, type Service, startService } from '../harness/service.ts';
+import type { TestCustomer } from '../harness/client.ts';
+import { findForm, HttpBrowser } from '../harness/identity/visitor.ts';
+import { eventually, type TestService, startTestService } from '../harness/service.ts';
 import { expectError } from './envelope.ts';
 
 const FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
 
 /** What is asked about on a page of its own before it is done. */
-const QUESTIONS = /\/(revoke|end-others)\/$/;
+const CONFIRMATION_PATHS = /\/(revoke|end-others)\/$/;
 
 /** A visitor who is signed in as a customer. */
-function visitorFor(customer: Customer): Visitor {
-  const visitor = new Visitor();
+function createBrowserFor(customer: TestCustomer): HttpBrowser {
+  const visitor = new HttpBrowser();
   const [name = '', value = ''] = customer.cookie.split('=');
   visitor.cookies.push({ name, value, path: '/' });
   return visitor;
 }
 
 describe('pages', () => {
-  let service: Service;
+  let service: TestService;
   before(async () => {
-    service = await startService({ workers: 0 });
+    service = await startTestService({ workers: 0 });
   });
   after(() => service.stop());
 
   const at = (path: string) => `${service.baseUrl}${path}`;
 
   const newVisitor = async (plan: string | null = null) => {
-    const customer = await service.customer(plan);
-    return { customer, visitor: visitorFor(customer) };
+    const customer = await service.createCustomer(plan);
+    return { customer, visitor: createBrowserFor(customer) };
   };
 
   /** Sends a form of the account's page, or of the question that it leads to, with changes. */
-  const sendForm = async (visitor: Visitor, action: string, fields: Record<string, string> = {}, origin?: string) => {
-    const { text } = await visitor.ask(at(QUESTIONS.test(action) ? action : '/account/'));
-    return visitor.send(at(action), { ...formIn(text, action).fields, ...fields }, origin);
+  const sendForm = async (visitor: HttpBrowser, action: string, fields: Record<string, string> = {}, origin?: string) => {
+    const { text } = await visitor.request(at(CONFIRMATION_PATHS.test(action) ? action : '/account/'));
+    return visitor.submitForm(at(action), { ...findForm(text, action).fields, ...fields }, origin);
   };
 
-  const sessionsOf = ({ email }: Customer) =>
+  const sessionsOf = ({ email }: TestCustomer) =>
     service.sql(
       'SELECT s.uuid, s.user_agent, s.last_used_at FROM sessions s JOIN accounts a ON a.id = s.account_id WHERE a.email = $1 ORDER BY s.uuid',
       [email],
@@ -49,8 +49,8 @@ describe('pages', () => {
       const { visitor } = await newVisitor();
       const paths = ['/sign-in', '/authentication/social/nobody/start'];
       for (const page of [
-        await visitor.ask(at('/account/')),
-        ...(await Promise.all(paths.map((path) => new Visitor().ask(at(path))))),
+        await visitor.request(at('/account/')),
+        ...(await Promise.all(paths.map((path) => new HttpBrowser().request(at(path))))),
       ]) {
         expect(page.headers.get('content-type')).to.equal('text/html; charset=utf-8');
         expect(page.headers.get('content-security-policy')).to.equal(
@@ -65,26 +65,26 @@ describe('pages', () => {
     });
 
     it('has its stylesheet from an address that names what is in it', async () => {
-      const { text } = await new Visitor().ask(at('/sign-in'));
+      const { text } = await new HttpBrowser().request(at('/sign-in'));
       const [, path = ''] = /<link rel="stylesheet" href="([^"]+)"/.exec(text) ?? [];
-      const named = await new Visitor().ask(at(path));
+      const named = await new HttpBrowser().request(at(path));
       expect(named.headers.get('content-type')).to.equal('text/css; charset=utf-8');
       expect(named.headers.get('cache-control')).to.equal('public, max-age=31536000, immutable');
       expect(path).to.include(createHash('sha256').update(named.text).digest('hex').slice(0, 16));
-      const plain = await new Visitor().ask(at('/assets/style.css?v=0'));
+      const plain = await new HttpBrowser().request(at('/assets/style.css?v=0'));
       expect([plain.status, plain.headers.get('cache-control')]).to.deep.equal([200, 'no-cache']);
     });
 
     it('repeats nothing that stands in its address', async () => {
       const evil = encodeURIComponent('"><b>evil</b>');
       for (const path of [`/sign-in?problem=${evil}&return_to=${evil}`, `/sign-in?problem=constructor`]) {
-        const { status, text } = await new Visitor().ask(at(path));
+        const { status, text } = await new HttpBrowser().request(at(path));
         expect(status).to.equal(200);
         expect(text).to.not.include('evil').and.to.not.include('role="alert"');
       }
       const { visitor } = await newVisitor();
       for (const word of [evil, 'toString']) {
-        const { text } = await visitor.ask(at(`/account/?done=${word}&checkout=${word}`));
+        const { text } = await visitor.request(at(`/account/?done=${word}&checkout=${word}`));
         expect(text).to.not.match(/evil|role="status"/);
       }
     });
@@ -92,11 +92,11 @@ describe('pages', () => {
 
   describe('the root', () => {
     it('leads to the account, and from there to the sign-in, which leads back', async () => {
-      const visitor = new Visitor();
-      const page = await visitor.open(at('/'));
+      const visitor = new HttpBrowser();
+      const page = await visitor.navigate(at('/'));
       expect([page.url.pathname, page.status]).to.deep.equal(['/sign-in', 200]);
-      expect(visitor.trail.map((address) => new URL(address).pathname)).to.deep.equal(['/account/', '/sign-in']);
-      const wanted = await new Visitor().ask(at('/account/?checkout=success'));
+      expect(visitor.redirects.map((address) => new URL(address).pathname)).to.deep.equal(['/account/', '/sign-in']);
+      const wanted = await new HttpBrowser().request(at('/account/?checkout=success'));
       expect([wanted.status, wanted.headers.get('location')]).to.deep.equal([
         303,
         '/sign-in?return_to=%2Faccount%2F%3Fcheckout%3Dsuccess',
@@ -106,40 +106,40 @@ describe('pages', () => {
 
   describe('the local sign-in', () => {
     it('signs in by the form of the page, and leads to where one wanted to go', async () => {
-      const visitor = new Visitor();
-      const { text } = await visitor.ask(at('/sign-in?return_to=%2Faccount%2F%3Fcheckout%3Dcanceled'));
-      const form = formIn(text, '/sign-in');
-      const answer = await visitor.send(at('/sign-in'), { ...form.fields, email: 'Local@Example.com' });
+      const visitor = new HttpBrowser();
+      const { text } = await visitor.request(at('/sign-in?return_to=%2Faccount%2F%3Fcheckout%3Dcanceled'));
+      const form = findForm(text, '/sign-in');
+      const answer = await visitor.submitForm(at('/sign-in'), { ...form.fields, email: 'Local@Example.com' });
       expect([answer.status, answer.headers.get('location')]).to.deep.equal([303, '/account/?checkout=canceled']);
-      const page = await visitor.ask(at('/account/?checkout=canceled'));
+      const page = await visitor.request(at('/account/?checkout=canceled'));
       expect(page.text).to.include('local@example.com').and.to.include('You left the checkout; nothing was charged.');
     });
 
     it('says on the page what is wrong with an address, and shows it again', async () => {
-      const answer = await new Visitor().send(at('/sign-in'), { email: 'no <address>', return_to: '//evil.example' });
+      const answer = await new HttpBrowser().submitForm(at('/sign-in'), { email: 'no <address>', return_to: '//evil.example' });
       expect(answer.status).to.equal(400);
       expect(answer.text).to.include('That is no e-mail address.').and.to.include('value="no &lt;address');
       expect(answer.text).to.not.include('evil.example');
     });
 
     it('opened by another name of the machine says where to open the service instead', async () => {
-      const visitor = new Visitor();
+      const visitor = new HttpBrowser();
       const other = service.baseUrl.replace('127.0.0.1', 'localhost');
       expect(other).to.not.equal(service.baseUrl);
-      const answer = await visitor.send(at('/sign-in'), { email: 'a@example.com' }, other);
+      const answer = await visitor.submitForm(at('/sign-in'), { email: 'a@example.com' }, other);
       expect(answer.status).to.equal(403);
       expect(answer.text).to.include(`Open this service at <a href="${service.baseUrl}">${service.baseUrl}</a>`);
       expect(answer.text).to.include('<h1>Not at this address</h1>').and.to.not.include('Not for this account');
       expect(visitor.cookie('token')).to.equal(undefined);
       // Where there is no other address to go to, none is named.
-      const nowhere = await visitor.send(at('/sign-in'), { email: 'a@example.com' }, 'null');
+      const nowhere = await visitor.submitForm(at('/sign-in'), { email: 'a@example.com' }, 'null');
       expect(nowhere.text).to.include('<h1>That did not work</h1>').and.to.not.include('Open this service');
     });
 
     it('takes no form of another site, and none without an origin', async () => {
       for (const origin of ['https://evil.example', 'null', '']) {
-        const visitor = new Visitor();
-        const answer = await visitor.send(at('/sign-in'), { email: 'a@example.com' }, origin);
+        const visitor = new HttpBrowser();
+        const answer = await visitor.submitForm(at('/sign-in'), { email: 'a@example.com' }, origin);
         expect(answer.status).to.equal(403);
         expect(visitor.cookie('token')).to.equal(undefined);
       }
@@ -149,14 +149,14 @@ describe('pages', () => {
   describe('the account', () => {
     it('says who one is, what one has, and where one is signed in', async () => {
       const { customer, visitor } = await newVisitor('studio');
-      const { text } = await visitor.ask(at('/account/'));
+      const { text } = await visitor.request(at('/account/'));
       expect(text).to.include(customer.email).and.to.include('3,000').and.to.include('Studio plan');
       expect(text).to.include('this browser');
     });
 
     it('leads to the description of the interface, and who is not of the staff not to its pages', async () => {
       const { visitor } = await newVisitor();
-      const { text } = await visitor.ask(at('/account/'));
+      const { text } = await visitor.request(at('/account/'));
       expect(text).to.include('A program that uses <a href="/api/docs/">the API</a> needs one.');
       expect(text).to.not.include('href="/admin/"');
     });
@@ -164,7 +164,7 @@ describe('pages', () => {
     it('promises no payouts where plans are given away', async () => {
       const { visitor } = await newVisitor();
       await sendForm(visitor, '/account/affiliate/');
-      const { text } = await visitor.ask(at('/account/'));
+      const { text } = await visitor.request(at('/account/'));
       expect(text).to.include('Your link:').and.to.include('commissions are never paid');
       expect(text).to.not.include('Payouts are on');
     });
@@ -173,7 +173,7 @@ describe('pages', () => {
       const { customer, visitor } = await newVisitor();
       const answer = await sendForm(visitor, '/account/profile/', { first_name: ' Ada ', use_case: 'films' });
       expect([answer.status, answer.headers.get('location')]).to.deep.equal([303, '/account/?done=profile']);
-      const { user } = (await customer.browse('GET', '/authentication/me/')).body;
+      const { user } = (await customer.requestWithSession('GET', '/authentication/me/')).body;
       expect(user).to.include({ first_name: 'Ada', use_case: 'films', onboarding_step: 'plan' });
     });
 
@@ -185,7 +185,7 @@ describe('pages', () => {
         [[plan, profile], 'profile'],
       ] as const) {
         const { customer, visitor } = await newVisitor();
-        const step = async () => (await customer.browse('GET', '/authentication/me/')).body.user.onboarding_step;
+        const step = async () => (await customer.requestWithSession('GET', '/authentication/me/')).body.user.onboarding_step;
         await sendForm(visitor, forms[0].action, forms[0].fields);
         expect(await step()).to.equal(halfway);
         await sendForm(visitor, forms[1].action, forms[1].fields);
@@ -197,13 +197,13 @@ describe('pages', () => {
 
     it('makes one key, however often its form is sent, and shows it each time', async () => {
       const { customer, visitor } = await newVisitor();
-      const { text } = await visitor.ask(at('/account/'));
-      const fields = { ...formIn(text, '/account/keys/').fields, name: 'from the page' };
-      const answers = await Promise.all([1, 2, 3].map(() => visitor.send(at('/account/keys/'), fields)));
+      const { text } = await visitor.request(at('/account/'));
+      const fields = { ...findForm(text, '/account/keys/').fields, name: 'from the page' };
+      const answers = await Promise.all([1, 2, 3].map(() => visitor.submitForm(at('/account/keys/'), fields)));
       const keys = answers.map((answer) => /svc_[0-9a-f]{40}/.exec(answer.text)?.[0]);
       expect(keys[0]).to.match(/^svc_/);
       expect(new Set(keys).size).to.equal(1);
-      const { data } = (await customer.call('GET', '/api/keys/')).body;
+      const { data } = (await customer.request('GET', '/api/keys/')).body;
       expect(data.map((key: { name: string }) => key.name)).to.deep.equal(['from the page', 'test']);
     });
 
@@ -225,34 +225,34 @@ describe('pages', () => {
 
     it('asks before it revokes a key, on a page that changes nothing and leads back', async () => {
       const { customer, visitor } = await newVisitor();
-      const [{ uuid }] = (await customer.call('GET', '/api/keys/')).body.data;
+      const [{ uuid }] = (await customer.request('GET', '/api/keys/')).body.data;
       const path = `/account/keys/${uuid}/revoke/`;
-      const { text } = await visitor.ask(at('/account/'));
+      const { text } = await visitor.request(at('/account/'));
       expect(text).to.include(`href="${path}"`).and.to.not.include(`action="${path}"`);
-      const question = await visitor.ask(at(path));
+      const question = await visitor.request(at(path));
       expect(question.status).to.equal(200);
       expect(question.text).to.include('<h1>Revoke the API key “test”?</h1>').and.to.include('href="/account/"');
-      expect((await customer.call('GET', '/api/keys/')).status).to.equal(200);
-      const done = await visitor.send(at(path), formIn(question.text, path).fields);
+      expect((await customer.request('GET', '/api/keys/')).status).to.equal(200);
+      const done = await visitor.submitForm(at(path), findForm(question.text, path).fields);
       expect(done.headers.get('location')).to.equal('/account/?done=key-revoked');
-      expectError(await customer.call('GET', '/api/keys/'), 'invalid_api_key');
-      const again = await visitor.ask(at(path));
+      expectError(await customer.request('GET', '/api/keys/'), 'invalid_api_key');
+      const again = await visitor.request(at(path));
       expect(again.status).to.equal(404);
       expect(again.text).to.include('was revoked already');
     });
 
     it('asks before it signs out everywhere else', async () => {
       const { customer, visitor } = await newVisitor();
-      await new Visitor().send(at('/sign-in'), { email: customer.email });
-      expect((await visitor.ask(at('/account/'))).text).to.include('href="/account/sessions/end-others/"');
-      const question = await visitor.ask(at('/account/sessions/end-others/'));
+      await new HttpBrowser().submitForm(at('/sign-in'), { email: customer.email });
+      expect((await visitor.request(at('/account/'))).text).to.include('href="/account/sessions/end-others/"');
+      const question = await visitor.request(at('/account/sessions/end-others/'));
       expect(question.text).to.include('<h1>Sign out everywhere else?</h1>');
       expect((await sessionsOf(customer)).length).to.equal(2);
     });
 
     it('says in its title and in a focused notice what was done', async () => {
       const { visitor } = await newVisitor();
-      const { text } = await visitor.ask(at('/account/?done=profile'));
+      const { text } = await visitor.request(at('/account/?done=profile'));
       expect(text).to.include('<title>Profile saved · genmeter</title>');
       expect(text).to.match(/role="status" tabindex="-1" autofocus[^>]*>Profile saved\.</);
       const made = await sendForm(visitor, '/account/keys/', { name: 'new' });
@@ -263,7 +263,7 @@ describe('pages', () => {
 
     it('says how to connect an assistant', async () => {
       const { visitor } = await newVisitor();
-      const { text } = await visitor.ask(at('/account/'));
+      const { text } = await visitor.request(at('/account/'));
       expect(text).to.include(`>${at('/mcp')}</code>`);
       for (const name of ['Claude', 'ChatGPT', 'Cursor', 'Claude Code']) {
         expect(text).to.include(`<details><summary>${name}</summary>`);
@@ -273,22 +273,22 @@ describe('pages', () => {
     it("revokes one's own key, and nobody else's", async () => {
       const { customer, visitor } = await newVisitor();
       const stranger = (await newVisitor()).visitor;
-      const [{ uuid }] = (await customer.call('GET', '/api/keys/')).body.data;
-      const token = formIn((await stranger.ask(at('/account/'))).text, '/account/profile/').fields;
-      expect((await stranger.send(at(`/account/keys/${uuid}/revoke/`), token)).status).to.equal(404);
-      expect((await customer.call('GET', '/api/keys/')).status).to.equal(200);
+      const [{ uuid }] = (await customer.request('GET', '/api/keys/')).body.data;
+      const token = findForm((await stranger.request(at('/account/'))).text, '/account/profile/').fields;
+      expect((await stranger.submitForm(at(`/account/keys/${uuid}/revoke/`), token)).status).to.equal(404);
+      expect((await customer.request('GET', '/api/keys/')).status).to.equal(200);
       await sendForm(visitor, `/account/keys/${uuid}/revoke/`);
-      expectError(await customer.call('GET', '/api/keys/'), 'invalid_api_key');
+      expectError(await customer.request('GET', '/api/keys/'), 'invalid_api_key');
     });
   });
 
   describe('sessions', () => {
     it('are listed with the browser, and ended one by one or all but this one', async () => {
       const { customer, visitor } = await newVisitor();
-      const elsewhere = [new Visitor(), new Visitor(), new Visitor()];
-      for (const other of elsewhere) await other.send(at('/sign-in'), { email: customer.email });
-      const isIn = async (other: Visitor) => (await other.ask(at('/account/'))).status === 200;
-      const page = await visitor.ask(at('/account/'));
+      const elsewhere = [new HttpBrowser(), new HttpBrowser(), new HttpBrowser()];
+      for (const other of elsewhere) await other.submitForm(at('/sign-in'), { email: customer.email });
+      const isIn = async (other: HttpBrowser) => (await other.request(at('/account/'))).status === 200;
+      const page = await visitor.request(at('/account/'));
       expect(page.text.match(/Firefox on Linux/g)?.length).to.be.at.least(3);
       const before = await sessionsOf(customer);
       expect(before.length).to.equal(4);
@@ -308,8 +308,8 @@ describe('pages', () => {
       const { customer } = await newVisitor();
       const { visitor } = await newVisitor();
       const [{ uuid }] = await sessionsOf(customer);
-      const { fields } = formIn((await visitor.ask(at('/account/'))).text, '/account/profile/');
-      expect((await visitor.send(at(`/account/sessions/${uuid}/end/`), fields)).status).to.equal(404);
+      const { fields } = findForm((await visitor.request(at('/account/'))).text, '/account/profile/');
+      expect((await visitor.submitForm(at(`/account/sessions/${uuid}/end/`), fields)).status).to.equal(404);
       expect((await sessionsOf(customer)).length).to.equal(1);
     });
 
@@ -324,13 +324,13 @@ describe('pages', () => {
       const other = await service.startApi();
       await mark('1 hour');
       const old = await usedAt();
-      await customer.via(other.baseUrl).browse('GET', '/authentication/me/');
+      await customer.on(other.baseUrl).requestWithSession('GET', '/authentication/me/');
       await eventually('the use is noted', async () => (await usedAt()) > old + 3_000_000);
       await mark('30 seconds');
       const recent = await usedAt();
       const third = await service.startApi();
-      await customer.via(third.baseUrl).browse('GET', '/authentication/me/');
-      await visitor.ask(at('/account/'));
+      await customer.on(third.baseUrl).requestWithSession('GET', '/authentication/me/');
+      await visitor.request(at('/account/'));
       await third.stop();
       expect(await usedAt()).to.equal(recent);
     });
@@ -348,54 +348,54 @@ describe('pages', () => {
           expect(answer.text).to.include('was not sent from the page');
         }
       }
-      const { user } = (await customer.browse('GET', '/authentication/me/')).body;
+      const { user } = (await customer.requestWithSession('GET', '/authentication/me/')).body;
       expect([user.first_name, user.plan]).to.deep.equal(['', null]);
-      expect((await customer.call('GET', '/api/keys/')).body.pagination.total_items).to.equal(1);
+      expect((await customer.request('GET', '/api/keys/')).body.pagination.total_items).to.equal(1);
     });
 
     it("without the page's token, or with that of another session, is not taken", async () => {
       const { customer, visitor } = await newVisitor();
-      const another = new Visitor();
-      await another.send(at('/sign-in'), { email: customer.email });
-      const { fields } = formIn((await another.ask(at('/account/'))).text, '/account/profile/');
+      const another = new HttpBrowser();
+      await another.submitForm(at('/sign-in'), { email: customer.email });
+      const { fields } = findForm((await another.request(at('/account/'))).text, '/account/profile/');
       for (const token of ['', 'x', fields['form_token'] as string]) {
-        const answer = await visitor.send(at('/account/profile/'), { form_token: token, first_name: 'stolen' });
+        const answer = await visitor.submitForm(at('/account/profile/'), { form_token: token, first_name: 'stolen' });
         expect(answer.status).to.equal(403);
       }
-      expect((await another.send(at('/account/profile/'), { ...fields, first_name: 'mine' })).status).to.equal(303);
+      expect((await another.submitForm(at('/account/profile/'), { ...fields, first_name: 'mine' })).status).to.equal(303);
     });
 
     it('sent after the session has ended changes nothing, and leads to a sign-in that says so', async () => {
       const { customer, visitor } = await newVisitor();
-      const { text } = await visitor.ask(at('/account/'));
-      await customer.browse('POST', '/authentication/logout/');
-      const { fields } = formIn(text, '/account/profile/');
-      const answer = await visitor.send(at('/account/profile/'), { ...fields, first_name: 'late' });
+      const { text } = await visitor.request(at('/account/'));
+      await customer.requestWithSession('POST', '/authentication/logout/');
+      const { fields } = findForm(text, '/account/profile/');
+      const answer = await visitor.submitForm(at('/account/profile/'), { ...fields, first_name: 'late' });
       expect([answer.status, answer.headers.get('location')]).to.deep.equal([303, '/sign-in?problem=session-ended']);
-      const signIn = await visitor.ask(at('/sign-in?problem=session-ended'));
+      const signIn = await visitor.request(at('/sign-in?problem=session-ended'));
       expect(signIn.text).to.include('Your session has ended, and nothing was changed.');
       expect(signIn.text).to.include('<title>Error: Sign in · genmeter</title>');
 
       // What was typed is there again, once, and for the same account only.
       const typed = 'value="late"';
       const kept = visitor.cookies.slice();
-      await visitor.send(at('/sign-in'), { email: customer.email });
-      expect((await visitor.ask(at('/account/'))).text).to.include(typed);
-      expect((await visitor.ask(at('/account/'))).text).to.not.include(typed);
-      expect((await customer.via(service.baseUrl).call('GET', '/api/keys/')).status).to.equal(200);
-      const other = new Visitor();
+      await visitor.submitForm(at('/sign-in'), { email: customer.email });
+      expect((await visitor.request(at('/account/'))).text).to.include(typed);
+      expect((await visitor.request(at('/account/'))).text).to.not.include(typed);
+      expect((await customer.on(service.baseUrl).request('GET', '/api/keys/')).status).to.equal(200);
+      const other = new HttpBrowser();
       other.cookies = kept;
-      await other.send(at('/sign-in'), { email: 'somebody-else@example.com' });
-      expect((await other.ask(at('/account/'))).text).to.not.include(typed);
+      await other.submitForm(at('/sign-in'), { email: 'somebody-else@example.com' });
+      expect((await other.request(at('/account/'))).text).to.not.include(typed);
     });
 
     it('sent after the session has ended leads back to the page that it was on', async () => {
       const { customer, visitor } = await newVisitor();
-      const [{ uuid }] = (await customer.call('GET', '/api/keys/')).body.data;
+      const [{ uuid }] = (await customer.request('GET', '/api/keys/')).body.data;
       const path = `/account/keys/${uuid}/revoke/`;
-      await customer.browse('POST', '/authentication/logout/');
+      await customer.requestWithSession('POST', '/authentication/logout/');
       const send = (referer: string) =>
-        visitor.ask(at(path), {
+        visitor.request(at(path), {
           method: 'POST',
           headers: { origin: service.baseUrl, 'content-type': 'application/x-www-form-urlencoded', referer },
           body: '',
@@ -405,13 +405,13 @@ describe('pages', () => {
       for (const referer of ['https://evil.example/admin/', at('/account/?done=plan'), 'none']) {
         expect((await send(referer)).headers.get('location')).to.equal('/sign-in?problem=session-ended');
       }
-      expect((await customer.call('GET', '/api/keys/')).status).to.equal(200);
+      expect((await customer.request('GET', '/api/keys/')).status).to.equal(200);
     });
 
     it('has an address that leads to the account when it is opened like a page', async () => {
       const { visitor } = await newVisitor();
       for (const path of ['plan', 'portal', 'profile', 'keys', 'affiliate', 'payouts', 'sign-out']) {
-        const answer = await visitor.ask(at(`/account/${path}/`));
+        const answer = await visitor.request(at(`/account/${path}/`));
         expect([answer.status, answer.headers.get('location')], path).to.deep.equal([303, '/account/']);
       }
     });
@@ -419,7 +419,7 @@ describe('pages', () => {
     it('that is none, or is too large, is refused by a page', async () => {
       const { visitor } = await newVisitor();
       const send = (body: string, type: string) =>
-        visitor.ask(at('/account/profile/'), {
+        visitor.request(at('/account/profile/'), {
           method: 'POST',
           headers: { origin: service.baseUrl, 'content-type': type },
           body,
@@ -432,7 +432,7 @@ describe('pages', () => {
 
     it('takes no API key for a session', async () => {
       const { customer } = await newVisitor();
-      const answer = await new Visitor().ask(at('/account/'), { headers: { authorization: `Bearer ${customer.key}` } });
+      const answer = await new HttpBrowser().request(at('/account/'), { headers: { authorization: `Bearer ${customer.key}` } });
       expect([answer.status, answer.headers.get('location')]).to.deep.equal([303, '/sign-in']);
     });
   });

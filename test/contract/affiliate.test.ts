@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { affiliateStatus, enrolled, follow, referred, signUp } from '../harness/affiliates.ts';
-import { type Customer, request } from '../harness/client.ts';
-import { eventually, type Service, startService } from '../harness/service.ts';
+import { getAffiliateStatus, enrollAffiliate, followReferralLink, signUpReferred, signUpCustomer } from '../harness/affiliates.ts';
+import { type TestCustomer, request } from '../harness/client.ts';
+import { eventually, type TestService, startTestService } from '../harness/service.ts';
 import { expectError } from './envelope.ts';
 
 const DAY_SECONDS = 86_400;
@@ -11,13 +11,13 @@ const PATHS = [
   ['POST', '/api/affiliate/onboarding-link/'],
 ] as const;
 
-const enroll = (customer: Customer) => customer.call('POST', '/api/affiliate/enroll/', { body: {} });
-const stats = async (affiliate: Customer) => (await affiliateStatus(affiliate)).stats;
+const enroll = (customer: TestCustomer) => customer.request('POST', '/api/affiliate/enroll/', { body: {} });
+const getStats = async (affiliate: TestCustomer) => (await getAffiliateStatus(affiliate)).stats;
 
 describe('the affiliate program', () => {
-  let service: Service;
+  let service: TestService;
   before(async () => {
-    service = await startService({ apis: 2, workers: 1 });
+    service = await startTestService({ apis: 2, workers: 1 });
   });
   after(() => service.stop());
 
@@ -34,39 +34,39 @@ describe('the affiliate program', () => {
     for (const [method, path] of PATHS) {
       expectError(await service.request(method, path, method === 'POST' ? { body: {} } : {}), 'invalid_api_key');
     }
-    const customer = await signUp(service.baseUrl);
-    expect((await customer.browse('POST', '/api/affiliate/enroll/', { body: {} })).status).to.equal(200);
-    expect((await customer.browse('GET', '/api/affiliate/status/')).status).to.equal(200);
-    expect((await customer.browse('POST', '/api/affiliate/onboarding-link/')).status).to.equal(200);
+    const customer = await signUpCustomer(service.baseUrl);
+    expect((await customer.requestWithSession('POST', '/api/affiliate/enroll/', { body: {} })).status).to.equal(200);
+    expect((await customer.requestWithSession('GET', '/api/affiliate/status/')).status).to.equal(200);
+    expect((await customer.requestWithSession('POST', '/api/affiliate/onboarding-link/')).status).to.equal(200);
   });
 
   it('answers 404 not_found to status and onboarding link before the account has enrolled', async () => {
-    const customer = await signUp(service.baseUrl);
-    expectError(await customer.call('GET', '/api/affiliate/status/'), 'not_found');
-    expectError(await customer.call('POST', '/api/affiliate/onboarding-link/'), 'not_found');
+    const customer = await signUpCustomer(service.baseUrl);
+    expectError(await customer.request('GET', '/api/affiliate/status/'), 'not_found');
+    expectError(await customer.request('POST', '/api/affiliate/onboarding-link/'), 'not_found');
   });
 
   it('enrols with 200 { code, referral_url }, and makes the account an affiliate', async () => {
-    const customer = await signUp(service.baseUrl);
+    const customer = await signUpCustomer(service.baseUrl);
     const { status, body } = await enroll(customer);
     expect(status).to.equal(200);
     expect(body).to.have.all.keys('code', 'referral_url');
     expect(body.code).to.match(/^[a-z0-9]{12}$/);
     expect(body.referral_url).to.equal(`${service.baseUrl}/r/${body.code}`);
-    expect((await customer.browse('GET', '/authentication/me/')).body.user.is_affiliate).to.equal(true);
+    expect((await customer.requestWithSession('GET', '/authentication/me/')).body.user.is_affiliate).to.equal(true);
   });
 
   it('gives the same code when it is asked again, also many times at once over two processes', async () => {
-    const customer = await signUp(service.baseUrl);
-    const ways = service.baseUrls.map((url) => customer.via(url));
-    const answers = await Promise.all(Array.from({ length: 12 }, (_, index) => enroll(ways[index % 2] as Customer)));
+    const customer = await signUpCustomer(service.baseUrl);
+    const ways = service.baseUrls.map((url) => customer.on(url));
+    const answers = await Promise.all(Array.from({ length: 12 }, (_, index) => enroll(ways[index % 2] as TestCustomer)));
     expect(answers.map(({ status }) => status)).to.deep.equal(Array.from({ length: 12 }, () => 200));
     expect(new Set(answers.map(({ body }) => body.code)).size).to.equal(1);
   });
 
   it('shows a status with all its fields, and twelve months with this one last', async () => {
-    const { affiliate, code } = await enrolled(service.baseUrl);
-    const { recent, ...status } = await affiliateStatus(affiliate);
+    const { affiliate, code } = await enrollAffiliate(service.baseUrl);
+    const { recent, ...status } = await getAffiliateStatus(affiliate);
     expect(status).to.deep.equal({
       code,
       referral_url: `${service.baseUrl}/r/${code}`,
@@ -82,24 +82,24 @@ describe('the affiliate program', () => {
   });
 
   it('enables payouts at once in local keyless development, with an address of our own', async () => {
-    const { affiliate } = await enrolled(service.baseUrl);
-    const { status, body } = await affiliate.call('POST', '/api/affiliate/onboarding-link/');
+    const { affiliate } = await enrollAffiliate(service.baseUrl);
+    const { status, body } = await affiliate.request('POST', '/api/affiliate/onboarding-link/');
     expect(status).to.equal(200);
     expect(Object.keys(body)).to.deep.equal(['url']);
     expect(new URL(body.url).origin).to.equal(service.baseUrl);
-    expect(await affiliateStatus(affiliate)).to.include({ payout_enabled: true, connect_onboarded: true });
+    expect(await getAffiliateStatus(affiliate)).to.include({ payout_enabled: true, connect_onboarded: true });
   });
 
   it('a link that leads to onboarding again enables nothing, and leads to the account', async () => {
-    const { affiliate } = await enrolled(service.baseUrl);
-    const again = await affiliate.browse('GET', '/account/payouts/again');
+    const { affiliate } = await enrollAffiliate(service.baseUrl);
+    const again = await affiliate.requestWithSession('GET', '/account/payouts/again');
     expect([again.status, again.headers.get('location')]).to.deep.equal([303, '/account/']);
-    expect(await affiliateStatus(affiliate)).to.include({ payout_enabled: false, connect_onboarded: false });
+    expect(await getAffiliateStatus(affiliate)).to.include({ payout_enabled: false, connect_onboarded: false });
   });
 
   describe('a referral link', () => {
     it('sets a first-party cookie for 30 days, redirects to the sign-in, and counts the click', async () => {
-      const { code } = await enrolled(service.baseUrl);
+      const { code } = await enrollAffiliate(service.baseUrl);
       const answer = await request(service.baseUrl, 'GET', `/r/${code}`);
       expect([answer.status, answer.headers.get('location')]).to.deep.equal([303, '/sign-in']);
       const [pair = '', ...attributes] = (answer.headers.getSetCookie()[0] ?? '').split('; ');
@@ -111,8 +111,8 @@ describe('the affiliate program', () => {
     });
 
     it('counts all of many clicks at once over two processes, in one row', async () => {
-      const { code } = await enrolled(service.baseUrl);
-      await Promise.all(Array.from({ length: 60 }, (_, i) => follow(service.baseUrls[i % 2] as string, code)));
+      const { code } = await enrollAffiliate(service.baseUrl);
+      await Promise.all(Array.from({ length: 60 }, (_, i) => followReferralLink(service.baseUrls[i % 2] as string, code)));
       await eventually('counted', async () => (await clicks(code)) === 60);
       expect(
         await service.sql(
@@ -124,12 +124,12 @@ describe('the affiliate program', () => {
 
     it('that is unknown redirects, too, and sets no cookie', async () => {
       for (const code of ['abc', 'bcdfghjkmnpq', 'x'.repeat(300), '%00', "'--"]) {
-        expect(await follow(service.baseUrl, code), code).to.equal(undefined);
+        expect(await followReferralLink(service.baseUrl, code), code).to.equal(undefined);
       }
     });
 
     it("of one's own sets no cookie for who is signed in, and leads to the account", async () => {
-      const { affiliate, code } = await enrolled(service.baseUrl);
+      const { affiliate, code } = await enrollAffiliate(service.baseUrl);
       const answer = await request(service.baseUrl, 'GET', `/r/${code}`, { headers: { cookie: affiliate.cookie } });
       expect([answer.status, answer.headers.get('location')]).to.deep.equal([303, '/']);
       expect(answer.headers.getSetCookie()).to.deep.equal([]);
@@ -138,18 +138,18 @@ describe('the affiliate program', () => {
 
   describe('attribution', () => {
     it('ties a new account to the link that it came by; of several to the last', async () => {
-      const [first, second] = [await enrolled(service.baseUrl), await enrolled(service.baseUrl)];
-      const cookie = await follow(service.baseUrl, first.code);
-      await signUp(service.baseUrl, await follow(service.baseUrl, second.code, cookie));
-      expect(await stats(first.affiliate)).to.include({ referrals: 0 });
-      expect(await stats(second.affiliate)).to.include({ referrals: 1, active: 0 });
-      expect((await affiliateStatus(second.affiliate)).recent.at(-1)).to.include({ referrals: 1 });
+      const [first, second] = [await enrollAffiliate(service.baseUrl), await enrollAffiliate(service.baseUrl)];
+      const cookie = await followReferralLink(service.baseUrl, first.code);
+      await signUpCustomer(service.baseUrl, await followReferralLink(service.baseUrl, second.code, cookie));
+      expect(await getStats(first.affiliate)).to.include({ referrals: 0 });
+      expect(await getStats(second.affiliate)).to.include({ referrals: 1, active: 0 });
+      expect((await getAffiliateStatus(second.affiliate)).recent.at(-1)).to.include({ referrals: 1 });
     });
 
     it('counts a link that was followed up to 30 days ago, and none that is older, or from the future', async () => {
-      const { affiliate, code } = await enrolled(service.baseUrl);
+      const { affiliate, code } = await enrollAffiliate(service.baseUrl);
       const at = (daysAgo: number) => `referral=${code}.${Math.floor(Date.now() / 1_000 - daysAgo * DAY_SECONDS)}`;
-      for (const daysAgo of [30.01, 31, 400, -1]) await signUp(service.baseUrl, at(daysAgo));
+      for (const daysAgo of [30.01, 31, 400, -1]) await signUpCustomer(service.baseUrl, at(daysAgo));
       for (const cookie of [
         'referral=',
         `referral=${code}`,
@@ -157,34 +157,34 @@ describe('the affiliate program', () => {
         `referral=${code}.x`,
         'referral=bcdfghjkmnpq.1',
       ])
-        await signUp(service.baseUrl, cookie);
-      expect(await stats(affiliate)).to.include({ referrals: 0 });
-      await signUp(service.baseUrl, at(29.9));
-      expect(await stats(affiliate)).to.include({ referrals: 1 });
+        await signUpCustomer(service.baseUrl, cookie);
+      expect(await getStats(affiliate)).to.include({ referrals: 0 });
+      await signUpCustomer(service.baseUrl, at(29.9));
+      expect(await getStats(affiliate)).to.include({ referrals: 1 });
     });
 
     it('never ties an account that is there already', async () => {
-      const { affiliate, code } = await enrolled(service.baseUrl);
-      const customer = await signUp(service.baseUrl);
-      await signUp(service.baseUrl, await follow(service.baseUrl, code), customer.email);
-      await signUp(service.baseUrl, await follow(service.baseUrl, code), customer.email.toUpperCase());
-      expect(await stats(affiliate)).to.include({ referrals: 0 });
+      const { affiliate, code } = await enrollAffiliate(service.baseUrl);
+      const customer = await signUpCustomer(service.baseUrl);
+      await signUpCustomer(service.baseUrl, await followReferralLink(service.baseUrl, code), customer.email);
+      await signUpCustomer(service.baseUrl, await followReferralLink(service.baseUrl, code), customer.email.toUpperCase());
+      expect(await getStats(affiliate)).to.include({ referrals: 0 });
     });
 
     it('never ties affiliates to themselves: not in their own browser, nor by their own mailbox', async () => {
-      const { affiliate, code } = await enrolled(service.baseUrl, 'ada@example.com');
-      const cookie = await follow(service.baseUrl, code);
-      await signUp(service.baseUrl, `${cookie}; ${affiliate.cookie}`, 'somebody@example.net');
-      const again = await signUp(service.baseUrl, undefined, 'ada@example.com');
-      await signUp(service.baseUrl, await follow(service.baseUrl, code), 'ada+2@example.com');
-      expect(await stats(again)).to.include({ referrals: 0 });
-      await signUp(service.baseUrl, await follow(service.baseUrl, code), 'grace@example.com');
-      expect(await stats(again)).to.include({ referrals: 1 });
+      const { affiliate, code } = await enrollAffiliate(service.baseUrl, 'ada@example.com');
+      const cookie = await followReferralLink(service.baseUrl, code);
+      await signUpCustomer(service.baseUrl, `${cookie}; ${affiliate.cookie}`, 'somebody@example.net');
+      const again = await signUpCustomer(service.baseUrl, undefined, 'ada@example.com');
+      await signUpCustomer(service.baseUrl, await followReferralLink(service.baseUrl, code), 'ada+2@example.com');
+      expect(await getStats(again)).to.include({ referrals: 0 });
+      await signUpCustomer(service.baseUrl, await followReferralLink(service.baseUrl, code), 'grace@example.com');
+      expect(await getStats(again)).to.include({ referrals: 1 });
     });
 
     it('happens once for an address that signs in many times at once over two processes', async () => {
-      const { affiliate, code } = await enrolled(service.baseUrl);
-      const cookie = await follow(service.baseUrl, code);
+      const { affiliate, code } = await enrollAffiliate(service.baseUrl);
+      const cookie = await followReferralLink(service.baseUrl, code);
       await Promise.all(
         Array.from({ length: 10 }, (_, index) =>
           request(service.baseUrls[index % 2] as string, 'POST', '/authentication/dev/sign-in/', {
@@ -193,29 +193,29 @@ describe('the affiliate program', () => {
           }),
         ),
       );
-      expect(await stats(affiliate)).to.include({ referrals: 1 });
+      expect(await getStats(affiliate)).to.include({ referrals: 1 });
     });
 
     it('also comes of the form of the sign-in page', async () => {
-      const { affiliate, code } = await enrolled(service.baseUrl);
-      const cookie = (await follow(service.baseUrl, code)) as string;
+      const { affiliate, code } = await enrollAffiliate(service.baseUrl);
+      const cookie = (await followReferralLink(service.baseUrl, code)) as string;
       const answer = await request(service.baseUrl, 'POST', '/sign-in', {
         rawBody: 'email=form%40example.com',
         headers: { cookie, origin: service.baseUrl, 'content-type': 'application/x-www-form-urlencoded' },
       });
       expect(answer.status).to.equal(303);
-      expect(await stats(affiliate)).to.include({ referrals: 1 });
+      expect(await getStats(affiliate)).to.include({ referrals: 1 });
     });
   });
 
   it('earns 30 % of a keyless checkout, once, and keeps it pending', async () => {
-    const { affiliate, code } = await enrolled(service.baseUrl);
-    const customer = await referred(service.baseUrl, code);
+    const { affiliate, code } = await enrollAffiliate(service.baseUrl);
+    const customer = await signUpReferred(service.baseUrl, code);
     for (const plan of ['starter', 'pro']) {
-      expect((await customer.call('POST', '/api/billing/checkout/', { body: { plan } })).status).to.equal(200);
+      expect((await customer.request('POST', '/api/billing/checkout/', { body: { plan } })).status).to.equal(200);
     }
     const earned = (14_400 * 30) / 100;
-    const { stats: sums, recent } = await affiliateStatus(affiliate);
+    const { stats: sums, recent } = await getAffiliateStatus(affiliate);
     expect(sums).to.deep.equal({
       referrals: 1,
       active: 1,
@@ -224,7 +224,7 @@ describe('the affiliate program', () => {
       paid_cents: 0,
     });
     expect(recent.at(-1)).to.include({ referrals: 1, commission_cents: earned });
-    await customer.call('POST', '/api/billing/topup/', { body: { amount_cents: 5_000 } });
-    expect((await stats(affiliate)).lifetime_earnings_cents).to.equal(earned);
+    await customer.request('POST', '/api/billing/topup/', { body: { amount_cents: 5_000 } });
+    expect((await getStats(affiliate)).lifetime_earnings_cents).to.equal(earned);
   });
 });

@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { type Answer, type Customer, request } from '../harness/client.ts';
-import { formIn, Visitor } from '../harness/identity/visitor.ts';
-import { call, INITIALIZE, openSession, post } from '../harness/mcp.ts';
-import { postForm, registerClient } from '../harness/oauth.ts';
-import { type Service, startService } from '../harness/service.ts';
+import { type ApiResponse, type TestCustomer, request } from '../harness/client.ts';
+import { findForm, HttpBrowser } from '../harness/identity/visitor.ts';
+import { buildToolCall, INITIALIZE, openMcpSession, postMcp } from '../harness/mcp.ts';
+import { postUrlEncoded, registerClient } from '../harness/oauth.ts';
+import { type TestService, startTestService } from '../harness/service.ts';
 import { expectError } from './envelope.ts';
-import { modelsOnline } from './seeds.ts';
+import { setAllModelsOnline } from './seeds.ts';
 
 /** What is open to everybody, and no more: a new route is either in here on purpose, or asks who is there. */
-const OPEN = `
+const PUBLIC_ROUTES = `
   GET /                                         GET /sign-in              POST /sign-in
   GET /api/health/                              GET /api/ready/           GET /api/models/
   GET /api/openapi.json                         GET /api/docs/            GET /api/docs/:file
@@ -36,91 +36,91 @@ const ROWS: Row[] = [
   ...readFileSync('api/router.ts', 'utf8').matchAll(/^ {2}\['([A-Z]+)',\s*'([^']+)',\s*'([^']+)',/gm),
 ].map(([, method = '', path = '', credentials = '']) => ({ name: `${method} ${path}`, method, path, credentials }));
 
-const rowsFor = (...credentials: string[]) => ROWS.filter((row) => credentials.includes(row.credentials));
+const filterRows = (...credentials: string[]) => ROWS.filter((row) => credentials.includes(row.credentials));
 const isChange = ({ method }: Row) => method !== 'GET';
 
 /** The address of a route, about a thing of this uuid. */
-const about = ({ path }: Pick<Row, 'path'>, uuid: string = randomUUID()) => path.replace(':uuid', uuid);
+const buildPath = ({ path }: Pick<Row, 'path'>, uuid: string = randomUUID()) => path.replace(':uuid', uuid);
 
-function visitorFor({ cookie }: Customer): Visitor {
-  const visitor = new Visitor();
+function createBrowserFor({ cookie }: TestCustomer): HttpBrowser {
+  const visitor = new HttpBrowser();
   const [name = '', value = ''] = cookie.split('=');
   visitor.cookies.push({ name, value, path: '/' });
   return visitor;
 }
 
 describe('who may do what', () => {
-  let service: Service;
-  let owner: Customer;
-  let stranger: Customer;
-  let staff: Customer;
+  let service: TestService;
+  let owner: TestCustomer;
+  let stranger: TestCustomer;
+  let staff: TestCustomer;
   /** Headers that were good once. */
   let over: Record<'a revoked key' | 'an expired session' | 'an ended session', Record<string, string>>;
   let token: string;
   before(async () => {
     const email = `${randomUUID()}@example.com`;
-    service = await startService({ workers: 0, env: { STAFF_EMAILS: email } });
-    await modelsOnline(service);
+    service = await startTestService({ workers: 0, env: { STAFF_EMAILS: email } });
+    await setAllModelsOnline(service);
     [owner, stranger, staff] = await Promise.all([
-      service.customer('studio'),
-      service.customer('pro'),
-      service.customer(null),
+      service.createCustomer('studio'),
+      service.createCustomer('pro'),
+      service.createCustomer(null),
     ]);
     await service.sql('UPDATE accounts SET email = $2 WHERE email = $1', [staff.email, email]);
     const [revoked, expired, ended] = await Promise.all([
-      service.customer('pro'),
-      service.customer('pro'),
-      service.customer('pro'),
+      service.createCustomer('pro'),
+      service.createCustomer('pro'),
+      service.createCustomer('pro'),
     ]);
-    const [{ uuid }] = (await revoked.call('GET', '/api/keys/')).body.data;
-    await revoked.call('POST', `/api/keys/${uuid}/revoke/`);
+    const [{ uuid }] = (await revoked.request('GET', '/api/keys/')).body.data;
+    await revoked.request('POST', `/api/keys/${uuid}/revoke/`);
     await service.sql(
       `UPDATE sessions SET expires_at = now() WHERE account_id = (SELECT id FROM accounts WHERE email = $1)`,
       [expired.email],
     );
-    await ended.browse('POST', '/authentication/logout/');
+    await ended.requestWithSession('POST', '/authentication/logout/');
     const origin = service.baseUrl;
     over = {
       'a revoked key': { authorization: `Bearer ${revoked.key}` },
       'an expired session': { cookie: expired.cookie, origin },
       'an ended session': { cookie: ended.cookie, origin },
     };
-    token = (await (await registerClient(service.baseUrl)).connect(owner)).access_token;
+    token = (await (await registerClient(service.baseUrl)).authorizeAndExchange(owner)).access_token;
   });
   after(() => service.stop());
 
   const ask = (row: Row, headers: Record<string, string>) =>
-    request(service.baseUrl, row.method, about(row), { headers, ...(isChange(row) ? { body: {} } : {}) });
+    request(service.baseUrl, row.method, buildPath(row), { headers, ...(isChange(row) ? { body: {} } : {}) });
 
   const uuidOf = async (sql: string) => (await service.sql(sql, [owner.email]))[0]?.uuid as string | undefined;
 
   async function makeKey(): Promise<string> {
-    return (await owner.call('POST', '/api/keys/create/', { body: { name: 'a thing' } })).body.uuid;
+    return (await owner.request('POST', '/api/keys/create/', { body: { name: 'a thing' } })).body.uuid;
   }
 
   async function keyIsThere(uuid: string): Promise<boolean> {
-    const { data } = (await owner.call('GET', '/api/keys/')).body;
+    const { data } = (await owner.request('GET', '/api/keys/')).body;
     return data.some((key: { uuid: string; revoked: boolean }) => key.uuid === uuid && !key.revoked);
   }
 
   /** What a customer gets who asks by way of a route for a thing: status, and all that tells things apart. */
-  async function asked(row: Row, customer: Customer, uuid: string): Promise<[number, unknown]> {
+  async function asked(row: Row, customer: TestCustomer, uuid: string): Promise<[number, unknown]> {
     if (row.credentials !== 'member') {
-      const { status, body }: Answer = await customer.call(row.method, about(row, uuid));
+      const { status, body }: ApiResponse = await customer.request(row.method, buildPath(row, uuid));
       return [status, body];
     }
-    const visitor = visitorFor(customer);
-    const { fields } = formIn((await visitor.ask(`${service.baseUrl}/account/`)).text, '/account/profile/');
-    const address = service.baseUrl + about(row, uuid);
-    const { status, text } = isChange(row) ? await visitor.send(address, fields) : await visitor.ask(address);
+    const visitor = createBrowserFor(customer);
+    const { fields } = findForm((await visitor.request(`${service.baseUrl}/account/`)).text, '/account/profile/');
+    const address = service.baseUrl + buildPath(row, uuid);
+    const { status, text } = isChange(row) ? await visitor.submitForm(address, fields) : await visitor.request(address);
     return [status, /role="alert"[^>]*>(.*?)<\//s.exec(text)?.[1]];
   }
 
   /** What of a customer could be changed by a field too many. */
   const whole = async () => [
-    (await stranger.browse('GET', '/authentication/me/')).body,
-    (await stranger.call('GET', '/api/usage/summary/')).body,
-    (await stranger.call('GET', '/api/billing/topup/settings/')).body,
+    (await stranger.requestWithSession('GET', '/authentication/me/')).body,
+    (await stranger.request('GET', '/api/usage/summary/')).body,
+    (await stranger.request('GET', '/api/billing/topup/settings/')).body,
   ];
 
   it('every route has a row in one of these tests, and what is open to everybody is what is listed here', () => {
@@ -128,13 +128,13 @@ describe('who may do what', () => {
     const pages = ['visitor', 'member', 'operator', 'landing'];
     expect(ROWS.length).to.be.above(65);
     expect([...kinds, ...pages]).to.include.members(ROWS.map(({ credentials }) => credentials));
-    expect(rowsFor('none', 'visitor', 'landing').map(({ name }) => name)).to.have.members(
-      OPEN.trim().split(/\s{2,}|\n/),
+    expect(filterRows('none', 'visitor', 'landing').map(({ name }) => name)).to.have.members(
+      PUBLIC_ROUTES.trim().split(/\s{2,}|\n/),
     );
   });
 
   describe('calls for an account', () => {
-    for (const row of rowsFor('account', 'account*', 'session', 'staff')) {
+    for (const row of filterRows('account', 'account*', 'session', 'staff')) {
       it(`${row.name}: 401 without a credential, and with any that is over`, async () => {
         const nobodys = { 'a session that never was': { cookie: `token=${'ab'.repeat(32)}`, origin: service.baseUrl } };
         for (const [what, headers] of Object.entries({ nothing: {}, ...over, ...nobodys })) {
@@ -159,26 +159,26 @@ describe('who may do what', () => {
       }
     }
 
-    for (const row of rowsFor('session')) {
+    for (const row of filterRows('session')) {
       it(`${row.name}: 401 with an API key, which is no session`, async () => {
         expectError(await ask(row, { authorization: `Bearer ${owner.key}` }), 'invalid_api_key');
       });
     }
 
-    for (const row of rowsFor('staff')) {
+    for (const row of filterRows('staff')) {
       it(`${row.name}: 403 admin_required for who is not of the staff, by key and by session`, async () => {
-        expectError(await stranger.call(row.method, row.path), 'admin_required');
-        expectError(await stranger.browse(row.method, row.path), 'admin_required');
-        expect((await staff.call(row.method, row.path)).status).to.equal(200);
+        expectError(await stranger.request(row.method, row.path), 'admin_required');
+        expectError(await stranger.requestWithSession(row.method, row.path), 'admin_required');
+        expect((await staff.request(row.method, row.path)).status).to.equal(200);
       });
     }
 
     it('what is answered is kept by nobody on the way', async () => {
-      for (const row of rowsFor('account', 'account*').filter((one) => !isChange(one))) {
-        const { headers } = await owner.call('GET', about(row));
+      for (const row of filterRows('account', 'account*').filter((one) => !isChange(one))) {
+        const { headers } = await owner.request('GET', buildPath(row));
         expect(headers.get('cache-control'), row.name).to.equal('no-store');
       }
-      const created = await owner.call('POST', '/api/keys/create/', { body: { name: 'once' } });
+      const created = await owner.request('POST', '/api/keys/create/', { body: { name: 'once' } });
       expect([created.status, created.headers.get('cache-control')]).to.deep.equal([201, 'no-store']);
     });
   });
@@ -198,7 +198,7 @@ describe('who may do what', () => {
   });
 
   describe('/mcp', () => {
-    for (const row of rowsFor('assistant')) {
+    for (const row of filterRows('assistant')) {
       it(`${row.name}: 401 without a credential, with one that is over, and with a session`, async () => {
         const session = { cookie: owner.cookie, origin: service.baseUrl };
         for (const [what, headers] of Object.entries({ nothing: {}, ...over, 'a session': session })) {
@@ -211,13 +211,13 @@ describe('who may do what', () => {
   });
 
   describe('pages', () => {
-    for (const row of rowsFor('member', 'operator')) {
+    for (const row of filterRows('member', 'operator')) {
       it(`${row.name}: who is not signed in any more, or has a key only, is sent to sign in`, async () => {
         const key = { authorization: `Bearer ${owner.key}` };
         const { 'an expired session': expired, 'an ended session': ended } = over;
         for (const headers of [{}, key, expired, ended]) {
           const answer = isChange(row)
-            ? await postForm(service.baseUrl, about(row), {}, { ...headers, origin: service.baseUrl })
+            ? await postUrlEncoded(service.baseUrl, buildPath(row), {}, { ...headers, origin: service.baseUrl })
             : await request(service.baseUrl, row.method, row.path, { headers });
           expect(answer.status).to.equal(303);
           expect(answer.headers.get('location')).to.match(/^\/sign-in(\?|$)/);
@@ -226,24 +226,24 @@ describe('who may do what', () => {
 
       if (isChange(row)) {
         it(`${row.name}: 403 without the token of the session's own page, or from another site`, async () => {
-          const visitor = visitorFor(owner);
-          const own = formIn((await visitor.ask(`${service.baseUrl}/account/`)).text, '/account/profile/').fields;
-          const anothers = formIn(
-            (await visitorFor(stranger).ask(`${service.baseUrl}/account/`)).text,
+          const visitor = createBrowserFor(owner);
+          const own = findForm((await visitor.request(`${service.baseUrl}/account/`)).text, '/account/profile/').fields;
+          const anothers = findForm(
+            (await createBrowserFor(stranger).request(`${service.baseUrl}/account/`)).text,
             '/account/profile/',
           ).fields;
-          const action = `${service.baseUrl}${about(row)}`;
-          expect((await visitor.send(action, {})).status).to.equal(403);
-          expect((await visitor.send(action, anothers)).status).to.equal(403);
-          expect((await visitor.send(action, own, 'https://evil.example')).status).to.equal(403);
+          const action = `${service.baseUrl}${buildPath(row)}`;
+          expect((await visitor.submitForm(action, {})).status).to.equal(403);
+          expect((await visitor.submitForm(action, anothers)).status).to.equal(403);
+          expect((await visitor.submitForm(action, own, 'https://evil.example')).status).to.equal(403);
         });
       }
     }
 
-    for (const row of rowsFor('operator')) {
+    for (const row of filterRows('operator')) {
       it(`${row.name}: 403 for who is not of the staff`, async () => {
-        expect((await visitorFor(stranger).ask(service.baseUrl + row.path)).status).to.equal(403);
-        expect((await visitorFor(staff).ask(service.baseUrl + row.path)).status).to.equal(200);
+        expect((await createBrowserFor(stranger).request(service.baseUrl + row.path)).status).to.equal(403);
+        expect((await createBrowserFor(staff).request(service.baseUrl + row.path)).status).to.equal(200);
       });
     }
   });
@@ -255,13 +255,13 @@ describe('who may do what', () => {
     const THINGS: Record<string, { make: () => Promise<string>; isThere: (uuid: string) => Promise<boolean> }> = {
       '/api/generations/:uuid/': {
         make: async () => (await owner.createImage()).uuid,
-        isThere: async (uuid) => (await owner.read(uuid)).status === 200,
+        isThere: async (uuid) => (await owner.readGeneration(uuid)).status === 200,
       },
       '/api/keys/:uuid/revoke/': { make: makeKey, isThere: keyIsThere },
       '/account/keys/:uuid/revoke/': { make: makeKey, isThere: keyIsThere },
       '/account/applications/:uuid/end/': {
         make: async () => {
-          await (await registerClient(service.baseUrl)).connect(owner);
+          await (await registerClient(service.baseUrl)).authorizeAndExchange(owner);
           const newest = `SELECT t.uuid FROM oauth_grants t ${FROM_OWNER} ORDER BY t.uuid DESC LIMIT 1`;
           return (await uuidOf(newest)) as string;
         },
@@ -313,13 +313,13 @@ describe('who may do what', () => {
 
     it('over MCP: the same error as of one that never was, from the tool and from each request for resources', async () => {
       const uuid = (await owner.createImage()).uuid as string;
-      const session = await openSession(stranger);
+      const session = await openMcpSession(stranger);
       const errorOf = async (message: object, about_: string) => {
-        const { body } = await post(stranger, message, { headers: session });
+        const { body } = await postMcp(stranger, message, { headers: session });
         return JSON.stringify(body.error ?? body.result).replaceAll(about_, '…');
       };
       const messages = [
-        (id: string) => call('get_generation', { uuid: id, wait_seconds: 0 }),
+        (id: string) => buildToolCall('get_generation', { uuid: id, wait_seconds: 0 }),
         ...['resources/read', 'resources/subscribe'].map((method) => (id: string) => ({
           jsonrpc: '2.0',
           id: 1,
@@ -336,7 +336,7 @@ describe('who may do what', () => {
     });
 
     it('session of MCP is nobody’s, by POST, GET and DELETE, with a key and with a token', async () => {
-      const theirs = await openSession(stranger);
+      const theirs = await openMcpSession(stranger);
       const accept = 'application/json, text/event-stream';
       for (const credential of [owner.key, token]) {
         const headers = { ...theirs, accept, authorization: `Bearer ${credential}` };
@@ -348,7 +348,7 @@ describe('who may do what', () => {
         }
       }
       expect(
-        (await post(stranger, { ...INITIALIZE, method: 'ping', params: {} }, { headers: theirs })).status,
+        (await postMcp(stranger, { ...INITIALIZE, method: 'ping', params: {} }, { headers: theirs })).status,
       ).to.equal(200);
     });
   });
@@ -380,7 +380,7 @@ describe('who may do what', () => {
         const before = await whole();
         for (const field of INNER) {
           expectError(
-            await stranger.browse(method, path, { body: { ...body, [field]: 1 } }),
+            await stranger.requestWithSession(method, path, { body: { ...body, [field]: 1 } }),
             'validation_error',
             field,
           );

@@ -1,18 +1,18 @@
 import { expect } from 'chai';
-import type { Customer } from '../harness/client.ts';
-import { type Service, startService } from '../harness/service.ts';
-import { expectError, expectTimestamp, tally } from './envelope.ts';
-import { modelsOnline, succeedAll } from './seeds.ts';
+import type { TestCustomer } from '../harness/client.ts';
+import { type TestService, startTestService } from '../harness/service.ts';
+import { expectError, expectTimestamp, countOccurrences } from './envelope.ts';
+import { setAllModelsOnline, completeAllGenerations } from './seeds.ts';
 
-const checkout = (customer: Customer, body: object) => customer.call('POST', '/api/billing/checkout/', { body });
+const checkout = (customer: TestCustomer, body: object) => customer.request('POST', '/api/billing/checkout/', { body });
 
-const statusOf = async (customer: Customer) => (await customer.call('GET', '/api/billing/status/')).body;
+const getBillingStatus = async (customer: TestCustomer) => (await customer.request('GET', '/api/billing/status/')).body;
 
 describe('billing', () => {
-  let service: Service;
+  let service: TestService;
   before(async () => {
-    service = await startService({ apis: 2, workers: 0 });
-    await modelsOnline(service);
+    service = await startTestService({ apis: 2, workers: 0 });
+    await setAllModelsOnline(service);
   });
   after(() => service.stop());
 
@@ -54,7 +54,7 @@ describe('billing', () => {
 
   describe('status', () => {
     it('is none, without a plan, where there never was a subscription', async () => {
-      expect(await statusOf(await service.customer(null))).to.deep.equal({
+      expect(await getBillingStatus(await service.createCustomer(null))).to.deep.equal({
         plan: null,
         status: 'none',
         interval: 'yearly',
@@ -66,7 +66,7 @@ describe('billing', () => {
     });
 
     it('is active, with the plan and the end of the paid year, when subscribed', async () => {
-      const { current_period_end: paidUntil, ...rest } = await statusOf(await service.customer('starter'));
+      const { current_period_end: paidUntil, ...rest } = await getBillingStatus(await service.createCustomer('starter'));
       expect(rest).to.deep.equal({
         plan: { slug: 'starter', name: 'Starter', parallel_limit: 3 },
         status: 'active',
@@ -83,24 +83,24 @@ describe('billing', () => {
   describe('checkout in local keyless development', () => {
     for (const [plan, credits] of Object.entries({ lite: 200, starter: 400, pro: 1100, studio: 3000 })) {
       it(`activates ${plan} directly, with ${credits} credits`, async () => {
-        const customer = await service.customer(null);
+        const customer = await service.createCustomer(null);
         const { status, body } = await checkout(customer, { plan });
         expect([status, body]).to.deep.equal([200, { checkout_url: null, activated: true }]);
-        expect((await statusOf(customer)).plan.slug).to.equal(plan);
+        expect((await getBillingStatus(customer)).plan.slug).to.equal(plan);
         expect(await customer.ledger()).to.deep.equal([['grant', credits]]);
       });
     }
 
     it('ignores an interval field, whatever it is', async () => {
       for (const interval of ['monthly', 'yearly', 5, null, { every: ['day'] }]) {
-        const customer = await service.customer(null);
+        const customer = await service.createCustomer(null);
         expect((await checkout(customer, { plan: 'lite', interval })).status).to.equal(200);
-        expect((await statusOf(customer)).interval).to.equal('yearly');
+        expect((await getBillingStatus(customer)).interval).to.equal('yearly');
       }
     });
 
     it('answers 400 validation_error to an unknown plan, and to none', async () => {
-      const customer = await service.customer(null);
+      const customer = await service.createCustomer(null);
       for (const plan of [
         'gold',
         'LITE',
@@ -120,13 +120,13 @@ describe('billing', () => {
     });
 
     it('answers 400 validation_error to the plan that the account is on', async () => {
-      const customer = await service.customer('pro');
+      const customer = await service.createCustomer('pro');
       expectError(await checkout(customer, { plan: 'pro' }), 'validation_error', 'plan');
       expect(await customer.ledger()).to.deep.equal([['grant', 1100]]);
     });
 
     it('grants the monthly difference on an upgrade, and nothing twice for going up, down and up again', async () => {
-      const customer = await service.customer('lite');
+      const customer = await service.createCustomer('lite');
       const steps: [string, number, number][] = [
         ['pro', 900, 5],
         ['lite', 0, 2],
@@ -141,19 +141,19 @@ describe('billing', () => {
         expect((await checkout(customer, { plan })).status, plan).to.equal(200);
         if (granted > 0) expected.push(['grant', granted]);
         expect(await customer.ledger(), plan).to.deep.equal(expected);
-        expect((await statusOf(customer)).plan).to.include({ slug: plan, parallel_limit: parallelLimit });
-        expect((await customer.call('GET', '/api/usage/summary/')).body.jobs.parallel_limit).to.equal(parallelLimit);
+        expect((await getBillingStatus(customer)).plan).to.include({ slug: plan, parallel_limit: parallelLimit });
+        expect((await customer.request('GET', '/api/usage/summary/')).body.jobs.parallel_limit).to.equal(parallelLimit);
       }
-      expect((await customer.call('GET', '/api/usage/summary/')).body.credits).to.include({
+      expect((await customer.request('GET', '/api/usage/summary/')).body.credits).to.include({
         balance: 3000,
         granted_this_period: 3000,
       });
     });
 
     it('grants nothing twice either when the credits were spent in between', async () => {
-      const customer = await service.customer('pro');
+      const customer = await service.createCustomer('pro');
       await customer.createVideo();
-      await succeedAll(service, customer);
+      await completeAllGenerations(service, customer);
       await checkout(customer, { plan: 'lite' });
       await checkout(customer, { plan: 'pro' });
       expect(await customer.balance()).to.equal(1065);
@@ -162,20 +162,20 @@ describe('billing', () => {
     });
 
     it('asked for many times at once over two processes, starts one subscription with one grant', async () => {
-      const customer = await service.customer(null);
-      const ways = service.baseUrls.map((url) => customer.via(url));
+      const customer = await service.createCustomer(null);
+      const ways = service.baseUrls.map((url) => customer.on(url));
       const answers = await Promise.all(
         Array.from({ length: 10 }, (_, index) => checkout(ways[index % 2] ?? customer, { plan: 'pro' })),
       );
-      expect(tally(answers.map(({ status }) => status))).to.deep.equal({ 200: 1, 400: 9 });
+      expect(countOccurrences(answers.map(({ status }) => status))).to.deep.equal({ 200: 1, 400: 9 });
       expect(await customer.ledger()).to.deep.equal([['grant', 1100]]);
       expect(await subscriptionsOf(customer)).to.deep.equal([{ plan_slug: 'pro', status: 'active' }]);
     });
 
     it("asked for two plans at once, grants the larger plan's credits in all", async () => {
       for (let round = 0; round < 5; round += 1) {
-        const customer = await service.customer(null);
-        const [a, b] = service.baseUrls.map((url) => customer.via(url)) as [Customer, Customer];
+        const customer = await service.createCustomer(null);
+        const [a, b] = service.baseUrls.map((url) => customer.on(url)) as [TestCustomer, TestCustomer];
         await Promise.all([checkout(a, { plan: 'lite' }), checkout(b, { plan: 'studio' })]);
         expect(await customer.balance()).to.equal(3000);
         expect(await subscriptionsOf(customer)).to.have.lengthOf(1);
@@ -183,14 +183,14 @@ describe('billing', () => {
     });
 
     it('works with a session as with a key', async () => {
-      const customer = await service.customer(null);
-      const { status } = await customer.browse('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
+      const customer = await service.createCustomer(null);
+      const { status } = await customer.requestWithSession('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
       expect(status).to.equal(200);
     });
   });
 
   it('an upgrade in the moment after a month is granted for the new month alone', async () => {
-    const customer = await service.customer('lite');
+    const customer = await service.createCustomer('lite');
     await service.sql(
       `WITH month AS (SELECT date_trunc('milliseconds', now()) - interval '1 second' AS ends), begun AS (
          UPDATE subscriptions SET started_at = ends - interval '1 month' FROM month
@@ -210,14 +210,14 @@ describe('billing', () => {
 
   describe('portal', () => {
     it('is null in local keyless development', async () => {
-      const customer = await service.customer('lite');
-      const { status, body } = await customer.call('POST', '/api/billing/portal/');
+      const customer = await service.createCustomer('lite');
+      const { status, body } = await customer.request('POST', '/api/billing/portal/');
       expect([status, body]).to.deep.equal([200, { portal_url: null }]);
-      expect((await customer.browse('POST', '/api/billing/portal/', { body: {} })).status).to.equal(200);
+      expect((await customer.requestWithSession('POST', '/api/billing/portal/', { body: {} })).status).to.equal(200);
     });
   });
 
-  function subscriptionsOf({ email }: Customer) {
+  function subscriptionsOf({ email }: TestCustomer) {
     return service.sql(
       'SELECT s.plan_slug, s.status FROM subscriptions s JOIN accounts a ON a.id = s.account_id WHERE a.email = $1',
       [email],

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import type { Answer } from '../harness/client.ts';
+import type { ApiResponse } from '../harness/client.ts';
 
 /** The specification's table of errors. */
-const STATUS = {
+const STATUS_BY_CODE = {
   validation_error: 400,
   invalid_api_key: 401,
   insufficient_credits: 402,
@@ -16,21 +16,21 @@ const STATUS = {
 
 /**
  * Fails unless an answer is the error envelope with this code and its status.
- * @param names what `detail` must contain, such as the name of the field that was wrong
+ * @param mentions what `detail` must contain, such as the name of the field that was wrong
  * @param status in the place of the code's own
  */
 export function expectError(
-  answer: Answer,
-  code: keyof typeof STATUS,
-  names = '',
-  status: number = STATUS[code],
+  answer: ApiResponse,
+  code: keyof typeof STATUS_BY_CODE,
+  mentions = '',
+  status: number = STATUS_BY_CODE[code],
 ): void {
   const { body, headers } = answer;
   expect([answer.status, body?.error], JSON.stringify(body)).to.deep.equal([status, code]);
   expect(Object.keys(body)).to.have.members(['error', 'detail']);
   expect(body.detail)
     .to.be.a('string')
-    .that.includes(names)
+    .that.includes(mentions)
     .and.matches(/\S.*\.$/s);
   expect(headers.get('content-type')).to.equal('application/json; charset=utf-8');
 }
@@ -43,7 +43,7 @@ export function expectTimestamp(text: unknown): void {
 }
 
 /** How many times each of the values occurs. */
-export function tally(values: (string | number)[]): Record<string, number> {
+export function countOccurrences(values: (string | number)[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const value of values) counts[value] = (counts[value] ?? 0) + 1;
   return counts;

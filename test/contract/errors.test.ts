@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { deflateSync, gzipSync } from 'node:zlib';
 import { expect } from 'chai';
-import { type Answer, Customer, IMAGE, type RequestOptions, VIDEO } from '../harness/client.ts';
-import { type Service, startService } from '../harness/service.ts';
+import { type ApiResponse, TestCustomer, IMAGE, type RequestOptions, VIDEO } from '../harness/client.ts';
+import { type TestService, startTestService } from '../harness/service.ts';
 import { expectError } from './envelope.ts';
-import { modelsOnline } from './seeds.ts';
-import { wireRequest } from './wire.ts';
+import { setAllModelsOnline } from './seeds.ts';
+import { sendRawRequest } from './wire.ts';
 
 const CREATE = '/api/generations/create/';
 
@@ -45,23 +45,23 @@ const image = (params: unknown, rest: object = {}) => ({ model: 'imgmodel-2', pr
 const video = (params: object) => ({ model: 'vidmodel-video', prompt: 'a', params });
 
 describe('errors', () => {
-  let service: Service;
+  let service: TestService;
   /** Everything below is asked by them, and must leave them as they were. */
-  let customer: Customer;
+  let customer: TestCustomer;
   before(async () => {
-    service = await startService({ workers: 0 });
-    await modelsOnline(service);
-    customer = await service.customer('pro');
+    service = await startTestService({ workers: 0 });
+    await setAllModelsOnline(service);
+    customer = await service.createCustomer('pro');
   });
   after(() => service.stop());
   afterEach('nothing was charged', async () => {
     expect(await customer.ledger()).to.deep.equal([['grant', 1100]]);
-    expect((await customer.call('GET', '/api/keys/')).body.pagination.total_items).to.equal(1);
+    expect((await customer.request('GET', '/api/keys/')).body.pagination.total_items).to.equal(1);
   });
 
   /** With whatever credential the endpoint takes. */
   const ask = (method: string, path: string, options: RequestOptions = {}) =>
-    path.startsWith('/authentication/') ? customer.browse(method, path, options) : customer.call(method, path, options);
+    path.startsWith('/authentication/') ? customer.requestWithSession(method, path, options) : customer.request(method, path, options);
   const create = (body: unknown) => ask('POST', CREATE, { body });
   const createRaw = (rawBody: string | Uint8Array, headers: Record<string, string> = {}) =>
     ask('POST', CREATE, { rawBody, headers });
@@ -80,9 +80,9 @@ describe('errors', () => {
     for (const path of nowhere.filter((candidate) => candidate !== '/api/generations')) {
       it(`is the answer to ${path}, in the envelope`, async () => {
         for (const method of ['GET', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PROPFIND']) {
-          expectError(await customer.call(method, path), 'not_found');
+          expectError(await customer.request(method, path), 'not_found');
         }
-        expect((await wireRequest(service.baseUrl, 'HEAD', path)).status).to.equal(404);
+        expect((await sendRawRequest(service.baseUrl, 'HEAD', path)).status).to.equal(404);
       });
     }
 
@@ -100,7 +100,7 @@ describe('errors', () => {
     for (const path of crooked) {
       it(`is the answer to ${path.slice(0, 40)}`, async () => {
         const headers = { authorization: `Bearer ${customer.key}` };
-        expectError(await wireRequest(service.baseUrl, 'GET', path, { headers }), 'not_found');
+        expectError(await sendRawRequest(service.baseUrl, 'GET', path, { headers }), 'not_found');
       });
     }
 
@@ -121,7 +121,7 @@ describe('errors', () => {
     ];
     for (const [method, path, allowed] of wrongMethods) {
       it(`comes with Allow where only the method is wrong: ${method} ${path.replace(/[0-9a-f-]{36}/, '{uuid}')}`, async () => {
-        const answer = await customer.call(method, path);
+        const answer = await customer.request(method, path);
         expectError(answer, 'not_found');
         expect(answer.headers.get('allow')?.split(', ')).to.include.members(allowed).and.not.include(method);
       });
@@ -141,9 +141,9 @@ describe('errors', () => {
       randomUUID().replaceAll('-', ''),
     ]) {
       it(`is the answer for ${uuid.slice(0, 40).replace(/[0-9a-f]{8}-?([0-9a-f]{4}-?){3}/, '…')}, which is no uuid`, async () => {
-        expectError(await customer.read(uuid), 'not_found');
-        expectError(await customer.call('DELETE', `/api/generations/${uuid}/`), 'not_found');
-        expectError(await customer.call('POST', `/api/keys/${uuid}/revoke/`), 'not_found');
+        expectError(await customer.readGeneration(uuid), 'not_found');
+        expectError(await customer.request('DELETE', `/api/generations/${uuid}/`), 'not_found');
+        expectError(await customer.request('POST', `/api/keys/${uuid}/revoke/`), 'not_found');
       });
     }
   });
@@ -193,13 +193,13 @@ describe('errors', () => {
     }
 
     it('is the answer to two headers that disagree, though each were good', async () => {
-      const { body } = await customer.browse('POST', '/api/keys/create/', { body: { name: 'second' } });
-      expectError(await customer.call('GET', '/api/keys/', { headers: { 'x-api-key': body.key } }), 'invalid_api_key');
+      const { body } = await customer.requestWithSession('POST', '/api/keys/create/', { body: { name: 'second' } });
+      expectError(await customer.request('GET', '/api/keys/', { headers: { 'x-api-key': body.key } }), 'invalid_api_key');
       expectError(
-        await customer.call('GET', '/api/keys/', { headers: { authorization: 'Bearer x', 'x-api-key': body.key } }),
+        await customer.request('GET', '/api/keys/', { headers: { authorization: 'Bearer x', 'x-api-key': body.key } }),
         'invalid_api_key',
       );
-      expect((await customer.call('GET', '/api/keys/', { headers: { 'x-api-key': customer.key } })).status).to.equal(
+      expect((await customer.request('GET', '/api/keys/', { headers: { 'x-api-key': customer.key } })).status).to.equal(
         200,
       );
       await service.sql(`UPDATE accounts SET key_count = 1, active_key_count = 1 WHERE email = $1`, [customer.email]);
@@ -207,19 +207,19 @@ describe('errors', () => {
     });
 
     it('does not tell an unknown key from a revoked one', async () => {
-      const other = await service.customer(null);
-      const [{ uuid }] = (await other.browse('GET', '/api/keys/')).body.data;
-      await other.browse('POST', `/api/keys/${uuid}/revoke/`);
+      const other = await service.createCustomer(null);
+      const [{ uuid }] = (await other.requestWithSession('GET', '/api/keys/')).body.data;
+      await other.requestWithSession('POST', `/api/keys/${uuid}/revoke/`);
       const unknown = await service.request('GET', '/api/keys/', { headers: { 'x-api-key': someKey } });
-      expect((await other.call('GET', '/api/keys/')).body).to.deep.equal(unknown.body);
+      expect((await other.request('GET', '/api/keys/')).body).to.deep.equal(unknown.body);
     });
 
     it('goes before everything that is wrong with the rest of the request', async () => {
-      const stranger = new Customer(service.baseUrl, '', '', someKey);
-      expectError(await stranger.call('POST', CREATE, { rawBody: '{' }), 'invalid_api_key');
-      expectError(await stranger.call('POST', CREATE, { rawBody: 'x'.repeat(100_000) }), 'invalid_api_key');
-      expectError(await stranger.call('GET', '/api/generations/?page=0'), 'invalid_api_key');
-      expectError(await stranger.call('GET', '/api/generations/none/'), 'invalid_api_key');
+      const stranger = new TestCustomer(service.baseUrl, '', '', someKey);
+      expectError(await stranger.request('POST', CREATE, { rawBody: '{' }), 'invalid_api_key');
+      expectError(await stranger.request('POST', CREATE, { rawBody: 'x'.repeat(100_000) }), 'invalid_api_key');
+      expectError(await stranger.request('GET', '/api/generations/?page=0'), 'invalid_api_key');
+      expectError(await stranger.request('GET', '/api/generations/none/'), 'invalid_api_key');
     });
   });
 
@@ -285,7 +285,7 @@ describe('errors', () => {
     }
 
     it('a wrong Content-Type in chunks: 400 validation_error that says so', async () => {
-      const answer = await wireRequest(service.baseUrl, 'POST', CREATE, {
+      const answer = await sendRawRequest(service.baseUrl, 'POST', CREATE, {
         headers: {
           authorization: `Bearer ${customer.key}`,
           'content-type': 'text/plain',
@@ -336,7 +336,7 @@ describe('errors', () => {
     });
 
     it('a body whose length nobody said, of more than there may be: 413 validation_error', async () => {
-      const answer = await wireRequest(service.baseUrl, 'POST', CREATE, {
+      const answer = await sendRawRequest(service.baseUrl, 'POST', CREATE, {
         headers: {
           authorization: `Bearer ${customer.key}`,
           'content-type': 'application/json',
@@ -602,14 +602,14 @@ describe('errors', () => {
   });
 
   it('never gives away what is inside', async () => {
-    const answers: Answer[] = [await create({}), await customer.read('x'), await service.request('GET', '/api/keys/')];
+    const answers: ApiResponse[] = [await create({}), await customer.readGeneration('x'), await service.request('GET', '/api/keys/')];
     for (const { body } of answers)
       expect(body.detail).to.not.match(/ajv|koa|knex|select|postgres|node_modules|\bat \//i);
   });
 
   it('a video and an image are still accepted after all this', async () => {
-    const other = await service.customer('pro');
-    expect((await other.create(IMAGE)).status).to.equal(201);
-    expect((await other.create(VIDEO)).status).to.equal(201);
+    const other = await service.createCustomer('pro');
+    expect((await other.createGeneration(IMAGE)).status).to.equal(201);
+    expect((await other.createGeneration(VIDEO)).status).to.equal(201);
   });
 });

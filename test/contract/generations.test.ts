@@ -1,25 +1,25 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { Customer, IMAGE, VIDEO } from '../harness/client.ts';
-import { type Service, startService } from '../harness/service.ts';
-import { expectError, expectTimestamp, tally, UUID } from './envelope.ts';
-import { modelsOnline, seedImages, setModel, succeedAll } from './seeds.ts';
+import { TestCustomer, IMAGE, VIDEO } from '../harness/client.ts';
+import { type TestService, startTestService } from '../harness/service.ts';
+import { expectError, expectTimestamp, countOccurrences, UUID } from './envelope.ts';
+import { setAllModelsOnline, seedImages, setModelHealth, completeAllGenerations } from './seeds.ts';
 
 describe('generations', () => {
-  let service: Service;
+  let service: TestService;
   before(async () => {
-    service = await startService({ apis: 2, workers: 0 });
-    await modelsOnline(service);
+    service = await startTestService({ apis: 2, workers: 0 });
+    await setAllModelsOnline(service);
   });
   after(() => service.stop());
 
   /** Somebody with a key of the right form that nobody ever made. */
-  const stranger = () => new Customer(service.baseUrl, '', '', `svc_${'0'.repeat(40)}`);
+  const stranger = () => new TestCustomer(service.baseUrl, '', '', `svc_${'0'.repeat(40)}`);
 
   describe('create', () => {
     it('answers 201 with the queued Generation, the credits charged already in it', async () => {
-      const customer = await service.customer('pro');
-      const { status, body } = await customer.create({ ...VIDEO, prompt: 'a lighthouse' });
+      const customer = await service.createCustomer('pro');
+      const { status, body } = await customer.createGeneration({ ...VIDEO, prompt: 'a lighthouse' });
       expect(status).to.equal(201);
       const { uuid, created_at: createdAt, ...rest } = body;
       expect(uuid).to.match(UUID);
@@ -39,7 +39,7 @@ describe('generations', () => {
         duration_ms: null,
         is_watermarked: false,
       });
-      expect((await customer.read(uuid)).body).to.deep.equal(body);
+      expect((await customer.readGeneration(uuid)).body).to.deep.equal(body);
       expect(await customer.ledger()).to.deep.equal([
         ['grant', 1100],
         ['burn', -35],
@@ -47,51 +47,51 @@ describe('generations', () => {
     });
 
     it('takes a session as well as a key', async () => {
-      const customer = await service.customer('lite');
-      const { status } = await customer.browse('POST', '/api/generations/create/', { body: { ...IMAGE, prompt: 'a' } });
+      const customer = await service.createCustomer('lite');
+      const { status } = await customer.requestWithSession('POST', '/api/generations/create/', { body: { ...IMAGE, prompt: 'a' } });
       expect(status).to.equal(201);
     });
 
     it('prices a video at 35 or 70 credits by its duration, whatever its resolution, sound and shape', async () => {
-      const customer = await service.customer('studio');
+      const customer = await service.createCustomer('studio');
       for (const aspect_ratio of ['16:9', '9:16']) {
         for (const duration of [5, 10]) {
           for (const resolution of ['720p', '1080p']) {
             for (const audio of [true, false]) {
               const params = { duration, resolution, audio, aspect_ratio };
-              const { status, body } = await customer.create({ model: 'vidmodel-video', params });
+              const { status, body } = await customer.createGeneration({ model: 'vidmodel-video', params });
               expect(status).to.equal(201);
               expect(body.params).to.deep.equal(params);
               expect(body.credits_charged).to.equal(duration === 5 ? 35 : 70);
             }
           }
         }
-        await succeedAll(service, customer);
+        await completeAllGenerations(service, customer);
       }
       expect(await customer.balance()).to.equal(3000 - 8 * (35 + 70));
     });
 
     it('prices every image at 8 credits', async () => {
-      const customer = await service.customer('studio');
+      const customer = await service.createCustomer('studio');
       for (const resolution of ['1K', '2K', '4K']) {
         for (const aspect_ratio of ['16:9', '1:1', '9:16']) {
-          const { body } = await customer.create({ model: 'imgmodel-2', params: { resolution, aspect_ratio } });
+          const { body } = await customer.createGeneration({ model: 'imgmodel-2', params: { resolution, aspect_ratio } });
           expect(body).to.deep.include({ credits_charged: 8, params: { resolution, aspect_ratio } });
         }
-        await succeedAll(service, customer);
+        await completeAllGenerations(service, customer);
       }
       expect(await customer.balance()).to.equal(3000 - 9 * 8);
     });
 
     it('returns the default aspect_ratio of the kind when the request did not send one', async () => {
-      const customer = await service.customer('lite');
+      const customer = await service.createCustomer('lite');
       expect((await customer.createImage()).params).to.deep.equal({ resolution: '1K', aspect_ratio: '1:1' });
       const video = await customer.createVideo();
       expect(video.params).to.deep.equal({ duration: 5, resolution: '720p', audio: false, aspect_ratio: '16:9' });
     });
 
     it('takes prompts of 1 to 2,500 characters after trimming, counted as Unicode characters', async () => {
-      const customer = await service.customer('pro');
+      const customer = await service.createCustomer('pro');
       for (const prompt of [
         'x',
         ' x ',
@@ -100,168 +100,168 @@ describe('generations', () => {
         'null',
         '${7*7} %s \\ \' "',
       ]) {
-        const { status, body } = await customer.create({ ...IMAGE, prompt });
+        const { status, body } = await customer.createGeneration({ ...IMAGE, prompt });
         expect(status, prompt.slice(0, 20)).to.equal(201);
         expect(body.prompt).to.equal(prompt.trim());
-        expect((await customer.read(body.uuid)).body.prompt).to.equal(prompt.trim());
-        await succeedAll(service, customer);
+        expect((await customer.readGeneration(body.uuid)).body.prompt).to.equal(prompt.trim());
+        await completeAllGenerations(service, customer);
       }
       for (const prompt of ['', '   ', '\n', 'x'.repeat(2_501), '🌊'.repeat(2_501)]) {
-        expectError(await customer.create({ ...IMAGE, prompt }), 'validation_error', 'prompt');
+        expectError(await customer.createGeneration({ ...IMAGE, prompt }), 'validation_error', 'prompt');
       }
     });
 
     it('refuses an account without an active subscription with 402 subscription_required', async () => {
-      const customer = await service.customer(null);
-      expectError(await customer.create(IMAGE), 'subscription_required');
-      const lapsed = await service.customer('pro');
-      service.madeUp.add('standing-is-the-subscriptions');
+      const customer = await service.createCustomer(null);
+      expectError(await customer.createGeneration(IMAGE), 'subscription_required');
+      const lapsed = await service.createCustomer('pro');
+      service.fabricated.add('standing-is-the-subscriptions');
       await service.sql(`UPDATE accounts SET spend_until = now() - interval '1 second' WHERE email = $1`, [
         lapsed.email,
       ]);
-      expectError(await lapsed.create(IMAGE), 'subscription_required');
+      expectError(await lapsed.createGeneration(IMAGE), 'subscription_required');
       expect(await lapsed.ledger()).to.deep.equal([['grant', 1100]]);
     });
 
     for (const [plan, limit] of Object.entries({ lite: 2, starter: 3, pro: 5, studio: 8 })) {
       it(`has at most ${limit} in flight on ${plan}, however many are asked for at once over two processes`, async () => {
-        const customer = await service.customer(plan);
-        const ways = service.baseUrls.map((url) => customer.via(url));
+        const customer = await service.createCustomer(plan);
+        const ways = service.baseUrls.map((url) => customer.on(url));
         const answers = await Promise.all(
-          Array.from({ length: 2 * limit + 2 }, (_, index) => (ways[index % 2] ?? customer).create(IMAGE)),
+          Array.from({ length: 2 * limit + 2 }, (_, index) => (ways[index % 2] ?? customer).createGeneration(IMAGE)),
         );
-        expect(tally(answers.map(({ status }) => status))).to.deep.equal({ 201: limit, 409: limit + 2 });
-        expectError(await customer.create(IMAGE), 'parallel_limit_reached');
-        const { jobs, credits } = (await customer.call('GET', '/api/usage/summary/')).body;
+        expect(countOccurrences(answers.map(({ status }) => status))).to.deep.equal({ 201: limit, 409: limit + 2 });
+        expectError(await customer.createGeneration(IMAGE), 'parallel_limit_reached');
+        const { jobs, credits } = (await customer.request('GET', '/api/usage/summary/')).body;
         expect(jobs).to.deep.equal({ in_flight: limit, parallel_limit: limit });
         expect(credits.used_this_period).to.equal(8 * limit);
-        await succeedAll(service, customer);
-        expect((await customer.create(IMAGE)).status).to.equal(201);
+        await completeAllGenerations(service, customer);
+        expect((await customer.createGeneration(IMAGE)).status).to.equal(201);
       });
     }
 
     it('refuses what the balance cannot cover with 402 insufficient_credits, and charges nothing', async () => {
-      const customer = await service.customer('lite');
+      const customer = await service.createCustomer('lite');
       const long = { model: 'vidmodel-video', params: { duration: 10, resolution: '1080p' } };
-      await customer.create(long);
-      await customer.create(long);
-      await succeedAll(service, customer);
-      expectError(await customer.create(long), 'insufficient_credits');
+      await customer.createGeneration(long);
+      await customer.createGeneration(long);
+      await completeAllGenerations(service, customer);
+      expectError(await customer.createGeneration(long), 'insufficient_credits');
       expect(await customer.balance()).to.equal(60);
-      const both = await Promise.all(service.baseUrls.map((url) => customer.via(url).create(VIDEO)));
-      expect(tally(both.map(({ status }) => status))).to.deep.equal({ 201: 1, 402: 1 });
+      const both = await Promise.all(service.baseUrls.map((url) => customer.on(url).createGeneration(VIDEO)));
+      expect(countOccurrences(both.map(({ status }) => status))).to.deep.equal({ 201: 1, 402: 1 });
       expect(await customer.balance()).to.equal(25);
-      expect((await customer.call('GET', '/api/generations/')).body.pagination.total_items).to.equal(3);
+      expect((await customer.request('GET', '/api/generations/')).body.pagination.total_items).to.equal(3);
     });
 
     it('lets a balance be spent to the last credit', async () => {
-      const customer = await service.customer('lite');
+      const customer = await service.createCustomer('lite');
       await seedImages(service, customer, 200 - 8);
-      expect((await customer.create(IMAGE)).status).to.equal(201);
+      expect((await customer.createGeneration(IMAGE)).status).to.equal(201);
       expect(await customer.balance()).to.equal(0);
-      expectError(await customer.create(IMAGE), 'insufficient_credits');
+      expectError(await customer.createGeneration(IMAGE), 'insufficient_credits');
     });
   });
 
   describe('the order of checks', () => {
-    afterEach(() => modelsOnline(service));
+    afterEach(() => setAllModelsOnline(service));
 
     it('is 401, 400, 402 subscription_required, 503, 409, 402 insufficient_credits', async () => {
-      const customer = await service.customer(null);
+      const customer = await service.createCustomer(null);
       const broken = { model: 'imgmodel-2', params: { resolution: '3K' } };
-      await setModel(service, 'imgmodel-2', 'offline');
+      await setModelHealth(service, 'imgmodel-2', 'offline');
 
-      expectError(await stranger().create(broken), 'invalid_api_key');
-      expectError(await customer.create(broken), 'validation_error', 'params.resolution');
-      expectError(await customer.create(IMAGE), 'subscription_required');
-      await customer.browse('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
+      expectError(await stranger().createGeneration(broken), 'invalid_api_key');
+      expectError(await customer.createGeneration(broken), 'validation_error', 'params.resolution');
+      expectError(await customer.createGeneration(IMAGE), 'subscription_required');
+      await customer.requestWithSession('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
       // Two in flight, and nothing left to spend.
-      await modelsOnline(service);
+      await setAllModelsOnline(service);
       await customer.createImage();
       await customer.createImage();
       await seedImages(service, customer, 184);
-      await setModel(service, 'imgmodel-2', 'offline');
-      expectError(await customer.create(IMAGE), 'model_unavailable');
-      await modelsOnline(service);
-      expectError(await customer.create(IMAGE), 'parallel_limit_reached');
-      await succeedAll(service, customer);
-      expectError(await customer.create(IMAGE), 'insufficient_credits');
+      await setModelHealth(service, 'imgmodel-2', 'offline');
+      expectError(await customer.createGeneration(IMAGE), 'model_unavailable');
+      await setAllModelsOnline(service);
+      expectError(await customer.createGeneration(IMAGE), 'parallel_limit_reached');
+      await completeAllGenerations(service, customer);
+      expectError(await customer.createGeneration(IMAGE), 'insufficient_credits');
       expect(await customer.balance()).to.equal(0);
     });
   });
 
   describe('a model that is offline', () => {
-    afterEach(() => modelsOnline(service));
+    afterEach(() => setAllModelsOnline(service));
 
     it('fails creates with 503 model_unavailable, and charges nothing', async () => {
-      const customer = await service.customer('pro');
-      await setModel(service, 'imgmodel-2', 'offline');
-      expectError(await customer.create(IMAGE), 'model_unavailable', 'imgmodel-2');
-      expect((await customer.create(VIDEO)).status).to.equal(201);
+      const customer = await service.createCustomer('pro');
+      await setModelHealth(service, 'imgmodel-2', 'offline');
+      expectError(await customer.createGeneration(IMAGE), 'model_unavailable', 'imgmodel-2');
+      expect((await customer.createGeneration(VIDEO)).status).to.equal(201);
       expect(await customer.balance()).to.equal(1065);
     });
 
     it('is one that no worker has probed for 45 s', async () => {
-      const customer = await service.customer('pro');
-      await setModel(service, 'imgmodel-2', 'online', 46);
-      expectError(await customer.create(IMAGE), 'model_unavailable');
-      await setModel(service, 'imgmodel-2', 'online', 30);
-      expect((await customer.create(IMAGE)).status).to.equal(201);
+      const customer = await service.createCustomer('pro');
+      await setModelHealth(service, 'imgmodel-2', 'online', 46);
+      expectError(await customer.createGeneration(IMAGE), 'model_unavailable');
+      await setModelHealth(service, 'imgmodel-2', 'online', 30);
+      expect((await customer.createGeneration(IMAGE)).status).to.equal(201);
       await service.sql(`DELETE FROM upstream_health WHERE model = 'imgmodel-2'`);
-      expectError(await customer.create(IMAGE), 'model_unavailable');
+      expectError(await customer.createGeneration(IMAGE), 'model_unavailable');
     });
 
     it('is not one that is degraded', async () => {
-      const customer = await service.customer('pro');
-      await setModel(service, 'imgmodel-2', 'degraded');
-      expect((await customer.create(IMAGE)).status).to.equal(201);
+      const customer = await service.createCustomer('pro');
+      await setModelHealth(service, 'imgmodel-2', 'degraded');
+      expect((await customer.createGeneration(IMAGE)).status).to.equal(201);
     });
   });
 
   describe('list', () => {
     it("is the list envelope of the account's own generations, newest first", async () => {
-      const [customer, other] = await Promise.all([service.customer('pro'), service.customer('pro')]);
+      const [customer, other] = await Promise.all([service.createCustomer('pro'), service.createCustomer('pro')]);
       const made = [await customer.createImage(), await customer.createVideo(), await customer.createImage()];
       await other.createImage();
-      const { status, body } = await customer.call('GET', '/api/generations/');
+      const { status, body } = await customer.request('GET', '/api/generations/');
       expect(status).to.equal(200);
       expect(body).to.deep.equal({
         pagination: { next: null, previous: null, current_page: 1, total_pages: 1, total_items: 3 },
         data: made.toReversed(),
       });
-      expect((await customer.browse('GET', '/api/generations/')).body).to.deep.equal(body);
+      expect((await customer.requestWithSession('GET', '/api/generations/')).body).to.deep.equal(body);
     });
   });
 
   describe('read and delete', () => {
     it("answer 404 not_found for a missing and for another account's uuid alike", async () => {
-      const [customer, other] = await Promise.all([service.customer('pro'), service.customer('pro')]);
+      const [customer, other] = await Promise.all([service.createCustomer('pro'), service.createCustomer('pro')]);
       const { uuid } = await other.createImage();
       for (const method of ['GET', 'DELETE']) {
-        const foreign = await customer.call(method, `/api/generations/${uuid}/`);
-        const missing = await customer.call(method, `/api/generations/${randomUUID()}/`);
+        const foreign = await customer.request(method, `/api/generations/${uuid}/`);
+        const missing = await customer.request(method, `/api/generations/${randomUUID()}/`);
         expectError(foreign, 'not_found');
         expect(foreign.body).to.deep.equal(missing.body);
       }
-      expect((await other.read(uuid)).status).to.equal(200);
-      expectError(await stranger().read(uuid), 'invalid_api_key');
+      expect((await other.readGeneration(uuid)).status).to.equal(200);
+      expectError(await stranger().readGeneration(uuid), 'invalid_api_key');
     });
 
     it('take a uuid in upper case for the same', async () => {
-      const customer = await service.customer('pro');
+      const customer = await service.createCustomer('pro');
       const { uuid } = await customer.createImage();
-      expect((await customer.read(uuid.toUpperCase())).body.uuid).to.equal(uuid);
+      expect((await customer.readGeneration(uuid.toUpperCase())).body.uuid).to.equal(uuid);
     });
 
     it('delete answers 204 without a body, takes it off the lists, and refunds nothing', async () => {
-      const customer = await service.customer('pro');
+      const customer = await service.createCustomer('pro');
       const { uuid } = await customer.createImage();
-      await succeedAll(service, customer);
-      const deleted = await customer.call('DELETE', `/api/generations/${uuid}/`);
+      await completeAllGenerations(service, customer);
+      const deleted = await customer.request('DELETE', `/api/generations/${uuid}/`);
       expect([deleted.status, deleted.body]).to.deep.equal([204, undefined]);
-      expectError(await customer.read(uuid), 'not_found');
-      expectError(await customer.call('DELETE', `/api/generations/${uuid}/`), 'not_found');
-      const { pagination, data } = (await customer.call('GET', '/api/generations/')).body;
+      expectError(await customer.readGeneration(uuid), 'not_found');
+      expectError(await customer.request('DELETE', `/api/generations/${uuid}/`), 'not_found');
+      const { pagination, data } = (await customer.request('GET', '/api/generations/')).body;
       expect([pagination.total_items, data]).to.deep.equal([0, []]);
       expect(await customer.ledger()).to.deep.equal([
         ['grant', 1100],
@@ -270,29 +270,29 @@ describe('generations', () => {
     });
 
     it('deleted twice at once over two processes, one answers 204 and the other 404', async () => {
-      const customer = await service.customer('pro');
+      const customer = await service.createCustomer('pro');
       const { uuid } = await customer.createImage();
       const answers = await Promise.all(
-        service.baseUrls.map((url) => customer.via(url).call('DELETE', `/api/generations/${uuid}/`)),
+        service.baseUrls.map((url) => customer.on(url).request('DELETE', `/api/generations/${uuid}/`)),
       );
-      expect(tally(answers.map(({ status }) => status))).to.deep.equal({ 204: 1, 404: 1 });
+      expect(countOccurrences(answers.map(({ status }) => status))).to.deep.equal({ 204: 1, 404: 1 });
     });
 
     it('a queued one that is deleted keeps its slot', async () => {
-      const customer = await service.customer('lite');
+      const customer = await service.createCustomer('lite');
       const { uuid } = await customer.createImage();
-      await customer.call('DELETE', `/api/generations/${uuid}/`);
+      await customer.request('DELETE', `/api/generations/${uuid}/`);
       await customer.createImage();
-      expectError(await customer.create(IMAGE), 'parallel_limit_reached');
+      expectError(await customer.createGeneration(IMAGE), 'parallel_limit_reached');
     });
   });
 
   describe('output addresses', () => {
     it('are set once it has succeeded, with completed_at and duration_ms', async () => {
-      const customer = await service.customer('pro');
+      const customer = await service.createCustomer('pro');
       const { uuid } = await customer.createImage();
-      await succeedAll(service, customer);
-      const { body } = await customer.read(uuid);
+      await completeAllGenerations(service, customer);
+      const { body } = await customer.readGeneration(uuid);
       expect(body).to.include({ status: 'succeeded', output_url: `${service.baseUrl}/media/aa/seeded/image.png` });
       expectTimestamp(body.completed_at);
       expect(body.duration_ms).to.equal(Date.parse(body.completed_at) - Date.parse(body.created_at));
@@ -300,8 +300,8 @@ describe('generations', () => {
   });
 
   it('a create that is refused is refused again in the same way', async () => {
-    const customer = await service.customer(null);
-    const [first, second] = [await customer.create(IMAGE), await customer.create(IMAGE)];
+    const customer = await service.createCustomer(null);
+    const [first, second] = [await customer.createGeneration(IMAGE), await customer.createGeneration(IMAGE)];
     expect([second.status, second.body]).to.deep.equal([first.status, first.body]);
   });
 });

@@ -1,26 +1,26 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import type { Customer } from '../harness/client.ts';
-import { BOTH, call, openSession, post } from '../harness/mcp.ts';
-import { eventually, type Service, startService } from '../harness/service.ts';
-import { setModel } from './seeds.ts';
+import type { TestCustomer } from '../harness/client.ts';
+import { ACCEPT_JSON_OR_SSE, buildToolCall, openMcpSession, postMcp } from '../harness/mcp.ts';
+import { eventually, type TestService, startTestService } from '../harness/service.ts';
+import { setModelHealth } from './seeds.ts';
 
 /** Calls a tool that is refused. @returns the code. */
-const refusal = async (
-  customer: Customer,
+const callExpectingError = async (
+  customer: TestCustomer,
   tool = 'generate_image',
   args: object = { prompt: 'x', resolution: '1K' },
 ) => {
-  const session = await openSession(customer);
-  const { status, body } = await post(customer, call(tool, args), { headers: session });
+  const session = await openMcpSession(customer);
+  const { status, body } = await postMcp(customer, buildToolCall(tool, args), { headers: session });
   expect([status, body.result.isError]).to.deep.equal([200, true]);
   return body.result.structuredContent.error;
 };
 
 describe('calls of the MCP server’s tools', () => {
-  let service: Service;
+  let service: TestService;
   before(async () => {
-    service = await startService();
+    service = await startTestService();
   });
   beforeEach(() => {
     service.upstream.outcome = 'succeed';
@@ -29,31 +29,31 @@ describe('calls of the MCP server’s tools', () => {
 
   describe('refusals that need an account in a certain state', () => {
     it('subscription_required, parallel_limit_reached, insufficient_credits, model_unavailable', async () => {
-      expect(await refusal(await service.customer(null))).to.equal('subscription_required');
+      expect(await callExpectingError(await service.createCustomer(null))).to.equal('subscription_required');
 
       service.upstream.outcome = 'wait';
-      const busy = await service.customer('lite');
+      const busy = await service.createCustomer('lite');
       const prompts = [await busy.createImage(), await busy.createImage()].map(({ prompt }) => prompt);
-      expect(await refusal(busy)).to.equal('parallel_limit_reached');
+      expect(await callExpectingError(busy)).to.equal('parallel_limit_reached');
       for (const prompt of prompts) {
         await eventually('submitted', () => service.upstream.jobsFor(prompt).length === 1);
         service.upstream.end(prompt, 'succeeded');
       }
 
       service.upstream.outcome = 'succeed';
-      const poor = await service.customer('lite');
+      const poor = await service.createCustomer('lite');
       for (const _ of [1, 2]) {
-        const { body } = await poor.create({ model: 'vidmodel-video', params: { duration: 10, resolution: '720p' } });
-        await poor.settled(body.uuid);
+        const { body } = await poor.createGeneration({ model: 'vidmodel-video', params: { duration: 10, resolution: '720p' } });
+        await poor.waitForEnd(body.uuid);
       }
       const video = { prompt: 'x', duration: 10, resolution: '720p' };
-      expect(await refusal(poor, 'generate_video', video)).to.equal('insufficient_credits');
+      expect(await callExpectingError(poor, 'generate_video', video)).to.equal('insufficient_credits');
 
-      const offline = await startService({ workers: 0 });
+      const offline = await startTestService({ workers: 0 });
       try {
-        const customer = await offline.customer('pro');
-        await setModel(offline, 'imgmodel-2', 'offline');
-        expect(await refusal(customer)).to.equal('model_unavailable');
+        const customer = await offline.createCustomer('pro');
+        await setModelHealth(offline, 'imgmodel-2', 'offline');
+        expect(await callExpectingError(customer)).to.equal('model_unavailable');
       } finally {
         await offline.stop();
       }
@@ -67,20 +67,20 @@ describe('calls of the MCP server’s tools', () => {
       });
       service.apis.pop();
       try {
-        const customer = (await service.customer('pro')).via(api.baseUrl);
-        const session = await openSession(customer);
+        const customer = (await service.createCustomer('pro')).on(api.baseUrl);
+        const session = await openMcpSession(customer);
         const image = { prompt: 'x', resolution: '1K' };
-        const first = await post(customer, call('generate_image', image, 1), { headers: session });
+        const first = await postMcp(customer, buildToolCall('generate_image', image, 1), { headers: session });
         expect(first.body.result.isError ?? false).to.equal(false);
-        const second = await post(customer, call('generate_image', image, 2), { headers: session });
+        const second = await postMcp(customer, buildToolCall('generate_image', image, 2), { headers: session });
         expect(second.status).to.equal(200);
         expect(second.body.result.structuredContent.error).to.equal('rate_limited');
         expect(second.headers.get('ratelimit-policy')).to.match(/^"create";q=1/);
-        const usage = await post(customer, call('get_usage', {}, 3), { headers: session });
+        const usage = await postMcp(customer, buildToolCall('get_usage', {}, 3), { headers: session });
         expect(usage.body.result.isError ?? false).to.equal(false);
         let last = usage;
         for (let id = 4; id < 10; id += 1) {
-          last = await post(customer, { jsonrpc: '2.0', id, method: 'ping' }, { headers: session });
+          last = await postMcp(customer, { jsonrpc: '2.0', id, method: 'ping' }, { headers: session });
         }
         expect([last.status, last.body.error]).to.deep.equal([429, 'rate_limited']);
         expect(last.headers.get('retry-after')).to.match(/^\d+$/);
@@ -92,11 +92,11 @@ describe('calls of the MCP server’s tools', () => {
 
   describe('an order that is sent again', () => {
     it('is carried out once, by the request’s own id or by the key that it comes with', async () => {
-      const customer = await service.customer('pro');
-      const session = await openSession(customer);
+      const customer = await service.createCustomer('pro');
+      const session = await openMcpSession(customer);
       const order = { prompt: 'once', resolution: '1K' };
       const send = (id: number | string, meta?: object, args: object = order) =>
-        post(customer, call('generate_image', args, id, meta), { headers: session }).then(({ body }) => body.result);
+        postMcp(customer, buildToolCall('generate_image', args, id, meta), { headers: session }).then(({ body }) => body.result);
       const before = await customer.balance();
       const [first, again, other] = [await send(7), await send(7), await send(8)];
       expect(again.structuredContent.uuid).to.equal(first.structuredContent.uuid);
@@ -109,7 +109,7 @@ describe('calls of the MCP server’s tools', () => {
       expect(fourth.structuredContent.uuid).to.equal(third.structuredContent.uuid);
       const mismatch = await send(11, keyed, { ...order, prompt: 'another' });
       expect(mismatch.structuredContent.error).to.equal('validation_error');
-      await customer.settled(third.structuredContent.uuid);
+      await customer.waitForEnd(third.structuredContent.uuid);
 
       // A client that counts from the start again within its session: another order is another order.
       const recounted = await send(7, undefined, { ...order, prompt: 'recounted' });
@@ -117,20 +117,20 @@ describe('calls of the MCP server’s tools', () => {
       // Sent again, it is that one, and not a third.
       const repeated = await send(7, undefined, { ...order, prompt: 'recounted' });
       expect(repeated.structuredContent.uuid).to.equal(recounted.structuredContent.uuid);
-      await customer.settled(recounted.structuredContent.uuid);
+      await customer.waitForEnd(recounted.structuredContent.uuid);
     });
   });
 
   it('answers as JSON or as an event stream, as the client accepts it', async () => {
-    const customer = await service.customer('pro');
-    const session = await openSession(customer);
+    const customer = await service.createCustomer('pro');
+    const session = await openMcpSession(customer);
     for (const [accept, type] of [
-      [BOTH, 'application/json'],
+      [ACCEPT_JSON_OR_SSE, 'application/json'],
       ['application/json', 'application/json'],
       ['*/*', 'application/json'],
       ['text/event-stream', 'text/event-stream'],
     ] as const) {
-      const answer = await post(customer, call('get_usage'), { headers: { ...session, accept } });
+      const answer = await postMcp(customer, buildToolCall('get_usage'), { headers: { ...session, accept } });
       expect(answer.headers.get('content-type')).to.match(new RegExp(`^${type}`));
       const message =
         type === 'application/json' ? answer.body : JSON.parse(/^data: (.*)$/m.exec(answer.body as string)?.[1] ?? '');
@@ -139,7 +139,7 @@ describe('calls of the MCP server’s tools', () => {
     const progress = { progressToken: 'p' };
     service.upstream.outcome = 'wait';
     const { uuid, prompt } = await customer.createImage();
-    const waiting = post(customer, call('get_generation', { uuid, wait_seconds: 2 }, 2, progress), {
+    const waiting = postMcp(customer, buildToolCall('get_generation', { uuid, wait_seconds: 2 }, 2, progress), {
       headers: session,
     });
     const text: string = (await waiting).body;
@@ -147,6 +147,6 @@ describe('calls of the MCP server’s tools', () => {
     expect(text).to.include('"progressToken":"p"');
     await eventually('submitted', () => service.upstream.jobsFor(prompt).length === 1);
     service.upstream.end(prompt, 'succeeded');
-    await customer.settled(uuid);
+    await customer.waitForEnd(uuid);
   });
 });

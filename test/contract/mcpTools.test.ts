@@ -1,32 +1,32 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import type { Customer } from '../harness/client.ts';
-import { type Assistant, CLIENTS, connectAssistant } from '../harness/mcp.ts';
-import { type Service, startService } from '../harness/service.ts';
+import type { TestCustomer } from '../harness/client.ts';
+import { type McpTestClient, CLIENT_NAMES, connectMcpClient } from '../harness/mcp.ts';
+import { type TestService, startTestService } from '../harness/service.ts';
 
 const MISSING = randomUUID();
 
 describe('the tools of the MCP server', () => {
-  let service: Service;
+  let service: TestService;
   before(async () => {
-    service = await startService();
+    service = await startTestService();
   });
   beforeEach(() => {
     service.upstream.outcome = 'succeed';
   });
   after(() => service.stop());
 
-  for (const name of CLIENTS) {
+  for (const name of CLIENT_NAMES) {
     describe(`by way of the official client: ${name}`, () => {
-      let customer: Customer;
-      let assistant: Assistant;
+      let customer: TestCustomer;
+      let assistant: McpTestClient;
       const use = (tool: string, args: object = {}, options = {}) =>
         name === 'sdk 1'
           ? assistant.client.callTool({ name: tool, arguments: args }, undefined, options)
           : assistant.client.callTool({ name: tool, arguments: args }, options);
       before(async () => {
-        customer = await service.customer('studio');
-        assistant = await connectAssistant(customer, name);
+        customer = await service.createCustomer('studio');
+        assistant = await connectMcpClient(customer, name);
         // The client checks each answer against the schemas that it knows from here.
         await assistant.client.listTools();
       });
@@ -79,7 +79,7 @@ describe('the tools of the MCP server', () => {
         expect(ended.content[0].text).to.include(ended.structuredContent.output_url);
         expect(JSON.stringify(ended)).not.to.include('base64');
         const { next, ...generation } = ended.structuredContent;
-        expect(generation).to.deep.equal((await customer.read(uuid)).body);
+        expect(generation).to.deep.equal((await customer.readGeneration(uuid)).body);
         expect(created.structuredContent.next).to.match(/get_generation.*wait_seconds 45/);
         expect(next).to.match(/output_url/);
       });
@@ -93,7 +93,7 @@ describe('the tools of the MCP server', () => {
           expect(made.structuredContent.credits_charged).to.equal(credits);
           expect(made.content[0].text).to.include(`${credits} credits`);
           expect(made.structuredContent.params).to.deep.include({ audio: false, aspect_ratio: '16:9' });
-          await customer.settled(made.structuredContent.uuid);
+          await customer.waitForEnd(made.structuredContent.uuid);
         }
       });
 
@@ -110,7 +110,7 @@ describe('the tools of the MCP server', () => {
 
       it('lists the library as REST does, with the fields that matter to a model', async () => {
         const listed = await use('list_library');
-        const { body } = await customer.call('GET', '/api/generations/');
+        const { body } = await customer.request('GET', '/api/generations/');
         const { pagination, data } = listed.structuredContent;
         expect(body.pagination).to.deep.include(pagination);
         expect(data.map(({ uuid }: any) => uuid)).to.deep.equal(body.data.map(({ uuid }: any) => uuid));
@@ -124,7 +124,7 @@ describe('the tools of the MCP server', () => {
 
       it('tells the same of the usage as the usage summary', async () => {
         const usage = await use('get_usage');
-        const { body } = await customer.call('GET', '/api/usage/summary/');
+        const { body } = await customer.request('GET', '/api/usage/summary/');
         const history = body.history.filter(({ generations }: any) => generations > 0);
         expect(usage.structuredContent).to.deep.equal({ ...body, history });
         expect(usage.content[0].text).to.include(`${usage.structuredContent.credits.balance} credits`);
@@ -179,14 +179,14 @@ describe('the tools of the MCP server', () => {
       });
 
       it('tells of somebody else’s generation what it tells of a missing one', async () => {
-        const stranger = await service.customer('pro');
+        const stranger = await service.createCustomer('pro');
         const { uuid } = await stranger.createImage();
         const [theirs, missing] = [
           await use('get_generation', { uuid }),
           await use('get_generation', { uuid: MISSING }),
         ];
         expect(theirs.structuredContent).to.deep.equal(missing.structuredContent);
-        await stranger.settled(uuid);
+        await stranger.waitForEnd(uuid);
       });
 
       it('refuses a cursor for the list of tools, which has one page', async () => {
@@ -212,7 +212,7 @@ describe('the tools of the MCP server', () => {
         const [{ uri }] = resources;
         const { contents } = await assistant.client.readResource({ uri });
         const uuid = uri.replace('generation://', '');
-        expect(JSON.parse(contents[0].text)).to.deep.equal((await customer.read(uuid)).body);
+        expect(JSON.parse(contents[0].text)).to.deep.equal((await customer.readGeneration(uuid)).body);
         const error = await assistant.client.readResource({ uri: `generation://${MISSING}` }).then(
           () => undefined,
           (thrown: any) => thrown,

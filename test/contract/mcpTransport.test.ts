@@ -1,30 +1,30 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import type { Answer, Customer, RequestOptions } from '../harness/client.ts';
-import { setting } from '../harness/databases.ts';
-import { BOTH, call, INITIALIZE, openSession, post, STATELESS_META } from '../harness/mcp.ts';
-import { type Service, startService } from '../harness/service.ts';
-import { wireRequest } from './wire.ts';
+import type { ApiResponse, TestCustomer, RequestOptions } from '../harness/client.ts';
+import { requireTestEnv } from '../harness/databases.ts';
+import { ACCEPT_JSON_OR_SSE, buildToolCall, INITIALIZE, openMcpSession, postMcp, STATELESS_META } from '../harness/mcp.ts';
+import { type TestService, startTestService } from '../harness/service.ts';
+import { sendRawRequest } from './wire.ts';
 
 const PING = { jsonrpc: '2.0', id: 5, method: 'ping' };
 const LIST = { jsonrpc: '2.0', id: 6, method: 'tools/list' };
 
 describe('the transport of the MCP server', () => {
-  let service: Service;
-  let customer: Customer;
+  let service: TestService;
+  let customer: TestCustomer;
   let session: Record<string, string>;
   before(async () => {
-    service = await startService({
+    service = await startTestService({
       workers: 0,
       env: { MCP_ALLOWED_ORIGINS: 'https://studio.example, https://two.example' },
     });
-    customer = await service.customer('pro');
-    session = await openSession(customer);
+    customer = await service.createCustomer('pro');
+    session = await openMcpSession(customer);
   });
   after(() => service.stop());
 
   const send = (message: unknown, options: RequestOptions = {}) =>
-    post(customer, message, { ...options, headers: { ...session, ...options.headers } });
+    postMcp(customer, message, { ...options, headers: { ...session, ...options.headers } });
   const get = (headers: Record<string, string>) => service.request('GET', '/mcp', { headers });
   const bearer = () => ({ authorization: `Bearer ${customer.key}` });
 
@@ -41,7 +41,7 @@ describe('the transport of the MCP server', () => {
   describe('credentials', () => {
     for (const method of ['POST', 'GET', 'DELETE']) {
       it(`${method} without one is a 401 that leads to the authorization server`, async () => {
-        const { status, headers, body } = await service.request(method, '/mcp', { headers: { accept: BOTH } });
+        const { status, headers, body } = await service.request(method, '/mcp', { headers: { accept: ACCEPT_JSON_OR_SSE } });
         expect([status, body.error]).to.deep.equal([401, 'invalid_api_key']);
         expect(headers.get('www-authenticate')).to.equal(challenge());
       });
@@ -53,31 +53,31 @@ describe('the transport of the MCP server', () => {
       ['another scheme', 'Basic dGVzdA=='],
     ] as const) {
       it(`${what} is a 401, too`, async () => {
-        const { status, headers } = await post(customer, PING, { headers: { authorization } });
+        const { status, headers } = await postMcp(customer, PING, { headers: { authorization } });
         expect(status).to.equal(401);
         expect(headers.get('www-authenticate')).to.match(/^Bearer .*resource_metadata="/);
       });
     }
 
     it('the session cookie is none', async () => {
-      const { status } = await customer.browse('POST', '/mcp', { body: PING, headers: { accept: BOTH } });
+      const { status } = await customer.requestWithSession('POST', '/mcp', { body: PING, headers: { accept: ACCEPT_JSON_OR_SSE } });
       expect(status).to.equal(401);
     });
 
     it('is asked for before the body is read', async () => {
-      const { status } = await wireRequest(service.baseUrl, 'POST', '/mcp', {
-        headers: { 'content-type': 'application/json', accept: BOTH },
+      const { status } = await sendRawRequest(service.baseUrl, 'POST', '/mcp', {
+        headers: { 'content-type': 'application/json', accept: ACCEPT_JSON_OR_SSE },
         body: '{'.repeat(200_000),
       });
       expect(status).to.equal(401);
     });
 
     it('a revoked key is refused at once', async () => {
-      const other = await service.customer('pro');
-      const headers = await openSession(other);
-      const { body } = await other.browse('GET', '/api/keys/');
-      await other.browse('POST', `/api/keys/${body.data[0].uuid}/revoke/`);
-      expect((await post(other, PING, { headers })).status).to.equal(401);
+      const other = await service.createCustomer('pro');
+      const headers = await openMcpSession(other);
+      const { body } = await other.requestWithSession('GET', '/api/keys/');
+      await other.requestWithSession('POST', `/api/keys/${body.data[0].uuid}/revoke/`);
+      expect((await postMcp(other, PING, { headers })).status).to.equal(401);
     });
   });
 
@@ -97,7 +97,7 @@ describe('the transport of the MCP server', () => {
     ]) {
       it(`${origin} is a 403, whatever the credentials`, async () => {
         expect(await from(origin)).to.equal(403);
-        const { status } = await service.request('POST', '/mcp', { body: PING, headers: { accept: BOTH, origin } });
+        const { status } = await service.request('POST', '/mcp', { body: PING, headers: { accept: ACCEPT_JSON_OR_SSE, origin } });
         expect(status).to.equal(403);
       });
     }
@@ -105,16 +105,16 @@ describe('the transport of the MCP server', () => {
 
   describe('sessions', () => {
     it('are evicted by their last use, and leave the list of their account when they end', async () => {
-      const other = await service.customer('pro');
-      const redis = new Redis(setting('TEST_REDIS_URL'));
+      const other = await service.createCustomer('pro');
+      const redis = new Redis(requireTestEnv('TEST_REDIS_URL'));
       try {
-        const live = await openSession(other);
-        const ended = await openSession(other);
+        const live = await openMcpSession(other);
+        const ended = await openMcpSession(other);
         const [id, endedId] = [live, ended].map((headers) => headers['mcp-session-id'] as string);
         const prefix = `{${service.env['REDIS_PREFIX']}}:mcp`;
         const [account] = await service.sql('SELECT id FROM accounts WHERE email = $1', [other.email]);
         const all = `${prefix}:account:${account.id}`;
-        await other.call('DELETE', '/mcp', { headers: ended });
+        await other.request('DELETE', '/mcp', { headers: ended });
         expect(await redis.zscore(all, endedId as string)).to.equal(null);
 
         // As a session that began before a thousand others, and was last used some minutes ago.
@@ -124,10 +124,10 @@ describe('the transport of the MCP server', () => {
         await redis.zadd(all, 1, id as string);
         const others = Array.from({ length: 999 }, (_, index) => [Date.now() - 60_000, `other-${index}`]);
         await redis.zadd(all, ...others.flat());
-        expect((await post(other, PING, { headers: live })).status).to.equal(200);
-        await openSession(other);
+        expect((await postMcp(other, PING, { headers: live })).status).to.equal(200);
+        await openMcpSession(other);
         expect(await redis.zcard(all)).to.equal(1_000);
-        expect((await post(other, PING, { headers: live })).status).to.equal(200);
+        expect((await postMcp(other, PING, { headers: live })).status).to.equal(200);
       } finally {
         redis.disconnect();
       }
@@ -142,7 +142,7 @@ describe('the transport of the MCP server', () => {
         ['1999-01-01', '2025-11-25'],
       ] as const) {
         const params = { ...INITIALIZE.params, protocolVersion: asked };
-        const { body, headers } = await post(customer, { ...INITIALIZE, params });
+        const { body, headers } = await postMcp(customer, { ...INITIALIZE, params });
         expect(body.result.protocolVersion).to.equal(agreed);
         expect(headers.get('mcp-session-id')).to.match(/^[\x21-\x7e]{32,}$/);
         expect(body.result.capabilities).to.deep.equal({ tools: {}, resources: { subscribe: true } });
@@ -151,23 +151,23 @@ describe('the transport of the MCP server', () => {
     });
 
     it('do not begin with an initialize that lacks what belongs in it', async () => {
-      const { body, headers } = await post(customer, { ...INITIALIZE, params: {} });
+      const { body, headers } = await postMcp(customer, { ...INITIALIZE, params: {} });
       expect(body.error.code).to.be.below(0);
       expect(headers.get('mcp-session-id')).to.equal(null);
     });
 
     it('must be named (400), and be there (404)', async () => {
       const { authorization } = bearer();
-      expect((await post(customer, PING)).status).to.equal(400);
+      expect((await postMcp(customer, PING)).status).to.equal(400);
       expect((await send(PING, { headers: { 'mcp-session-id': 'f'.repeat(48) } })).status).to.equal(404);
       expect((await get({ authorization, accept: 'text/event-stream' })).status).to.equal(400);
-      expect((await customer.call('DELETE', '/mcp')).status).to.equal(400);
+      expect((await customer.request('DELETE', '/mcp')).status).to.equal(400);
     });
 
     it('are their account’s: somebody else who has the id gets a 404, and cannot end it', async () => {
-      const thief = await service.customer('pro');
+      const thief = await service.createCustomer('pro');
       const stolen = { ...session, authorization: `Bearer ${thief.key}` };
-      expect((await post(thief, call('get_usage'), { headers: session })).status).to.equal(404);
+      expect((await postMcp(thief, buildToolCall('get_usage'), { headers: session })).status).to.equal(404);
       expect(
         (await service.request('GET', '/mcp', { headers: { ...stolen, accept: 'text/event-stream' } })).status,
       ).to.equal(404);
@@ -176,10 +176,10 @@ describe('the transport of the MCP server', () => {
     });
 
     it('end with DELETE', async () => {
-      const headers = await openSession(customer);
-      expect((await customer.call('DELETE', '/mcp', { headers })).status).to.equal(204);
-      expect((await post(customer, PING, { headers })).status).to.equal(404);
-      expect((await customer.call('DELETE', '/mcp', { headers })).status).to.equal(404);
+      const headers = await openMcpSession(customer);
+      expect((await customer.request('DELETE', '/mcp', { headers })).status).to.equal(204);
+      expect((await postMcp(customer, PING, { headers })).status).to.equal(404);
+      expect((await customer.request('DELETE', '/mcp', { headers })).status).to.equal(404);
     });
   });
 
@@ -230,7 +230,7 @@ describe('the transport of the MCP server', () => {
         params: { cursor: 5, _meta: STATELESS_META },
       };
       const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'resources/list' };
-      expect((await post(customer, stateless, { headers })).body.error.code).to.equal(-32_602);
+      expect((await postMcp(customer, stateless, { headers })).body.error.code).to.equal(-32_602);
     });
 
     it('__proto__ is refused wherever it stands, but for texts', async () => {
@@ -247,7 +247,7 @@ describe('the transport of the MCP server', () => {
       expect((await callRaw(text)).body.result.structuredContent.error).to.equal('not_found');
     });
 
-    const refused: [string, number, number, (send_: typeof send) => Promise<Answer>][] = [
+    const refused: [string, number, number, (send_: typeof send) => Promise<ApiResponse>][] = [
       ['no JSON', 400, -32_700, (to) => to(undefined, { rawBody: '{"jsonrpc":' })],
       [
         'nothing',
@@ -291,16 +291,16 @@ describe('the transport of the MCP server', () => {
 
     it('without its version header a request is served all the same', async () => {
       const { 'mcp-session-id': id } = session;
-      expect((await post(customer, PING, { headers: { 'mcp-session-id': id as string } })).status).to.equal(200);
+      expect((await postMcp(customer, PING, { headers: { 'mcp-session-id': id as string } })).status).to.equal(200);
     });
 
     it('of the stateless era, one without the headers that belong to it is refused', async () => {
       const message = { ...LIST, params: { _meta: STATELESS_META } };
-      expect((await post(customer, message)).status).to.equal(400);
+      expect((await postMcp(customer, message)).status).to.equal(400);
       const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/list' };
-      const { status, body } = await post(customer, message, { headers });
+      const { status, body } = await postMcp(customer, message, { headers });
       expect([status, body.result.tools.length]).to.deep.equal([200, 5]);
-      expect((await post(customer, LIST, { headers })).status).to.equal(400);
+      expect((await postMcp(customer, LIST, { headers })).status).to.equal(400);
     });
   });
 
@@ -329,7 +329,7 @@ describe('the transport of the MCP server', () => {
   });
 
   it('other methods are not there', async () => {
-    const { status, headers } = await customer.call('PUT', '/mcp', { body: PING });
+    const { status, headers } = await customer.request('PUT', '/mcp', { body: PING });
     expect(status).to.equal(404);
     expect(headers.get('allow')).to.include('POST').and.include('GET').and.include('DELETE');
   });

@@ -1,18 +1,18 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { Answer } from '../harness/client.ts';
-import { type Service, startService } from '../harness/service.ts';
+import type { ApiResponse } from '../harness/client.ts';
+import { type TestService, startTestService } from '../harness/service.ts';
 import { expectError } from './envelope.ts';
-import { wireRequest } from './wire.ts';
+import { sendRawRequest } from './wire.ts';
 
 const CONTENT = 'abcdefghijklmnopqrstuvwxyz';
 const FILE = '/media/ab/0123456789/video.mp4';
 
 describe('media', () => {
-  let service: Service;
+  let service: TestService;
   before(async () => {
-    service = await startService({ workers: 0 });
+    service = await startTestService({ workers: 0 });
     const folder = join(service.env['MEDIA_DIR'] ?? '', 'ab/0123456789');
     await mkdir(folder, { recursive: true });
     await writeFile(join(folder, 'video.mp4'), CONTENT);
@@ -27,7 +27,7 @@ describe('media', () => {
 
   // Not by `fetch`, which makes conditional requests unconditional.
   const get = (headers: Record<string, string> = {}, path = FILE) =>
-    wireRequest(service.baseUrl, 'GET', path, { headers });
+    sendRawRequest(service.baseUrl, 'GET', path, { headers });
 
   it('serves an output with its type, to be kept by any cache for a year', async () => {
     const { status, headers, text } = await get();
@@ -120,14 +120,14 @@ describe('media', () => {
   });
 
   it('answers HEAD like GET, without the body', async () => {
-    const [head, whole] = [await wireRequest(service.baseUrl, 'HEAD', FILE), await get()];
+    const [head, whole] = [await sendRawRequest(service.baseUrl, 'HEAD', FILE), await get()];
     expect([head.status, head.text]).to.deep.equal([200, '']);
     for (const name of ['content-type', 'content-length', 'etag', 'cache-control', 'accept-ranges']) {
       expect(head.headers.get(name), name).to.equal(whole.headers.get(name));
     }
-    const part = await wireRequest(service.baseUrl, 'HEAD', FILE, { headers: { range: 'bytes=0-4' } });
+    const part = await sendRawRequest(service.baseUrl, 'HEAD', FILE, { headers: { range: 'bytes=0-4' } });
     expect([part.status, part.headers.get('content-length'), part.text]).to.deep.equal([206, '5', '']);
-    expect((await wireRequest(service.baseUrl, 'HEAD', '/media/ab/0123456789/none.mp4')).status).to.equal(404);
+    expect((await sendRawRequest(service.baseUrl, 'HEAD', '/media/ab/0123456789/none.mp4')).status).to.equal(404);
   });
 
   it('serves twenty parts at once', async () => {
@@ -164,7 +164,7 @@ describe('media', () => {
   ];
   for (const path of absent) {
     it(`answers 404 in the envelope to ${path.slice(0, 70)}`, async () => {
-      const answer: Answer = await wireRequest(service.baseUrl, 'GET', path);
+      const answer: ApiResponse = await sendRawRequest(service.baseUrl, 'GET', path);
       expectError(answer, 'not_found');
       expect(answer.headers.get('cache-control') ?? '').to.not.include('immutable');
     });

@@ -1,12 +1,12 @@
 import { expect } from 'chai';
-import { type Service, startService } from '../harness/service.ts';
+import { type TestService, startTestService } from '../harness/service.ts';
 import { expectError, UUID } from './envelope.ts';
-import { modelsOnline, setModel } from './seeds.ts';
+import { setAllModelsOnline, setModelHealth } from './seeds.ts';
 
 describe('models', () => {
-  let service: Service;
+  let service: TestService;
   before(async () => {
-    service = await startService({ workers: 0 });
+    service = await startTestService({ workers: 0 });
   });
   after(() => service.stop());
 
@@ -16,7 +16,7 @@ describe('models', () => {
   };
 
   it('lists the two live models to anybody, with what they accept', async () => {
-    await modelsOnline(service);
+    await setAllModelsOnline(service);
     const { status, body } = await service.request('GET', '/api/models/');
     expect(status).to.equal(200);
     expect(body.pagination).to.deep.equal({
@@ -60,15 +60,15 @@ describe('models', () => {
   });
 
   it('shows each model as online, degraded or offline, from live health checks', async () => {
-    await modelsOnline(service);
-    await setModel(service, 'imgmodel-2', 'degraded');
+    await setAllModelsOnline(service);
+    await setModelHealth(service, 'imgmodel-2', 'degraded');
     expect(await statuses()).to.deep.equal({ 'vidmodel-video': 'online', 'imgmodel-2': 'degraded' });
-    await setModel(service, 'vidmodel-video', 'offline');
+    await setModelHealth(service, 'vidmodel-video', 'offline');
     expect(await statuses()).to.deep.equal({ 'vidmodel-video': 'offline', 'imgmodel-2': 'degraded' });
   });
 
   it('shows a model as offline that no worker has probed for 45 s, or ever', async () => {
-    await setModel(service, 'vidmodel-video', 'online', 46);
+    await setModelHealth(service, 'vidmodel-video', 'online', 46);
     await service.sql(`DELETE FROM upstream_health WHERE model = 'imgmodel-2'`);
     expect(await statuses()).to.deep.equal({ 'vidmodel-video': 'offline', 'imgmodel-2': 'offline' });
   });

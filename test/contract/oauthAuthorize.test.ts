@@ -1,27 +1,27 @@
 import { expect } from 'chai';
-import { type Customer, request } from '../harness/client.ts';
+import { type TestCustomer, request } from '../harness/client.ts';
 import {
-  consent,
-  consentPage,
-  locationOf,
-  newPkce,
-  OAuthClient,
-  postForm,
-  REDIRECT,
+  submitConsent,
+  loadConsentPage,
+  getRedirectLocation,
+  createPkce,
+  OAuthTestClient,
+  postUrlEncoded,
+  REDIRECT_URI,
   registerClient,
 } from '../harness/oauth.ts';
-import { type Service, startService } from '../harness/service.ts';
-import { wireRequest } from './wire.ts';
+import { type TestService, startTestService } from '../harness/service.ts';
+import { sendRawRequest } from './wire.ts';
 
 describe('the authorization endpoint', () => {
-  let service: Service;
-  let client: OAuthClient;
-  let person: Customer;
-  const { challenge, verifier } = newPkce();
+  let service: TestService;
+  let client: OAuthTestClient;
+  let person: TestCustomer;
+  const { challenge, verifier } = createPkce();
   before(async () => {
-    service = await startService({ workers: 0 });
+    service = await startTestService({ workers: 0 });
     client = await registerClient(service.baseUrl, { client_name: 'Claude <b>Desktop</b>' });
-    person = await service.customer(null);
+    person = await service.createCustomer(null);
   });
   after(() => service.stop());
 
@@ -40,8 +40,8 @@ describe('the authorization endpoint', () => {
   function expectToldClient(answer: Awaited<ReturnType<typeof visit>>, error: string): void {
     // After a form by a page that goes on by itself.
     expect(answer.status).to.equal(answer.headers.has('location') ? 303 : 200);
-    const location = locationOf(answer);
-    expect(location.startsWith(`${REDIRECT}?`), location).to.equal(true);
+    const location = getRedirectLocation(answer);
+    expect(location.startsWith(`${REDIRECT_URI}?`), location).to.equal(true);
     const told = Object.fromEntries(new URL(location).searchParams);
     expect(told).to.include({ error, iss: service.baseUrl });
     expect(told['error_description']).to.match(/^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/);
@@ -58,9 +58,9 @@ describe('the authorization endpoint', () => {
     it('is never answered at an address that it has not registered (foreign redirect, open redirect)', async () => {
       for (const redirect of [
         'https://evil.example/callback',
-        `${REDIRECT}/more`,
-        `${REDIRECT}?more=1`,
-        `${REDIRECT}#fragment`,
+        `${REDIRECT_URI}/more`,
+        `${REDIRECT_URI}?more=1`,
+        `${REDIRECT_URI}#fragment`,
         'http://127.0.0.1:9/',
         'http://127.0.0.1:9@evil.example/callback',
         'http://127.0.0.1.evil.example:9/callback',
@@ -74,7 +74,7 @@ describe('the authorization endpoint', () => {
         'javascript:alert(1)',
         '//evil.example/callback',
         '/account/',
-        `${REDIRECT}\r\nset-cookie: a=b`,
+        `${REDIRECT_URI}\r\nset-cookie: a=b`,
         'x'.repeat(5_000),
       ]) {
         expectPage(await visit(client.authorizePath(challenge, { redirect_uri: redirect })), /redirect_uri/);
@@ -104,23 +104,23 @@ describe('the authorization endpoint', () => {
     it('may be an application with a scheme of its own', async () => {
       const redirect = 'cursor://anysphere.cursor-mcp/oauth/callback?x=1';
       const app = await registerClient(service.baseUrl, { redirect_uris: [redirect] });
-      const answer = await consent(service.baseUrl, person, app.authorizePath(challenge));
+      const answer = await submitConsent(service.baseUrl, person, app.authorizePath(challenge));
       // A page that stays: the application opens beside the browser.
       expect([answer.status, answer.headers.get('location')]).to.deep.equal([200, null]);
       expect(answer.body).to.include('You can close this page afterwards').and.include('>Continue</a>');
-      const denied = await consent(service.baseUrl, person, app.authorizePath(challenge), 'deny');
+      const denied = await submitConsent(service.baseUrl, person, app.authorizePath(challenge), 'deny');
       expect(denied.body).to.include('You did not allow');
-      expect(locationOf(answer)).to.match(/^cursor:\/\/anysphere\.cursor-mcp\/oauth\/callback\?x=1&code=[0-9a-f]{64}&/);
+      expect(getRedirectLocation(answer)).to.match(/^cursor:\/\/anysphere\.cursor-mcp\/oauth\/callback\?x=1&code=[0-9a-f]{64}&/);
     });
 
     it('with one address only need not name it', async () => {
-      const answer = await consent(
+      const answer = await submitConsent(
         service.baseUrl,
         person,
         client.authorizePath(challenge, { redirect_uri: undefined }),
       );
-      expect(locationOf(answer).startsWith(`${REDIRECT}?code=`)).to.equal(true);
-      const two = await registerClient(service.baseUrl, { redirect_uris: [REDIRECT, 'https://a.example/'] });
+      expect(getRedirectLocation(answer).startsWith(`${REDIRECT_URI}?code=`)).to.equal(true);
+      const two = await registerClient(service.baseUrl, { redirect_uris: [REDIRECT_URI, 'https://a.example/'] });
       expectPage(await visit(two.authorizePath(challenge, { redirect_uri: undefined })), /redirect_uri is missing/);
     });
   });
@@ -149,7 +149,7 @@ describe('the authorization endpoint', () => {
       for (const [error, changes] of wrong) {
         const answer = await visit(client.authorizePath(challenge, changes));
         expectToldClient(answer, error);
-        expect(new URL(locationOf(answer)).searchParams.get('state')).to.equal('a state');
+        expect(new URL(getRedirectLocation(answer)).searchParams.get('state')).to.equal('a state');
       }
     });
 
@@ -201,8 +201,8 @@ describe('the authorization endpoint', () => {
     });
 
     it('gives both scopes to who names none, and never more than was asked for', async () => {
-      expect((await client.connect(person)).scope).to.equal('svc:read svc:write');
-      expect((await client.connect(person, { scope: 'svc:write svc:write' })).scope).to.equal('svc:write');
+      expect((await client.authorizeAndExchange(person)).scope).to.equal('svc:read svc:write');
+      expect((await client.authorizeAndExchange(person, { scope: 'svc:write svc:write' })).scope).to.equal('svc:write');
     });
   });
 
@@ -212,29 +212,29 @@ describe('the authorization endpoint', () => {
       for (const cookie of ['', 'token=unknown']) {
         const answer = await visit(path, cookie);
         expect(answer.status).to.equal(303);
-        const location = new URL(locationOf(answer), service.baseUrl);
+        const location = new URL(getRedirectLocation(answer), service.baseUrl);
         expect([location.origin, location.pathname]).to.deep.equal([service.baseUrl, '/sign-in']);
         expect([...location.searchParams]).to.deep.equal([['return_to', path]]);
       }
     });
 
     it('can be done anew, with another account', async () => {
-      const someone = await service.customer(null);
+      const someone = await service.createCustomer(null);
       const path = client.authorizePath(challenge);
-      const answer = await consent(service.baseUrl, someone, path, 'switch');
-      expect(new URL(locationOf(answer), service.baseUrl).searchParams.get('return_to')).to.equal(path);
+      const answer = await submitConsent(service.baseUrl, someone, path, 'switch');
+      expect(new URL(getRedirectLocation(answer), service.baseUrl).searchParams.get('return_to')).to.equal(path);
       expect(answer.headers.getSetCookie()[0]).to.match(/^token=;/);
-      expect((await someone.browse('GET', '/authentication/me/')).status).to.equal(401);
+      expect((await someone.requestWithSession('GET', '/authentication/me/')).status).to.equal(401);
     });
 
     it('again is needed where the session ended while the page was open', async () => {
-      const someone = await service.customer(null);
+      const someone = await service.createCustomer(null);
       const path = client.authorizePath(challenge);
-      const { token } = await consentPage(service.baseUrl, someone, path);
-      await someone.browse('POST', '/authentication/logout/');
+      const { token } = await loadConsentPage(service.baseUrl, someone, path);
+      await someone.requestWithSession('POST', '/authentication/logout/');
       const headers = { cookie: someone.cookie, origin: service.baseUrl };
-      const answer = await postForm(service.baseUrl, path, { form_token: token, decision: 'allow' }, headers);
-      expect(locationOf(answer)).to.match(/^\/sign-in\?return_to=/);
+      const answer = await postUrlEncoded(service.baseUrl, path, { form_token: token, decision: 'allow' }, headers);
+      expect(getRedirectLocation(answer)).to.match(/^\/sign-in\?return_to=/);
     });
   });
 
@@ -263,15 +263,15 @@ describe('the authorization endpoint', () => {
       expect([...allowed.keys()]).to.deep.equal(['code', 'state', 'iss']);
       expect(allowed.get('iss')).to.equal(service.baseUrl);
       expectToldClient(
-        await consent(service.baseUrl, person, client.authorizePath(challenge), 'deny'),
+        await submitConsent(service.baseUrl, person, client.authorizePath(challenge), 'deny'),
         'access_denied',
       );
-      const nothing = await consent(service.baseUrl, person, client.authorizePath(challenge), 'perhaps');
+      const nothing = await submitConsent(service.baseUrl, person, client.authorizePath(challenge), 'perhaps');
       expect(nothing.status).to.equal(400);
     });
 
     it('leads there without telling anybody where from, so that no form is sent on, and nothing of it is kept', async () => {
-      const page = await consent(service.baseUrl, person, client.authorizePath(challenge));
+      const page = await submitConsent(service.baseUrl, person, client.authorizePath(challenge));
       const redirect = await visit(client.authorizePath(challenge, { prompt: 'none' }));
       // 303 makes a GET of what was a form; 307 would send the form, with its token, to the client (RFC 9700, 4.12).
       expect([page.status, redirect.status]).to.deep.equal([200, 303]);
@@ -291,27 +291,27 @@ describe('the authorization endpoint', () => {
     });
 
     it('is asked every time, whatever was allowed before', async () => {
-      await client.connect(person);
+      await client.authorizeAndExchange(person);
       expect((await visit(client.authorizePath(challenge))).status).to.equal(200);
     });
 
     it('goes on to an IPv6 address by itself, which no policy for forms can name', async () => {
       const local = await registerClient(service.baseUrl, { redirect_uris: ['http://[::1]:9/cb'] });
-      const answer = await consent(service.baseUrl, person, local.authorizePath(challenge));
+      const answer = await submitConsent(service.baseUrl, person, local.authorizePath(challenge));
       expect([answer.status, answer.headers.get('location')]).to.deep.equal([200, null]);
       const address = /content="0;url=([^"]+)"/.exec(answer.body)?.[1]?.replaceAll('&amp;', '&') ?? '';
       const code = new URL(address).searchParams.get('code') as string;
       expect(address.startsWith('http://[::1]:9/cb?code=')).to.equal(true);
-      expect((await local.exchange(code, verifier)).status).to.equal(200);
+      expect((await local.exchangeCode(code, verifier)).status).to.equal(200);
     });
   });
 
   describe('an approval that the person did not give', () => {
     it("sent from another site's page, or by nobody's page, counts for nothing", async () => {
       const path = client.authorizePath(challenge);
-      const { token } = await consentPage(service.baseUrl, person, path);
-      const stranger = await service.customer(null);
-      const foreign = await consentPage(service.baseUrl, stranger, path);
+      const { token } = await loadConsentPage(service.baseUrl, person, path);
+      const stranger = await service.createCustomer(null);
+      const foreign = await loadConsentPage(service.baseUrl, stranger, path);
       const before = await grants();
       const forged: [Record<string, string>, Record<string, string>][] = [
         [{ form_token: token, decision: 'allow' }, { origin: 'https://evil.example' }],
@@ -322,7 +322,7 @@ describe('the authorization endpoint', () => {
         [{ form_token: foreign.token, decision: 'allow' }, { origin: service.baseUrl }],
       ];
       for (const [fields, headers] of forged) {
-        const answer = await postForm(service.baseUrl, path, fields, { cookie: person.cookie, ...headers });
+        const answer = await postUrlEncoded(service.baseUrl, path, fields, { cookie: person.cookie, ...headers });
         expect([answer.status, answer.headers.get('location')]).to.deep.equal([403, null]);
       }
       expect(await grants()).to.equal(before);
@@ -332,11 +332,11 @@ describe('the authorization endpoint', () => {
       const before = await grants();
       const path = client.authorizePath(challenge, { decision: 'allow' });
       expect((await visit(path)).status).to.equal(200);
-      const answer = await person.call('POST', path, {
+      const answer = await person.request('POST', path, {
         rawBody: 'decision=allow',
         headers: { 'content-type': 'application/x-www-form-urlencoded', origin: service.baseUrl },
       });
-      expect(locationOf(answer)).to.match(/^\/sign-in/);
+      expect(getRedirectLocation(answer)).to.match(/^\/sign-in/);
       expect(await grants()).to.equal(before);
     });
   });
@@ -349,7 +349,7 @@ describe('the authorization endpoint', () => {
       '/authorize?client_id=%ff%00',
       '/authorize?a=b&a=c',
     ]) {
-      const { status } = await wireRequest(service.baseUrl, 'GET', path);
+      const { status } = await sendRawRequest(service.baseUrl, 'GET', path);
       expect(status, path).to.be.oneOf([303, 400]);
     }
     const unlike = await request(service.baseUrl, 'POST', client.authorizePath(challenge), {

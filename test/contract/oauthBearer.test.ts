@@ -1,27 +1,27 @@
 import { createHmac, createPrivateKey, createPublicKey, generateKeyPairSync, sign } from 'node:crypto';
 import { expect } from 'chai';
 import { startBearerApp } from '../harness/bearerApp.ts';
-import { type Answer, type Customer, request } from '../harness/client.ts';
-import { claimsOf, type OAuthClient, registerClient } from '../harness/oauth.ts';
-import { type Service, startService } from '../harness/service.ts';
+import { type ApiResponse, type TestCustomer, request } from '../harness/client.ts';
+import { decodeClaims, type OAuthTestClient, registerClient } from '../harness/oauth.ts';
+import { type TestService, startTestService } from '../harness/service.ts';
 import { expectError } from './envelope.ts';
 
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
-const headerOf = (token: string) => JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString());
+const decodeHeader = (token: string) => JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString());
 
 describe('who asks over MCP', () => {
-  let service: Service;
-  let client: OAuthClient;
-  let person: Customer;
+  let service: TestService;
+  let client: OAuthTestClient;
+  let person: TestCustomer;
   let app: Awaited<ReturnType<typeof startBearerApp>>;
   let tokens: { access_token: string; refresh_token: string };
   let privateKey: string;
   before(async () => {
-    service = await startService({ workers: 0 });
+    service = await startTestService({ workers: 0 });
     app = await startBearerApp();
     client = await registerClient(service.baseUrl);
-    person = await service.customer(null);
-    tokens = await client.connect(person);
+    person = await service.createCustomer(null);
+    tokens = await client.authorizeAndExchange(person);
     [{ private_key: privateKey }] = (await service.sql('SELECT private_key FROM oauth_signing_keys')) as any;
   });
   after(async () => {
@@ -35,10 +35,10 @@ describe('who asks over MCP', () => {
   const metadata = () => `resource_metadata="${service.baseUrl}/.well-known/oauth-protected-resource"`;
   /** A token like ours, with changes, signed with a key of ours unless another is given. */
   const forge = (claims: object = {}, header: object = {}, key = privateKey) => {
-    const input = `${encode({ ...headerOf(tokens.access_token), ...header })}.${encode({ ...claimsOf(tokens.access_token), ...claims })}`;
+    const input = `${encode({ ...decodeHeader(tokens.access_token), ...header })}.${encode({ ...decodeClaims(tokens.access_token), ...claims })}`;
     return `${input}.${sign('sha256', Buffer.from(input), key).toString('base64url')}`;
   };
-  function expectRefused(answer: Answer, says: RegExp): void {
+  function expectRefused(answer: ApiResponse, says: RegExp): void {
     expectError(answer, 'invalid_api_key');
     expect(answer.body.detail).to.match(says);
     expect(answer.headers.get('www-authenticate')).to.equal(
@@ -56,7 +56,7 @@ describe('who asks over MCP', () => {
     const [{ id }] = (await service.sql('SELECT id::int FROM accounts WHERE email = $1', [person.email])) as any;
     const both = await get(tokens.access_token);
     expect(both.body).to.deep.equal({ accountId: id, credential: 'token', scopes: ['svc:read', 'svc:write'] });
-    const narrow = await client.connect(person, { scope: 'svc:read' });
+    const narrow = await client.authorizeAndExchange(person, { scope: 'svc:read' });
     expect((await get(narrow.access_token)).body.scopes).to.deep.equal(['svc:read']);
   });
 
@@ -72,7 +72,7 @@ describe('who asks over MCP', () => {
   });
 
   it('without svc:write: 403 with error="insufficient_scope" and the scopes wanted', async () => {
-    const narrow = await client.connect(person, { scope: 'svc:read' });
+    const narrow = await client.authorizeAndExchange(person, { scope: 'svc:read' });
     const answer = await get(narrow.access_token, 'POST');
     expect(answer.status).to.equal(403);
     expect(answer.headers.get('www-authenticate')).to.equal(
@@ -82,18 +82,18 @@ describe('who asks over MCP', () => {
   });
 
   it('a token ends at once with its application, and with its grant', async () => {
-    const mine = await client.connect(person);
+    const mine = await client.authorizeAndExchange(person);
     expect((await get(mine.access_token)).status).to.equal(200);
     await service.sql('UPDATE oauth_grants SET revoked_at = now() WHERE uuid = $1', [
-      claimsOf(mine.access_token).grant,
+      decodeClaims(mine.access_token).grant,
     ]);
     expectRefused(await get(mine.access_token), /disconnected/);
     expect((await get(tokens.access_token)).status).to.equal(200);
   });
 
   it('the use of a token is noted on its grant', async () => {
-    const mine = await client.connect(person);
-    const { grant } = claimsOf(mine.access_token);
+    const mine = await client.authorizeAndExchange(person);
+    const { grant } = decodeClaims(mine.access_token);
     await service.sql(`UPDATE oauth_grants SET last_used_at = now() - interval '1 hour' WHERE uuid = $1`, [grant]);
     await get(mine.access_token);
     // The note is sent with the answer; the next question of this process goes after it on the same connections.
@@ -114,7 +114,7 @@ describe('who asks over MCP', () => {
       for (const alg of ['none', 'None', 'NONE']) {
         for (const header of [
           { alg, typ: 'at+jwt' },
-          { ...headerOf(tokens.access_token), alg },
+          { ...decodeHeader(tokens.access_token), alg },
         ]) {
           expectRefused(await get(`${encode(header)}.${payload}.`), /neither an access token/);
           expectRefused(await get(`${encode(header)}.${payload}.AA`), /not signed with a key/);
@@ -126,7 +126,7 @@ describe('who asks over MCP', () => {
     it('HS256 with the public key as its secret', async () => {
       const pem = createPublicKey(createPrivateKey(privateKey)).export({ type: 'spki', format: 'pem' });
       const [, payload] = tokens.access_token.split('.');
-      const input = `${encode({ ...headerOf(tokens.access_token), alg: 'HS256' })}.${payload}`;
+      const input = `${encode({ ...decodeHeader(tokens.access_token), alg: 'HS256' })}.${payload}`;
       const mac = createHmac('sha256', pem).update(input).digest('base64url');
       expectRefused(await get(`${input}.${mac}`), /not signed with a key/);
       // Nor under our own header.
@@ -139,7 +139,7 @@ describe('who asks over MCP', () => {
       const foreign = stranger.export({ type: 'pkcs8', format: 'pem' }) as string;
       expectRefused(await get(forge({}, {}, foreign)), /signature/);
       const [header, , signature] = tokens.access_token.split('.');
-      const changed = encode({ ...claimsOf(tokens.access_token), scope: 'svc:read svc:write admin' });
+      const changed = encode({ ...decodeClaims(tokens.access_token), scope: 'svc:read svc:write admin' });
       expectRefused(await get(`${header}.${changed}.${signature}`), /signature/);
       expectRefused(await get(forge({}, { kid: 'unknown' })), /not signed with a key/);
       expectRefused(await get(forge({}, { jwk: { kty: 'oct', k: 'AA' } })), /not signed with a key/);
@@ -163,7 +163,7 @@ describe('who asks over MCP', () => {
       let answer = await get(short);
       while (answer.status === 200) answer = await get(short);
       expectRefused(answer, /expired/);
-      expect(claimsOf(short).exp * 1_000).to.be.at.most(Date.now());
+      expect(decodeClaims(short).exp * 1_000).to.be.at.most(Date.now());
     });
 
     it('what is no credential at all', async () => {

@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { expect } from 'chai';
-import { type Answer, type Customer, request } from '../harness/client.ts';
-import { consentPage, newPkce, OAuthClient, postForm, REDIRECT, registerClient } from '../harness/oauth.ts';
-import { newPerson } from '../harness/identity/person.ts';
-import { startGoogle } from '../harness/identity/providers.ts';
-import { Visitor } from '../harness/identity/visitor.ts';
-import { eventually, type Service, startService } from '../harness/service.ts';
-import { closeSites, type Site, startSite } from '../harness/sites.ts';
-import { expectError, tally } from './envelope.ts';
+import { type ApiResponse, type TestCustomer, request } from '../harness/client.ts';
+import { loadConsentPage, createPkce, OAuthTestClient, postUrlEncoded, REDIRECT_URI, registerClient } from '../harness/oauth.ts';
+import { createPerson } from '../harness/identity/person.ts';
+import { startFakeGoogle } from '../harness/identity/providers.ts';
+import { HttpBrowser } from '../harness/identity/visitor.ts';
+import { eventually, type TestService, startTestService } from '../harness/service.ts';
+import { closeFileServers, type FileServer, startFileServer } from '../harness/sites.ts';
+import { expectError, countOccurrences } from './envelope.ts';
 
 const OPEN = [
   '/.well-known/oauth-protected-resource',
@@ -20,10 +20,10 @@ const OPEN = [
   '/revoke',
 ];
 
-const metadataOf = (clientId: string, changes: object = {}) => ({
+const buildMetadataDocument = (clientId: string, changes: object = {}) => ({
   client_id: clientId,
   client_name: 'Documented client',
-  redirect_uris: [REDIRECT],
+  redirect_uris: [REDIRECT_URI],
   token_endpoint_auth_method: 'none',
   ...changes,
 });
@@ -32,22 +32,22 @@ const send = (response: ServerResponse, body: unknown, headers: Record<string, s
   response.writeHead(200, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
 
 describe('clients of the authorization server', () => {
-  let service: Service;
-  let person: Customer;
+  let service: TestService;
+  let person: TestCustomer;
   /** Stands in for the places where clients keep their metadata documents. */
-  let documents: Site;
+  let documents: FileServer;
   let answerDocument: (request: IncomingMessage, response: ServerResponse) => void;
   before(async () => {
-    documents = await startSite((request, response) => answerDocument(request, response));
-    service = await startService({ workers: 0, env: { OAUTH_CLIENT_DOCUMENT_HOST: documents.host } });
-    person = await service.customer(null);
+    documents = await startFileServer((request, response) => answerDocument(request, response));
+    service = await startTestService({ workers: 0, env: { OAUTH_CLIENT_DOCUMENT_HOST: documents.host } });
+    person = await service.createCustomer(null);
   });
   after(async () => {
     await service.stop();
-    closeSites();
+    closeFileServers();
   });
 
-  const asked = (path: string) => documents.seen.filter(([seen]) => seen === path).length;
+  const asked = (path: string) => documents.requests.filter(([seen]) => seen === path).length;
   const register = (body: unknown) => request(service.baseUrl, 'POST', '/register', { body });
   const clientCount = async () => Number((await service.sql('SELECT count(*) FROM oauth_clients'))[0].count);
   const accountCount = async () => Number((await service.sql('SELECT count(*) FROM accounts'))[0].count);
@@ -55,8 +55,8 @@ describe('clients of the authorization server', () => {
   /** A client whose document is at this path, and says this of itself. */
   const documented = (path: string, changes: object = {}, headers: Record<string, string> = {}) => {
     const clientId = `${documents.url}${path}`;
-    answerDocument = (_request, response) => send(response, metadataOf(clientId, changes), headers);
-    return new OAuthClient(service.baseUrl, clientId);
+    answerDocument = (_request, response) => send(response, buildMetadataDocument(clientId, changes), headers);
+    return new OAuthTestClient(service.baseUrl, clientId);
   };
 
   describe('discovery', () => {
@@ -136,7 +136,7 @@ describe('clients of the authorization server', () => {
     it('answers 201 with what was registered, under an id of its own and without a secret', async () => {
       const { status, body, headers } = await register({
         client_name: '  My\u202e   client\n',
-        redirect_uris: [REDIRECT, 'cursor://x/y', REDIRECT],
+        redirect_uris: [REDIRECT_URI, 'cursor://x/y', REDIRECT_URI],
         grant_types: ['authorization_code', 'refresh_token', 'implicit'],
         token_endpoint_auth_method: 'none',
         scope: 'openid',
@@ -150,7 +150,7 @@ describe('clients of the authorization server', () => {
         client_id: '',
         client_id_issued_at: 0,
         client_name: 'My client',
-        redirect_uris: [REDIRECT, 'cursor://x/y'],
+        redirect_uris: [REDIRECT_URI, 'cursor://x/y'],
         grant_types: ['authorization_code', 'refresh_token'],
         response_types: ['code'],
         token_endpoint_auth_method: 'none',
@@ -212,7 +212,7 @@ describe('clients of the authorization server', () => {
         null,
         ['https://app.example/'],
       ]) {
-        const { status, body } = await register({ redirect_uris: [REDIRECT, uri] });
+        const { status, body } = await register({ redirect_uris: [REDIRECT_URI, uri] });
         expect([status, body.error], String(uri)).to.deep.equal([400, 'invalid_redirect_uri']);
         expect(body.error_description).to.match(/^redirect_uris\[1\] /);
       }
@@ -230,13 +230,13 @@ describe('clients of the authorization server', () => {
     });
 
     it('refuses what cannot be a client, with the error of RFC 7591, and never 500', async () => {
-      const uris = [REDIRECT];
+      const uris = [REDIRECT_URI];
       const cases: [string, unknown][] = [
         ['invalid_redirect_uri', {}],
         ['invalid_redirect_uri', { redirect_uris: [] }],
-        ['invalid_redirect_uri', { redirect_uris: REDIRECT }],
-        ['invalid_redirect_uri', { redirect_uris: { 0: REDIRECT } }],
-        ['invalid_redirect_uri', { redirect_uris: Array.from({ length: 11 }, (_, n) => `${REDIRECT}${n}`) }],
+        ['invalid_redirect_uri', { redirect_uris: REDIRECT_URI }],
+        ['invalid_redirect_uri', { redirect_uris: { 0: REDIRECT_URI } }],
+        ['invalid_redirect_uri', { redirect_uris: Array.from({ length: 11 }, (_, n) => `${REDIRECT_URI}${n}`) }],
         ['invalid_client_metadata', { redirect_uris: uris, token_endpoint_auth_method: 'client_secret_basic' }],
         ['invalid_client_metadata', { redirect_uris: uris, token_endpoint_auth_method: 'private_key_jwt' }],
         ['invalid_client_metadata', { redirect_uris: uris, grant_types: ['client_credentials'] }],
@@ -252,7 +252,7 @@ describe('clients of the authorization server', () => {
         const { status, body } = await register(metadata);
         expect([status, body.error], JSON.stringify(metadata)).to.deep.equal([400, error]);
       }
-      const form = await postForm(service.baseUrl, '/register', { redirect_uris: REDIRECT });
+      const form = await postUrlEncoded(service.baseUrl, '/register', { redirect_uris: REDIRECT_URI });
       expect([form.status, form.body.error]).to.deep.equal([400, 'invalid_client_metadata']);
       for (const rawBody of ['{', '', '\u0000', '{"redirect_uris":["http://127.0.0.1/"],"__proto__":5', '[[[[']) {
         const answer = await request(service.baseUrl, 'POST', '/register', { rawBody });
@@ -263,7 +263,7 @@ describe('clients of the authorization server', () => {
     });
 
     it('takes no body of more than 16 KiB', async () => {
-      const { status, body } = await register({ redirect_uris: [REDIRECT], padding: 'x'.repeat(17_000) });
+      const { status, body } = await register({ redirect_uris: [REDIRECT_URI], padding: 'x'.repeat(17_000) });
       expect([status, body.error]).to.deep.equal([413, 'invalid_request']);
     });
 
@@ -274,17 +274,17 @@ describe('clients of the authorization server', () => {
         REDIS_PREFIX: 'flood',
       });
       const before = await clientCount();
-      const answers: Answer[] = [];
+      const answers: ApiResponse[] = [];
       for (let index = 0; index < 40; index += 1)
-        answers.push(await request(baseUrl, 'POST', '/register', { body: { redirect_uris: [REDIRECT] } }));
-      expect(tally(answers.map(({ status }) => status))).to.deep.equal({ 201: 5, 429: 35 });
-      expectError(answers[39] as Answer, 'rate_limited');
+        answers.push(await request(baseUrl, 'POST', '/register', { body: { redirect_uris: [REDIRECT_URI] } }));
+      expect(countOccurrences(answers.map(({ status }) => status))).to.deep.equal({ 201: 5, 429: 35 });
+      expectError(answers[39] as ApiResponse, 'rate_limited');
       expect(Number(answers[39]?.headers.get('retry-after'))).to.be.within(1, 60);
       expect(answers[39]?.headers.get('ratelimit-policy')).to.equal('"oauth";q=5;w=60');
       expect(answers[39]?.headers.get('access-control-allow-origin')).to.equal('*');
       expect(await clientCount()).to.equal(before + 5);
       // The other OAuth endpoints count with it; discovery does not.
-      expect((await postForm(baseUrl, '/token', {})).status).to.equal(429);
+      expect((await postUrlEncoded(baseUrl, '/token', {})).status).to.equal(429);
       expect((await request(baseUrl, 'GET', '/authorize')).status).to.equal(429);
       expect((await request(baseUrl, 'GET', '/jwks.json')).status).to.equal(200);
     });
@@ -293,8 +293,8 @@ describe('clients of the authorization server', () => {
       const [unused, fresh, disused, connected] = await Promise.all(
         Array.from({ length: 4 }, () => registerClient(service.baseUrl)),
       );
-      await connected!.connect(person);
-      const set = (client: OAuthClient | undefined, created: string, used: string | null) =>
+      await connected!.authorizeAndExchange(person);
+      const set = (client: OAuthTestClient | undefined, created: string, used: string | null) =>
         service.sql(
           `UPDATE oauth_clients SET created_at = now() - cast($2 AS interval), last_used_at = now() - cast($3 AS interval) WHERE client_id = $1`,
           [client?.clientId, created, used],
@@ -306,7 +306,7 @@ describe('clients of the authorization server', () => {
         set(connected, '100 days', '91 days'),
       ]);
       await service.startWorker();
-      const known = async (client?: OAuthClient) =>
+      const known = async (client?: OAuthTestClient) =>
         (await service.sql('SELECT 1 FROM oauth_clients WHERE client_id = $1', [client?.clientId])).length === 1;
       await eventually('both are forgotten', async () => !(await known(unused)) && !(await known(disused)));
       expect([await known(fresh), await known(connected)]).to.deep.equal([true, true]);
@@ -314,7 +314,7 @@ describe('clients of the authorization server', () => {
 
     it('of which nobody has approved any, however many come, leaves the 10,000 newest', async () => {
       const connected = await registerClient(service.baseUrl);
-      await connected.connect(person);
+      await connected.authorizeAndExchange(person);
       await service.sql(
         `INSERT INTO oauth_clients (client_id, name, redirect_uris, created_at)
          SELECT 'crowd-' || number, 'crowd', '{https://crowd.example/}', now() - interval '12 hours' + number * interval '1 second'
@@ -322,8 +322,8 @@ describe('clients of the authorization server', () => {
       );
       const newest = await registerClient(service.baseUrl);
       // Of the oldest: a person has its consent page open.
-      const asked = new OAuthClient(service.baseUrl, 'crowd-1', 'https://crowd.example/');
-      await consentPage(service.baseUrl, person, asked.authorizePath(newPkce().challenge));
+      const asked = new OAuthTestClient(service.baseUrl, 'crowd-1', 'https://crowd.example/');
+      await loadConsentPage(service.baseUrl, person, asked.authorizePath(createPkce().challenge));
       const unapproved = async () =>
         Number(
           (
@@ -343,7 +343,7 @@ describe('clients of the authorization server', () => {
         [[connected.clientId, newest.clientId, asked.clientId]],
       );
       expect([left[0].are_newest, Number(left[0].others)]).to.deep.equal([true, 3]);
-      expect((await request(service.baseUrl, 'GET', newest.authorizePath(newPkce().challenge))).status).to.equal(303);
+      expect((await request(service.baseUrl, 'GET', newest.authorizePath(createPkce().challenge))).status).to.equal(303);
       await service.sql(`DELETE FROM oauth_clients WHERE name = 'crowd'`);
     });
   });
@@ -352,9 +352,9 @@ describe('clients of the authorization server', () => {
     const { baseUrl } = await service.startApi({ OAUTH_CLIENT_METADATA_DOCUMENTS: 'off' });
     const { body: metadata } = await request(baseUrl, 'GET', '/.well-known/oauth-authorization-server');
     expect(metadata.client_id_metadata_document_supported).to.equal(false);
-    const client = documented('/switched-off').via(baseUrl);
+    const client = documented('/switched-off').on(baseUrl);
     const headers = { cookie: person.cookie };
-    const page = await request(baseUrl, 'GET', client.authorizePath(newPkce().challenge), { headers });
+    const page = await request(baseUrl, 'GET', client.authorizePath(createPkce().challenge), { headers });
     expect(page.status).to.equal(400);
     expect(page.body).to.include('reads no client metadata documents').and.include('API key');
     expect(asked('/switched-off')).to.equal(0);
@@ -362,14 +362,14 @@ describe('clients of the authorization server', () => {
 
   it('that are forgotten while a person makes up their mind are to register again, and nothing is allowed', async () => {
     const client = await registerClient(service.baseUrl);
-    const path = client.authorizePath(newPkce().challenge);
-    const { token } = await consentPage(service.baseUrl, person, path);
+    const path = client.authorizePath(createPkce().challenge);
+    const { token } = await loadConsentPage(service.baseUrl, person, path);
     const forgetting = await service.database.connect();
     try {
       await forgetting.query('BEGIN');
       await forgetting.query('DELETE FROM oauth_clients WHERE client_id = $1', [client.clientId]);
       const headers = { cookie: person.cookie, origin: service.baseUrl };
-      const answering = postForm(service.baseUrl, path, { form_token: token, decision: 'allow' }, headers);
+      const answering = postUrlEncoded(service.baseUrl, path, { form_token: token, decision: 'allow' }, headers);
       await eventually('the approval waits for the forgetting', async () => {
         const waiting = await service.sql(
           `SELECT 1 FROM pg_stat_activity
@@ -403,7 +403,7 @@ describe('clients of the authorization server', () => {
       for (const email of LOOKALIKES) {
         const json = await request(service.baseUrl, 'POST', '/authentication/dev/sign-in/', { body: { email } });
         expectError(json, 'validation_error', 'email');
-        const page = await postForm(service.baseUrl, '/sign-in', { email }, { origin: service.baseUrl });
+        const page = await postUrlEncoded(service.baseUrl, '/sign-in', { email }, { origin: service.baseUrl });
         expect([page.status, page.headers.getSetCookie()], email).to.deep.equal([400, []]);
         expect(page.body).to.include('That is no e-mail address');
       }
@@ -411,30 +411,30 @@ describe('clients of the authorization server', () => {
     });
 
     it('nor through a provider that calls such an address verified', async () => {
-      const google = await startGoogle();
+      const google = await startFakeGoogle();
       const { baseUrl } = await service.startApi(google.env);
       try {
         await google.serve(baseUrl);
         for (const email of LOOKALIKES) {
-          google.standIn.person = newPerson({ email });
-          const visitor = new Visitor();
-          const { url } = await visitor.open(`${baseUrl}/authentication/social/google/start`);
+          google.fake.person = createPerson({ email });
+          const visitor = new HttpBrowser();
+          const { url } = await visitor.navigate(`${baseUrl}/authentication/social/google/start`);
           expect([url.pathname, url.searchParams.get('problem')], email).to.deep.equal(['/sign-in', 'unverified']);
         }
         expect(await service.sql('SELECT 1 FROM identities')).to.deep.equal([]);
-        google.standIn.person = newPerson({ email: "Mike.O'Hara+x_y/z@Kites.example" });
-        const { url } = await new Visitor().open(`${baseUrl}/authentication/social/google/start`);
+        google.fake.person = createPerson({ email: "Mike.O'Hara+x_y/z@Kites.example" });
+        const { url } = await new HttpBrowser().navigate(`${baseUrl}/authentication/social/google/start`);
         expect(url.pathname).to.equal('/account/');
       } finally {
-        await google.standIn.stop();
+        await google.fake.stop();
       }
     });
   });
 
   describe('with a metadata document at their id', () => {
-    const { challenge } = newPkce();
-    const ask = (client: OAuthClient) => consentPage(service.baseUrl, person, client.authorizePath(challenge));
-    async function expectUnusable(client: OAuthClient, says: RegExp): Promise<void> {
+    const { challenge } = createPkce();
+    const ask = (client: OAuthTestClient) => loadConsentPage(service.baseUrl, person, client.authorizePath(challenge));
+    async function expectUnusable(client: OAuthTestClient, says: RegExp): Promise<void> {
       const { status, body, headers } = await ask(client);
       expect([status, headers.get('location')]).to.deep.equal([400, null]);
       expect(body).to.match(says);
@@ -444,7 +444,7 @@ describe('clients of the authorization server', () => {
       const client = documented('/client.json');
       const page = await ask(client);
       expect([page.status, page.body.includes('Documented client')]).to.deep.equal([200, true]);
-      const tokens = await client.connect(person);
+      const tokens = await client.authorizeAndExchange(person);
       expect((await client.refresh(tokens.refresh_token)).status).to.equal(200);
     });
 
@@ -514,17 +514,17 @@ describe('clients of the authorization server', () => {
     });
 
     it('are not followed anywhere else', async () => {
-      const secret = await startSite((_request, response) => send(response, {}));
+      const secret = await startFileServer((_request, response) => send(response, {}));
       const client = documented('/moved.json');
       for (const status of [301, 302, 303, 307, 308]) {
         answerDocument = (_request, response) => response.writeHead(status, { location: secret.url }).end();
         await expectUnusable(client, new RegExp(`answered ${status}`));
       }
-      expect(secret.seen).to.deep.equal([]);
+      expect(secret.requests).to.deep.equal([]);
     });
 
     it('are not asked at private addresses, nor by names that lead there', async () => {
-      const secret = await startSite((_request, response) => send(response, {}));
+      const secret = await startFileServer((_request, response) => send(response, {}));
       const { port } = new URL(secret.url);
       for (const host of [
         '127.0.0.1',
@@ -536,15 +536,15 @@ describe('clients of the authorization server', () => {
         '[::ffff:7f00:1]',
       ])
         await expectUnusable(
-          new OAuthClient(service.baseUrl, `https://${host}:${port}/client.json`),
+          new OAuthTestClient(service.baseUrl, `https://${host}:${port}/client.json`),
           /private address/,
         );
       for (const host of ['localhost'])
         await expectUnusable(
-          new OAuthClient(service.baseUrl, `https://${host}:${port}/client.json`),
+          new OAuthTestClient(service.baseUrl, `https://${host}:${port}/client.json`),
           /private address|cannot be reached/,
         );
-      expect(secret.seen).to.deep.equal([]);
+      expect(secret.requests).to.deep.equal([]);
     });
 
     it('must have an id that is written as addresses are: https, with a path, and nothing that reads two ways', async () => {
@@ -563,14 +563,14 @@ describe('clients of the authorization server', () => {
         `https://${host}:443/client.json`,
         `ftp://${host}/client.json`,
       ]) {
-        await expectUnusable(new OAuthClient(service.baseUrl, id), /not registered here/);
+        await expectUnusable(new OAuthTestClient(service.baseUrl, id), /not registered here/);
       }
     });
 
     it('may be at a private address only where that host is configured, which production refuses', async () => {
       const { baseUrl } = await service.startApi({ OAUTH_CLIENT_DOCUMENT_HOST: '' });
-      const client = documented('/untrusted.json').via(baseUrl);
-      const page = await consentPage(baseUrl, person, client.authorizePath(challenge));
+      const client = documented('/untrusted.json').on(baseUrl);
+      const page = await loadConsentPage(baseUrl, person, client.authorizePath(challenge));
       expect([page.status, asked('/untrusted.json')]).to.deep.equal([400, 0]);
     });
   });

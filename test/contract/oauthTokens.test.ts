@@ -1,13 +1,13 @@
 import { expect } from 'chai';
-import { type Customer, request } from '../harness/client.ts';
-import { claimsOf, locationOf, newPkce, OAuthClient, postForm, REDIRECT, registerClient } from '../harness/oauth.ts';
-import { type Service, startService } from '../harness/service.ts';
-import { tally } from './envelope.ts';
-import { wireRequest } from './wire.ts';
+import { type TestCustomer, request } from '../harness/client.ts';
+import { decodeClaims, getRedirectLocation, createPkce, OAuthTestClient, postUrlEncoded, REDIRECT_URI, registerClient } from '../harness/oauth.ts';
+import { type TestService, startTestService } from '../harness/service.ts';
+import { countOccurrences } from './envelope.ts';
+import { sendRawRequest } from './wire.ts';
 
 const DAY_SECONDS = 86_400;
 
-const expectRefused = ({ status, body, headers }: any, code: string, expected = 400) => {
+const expectOAuthError = ({ status, body, headers }: any, code: string, expected = 400) => {
   expect([status, body.error], JSON.stringify(body)).to.deep.equal([expected, code]);
   expect(Object.keys(body)).to.have.members(['error', 'error_description']);
   // RFC 6749, 5.2: no quotes, no backslashes, no letters beyond ASCII.
@@ -16,8 +16,8 @@ const expectRefused = ({ status, body, headers }: any, code: string, expected = 
 };
 
 /** The applications on the account page, each with the address that disconnects it. */
-const rows = async (someone: Customer): Promise<{ page: string; path: string; token: string }[]> => {
-  const page = await someone.browse('GET', '/account/');
+const rows = async (someone: TestCustomer): Promise<{ page: string; path: string; token: string }[]> => {
+  const page = await someone.requestWithSession('GET', '/account/');
   const token = /name="form_token" value="([^"]+)"/.exec(page.body)?.[1] ?? '';
   return [...page.body.matchAll(/href="(\/account\/applications\/[^"]+)"/g)].map(([, path]) => ({
     page: page.body,
@@ -27,25 +27,25 @@ const rows = async (someone: Customer): Promise<{ page: string; path: string; to
 };
 
 describe('the token endpoint', () => {
-  let service: Service;
-  let client: OAuthClient;
-  let person: Customer;
+  let service: TestService;
+  let client: OAuthTestClient;
+  let person: TestCustomer;
   before(async () => {
-    service = await startService({ apis: 2, workers: 0 });
+    service = await startTestService({ apis: 2, workers: 0 });
     client = await registerClient(service.baseUrl);
-    person = await service.customer(null);
+    person = await service.createCustomer(null);
   });
   after(() => service.stop());
 
   /** A fresh code with its verifier. */
   async function newCode(changes: Record<string, string | undefined> = {}) {
-    const { verifier, challenge } = newPkce();
+    const { verifier, challenge } = createPkce();
     const code = (await client.authorize(person, challenge, changes)).get('code') as string;
-    return { code, verifier, exchange: (other = {}) => client.exchange(code, verifier, other) };
+    return { code, verifier, exchange: (other = {}) => client.exchangeCode(code, verifier, other) };
   }
   const token = (fields: Record<string, string> | [string, string][], headers = {}) =>
-    postForm(service.baseUrl, '/token', fields, headers);
-  const revoke = (fields: Record<string, string>) => postForm(service.baseUrl, '/revoke', fields);
+    postUrlEncoded(service.baseUrl, '/token', fields, headers);
+  const revoke = (fields: Record<string, string>) => postUrlEncoded(service.baseUrl, '/revoke', fields);
   const isAlive = async (refreshToken: string) => (await client.refresh(refreshToken)).status === 200;
   const age = (token: string, seconds: number) =>
     service.sql(
@@ -64,7 +64,7 @@ describe('the token endpoint', () => {
       expect([headers.get('cache-control'), headers.get('pragma')]).to.deep.equal(['no-store', 'no-cache']);
       const header = JSON.parse(Buffer.from(body.access_token.split('.')[0], 'base64url').toString());
       expect(header).to.include({ alg: 'RS256', typ: 'at+jwt' });
-      const claims = claimsOf(body.access_token);
+      const claims = decodeClaims(body.access_token);
       const [{ uuid }] = (await service.sql('SELECT uuid FROM accounts WHERE email = $1', [person.email])) as any;
       expect(claims).to.include({
         iss: service.baseUrl,
@@ -91,60 +91,60 @@ describe('the token endpoint', () => {
 
     it('refuses a wrong verifier, and the code is spent by that', async () => {
       const { code, exchange } = await newCode();
-      expectRefused(await client.exchange(code, newPkce().verifier), 'invalid_grant');
-      expectRefused(await exchange(), 'invalid_grant');
+      expectOAuthError(await client.exchangeCode(code, createPkce().verifier), 'invalid_grant');
+      expectOAuthError(await exchange(), 'invalid_grant');
     });
 
     it('refuses a missing or malformed verifier, and leaves the code as it is', async () => {
       const { code, exchange } = await newCode();
       for (const verifier of ['', 'short', 'x'.repeat(129), `${'x'.repeat(42)}é`])
-        expectRefused(await client.exchange(code, verifier), 'invalid_request');
+        expectOAuthError(await client.exchangeCode(code, verifier), 'invalid_request');
       expect((await exchange()).status).to.equal(200);
     });
 
     it('takes no plain challenge: the challenge itself is no verifier', async () => {
-      const { challenge } = newPkce();
+      const { challenge } = createPkce();
       const code = (await client.authorize(person, challenge)).get('code') as string;
-      expectRefused(await client.exchange(code, challenge), 'invalid_grant');
+      expectOAuthError(await client.exchangeCode(code, challenge), 'invalid_grant');
     });
 
     it('refuses another redirect_uri', async () => {
       const { exchange } = await newCode();
-      expectRefused(await exchange({ redirect_uri: 'http://127.0.0.1:9/elsewhere' }), 'invalid_grant');
+      expectOAuthError(await exchange({ redirect_uri: 'http://127.0.0.1:9/elsewhere' }), 'invalid_grant');
     });
 
     it("refuses another client's code (mixed up), which its own client can still exchange", async () => {
       const other = await registerClient(service.baseUrl);
       const { code, verifier, exchange } = await newCode();
-      expectRefused(await other.exchange(code, verifier), 'invalid_grant');
+      expectOAuthError(await other.exchangeCode(code, verifier), 'invalid_grant');
       expect((await exchange()).status).to.equal(200);
     });
 
     it('refuses a code after 60 seconds', async () => {
       const { exchange } = await newCode();
       await service.sql(`UPDATE oauth_codes SET expires_at = expires_at - interval '60 seconds' WHERE used_at IS NULL`);
-      expectRefused(await exchange(), 'invalid_grant');
+      expectOAuthError(await exchange(), 'invalid_grant');
     });
 
     it('a replayed code is refused, and ends all that came of it', async () => {
       const { exchange } = await newCode();
       const { body } = await exchange();
       expect(await isAlive(body.refresh_token)).to.equal(true);
-      expectRefused(await exchange(), 'invalid_grant');
+      expectOAuthError(await exchange(), 'invalid_grant');
       expect(await isAlive(body.refresh_token)).to.equal(false);
     });
 
     it('of 20 exchanges at once over two processes one wins; the others are replays, which end it', async () => {
       const { code, verifier } = await newCode();
       const answers = await Promise.all(
-        Array.from({ length: 20 }, (_, index) => client.via(service.baseUrls[index % 2]!).exchange(code, verifier)),
+        Array.from({ length: 20 }, (_, index) => client.on(service.baseUrls[index % 2]!).exchangeCode(code, verifier)),
       );
-      expect(tally(answers.map(({ status }) => status))).to.deep.equal({ 200: 1, 400: 19 });
+      expect(countOccurrences(answers.map(({ status }) => status))).to.deep.equal({ 200: 1, 400: 19 });
       const winner = answers.find(({ status }) => status === 200)!;
       expect(await isAlive(winner.body.refresh_token)).to.equal(false);
       const [tokens] = (await service.sql(
         'SELECT count(*)::int AS count FROM oauth_refresh_tokens WHERE grant_uuid = $1',
-        [claimsOf(winner.body.access_token).grant],
+        [decodeClaims(winner.body.access_token).grant],
       )) as any;
       expect(tokens.count).to.equal(1);
     });
@@ -157,19 +157,19 @@ describe('the token endpoint', () => {
       ])
         expect((await (await newCode({ resource })).exchange({ resource })).status).to.equal(200);
       const { exchange } = await newCode();
-      expectRefused(await (await newCode()).exchange({ resource: `${service.baseUrl}/MCP` }), 'invalid_target');
-      expectRefused(await exchange({ resource: 'https://elsewhere.example/mcp' }), 'invalid_target');
+      expectOAuthError(await (await newCode()).exchange({ resource: `${service.baseUrl}/MCP` }), 'invalid_target');
+      expectOAuthError(await exchange({ resource: 'https://elsewhere.example/mcp' }), 'invalid_target');
       expect((await exchange()).status).to.equal(200);
     });
   });
 
   describe('for a refresh token', () => {
     it('gives a new one of each, good for 30 days from then', async () => {
-      const first = await client.connect(person);
+      const first = await client.authorizeAndExchange(person);
       const { status, body } = await client.refresh(first.refresh_token);
       expect(status).to.equal(200);
       expect(body.refresh_token).not.to.equal(first.refresh_token);
-      expect(claimsOf(body.access_token).grant).to.equal(claimsOf(first.access_token).grant);
+      expect(decodeClaims(body.access_token).grant).to.equal(decodeClaims(first.access_token).grant);
       const [row] = (await service.sql(
         `SELECT extract(epoch FROM expires_at - now()) AS seconds FROM oauth_refresh_tokens
           WHERE token_hash = sha256(convert_to($1, 'UTF8'))`,
@@ -179,105 +179,105 @@ describe('the token endpoint', () => {
     });
 
     it('20 refreshes at once over two processes all get tokens that work', async () => {
-      const first = await client.connect(person);
+      const first = await client.authorizeAndExchange(person);
       const answers = await Promise.all(
-        Array.from({ length: 20 }, (_, index) => client.via(service.baseUrls[index % 2]!).refresh(first.refresh_token)),
+        Array.from({ length: 20 }, (_, index) => client.on(service.baseUrls[index % 2]!).refresh(first.refresh_token)),
       );
-      expect(tally(answers.map(({ status }) => status))).to.deep.equal({ 200: 20 });
+      expect(countOccurrences(answers.map(({ status }) => status))).to.deep.equal({ 200: 20 });
       const next = new Set(answers.map(({ body }) => body.refresh_token as string));
       expect(next.size).to.equal(20);
       for (const token of next) expect(await isAlive(token)).to.equal(true);
     });
 
     it('used again within 60 seconds it still gives tokens; after that the whole grant is over', async () => {
-      const first = await client.connect(person);
+      const first = await client.authorizeAndExchange(person);
       const second = (await client.refresh(first.refresh_token)).body;
       await age(first.refresh_token, 55);
       const third = (await client.refresh(first.refresh_token)).body;
       expect(await isAlive(third.refresh_token)).to.equal(true);
       await age(first.refresh_token, 10);
-      expectRefused(await client.refresh(first.refresh_token), 'invalid_grant');
+      expectOAuthError(await client.refresh(first.refresh_token), 'invalid_grant');
       for (const token of [second.refresh_token, third.refresh_token]) expect(await isAlive(token)).to.equal(false);
     });
 
     it('used again after one of its successors was used it ends the whole grant, within the 60 seconds, too', async () => {
-      const first = await client.connect(person);
+      const first = await client.authorizeAndExchange(person);
       const second = (await client.refresh(first.refresh_token)).body;
       const sibling = (await client.refresh(first.refresh_token)).body;
       const third = (await client.refresh(second.refresh_token)).body;
       // That one was used ends the grace of their parent alone: the others are as good as before.
       const fourth = (await client.refresh(sibling.refresh_token)).body;
-      const answer = await client.via(service.baseUrls[1]!).refresh(first.refresh_token);
-      expectRefused(answer, 'invalid_grant');
+      const answer = await client.on(service.baseUrls[1]!).refresh(first.refresh_token);
+      expectOAuthError(answer, 'invalid_grant');
       expect(answer.body.error_description).to.include('was used before');
       for (const { refresh_token: token } of [third, fourth]) expect(await isAlive(token)).to.equal(false);
       const [grant] = (await service.sql('SELECT revoked_at FROM oauth_grants WHERE uuid = $1', [
-        claimsOf(first.access_token).grant,
+        decodeClaims(first.access_token).grant,
       ])) as any;
       expect(grant.revoked_at).to.be.instanceOf(Date);
     });
 
     it('gives 20 successors and no more, however many ask at once over two processes; that ends nothing', async () => {
-      const first = await client.connect(person);
+      const first = await client.authorizeAndExchange(person);
       const answers = await Promise.all(
-        Array.from({ length: 30 }, (_, index) => client.via(service.baseUrls[index % 2]!).refresh(first.refresh_token)),
+        Array.from({ length: 30 }, (_, index) => client.on(service.baseUrls[index % 2]!).refresh(first.refresh_token)),
       );
-      expect(tally(answers.map(({ status }) => status))).to.deep.equal({ 200: 20, 400: 10 });
-      for (const answer of answers.filter(({ status }) => status === 400)) expectRefused(answer, 'invalid_grant');
+      expect(countOccurrences(answers.map(({ status }) => status))).to.deep.equal({ 200: 20, 400: 10 });
+      for (const answer of answers.filter(({ status }) => status === 400)) expectOAuthError(answer, 'invalid_grant');
       const [stored] = (await service.sql(
         `SELECT count(*)::int AS count FROM oauth_refresh_tokens
           WHERE parent_hash = sha256(convert_to($1, 'UTF8'))`,
         [first.refresh_token],
       )) as any;
       expect(stored.count).to.equal(20);
-      expectRefused(await client.refresh(first.refresh_token), 'invalid_grant');
+      expectOAuthError(await client.refresh(first.refresh_token), 'invalid_grant');
       const winner = answers.find(({ status }) => status === 200)!;
       expect(await isAlive(winner.body.refresh_token)).to.equal(true);
     });
 
     it('20 reuses at once end the grant, once', async () => {
-      const first = await client.connect(person);
+      const first = await client.authorizeAndExchange(person);
       await client.refresh(first.refresh_token);
       await age(first.refresh_token, 61);
       const answers = await Promise.all(
-        Array.from({ length: 20 }, (_, index) => client.via(service.baseUrls[index % 2]!).refresh(first.refresh_token)),
+        Array.from({ length: 20 }, (_, index) => client.on(service.baseUrls[index % 2]!).refresh(first.refresh_token)),
       );
-      expect(tally(answers.map(({ body }) => body.error))).to.deep.equal({ invalid_grant: 20 });
+      expect(countOccurrences(answers.map(({ body }) => body.error))).to.deep.equal({ invalid_grant: 20 });
       const [grant] = (await service.sql('SELECT revoked_at FROM oauth_grants WHERE uuid = $1', [
-        claimsOf(first.access_token).grant,
+        decodeClaims(first.access_token).grant,
       ])) as any;
       expect(grant.revoked_at).to.be.instanceOf(Date);
     });
 
     it('narrows the scopes of one access token, not those of the grant', async () => {
-      const first = await client.connect(person);
+      const first = await client.authorizeAndExchange(person);
       expect(first.scope).to.equal('svc:read svc:write');
       const narrow = (await client.refresh(first.refresh_token, { scope: 'svc:read' })).body;
-      expect([narrow.scope, claimsOf(narrow.access_token).scope]).to.deep.equal(['svc:read', 'svc:read']);
+      expect([narrow.scope, decodeClaims(narrow.access_token).scope]).to.deep.equal(['svc:read', 'svc:read']);
       expect((await client.refresh(narrow.refresh_token)).body.scope).to.equal('svc:read svc:write');
     });
 
     it('gives no scope that was not allowed, and the token is still good', async () => {
-      const first = await client.connect(person, { scope: 'svc:read' });
-      expectRefused(await client.refresh(first.refresh_token, { scope: 'svc:read svc:write' }), 'invalid_scope');
-      expectRefused(await client.refresh(first.refresh_token, { scope: 'admin' }), 'invalid_scope');
+      const first = await client.authorizeAndExchange(person, { scope: 'svc:read' });
+      expectOAuthError(await client.refresh(first.refresh_token, { scope: 'svc:read svc:write' }), 'invalid_scope');
+      expectOAuthError(await client.refresh(first.refresh_token, { scope: 'admin' }), 'invalid_scope');
       expect(await isAlive(first.refresh_token)).to.equal(true);
     });
 
     it("refuses another client's, which is still good for its own", async () => {
       const other = await registerClient(service.baseUrl);
-      const first = await client.connect(person);
-      expectRefused(await other.refresh(first.refresh_token), 'invalid_grant');
+      const first = await client.authorizeAndExchange(person);
+      expectOAuthError(await other.refresh(first.refresh_token), 'invalid_grant');
       expect(await isAlive(first.refresh_token)).to.equal(true);
     });
 
     it('refuses one after 30 days', async () => {
-      const first = await client.connect(person);
+      const first = await client.authorizeAndExchange(person);
       await service.sql(
         `UPDATE oauth_refresh_tokens SET expires_at = expires_at - interval '30 days' WHERE grant_uuid = $1`,
-        [claimsOf(first.access_token).grant],
+        [decodeClaims(first.access_token).grant],
       );
-      expectRefused(await client.refresh(first.refresh_token), 'invalid_grant');
+      expectOAuthError(await client.refresh(first.refresh_token), 'invalid_grant');
     });
   });
 
@@ -319,7 +319,7 @@ describe('the token endpoint', () => {
         ['invalid_request', 400, { 'grant_type[]': 'refresh_token', client_id: id }],
       ];
       for (const [code, status, fields] of cases) {
-        expectRefused(await token(fields), code, status);
+        expectOAuthError(await token(fields), code, status);
       }
       for (const clientId of ['\u0000', 'x'.repeat(9_000), "' OR 1=1 --", 'https://elsewhere.example/client.json']) {
         const answer = await token({ grant_type: 'refresh_token', client_id: clientId, refresh_token: 'unknown' });
@@ -329,7 +329,7 @@ describe('the token endpoint', () => {
     });
 
     it('takes no control character in any parameter, known or not: invalid_request, here and at /revoke and /authorize', async () => {
-      const { challenge } = newPkce();
+      const { challenge } = createPkce();
       const forms: [string, Record<string, string>][] = [
         ['/token', { grant_type: 'refresh_token', client_id: client.clientId, refresh_token: 'x', scope: '' }],
         [
@@ -346,22 +346,22 @@ describe('the token endpoint', () => {
       ];
       for (const [path, fields] of forms) {
         for (const name of [...Object.keys(fields), 'resource', 'other']) {
-          const answer = await postForm(service.baseUrl, path, { ...fields, [name]: `${fields[name] ?? ''}\u0000` });
-          expectRefused(answer, 'invalid_request');
+          const answer = await postUrlEncoded(service.baseUrl, path, { ...fields, [name]: `${fields[name] ?? ''}\u0000` });
+          expectOAuthError(answer, 'invalid_request');
           expect(answer.body.error_description).to.include(name);
         }
         for (const control of ['\u0001', '\n', '\u001f', '\u007f', '\u0085'])
-          expectRefused(
-            await postForm(service.baseUrl, path, { ...fields, client_id: `a${control}b` }),
+          expectOAuthError(
+            await postUrlEncoded(service.baseUrl, path, { ...fields, client_id: `a${control}b` }),
             'invalid_request',
           );
-        expectRefused(await postForm(service.baseUrl, path, { ...fields, 'a\u0000': 'x' }), 'invalid_request');
+        expectOAuthError(await postUrlEncoded(service.baseUrl, path, { ...fields, 'a\u0000': 'x' }), 'invalid_request');
       }
       const headers = { cookie: person.cookie };
       for (const name of ['response_type', 'scope', 'state', 'code_challenge', 'prompt', 'resource', 'other']) {
         const asked = client.authorizePath(challenge, { [name]: '\u0000' });
         const answer = await request(service.baseUrl, 'GET', asked, { headers });
-        expect(new URL(locationOf(answer)).searchParams.get('error'), name).to.equal('invalid_request');
+        expect(new URL(getRedirectLocation(answer)).searchParams.get('error'), name).to.equal('invalid_request');
       }
       // Nobody is sent anywhere for these.
       for (const name of ['client_id', 'redirect_uri']) {
@@ -373,21 +373,21 @@ describe('the token endpoint', () => {
 
     it('takes forms only, and none that is too large', async () => {
       const json = await request(service.baseUrl, 'POST', '/token', { body: { grant_type: 'refresh_token' } });
-      expectRefused(json, 'invalid_request');
+      expectOAuthError(json, 'invalid_request');
       const nothing = await request(service.baseUrl, 'POST', '/token');
-      expectRefused(nothing, 'invalid_request');
-      expectRefused(await token({ grant_type: 'refresh_token', padding: 'x'.repeat(17_000) }), 'invalid_request', 413);
-      const list = await wireRequest(service.baseUrl, 'POST', '/token', {
+      expectOAuthError(nothing, 'invalid_request');
+      expectOAuthError(await token({ grant_type: 'refresh_token', padding: 'x'.repeat(17_000) }), 'invalid_request', 413);
+      const list = await sendRawRequest(service.baseUrl, 'POST', '/token', {
         headers: { 'content-type': 'multipart/form-data; boundary=x' },
         body: '--x--',
       });
-      expectRefused(list, 'invalid_request');
+      expectOAuthError(list, 'invalid_request');
     });
 
     it('takes no client authentication: clients are public', async () => {
       const authorization = `Basic ${Buffer.from(`${client.clientId}:secret`).toString('base64')}`;
       const answer = await token({ grant_type: 'refresh_token', refresh_token: 'x' }, { authorization });
-      expectRefused(answer, 'invalid_client', 401);
+      expectOAuthError(answer, 'invalid_client', 401);
       expect(answer.headers.get('www-authenticate')).to.match(/^Basic /);
     });
 
@@ -400,7 +400,7 @@ describe('the token endpoint', () => {
   describe('the revocation endpoint', () => {
     it('ends the whole grant, by either token', async () => {
       for (const name of ['refresh_token', 'access_token'] as const) {
-        const tokens = await client.connect(person);
+        const tokens = await client.authorizeAndExchange(person);
         const { status, body } = await revoke({ token: tokens[name], client_id: client.clientId });
         expect([status, body]).to.deep.equal([200, undefined]);
         expect(await isAlive(tokens.refresh_token)).to.equal(false);
@@ -414,45 +414,45 @@ describe('the token endpoint', () => {
 
     it("leaves another client's tokens alone", async () => {
       const other = await registerClient(service.baseUrl);
-      const tokens = await client.connect(person);
+      const tokens = await client.authorizeAndExchange(person);
       for (const name of ['refresh_token', 'access_token'])
-        expectRefused(await revoke({ token: tokens[name], client_id: other.clientId }), 'invalid_grant');
+        expectOAuthError(await revoke({ token: tokens[name], client_id: other.clientId }), 'invalid_grant');
       expect(await isAlive(tokens.refresh_token)).to.equal(true);
     });
 
     it('wants a token and a client', async () => {
-      expectRefused(await revoke({ client_id: client.clientId }), 'invalid_request');
-      expectRefused(await revoke({ token: 'x' }), 'invalid_request');
-      expectRefused(await revoke({ token: 'x', client_id: 'nobody' }), 'invalid_client', 401);
+      expectOAuthError(await revoke({ client_id: client.clientId }), 'invalid_request');
+      expectOAuthError(await revoke({ token: 'x' }), 'invalid_request');
+      expectOAuthError(await revoke({ token: 'x', client_id: 'nobody' }), 'invalid_client', 401);
     });
   });
 
   describe('the applications of an account', () => {
     it('are listed with the host that the access went to, not with one that was registered beside it', async () => {
-      const someone = await service.customer(null);
-      const uris = ['https://claude.ai/api/mcp/auth_callback', REDIRECT];
+      const someone = await service.createCustomer(null);
+      const uris = ['https://claude.ai/api/mcp/auth_callback', REDIRECT_URI];
       const { clientId } = await registerClient(service.baseUrl, { client_name: 'Claude', redirect_uris: uris });
-      await new OAuthClient(service.baseUrl, clientId, REDIRECT).connect(someone);
+      await new OAuthTestClient(service.baseUrl, clientId, REDIRECT_URI).authorizeAndExchange(someone);
       const [row] = await rows(someone);
       expect(row?.page).to.include('127.0.0.1, connected on').and.not.include('claude.ai, connected on');
     });
 
     it('are on its page once each, however often they were connected, and end with all that was allowed', async () => {
-      const someone = await service.customer(null);
+      const someone = await service.createCustomer(null);
       const other = await registerClient(service.baseUrl, { client_name: 'Another application' });
-      const mine = [await client.connect(someone), await client.connect(someone, { scope: 'svc:read' })];
-      const kept = await other.connect(someone);
+      const mine = [await client.authorizeAndExchange(someone), await client.authorizeAndExchange(someone, { scope: 'svc:read' })];
+      const kept = await other.authorizeAndExchange(someone);
       // An approval whose code nobody came for connects nothing.
-      await (await registerClient(service.baseUrl)).authorize(someone, newPkce().challenge);
+      await (await registerClient(service.baseUrl)).authorize(someone, createPkce().challenge);
       const listed = await rows(someone);
       expect(listed).to.have.length(2);
 
       const grants = await service.sql('SELECT uuid FROM oauth_grants WHERE client_id = $1', [client.clientId]);
       const row = listed.find(({ path }) => grants.some(({ uuid }) => path.includes(uuid)))!;
       const headers = { cookie: someone.cookie, origin: service.baseUrl };
-      const stranger = { ...headers, cookie: (await service.customer(null)).cookie };
-      expect((await postForm(service.baseUrl, row.path, { form_token: row.token }, stranger)).status).to.equal(403);
-      expect((await postForm(service.baseUrl, row.path, { form_token: row.token }, headers)).status).to.equal(303);
+      const stranger = { ...headers, cookie: (await service.createCustomer(null)).cookie };
+      expect((await postUrlEncoded(service.baseUrl, row.path, { form_token: row.token }, stranger)).status).to.equal(403);
+      expect((await postUrlEncoded(service.baseUrl, row.path, { form_token: row.token }, headers)).status).to.equal(303);
       for (const { refresh_token: token } of mine) expect(await isAlive(token)).to.equal(false);
       expect((await other.refresh(kept.refresh_token)).status).to.equal(200);
       expect(await rows(someone)).to.have.length(1);

@@ -1,14 +1,14 @@
 import { expect } from 'chai';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
-import { openBrowser } from '../harness/browser.ts';
-import { Described, described } from '../harness/description.ts';
-import { type Service, startService } from '../harness/service.ts';
+import { launchBrowser } from '../harness/browser.ts';
+import { OpenApiValidator, getOpenApiValidator } from '../harness/description.ts';
+import { type TestService, startTestService } from '../harness/service.ts';
 import { expectError } from './envelope.ts';
 
 type Json = Record<string, any>;
 
 /** Has a process say on stderr which files it reads. */
-const TELL_READS = `--import=data:text/javascript,${encodeURIComponent(`
+const REPORT_FILE_READS = `--import=data:text/javascript,${encodeURIComponent(`
   import fs from 'node:fs';
   import { syncBuiltinESMExports } from 'node:module';
   for (const [of, name] of [[fs, 'readFileSync'], [fs.promises, 'readFile']]) {
@@ -22,7 +22,7 @@ const TELL_READS = `--import=data:text/javascript,${encodeURIComponent(`
 `)}`;
 
 /** All operations of a document, as `METHOD path`. */
-function operationsOf(document: Json): [string, Json][] {
+function listOperations(document: Json): [string, Json][] {
   return Object.entries(document['paths'] as Json).flatMap(([path, methods]) =>
     Object.entries(methods as Json).map(([method, operation]): [string, Json] => [
       `${method.toUpperCase()} ${path}`,
@@ -31,7 +31,7 @@ function operationsOf(document: Json): [string, Json][] {
   );
 }
 
-async function problemsOf(document: Json): Promise<string[]> {
+async function lintDocument(document: Json): Promise<string[]> {
   const config = await createConfig({
     extends: ['recommended-strict'],
     // The paths of the specification end in a slash.
@@ -42,10 +42,10 @@ async function problemsOf(document: Json): Promise<string[]> {
 }
 
 describe('the description of the interface', () => {
-  let service: Service;
+  let service: TestService;
   let document: Json;
   before(async () => {
-    service = await startService({ workers: 0 });
+    service = await startTestService({ workers: 0 });
     document = (await service.request('GET', '/api/openapi.json')).body;
   });
   after(() => service.stop());
@@ -61,7 +61,7 @@ describe('the description of the interface', () => {
   });
 
   it('passes the strict rules of a linter without a single problem', async () => {
-    expect(await problemsOf(document)).to.deep.equal([]);
+    expect(await lintDocument(document)).to.deep.equal([]);
   });
 
   it('names no license that a reader would look for in vain', () => {
@@ -73,7 +73,7 @@ describe('the description of the interface', () => {
     const create = broken['paths']['/api/generations/create/'].post;
     delete create.summary;
     create.requestBody.content['application/json'].examples.image.value.model = 'another';
-    const rules = (await problemsOf(broken)).map((problem) => problem.split(':')[0]);
+    const rules = (await lintDocument(broken)).map((problem) => problem.split(':')[0]);
     expect(rules).to.include.members(['operation-summary', 'no-invalid-media-type-examples']);
   });
 
@@ -87,12 +87,12 @@ describe('the description of the interface', () => {
       })
       .map(([, method, path = '']) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`);
     expect(rest.length).to.be.above(20);
-    expect(operationsOf(document).map(([name]) => name)).to.have.members(rest);
-    expect(operationsOf(described().document).map(([name]) => name)).to.have.members(rest);
+    expect(listOperations(document).map(([name]) => name)).to.have.members(rest);
+    expect(listOperations(getOpenApiValidator().document).map(([name]) => name)).to.have.members(rest);
   });
 
   it('says who may ask: an API key in either header or the cookie, the cookie alone, or anybody', () => {
-    const security = (name: string) => Object.fromEntries(operationsOf(document))[name]?.['security'];
+    const security = (name: string) => Object.fromEntries(listOperations(document))[name]?.['security'];
     const anyOf = [{ bearerKey: [] }, { headerKey: [] }, { session: [] }];
     expect(security('POST /api/generations/create/')).to.deep.equal(anyOf);
     expect(security('GET /api/ledger/')).to.deep.equal(anyOf);
@@ -131,15 +131,15 @@ describe('the description of the interface', () => {
   });
 
   it('is what the answers in all tests are held against: what does not fit it fails', () => {
-    const held = new Described(document);
+    const held = new OpenApiValidator(document);
     const seen = (status: number, body: unknown, headers = {}) =>
-      held.problemOf('GET', '/api/health', { status, body, headers: new Headers(headers) });
+      held.findProblem('GET', '/api/health', { status, body, headers: new Headers(headers) });
     expect(seen(200, { status: 'ok', version: '2.0.0' })).to.equal(undefined);
     expect(seen(200, { status: 'ok' })).to.include('version');
     expect(seen(200, { status: 'ok', version: '2.0.0', more: 1 })).to.include('additional properties');
     expect(seen(409, { error: 'parallel_limit_reached', detail: 'No.' })).to.include('status');
     const limited = { status: 429, body: { error: 'rate_limited', detail: 'No.' }, headers: new Headers() };
-    expect(held.problemOf('GET', '/api/models', limited)).to.include('Retry-After');
+    expect(held.findProblem('GET', '/api/models', limited)).to.include('Retry-After');
     expect(seen(200, { status: 'ok', version: '2.0.0' }, { 'retry-after': '1' })).to.include('Retry-After');
     expect(seen(500, { error: 'not_found', detail: 'No.' })).to.include('allowed values');
   });
@@ -169,7 +169,7 @@ describe('the description of the interface', () => {
     });
 
     it('has its files read once, when they are first asked for, however often they are after that', async () => {
-      const api = await service.startApi({ NODE_OPTIONS: TELL_READS });
+      const api = await service.startApi({ NODE_OPTIONS: REPORT_FILE_READS });
       const reads = () => api.logs().match(/^reads .*swagger-ui-bundle\.js$/gm)?.length ?? 0;
       expect(reads()).to.equal(0);
       const ask = async (method: string, headers = {}) => {
@@ -194,7 +194,7 @@ describe('the description of the interface', () => {
     });
 
     it('is as dark as the browser is, also when that changes', async function () {
-      const browser = await openBrowser(this);
+      const browser = await launchBrowser(this);
       try {
         const page = await browser.newPage({ colorScheme: 'dark' });
         await page.goto(`${service.baseUrl}/api/docs/`);
@@ -218,7 +218,7 @@ describe('the description of the interface', () => {
     });
 
     it('shows the interface in a browser, asking nobody else and breaking no rule of its policy', async function () {
-      const browser = await openBrowser(this);
+      const browser = await launchBrowser(this);
       try {
         const page = await browser.newPage();
         const complaints: string[] = [];

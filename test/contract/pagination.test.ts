@@ -1,14 +1,14 @@
 import { expect } from 'chai';
-import type { Customer } from '../harness/client.ts';
-import { type Service, startService } from '../harness/service.ts';
-import { deleteNumbers, seedImages, topUp } from './seeds.ts';
+import type { TestCustomer } from '../harness/client.ts';
+import { type TestService, startTestService } from '../harness/service.ts';
+import { deleteGenerationsByNumber, seedImages, addTopupCredits } from './seeds.ts';
 
 const PAGE_SIZE = 20;
 /** Deletions are counted in blocks of so many numbers, and again in blocks of that many blocks. */
 const BLOCK = 256;
 
 /** Pseudo-random numbers below `limit`, the same in every run. */
-function dice(seed: number): (limit: number) => number {
+function createRandom(seed: number): (limit: number) => number {
   let state = seed;
   return (limit) => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
@@ -18,20 +18,20 @@ function dice(seed: number): (limit: number) => number {
 
 const range = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, index) => first + index);
 
-const list = async (customer: Customer, page: number) =>
-  (await customer.call('GET', `/api/generations/?page=${page}`)).body;
+const list = async (customer: TestCustomer, page: number) =>
+  (await customer.request('GET', `/api/generations/?page=${page}`)).body;
 
 const allPages = (left: number[]) => range(1, Math.ceil(left.length / PAGE_SIZE) + 1);
 
 describe('lists', () => {
-  let service: Service;
+  let service: TestService;
   before(async () => {
-    service = await startService({ workers: 0 });
+    service = await startTestService({ workers: 0 });
   });
   after(() => service.stop());
 
   /** Compares pages of the list with those of a naive one: the numbers that are left, oldest first. */
-  async function expectPages(customer: Customer, left: number[], pages: number[]): Promise<void> {
+  async function expectPages(customer: TestCustomer, left: number[], pages: number[]): Promise<void> {
     const newestFirst = left.toReversed();
     const totalPages = Math.max(1, Math.ceil(left.length / PAGE_SIZE));
     const answers = await Promise.all(pages.map((page) => list(customer, page)));
@@ -52,7 +52,7 @@ describe('lists', () => {
 
   for (const count of [0, 1, 19, 20, 21, 40, 41]) {
     it(`of ${count} have pages of 20, and 200 with empty data past the last one`, async () => {
-      const customer = await service.customer('pro');
+      const customer = await service.createCustomer('pro');
       if (count > 0) await seedImages(service, customer, count);
       const left = count === 0 ? [] : range(1, count);
       await expectPages(customer, left, [1, 2, 3, 4, 1000]);
@@ -60,12 +60,12 @@ describe('lists', () => {
   }
 
   it('lead from page to page by next and by previous', async () => {
-    const customer = await service.customer('pro');
+    const customer = await service.createCustomer('pro');
     await seedImages(service, customer, 65);
     const walk = async (from: string, direction: 'next' | 'previous') => {
       const lengths: number[] = [];
       for (let path: string | null = from; path !== null; ) {
-        const { body }: { body: any } = await customer.call('GET', path);
+        const { body }: { body: any } = await customer.request('GET', path);
         lengths.push(body.data.length);
         path = body.pagination[direction];
       }
@@ -77,17 +77,17 @@ describe('lists', () => {
   });
 
   it('show every item that is left once, after 250 of 700 were deleted one by one and at once', async () => {
-    const customer = await service.customer('pro');
+    const customer = await service.createCustomer('pro');
     await seedImages(service, customer, 700);
     const rows = await service.sql<{ uuid: string; number: number }>(
       `SELECT uuid, number::int FROM generations WHERE account_id = (SELECT id FROM accounts WHERE email = $1) ORDER BY number`,
       [customer.email],
     );
-    const roll = dice(7);
+    const roll = createRandom(7);
     let left = rows;
     for (const count of [1, 49, 200]) {
       const gone = new Set(Array.from({ length: count }, () => left[roll(left.length)]?.uuid ?? ''));
-      const answers = await Promise.all([...gone].map((uuid) => customer.call('DELETE', `/api/generations/${uuid}/`)));
+      const answers = await Promise.all([...gone].map((uuid) => customer.request('DELETE', `/api/generations/${uuid}/`)));
       expect(answers.every(({ status }) => status === 204)).to.equal(true);
       left = left.filter(({ uuid }) => !gone.has(uuid));
       const numbers = left.map(({ number }) => number);
@@ -115,10 +115,10 @@ describe('lists', () => {
   };
   for (const [what, isDeleted] of Object.entries(shapes)) {
     it(`of 900 show all that is left when ${what} were deleted`, async () => {
-      const customer = await service.customer('pro');
+      const customer = await service.createCustomer('pro');
       await seedImages(service, customer, 900);
       const all = range(1, 900);
-      await deleteNumbers(service, customer, all.filter(isDeleted));
+      await deleteGenerationsByNumber(service, customer, all.filter(isDeleted));
       const left = all.filter((number) => !isDeleted(number));
       await expectPages(customer, left, allPages(left));
       await seedImages(service, customer, 5);
@@ -128,10 +128,10 @@ describe('lists', () => {
 
   it('of 70,000 with deletions of every kind are the same as a naive list', async function () {
     this.slow(20_000);
-    const customer = await service.customer('pro');
-    await topUp(service, customer, 70_000);
+    const customer = await service.createCustomer('pro');
+    await addTopupCredits(service, customer, 70_000);
     await seedImages(service, customer, 70_000);
-    const roll = dice(42);
+    const roll = createRandom(42);
     let left = range(1, 70_000);
     const rounds: ((number: number) => boolean)[] = [
       // A whole block of blocks but for its ends, a stretch over its border, and single ones all over.
@@ -143,7 +143,7 @@ describe('lists', () => {
     ];
     for (const isDeleted of rounds) {
       const gone = new Set(left.filter(isDeleted));
-      await deleteNumbers(service, customer, [...gone]);
+      await deleteGenerationsByNumber(service, customer, [...gone]);
       left = left.filter((number) => !gone.has(number));
       const totalPages = Math.ceil(left.length / PAGE_SIZE);
       /** The pages that the borders of the large blocks, and of some small ones, fall on; the ends; and any. */

@@ -1,25 +1,25 @@
 import { expect } from 'chai';
 import { request } from '../harness/client.ts';
-import { setting } from '../harness/databases.ts';
-import { Proxy } from '../../dev/servers/proxy.ts';
-import { eventually, type Service, startService } from '../harness/service.ts';
-import { modelsOnline, setModel } from './seeds.ts';
+import { requireTestEnv } from '../harness/databases.ts';
+import { FaultProxy } from '../../dev/servers/proxy.ts';
+import { eventually, type TestService, startTestService } from '../harness/service.ts';
+import { setAllModelsOnline, setModelHealth } from './seeds.ts';
 
 describe('readiness', () => {
-  let service: Service;
-  let database: Proxy;
-  let redis: Proxy;
+  let service: TestService;
+  let database: FaultProxy;
+  let redis: FaultProxy;
   before(async () => {
-    redis = await new Proxy(setting('TEST_REDIS_URL')).start();
-    service = await startService({
+    redis = await new FaultProxy(requireTestEnv('TEST_REDIS_URL')).start();
+    service = await startTestService({
       apis: 0,
       workers: 0,
       redisUrl: redis.url,
       env: { RATE_LIMITS: 'on', DATABASE_TIMEOUT_MS: '1500' },
     });
-    database = await new Proxy(service.env['DATABASE_URL'] as string).start();
+    database = await new FaultProxy(service.env['DATABASE_URL'] as string).start();
     await service.startApi({ DATABASE_URL: database.url });
-    await modelsOnline(service);
+    await setAllModelsOnline(service);
   });
   after(async () => {
     await service.stop();
@@ -51,12 +51,12 @@ describe('readiness', () => {
   });
 
   it('is 503 where no worker was seen within 45 seconds', async () => {
-    await setModel(service, 'vidmodel-video', 'online', 44);
-    await setModel(service, 'imgmodel-2', 'online', 100);
+    await setModelHealth(service, 'vidmodel-video', 'online', 44);
+    await setModelHealth(service, 'imgmodel-2', 'online', 100);
     await becomes(200);
-    await setModel(service, 'vidmodel-video', 'online', 46);
+    await setModelHealth(service, 'vidmodel-video', 'online', 46);
     await becomes(503, 'Not ready: no worker was seen within 45 seconds.');
-    await modelsOnline(service);
+    await setAllModelsOnline(service);
     await becomes(200);
   });
 
@@ -95,7 +95,7 @@ describe('readiness', () => {
   it('logs the reasons once when they change, and when there are none any more', async () => {
     await becomes(200);
     // What was logged before this request has come before its own line.
-    await service.apis[0]?.logged((await ask()).headers.get('x-request-id') as string);
+    await service.apis[0]?.waitForLog((await ask()).headers.get('x-request-id') as string);
     const before = told().length;
     redis.refuse();
     await becomes(503, 'Not ready: Redis is out of reach.');

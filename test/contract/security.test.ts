@@ -1,28 +1,28 @@
 import { expect } from 'chai';
-import { type Answer, type Customer, request } from '../harness/client.ts';
-import { type Service, startService } from '../harness/service.ts';
-import { modelsOnline } from './seeds.ts';
-import { sendBytes } from './wire.ts';
+import { type ApiResponse, type TestCustomer, request } from '../harness/client.ts';
+import { type TestService, startTestService } from '../harness/service.ts';
+import { setAllModelsOnline } from './seeds.ts';
+import { sendRawBytes } from './wire.ts';
 
 describe('every answer', () => {
-  let service: Service;
-  let customer: Customer;
+  let service: TestService;
+  let customer: TestCustomer;
   /** One of each kind: well, missing, refused, faulty, without a body. */
-  let answers: Answer[];
+  let answers: ApiResponse[];
   before(async () => {
-    service = await startService({ workers: 0 });
-    await modelsOnline(service);
-    customer = await service.customer('pro');
+    service = await startTestService({ workers: 0 });
+    await setAllModelsOnline(service);
+    customer = await service.createCustomer('pro');
     const generation = await customer.createImage('a prompt that is nobody else must see');
     answers = [
       await service.request('GET', '/api/health/'),
-      await customer.call('GET', '/api/usage/summary/'),
-      await customer.call('POST', '/api/generations/create/', { body: {} }),
-      await customer.call('POST', '/api/generations/create/', { rawBody: '{' }),
+      await customer.request('GET', '/api/usage/summary/'),
+      await customer.request('POST', '/api/generations/create/', { body: {} }),
+      await customer.request('POST', '/api/generations/create/', { rawBody: '{' }),
       await service.request('GET', '/nothing'),
       await service.request('GET', '/media/aa/bb/cc.png'),
       await service.request('GET', '/api/keys/'),
-      await customer.call('DELETE', `/api/generations/${generation.uuid}/`),
+      await customer.request('DELETE', `/api/generations/${generation.uuid}/`),
       await service.request('OPTIONS', '/api/keys/'),
     ];
   });
@@ -80,7 +80,7 @@ describe('every answer', () => {
     for (const path of ['/api/health', '/api/models', '/api/billing/plans']) {
       expect((await service.request('GET', path)).body).to.deep.equal((await service.request('GET', `${path}/`)).body);
     }
-    expect((await customer.call('GET', '/api/keys')).status).to.equal(200);
+    expect((await customer.request('GET', '/api/keys')).status).to.equal(200);
   });
 
   it('HEAD is GET without its body', async () => {
@@ -91,7 +91,7 @@ describe('every answer', () => {
       expect(head.headers.get('content-length')).to.equal(whole.headers.get('content-length'));
       expect(head.headers.get('content-type')).to.equal(whole.headers.get('content-type'));
     }
-    expect((await customer.call('HEAD', '/api/generations/')).status).to.equal(200);
+    expect((await customer.request('HEAD', '/api/generations/')).status).to.equal(200);
   });
 
   it('what is no HTTP gets a 400 or nothing, and harms nobody', async () => {
@@ -101,15 +101,15 @@ describe('every answer', () => {
       'GET / HTTP/9.9\r\n\r\n',
       `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(70_000)}\r\n\r\n`,
     ];
-    for (const message of bytes) expect(await sendBytes(service.baseUrl, message)).to.match(/^(HTTP\/1.1 4\d\d |$)/);
+    for (const message of bytes) expect(await sendRawBytes(service.baseUrl, message)).to.match(/^(HTTP\/1.1 4\d\d |$)/);
     expect((await service.request('GET', '/api/health/')).status).to.equal(200);
   });
 
   it('is logged as one line of JSON with its id, and without any secret or prompt', async () => {
     const id = 'a-request-to-find';
     const token = customer.cookie.slice('token='.length);
-    await customer.call('GET', '/api/keys/?page=1&note=hidden-query', { headers: { 'x-request-id': id } });
-    await customer.browse('PATCH', '/authentication/me/', { body: { first_name: 'hidden-name' } });
+    await customer.request('GET', '/api/keys/?page=1&note=hidden-query', { headers: { 'x-request-id': id } });
+    await customer.requestWithSession('PATCH', '/authentication/me/', { body: { first_name: 'hidden-name' } });
     // The last of these tests: what it has logged is there when it has ended.
     await service.apis[0]?.stop();
     const logs = service.apis[0]?.logs() ?? '';

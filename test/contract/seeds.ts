@@ -1,5 +1,5 @@
-import type { Customer } from '../harness/client.ts';
-import type { Service } from '../harness/service.ts';
+import type { TestCustomer } from '../harness/client.ts';
+import type { TestService } from '../harness/service.ts';
 
 /** What a service without a worker needs done for it. All of it leaves the books balanced. */
 
@@ -7,7 +7,7 @@ type ModelSlug = 'vidmodel-video' | 'imgmodel-2';
 type ModelStatus = 'online' | 'degraded' | 'offline';
 
 /** Says how a model is, from a probe so many seconds ago; by default from one that stays fresh for an hour. */
-export async function setModel(service: Service, model: ModelSlug, status: ModelStatus, probedSecondsAgo = -3_600) {
+export async function setModelHealth(service: TestService, model: ModelSlug, status: ModelStatus, probedSecondsAgo = -3_600) {
   await service.sql(
     `INSERT INTO upstream_health (model, position, upstream, status, bad_probes, good_probes, probed_at, detail)
      VALUES ($1, 0, '', $2, 0, 0, now() - $3 * interval '1 second', '')
@@ -16,13 +16,13 @@ export async function setModel(service: Service, model: ModelSlug, status: Model
   );
 }
 
-export async function modelsOnline(service: Service): Promise<void> {
-  await setModel(service, 'vidmodel-video', 'online');
-  await setModel(service, 'imgmodel-2', 'online');
+export async function setAllModelsOnline(service: TestService): Promise<void> {
+  await setModelHealth(service, 'vidmodel-video', 'online');
+  await setModelHealth(service, 'imgmodel-2', 'online');
 }
 
 /** Ends all that a customer has in flight, well. */
-export async function succeedAll(service: Service, { email }: Customer): Promise<void> {
+export async function completeAllGenerations(service: TestService, { email }: TestCustomer): Promise<void> {
   await service.sql(
     `WITH ended AS (
        UPDATE generations SET status = 'succeeded', completed_at = now(), output_path = 'aa/seeded/image.png'
@@ -34,7 +34,7 @@ export async function succeedAll(service: Service, { email }: Customer): Promise
 }
 
 /** Gives credits, as a top-up does. */
-export async function topUp(service: Service, { email }: Customer, credits: number): Promise<void> {
+export async function addTopupCredits(service: TestService, { email }: TestCustomer, credits: number): Promise<void> {
   await service.sql(
     `WITH owner AS (
        UPDATE accounts SET balance = balance + $2, topup_credits = topup_credits + $2, ledger_count = ledger_count + 1
@@ -54,9 +54,9 @@ export async function topUp(service: Service, { email }: Customer, credits: numb
  * Writes images that have ended, of 1 credit each, all made on the day so many days ago. The prompt of the n-th
  * generation of the account is "n", so that lists can be read as numbers.
  */
-export async function seedImages(service: Service, { email }: Customer, count: number, daysAgo = 0): Promise<void> {
+export async function seedImages(service: TestService, { email }: TestCustomer, count: number, daysAgo = 0): Promise<void> {
   // Images of before the month are entered in the ledger after its grant.
-  if (daysAgo > 0) service.madeUp.add('used-this-month-is-burned-this-month');
+  if (daysAgo > 0) service.fabricated.add('used-this-month-is-burned-this-month');
   await service.sql(
     `WITH owner AS MATERIALIZED (
        SELECT *, least(plan_credits, $2::int) AS from_plan FROM accounts WHERE email = $1
@@ -96,7 +96,7 @@ export async function seedImages(service: Service, { email }: Customer, count: n
 }
 
 /** Deletes the generations of these numbers with all that the service would note about it. */
-export async function deleteNumbers(service: Service, { email }: Customer, numbers: number[]): Promise<void> {
+export async function deleteGenerationsByNumber(service: TestService, { email }: TestCustomer, numbers: number[]): Promise<void> {
   await service.sql(
     `WITH gone AS (
        UPDATE generations SET deleted_at = now()

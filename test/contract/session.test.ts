@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { type Answer, type Customer, newCustomer, request } from '../harness/client.ts';
-import { eventually, type Service, startService } from '../harness/service.ts';
+import { type ApiResponse, type TestCustomer, createCustomer, request } from '../harness/client.ts';
+import { eventually, type TestService, startTestService } from '../harness/service.ts';
 import { expectError, UUID } from './envelope.ts';
 
 /** The attributes of a `Set-Cookie` header, names in lower case. */
-function cookieOf(answer: Answer): Record<string, string> {
+function parseCookie(answer: ApiResponse): Record<string, string> {
   const [first = '', ...attributes] = (answer.headers.getSetCookie()[0] ?? '').split('; ');
   const pairs = attributes
     .map((attribute) => attribute.split('='))
@@ -12,15 +12,15 @@ function cookieOf(answer: Answer): Record<string, string> {
   return { cookie: first, ...Object.fromEntries(pairs) };
 }
 
-const me = async (customer: Customer) => (await customer.browse('GET', '/authentication/me/')).body.user;
+const readUser = async (customer: TestCustomer) => (await customer.requestWithSession('GET', '/authentication/me/')).body.user;
 
-const advance = (customer: Customer, body: unknown) =>
-  customer.browse('POST', '/authentication/onboarding/advance/', { body });
+const updateOnboarding = (customer: TestCustomer, body: unknown) =>
+  customer.requestWithSession('POST', '/authentication/onboarding/advance/', { body });
 
 describe('session endpoints', () => {
-  let service: Service;
+  let service: TestService;
   before(async () => {
-    service = await startService({ workers: 0 });
+    service = await startTestService({ workers: 0 });
   });
   after(() => service.stop());
 
@@ -44,7 +44,7 @@ describe('session endpoints', () => {
         credits: { balance: 0 },
         is_affiliate: false,
       });
-      const { cookie, expires, ...attributes } = cookieOf(answer);
+      const { cookie, expires, ...attributes } = parseCookie(answer);
       expect(cookie).to.match(/^token=\S{32,}$/);
       expect(attributes).to.deep.equal({ path: '/', httponly: '', samesite: 'lax' });
       expect((Date.parse(expires ?? '') - Date.now()) / 86_400_000).to.be.within(29.9, 30.1);
@@ -55,7 +55,7 @@ describe('session endpoints', () => {
       const answer = await request(baseUrl, 'POST', '/authentication/dev/sign-in/', {
         body: { email: 'tls@example.com' },
       });
-      const { cookie = '', ...attributes } = cookieOf(answer);
+      const { cookie = '', ...attributes } = parseCookie(answer);
       expect(attributes).to.have.property('secure');
       const patch = (origin: string) =>
         request(baseUrl, 'PATCH', '/authentication/me/', { headers: { cookie, origin }, body: { first_name: 'T' } });
@@ -69,12 +69,12 @@ describe('session endpoints', () => {
       const [first, ...others] = answers.map(({ body }) => body.user);
       expect(first.email).to.equal('grace@example.com');
       for (const other of others) expect(other.uuid).to.equal(first.uuid);
-      expect(new Set(answers.map((answer) => cookieOf(answer)['cookie'])).size).to.equal(3);
+      expect(new Set(answers.map((answer) => parseCookie(answer)['cookie'])).size).to.equal(3);
     });
 
     it('keeps only a hash of the cookie', async () => {
       const answer = await signIn('hash@example.com');
-      const token = cookieOf(answer)['cookie']?.slice('token='.length) ?? '';
+      const token = parseCookie(answer)['cookie']?.slice('token='.length) ?? '';
       const rows = await service.sql('SELECT s::text AS everything FROM sessions s');
       expect(JSON.stringify(rows)).to.not.include(token);
     });
@@ -109,8 +109,8 @@ describe('session endpoints', () => {
 
   describe('me', () => {
     it('answers 200 { user }, with the plan once a subscription is active', async () => {
-      const customer = await service.customer('pro');
-      const { status, body } = await customer.browse('GET', '/authentication/me/');
+      const customer = await service.createCustomer('pro');
+      const { status, body } = await customer.requestWithSession('GET', '/authentication/me/');
       expect(status).to.equal(200);
       expect(body).to.have.all.keys('user');
       expect(body.user).to.deep.include({
@@ -121,8 +121,8 @@ describe('session endpoints', () => {
     });
 
     it('changes what PATCH sends, and nothing else', async () => {
-      const customer = await service.customer(null);
-      const before = await me(customer);
+      const customer = await service.createCustomer(null);
+      const before = await readUser(customer);
       const steps = [
         { first_name: ' Ada ' },
         { language: 'pt-BR' },
@@ -132,10 +132,10 @@ describe('session endpoints', () => {
       ];
       let expected = before;
       for (const body of steps) {
-        const answer = await customer.browse('PATCH', '/authentication/me/', { body });
+        const answer = await customer.requestWithSession('PATCH', '/authentication/me/', { body });
         expected = { ...expected, ...body, first_name: (body.first_name ?? expected.first_name).trim() };
         expect([answer.status, answer.body]).to.deep.equal([200, { user: expected }]);
-        expect(await me(customer)).to.deep.equal(expected);
+        expect(await readUser(customer)).to.deep.equal(expected);
       }
     });
 
@@ -155,76 +155,76 @@ describe('session endpoints', () => {
     ];
     for (const [field, value] of refused) {
       it(`refuses ${field} ${JSON.stringify(value).slice(0, 30)} by name`, async () => {
-        const customer = await service.customer(null);
-        const before = await me(customer);
-        const answer = await customer.browse('PATCH', '/authentication/me/', { body: { [field]: value } });
+        const customer = await service.createCustomer(null);
+        const before = await readUser(customer);
+        const answer = await customer.requestWithSession('PATCH', '/authentication/me/', { body: { [field]: value } });
         expectError(answer, 'validation_error', field);
-        expect(await me(customer)).to.deep.equal(before);
+        expect(await readUser(customer)).to.deep.equal(before);
       });
     }
   });
 
   describe('logout', () => {
     it('answers 204, clears the session cookie, and ends that session only', async () => {
-      const customer = await service.customer(null);
-      const elsewhere = cookieOf(await signIn(customer.email))['cookie'] ?? '';
-      const answer = await customer.browse('POST', '/authentication/logout/');
+      const customer = await service.createCustomer(null);
+      const elsewhere = parseCookie(await signIn(customer.email))['cookie'] ?? '';
+      const answer = await customer.requestWithSession('POST', '/authentication/logout/');
       expect([answer.status, answer.body]).to.deep.equal([204, undefined]);
-      const { cookie, expires } = cookieOf(answer);
+      const { cookie, expires } = parseCookie(answer);
       expect(cookie).to.equal('token=');
       expect(Date.parse(expires ?? '')).to.be.below(Date.now());
-      expectError(await customer.browse('GET', '/authentication/me/'), 'invalid_api_key');
-      expectError(await customer.browse('POST', '/authentication/logout/'), 'invalid_api_key');
+      expectError(await customer.requestWithSession('GET', '/authentication/me/'), 'invalid_api_key');
+      expectError(await customer.requestWithSession('POST', '/authentication/logout/'), 'invalid_api_key');
       const other = await service.request('GET', '/authentication/me/', { headers: { cookie: elsewhere } });
       expect(other.status).to.equal(200);
-      expect((await customer.call('GET', '/api/keys/')).status).to.equal(200);
+      expect((await customer.request('GET', '/api/keys/')).status).to.equal(200);
     });
   });
 
   describe('onboarding', () => {
     it('goes through profile, plan, complete', async () => {
-      const customer = await service.customer(null);
-      const profile = await advance(customer, {
+      const customer = await service.createCustomer(null);
+      const profile = await updateOnboarding(customer, {
         step_completed: 'profile',
         data: { first_name: 'Ada', use_case: 'Films' },
       });
       expect(profile.status).to.equal(200);
       expect(profile.body.user).to.include({ onboarding_step: 'plan', first_name: 'Ada', use_case: 'Films' });
-      await customer.browse('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
-      expect((await advance(customer, { step_completed: 'plan' })).body.user.onboarding_step).to.equal('complete');
-      expect((await me(customer)).onboarding_step).to.equal('complete');
+      await customer.requestWithSession('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
+      expect((await updateOnboarding(customer, { step_completed: 'plan' })).body.user.onboarding_step).to.equal('complete');
+      expect((await readUser(customer)).onboarding_step).to.equal('complete');
     });
 
     it('does not let the plan step be skipped: 402 subscription_required', async () => {
-      const customer = await service.customer(null);
-      await advance(customer, { step_completed: 'profile' });
-      expectError(await advance(customer, { step_completed: 'plan' }), 'subscription_required');
-      expect((await me(customer)).onboarding_step).to.equal('plan');
+      const customer = await service.createCustomer(null);
+      await updateOnboarding(customer, { step_completed: 'profile' });
+      expectError(await updateOnboarding(customer, { step_completed: 'plan' }), 'subscription_required');
+      expect((await readUser(customer)).onboarding_step).to.equal('plan');
     });
 
     it('keeps the order of the steps', async () => {
-      const customer = await service.customer('lite');
-      expectError(await advance(customer, { step_completed: 'plan' }), 'validation_error', 'step_completed');
-      expect((await me(customer)).onboarding_step).to.equal('profile');
+      const customer = await service.createCustomer('lite');
+      expectError(await updateOnboarding(customer, { step_completed: 'plan' }), 'validation_error', 'step_completed');
+      expect((await readUser(customer)).onboarding_step).to.equal('profile');
     });
 
     it('never goes back when a step is marked complete again', async () => {
-      const customer = await service.customer('lite');
+      const customer = await service.createCustomer('lite');
       for (const step of ['profile', 'profile', 'plan', 'plan', 'profile']) {
-        expect((await advance(customer, { step_completed: step })).status).to.equal(200);
+        expect((await updateOnboarding(customer, { step_completed: step })).status).to.equal(200);
       }
-      expect((await me(customer)).onboarding_step).to.equal('complete');
+      expect((await readUser(customer)).onboarding_step).to.equal('complete');
     });
 
     it('names what is wrong', async () => {
-      const customer = await service.customer(null);
+      const customer = await service.createCustomer(null);
       for (const step of [undefined, null, 'complete', 'Profile', '', 1, ['profile'], '__proto__']) {
-        expectError(await advance(customer, { step_completed: step }), 'validation_error', 'step_completed');
+        expectError(await updateOnboarding(customer, { step_completed: step }), 'validation_error', 'step_completed');
       }
       for (const data of [null, 'x', 5, [], { first_name: 5 }]) {
-        expectError(await advance(customer, { step_completed: 'profile', data }), 'validation_error', 'data');
+        expectError(await updateOnboarding(customer, { step_completed: 'profile', data }), 'validation_error', 'data');
       }
-      expect((await me(customer)).onboarding_step).to.equal('profile');
+      expect((await readUser(customer)).onboarding_step).to.equal('profile');
     });
   });
 
@@ -237,32 +237,32 @@ describe('session endpoints', () => {
     ];
 
     it('API keys are not accepted on session endpoints', async () => {
-      const customer = await service.customer(null);
+      const customer = await service.createCustomer(null);
       for (const [method, path, body] of SESSION_ENDPOINTS) {
-        expectError(await customer.call(method, path, { body }), 'invalid_api_key');
+        expectError(await customer.request(method, path, { body }), 'invalid_api_key');
         expectError(
-          await customer.call(method, path, { body, headers: { 'x-api-key': customer.key } }),
+          await customer.request(method, path, { body, headers: { 'x-api-key': customer.key } }),
           'invalid_api_key',
         );
       }
-      expect((await me(customer)).onboarding_step).to.equal('profile');
+      expect((await readUser(customer)).onboarding_step).to.equal('profile');
     });
 
     it('a missing, unknown, empty or expired cookie is 401', async () => {
-      const customer = await service.customer(null);
+      const customer = await service.createCustomer(null);
       const cookies = ['', 'token=', 'token=abc', `token=${'0'.repeat(64)}`, 'token="', 'Token=x', 'token=\u00e9'];
       for (const [method, path, body] of SESSION_ENDPOINTS) {
         for (const cookie of cookies)
-          expectError(await customer.browse(method, path, { body, headers: { cookie } }), 'invalid_api_key');
+          expectError(await customer.requestWithSession(method, path, { body, headers: { cookie } }), 'invalid_api_key');
       }
-      expectError(await customer.browse('GET', '/api/keys/', { headers: { cookie: 'token=abc' } }), 'invalid_api_key');
+      expectError(await customer.requestWithSession('GET', '/api/keys/', { headers: { cookie: 'token=abc' } }), 'invalid_api_key');
       await service.sql(
         `UPDATE sessions SET expires_at = now() - interval '1 second'
           WHERE account_id = (SELECT id FROM accounts WHERE email = $1)`,
         [customer.email],
       );
-      expectError(await customer.browse('GET', '/authentication/me/'), 'invalid_api_key');
-      expectError(await customer.browse('GET', '/api/keys/'), 'invalid_api_key');
+      expectError(await customer.requestWithSession('GET', '/authentication/me/'), 'invalid_api_key');
+      expectError(await customer.requestWithSession('GET', '/api/keys/'), 'invalid_api_key');
     });
 
     const foreign: Record<string, string | undefined> = {
@@ -275,8 +275,8 @@ describe('session endpoints', () => {
     };
     for (const [what, origin] of Object.entries(foreign)) {
       it(`with the cookie, a change from ${what} is refused and changes nothing`, async () => {
-        const customer = await service.customer(null);
-        const before = await me(customer);
+        const customer = await service.createCustomer(null);
+        const before = await readUser(customer);
         const changes: [string, string, unknown?][] = [
           ...SESSION_ENDPOINTS.slice(1),
           ['POST', '/api/keys/create/', { name: 'x' }],
@@ -296,32 +296,32 @@ describe('session endpoints', () => {
           ...(origin === undefined ? {} : { origin }),
         };
         expect((await service.request('GET', '/authentication/me/', { headers })).body.user).to.deep.equal(before);
-        expect((await customer.call('GET', '/api/keys/')).body.pagination.total_items).to.equal(1);
+        expect((await customer.request('GET', '/api/keys/')).body.pagination.total_items).to.equal(1);
       });
     }
 
     it('an API key needs no Origin', async () => {
-      const customer = await service.customer(null);
+      const customer = await service.createCustomer(null);
       const headers = { origin: 'https://somewhere.example' };
-      const { status } = await customer.call('POST', '/api/keys/create/', { headers, body: { name: 'x' } });
+      const { status } = await customer.request('POST', '/api/keys/create/', { headers, body: { name: 'x' } });
       expect(status).to.equal(201);
     });
 
     it('a key and a cookie of one account go together; of two accounts they are refused', async () => {
-      const [customer, other] = await Promise.all([service.customer(null), service.customer(null)]);
+      const [customer, other] = await Promise.all([service.createCustomer(null), service.createCustomer(null)]);
       const both = { authorization: `Bearer ${customer.key}` };
-      expect((await customer.browse('GET', '/api/keys/', { headers: both })).status).to.equal(200);
-      expectError(await other.browse('GET', '/api/keys/', { headers: both }), 'invalid_api_key');
+      expect((await customer.requestWithSession('GET', '/api/keys/', { headers: both })).status).to.equal(200);
+      expectError(await other.requestWithSession('GET', '/api/keys/', { headers: both }), 'invalid_api_key');
       expectError(
-        await customer.browse('GET', '/api/keys/', { headers: { authorization: `Bearer svc_${'0'.repeat(40)}` } }),
+        await customer.requestWithSession('GET', '/api/keys/', { headers: { authorization: `Bearer svc_${'0'.repeat(40)}` } }),
         'invalid_api_key',
       );
-      expectError(await customer.call('GET', '/api/keys/', { headers: { cookie: 'token=over' } }), 'invalid_api_key');
+      expectError(await customer.request('GET', '/api/keys/', { headers: { cookie: 'token=over' } }), 'invalid_api_key');
     });
   });
 
   it('expired sessions are forgotten by the workers', async () => {
-    const customer = await newCustomer(service.baseUrl, null);
+    const customer = await createCustomer(service.baseUrl, null);
     const owner = '(SELECT id FROM accounts WHERE email = $1)';
     await service.sql(`UPDATE sessions SET expires_at = now() WHERE account_id = ${owner}`, [customer.email]);
     await service.startWorker();

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { type Customer, newCustomer } from '../harness/client.ts';
-import { eventually, type Service, startService } from '../harness/service.ts';
+import { type TestCustomer, createCustomer } from '../harness/client.ts';
+import { eventually, type TestService, startTestService } from '../harness/service.ts';
 import { expectError, expectTimestamp } from './envelope.ts';
 
 const PATH = '/api/admin/metrics/';
@@ -40,20 +40,20 @@ const RAW = `
 
 describe('staff metrics', () => {
   const email = `${randomUUID()}@example.com`;
-  let service: Service;
-  let staff: Customer;
-  let someone: Customer;
+  let service: TestService;
+  let staff: TestCustomer;
+  let someone: TestCustomer;
 
   before(async () => {
-    service = await startService({ workers: 2, env: { STAFF_EMAILS: `boss@example.com, ${email.toUpperCase()}` } });
-    staff = await service.customer(null);
+    service = await startTestService({ workers: 2, env: { STAFF_EMAILS: `boss@example.com, ${email.toUpperCase()}` } });
+    staff = await service.createCustomer(null);
     await service.sql('UPDATE accounts SET email = $2 WHERE email = $1', [staff.email, email]);
-    someone = await service.customer('pro');
+    someone = await service.createCustomer('pro');
   });
   after(() => service?.stop());
 
   const metrics = async () => {
-    const { status, body } = await staff.call('GET', PATH);
+    const { status, body } = await staff.request('GET', PATH);
     expect(status).to.equal(200);
     return body;
   };
@@ -95,15 +95,15 @@ describe('staff metrics', () => {
     });
 
     it('403 admin_required for who is not of the staff, by key and by cookie', async () => {
-      expectError(await someone.call('GET', PATH), 'admin_required');
-      expectError(await someone.browse('GET', PATH), 'admin_required');
+      expectError(await someone.request('GET', PATH), 'admin_required');
+      expectError(await someone.requestWithSession('GET', PATH), 'admin_required');
     });
 
     it('the staff may, by key and by cookie, whichever case their address is written in', async () => {
-      expect((await staff.call('GET', PATH)).status).to.equal(200);
-      expect((await staff.browse('GET', PATH)).status).to.equal(200);
-      expect((await staff.browse('GET', '/authentication/me/')).body.user.is_staff).to.equal(true);
-      expect((await someone.browse('GET', '/authentication/me/')).body.user.is_staff).to.equal(false);
+      expect((await staff.request('GET', PATH)).status).to.equal(200);
+      expect((await staff.requestWithSession('GET', PATH)).status).to.equal(200);
+      expect((await staff.requestWithSession('GET', '/authentication/me/')).body.user.is_staff).to.equal(true);
+      expect((await someone.requestWithSession('GET', '/authentication/me/')).body.user.is_staff).to.equal(false);
     });
   });
 
@@ -126,17 +126,17 @@ describe('staff metrics', () => {
     });
 
     it('is what the raw rows say: signups, plans, top-ups, credits less refunds, and what runs cost', async () => {
-      const customers = await Promise.all(['lite', 'pro', 'studio', null].map((plan) => service.customer(plan)));
-      const [lite, pro, studio] = customers as [Customer, Customer, Customer];
-      await lite.browse('PATCH', '/authentication/me/', { body: { first_name: 'Ada' } });
-      await lite.browse('POST', '/authentication/onboarding/advance/', { body: { step_completed: 'profile' } });
-      await pro.call('POST', '/api/billing/topup/', { body: { amount_cents: 12_345 } });
-      await lite.call('POST', '/api/billing/checkout/', { body: { plan: 'starter' } });
+      const customers = await Promise.all(['lite', 'pro', 'studio', null].map((plan) => service.createCustomer(plan)));
+      const [lite, pro, studio] = customers as [TestCustomer, TestCustomer, TestCustomer];
+      await lite.requestWithSession('PATCH', '/authentication/me/', { body: { first_name: 'Ada' } });
+      await lite.requestWithSession('POST', '/authentication/onboarding/advance/', { body: { step_completed: 'profile' } });
+      await pro.request('POST', '/api/billing/topup/', { body: { amount_cents: 12_345 } });
+      await lite.request('POST', '/api/billing/checkout/', { body: { plan: 'starter' } });
       const made = await Promise.all([pro.createVideo(), pro.createImage(), studio.createImage(), lite.createVideo()]);
       const owners = [pro, pro, studio, lite];
-      await Promise.all(made.map(({ uuid }, index) => (owners[index] as Customer).settled(uuid)));
+      await Promise.all(made.map(({ uuid }, index) => (owners[index] as TestCustomer).waitForEnd(uuid)));
       service.upstream.submit = 'refuse';
-      expect((await studio.settled((await studio.createVideo()).uuid)).status).to.equal('failed');
+      expect((await studio.waitForEnd((await studio.createVideo()).uuid)).status).to.equal('failed');
       service.upstream.submit = undefined;
 
       const body = await expectRaw();
@@ -151,7 +151,7 @@ describe('staff metrics', () => {
       await service.sql(`UPDATE subscriptions SET cancel_at_period_end = true WHERE plan_slug = 'studio'`);
       await service.sql(`UPDATE topups SET reversed_cents = 345`);
       const before = await metrics();
-      const old = await service.customer(null);
+      const old = await service.createCustomer(null);
       await service.sql(`DELETE FROM api_keys WHERE account_id = (SELECT id FROM accounts WHERE email = $1)`, [
         old.email,
       ]);
@@ -188,7 +188,7 @@ describe('staff metrics', () => {
     });
 
     it('count everything once, while workers die and others fold, and creates go on', async () => {
-      const customer = await newCustomer(service.baseUrl, 'studio');
+      const customer = await createCustomer(service.baseUrl, 'studio');
       for (const worker of service.workers.splice(0)) await worker.kill();
       await service.sql(
         `INSERT INTO accounts (uuid, email, social_provider, created_at)
@@ -206,7 +206,7 @@ describe('staff metrics', () => {
         service.startWorker(),
       ]);
       // Both count when they have ended: nothing may do so between the two sums that are compared.
-      await Promise.all([image, video].map(({ uuid }) => customer.settled(uuid)));
+      await Promise.all([image, video].map(({ uuid }) => customer.waitForEnd(uuid)));
       await eventually('all gains are folded', async () => (await waiting()) === 0);
       await expectRaw();
     });

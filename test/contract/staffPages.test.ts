@@ -1,40 +1,40 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { Browser, BrowserContext } from 'playwright-core';
-import { openBrowser } from '../harness/browser.ts';
-import type { Customer } from '../harness/client.ts';
-import { formIn, Visitor } from '../harness/identity/visitor.ts';
-import { eventually, type Service, startService } from '../harness/service.ts';
+import { launchBrowser } from '../harness/browser.ts';
+import type { TestCustomer } from '../harness/client.ts';
+import { findForm, HttpBrowser } from '../harness/identity/visitor.ts';
+import { eventually, type TestService, startTestService } from '../harness/service.ts';
 import { expectError } from './envelope.ts';
 
 const BOARD = '/admin/queues';
 
 /** The card under a heading, without its tables. */
-const cardOf = (html: string, title: string) => (html.split(`<h2>${title}</h2>`)[1] ?? '').split('</section>')[0] ?? '';
-const figureOf = (html: string, title: string) => /class="figure">([^<]+)</.exec(cardOf(html, title))?.[1];
+const findCard = (html: string, title: string) => (html.split(`<h2>${title}</h2>`)[1] ?? '').split('</section>')[0] ?? '';
+const findFigure = (html: string, title: string) => /class="figure">([^<]+)</.exec(findCard(html, title))?.[1];
 
 describe('staff pages', () => {
   const email = `${randomUUID()}@example.com`;
-  let service: Service;
-  let staff: Customer;
-  let someone: Customer;
+  let service: TestService;
+  let staff: TestCustomer;
+  let someone: TestCustomer;
   before(async () => {
-    service = await startService({ env: { STAFF_EMAILS: email } });
-    staff = await service.customer('pro');
+    service = await startTestService({ env: { STAFF_EMAILS: email } });
+    staff = await service.createCustomer('pro');
     await service.sql('UPDATE accounts SET email = $2 WHERE email = $1', [staff.email, email]);
-    someone = await service.customer(null);
+    someone = await service.createCustomer(null);
     const { uuid } = await staff.createVideo();
-    await staff.settled(uuid);
+    await staff.waitForEnd(uuid);
   });
   after(() => service.stop());
 
-  const visit = (path: string, customer?: Customer, headers: Record<string, string> = {}) => {
-    const visitor = new Visitor();
+  const visit = (path: string, customer?: TestCustomer, headers: Record<string, string> = {}) => {
+    const visitor = new HttpBrowser();
     const [name = '', value = ''] = customer?.cookie.split('=') ?? [];
     if (customer !== undefined) visitor.cookies.push({ name, value, path: '/' });
-    return visitor.ask(`${service.baseUrl}${path}`, { headers });
+    return visitor.request(`${service.baseUrl}${path}`, { headers });
   };
-  const change = (path: string, customer: Customer, headers: Record<string, string>) =>
+  const change = (path: string, customer: TestCustomer, headers: Record<string, string>) =>
     service.request('PUT', `${BOARD}/api/queues/${path}`, { headers: { cookie: customer.cookie, ...headers } });
 
   describe('who may see them', () => {
@@ -65,15 +65,15 @@ describe('staff pages', () => {
     });
 
     it('who is not of the staff can sign in as somebody else from there', async () => {
-      const account = await service.customer(null);
-      const visitor = new Visitor();
+      const account = await service.createCustomer(null);
+      const visitor = new HttpBrowser();
       const [name = '', value = ''] = account.cookie.split('=');
       visitor.cookies.push({ name, value, path: '/' });
-      const { text } = await visitor.ask(`${service.baseUrl}/admin/`);
-      const { fields } = formIn(text, '/account/sign-out/');
-      const { status, headers } = await visitor.send(`${service.baseUrl}/account/sign-out/`, fields);
+      const { text } = await visitor.request(`${service.baseUrl}/admin/`);
+      const { fields } = findForm(text, '/account/sign-out/');
+      const { status, headers } = await visitor.submitForm(`${service.baseUrl}/account/sign-out/`, fields);
       expect([status, headers.get('location')]).to.deep.equal([303, '/sign-in?done=signed-out']);
-      expect((await visitor.ask(`${service.baseUrl}/account/`)).status).to.equal(303);
+      expect((await visitor.request(`${service.baseUrl}/account/`)).status).to.equal(303);
     });
 
     it('the calls of the dashboard and its files are refused in the same way', async () => {
@@ -177,19 +177,19 @@ describe('staff pages', () => {
 
   describe('the figures', () => {
     it('have one definition of revenue and one span of time', async () => {
-      expect((await staff.call('POST', '/api/billing/topup/', { body: { amount_cents: 12_300 } })).status).to.equal(
+      expect((await staff.request('POST', '/api/billing/topup/', { body: { amount_cents: 12_300 } })).status).to.equal(
         200,
       );
       await service.sql(`INSERT INTO metric_gains VALUES ('usage', 'imgmodel-2', current_date - 90, 4000, 32000)`);
       await service.sql(`INSERT INTO metric_gains VALUES ('cost', 'imgmodel-2', current_date - 90, 4000, 5540000)`);
       try {
         const { text } = await visit('/admin/', staff);
-        const { margins } = (await staff.call('GET', '/api/admin/metrics/')).body;
+        const { margins } = (await staff.request('GET', '/api/admin/metrics/')).body;
         expect(margins.monthly_revenue_cents).to.equal(2_900 + 12_300);
-        expect(figureOf(text, 'Revenue')).to.equal('$152.00');
-        expect(cardOf(text, 'Gross margin')).to.include('>$152.00<');
-        expect(figureOf(text, 'Sales')).to.equal('$471.00');
-        expect(cardOf(text, 'Models'))
+        expect(findFigure(text, 'Revenue')).to.equal('$152.00');
+        expect(findCard(text, 'Gross margin')).to.include('>$152.00<');
+        expect(findFigure(text, 'Sales')).to.equal('$471.00');
+        expect(findCard(text, 'Models'))
           .to.include('in the last 30 days')
           .and.to.not.match(/4,000|32,000|55,4/);
       } finally {
@@ -207,7 +207,7 @@ describe('staff pages', () => {
     it('are also there as tables', async () => {
       const { text } = await visit('/admin/', staff);
       expect(text.match(/<summary>Show as a table/g)).to.have.length(8);
-      expect(cardOf(text, 'Credits used')).to.match(
+      expect(findCard(text, 'Credits used')).to.match(
         /<th scope="row">\d{4}-\d{2}-\d{2}<\/th><td class="number">35<\/td>/,
       );
     });
@@ -217,7 +217,7 @@ describe('staff pages', () => {
     let browser: Browser;
     let context: BrowserContext;
     before(async function () {
-      browser = await openBrowser(this);
+      browser = await launchBrowser(this);
       context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
       const [name = '', value = ''] = staff.cookie.split('=');
       await context.addCookies([{ name, value, url: service.baseUrl }]);

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import type { Customer } from '../harness/client.ts';
-import { type Service, startService } from '../harness/service.ts';
+import type { TestCustomer } from '../harness/client.ts';
+import { type TestService, startTestService } from '../harness/service.ts';
 import { expectError } from './envelope.ts';
 
 const TOPUP = '/api/billing/topup/';
@@ -16,16 +16,16 @@ const PLANS: [string, number, number][] = [
 
 const DEFAULTS = { auto_topup_enabled: false, auto_topup_amount_cents: 5000, auto_topup_threshold_credits: 0 };
 
-const topUp = (customer: Customer, body: unknown) => customer.call('POST', TOPUP, { body });
-const change = (customer: Customer, body: unknown) => customer.call('PATCH', SETTINGS, { body });
-const settingsOf = async (customer: Customer) => (await customer.call('GET', SETTINGS)).body;
-const switchTo = (customer: Customer, plan: string) =>
-  customer.call('POST', '/api/billing/checkout/', { body: { plan } });
+const topUp = (customer: TestCustomer, body: unknown) => customer.request('POST', TOPUP, { body });
+const change = (customer: TestCustomer, body: unknown) => customer.request('PATCH', SETTINGS, { body });
+const readSettings = async (customer: TestCustomer) => (await customer.request('GET', SETTINGS)).body;
+const switchPlan = (customer: TestCustomer, plan: string) =>
+  customer.request('POST', '/api/billing/checkout/', { body: { plan } });
 
 describe('top-ups', () => {
-  let service: Service;
+  let service: TestService;
   before(async () => {
-    service = await startService({ workers: 0 });
+    service = await startTestService({ workers: 0 });
   });
   after(() => service.stop());
 
@@ -34,7 +34,7 @@ describe('top-ups', () => {
   describe('manual ones in local keyless development', () => {
     for (const [plan, credits, granted] of PLANS) {
       it(`credit ${credits} credits for 5000 cents on ${plan} at once, as an entry of type topup`, async () => {
-        const customer = await service.customer(plan);
+        const customer = await service.createCustomer(plan);
         const { status, body } = await topUp(customer, { amount_cents: 5000 });
         expect([status, body]).to.deep.equal([200, { checkout_url: null, activated: true }]);
         expect(await customer.ledger()).to.deep.equal([
@@ -46,8 +46,8 @@ describe('top-ups', () => {
     }
 
     it('are at the rate of the plan at that moment', async () => {
-      const customer = await service.customer('pro');
-      await switchTo(customer, 'lite');
+      const customer = await service.createCustomer('pro');
+      await switchPlan(customer, 'lite');
       await topUp(customer, { amount_cents: 7777 });
       expect((await customer.ledger()).at(-1)).to.deep.equal(['topup', 2592]);
     });
@@ -59,62 +59,62 @@ describe('top-ups', () => {
       ['1000000', 379_310],
     ] as const) {
       it(`take ${rawAmount} cents`, async () => {
-        const customer = await service.customer('pro');
-        const { status } = await customer.call('POST', TOPUP, { rawBody: `{"amount_cents": ${rawAmount}}` });
+        const customer = await service.createCustomer('pro');
+        const { status } = await customer.request('POST', TOPUP, { rawBody: `{"amount_cents": ${rawAmount}}` });
         expect(status).to.equal(200);
         expect(await customer.balance()).to.equal(1100 + credits);
       });
     }
 
     it('may be as many as one likes, each with its own entry', async () => {
-      const customer = await service.customer('pro');
+      const customer = await service.createCustomer('pro');
       const answers = await Promise.all(Array.from({ length: 10 }, () => topUp(customer, { amount_cents: 5000 })));
       expect(answers.map(({ status }) => status)).to.deep.equal(Array(10).fill(200));
       expect(await customer.balance()).to.equal(1100 + 10 * 1896);
     });
 
     it('answer 402 subscription_required without a plan', async () => {
-      const customer = await service.customer(null);
+      const customer = await service.createCustomer(null);
       expectError(await topUp(customer, { amount_cents: 5000 }), 'subscription_required');
       expect(await customer.ledger()).to.deep.equal([]);
     });
 
     it('answer 402 subscription_required when the paid year is over', async () => {
-      const customer = await service.customer('pro');
-      service.madeUp.add('standing-is-the-subscriptions');
+      const customer = await service.createCustomer('pro');
+      service.fabricated.add('standing-is-the-subscriptions');
       await service.sql(`UPDATE accounts SET spend_until = now() WHERE email = $1`, [customer.email]);
       expectError(await topUp(customer, { amount_cents: 5000 }), 'subscription_required');
       expect(await customer.ledger()).to.deep.equal([['grant', 1100]]);
     });
 
     it('take the session cookie, with an Origin of ours', async () => {
-      const customer = await service.customer('pro');
+      const customer = await service.createCustomer('pro');
       const body = { amount_cents: 5000 };
-      expect((await customer.browse('POST', TOPUP, { body })).status).to.equal(200);
+      expect((await customer.requestWithSession('POST', TOPUP, { body })).status).to.equal(200);
       for (const origin of ['https://elsewhere.example', 'null', '']) {
-        expectError(await customer.browse('POST', TOPUP, { body, headers: { origin } }), 'invalid_api_key', 'Origin');
+        expectError(await customer.requestWithSession('POST', TOPUP, { body, headers: { origin } }), 'invalid_api_key', 'Origin');
       }
       expect(await customer.balance()).to.equal(1100 + 1896);
     });
 
     it('answer 400 validation_error that names amount_cents to what is no amount, and change nothing', async () => {
-      const customer = await service.customer('pro');
+      const customer = await service.createCustomer('pro');
       const before = await countTopups();
       const amounts =
         '4999, 5000.5, "5000", 1e309, -1e309, -0, 0, -5000, null, [], [5000], {}, true, 1000001, 1e21, 5e-324, ""';
       for (const amount of amounts.split(', ')) {
-        const answer = await customer.call('POST', TOPUP, { rawBody: `{"amount_cents": ${amount}}` });
+        const answer = await customer.request('POST', TOPUP, { rawBody: `{"amount_cents": ${amount}}` });
         expectError(answer, 'validation_error', 'amount_cents');
       }
       for (const rawBody of ['{}', '', '{"amount": 5000}', '{"Amount_cents": 5000}']) {
-        expectError(await customer.call('POST', TOPUP, { rawBody }), 'validation_error', 'amount');
+        expectError(await customer.request('POST', TOPUP, { rawBody }), 'validation_error', 'amount');
       }
       expect(await customer.ledger()).to.deep.equal([['grant', 1100]]);
       expect(await countTopups()).to.equal(before);
     });
 
     it('answer 400 validation_error that names an unknown field', async () => {
-      const customer = await service.customer('pro');
+      const customer = await service.createCustomer('pro');
       expectError(await topUp(customer, { amount_cents: 5000, credits: 9 }), 'validation_error', 'credits');
       expect(await customer.balance()).to.equal(1100);
     });
@@ -123,13 +123,13 @@ describe('top-ups', () => {
   describe('settings', () => {
     for (const [plan, credits] of PLANS) {
       it(`are off, 5000 cents and a threshold of 0 at first, with a preview of ${credits} credits on ${plan}`, async () => {
-        const answer = await (await service.customer(plan)).call('GET', SETTINGS);
+        const answer = await (await service.createCustomer(plan)).request('GET', SETTINGS);
         expect([answer.status, answer.body]).to.deep.equal([200, { ...DEFAULTS, preview_credits: credits }]);
       });
     }
 
     it('can be read without a plan, where nothing can be bought', async () => {
-      expect(await settingsOf(await service.customer(null))).to.deep.equal({ ...DEFAULTS, preview_credits: 0 });
+      expect(await readSettings(await service.createCustomer(null))).to.deep.equal({ ...DEFAULTS, preview_credits: 0 });
     });
 
     const changes: [object, object][] = [
@@ -147,41 +147,41 @@ describe('top-ups', () => {
     ];
     for (const [sent, seen] of changes) {
       it(`take ${JSON.stringify(sent)}, answer with all of them, and keep them`, async () => {
-        const customer = await service.customer('pro');
+        const customer = await service.createCustomer('pro');
         const expected = { ...DEFAULTS, preview_credits: 1896, ...sent, ...seen };
         const { status, body } = await change(customer, sent);
         expect([status, body]).to.deep.equal([200, expected]);
-        expect(await settingsOf(customer)).to.deep.equal(expected);
+        expect(await readSettings(customer)).to.deep.equal(expected);
       });
     }
 
     it('keep what a change does not name', async () => {
-      const customer = await service.customer('pro');
+      const customer = await service.createCustomer('pro');
       await change(customer, { auto_topup_enabled: true, auto_topup_amount_cents: 6000 });
       await change(customer, { auto_topup_threshold_credits: 12 });
       await change(customer, {});
       const expected = { auto_topup_enabled: true, auto_topup_amount_cents: 6000, auto_topup_threshold_credits: 12 };
-      expect(await settingsOf(customer)).to.deep.equal({ ...expected, preview_credits: 2275 });
+      expect(await readSettings(customer)).to.deep.equal({ ...expected, preview_credits: 2275 });
     });
 
     it('preview follows a switch of plans', async () => {
-      const customer = await service.customer('lite');
+      const customer = await service.createCustomer('lite');
       for (const [plan, credits] of PLANS.toReversed()) {
-        await switchTo(customer, plan);
-        expect((await settingsOf(customer)).preview_credits, plan).to.equal(credits);
+        await switchPlan(customer, plan);
+        expect((await readSettings(customer)).preview_credits, plan).to.equal(credits);
       }
     });
 
     it('answer 402 subscription_required to switching on without a plan, and change nothing', async () => {
-      const customer = await service.customer(null);
+      const customer = await service.createCustomer(null);
       const all = { auto_topup_enabled: true, auto_topup_amount_cents: 9000, auto_topup_threshold_credits: 9 };
       expectError(await change(customer, { auto_topup_enabled: true }), 'subscription_required');
       expectError(await change(customer, all), 'subscription_required');
-      expect(await settingsOf(customer)).to.deep.equal({ ...DEFAULTS, preview_credits: 0 });
+      expect(await readSettings(customer)).to.deep.equal({ ...DEFAULTS, preview_credits: 0 });
     });
 
     it('can be prepared, and switched off, without a plan', async () => {
-      const customer = await service.customer(null);
+      const customer = await service.createCustomer(null);
       const sent = { auto_topup_enabled: false, auto_topup_amount_cents: 9000, auto_topup_threshold_credits: 9 };
       expect((await change(customer, sent)).body).to.deep.equal({ ...sent, preview_credits: 0 });
     });
@@ -193,7 +193,7 @@ describe('top-ups', () => {
     };
     for (const [field, values] of Object.entries(refused)) {
       it(`answer 400 validation_error that names ${field} to what it cannot be, whatever else is right, and change nothing`, async () => {
-        const customer = await service.customer('pro');
+        const customer = await service.createCustomer('pro');
         const rest: Record<string, unknown> = {
           auto_topup_enabled: true,
           auto_topup_amount_cents: 7000,
@@ -207,39 +207,39 @@ describe('top-ups', () => {
             `{${others}, "${field}": ${value}}`,
             `{"${field}": ${value}, ${others}}`,
           ]) {
-            expectError(await customer.call('PATCH', SETTINGS, { rawBody }), 'validation_error', field);
+            expectError(await customer.request('PATCH', SETTINGS, { rawBody }), 'validation_error', field);
           }
         }
-        expect(await settingsOf(customer)).to.deep.equal({ ...DEFAULTS, preview_credits: 1896 });
+        expect(await readSettings(customer)).to.deep.equal({ ...DEFAULTS, preview_credits: 1896 });
       });
     }
 
     it('refuse what is read-only or unknown, by its name', async () => {
-      const customer = await service.customer('pro');
+      const customer = await service.createCustomer('pro');
       for (const field of ['preview_credits', 'auto_topup_problem', 'balance', 'constructor']) {
         const answer = await change(customer, { auto_topup_amount_cents: 7000, [field]: 5 });
         expectError(answer, 'validation_error', field);
       }
-      expect(await settingsOf(customer)).to.deep.equal({ ...DEFAULTS, preview_credits: 1896 });
+      expect(await readSettings(customer)).to.deep.equal({ ...DEFAULTS, preview_credits: 1896 });
     });
 
     it('need a credential, and with the cookie an Origin of ours to be changed', async () => {
-      const customer = await service.customer('pro');
+      const customer = await service.createCustomer('pro');
       expectError(await service.request('GET', SETTINGS), 'invalid_api_key');
       expectError(await service.request('PATCH', SETTINGS, { body: {} }), 'invalid_api_key');
       expectError(await service.request('POST', TOPUP, { body: { amount_cents: 5000 } }), 'invalid_api_key');
-      expect((await customer.browse('GET', SETTINGS, { headers: { origin: '' } })).status).to.equal(200);
+      expect((await customer.requestWithSession('GET', SETTINGS, { headers: { origin: '' } })).status).to.equal(200);
       const sent = { body: { auto_topup_amount_cents: 8000 } };
       const foreign = { ...sent, headers: { origin: 'https://elsewhere.example' } };
-      expectError(await customer.browse('PATCH', SETTINGS, foreign), 'invalid_api_key', 'Origin');
-      expect((await settingsOf(customer)).auto_topup_amount_cents).to.equal(5000);
-      expect((await customer.browse('PATCH', SETTINGS, sent)).body.auto_topup_amount_cents).to.equal(8000);
+      expectError(await customer.requestWithSession('PATCH', SETTINGS, foreign), 'invalid_api_key', 'Origin');
+      expect((await readSettings(customer)).auto_topup_amount_cents).to.equal(5000);
+      expect((await customer.requestWithSession('PATCH', SETTINGS, sent)).body.auto_topup_amount_cents).to.equal(8000);
     });
 
     it('are of one account only', async () => {
-      const [one, other] = [await service.customer('pro'), await service.customer('pro')];
+      const [one, other] = [await service.createCustomer('pro'), await service.createCustomer('pro')];
       await change(one, { auto_topup_enabled: true, auto_topup_threshold_credits: 5 });
-      expect(await settingsOf(other)).to.deep.equal({ ...DEFAULTS, preview_credits: 1896 });
+      expect(await readSettings(other)).to.deep.equal({ ...DEFAULTS, preview_credits: 1896 });
     });
   });
 });

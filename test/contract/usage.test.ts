@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { IMAGE } from '../harness/client.ts';
-import { type Service, startService } from '../harness/service.ts';
+import { type TestService, startTestService } from '../harness/service.ts';
 import { expectTimestamp, UUID } from './envelope.ts';
 import { seedImages } from './seeds.ts';
 
@@ -8,9 +8,9 @@ const DAY_MS = 86_400_000;
 const daysAgo = (days: number) => new Date(Date.now() - days * DAY_MS).toISOString().slice(0, 10);
 
 describe('usage', () => {
-  let service: Service;
+  let service: TestService;
   before(async () => {
-    service = await startService();
+    service = await startTestService();
   });
   after(() => service.stop());
   beforeEach(() => {
@@ -19,8 +19,8 @@ describe('usage', () => {
 
   describe('summary', () => {
     it('has a null plan and no credits without a subscription', async () => {
-      const customer = await service.customer(null);
-      const { status, body } = await customer.call('GET', '/api/usage/summary/');
+      const customer = await service.createCustomer(null);
+      const { status, body } = await customer.request('GET', '/api/usage/summary/');
       expect(status).to.equal(200);
       expect(body).to.have.all.keys('plan', 'credits', 'jobs', 'history', 'by_model');
       expect(body.plan).to.equal(null);
@@ -30,8 +30,8 @@ describe('usage', () => {
     });
 
     it('shows the plan, and the current monthly credit period', async () => {
-      const customer = await service.customer('pro');
-      const { body } = await customer.browse('GET', '/api/usage/summary/');
+      const customer = await service.createCustomer('pro');
+      const { body } = await customer.requestWithSession('GET', '/api/usage/summary/');
       expect(body.plan).to.deep.equal({
         slug: 'pro',
         name: 'Pro',
@@ -47,13 +47,13 @@ describe('usage', () => {
     });
 
     it('counts burns less refunds, by day and by model', async () => {
-      const customer = await service.customer('pro');
+      const customer = await service.createCustomer('pro');
       const [video, image] = [await customer.createVideo(), await customer.createImage()];
-      await Promise.all([customer.settled(video.uuid), customer.settled(image.uuid)]);
+      await Promise.all([customer.waitForEnd(video.uuid), customer.waitForEnd(image.uuid)]);
       service.upstream.submit = 'refuse';
-      expect((await customer.settled((await customer.createImage()).uuid)).status).to.equal('failed');
+      expect((await customer.waitForEnd((await customer.createImage()).uuid)).status).to.equal('failed');
 
-      const { body } = await customer.call('GET', '/api/usage/summary/');
+      const { body } = await customer.request('GET', '/api/usage/summary/');
       expect(body.credits).to.include({ balance: 1057, used_this_period: 43, granted_this_period: 1100 });
       expect(body.by_model).to.deep.equal([
         { model: 'Image model', credits: 8, count: 2 },
@@ -64,12 +64,12 @@ describe('usage', () => {
     });
 
     it('has a history of 30 UTC days, today last, days without use as zeros', async () => {
-      const customer = await service.customer('pro');
+      const customer = await service.createCustomer('pro');
       await seedImages(service, customer, 3, 30);
       await seedImages(service, customer, 5, 29);
       await seedImages(service, customer, 7, 1);
-      await customer.create(IMAGE);
-      const { history, by_model: byModel } = (await customer.call('GET', '/api/usage/summary/')).body;
+      await customer.createGeneration(IMAGE);
+      const { history, by_model: byModel } = (await customer.request('GET', '/api/usage/summary/')).body;
       expect(history.map((day: { date: string }) => day.date)).to.deep.equal(
         Array.from({ length: 30 }, (_, index) => daysAgo(29 - index)),
       );
@@ -86,9 +86,9 @@ describe('usage', () => {
 
   describe('ledger', () => {
     it('has entries with uuid, entry_type, signed amount, running balance, description and created_at', async () => {
-      const customer = await service.customer('lite');
+      const customer = await service.createCustomer('lite');
       await customer.createImage();
-      const { status, body } = await customer.call('GET', '/api/ledger/');
+      const { status, body } = await customer.request('GET', '/api/ledger/');
       expect(status).to.equal(200);
       const shown = body.data.map(({ uuid, created_at: createdAt, description, ...rest }: Record<string, string>) => {
         expect(uuid).to.match(UUID);
@@ -103,9 +103,9 @@ describe('usage', () => {
     });
 
     it('is paged newest first, 20 a page', async () => {
-      const customer = await service.customer('pro');
+      const customer = await service.createCustomer('pro');
       await seedImages(service, customer, 44);
-      const pages = await Promise.all([1, 2, 3, 4].map((page) => customer.call('GET', `/api/ledger/?page=${page}`)));
+      const pages = await Promise.all([1, 2, 3, 4].map((page) => customer.request('GET', `/api/ledger/?page=${page}`)));
       expect(pages.map(({ body }) => body.data.length)).to.deep.equal([20, 20, 5, 0]);
       const entries = pages.flatMap(({ body }) => body.data);
       expect(new Set(entries.map(({ uuid }) => uuid)).size).to.equal(45);
@@ -120,7 +120,7 @@ describe('usage', () => {
     });
 
     it('is append-only', async () => {
-      const customer = await service.customer('lite');
+      const customer = await service.createCustomer('lite');
       const entryOf = `account_id = (SELECT id FROM accounts WHERE email = '${customer.email}')`;
       for (const attempt of [
         `UPDATE ledger_entries SET amount = 1000000 WHERE ${entryOf}`,
@@ -134,7 +134,7 @@ describe('usage', () => {
     });
 
     it("shows the account's own entries only", async () => {
-      const [customer, other] = await Promise.all([service.customer('lite'), service.customer(null)]);
+      const [customer, other] = await Promise.all([service.createCustomer('lite'), service.createCustomer(null)]);
       expect(await customer.ledger()).to.deep.equal([['grant', 200]]);
       expect(await other.ledger()).to.deep.equal([]);
     });

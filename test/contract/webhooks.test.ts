@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import Stripe from 'stripe';
-import type { Answer } from '../harness/client.ts';
-import { eventually, type Service, startService } from '../harness/service.ts';
+import type { ApiResponse } from '../harness/client.ts';
+import { eventually, type TestService, startTestService } from '../harness/service.ts';
 import { expectError } from './envelope.ts';
-import { wireRequest } from './wire.ts';
+import { sendRawRequest } from './wire.ts';
 
 const PATH = '/api/billing/webhooks/processor/';
 const SECRET = 'whsec_contract';
 
 /** A processor that is configured, and out of reach. */
-const PROCESSOR = {
+const PROCESSOR_ENV = {
   STRIPE_SECRET_KEY: 'sk_test_x',
   STRIPE_WEBHOOK_SECRET: SECRET,
   STRIPE_PORTAL_CONFIGURATION: 'bpc_1',
@@ -25,52 +25,52 @@ const { webhooks } = new Stripe('sk_test_x');
 
 const eventId = () => `evt_${randomUUID().replaceAll('-', '')}`;
 
-function eventOf(type: string, object: unknown, id: unknown = eventId()): string {
+function buildEvent(type: string, object: unknown, id: unknown = eventId()): string {
   return JSON.stringify({ id, object: 'event', api_version: '2026-10-01', created: 1, type, data: { object } });
 }
 
-function signatureOf(payload: string, secondsAgo = 0, secret = SECRET): string {
+function signPayload(payload: string, secondsAgo = 0, secret = SECRET): string {
   return webhooks.generateTestHeaderString({ payload, secret, timestamp: Math.floor(Date.now() / 1_000) - secondsAgo });
 }
 
-function send(baseUrl: string, body: string | Uint8Array, signature: string | null): Promise<Answer> {
+function send(baseUrl: string, body: string | Uint8Array, signature: string | null): Promise<ApiResponse> {
   const headers = {
     'content-type': 'application/json; charset=utf-8',
     ...(signature === null ? {} : { 'stripe-signature': signature }),
   };
-  return wireRequest(baseUrl, 'POST', PATH, { headers, body });
+  return sendRawRequest(baseUrl, 'POST', PATH, { headers, body });
 }
 
 describe('the webhook of the payment processor', () => {
-  let service: Service;
+  let service: TestService;
   before(async () => {
-    service = await startService({ apis: 2, env: PROCESSOR });
+    service = await startTestService({ apis: 2, env: PROCESSOR_ENV });
   });
   after(() => service.stop());
 
-  const signed = (body: string, baseUrl = service.baseUrl) => send(baseUrl, body, signatureOf(body));
+  const signed = (body: string, baseUrl = service.baseUrl) => send(baseUrl, body, signPayload(body));
   const stored = (id: string) => service.sql('SELECT * FROM payment_events WHERE event_id = $1', [id]);
   const countEvents = async () =>
     (await service.sql('SELECT count(*)::int AS count FROM payment_events'))[0].count as number;
 
   describe('refuses, and stores nothing of,', () => {
-    const body = eventOf('invoice.paid', { id: 'in_1', object: 'invoice' });
+    const body = buildEvent('invoice.paid', { id: 'in_1', object: 'invoice' });
     const now = Math.floor(Date.now() / 1_000);
-    const refused: Record<string, () => Promise<Answer>> = {
+    const refused: Record<string, () => Promise<ApiResponse>> = {
       'what is not signed': () => send(service.baseUrl, body, null),
       'an empty signature': () => send(service.baseUrl, body, ''),
       'a signature that is none': () => send(service.baseUrl, body, 'x'),
       'a signature without a time': () => send(service.baseUrl, body, `v1=${'0'.repeat(64)}`),
       'a signature without a value': () => send(service.baseUrl, body, `t=${now}`),
-      'a signature of another scheme': () => send(service.baseUrl, body, signatureOf(body).replace('v1=', 'v0=')),
+      'a signature of another scheme': () => send(service.baseUrl, body, signPayload(body).replace('v1=', 'v0=')),
       'a signature of the wrong length': () => send(service.baseUrl, body, `t=${now},v1=00`),
       'a signature that is no hex': () => send(service.baseUrl, body, `t=${now},v1=${'é'.repeat(32)}`),
-      'a signature by another secret': () => send(service.baseUrl, body, signatureOf(body, 0, 'whsec_other')),
-      'a signature of another body': () => send(service.baseUrl, body, signatureOf(`${body} `)),
-      'one changed byte': () => send(service.baseUrl, body.replace('in_1', 'in_2'), signatureOf(body)),
+      'a signature by another secret': () => send(service.baseUrl, body, signPayload(body, 0, 'whsec_other')),
+      'a signature of another body': () => send(service.baseUrl, body, signPayload(`${body} `)),
+      'one changed byte': () => send(service.baseUrl, body.replace('in_1', 'in_2'), signPayload(body)),
       'a signature with its time changed': () =>
-        send(service.baseUrl, body, signatureOf(body, 100).replace(/t=\d+/, `t=${now}`)),
-      'what was signed 400 seconds ago': () => send(service.baseUrl, body, signatureOf(body, 400)),
+        send(service.baseUrl, body, signPayload(body, 100).replace(/t=\d+/, `t=${now}`)),
+      'what was signed 400 seconds ago': () => send(service.baseUrl, body, signPayload(body, 400)),
       'an empty body': () => signed(''),
       'white space': () => signed('  '),
       'half an object': () => signed(body.slice(0, -1)),
@@ -79,7 +79,7 @@ describe('the webhook of the payment processor', () => {
         send(
           service.baseUrl,
           new Uint8Array([0xff, 0xfe, 0x00]),
-          signatureOf(Buffer.from([0xff, 0xfe, 0x00]).toString()),
+          signPayload(Buffer.from([0xff, 0xfe, 0x00]).toString()),
         ),
       'an API key in the place of a signature': () =>
         service.request('POST', PATH, { rawBody: body, headers: { authorization: `Bearer svc_${'ab'.repeat(20)}` } }),
@@ -94,9 +94,9 @@ describe('the webhook of the payment processor', () => {
 
     it('a body of 2 MB, or 20: 413 validation_error; 400 without a recent signature', async () => {
       const before = await countEvents();
-      const large = eventOf('invoice.paid', { id: 'in_1', text: 'x'.repeat(2 * 1024 * 1024) });
+      const large = buildEvent('invoice.paid', { id: 'in_1', text: 'x'.repeat(2 * 1024 * 1024) });
       expectError(await signed(large), 'validation_error', 'bytes', 413);
-      const larger = { rawBody: 'x'.repeat(20 * 1024 * 1024), headers: { 'stripe-signature': signatureOf('x') } };
+      const larger = { rawBody: 'x'.repeat(20 * 1024 * 1024), headers: { 'stripe-signature': signPayload('x') } };
       expectError(await service.request('POST', PATH, larger), 'validation_error', 'bytes', 413);
       expectError(await send(service.baseUrl, large, null), 'validation_error', 'Stripe-Signature');
       expect(await countEvents()).to.equal(before);
@@ -115,24 +115,24 @@ describe('the webhook of the payment processor', () => {
       'an event whose data is null': '{"id": "evt_none", "type": "invoice.paid", "data": null}',
       'an event without an object': '{"id": "evt_none", "type": "invoice.paid", "data": {}}',
       'an event without an id': '{"type": "invoice.paid", "data": {"object": {"id": "in_1"}}}',
-      'an event whose id is a number': eventOf('invoice.paid', { id: 'in_1' }, 5),
-      'an event whose id is null': eventOf('invoice.paid', { id: 'in_1' }, null),
-      'an event whose id is an object': eventOf('invoice.paid', { id: 'in_1' }, { a: 1 }),
-      'an event whose id is empty': eventOf('invoice.paid', { id: 'in_1' }, ''),
-      'an event whose id is far too long': eventOf('invoice.paid', { id: 'in_1' }, randomText(5_000)),
-      'an event whose id has a NUL': eventOf('invoice.paid', { id: 'in_1' }, 'evt_\u0000'),
-      'an event whose id is half a surrogate pair': eventOf('invoice.paid', { id: 'in_1' }, 'evt_\ud800'),
+      'an event whose id is a number': buildEvent('invoice.paid', { id: 'in_1' }, 5),
+      'an event whose id is null': buildEvent('invoice.paid', { id: 'in_1' }, null),
+      'an event whose id is an object': buildEvent('invoice.paid', { id: 'in_1' }, { a: 1 }),
+      'an event whose id is empty': buildEvent('invoice.paid', { id: 'in_1' }, ''),
+      'an event whose id is far too long': buildEvent('invoice.paid', { id: 'in_1' }, randomText(5_000)),
+      'an event whose id has a NUL': buildEvent('invoice.paid', { id: 'in_1' }, 'evt_\u0000'),
+      'an event whose id is half a surrogate pair': buildEvent('invoice.paid', { id: 'in_1' }, 'evt_\ud800'),
       'an event without a type': '{"id": "evt_none", "data": {"object": {"id": "in_1"}}}',
       'an event whose type is a number': '{"id": "evt_none", "type": 5, "data": {"object": {"id": "in_1"}}}',
-      'an event whose type has a NUL': eventOf('invoice.\u0000', { id: 'in_1' }),
-      'an object without an id': eventOf('invoice.paid', {}),
-      'an object whose id is empty': eventOf('invoice.paid', { id: '' }),
-      'an object whose id is a number': eventOf('invoice.paid', { id: 5 }),
-      'an object that is an array': eventOf('invoice.paid', []),
-      'an object that is a string': eventOf('invoice.paid', 'in_1'),
-      'NUL in the id of its object': eventOf('product.created', { id: 'prod_\u0000' }),
-      'half a surrogate pair in the id of its object': eventOf('product.created', { id: 'prod_\ud800' }),
-      'a very long id of its object': eventOf('product.created', { id: randomText(20_000) }),
+      'an event whose type has a NUL': buildEvent('invoice.\u0000', { id: 'in_1' }),
+      'an object without an id': buildEvent('invoice.paid', {}),
+      'an object whose id is empty': buildEvent('invoice.paid', { id: '' }),
+      'an object whose id is a number': buildEvent('invoice.paid', { id: 5 }),
+      'an object that is an array': buildEvent('invoice.paid', []),
+      'an object that is a string': buildEvent('invoice.paid', 'in_1'),
+      'NUL in the id of its object': buildEvent('product.created', { id: 'prod_\u0000' }),
+      'half a surrogate pair in the id of its object': buildEvent('product.created', { id: 'prod_\ud800' }),
+      'a very long id of its object': buildEvent('product.created', { id: randomText(20_000) }),
     };
     for (const [what, payload] of Object.entries(noEvents)) {
       it(`${what}, though it is well signed: 400 validation_error`, async () => {
@@ -145,18 +145,18 @@ describe('the webhook of the payment processor', () => {
 
   describe('acknowledges', () => {
     const acknowledged: Record<string, string> = {
-      'a type that nobody handles': eventOf('radar.early_fraud_warning.created', { id: 'issfr_1' }),
-      'a type that does not exist': eventOf('constructor', { id: 'x_1' }),
-      'NUL in its contents': eventOf('product.created', { id: 'prod_1', name: 'a\u0000b' }),
-      'half a surrogate pair in its contents': eventOf('product.created', { id: 'prod_1', name: '\ud800' }),
-      'numbers out of range': eventOf('product.created', { id: 'prod_1', n: 0 }).replace('"n":0', '"n":1e999'),
-      'deep nesting': eventOf('product.created', { id: 'prod_1', deep: 0 }).replace(
+      'a type that nobody handles': buildEvent('radar.early_fraud_warning.created', { id: 'issfr_1' }),
+      'a type that does not exist': buildEvent('constructor', { id: 'x_1' }),
+      'NUL in its contents': buildEvent('product.created', { id: 'prod_1', name: 'a\u0000b' }),
+      'half a surrogate pair in its contents': buildEvent('product.created', { id: 'prod_1', name: '\ud800' }),
+      'numbers out of range': buildEvent('product.created', { id: 'prod_1', n: 0 }).replace('"n":0', '"n":1e999'),
+      'deep nesting': buildEvent('product.created', { id: 'prod_1', deep: 0 }).replace(
         '"deep":0',
         `"deep":${'['.repeat(100_000)}${']'.repeat(100_000)}`,
       ),
-      'text of every script': eventOf('product.created', { id: 'prod_1', name: 'é 漢 😀 \u2028' }),
-      '900 KB': eventOf('product.created', { id: 'prod_1', text: 'x'.repeat(900_000) }),
-      __proto__: eventOf('product.created', { id: 'prod_1' }).replace('"data"', '"__proto__":{"id":"evt_x"},"data"'),
+      'text of every script': buildEvent('product.created', { id: 'prod_1', name: 'é 漢 😀 \u2028' }),
+      '900 KB': buildEvent('product.created', { id: 'prod_1', text: 'x'.repeat(900_000) }),
+      __proto__: buildEvent('product.created', { id: 'prod_1' }).replace('"data"', '"__proto__":{"id":"evt_x"},"data"'),
     };
     for (const [what, payload] of Object.entries(acknowledged)) {
       it(`${what}: 200, stored as it came`, async () => {
@@ -168,19 +168,19 @@ describe('the webhook of the payment processor', () => {
     }
 
     it('what was signed by several secrets, of which one is ours', async () => {
-      const body = eventOf('product.created', { id: 'prod_1' });
-      const [time, ours] = signatureOf(body).split(',');
+      const body = buildEvent('product.created', { id: 'prod_1' });
+      const [time, ours] = signPayload(body).split(',');
       const { status } = await send(service.baseUrl, body, `${time},v1=${'0'.repeat(64)},${ours},v0=x`);
       expect(status).to.equal(200);
     });
 
     it('without counting it against any limit, and without a credential', async () => {
-      const { headers } = await signed(eventOf('product.created', { id: 'prod_1' }));
+      const { headers } = await signed(buildEvent('product.created', { id: 'prod_1' }));
       expect(headers.get('ratelimit')).to.equal(null);
     });
 
     it('an event once however often it comes, also 50 times at once over two web processes', async () => {
-      const body = eventOf('product.updated', { id: 'prod_1' });
+      const body = buildEvent('product.updated', { id: 'prod_1' });
       const { id } = JSON.parse(body);
       const answers = await Promise.all(
         Array.from({ length: 50 }, (_, index) => signed(body, service.baseUrls[index % 2])),
@@ -196,7 +196,7 @@ describe('the webhook of the payment processor', () => {
 
     it('many events at once, the good among the bad', async () => {
       const bodies = Array.from({ length: 60 }, (_, index) =>
-        eventOf('product.updated', { id: `prod_${index}`, name: index % 3 === 0 ? 'a\u0000b' : 'ab' }),
+        buildEvent('product.updated', { id: `prod_${index}`, name: index % 3 === 0 ? 'a\u0000b' : 'ab' }),
       );
       const answers = await Promise.all(bodies.map((body, index) => signed(body, service.baseUrls[index % 2])));
       expect(answers.map(({ status }) => status)).to.deep.equal(Array(60).fill(200));
@@ -205,16 +205,16 @@ describe('the webhook of the payment processor', () => {
   });
 
   it('keeps an event that is to be acted upon while the processor is out of reach, and changes nothing', async () => {
-    const customer = await service.customer(null);
+    const customer = await service.createCustomer(null);
     const [account] = await service.sql('SELECT uuid FROM accounts WHERE email = $1', [customer.email]);
     const metadata = { account_uuid: account.uuid, topup_uuid: randomUUID() };
     const events = [
-      eventOf('customer.subscription.created', { id: 'sub_1', status: 'active', metadata }),
-      eventOf('invoice.paid', { id: 'in_1', status: 'paid', metadata }),
-      eventOf('payment_intent.succeeded', { id: 'pi_1', status: 'succeeded', amount_received: 5000, metadata }),
-      eventOf('checkout.session.completed', { id: 'cs_1', payment_status: 'paid', metadata }),
-      eventOf('charge.refunded', { id: 'ch_1', refunded: true, metadata }),
-      eventOf('charge.dispute.created', { id: 'dp_1', charge: 'ch_1', metadata }),
+      buildEvent('customer.subscription.created', { id: 'sub_1', status: 'active', metadata }),
+      buildEvent('invoice.paid', { id: 'in_1', status: 'paid', metadata }),
+      buildEvent('payment_intent.succeeded', { id: 'pi_1', status: 'succeeded', amount_received: 5000, metadata }),
+      buildEvent('checkout.session.completed', { id: 'cs_1', payment_status: 'paid', metadata }),
+      buildEvent('charge.refunded', { id: 'ch_1', refunded: true, metadata }),
+      buildEvent('charge.dispute.created', { id: 'dp_1', charge: 'ch_1', metadata }),
     ];
     for (const body of events) expect((await signed(body)).status).to.equal(200);
     for (const body of events) {
@@ -226,11 +226,11 @@ describe('the webhook of the payment processor', () => {
       expect(row.due_at.getTime()).to.be.above(row.received_at.getTime());
     }
     expect(await customer.ledger()).to.deep.equal([]);
-    expect((await customer.call('GET', '/api/billing/status/')).body.status).to.equal('none');
+    expect((await customer.request('GET', '/api/billing/status/')).body.status).to.equal('none');
   });
 
   it('applies what it does not handle by marking it, and nothing else', async () => {
-    const body = eventOf('radar.early_fraud_warning.updated', { id: 'issfr_1' });
+    const body = buildEvent('radar.early_fraud_warning.updated', { id: 'issfr_1' });
     await signed(body);
     await eventually('applied', async () => (await stored(JSON.parse(body).id))[0].applied_at !== null);
     const [row] = await stored(JSON.parse(body).id);
@@ -238,7 +238,7 @@ describe('the webhook of the payment processor', () => {
   });
 
   it('never says what it signs with', async () => {
-    const { body } = await send(service.baseUrl, '{}', signatureOf('{ }'));
+    const { body } = await send(service.baseUrl, '{}', signPayload('{ }'));
     expect(JSON.stringify(body)).to.not.include(SECRET);
     for (const part of [...service.apis, ...service.workers]) {
       expect(part.logs()).to.not.include(SECRET);
@@ -248,46 +248,46 @@ describe('the webhook of the payment processor', () => {
 });
 
 describe('the webhook without a payment processor', () => {
-  let service: Service;
+  let service: TestService;
   before(async () => {
-    service = await startService({ workers: 0 });
+    service = await startTestService({ workers: 0 });
   });
   after(() => service.stop());
 
   it('answers 400 validation_error to every request', async () => {
-    const body = eventOf('invoice.paid', { id: 'in_1' });
-    for (const signature of [null, 'x', signatureOf(body)]) {
+    const body = buildEvent('invoice.paid', { id: 'in_1' });
+    for (const signature of [null, 'x', signPayload(body)]) {
       expectError(await send(service.baseUrl, body, signature), 'validation_error', 'payment processor');
     }
   });
 });
 
 describe('the webhook under rate limits', () => {
-  let service: Service;
+  let service: TestService;
   before(async () => {
-    service = await startService({
+    service = await startTestService({
       workers: 0,
-      env: { ...PROCESSOR, RATE_LIMITS: 'on', RATE_PUBLIC_PER_MINUTE: '5' },
+      env: { ...PROCESSOR_ENV, RATE_LIMITS: 'on', RATE_PUBLIC_PER_MINUTE: '5' },
     });
   });
   after(() => service.stop());
 
   it('counts rejected requests against their address, and never those of the processor', async () => {
-    const body = eventOf('product.created', { id: 'prod_1' });
-    const rejected: (() => Promise<Answer>)[] = [
+    const body = buildEvent('product.created', { id: 'prod_1' });
+    const rejected: (() => Promise<ApiResponse>)[] = [
       () => send(service.baseUrl, body, null),
-      () => send(service.baseUrl, body, signatureOf(body, 400)),
-      () => send(service.baseUrl, body, signatureOf(body, 0, 'whsec_other')),
+      () => send(service.baseUrl, body, signPayload(body, 400)),
+      () => send(service.baseUrl, body, signPayload(body, 0, 'whsec_other')),
       () => send(service.baseUrl, body, 'x'),
-      () => send(service.baseUrl, body, signatureOf(`${body} `)),
+      () => send(service.baseUrl, body, signPayload(`${body} `)),
     ];
     for (const ask of rejected) expectError(await ask(), 'validation_error');
     const limited = await send(service.baseUrl, body, null);
     expectError(limited, 'rate_limited');
     expect(Number(limited.headers.get('retry-after'))).to.be.within(1, 60);
     for (let index = 0; index < 10; index += 1) {
-      const event = eventOf('product.created', { id: 'prod_1' });
-      expect((await send(service.baseUrl, event, signatureOf(event))).status).to.equal(200);
+      const event = buildEvent('product.created', { id: 'prod_1' });
+      expect((await send(service.baseUrl, event, signPayload(event))).status).to.equal(200);
     }
   });
 });

@@ -1,20 +1,20 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
-import type { Answer } from '../harness/client.ts';
+import type { ApiResponse } from '../harness/client.ts';
 
-export interface WireOptions {
+export interface RawRequestOptions {
   headers?: Record<string, string | string[]>;
   body?: string | Uint8Array;
 }
 
 /** A request whose path goes out as it is written: `fetch` would resolve dots and drop what it takes for a fault. */
-export async function wireRequest(
+export async function sendRawRequest(
   baseUrl: string,
   method: string,
   path: string,
-  { headers = {}, body }: WireOptions = {},
-): Promise<Answer & { text: string }> {
+  { headers = {}, body }: RawRequestOptions = {},
+): Promise<ApiResponse & { text: string }> {
   const { hostname, port } = new URL(baseUrl);
   const request = httpRequest({ hostname, port, method, path, headers, agent: false });
   request.end(body);
@@ -32,7 +32,7 @@ export async function wireRequest(
 }
 
 /** Sends bytes that need not be HTTP at all. @returns what came back until the service hung up. */
-export async function sendBytes(baseUrl: string, bytes: string): Promise<string> {
+export async function sendRawBytes(baseUrl: string, bytes: string): Promise<string> {
   const { hostname, port } = new URL(baseUrl);
   const socket = connect(Number(port), hostname);
   let answer = '';
@@ -45,19 +45,19 @@ export async function sendBytes(baseUrl: string, bytes: string): Promise<string>
 }
 
 /** A request whose head the service has read, and whose body is still to come. */
-export interface Unfinished {
+export interface UnfinishedRequest {
   end(body: string): void;
   /** What came back until the connection was closed, without the `100 Continue`. */
   answer: Promise<string>;
 }
 
 /** Sends the head of a request whose body has two bytes, and waits until the service has read it. */
-export async function sendHead(
+export async function sendRequestHead(
   baseUrl: string,
   method: string,
   path: string,
   headers: Record<string, string> = {},
-): Promise<Unfinished> {
+): Promise<UnfinishedRequest> {
   const { hostname, port, host } = new URL(baseUrl);
   const socket = connect(Number(port), hostname);
   let answer = '';

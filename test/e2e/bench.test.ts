@@ -3,14 +3,14 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { setting } from '../harness/databases.ts';
+import { requireTestEnv } from '../harness/databases.ts';
 
 const run = promisify(execFile);
 
 describe('npm run bench', () => {
   it('measures, prints a table, and writes it down as JSON', async function () {
     this.timeout(180_000);
-    const json = join(setting('TEST_FOLDER'), 'bench.json');
+    const json = join(requireTestEnv('TEST_FOLDER'), 'bench.json');
     const args = `--import tsx dev/bench/main.ts --quick --built --only create,read --json ${json}`;
     const { stdout } = await run(process.execPath, args.split(' '));
     expect(stdout).to.match(/figure +value +reach +aim/);

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { noteEvent } from '../harness/runEvents.ts';
+import { appendRunEvent } from '../harness/runEvents.ts';
 
 const run = promisify(execFile);
 /** How npx ends where it cannot reach the registry that the suite comes from. */
@@ -20,7 +20,7 @@ describe('npm run conformance', () => {
     const ended = await run(process.execPath, args).catch((error: Ended) => error);
     if ('code' in ended && ended.stderr.includes('The suite did not run') && OFFLINE.test(ended.stderr)) {
       const reason = 'the official suite comes from the npm registry, which cannot be reached';
-      noteEvent({ kind: 'skip', file: this.test?.file ?? '', reason });
+      appendRunEvent({ kind: 'skip', file: this.test?.file ?? '', reason });
       this.skip();
     }
     expect(ended.stdout, ended.stderr).to.match(/Nothing unexpected\.\s*$/);

@@ -4,9 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { Browser, Page } from 'playwright-core';
-import { openBrowser } from '../harness/browser.ts';
-import { claimsOf, newPkce, type OAuthClient, registerClient } from '../harness/oauth.ts';
-import { type Service, startService } from '../harness/service.ts';
+import { launchBrowser } from '../harness/browser.ts';
+import { decodeClaims, createPkce, type OAuthTestClient, registerClient } from '../harness/oauth.ts';
+import { type TestService, startTestService } from '../harness/service.ts';
 
 /** A program on the person's machine that waits for its answer, as assistants do. */
 async function startLoopbackClient(host: string): Promise<{ server: Server; url: string; visits: string[] }> {
@@ -31,13 +31,13 @@ const signIn = async (page: Page, email = `${randomUUID()}@example.com`) => {
 
 describe('consent, in a real browser', () => {
   let browser: Browser;
-  let service: Service;
+  let service: TestService;
   let local: Awaited<ReturnType<typeof startLoopbackClient>>;
-  let client: OAuthClient;
-  const { challenge, verifier } = newPkce();
+  let client: OAuthTestClient;
+  const { challenge, verifier } = createPkce();
   before(async function () {
-    browser = await openBrowser(this);
-    service = await startService({ workers: 0 });
+    browser = await launchBrowser(this);
+    service = await startTestService({ workers: 0 });
     local = await startLoopbackClient('127.0.0.1');
     client = await registerClient(service.baseUrl, { client_name: 'Desk assistant', redirect_uris: [local.url] });
   });
@@ -64,8 +64,8 @@ describe('consent, in a real browser', () => {
     await page.getByText('Connected.').waitFor();
     const answer = new URL(local.visits.at(-1) as string, local.url).searchParams;
     expect([answer.get('state'), answer.get('iss')]).to.deep.equal(['first', service.baseUrl]);
-    const { body } = await client.exchange(answer.get('code') as string, verifier);
-    expect(claimsOf(body.access_token)).to.include({ client_id: client.clientId });
+    const { body } = await client.exchangeCode(answer.get('code') as string, verifier);
+    expect(decodeClaims(body.access_token)).to.include({ client_id: client.clientId });
 
     // The application is on the account's page, where the person ends it.
     await page.goto('/account/');
@@ -108,7 +108,7 @@ describe('consent, in a real browser', () => {
     await page.getByRole('button', { name: 'Allow', exact: true }).click();
     await page.getByText('Connected.').waitFor();
     const code = new URL(six.visits.at(-1) as string, six.url).searchParams.get('code') as string;
-    expect((await listener.exchange(code, verifier)).status).to.equal(200);
+    expect((await listener.exchangeCode(code, verifier)).status).to.equal(200);
     await page.close();
     six.server.close();
   });

@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { setting } from '../harness/databases.ts';
+import { requireTestEnv } from '../harness/databases.ts';
 
 const run = promisify(execFile);
 
@@ -28,7 +28,7 @@ const SCRIPT = `
 describe('a machine without Redis', () => {
   it('runs BullMQ on the stand-in from the npm package, on every supported Node', async function () {
     this.timeout(120_000);
-    const folder = join(setting('TEST_FOLDER'), 'redis-fallback');
+    const folder = join(requireTestEnv('TEST_FOLDER'), 'redis-fallback');
     const [empty, dataDir] = [join(folder, 'empty'), join(folder, 'data')];
     for (const made of [empty, dataDir]) mkdirSync(made, { recursive: true });
     // Neither a Redis nor apt-get is found on this PATH, and no unpacked one in this cache.

@@ -2,15 +2,15 @@ import { expect } from 'chai';
 import { ALL_FORMATS, BufferSource, Input } from 'mediabunny';
 import sharp from 'sharp';
 import { startSampleUpstream } from '../../dev/upstream/server.ts';
-import type { Customer } from '../harness/client.ts';
-import { type Service, startService } from '../harness/service.ts';
+import type { TestCustomer } from '../harness/client.ts';
+import { type TestService, startTestService } from '../harness/service.ts';
 
 /** What points the service at the sample upstream, by each protocol that it speaks. */
 const PROTOCOLS: Record<string, (url: string) => Record<string, string>> = {
   fal: (url) => ({ FAL_BASE_URL: url, FAL_KEY: 'sample' }),
-  openai: (url) => ({ ...routesTo('openai:sample'), OPENAI_BASE_URL: `${url}/v1`, OPENAI_API_KEY: 'sample' }),
+  openai: (url) => ({ ...buildRoutes('openai:sample'), OPENAI_BASE_URL: `${url}/v1`, OPENAI_API_KEY: 'sample' }),
   replicate: (url) => ({
-    ...routesTo('replicate:sample/model'),
+    ...buildRoutes('replicate:sample/model'),
     REPLICATE_BASE_URL: `${url}/v1`,
     REPLICATE_API_TOKEN: 'sample',
   }),
@@ -31,12 +31,12 @@ const VIDEOS = [
 for (const [protocol, settings] of Object.entries(PROTOCOLS)) {
   describe(`through the sample upstream, by the protocol of ${protocol}`, () => {
     let upstream: Awaited<ReturnType<typeof startSampleUpstream>>;
-    let service: Service;
-    let customer: Customer;
+    let service: TestService;
+    let customer: TestCustomer;
     before(async () => {
       upstream = await startSampleUpstream({ port: 0, delayMs: 100 });
-      service = await startService({ env: settings(upstream.url) });
-      customer = await service.customer('studio');
+      service = await startTestService({ env: settings(upstream.url) });
+      customer = await service.createCustomer('studio');
     });
     after(async () => {
       await service.stop();
@@ -75,7 +75,7 @@ for (const [protocol, settings] of Object.entries(PROTOCOLS)) {
       const balance = await customer.balance();
       for (const prompt of ['[fail] please', '[reject] please']) {
         for (const { uuid } of [await customer.createImage(prompt), await customer.createVideo(prompt)]) {
-          const ended = await customer.settled(uuid);
+          const ended = await customer.waitForEnd(uuid);
           expect(ended.status).to.equal('failed');
           expect(ended.error_message).to.match(/ change the prompt| different inputs/);
         }
@@ -84,16 +84,16 @@ for (const [protocol, settings] of Object.entries(PROTOCOLS)) {
     });
 
     async function order(wanted: { model: string; params: object }) {
-      const created = await customer.create(wanted);
+      const created = await customer.createGeneration(wanted);
       expect(created.status).to.equal(201);
-      const ended = await customer.settled(created.body.uuid);
+      const ended = await customer.waitForEnd(created.body.uuid);
       expect(ended.status).to.equal('succeeded');
       return ended;
     }
   });
 }
 
-function routesTo(model: string): Record<string, string> {
+function buildRoutes(model: string): Record<string, string> {
   return { VIDEO_UPSTREAM: model, IMAGE_UPSTREAM: model };
 }
 

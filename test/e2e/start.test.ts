@@ -7,11 +7,11 @@ import { parseEnv } from 'node:util';
 import { expect } from 'chai';
 import { parseConfig } from '../../shared/lib/config.ts';
 import { startSampleUpstream } from '../../dev/upstream/server.ts';
-import { newCustomer, request } from '../harness/client.ts';
-import { setting } from '../harness/databases.ts';
-import { ownPort } from '../harness/ports.ts';
+import { createCustomer, request } from '../harness/client.ts';
+import { requireTestEnv } from '../harness/databases.ts';
+import { allocatePort } from '../harness/ports.ts';
 
-interface Started {
+interface StartedProcess {
   child: ChildProcess;
   baseUrl: string;
   output(): string;
@@ -19,13 +19,13 @@ interface Started {
 
 describe('npm start', function () {
   this.timeout(180_000);
-  const dataDir = join(setting('TEST_FOLDER'), 'start');
+  const dataDir = join(requireTestEnv('TEST_FOLDER'), 'start');
   const running: ChildProcess[] = [];
   after(async () => {
-    for (const child of running) if (child.exitCode === null && child.signalCode === null) await end(child, 'SIGTERM');
+    for (const child of running) if (child.exitCode === null && child.signalCode === null) await endProcess(child, 'SIGTERM');
   });
 
-  async function start(port: number, folder = dataDir, settings: Record<string, string> = {}): Promise<Started> {
+  async function start(port: number, folder = dataDir, settings: Record<string, string> = {}): Promise<StartedProcess> {
     const { PATH, HOME } = process.env;
     const child = spawn(process.execPath, ['--import', 'tsx', 'dev/start.ts'], {
       env: { PATH, HOME, PORT: String(port), DATA_DIR: folder, ...settings },
@@ -45,27 +45,27 @@ describe('npm start', function () {
   }
 
   it('boots the whole service, keeps its data through kill -9 and a stop, and leaves no process behind', async () => {
-    const port = await ownPort();
+    const port = await allocatePort();
     const first = await start(port);
     expect(first.output()).to.not.match(/^ *Metrics /m);
     for (const part of ['Postgres', 'Redis', 'Upstream', 'Worker', 'API']) expect(first.output()).to.include(part);
-    const customer = await newCustomer(first.baseUrl, 'starter');
+    const customer = await createCustomer(first.baseUrl, 'starter');
     const { uuid } = await customer.createImage();
-    expect((await customer.settled(uuid)).status).to.equal('succeeded');
+    expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
 
-    await end(first.child, 'SIGKILL');
+    await endProcess(first.child, 'SIGKILL');
     const second = await start(port);
-    expect((await customer.read(uuid)).body.status).to.equal('succeeded');
+    expect((await customer.readGeneration(uuid)).body.status).to.equal('succeeded');
     expect(await customer.balance()).to.equal(392);
 
-    expect(await end(second.child, 'SIGINT')).to.equal(0);
+    expect(await endProcess(second.child, 'SIGINT')).to.equal(0);
     const addresses = [...second.output().matchAll(/127\.0\.0\.1:(\d+)/g)].map(([, listening]) => Number(listening));
     expect(addresses).to.have.length.above(3);
-    for (const listening of new Set(addresses)) expect(await accepts(listening), String(listening)).to.equal(false);
+    for (const listening of new Set(addresses)) expect(await acceptsConnections(listening), String(listening)).to.equal(false);
   });
 
   it('names what people open, commands for any folder, and is found by admin and check through its data folder', async () => {
-    const port = await ownPort();
+    const port = await allocatePort();
     const settings = { STAFF_EMAILS: 'me@example.com', METRICS_PORT: '0' };
     const started = await start(port, dataDir, settings);
     const { child, baseUrl } = started;
@@ -76,34 +76,34 @@ describe('npm start', function () {
     // As they were printed, in another folder.
     const commands = output.split('\n').filter((line) => /^ {2}(curl|UUID=)/.test(line));
     expect(commands).to.have.length(4);
-    const done = await command('sh', ['-ec', commands.join('\n')], {}, '/');
+    const done = await runCommand('sh', ['-ec', commands.join('\n')], {}, '/');
     expect(done.out.trim().split('\n').at(-1)).to.include('"status":"succeeded"').and.to.include('"output_url":"http');
 
     const { PATH = '' } = process.env;
     const env = { PATH, DATA_DIR: dataDir };
-    const found = await command(process.execPath, ['dist/worker/admin/main.js', 'find-account', 'me@example.com'], env);
+    const found = await runCommand(process.execPath, ['dist/worker/admin/main.js', 'find-account', 'me@example.com'], env);
     expect([found.status, found.err]).to.deep.equal([
       0,
       `Using the databases of the service at ${baseUrl}, which runs on this machine.\n`,
     ]);
     expect(found.out).to.include('1092');
     const given = ['grant-credits', 'me@example.com', '5', '--request', 'one', '--apply'];
-    const granted = await command(process.execPath, ['dist/worker/admin/main.js', ...given], env);
+    const granted = await runCommand(process.execPath, ['dist/worker/admin/main.js', ...given], env);
     expect(granted.out, 'logs go to stderr').to.not.include('{"level"');
-    const checked = await command(process.execPath, ['dist/worker/check/main.js'], env);
+    const checked = await runCommand(process.execPath, ['dist/worker/check/main.js'], env);
     expect([checked.status, checked.err.includes(baseUrl)], checked.out).to.deep.equal([0, true]);
     const inProduction = { ...env, NODE_ENV: 'production' };
-    expect((await command(process.execPath, ['dist/worker/check/main.js'], inProduction)).status).to.equal(78);
+    expect((await runCommand(process.execPath, ['dist/worker/check/main.js'], inProduction)).status).to.equal(78);
 
     // A service that was not started on this folder is left alone.
     const demo = ['--import', 'tsx', 'dev/demo/main.ts'];
     const elsewhere = { PATH, PORT: String(port), DATA_DIR: `${dataDir}-elsewhere` };
-    const refused = await command(process.execPath, demo, elsewhere);
+    const refused = await runCommand(process.execPath, demo, elsewhere);
     expect(refused.status).to.equal(1);
     expect(refused.err).to.include(`The service at ${baseUrl} was not started on ${dataDir}-elsewhere.`);
-    const allowed = await command(process.execPath, [...demo, '--url', baseUrl], elsewhere);
+    const allowed = await runCommand(process.execPath, [...demo, '--url', baseUrl], elsewhere);
     expect([allowed.status, allowed.err]).to.deep.equal([0, '']);
-    expect((await command(process.execPath, demo, { ...env, PORT: String(port) })).out).to.include(
+    expect((await runCommand(process.execPath, demo, { ...env, PORT: String(port) })).out).to.include(
       `Using the service at ${baseUrl}.`,
     );
 
@@ -111,26 +111,26 @@ describe('npm start', function () {
     const other = await fetch(`http://127.0.0.1:${port}/sign-in?done=signed-out`, { redirect: 'manual' });
     expect([other.status, other.headers.get('location')]).to.deep.equal([302, `${baseUrl}/sign-in?done=signed-out`]);
 
-    expect(await end(child, 'SIGTERM')).to.equal(0);
+    expect(await endProcess(child, 'SIGTERM')).to.equal(0);
     expect(existsSync(join(dataDir, 'service.json'))).to.equal(false);
-    expect((await command(process.execPath, ['dist/worker/check/main.js'], env)).status).to.equal(78);
+    expect((await runCommand(process.execPath, ['dist/worker/check/main.js'], env)).status).to.equal(78);
   });
 
   it('two copies run side by side, and a taken port is one sentence that names PORT', async () => {
-    const [one, other] = await Promise.all([start(await ownPort()), start(await ownPort(), `${dataDir}-2`)]);
+    const [one, other] = await Promise.all([start(await allocatePort()), start(await allocatePort(), `${dataDir}-2`)]);
     for (const { baseUrl } of [one, other]) {
       expect((await request(baseUrl, 'GET', '/api/health/')).status).to.equal(200);
     }
     const taken = Number(new URL(one.baseUrl).port);
     const refused = await start(taken, `${dataDir}-3`).catch((error: Error) => error.message);
     expect(refused).to.match(/set PORT/);
-    expect(await Promise.all([end(one.child, 'SIGTERM'), end(other.child, 'SIGTERM')])).to.deep.equal([0, 0]);
+    expect(await Promise.all([endProcess(one.child, 'SIGTERM'), endProcess(other.child, 'SIGTERM')])).to.deep.equal([0, 0]);
   });
 
   it('a provider that was given is used, and the sample upstream stands in for one that was not', async () => {
     const given = await startSampleUpstream({ delayMs: 100 });
     try {
-      const started = await start(await ownPort(), dataDir, {
+      const started = await start(await allocatePort(), dataDir, {
         VIDEO_UPSTREAM: 'openai:own',
         OPENAI_BASE_URL: `${given.url}/v1`,
         OPENAI_API_KEY: 'own',
@@ -152,20 +152,20 @@ describe('npm start', function () {
       expect(sample?.[2])
         .to.match(/^http:\/\/127\.0\.0\.1:\d+\/v1$/)
         .and.not.equal(`${given.url}/v1`);
-      const customer = await newCustomer(started.baseUrl);
+      const customer = await createCustomer(started.baseUrl);
       for (const { uuid } of [await customer.createImage(), await customer.createVideo()]) {
-        expect((await customer.settled(uuid)).status).to.equal('succeeded');
+        expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
       }
-      expect(await end(started.child, 'SIGTERM')).to.equal(0);
+      expect(await endProcess(started.child, 'SIGTERM')).to.equal(0);
     } finally {
       await given.stop();
     }
   });
 
   it('gives API and worker a port each for their metrics, and names both', async () => {
-    const [metricsPort, token] = [await ownPortPair(), 'a-token-of-20-letters'];
+    const [metricsPort, token] = [await findFreePortPair(), 'a-token-of-20-letters'];
     const settings = { METRICS_PORT: String(metricsPort), METRICS_TOKEN: token };
-    const started = await start(await ownPort(), dataDir, settings);
+    const started = await start(await allocatePort(), dataDir, settings);
     const rows = [...started.output().matchAll(/^ *Metrics +(\S+) +(\S+)/gm)];
     const addresses = Object.fromEntries(rows.map(([, program = '', address = '']) => [program, address]));
     expect(addresses).to.deep.equal({
@@ -178,15 +178,15 @@ describe('npm start', function () {
     );
     expect(api).to.match(/^genmeter_http_requests_total\{/m);
     expect(worker).to.match(/^genmeter_job_duration_seconds_count\{/m);
-    expect(await end(started.child, 'SIGTERM')).to.equal(0);
+    expect(await endProcess(started.child, 'SIGTERM')).to.equal(0);
   });
 
   it('metrics on any free port are listed with their addresses; a port that leaves none for the worker is one sentence', async () => {
-    const started = await start(await ownPort(), dataDir, { METRICS_PORT: '0', METRICS_HOST: '127.0.0.1' });
+    const started = await start(await allocatePort(), dataDir, { METRICS_PORT: '0', METRICS_HOST: '127.0.0.1' });
     const addresses = [...started.output().matchAll(/^ *Metrics +(?:worker|api) +(http:\S+\/metrics) /gm)];
     expect(addresses).to.have.length(2);
     for (const [, address = ''] of addresses) expect((await fetch(address)).status).to.equal(200);
-    expect(await end(started.child, 'SIGTERM')).to.equal(0);
+    expect(await endProcess(started.child, 'SIGTERM')).to.equal(0);
     for (const [METRICS_PORT, PORT] of [
       ['65535', '3000'],
       ['2999', '3000'],
@@ -198,7 +198,7 @@ describe('npm start', function () {
 
   it('a provider of which only the address was given ends it with a sentence that names the key', async () => {
     const settings = { FAL_BASE_URL: 'http://127.0.0.1:1' };
-    const ended = await start(await ownPort(), dataDir, settings).catch((error: Error) => error.message);
+    const ended = await start(await allocatePort(), dataDir, settings).catch((error: Error) => error.message);
     expect(ended)
       .to.match(/^ended with 1:/)
       .and.match(/FAL_KEY is not set: /);
@@ -217,14 +217,14 @@ describe('.env.example', () => {
   });
 });
 
-async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
+async function endProcess(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
   const exited = once(child, 'exit');
   child.kill(signal);
   return ((await exited) as [number | null])[0];
 }
 
 /** Runs a program to its end. */
-async function command(
+async function runCommand(
   program: string,
   args: string[],
   env: Record<string, string>,
@@ -239,15 +239,15 @@ async function command(
 }
 
 /** A port of this test process, of which the next one is its own, too. */
-async function ownPortPair(): Promise<number> {
+async function findFreePortPair(): Promise<number> {
   for (;;) {
-    const port = await ownPort();
-    if ((await ownPort()) === port + 1) return port;
+    const port = await allocatePort();
+    if ((await allocatePort()) === port + 1) return port;
   }
 }
 
 /** Whether anything listens on a port. */
-async function accepts(port: number): Promise<boolean> {
+async function acceptsConnections(port: number): Promise<boolean> {
   const socket = connect(port, '127.0.0.1');
   const answer = await Promise.race([
     once(socket, 'connect').then(() => true),

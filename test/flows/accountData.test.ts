@@ -4,16 +4,16 @@ import { expect } from 'chai';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { BUNDLE } from '../harness/bundle.ts';
-import type { Customer } from '../harness/client.ts';
-import { claimsOf, registerClient } from '../harness/oauth.ts';
-import { eventually, type Service, startService } from '../harness/service.ts';
+import type { TestCustomer } from '../harness/client.ts';
+import { decodeClaims, registerClient } from '../harness/oauth.ts';
+import { eventually, type TestService, startTestService } from '../harness/service.ts';
 
-const image = async (customer: Customer, prompt: string) => customer.settled((await customer.createImage(prompt)).uuid);
+const image = async (customer: TestCustomer, prompt: string) => customer.waitForEnd((await customer.createImage(prompt)).uuid);
 
 describe('the data of an account', () => {
-  let service: Service;
+  let service: TestService;
   before(async () => {
-    service = await startService();
+    service = await startTestService();
   });
   after(() => service.stop());
 
@@ -27,7 +27,7 @@ describe('the data of an account', () => {
     [ended.status] = (await once(child, 'close')) as [number];
     return ended;
   };
-  const rowOf = async ({ email }: Customer) =>
+  const rowOf = async ({ email }: TestCustomer) =>
     (await service.sql('SELECT * FROM accounts WHERE email = $1', [email]))[0];
   const textsOf = async (accountId: number) =>
     service.sql('SELECT prompt, params, purged_at IS NOT NULL AS is_purged FROM generations WHERE account_id = $1', [
@@ -35,24 +35,24 @@ describe('the data of an account', () => {
     ]);
 
   it('is out of reach for every credential after end-access, and the owner can sign in again', async () => {
-    const customer = await service.customer('pro');
+    const customer = await service.createCustomer('pro');
     const client = await registerClient(service.baseUrl);
-    const tokens = await client.connect(customer);
-    expect(claimsOf(tokens.access_token).scope).to.include('svc:read');
+    const tokens = await client.authorizeAndExchange(customer);
+    expect(decodeClaims(tokens.access_token).scope).to.include('svc:read');
     const before = await admin('end-access', customer.email);
     expect(before.out).to.include('Would end').and.include('1 sessions, 1 API keys, 1 application grants');
-    expect((await customer.call('GET', '/api/keys/')).status).to.equal(200);
+    expect((await customer.request('GET', '/api/keys/')).status).to.equal(200);
 
     expect((await admin('end-access', customer.email, '--apply')).out).to.include('Ended for');
-    expect((await customer.call('GET', '/api/keys/')).status).to.equal(401);
-    expect((await customer.browse('GET', '/authentication/me/')).status).to.equal(401);
+    expect((await customer.request('GET', '/api/keys/')).status).to.equal(401);
+    expect((await customer.requestWithSession('GET', '/authentication/me/')).status).to.equal(401);
     expect((await client.refresh(tokens.refresh_token)).body.error).to.equal('invalid_grant');
     const body = { email: customer.email };
     expect((await service.request('POST', '/authentication/dev/sign-in/', { body })).status).to.equal(200);
   });
 
   it('is printed as JSON by export-account, without hashes', async () => {
-    const customer = await service.customer('pro');
+    const customer = await service.createCustomer('pro');
     await image(customer, 'a lighthouse to export');
     const { status, out } = await admin('export-account', customer.email);
     expect(status).to.equal(0);
@@ -65,7 +65,7 @@ describe('the data of an account', () => {
   });
 
   it('is erased by erase-account, but for the ledger; a second run changes nothing', async () => {
-    const customer = await service.customer('pro');
+    const customer = await service.createCustomer('pro');
     const { output_url: url } = await image(customer, 'a lighthouse to erase');
     await image(customer, 'another one');
     const account = await rowOf(customer);
@@ -76,7 +76,7 @@ describe('the data of an account', () => {
     const erased = await admin('erase-account', customer.email, '--apply');
     expect([erased.status, erased.out.includes('Deleted 2 generations')], erased.err).to.deep.equal([0, true]);
     expect(await rowOf(customer)).to.equal(undefined);
-    expect((await customer.call('GET', '/api/keys/')).status).to.equal(401);
+    expect((await customer.request('GET', '/api/keys/')).status).to.equal(401);
     const [row] = await service.sql('SELECT * FROM accounts WHERE id = $1', [account.id]);
     expect(row).to.include({
       email: `erased-${account.uuid}@erased.invalid`,
@@ -94,7 +94,7 @@ describe('the data of an account', () => {
   });
 
   it('is not erased while a paid subscription would renew or a generation is in progress', async () => {
-    const customer = await service.customer('pro');
+    const customer = await service.createCustomer('pro');
     const { id } = await rowOf(customer);
     const stripe = `sub_of_the_tests_${id}`;
     await service.sql('UPDATE subscriptions SET stripe_subscription_id = $2 WHERE account_id = $1', [id, stripe]);
@@ -117,10 +117,10 @@ describe('the data of an account', () => {
   });
 
   it('keeps no prompt of a generation 30 days after its deletion', async () => {
-    const customer = await service.customer('pro');
+    const customer = await service.createCustomer('pro');
     const [old, recent] = [await image(customer, 'deleted long ago'), await image(customer, 'deleted just now')];
     await image(customer, 'kept');
-    for (const { uuid } of [old, recent]) await customer.call('DELETE', `/api/generations/${uuid}/`);
+    for (const { uuid } of [old, recent]) await customer.request('DELETE', `/api/generations/${uuid}/`);
     await service.sql(`UPDATE generations SET deleted_at = now() - interval '31 days' WHERE uuid = $1`, [old.uuid]);
     const connection = new Redis(service.env['REDIS_URL'] as string, { maxRetriesPerRequest: null });
     const queue = new Queue('upkeep', { connection, prefix: `{${service.env['REDIS_PREFIX']}}` });

@@ -5,10 +5,10 @@ import { cpSync, symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect } from 'chai';
 import { BUNDLE } from '../harness/bundle.ts';
-import { modelsOnline } from '../contract/seeds.ts';
-import type { Customer } from '../harness/client.ts';
-import { createDatabase, setting } from '../harness/databases.ts';
-import { eventually, type Service, startService } from '../harness/service.ts';
+import { setAllModelsOnline } from '../contract/seeds.ts';
+import type { TestCustomer } from '../harness/client.ts';
+import { createDatabase, requireTestEnv } from '../harness/databases.ts';
+import { eventually, type TestService, startTestService } from '../harness/service.ts';
 
 interface Ended {
   status: number | null;
@@ -33,12 +33,12 @@ async function run(program: string, args: string[], env: Record<string, string> 
 const LONG_AGO = `interval '5 minutes'`;
 
 describe('npm run admin', () => {
-  let service: Service;
-  let customer: Customer;
+  let service: TestService;
+  let customer: TestCustomer;
   before(async () => {
-    service = await startService({ workers: 0 });
-    await modelsOnline(service);
-    customer = await service.customer('pro');
+    service = await startTestService({ workers: 0 });
+    await setAllModelsOnline(service);
+    customer = await service.createCustomer('pro');
   });
   after(() => service.stop());
 
@@ -127,7 +127,7 @@ describe('npm run admin', () => {
   });
 
   it('runs from the sources, as check does, where nothing was built', async () => {
-    const clone = join(setting('TEST_FOLDER'), 'clone');
+    const clone = join(requireTestEnv('TEST_FOLDER'), 'clone');
     for (const part of ['package.json', 'shared', 'worker']) cpSync(part, join(clone, part), { recursive: true });
     symlinkSync(resolve('node_modules'), join(clone, 'node_modules'), 'dir');
     const scripts = [
@@ -180,18 +180,18 @@ describe('npm run admin', () => {
       expect(await customer.balance()).to.equal(balance + 250);
       expect((await grant('T-1')).out).to.include('nothing would change');
 
-      const { body } = await customer.call('GET', '/api/ledger/');
+      const { body } = await customer.request('GET', '/api/ledger/');
       const { entry_type, amount, description } = body.data[0];
       expect([entry_type, amount, description]).to.deep.equal(['grant', 250, 'Goodwill credits: the outage of May']);
       const [{ topup_credits }] = await service.sql('SELECT topup_credits FROM accounts WHERE email = $1', [
         customer.email,
       ]);
       expect(topup_credits).to.equal(250);
-      await service.checkBooks();
+      await service.checkIntegrity();
     });
 
     it('refuses a request that has given something else before', async () => {
-      const other = await service.customer(null);
+      const other = await service.createCustomer(null);
       const options = ['--request', 'T-2', '--apply'];
       expect((await admin('grant-credits', customer.email, '10', ...options)).status).to.equal(0);
       for (const call of [
@@ -249,10 +249,10 @@ describe('npm run admin', () => {
       expect(status).to.equal(0);
       expect(out).to.include(`${uuid} is on its queue again.`);
       const worker = await service.startWorker();
-      expect((await customer.settled(uuid)).status).to.equal('succeeded');
+      expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
       await worker.stop();
       expect(service.upstream.submits).to.equal(1);
-      await service.checkBooks();
+      await service.checkIntegrity();
       expect((await admin('requeue-jobs', uuid, '--apply')).out).to.include('is left alone');
     });
 
@@ -288,7 +288,7 @@ describe('npm run admin', () => {
 
   describe('revoke-key', () => {
     it('changes nothing until told to, and then revokes at once, by first characters, uuid or the key itself', async () => {
-      const owner = await service.customer(null);
+      const owner = await service.createCustomer(null);
       const prefix = owner.key.slice(0, 12);
       const tried = await admin('revoke-key', prefix);
       expect(tried.status).to.equal(0);
@@ -296,20 +296,20 @@ describe('npm run admin', () => {
         .to.include(owner.email)
         .and.to.include('would be revoked')
         .and.to.include('Nothing was changed');
-      expect((await owner.call('GET', '/api/keys/')).status).to.equal(200);
+      expect((await owner.request('GET', '/api/keys/')).status).to.equal(200);
 
       const done = await admin('revoke-key', prefix, '--apply');
       expect(done.out).to.include('is revoked.').and.to.not.include('{');
       expect(done.err).to.include('key revoked by the staff');
-      expect((await owner.call('GET', '/api/keys/')).status).to.equal(401);
+      expect((await owner.request('GET', '/api/keys/')).status).to.equal(401);
       const again = await admin('revoke-key', owner.key, '--apply');
       expect(again.status).to.equal(0);
       expect(again.out).to.include('nothing was changed').and.to.not.include(owner.key);
     });
 
     it('names those that begin alike, and does not repeat a key that is not there', async () => {
-      const owner = await service.customer(null);
-      const second = (await owner.browse('POST', '/api/keys/create/', { body: { name: 'second' } })).body;
+      const owner = await service.createCustomer(null);
+      const second = (await owner.requestWithSession('POST', '/api/keys/create/', { body: { name: 'second' } })).body;
       await service.sql('UPDATE api_keys SET prefix = $2 WHERE uuid = $1', [second.uuid, owner.key.slice(0, 12)]);
       const { status, out, err } = await admin('revoke-key', owner.key.slice(0, 12), '--apply');
       expect(status).to.equal(1);

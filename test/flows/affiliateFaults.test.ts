@@ -1,42 +1,42 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type Stripe from 'stripe';
-import { affiliateStatus, enrolled, referred } from '../harness/affiliates.ts';
-import { type Billing, runJob, startBilling } from '../harness/billing.ts';
-import type { Customer } from '../harness/client.ts';
+import { getAffiliateStatus, enrollAffiliate, signUpReferred } from '../harness/affiliates.ts';
+import { type BillingService, runJob, startBillingService } from '../harness/billing.ts';
+import type { TestCustomer } from '../harness/client.ts';
 import { eventually } from '../harness/service.ts';
-import { idIn } from '../../dev/standins/stripe/books.ts';
-import { voidCredit } from '../../dev/standins/stripe/outOfBand.ts';
+import { getId } from '../../dev/standins/stripe/books.ts';
+import { voidCreditNote } from '../../dev/standins/stripe/outOfBand.ts';
 
 const SHARE = { lite: 2_160, pro: 10_440 };
 
 describe('commissions and payouts, where things go wrong', () => {
-  let billing: Billing;
+  let billing: BillingService;
   before(async () => {
-    billing = await startBilling({ apis: 2, workers: 2 });
+    billing = await startBillingService({ apis: 2, workers: 2 });
     // Nobody waits here for 30 days: what is payable is dated back.
-    billing.service.madeUp.add('commissions-are-their-share');
+    billing.service.fabricated.add('commissions-are-their-share');
   });
   afterEach(() => {
-    billing.stripe.behave();
-    billing.stripe.objects.balanceCents = null;
-    billing.stripe.objects.isConnectOn = true;
+    billing.stripe.reset();
+    billing.stripe.store.balanceCents = null;
+    billing.stripe.store.isConnectEnabled = true;
   });
   after(() => billing.stop());
 
   /** An affiliate whose payouts are enabled, and what tests ask of them. */
   async function anAffiliate() {
-    const { affiliate, code } = await enrolled(billing.service.baseUrl);
-    const { body } = await affiliate.call('POST', '/api/affiliate/onboarding-link/');
+    const { affiliate, code } = await enrollAffiliate(billing.service.baseUrl);
+    const { body } = await affiliate.request('POST', '/api/affiliate/onboarding-link/');
     const accountId = /acct_\w+/.exec(body.url)?.[0] as string;
     billing.stripe.onboard(accountId);
-    await billing.quiet();
+    await billing.drained();
     const transfers = () =>
-      [...billing.stripe.books().transfers.values()]
+      [...billing.stripe.summarize().transfers.values()]
         .filter((transfer) => transfer.accountId === accountId)
         .map(({ amountCents }) => amountCents);
-    const stats = async () => (await affiliateStatus(affiliate)).stats;
-    return { affiliate, code, accountId, transfers, stats, bring: () => referred(billing.service.baseUrl, code) };
+    const stats = async () => (await getAffiliateStatus(affiliate)).stats;
+    return { affiliate, code, accountId, transfers, stats, bring: () => signUpReferred(billing.service.baseUrl, code) };
   }
 
   const pay = () => runJob(billing, 'payments', 'affiliates.pay');
@@ -60,9 +60,9 @@ describe('commissions and payouts, where things go wrong', () => {
   /** Lets what waits to be tried again be due. */
   const soon = () => billing.service.sql(`UPDATE payouts SET due_at = now() WHERE status = 'pending'`);
 
-  const invoiceOf = (customer: Customer): string => {
-    const { customerId = '' } = billing.stripe.books().customers.find(({ email }) => email === customer.email) ?? {};
-    return idIn(billing.stripe.subscriptionOf(customerId).latest_invoice);
+  const invoiceOf = (customer: TestCustomer): string => {
+    const { customerId = '' } = billing.stripe.summarize().customers.find(({ email }) => email === customer.email) ?? {};
+    return getId(billing.stripe.findSubscription(customerId).latest_invoice);
   };
 
   it('events in any order, each several times and several at once, lead to one commission an invoice', async () => {
@@ -77,12 +77,12 @@ describe('commissions and payouts, where things go wrong', () => {
     const { bring, stats, affiliate, accountId } = await anAffiliate();
     const customer = await bring();
     billing.stripe.delivery.drop = 1;
-    const { body } = await customer.call('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
+    const { body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
     billing.stripe.completeCheckout(body.checkout_url);
     billing.stripe.onboard(accountId, 'blocked');
     await runJob(billing, 'payments', 'payments.missed');
     await eventually('earned', async () => (await stats()).lifetime_earnings_cents === SHARE.lite);
-    await eventually('blocked', async () => !(await affiliateStatus(affiliate)).payout_enabled);
+    await eventually('blocked', async () => !(await getAffiliateStatus(affiliate)).payout_enabled);
     billing.stripe.refund(invoiceOf(customer));
     await runJob(billing, 'payments', 'payments.missed');
     await eventually('clawed back', async () => (await stats()).lifetime_earnings_cents === 0);
@@ -90,17 +90,17 @@ describe('commissions and payouts, where things go wrong', () => {
   });
 
   it('who comes back from onboarding is looked at right then, and is sent there again when a link was too old', async () => {
-    const { affiliate } = await enrolled(billing.service.baseUrl);
-    expect((await affiliate.call('POST', '/api/affiliate/onboarding-link/')).status).to.equal(200);
-    const again = await affiliate.browse('GET', '/account/payouts/again');
+    const { affiliate } = await enrollAffiliate(billing.service.baseUrl);
+    expect((await affiliate.request('POST', '/api/affiliate/onboarding-link/')).status).to.equal(200);
+    const again = await affiliate.requestWithSession('GET', '/account/payouts/again');
     expect(again.status).to.equal(200);
     const link = /http[^"]+\/setup\/e\/acct_\w+/.exec(again.body as string)?.[0] as string;
     billing.stripe.delivery.drop = 1;
     billing.stripe.onboard(link);
-    expect(await affiliateStatus(affiliate)).to.include({ payout_enabled: false });
-    const returned = await affiliate.browse('GET', '/account/payouts/returned');
+    expect(await getAffiliateStatus(affiliate)).to.include({ payout_enabled: false });
+    const returned = await affiliate.requestWithSession('GET', '/account/payouts/returned');
     expect([returned.status, returned.headers.get('location')]).to.deep.equal([303, '/account/?done=payouts']);
-    expect(await affiliateStatus(affiliate)).to.include({ payout_enabled: true, connect_onboarded: true });
+    expect(await getAffiliateStatus(affiliate)).to.include({ payout_enabled: true, connect_onboarded: true });
     billing.stripe.delivery.dropped.length = 0;
   });
 
@@ -116,7 +116,7 @@ describe('commissions and payouts, where things go wrong', () => {
     expect(transfers()).to.deep.equal([SHARE.lite + SHARE.pro / 2]);
     expect(await stats()).to.include({ pending_cents: 0 });
     billing.stripe.delivery.sendDropped();
-    await billing.quiet();
+    await billing.drained();
     expect(await stats()).to.include({ pending_cents: 0 });
   });
 
@@ -128,7 +128,7 @@ describe('commissions and payouts, where things go wrong', () => {
     await pay();
     expect(transfers()).to.deep.equal([SHARE.pro]);
     billing.stripe.refund(invoiceOf(customer));
-    await billing.quiet();
+    await billing.drained();
     expect(await stats()).to.include({ lifetime_earnings_cents: 0, pending_cents: -SHARE.pro, paid_cents: SHARE.pro });
     for (const _ of [1, 2]) await billing.subscribe(await bring(), 'lite');
     await later();
@@ -148,11 +148,11 @@ describe('commissions and payouts, where things go wrong', () => {
     await billing.subscribe(customer, 'pro');
     await later();
     await pay();
-    const note = billing.stripe.creditElsewhere(invoiceOf(customer), 17_400);
-    await billing.quiet();
+    const note = billing.stripe.creditOutOfBand(invoiceOf(customer), 17_400);
+    await billing.drained();
     expect(await stats()).to.include({ lifetime_earnings_cents: SHARE.pro / 2, pending_cents: -SHARE.pro / 2 });
-    voidCredit(billing.stripe.objects, note);
-    await billing.quiet();
+    voidCreditNote(billing.stripe.store, note);
+    await billing.drained();
     expect(await stats()).to.include({ lifetime_earnings_cents: SHARE.pro, pending_cents: 0 });
     expect(transfers()).to.deep.equal([SHARE.pro]);
   });
@@ -162,13 +162,13 @@ describe('commissions and payouts, where things go wrong', () => {
     const customer = await bring();
     await billing.subscribe(customer, 'pro');
     const dispute = billing.stripe.openDispute(invoiceOf(customer));
-    await billing.quiet();
+    await billing.drained();
     expect(await stats()).to.include({ lifetime_earnings_cents: 0 });
     await later();
     await pay();
     expect(transfers()).to.deep.equal([]);
     billing.stripe.closeDispute(dispute.id, 'won');
-    await billing.quiet();
+    await billing.drained();
     expect(await stats()).to.include({ lifetime_earnings_cents: SHARE.pro });
     await pay();
     expect(transfers()).to.deep.equal([SHARE.pro]);
@@ -182,7 +182,7 @@ describe('commissions and payouts, where things go wrong', () => {
     await pay();
     const dispute = billing.stripe.openDispute(invoiceOf(customer));
     billing.stripe.closeDispute(dispute.id, 'lost');
-    await billing.quiet();
+    await billing.drained();
     expect(await stats()).to.include({ pending_cents: -SHARE.lite, paid_cents: SHARE.lite });
   });
 
@@ -225,7 +225,7 @@ describe('commissions and payouts, where things go wrong', () => {
     const [kept, refunded] = [await bring(), await bring()];
     await billing.subscribe(kept, 'lite');
     await billing.subscribe(refunded, 'lite');
-    billing.stripe.objects.balanceCents = 100;
+    billing.stripe.store.balanceCents = 100;
     await later();
     await pay();
     await pay();
@@ -234,8 +234,8 @@ describe('commissions and payouts, where things go wrong', () => {
     });
     expect(transfers()).to.deep.equal([]);
     billing.stripe.refund(invoiceOf(refunded));
-    await billing.quiet();
-    billing.stripe.objects.balanceCents = null;
+    await billing.drained();
+    billing.stripe.store.balanceCents = null;
     await pay();
     expect(transfers()).to.deep.equal([]);
     await billing.service.sql(
@@ -255,7 +255,7 @@ describe('commissions and payouts, where things go wrong', () => {
     await later();
     await pay();
     expect(transfers()).to.deep.equal([]);
-    expect(await affiliateStatus(affiliate)).to.include({ payout_enabled: false, connect_onboarded: true });
+    expect(await getAffiliateStatus(affiliate)).to.include({ payout_enabled: false, connect_onboarded: true });
   });
 
   const looksAt = (invoiceId: string) =>
@@ -273,7 +273,7 @@ describe('commissions and payouts, where things go wrong', () => {
     await billing.subscribe(kept, 'pro');
     await later();
     const [invoice, keptInvoice] = [invoiceOf(lost), invoiceOf(kept)];
-    billing.stripe.objects.broken.add(invoice).add(invoiceOf(negative));
+    billing.stripe.store.brokenInvoices.add(invoice).add(invoiceOf(negative));
     const before = looksAt(keptInvoice);
     await pay();
     await pay();
@@ -285,7 +285,7 @@ describe('commissions and payouts, where things go wrong', () => {
     expect(transfers()).to.have.members([SHARE.lite, SHARE.pro - SHARE.lite / 2]);
     expect(looksAt(keptInvoice) - before).to.equal(1);
     expect(await stats()).to.include({ pending_cents: SHARE.pro });
-    billing.stripe.objects.broken.clear();
+    billing.stripe.store.brokenInvoices.clear();
     await later();
     await pay();
     expect(transfers()).to.have.members([SHARE.lite, SHARE.pro - SHARE.lite / 2, SHARE.pro]);
@@ -299,7 +299,7 @@ describe('commissions and payouts, where things go wrong', () => {
     await later();
     await pay();
     billing.stripe.refund(invoiceOf(refunded));
-    await billing.quiet();
+    await billing.drained();
     await billing.subscribe(small, 'lite');
     await later();
     const before = [looksAt(invoiceOf(refunded)), looksAt(invoiceOf(small))];
@@ -314,7 +314,7 @@ describe('commissions and payouts, where things go wrong', () => {
       (invoice) => Object.assign(invoice.lines.data[0]?.pricing?.price_details ?? {}, { price: 'price_other' }),
       (invoice) => {
         invoice.amount_paid = 3_000_000_000;
-        const part = billing.stripe.objects.list('invoice_payment').find((entry) => idIn(entry.invoice) === invoice.id);
+        const part = billing.stripe.store.list('invoice_payment').find((entry) => getId(entry.invoice) === invoice.id);
         Object.assign(part as object, { amount_paid: 3_000_000_000 });
       },
     ];
@@ -322,23 +322,23 @@ describe('commissions and payouts, where things go wrong', () => {
     for (const change of changes) {
       const customer = await bring();
       billing.stripe.delivery.drop = 1;
-      const { body } = await customer.call('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
+      const { body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
       billing.stripe.completeCheckout(body.checkout_url);
-      const invoice = billing.stripe.objects.get('invoice', invoiceOf(customer));
-      const part = billing.stripe.objects.list('invoice_payment').find((entry) => idIn(entry.invoice) === invoice.id);
+      const invoice = billing.stripe.store.get('invoice', invoiceOf(customer));
+      const part = billing.stripe.store.list('invoice_payment').find((entry) => getId(entry.invoice) === invoice.id);
       const before = structuredClone([invoice, part]);
       mend.push(() => [invoice, part].forEach((object, index) => Object.assign(object as object, before[index])));
       change(invoice);
       billing.stripe.delivery.drop = 0;
       billing.stripe.delivery.sendDropped();
-      await billing.tried();
-      expect((await customer.call('GET', '/api/billing/status/')).body.status).to.equal('active');
+      await billing.eventsAttempted();
+      expect((await customer.request('GET', '/api/billing/status/')).body.status).to.equal('active');
     }
     const customer = await bring();
-    const { body } = await customer.call('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
+    const { body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
     billing.stripe.completeCheckout(body.checkout_url, { async: true });
-    billing.stripe.payElsewhere(billing.customerId(customer));
-    await billing.tried();
+    billing.stripe.payOutOfBand(billing.customerId(customer));
+    await billing.eventsAttempted();
     expect(await stats()).to.include({ referrals: 4, active: 4, lifetime_earnings_cents: 0 });
     const waiting = await billing.service.sql('SELECT problem FROM payment_events WHERE applied_at IS NULL');
     for (const problem of ['it is in another currency', 'no price of STRIPE_PRICE_', '3000000000 cents are more']) {
@@ -357,23 +357,23 @@ describe('commissions and payouts, where things go wrong', () => {
       billing.stripe[how](accountId);
       await pay();
       expect(await stats()).to.include({ pending_cents: SHARE.lite, paid_cents: 0 });
-      expect(await affiliateStatus(affiliate)).to.include({ payout_enabled: false, connect_onboarded: false });
+      expect(await getAffiliateStatus(affiliate)).to.include({ payout_enabled: false, connect_onboarded: false });
       const [refused] = await billing.service.sql(
         `SELECT p.status FROM payouts p JOIN affiliates a ON a.account_id = p.affiliate_id WHERE a.connect_account_id = $1`,
         [accountId],
       );
       expect(refused).to.deep.equal({ status: 'refused' });
       // From a page that was open still nothing is made.
-      const again = await affiliate.browse('GET', '/account/payouts/again');
+      const again = await affiliate.requestWithSession('GET', '/account/payouts/again');
       expect([again.status, again.headers.get('location')]).to.deep.equal([303, '/account/']);
-      const links = await Promise.all([1, 2, 3].map(() => affiliate.call('POST', '/api/affiliate/onboarding-link/')));
+      const links = await Promise.all([1, 2, 3].map(() => affiliate.request('POST', '/api/affiliate/onboarding-link/')));
       const opened = links.filter(({ status }) => status === 200);
       expect(opened).to.not.have.length(0);
       const ids = new Set(opened.map(({ body }) => /acct_\w+/.exec(body.url)?.[0]));
       expect(ids.size).to.equal(1);
       expect(ids).to.not.include(accountId);
       billing.stripe.onboard(opened[0]?.body.url);
-      await billing.quiet();
+      await billing.drained();
       await billing.service.sql(
         `UPDATE payouts SET completed_at = completed_at - interval '7 hours' WHERE status = 'refused'`,
       );
@@ -383,21 +383,21 @@ describe('commissions and payouts, where things go wrong', () => {
   }
 
   it('onboarding is a 503 with a sentence where Connect is not switched on, and the operator is told', async () => {
-    const { affiliate } = await enrolled(billing.service.baseUrl);
-    billing.stripe.objects.isConnectOn = false;
-    const answer = await affiliate.call('POST', '/api/affiliate/onboarding-link/');
+    const { affiliate } = await enrollAffiliate(billing.service.baseUrl);
+    billing.stripe.store.isConnectEnabled = false;
+    const answer = await affiliate.request('POST', '/api/affiliate/onboarding-link/');
     expect(answer.status).to.equal(503);
     expect(answer.body.error?.message ?? answer.body.detail).to.include('Payouts cannot be set up at the moment');
     const told = /^(?=.*the payment processor refuses).*signed up for Connect/m;
-    await Promise.any(billing.service.apis.map((api) => api.logged(told)));
-    billing.stripe.objects.isConnectOn = true;
-    expect((await affiliate.call('POST', '/api/affiliate/onboarding-link/')).status).to.equal(200);
+    await Promise.any(billing.service.apis.map((api) => api.waitForLog(told)));
+    billing.stripe.store.isConnectEnabled = true;
+    expect((await affiliate.request('POST', '/api/affiliate/onboarding-link/')).status).to.equal(200);
   });
 
   it('a connected account that cannot be looked at waits its turn behind the others', async () => {
-    const { affiliate } = await enrolled(billing.service.baseUrl);
-    await affiliate.call('POST', '/api/affiliate/onboarding-link/');
-    const { code } = await affiliateStatus(affiliate);
+    const { affiliate } = await enrollAffiliate(billing.service.baseUrl);
+    await affiliate.request('POST', '/api/affiliate/onboarding-link/');
+    const { code } = await getAffiliateStatus(affiliate);
     await billing.service.sql(`UPDATE affiliates SET synced_at = synced_at - interval '2 hours' WHERE code = $1`, [
       code,
     ]);
@@ -411,13 +411,13 @@ describe('commissions and payouts, where things go wrong', () => {
   });
 
   it('a link of another site to onboarding makes nothing at the processor', async () => {
-    const { affiliate } = await enrolled(billing.service.baseUrl);
-    const before = billing.stripe.objects.list('account').length;
-    const again = await affiliate.browse('GET', '/account/payouts/again');
+    const { affiliate } = await enrollAffiliate(billing.service.baseUrl);
+    const before = billing.stripe.store.list('account').length;
+    const again = await affiliate.requestWithSession('GET', '/account/payouts/again');
     expect([again.status, again.headers.get('location')]).to.deep.equal([303, '/account/']);
-    const stranger = await referred(billing.service.baseUrl, (await affiliateStatus(affiliate)).code);
-    expect((await stranger.browse('GET', '/account/payouts/again')).status).to.equal(303);
-    expect(billing.stripe.objects.list('account')).to.have.length(before);
+    const stranger = await signUpReferred(billing.service.baseUrl, (await getAffiliateStatus(affiliate)).code);
+    expect((await stranger.requestWithSession('GET', '/account/payouts/again')).status).to.equal(303);
+    expect(billing.stripe.store.list('account')).to.have.length(before);
   });
 
   /** What another worker does that has taken a payout up and is refused. */
@@ -457,11 +457,11 @@ describe('commissions and payouts, where things go wrong', () => {
       expect(transfers()).to.deep.equal([SHARE.lite]);
       if (isTakenAgain) {
         const told = new RegExp(`^(?=.*${uuid}).*its month has another one: reverse this transfer`, 'm');
-        await Promise.any(billing.service.workers.map((worker) => worker.logged(told)));
-        const transfer = billing.stripe.objects
+        await Promise.any(billing.service.workers.map((worker) => worker.waitForLog(told)));
+        const transfer = billing.stripe.store
           .list('transfer')
           .find(({ metadata }) => metadata['payout_uuid'] === uuid);
-        billing.stripe.objects.remove(transfer?.id ?? '');
+        billing.stripe.store.remove(transfer?.id ?? '');
         await billing.service.sql('DELETE FROM payouts WHERE uuid = $1', [other]);
         return;
       }
@@ -506,17 +506,17 @@ describe('commissions and payouts, where things go wrong', () => {
       accountId,
     ]);
     billing.stripe.refund(invoiceOf(refunded));
-    await billing.quiet();
+    await billing.drained();
     await billing.subscribe(await bring(), 'pro');
     await later();
     await pay();
     expect(await payouts()).to.have.length(1);
     delete billing.stripe.faults['transfers.create'];
-    billing.stripe.objects.balanceCents = 0;
+    billing.stripe.store.balanceCents = 0;
     await soon();
     await pay();
     expect((await payouts())[0]).to.include({ status: 'refused' });
-    billing.stripe.objects.balanceCents = null;
+    billing.stripe.store.balanceCents = null;
     await billing.service.sql(
       `UPDATE payouts SET completed_at = completed_at - interval '7 hours' WHERE status = 'refused'`,
     );

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { affiliateStatus, enrolled, referred } from '../harness/affiliates.ts';
-import { type Billing, runJob, startBilling } from '../harness/billing.ts';
-import type { Customer } from '../harness/client.ts';
-import { idIn } from '../../dev/standins/stripe/books.ts';
+import { getAffiliateStatus, enrollAffiliate, signUpReferred } from '../harness/affiliates.ts';
+import { type BillingService, runJob, startBillingService } from '../harness/billing.ts';
+import type { TestCustomer } from '../harness/client.ts';
+import { getId } from '../../dev/standins/stripe/books.ts';
 
 const at = (day: string) => new Date(`${day}T12:00:00Z`);
 
@@ -11,22 +11,22 @@ const YEAR = 34_800;
 const SHARE = 10_440;
 
 describe('a year of an affiliate', () => {
-  let billing: Billing;
-  let affiliate: Customer;
-  let customer: Customer;
+  let billing: BillingService;
+  let affiliate: TestCustomer;
+  let customer: TestCustomer;
   let link: string;
   before(async () => {
-    billing = await startBilling({ startAt: new Date('2027-01-10T11:50:00Z') });
-    const { affiliate: owner, code } = await enrolled(billing.service.baseUrl);
+    billing = await startBillingService({ startAt: new Date('2027-01-10T11:50:00Z') });
+    const { affiliate: owner, code } = await enrollAffiliate(billing.service.baseUrl);
     affiliate = owner;
-    customer = await referred(billing.service.baseUrl, code);
+    customer = await signUpReferred(billing.service.baseUrl, code);
   });
   after(() => billing.stop());
 
-  const status = () => affiliateStatus(billing.now(affiliate));
+  const status = () => getAffiliateStatus(billing.onFirstApi(affiliate));
   const stats = async () => (await status()).stats;
   const pay = () => runJob(billing, 'payments', 'affiliates.pay');
-  const transfers = () => [...billing.stripe.books().transfers.values()].map(({ amountCents }) => amountCents);
+  const transfers = () => [...billing.stripe.summarize().transfers.values()].map(({ amountCents }) => amountCents);
 
   it('earns 30 % of the first invoice; checkout says who brought the customer', async () => {
     await billing.subscribe(customer, 'pro');
@@ -51,22 +51,22 @@ describe('a year of an affiliate', () => {
   });
 
   it('is sent to onboarding: to one account, by a new link each time', async () => {
-    const answers = await Promise.all([1, 2, 3].map(() => affiliate.call('POST', '/api/affiliate/onboarding-link/')));
+    const answers = await Promise.all([1, 2, 3].map(() => affiliate.request('POST', '/api/affiliate/onboarding-link/')));
     expect(answers.map((answer) => answer.status)).to.deep.equal([200, 200, 200]);
     const urls = answers.map(({ body }) => body.url as string);
     expect(new Set(urls).size).to.equal(3);
     expect(new Set(urls.map((url) => /acct_\w+/.exec(url)?.[0])).size).to.equal(1);
-    expect(billing.stripe.objects.list('account')).to.have.length(1);
+    expect(billing.stripe.store.list('account')).to.have.length(1);
     link = urls[0] as string;
     expect(await status()).to.include({ payout_enabled: false, connect_onboarded: false });
   });
 
   it('is paid nothing before payouts are enabled, however long that takes', async () => {
-    await billing.travelTo(at('2027-03-02'));
+    await billing.advanceTo(at('2027-03-02'));
     await pay();
     expect(transfers()).to.deep.equal([]);
     billing.stripe.onboard(link, 'submitted');
-    await billing.quiet();
+    await billing.drained();
     expect(await status()).to.include({ payout_enabled: false, connect_onboarded: true });
     await pay();
     expect(transfers()).to.deep.equal([]);
@@ -74,7 +74,7 @@ describe('a year of an affiliate', () => {
 
   it('is paid what was payable at the beginning of the month once they are, and once', async () => {
     billing.stripe.onboard(link);
-    await billing.quiet();
+    await billing.drained();
     expect(await status()).to.include({ payout_enabled: true, connect_onboarded: true });
     await pay();
     await pay();
@@ -83,10 +83,10 @@ describe('a year of an affiliate', () => {
   });
 
   it('earns of the difference of an upgrade, which waits for 30 days and for the next month', async () => {
-    const { body } = await billing.now(customer).call('POST', '/api/billing/checkout/', { body: { plan: 'studio' } });
+    const { body } = await billing.onFirstApi(customer).request('POST', '/api/billing/checkout/', { body: { plan: 'studio' } });
     expect(billing.stripe.confirmPlanSwitch(body.checkout_url)).to.equal('switched');
-    await billing.quiet();
-    const [upgrade] = billing.stripe.objects.list('invoice');
+    await billing.drained();
+    const [upgrade] = billing.stripe.store.list('invoice');
     const earned = Math.floor(((upgrade?.amount_paid ?? 0) * 30) / 100);
     expect(earned).to.be.above(0);
     expect(await stats()).to.include({ pending_cents: earned, paid_cents: SHARE });
@@ -96,9 +96,9 @@ describe('a year of an affiliate', () => {
 
   it('earns of the renewal what it brought in without discount and tax', async () => {
     const before = (await stats()).lifetime_earnings_cents;
-    Object.assign(billing.stripe.objects.renewals, { discountPercent: 25, taxPercent: 20 });
-    await billing.travelTo(at('2028-01-11'));
-    const [invoice] = billing.stripe.objects.list('invoice');
+    Object.assign(billing.stripe.store.renewals, { discountPercent: 25, taxPercent: 20 });
+    await billing.advanceTo(at('2028-01-11'));
+    const [invoice] = billing.stripe.store.list('invoice');
     expect(invoice?.amount_paid).to.equal(67_500);
     expect(invoice?.total_excluding_tax).to.equal(56_250);
     expect((await stats()).lifetime_earnings_cents - before).to.equal(16_875);
@@ -112,13 +112,13 @@ describe('a year of an affiliate', () => {
   });
 
   it('loses of it what is refunded, in proportion, and is paid the rest', async () => {
-    const [invoice] = billing.stripe.objects.list('invoice');
+    const [invoice] = billing.stripe.store.list('invoice');
     await pay();
     const paid = (await stats()).paid_cents;
-    billing.stripe.refund(idIn(invoice), 22_500);
-    await billing.quiet();
+    billing.stripe.refund(getId(invoice), 22_500);
+    await billing.drained();
     expect(await stats()).to.include({ pending_cents: 11_250 });
-    await billing.travelTo(at('2028-03-01'));
+    await billing.advanceTo(at('2028-03-01'));
     await pay();
     expect(transfers()).to.have.members([SHARE, paid - SHARE, 11_250]);
     expect(await stats()).to.include({ pending_cents: 0, paid_cents: paid + 11_250 });

@@ -1,39 +1,39 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { type Billing, runJob, startBilling } from '../harness/billing.ts';
-import { type Customer, IMAGE } from '../harness/client.ts';
+import { type BillingService, runJob, startBillingService } from '../harness/billing.ts';
+import { type TestCustomer, IMAGE } from '../harness/client.ts';
 import { eventually } from '../harness/service.ts';
 
 const LONG = { model: 'vidmodel-video', params: { duration: 10, resolution: '720p' } };
 
-const settingsOf = async (customer: Customer) =>
-  (await customer.call('GET', '/api/billing/topup/settings/')).body as Record<string, unknown>;
-const enable = async (customer: Customer, more: object = {}) => {
+const readSettings = async (customer: TestCustomer) =>
+  (await customer.request('GET', '/api/billing/topup/settings/')).body as Record<string, unknown>;
+const enableAutoTopups = async (customer: TestCustomer, more: object = {}) => {
   const body = { auto_topup_enabled: true, ...more };
-  expect((await customer.call('PATCH', '/api/billing/topup/settings/', { body })).status).to.equal(200);
+  expect((await customer.request('PATCH', '/api/billing/topup/settings/', { body })).status).to.equal(200);
 };
-const topupEntries = async (customer: Customer) => (await customer.ledger()).filter(([type]) => type === 'topup');
-const createWith = (customer: Customer, key: string) =>
-  customer.call('POST', '/api/generations/create/', {
+const topupEntries = async (customer: TestCustomer) => (await customer.ledger()).filter(([type]) => type === 'topup');
+const createWith = (customer: TestCustomer, key: string) =>
+  customer.request('POST', '/api/generations/create/', {
     body: { ...LONG, prompt: 'once' },
     headers: { 'idempotency-key': key },
   });
 
 describe('automatic top-ups through the payment processor', () => {
-  let billing: Billing;
+  let billing: BillingService;
   before(async () => {
-    billing = await startBilling();
+    billing = await startBillingService();
   });
-  afterEach(() => billing.stripe.behave());
+  afterEach(() => billing.stripe.reset());
   after(() => billing.stop());
 
-  const automatic = ({ email }: Customer) =>
+  const automatic = ({ email }: TestCustomer) =>
     billing.service.sql(
       `SELECT t.* FROM topups t JOIN accounts a ON a.id = t.account_id WHERE a.email = $1 AND t.kind = 'automatic'
         ORDER BY t.created_at`,
       [email],
     );
-  const hourLater = ({ email }: Customer) =>
+  const hourLater = ({ email }: TestCustomer) =>
     billing.service.sql(
       `WITH topup AS (
          UPDATE topups SET created_at = created_at - interval '61 minutes'
@@ -50,17 +50,17 @@ describe('automatic top-ups through the payment processor', () => {
 
   /** On the smallest plan, with less left than a video of 10 s costs. */
   const poor = async () => {
-    const customer = await billing.customer('lite');
-    for (let index = 0; index < 2; index += 1) await customer.settled((await customer.create(LONG)).body.uuid);
+    const customer = await billing.createCustomer('lite');
+    for (let index = 0; index < 2; index += 1) await customer.waitForEnd((await customer.createGeneration(LONG)).body.uuid);
     expect(await customer.balance()).to.equal(60);
-    await enable(customer);
+    await enableAutoTopups(customer);
     return customer;
   };
   /** After one burn, and the automatic top-up that it triggered. */
   const toppedUp = async () => {
-    const customer = await billing.customer('lite');
-    await enable(customer, { auto_topup_threshold_credits: 200 });
-    await customer.create(IMAGE);
+    const customer = await billing.createCustomer('lite');
+    await enableAutoTopups(customer, { auto_topup_threshold_credits: 200 });
+    await customer.createGeneration(IMAGE);
     await eventually('topped up', async () => (await customer.balance()) === 192 + 1666);
     const [topup] = await automatic(customer);
     await hourLater(customer);
@@ -85,7 +85,7 @@ describe('automatic top-ups through the payment processor', () => {
           expect(body.detail).to.include('unknown').and.include('Idempotency-Key').and.include('/api/ledger/');
           expect(headers.get('retry-after')).to.equal('60');
         }
-        billing.stripe.behave();
+        billing.stripe.reset();
         await settlePending();
         await eventually('settled', async () => (await automatic(customer))[0].status === 'succeeded');
         const { status, body } = await createWith(customer, key);
@@ -111,23 +111,23 @@ describe('automatic top-ups through the payment processor', () => {
   });
 
   it('that failed stay failed when their payment is processed again while another one is pending', async () => {
-    const customer = await billing.customer('lite');
-    await enable(customer, { auto_topup_threshold_credits: 200 });
+    const customer = await billing.createCustomer('lite');
+    await enableAutoTopups(customer, { auto_topup_threshold_credits: 200 });
     billing.stripe.setCard(billing.customerId(customer), 'declined');
-    await customer.settled((await customer.create(IMAGE)).body.uuid);
+    await customer.waitForEnd((await customer.createGeneration(IMAGE)).body.uuid);
     await eventually('declined', async () => (await automatic(customer))[0]?.status === 'failed');
     await hourLater(customer);
     billing.stripe.faults['intents.create'] = 'error';
-    await customer.settled((await customer.create(IMAGE)).body.uuid);
+    await customer.waitForEnd((await customer.createGeneration(IMAGE)).body.uuid);
     await eventually('pending', async () => (await automatic(customer))[1]?.status === 'pending');
-    const intent = billing.stripe.objects.get(
+    const intent = billing.stripe.store.get(
       'payment_intent',
       (await automatic(customer))[0].stripe_payment_intent_id,
     );
     const { status } = intent;
     intent.status = 'processing';
-    billing.stripe.objects.tell('payment_intent.payment_failed', intent);
-    await billing.quiet();
+    billing.stripe.store.emit('payment_intent.payment_failed', intent);
+    await billing.drained();
     expect((await automatic(customer)).map((row) => row.status)).to.deep.equal(['failed', 'pending']);
     intent.status = status;
   });
@@ -137,10 +137,10 @@ describe('automatic top-ups through the payment processor', () => {
     ['unknown to Stripe', 'cus_unknown'],
   ] as const) {
     it(`do not stay pending for ever if the customer is ${what}`, async () => {
-      const customer = await billing.customer('lite');
-      await enable(customer, { auto_topup_threshold_credits: 200 });
+      const customer = await billing.createCustomer('lite');
+      await enableAutoTopups(customer, { auto_topup_threshold_credits: 200 });
       billing.stripe.faults['intents.create'] = 'error';
-      await customer.settled((await customer.create(IMAGE)).body.uuid);
+      await customer.waitForEnd((await customer.createGeneration(IMAGE)).body.uuid);
       await eventually('pending', async () => (await automatic(customer))[0]?.status === 'pending');
       const known = billing.customerId(customer);
       const setCustomer = (value: string | null) =>
@@ -159,30 +159,30 @@ describe('automatic top-ups through the payment processor', () => {
     it('do not follow the refund of an automatic top-up', async () => {
       const { customer, intentId } = await toppedUp();
       billing.stripe.refund(intentId);
-      await billing.quiet();
+      await billing.drained();
       expect(await customer.balance()).to.equal(192);
       await sweep();
       expect(await automatic(customer)).to.have.length(1);
-      expect(await settingsOf(customer)).to.include({ auto_topup_enabled: true });
+      expect(await readSettings(customer)).to.include({ auto_topup_enabled: true });
     });
 
     it('are switched off by the dispute of an automatic top-up, once for each dispute', async () => {
       const { customer, intentId } = await toppedUp();
       const dispute = billing.stripe.openDispute(intentId);
-      await billing.quiet();
+      await billing.drained();
       expect(await customer.balance()).to.equal(192);
-      expect(await settingsOf(customer)).to.include({ auto_topup_enabled: false, auto_topup_problem: 'disputed' });
+      expect(await readSettings(customer)).to.include({ auto_topup_enabled: false, auto_topup_problem: 'disputed' });
       await sweep();
-      await customer.settled((await customer.create(IMAGE)).body.uuid);
+      await customer.waitForEnd((await customer.createGeneration(IMAGE)).body.uuid);
       await sweep();
       expect(await automatic(customer)).to.have.length(1);
       // Whoever switches them on again has been told; another sync of the same dispute changes nothing.
-      await enable(customer);
+      await enableAutoTopups(customer);
       await runJob(billing, 'payments', 'payments.reconcile');
-      expect(await settingsOf(customer)).to.include({ auto_topup_enabled: true });
+      expect(await readSettings(customer)).to.include({ auto_topup_enabled: true });
       billing.stripe.closeDispute(dispute.id, 'won');
-      await billing.quiet();
-      expect(await settingsOf(customer)).to.include({ auto_topup_enabled: true });
+      await billing.drained();
+      expect(await readSettings(customer)).to.include({ auto_topup_enabled: true });
     });
   });
 });

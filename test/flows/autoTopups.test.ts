@@ -2,25 +2,25 @@ import { Queue } from 'bullmq';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { seedImages } from '../contract/seeds.ts';
-import { type Customer, IMAGE } from '../harness/client.ts';
-import { eventually, type Service, startService } from '../harness/service.ts';
+import { type TestCustomer, IMAGE } from '../harness/client.ts';
+import { eventually, type TestService, startTestService } from '../harness/service.ts';
 
 const LONG_VIDEO = { model: 'vidmodel-video', params: { duration: 10, resolution: '720p' } };
 
-async function change(customer: Customer, body: object): Promise<void> {
-  const { status } = await customer.call('PATCH', '/api/billing/topup/settings/', { body });
+async function change(customer: TestCustomer, body: object): Promise<void> {
+  const { status } = await customer.request('PATCH', '/api/billing/topup/settings/', { body });
   expect(status).to.equal(200);
 }
 
 /** What the customer's top-ups have brought, in their order. */
-async function topupsOf(customer: Customer): Promise<number[]> {
+async function listTopupCredits(customer: TestCustomer): Promise<number[]> {
   return (await customer.ledger()).filter(([type]) => type === 'topup').map(([, amount]) => amount);
 }
 
 describe('automatic top-ups', () => {
-  let service: Service;
+  let service: TestService;
   before(async () => {
-    service = await startService({ apis: 2, workers: 2 });
+    service = await startTestService({ apis: 2, workers: 2 });
   });
   beforeEach(() => {
     service.upstream.outcome = 'succeed';
@@ -28,13 +28,13 @@ describe('automatic top-ups', () => {
   after(() => service.stop());
 
   /** Of a plan, with automatic top-ups of 5000 cents on. */
-  async function customerOn(plan: string): Promise<Customer> {
-    const customer = await service.customer(plan);
+  async function customerOn(plan: string): Promise<TestCustomer> {
+    const customer = await service.createCustomer(plan);
     await change(customer, { auto_topup_enabled: true });
     return customer;
   }
 
-  const anHourPasses = ({ email }: Customer) =>
+  const anHourPasses = ({ email }: TestCustomer) =>
     service.sql(
       `WITH topup AS (
          UPDATE topups SET created_at = created_at - interval '61 minutes'
@@ -45,7 +45,7 @@ describe('automatic top-ups', () => {
     );
 
   /** Spends all but so many credits. */
-  const spendDownTo = async (customer: Customer, rest: number) =>
+  const spendDownTo = async (customer: TestCustomer, rest: number) =>
     seedImages(service, customer, (await customer.balance()) - rest);
 
   async function withPayments(work: (queue: Queue) => Promise<void>): Promise<void> {
@@ -76,10 +76,10 @@ describe('automatic top-ups', () => {
   describe('on a create that the balance cannot cover', () => {
     it('buy credits, and the create goes on', async () => {
       const customer = await customerOn('lite');
-      const films = [await customer.create(LONG_VIDEO), await customer.create(LONG_VIDEO)];
-      for (const { body } of films) expect((await customer.settled(body.uuid)).status).to.equal('succeeded');
+      const films = [await customer.createGeneration(LONG_VIDEO), await customer.createGeneration(LONG_VIDEO)];
+      for (const { body } of films) expect((await customer.waitForEnd(body.uuid)).status).to.equal('succeeded');
       expect(await customer.balance()).to.equal(60);
-      const third = await customer.create(LONG_VIDEO);
+      const third = await customer.createGeneration(LONG_VIDEO);
       expect([third.status, third.body.status]).to.deep.equal([201, 'queued']);
       expect(await customer.ledger()).to.deep.equal([
         ['grant', 200],
@@ -88,15 +88,15 @@ describe('automatic top-ups', () => {
         ['topup', 1666],
         ['burn', -70],
       ]);
-      expect((await customer.settled(third.body.uuid)).status).to.equal('succeeded');
+      expect((await customer.waitForEnd(third.body.uuid)).status).to.equal('succeeded');
     });
 
     it('buy for the amount that was set', async () => {
       const customer = await customerOn('pro');
       await change(customer, { auto_topup_amount_cents: 12_345 });
       await spendDownTo(customer, 7);
-      expect((await customer.create(IMAGE)).status).to.equal(201);
-      expect(await topupsOf(customer)).to.deep.equal([4682]);
+      expect((await customer.createGeneration(IMAGE)).status).to.equal(201);
+      expect(await listTopupCredits(customer)).to.deep.equal([4682]);
       expect(await customer.balance()).to.equal(7 + 4682 - 8);
     });
 
@@ -108,7 +108,7 @@ describe('automatic top-ups', () => {
         const prompt = `one of twenty, ${round}`;
         const answers = await Promise.all(
           Array.from({ length: 20 }, (_, index) =>
-            customer.via(service.baseUrls[index % 2] as string).create({ ...IMAGE, prompt }),
+            customer.on(service.baseUrls[index % 2] as string).createGeneration({ ...IMAGE, prompt }),
           ),
         );
         const outcomes = answers.map(({ status, body }) => `${status} ${body.error ?? body.status}`).sort();
@@ -117,7 +117,7 @@ describe('automatic top-ups', () => {
           ...Array<string>(8).fill('201 queued'),
           ...Array<string>(12).fill('409 parallel_limit_reached'),
         ]);
-        expect(await topupsOf(customer)).to.deep.equal([2000]);
+        expect(await listTopupCredits(customer)).to.deep.equal([2000]);
         expect(await customer.balance()).to.equal(5 + 2000 - 8 * 8);
         await eventually('submitted', () => service.upstream.jobsFor(prompt).length === 8);
         service.upstream.end(prompt, 'succeeded');
@@ -130,23 +130,23 @@ describe('automatic top-ups', () => {
       await customer.createImage();
       await spendDownTo(customer, 7);
       for (const baseUrl of [...service.baseUrls, ...service.baseUrls]) {
-        const { status, body } = await customer.via(baseUrl).create(IMAGE);
+        const { status, body } = await customer.on(baseUrl).createGeneration(IMAGE);
         expect([status, body.error]).to.deep.equal([402, 'insufficient_credits']);
       }
-      expect(await topupsOf(customer)).to.deep.equal([1896]);
+      expect(await listTopupCredits(customer)).to.deep.equal([1896]);
       await anHourPasses(customer);
-      expect((await customer.create(IMAGE)).status).to.equal(201);
-      expect(await topupsOf(customer)).to.deep.equal([1896, 1896]);
+      expect((await customer.createGeneration(IMAGE)).status).to.equal(201);
+      expect(await listTopupCredits(customer)).to.deep.equal([1896, 1896]);
     });
 
     it('are not spent on a create that would fail anyway', async () => {
       service.upstream.outcome = 'wait';
       const customer = await customerOn('lite');
-      await customer.create({ ...LONG_VIDEO, prompt: 'holds a slot' });
-      await customer.create({ ...LONG_VIDEO, prompt: 'holds a slot' });
-      expect((await customer.create(LONG_VIDEO)).status).to.equal(409);
-      expect((await customer.create({ model: 'imgmodel-2', params: {} })).status).to.equal(400);
-      expect(await topupsOf(customer)).to.deep.equal([]);
+      await customer.createGeneration({ ...LONG_VIDEO, prompt: 'holds a slot' });
+      await customer.createGeneration({ ...LONG_VIDEO, prompt: 'holds a slot' });
+      expect((await customer.createGeneration(LONG_VIDEO)).status).to.equal(409);
+      expect((await customer.createGeneration({ model: 'imgmodel-2', params: {} })).status).to.equal(400);
+      expect(await listTopupCredits(customer)).to.deep.equal([]);
       await eventually('submitted', () => service.upstream.jobsFor('holds a slot').length === 2);
       service.upstream.end('holds a slot', 'succeeded');
     });
@@ -155,17 +155,17 @@ describe('automatic top-ups', () => {
       const customer = await customerOn('pro');
       await change(customer, { auto_topup_enabled: false, auto_topup_threshold_credits: 500 });
       await spendDownTo(customer, 7);
-      const { status, body } = await customer.create(IMAGE);
+      const { status, body } = await customer.createGeneration(IMAGE);
       expect([status, body.error]).to.deep.equal([402, 'insufficient_credits']);
       await sweep();
-      expect(await topupsOf(customer)).to.deep.equal([]);
+      expect(await listTopupCredits(customer)).to.deep.equal([]);
     });
 
     it('happen once for a create that is sent again with its Idempotency-Key', async () => {
       const customer = await customerOn('pro');
       await spendDownTo(customer, 0);
       const send = (baseUrl: string) =>
-        customer.via(baseUrl).call('POST', '/api/generations/create/', {
+        customer.on(baseUrl).request('POST', '/api/generations/create/', {
           body: { ...IMAGE, prompt: 'once' },
           headers: { 'idempotency-key': `once-${customer.email}` },
         });
@@ -183,9 +183,9 @@ describe('automatic top-ups', () => {
       await customer.createImage();
       // Not below it yet.
       await sweep();
-      expect(await topupsOf(customer)).to.deep.equal([]);
+      expect(await listTopupCredits(customer)).to.deep.equal([]);
       await customer.createImage();
-      await eventually('topped up', async () => (await topupsOf(customer)).length > 0, 5_000);
+      await eventually('topped up', async () => (await listTopupCredits(customer)).length > 0, 5_000);
       expect(await customer.balance()).to.equal(1100 - 16 + 1896);
     });
 
@@ -193,30 +193,30 @@ describe('automatic top-ups', () => {
       const customer = await customerOn('studio');
       await change(customer, { auto_topup_threshold_credits: 10_000 });
       const images = await Promise.all(
-        Array.from({ length: 8 }, (_, index) => customer.via(service.baseUrls[index % 2] as string).createImage()),
+        Array.from({ length: 8 }, (_, index) => customer.on(service.baseUrls[index % 2] as string).createImage()),
       );
-      for (const { uuid } of images) await customer.settled(uuid);
-      await eventually('topped up', async () => (await topupsOf(customer)).length > 0, 5_000);
+      for (const { uuid } of images) await customer.waitForEnd(uuid);
+      await eventually('topped up', async () => (await listTopupCredits(customer)).length > 0, 5_000);
       await Promise.all([sweep(), sweep()]);
-      expect(await topupsOf(customer)).to.deep.equal([2000]);
+      expect(await listTopupCredits(customer)).to.deep.equal([2000]);
       await customer.createImage();
       await sweep();
-      expect(await topupsOf(customer)).to.deep.equal([2000]);
+      expect(await listTopupCredits(customer)).to.deep.equal([2000]);
       await anHourPasses(customer);
       await Promise.all([sweep(), sweep()]);
-      expect(await topupsOf(customer)).to.deep.equal([2000, 2000]);
+      expect(await listTopupCredits(customer)).to.deep.equal([2000, 2000]);
       await anHourPasses(customer);
       await sweep();
-      expect(await topupsOf(customer), 'without another burn').to.deep.equal([2000, 2000]);
+      expect(await listTopupCredits(customer), 'without another burn').to.deep.equal([2000, 2000]);
     });
 
     it('follow a burn whose job was lost', async () => {
       const customer = await customerOn('pro');
       await change(customer, { auto_topup_threshold_credits: 1100 });
       await losingTheJob(() => customer.createImage());
-      expect(await topupsOf(customer)).to.deep.equal([]);
+      expect(await listTopupCredits(customer)).to.deep.equal([]);
       await sweep();
-      expect(await topupsOf(customer)).to.deep.equal([1896]);
+      expect(await listTopupCredits(customer)).to.deep.equal([1896]);
       expect(await customer.balance()).to.equal(1100 - 8 + 1896);
     });
 
@@ -224,22 +224,22 @@ describe('automatic top-ups', () => {
       const customer = await customerOn('pro');
       await change(customer, { auto_topup_threshold_credits: 1101 });
       await sweep();
-      expect(await topupsOf(customer), 'a raised threshold').to.deep.equal([]);
+      expect(await listTopupCredits(customer), 'a raised threshold').to.deep.equal([]);
       await spendDownTo(customer, 1000);
       await sweep();
-      expect(await topupsOf(customer), 'credits that went without a burn').to.deep.equal([]);
+      expect(await listTopupCredits(customer), 'credits that went without a burn').to.deep.equal([]);
 
       await losingTheJob(() => customer.createImage());
       await change(customer, { auto_topup_threshold_credits: 1102 });
       await sweep();
-      expect(await topupsOf(customer), 'a threshold that was changed after the burn').to.deep.equal([]);
+      expect(await listTopupCredits(customer), 'a threshold that was changed after the burn').to.deep.equal([]);
 
       await losingTheJob(() => customer.createImage());
-      const { status } = await customer.call('POST', '/api/billing/topup/', { body: { amount_cents: 5_000 } });
+      const { status } = await customer.request('POST', '/api/billing/topup/', { body: { amount_cents: 5_000 } });
       expect(status).to.equal(200);
       await spendDownTo(customer, 500);
       await sweep();
-      expect(await topupsOf(customer), 'a balance that had recovered').to.deep.equal([1896]);
+      expect(await listTopupCredits(customer), 'a balance that had recovered').to.deep.equal([1896]);
       const [row] = await service.sql('SELECT auto_topup_triggered_at FROM accounts WHERE email = $1', [
         customer.email,
       ]);
@@ -260,18 +260,18 @@ describe('automatic top-ups', () => {
         [customer.email],
       );
       await sweep('billing.keepUp');
-      expect(await topupsOf(customer)).to.deep.equal([1896, 1896]);
+      expect(await listTopupCredits(customer)).to.deep.equal([1896, 1896]);
       await sweep('billing.keepUp');
-      expect(await topupsOf(customer)).to.deep.equal([1896, 1896]);
+      expect(await listTopupCredits(customer)).to.deep.equal([1896, 1896]);
     });
 
     it('do not happen once the subscription is over', async () => {
       const customer = await customerOn('pro');
-      service.madeUp.add('standing-is-the-subscriptions');
+      service.fabricated.add('standing-is-the-subscriptions');
       await service.sql('UPDATE accounts SET spend_until = now() WHERE email = $1', [customer.email]);
       await change(customer, { auto_topup_threshold_credits: 5000 });
       await sweep();
-      expect(await topupsOf(customer)).to.deep.equal([]);
+      expect(await listTopupCredits(customer)).to.deep.equal([]);
     });
   });
 });

@@ -1,38 +1,38 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { type Billing, runJob, startBilling } from '../harness/billing.ts';
-import type { Customer } from '../harness/client.ts';
+import { type BillingService, runJob, startBillingService } from '../harness/billing.ts';
+import type { TestCustomer } from '../harness/client.ts';
 import { eventually } from '../harness/service.ts';
-import { idIn } from '../../dev/standins/stripe/books.ts';
+import { getId } from '../../dev/standins/stripe/books.ts';
 
 const IMAGE = { model: 'imgmodel-2', params: { resolution: '1K' } };
 
-const settingsOf = async (customer: Customer) =>
-  (await customer.call('GET', '/api/billing/topup/settings/')).body as Record<string, unknown>;
-const enable = async (customer: Customer, more: object = {}) => {
+const readSettings = async (customer: TestCustomer) =>
+  (await customer.request('GET', '/api/billing/topup/settings/')).body as Record<string, unknown>;
+const enableAutoTopups = async (customer: TestCustomer, more: object = {}) => {
   const body = { auto_topup_enabled: true, ...more };
-  expect((await customer.call('PATCH', '/api/billing/topup/settings/', { body })).status).to.equal(200);
+  expect((await customer.request('PATCH', '/api/billing/topup/settings/', { body })).status).to.equal(200);
 };
 
 describe('events of the payment processor', () => {
-  let billing: Billing;
+  let billing: BillingService;
   before(async () => {
-    billing = await startBilling({ apis: 2, workers: 2 });
+    billing = await startBillingService({ apis: 2, workers: 2 });
   });
-  afterEach(() => billing.stripe.behave());
+  afterEach(() => billing.stripe.reset());
   after(() => billing.stop());
 
   it('in any order, each several times and several at once, lead to one grant and one top-up', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 1_000 }), fc.boolean(), async (delayMs, switches) => {
         Object.assign(billing.stripe.delivery, { duplicate: 0.6, reorder: true, parallel: 6, delayMs: delayMs % 40 });
-        const customer = await billing.customer('lite');
+        const customer = await billing.createCustomer('lite');
         await billing.topUp(customer, 5_000);
         if (switches) {
-          const { body } = await customer.call('POST', '/api/billing/checkout/', { body: { plan: 'studio' } });
+          const { body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'studio' } });
           billing.stripe.confirmPlanSwitch(body.checkout_url);
-          await billing.quiet();
+          await billing.drained();
         }
         const bought = Math.floor((5_000 * 200) / 600);
         expect(await customer.balance()).to.equal((switches ? 3000 : 200) + bought);
@@ -48,13 +48,13 @@ describe('events of the payment processor', () => {
 
   it('that never arrive are made up for by the reconciler', async () => {
     billing.stripe.delivery.drop = 1;
-    const customer = await billing.customer(null);
-    const { body } = await customer.call('POST', '/api/billing/checkout/', { body: { plan: 'pro' } });
+    const customer = await billing.createCustomer(null);
+    const { body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'pro' } });
     billing.stripe.completeCheckout(body.checkout_url);
     expect(await customer.balance()).to.equal(0);
     await runJob(billing, 'payments', 'payments.reconcile');
     await eventually('subscribed', async () => (await customer.balance()) === 1100);
-    const topup = await customer.call('POST', '/api/billing/topup/', { body: { amount_cents: 10_000 } });
+    const topup = await customer.request('POST', '/api/billing/topup/', { body: { amount_cents: 10_000 } });
     billing.stripe.completeCheckout(topup.body.checkout_url);
     await runJob(billing, 'payments', 'payments.reconcile');
     await eventually('topped up', async () => (await customer.balance()) === 1100 + 3793);
@@ -62,144 +62,144 @@ describe('events of the payment processor', () => {
   });
 
   it('wait while the processor is away, and are acted upon when it is back', async () => {
-    const customer = await billing.customer(null);
-    const { body } = await customer.call('POST', '/api/billing/checkout/', { body: { plan: 'starter' } });
+    const customer = await billing.createCustomer(null);
+    const { body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'starter' } });
     billing.stripe.faults.all = 'error';
     billing.stripe.completeCheckout(body.checkout_url);
-    await billing.stripe.settled();
+    await billing.stripe.drained();
     await eventually('tried', async () => {
       const rows = await billing.service.sql('SELECT 1 FROM payment_events WHERE applied_at IS NULL AND attempts > 0');
       return rows.length > 0;
     });
     expect(await customer.balance()).to.equal(0);
     delete billing.stripe.faults.all;
-    await billing.quiet();
+    await billing.drained();
     expect(await customer.balance()).to.equal(400);
   });
 
   it('are acknowledged while the workers are away, and not lost', async () => {
     await Promise.all(billing.service.workers.map((worker) => worker.kill()));
     billing.service.workers.length = 0;
-    const customer = await billing.customer(null);
-    const { body } = await customer.call('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
+    const customer = await billing.createCustomer(null);
+    const { body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
     billing.stripe.completeCheckout(body.checkout_url);
-    await billing.stripe.settled();
+    await billing.stripe.drained();
     await billing.service.startWorker();
-    await billing.quiet();
+    await billing.drained();
     expect(await customer.balance()).to.equal(200);
     await billing.service.startWorker();
   });
 
   it('of a second subscription end it: an account has one', async () => {
-    const customer = await billing.customer(null);
+    const customer = await billing.createCustomer(null);
     const pages: string[] = [];
     for (const [index, plan] of ['lite', 'pro'].entries()) {
-      const { body } = await customer.call('POST', '/api/billing/checkout/', { body: { plan } });
+      const { body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan } });
       pages.push(body.checkout_url);
       // Of two in one second the processor's clock does not say which is older.
-      billing.stripe.objects.get('checkout.session', String(body.checkout_url).split('/').at(-1)).created -= 1 - index;
+      billing.stripe.store.get('checkout.session', String(body.checkout_url).split('/').at(-1)).created -= 1 - index;
     }
     // The first page was closed when the second was opened.
     expect(() => billing.stripe.completeCheckout(pages[0] as string)).to.throw();
     billing.stripe.completeCheckout(pages[1] as string);
-    await billing.quiet();
+    await billing.drained();
     expect(await customer.balance()).to.equal(1100);
   });
 
   it('of a refund take the credits back, as far as they are there', async () => {
-    const customer = await billing.customer('pro');
+    const customer = await billing.createCustomer('pro');
     await billing.topUp(customer, 10_000);
     const [topup] = await billing.service.sql('SELECT * FROM topups ORDER BY created_at DESC LIMIT 1');
     billing.stripe.refund(topup.stripe_payment_intent_id, 4_000);
-    await billing.quiet();
+    await billing.drained();
     expect(await customer.balance()).to.equal(1100 + 3793 - Math.floor((3793 * 4_000) / 10_000));
     billing.stripe.refund(topup.stripe_payment_intent_id);
-    await billing.quiet();
+    await billing.drained();
     expect(await customer.balance()).to.equal(1100);
   });
 
   it('of a dispute take the credits away, and give them back when it is won', async () => {
-    const customer = await billing.customer('pro');
+    const customer = await billing.createCustomer('pro');
     await billing.topUp(customer, 5_000);
     const [topup] = await billing.service.sql('SELECT * FROM topups ORDER BY created_at DESC LIMIT 1');
     const dispute = billing.stripe.openDispute(topup.stripe_payment_intent_id);
-    await billing.quiet();
+    await billing.drained();
     expect(await customer.balance()).to.equal(1100);
     billing.stripe.closeDispute(dispute.id, 'won');
-    await billing.quiet();
+    await billing.drained();
     expect(await customer.balance()).to.equal(1100 + 1896);
   });
 
   it('of a dispute over a subscription suspend it, and end it when it is lost', async () => {
-    const customer = await billing.customer('pro');
-    const { latest_invoice: invoice } = billing.stripe.subscriptionOf(billing.customerId(customer));
-    const dispute = billing.stripe.openDispute(idIn(invoice));
-    await billing.quiet();
-    expect((await customer.create(IMAGE)).body.error).to.equal('subscription_required');
+    const customer = await billing.createCustomer('pro');
+    const { latest_invoice: invoice } = billing.stripe.findSubscription(billing.customerId(customer));
+    const dispute = billing.stripe.openDispute(getId(invoice));
+    await billing.drained();
+    expect((await customer.createGeneration(IMAGE)).body.error).to.equal('subscription_required');
     expect(await customer.balance()).to.equal(1100);
     billing.stripe.closeDispute(dispute.id, 'lost');
-    await billing.quiet();
+    await billing.drained();
     expect(await customer.balance()).to.equal(0);
-    expect((await customer.call('GET', '/api/billing/status/')).body).to.include({ status: 'canceled', plan: null });
+    expect((await customer.request('GET', '/api/billing/status/')).body).to.include({ status: 'canceled', plan: null });
   });
 
   it('of a subscription that is cancelled at once, or refunded, end it at once', async () => {
-    const [cancelled, refunded] = [await billing.customer('pro'), await billing.customer('lite')];
+    const [cancelled, refunded] = [await billing.createCustomer('pro'), await billing.createCustomer('lite')];
     billing.stripe.cancelNow(billing.customerId(cancelled));
-    billing.stripe.refund(idIn(billing.stripe.subscriptionOf(billing.customerId(refunded)).latest_invoice));
-    await billing.quiet();
+    billing.stripe.refund(getId(billing.stripe.findSubscription(billing.customerId(refunded)).latest_invoice));
+    await billing.drained();
     for (const customer of [cancelled, refunded]) {
       await eventually('ended', async () => (await customer.balance()) === 0);
-      expect((await customer.call('GET', '/api/billing/status/')).body.status).to.equal('canceled');
+      expect((await customer.request('GET', '/api/billing/status/')).body.status).to.equal('canceled');
     }
   });
 
   it('that were missed do not end a subscription that was paid after all', async () => {
-    const customer = await billing.customer('pro');
+    const customer = await billing.createCustomer('pro');
     await billing.service.sql(
       `UPDATE subscriptions SET status = 'past_due', past_due_since = now() - interval '15 days'
         WHERE account_id = (SELECT id FROM accounts WHERE email = $1)`,
       [customer.email],
     );
     await runJob(billing, 'payments', 'billing.keepUp');
-    const status = async () => (await customer.call('GET', '/api/billing/status/')).body.status;
+    const status = async () => (await customer.request('GET', '/api/billing/status/')).body.status;
     await eventually('active', async () => (await status()) === 'active');
     expect(await customer.balance()).to.equal(1100);
     expect(
-      billing.stripe.books().customers.find(({ email }) => email === customer.email)?.subscription?.status,
+      billing.stripe.summarize().customers.find(({ email }) => email === customer.email)?.subscription?.status,
     ).to.equal('active');
   });
 
   it('of a downgrade change nothing before the renewal', async () => {
-    const customer = await billing.customer('pro');
-    const { body } = await customer.call('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
+    const customer = await billing.createCustomer('pro');
+    const { body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
     expect(billing.stripe.confirmPlanSwitch(body.checkout_url)).to.equal('scheduled');
-    await billing.quiet();
-    expect((await customer.call('GET', '/api/billing/status/')).body.plan.slug).to.equal('pro');
+    await billing.drained();
+    expect((await customer.request('GET', '/api/billing/status/')).body.plan.slug).to.equal('pro');
     expect(await customer.balance()).to.equal(1100);
   });
 });
 
 describe('automatic top-ups by the payment processor', () => {
-  let billing: Billing;
+  let billing: BillingService;
   before(async () => {
-    billing = await startBilling({ apis: 2 });
+    billing = await startBillingService({ apis: 2 });
   });
-  afterEach(() => billing.stripe.behave());
+  afterEach(() => billing.stripe.reset());
   after(() => billing.stop());
 
   /** Somebody on the smallest plan with less left than a video of 10 s costs. */
   const poor = async () => {
-    const customer = await billing.customer('lite');
+    const customer = await billing.createCustomer('lite');
     for (let index = 0; index < 5; index += 1) {
       const { uuid } = await customer.createVideo();
-      await customer.settled(uuid);
+      await customer.waitForEnd(uuid);
     }
     expect(await customer.balance()).to.equal(25);
     return customer;
   };
   const LONG = { model: 'vidmodel-video', params: { duration: 10, resolution: '720p' } };
-  const hourLater = (customer: Customer) =>
+  const hourLater = (customer: TestCustomer) =>
     billing.service.sql(
       `WITH topup AS (
          UPDATE topups SET created_at = created_at - interval '61 minutes'
@@ -211,10 +211,10 @@ describe('automatic top-ups by the payment processor', () => {
 
   it('pay for a create that the balance does not cover: one, however many ask for it', async () => {
     const customer = await poor();
-    await enable(customer);
+    await enableAutoTopups(customer);
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
-        customer.via(billing.service.baseUrls[index % 2] as string).create(LONG),
+        customer.on(billing.service.baseUrls[index % 2] as string).createGeneration(LONG),
       ),
     );
     // As many as the plan lets run at a time.
@@ -227,30 +227,30 @@ describe('automatic top-ups by the payment processor', () => {
 
   it('that are declined end in 402, are tried again an hour later, and switched off after three', async () => {
     const customer = await poor();
-    await enable(customer);
+    await enableAutoTopups(customer);
     billing.stripe.setCard(billing.customerId(customer), 'declined');
     for (const attempt of [1, 2, 3]) {
-      const refused = await customer.create(LONG);
+      const refused = await customer.createGeneration(LONG);
       expect([refused.status, refused.body.error], `attempt ${attempt}`).to.deep.equal([402, 'insufficient_credits']);
       // Not again within the hour.
-      expect((await customer.create(LONG)).status).to.equal(402);
-      expect(await settingsOf(customer)).to.include({ auto_topup_enabled: attempt < 3 });
+      expect((await customer.createGeneration(LONG)).status).to.equal(402);
+      expect(await readSettings(customer)).to.include({ auto_topup_enabled: attempt < 3 });
       await hourLater(customer);
     }
-    expect(await settingsOf(customer)).to.include({ auto_topup_problem: 'declined' });
+    expect(await readSettings(customer)).to.include({ auto_topup_problem: 'declined' });
     expect(billing.stripe.requests.filter(({ name }) => name === 'intents.create').length).to.be.at.least(3);
     billing.stripe.setCard(billing.customerId(customer), 'ok');
-    await enable(customer);
-    expect(await settingsOf(customer)).to.not.have.property('auto_topup_problem');
-    expect((await customer.create(LONG)).status).to.equal(201);
+    await enableAutoTopups(customer);
+    expect(await readSettings(customer)).to.not.have.property('auto_topup_problem');
+    expect((await customer.createGeneration(LONG)).status).to.equal(201);
   });
 
   it('that the bank wants confirmed end in 402, and are switched off', async () => {
     const customer = await poor();
-    await enable(customer);
+    await enableAutoTopups(customer);
     billing.stripe.setCard(billing.customerId(customer), 'authentication_required');
-    expect((await customer.create(LONG)).status).to.equal(402);
-    expect(await settingsOf(customer)).to.include({
+    expect((await customer.createGeneration(LONG)).status).to.equal(402);
+    expect(await readSettings(customer)).to.include({
       auto_topup_enabled: false,
       auto_topup_problem: 'authentication_required',
     });
@@ -259,10 +259,10 @@ describe('automatic top-ups by the payment processor', () => {
 
   it('whose answer is lost are charged once, and credited once it is known', async () => {
     const customer = await poor();
-    await enable(customer);
+    await enableAutoTopups(customer);
     billing.stripe.faults['intents.create'] = 'drop after doing';
     // The event may arrive while the create waits.
-    expect((await customer.create(LONG)).status).to.be.oneOf([201, 503]);
+    expect((await customer.createGeneration(LONG)).status).to.be.oneOf([201, 503]);
     delete billing.stripe.faults['intents.create'];
     await billing.service.sql(
       `UPDATE topups SET created_at = created_at - interval '2 minutes', due_at = now() WHERE status = 'pending'`,
@@ -270,15 +270,15 @@ describe('automatic top-ups by the payment processor', () => {
     await runJob(billing, 'payments', 'billing.keepUp');
     await eventually('credited', async () => (await customer.ledger()).some(([type]) => type === 'topup'));
     expect((await customer.ledger()).filter(([type]) => type === 'topup')).to.have.length(1);
-    expect((await customer.create(LONG)).status).to.equal(201);
+    expect((await customer.createGeneration(LONG)).status).to.equal(201);
   });
 
   it('are charged once after an outage, however many hours it lasted', async () => {
     const customer = await poor();
-    await enable(customer, { auto_topup_threshold_credits: 100 });
+    await enableAutoTopups(customer, { auto_topup_threshold_credits: 100 });
     billing.stripe.faults['intents.create'] = 'error';
     for (let hour = 0; hour < 3; hour += 1) {
-      expect((await customer.create(LONG)).status).to.equal(503);
+      expect((await customer.createGeneration(LONG)).status).to.equal(503);
       await hourLater(customer);
       await runJob(billing, 'payments', 'topups.sweep');
     }
@@ -290,29 +290,29 @@ describe('automatic top-ups by the payment processor', () => {
     await runJob(billing, 'payments', 'billing.keepUp');
     await runJob(billing, 'payments', 'topups.sweep');
     expect(await customer.balance()).to.equal(25);
-    expect((await customer.create(LONG)).status).to.equal(201);
+    expect((await customer.createGeneration(LONG)).status).to.equal(201);
     expect(await customer.balance()).to.equal(25 + 1666 - 70);
     expect((await customer.ledger()).filter(([type]) => type === 'topup')).to.have.length(1);
   });
 
   it('come after a burn that leaves less than the threshold', async () => {
-    const customer = await billing.customer('lite');
-    await enable(customer, { auto_topup_threshold_credits: 190 });
+    const customer = await billing.createCustomer('lite');
+    await enableAutoTopups(customer, { auto_topup_threshold_credits: 190 });
     const { uuid } = await customer.createImage(`below ${randomUUID()}`);
-    expect((await customer.settled(uuid)).status).to.equal('succeeded');
+    expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
     expect((await customer.ledger()).filter(([type]) => type === 'topup')).to.have.length(0);
     await customer.createImage();
     await eventually('topped up', async () => (await customer.balance()) > 1_000);
   });
 
   it('need a payment method, which is asked for and not guessed', async () => {
-    const customer = await billing.customer('lite');
+    const customer = await billing.createCustomer('lite');
     billing.stripe.removePaymentMethod(billing.customerId(customer));
-    const { status, body } = await customer.call('PATCH', '/api/billing/topup/settings/', {
+    const { status, body } = await customer.request('PATCH', '/api/billing/topup/settings/', {
       body: { auto_topup_enabled: true, auto_topup_amount_cents: 7_000 },
     });
     expect([status, body.error]).to.deep.equal([402, 'subscription_required']);
-    expect(await settingsOf(customer)).to.include({ auto_topup_enabled: false, auto_topup_amount_cents: 5_000 });
-    expect((await customer.call('GET', '/api/billing/status/')).body.has_payment_method).to.equal(false);
+    expect(await readSettings(customer)).to.include({ auto_topup_enabled: false, auto_topup_amount_cents: 5_000 });
+    expect((await customer.request('GET', '/api/billing/status/')).body.has_payment_method).to.equal(false);
   });
 });

@@ -1,17 +1,17 @@
 import { expect } from 'chai';
-import { Bucket } from '../harness/bucket.ts';
-import type { Customer } from '../harness/client.ts';
-import { failureOf } from '../harness/failure.ts';
-import { eventually, type Service, startService } from '../harness/service.ts';
+import { FakeS3Bucket } from '../harness/bucket.ts';
+import type { TestCustomer } from '../harness/client.ts';
+import { captureError } from '../harness/failure.ts';
+import { eventually, type TestService, startTestService } from '../harness/service.ts';
 
 describe('when the bucket is away', () => {
-  const bucket = new Bucket();
-  let service: Service;
-  let customer: Customer;
+  const bucket = new FakeS3Bucket();
+  let service: TestService;
+  let customer: TestCustomer;
   before(async () => {
     await bucket.start();
-    service = await startService({ env: bucket.env });
-    customer = await service.customer('studio');
+    service = await startTestService({ env: bucket.env });
+    customer = await service.createCustomer('studio');
   });
   after(async () => {
     await service.stop();
@@ -24,7 +24,7 @@ describe('when the bucket is away', () => {
     const before = countOf(sentence);
     await eventually(sentence, () => countOf(sentence) > before, 30_000);
   };
-  const statusOf = async (uuid: string) => (await customer.read(uuid)).body.status;
+  const statusOf = async (uuid: string) => (await customer.readGeneration(uuid)).body.status;
 
   for (const mode of ['error', 'busy', 'drop', 'deny'] as const) {
     it(`keeps a job queued while the bucket answers with ${mode}, and ends it once it is back`, async () => {
@@ -33,17 +33,17 @@ describe('when the bucket is away', () => {
       await waitFor('not ended; will look again');
       expect(await statusOf(uuid)).to.equal('queued');
       bucket.mode = 'serve';
-      expect((await customer.settled(uuid)).status).to.equal('succeeded');
+      expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
     });
   }
 
   it('keeps a job queued while nobody listens, and ends it once somebody does', async () => {
-    await bucket.refuse();
+    await bucket.refuseConnections();
     const { uuid } = await customer.createImage();
     await waitFor('not ended; will look again');
     expect(await statusOf(uuid)).to.equal('queued');
-    await bucket.comeBack();
-    expect((await customer.settled(uuid)).status).to.equal('succeeded');
+    await bucket.acceptConnections();
+    expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
   });
 
   it('ends a job whose upload hangs, in less than a minute, and others meanwhile', async () => {
@@ -53,18 +53,18 @@ describe('when the bucket is away', () => {
     await eventually('uploading', () => bucket.uploads.length > uploads);
     bucket.mode = 'serve';
     const other = await customer.createImage();
-    expect((await customer.settled(other.uuid)).status).to.equal('succeeded');
+    expect((await customer.waitForEnd(other.uuid)).status).to.equal('succeeded');
     expect(await statusOf(uuid)).to.equal('queued');
-    expect((await customer.settled(uuid, 60_000)).status).to.equal('succeeded');
+    expect((await customer.waitForEnd(uuid, 60_000)).status).to.equal('succeeded');
   }).timeout(120_000);
 
   it('takes files away later that it cannot take away now', async () => {
     const { uuid } = await customer.createImage();
-    await customer.settled(uuid);
-    await bucket.refuse();
-    await customer.call('DELETE', `/api/generations/${uuid}/`);
+    await customer.waitForEnd(uuid);
+    await bucket.refuseConnections();
+    await customer.request('DELETE', `/api/generations/${uuid}/`);
     await waitFor('not removed; will be tried again');
-    await bucket.comeBack();
+    await bucket.acceptConnections();
     expect((await bucket.keys()).filter((key) => key.includes(uuid))).to.have.length(2);
     await service.sql('UPDATE media_removals SET due_at = now()');
     await eventually('gone', async () => (await bucket.keys()).every((key) => !key.includes(uuid)));
@@ -82,9 +82,9 @@ describe('when the bucket is away', () => {
         [{ MEDIA_S3_ACCESS_KEY_ID: 'x' }, /ended with 78:\n.*MEDIA_S3_BUCKET cannot be used: .+InvalidAccessKeyId/s],
       ];
       for (const [env, sentence] of misfits)
-        expect((await failureOf(service.startWorker(env))).message).to.match(sentence);
+        expect((await captureError(service.startWorker(env))).message).to.match(sentence);
       bucket.mode = 'deny';
-      expect((await failureOf(service.startWorker())).message).to.match(
+      expect((await captureError(service.startWorker())).message).to.match(
         /ended with 78:\n.*MEDIA_S3_BUCKET cannot be used: .+access denied/s,
       );
       bucket.mode = 'serve';
@@ -92,14 +92,14 @@ describe('when the bucket is away', () => {
 
     for (const how of ['refuses', 'hangs'] as const) {
       it(`starts it all the same where the bucket ${how}, and stores outputs once it is back`, async () => {
-        if (how === 'refuses') await bucket.refuse();
+        if (how === 'refuses') await bucket.refuseConnections();
         else bucket.mode = 'hang';
         const worker = await service.startWorker();
         expect(worker.logs()).to.include('outputs cannot be kept now; will be tried again');
         const { uuid } = await customer.createImage();
-        if (how === 'refuses') await bucket.comeBack();
+        if (how === 'refuses') await bucket.acceptConnections();
         else bucket.mode = 'serve';
-        expect((await customer.settled(uuid)).status).to.equal('succeeded');
+        expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
         await worker.stop();
       });
     }

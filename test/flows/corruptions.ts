@@ -4,12 +4,12 @@ export interface Corruption {
   sql: string;
 }
 
-const customers = (sql: string): Corruption => ({ accountId: 1, sql });
-const affiliates = (sql: string): Corruption => ({ accountId: 2, sql });
-const nobodys = (sql: string): Corruption => ({ accountId: null, sql });
+const breakCustomer = (sql: string): Corruption => ({ accountId: 1, sql });
+const breakAffiliate = (sql: string): Corruption => ({ accountId: 2, sql });
+const breakPlatform = (sql: string): Corruption => ({ accountId: null, sql });
 
 /** The same entry again, with one thing different. */
-const copyOfEntry = (which: string, changes: Record<string, string>) => {
+const duplicateEntrySql = (which: string, changes: Record<string, string>) => {
   const columns =
     'account_id number uuid entry_type amount plan_amount balance_after description generation_uuid effect_key created_at'.split(
       ' ',
@@ -24,269 +24,269 @@ const QUEUED = `status = 'queued'`;
 
 export const CORRUPTIONS: Record<string, Corruption[]> = {
   'balance-is-the-ledger': [
-    customers('UPDATE accounts SET balance = balance + 1, topup_credits = topup_credits + 1 WHERE id = 1'),
+    breakCustomer('UPDATE accounts SET balance = balance + 1, topup_credits = topup_credits + 1 WHERE id = 1'),
   ],
   'balance-is-the-last-entry': [
-    customers(
+    breakCustomer(
       'UPDATE ledger_entries SET balance_after = balance_after + 1 WHERE account_id = 1 AND number = (SELECT ledger_count FROM accounts WHERE id = 1)',
     ),
   ],
-  'balance-is-its-buckets': [customers('UPDATE accounts SET topup_credits = topup_credits + 1 WHERE id = 1')],
+  'balance-is-its-buckets': [breakCustomer('UPDATE accounts SET topup_credits = topup_credits + 1 WHERE id = 1')],
   'buckets-are-the-ledger': [
-    customers('UPDATE accounts SET topup_credits = topup_credits + 1, plan_credits = plan_credits - 1 WHERE id = 1'),
+    breakCustomer('UPDATE accounts SET topup_credits = topup_credits + 1, plan_credits = plan_credits - 1 WHERE id = 1'),
   ],
   'ledger-chain-is-unbroken': [
-    customers('UPDATE ledger_entries SET balance_after = balance_after + 1 WHERE account_id = 1 AND number = 3'),
-    customers('UPDATE ledger_entries SET number = number + 1 WHERE account_id = 1 AND number > 30'),
-    affiliates('DELETE FROM ledger_entries WHERE account_id = 2 AND number = 1'),
+    breakCustomer('UPDATE ledger_entries SET balance_after = balance_after + 1 WHERE account_id = 1 AND number = 3'),
+    breakCustomer('UPDATE ledger_entries SET number = number + 1 WHERE account_id = 1 AND number > 30'),
+    breakAffiliate('DELETE FROM ledger_entries WHERE account_id = 2 AND number = 1'),
   ],
-  'ledger-is-counted': [affiliates('UPDATE accounts SET ledger_count = ledger_count - 1 WHERE id = 2')],
+  'ledger-is-counted': [breakAffiliate('UPDATE accounts SET ledger_count = ledger_count - 1 WHERE id = 2')],
   'nothing-is-negative': [
-    customers('UPDATE accounts SET balance = -1, topup_credits = -1 - plan_credits WHERE id = 1'),
-    customers('UPDATE ledger_entries SET amount = -500 WHERE account_id = 1 AND number = 2'),
-    customers(`UPDATE ledger_entries SET plan_amount = -9000 WHERE ${ONE_BURN}`),
+    breakCustomer('UPDATE accounts SET balance = -1, topup_credits = -1 - plan_credits WHERE id = 1'),
+    breakCustomer('UPDATE ledger_entries SET amount = -500 WHERE account_id = 1 AND number = 2'),
+    breakCustomer(`UPDATE ledger_entries SET plan_amount = -9000 WHERE ${ONE_BURN}`),
   ],
   'effects-happen-once': [
-    customers(copyOfEntry(`effect_key LIKE 'topup:%'`, {})),
-    customers(copyOfEntry(`effect_key LIKE 'grant:%:5'`, {})),
+    breakCustomer(duplicateEntrySql(`effect_key LIKE 'topup:%'`, {})),
+    breakCustomer(duplicateEntrySql(`effect_key LIKE 'grant:%:5'`, {})),
   ],
   'entries-name-their-cause': [
-    customers(`UPDATE ledger_entries SET effect_key = NULL WHERE effect_key = 'goodwill:T-1'`),
-    customers(`UPDATE ledger_entries SET effect_key = 'gift:T-1' WHERE effect_key = 'goodwill:T-1'`),
-    customers(`UPDATE ledger_entries SET generation_uuid = NULL WHERE ${ONE_BURN}`),
+    breakCustomer(`UPDATE ledger_entries SET effect_key = NULL WHERE effect_key = 'goodwill:T-1'`),
+    breakCustomer(`UPDATE ledger_entries SET effect_key = 'gift:T-1' WHERE effect_key = 'goodwill:T-1'`),
+    breakCustomer(`UPDATE ledger_entries SET generation_uuid = NULL WHERE ${ONE_BURN}`),
   ],
   'entries-go-the-way-of-their-type': [
-    customers(`UPDATE ledger_entries SET amount = -amount WHERE effect_key = 'goodwill:T-1'`),
-    customers(`UPDATE ledger_entries SET plan_amount = amount WHERE effect_key = 'goodwill:T-1'`),
-    customers(`UPDATE ledger_entries SET plan_amount = amount - 1 WHERE ${ONE_BURN} AND number < 10`),
+    breakCustomer(`UPDATE ledger_entries SET amount = -amount WHERE effect_key = 'goodwill:T-1'`),
+    breakCustomer(`UPDATE ledger_entries SET plan_amount = amount WHERE effect_key = 'goodwill:T-1'`),
+    breakCustomer(`UPDATE ledger_entries SET plan_amount = amount - 1 WHERE ${ONE_BURN} AND number < 10`),
   ],
   'goodwill-is-a-gift': [
-    customers(`UPDATE ledger_entries SET description = 'Monthly credits' WHERE effect_key = 'goodwill:T-1'`),
+    breakCustomer(`UPDATE ledger_entries SET description = 'Monthly credits' WHERE effect_key = 'goodwill:T-1'`),
   ],
   'all-has-its-account': [
     { accountId: 77, sql: `UPDATE ledger_entries SET account_id = 77 WHERE account_id = 2` },
     { accountId: 77, sql: 'UPDATE usage_days SET account_id = 77 WHERE account_id = 2' },
   ],
   'one-burn-a-generation': [
-    customers(copyOfEntry(ONE_BURN, {})),
-    customers(`DELETE FROM ledger_entries WHERE generation_uuid = (SELECT uuid FROM generations WHERE ${QUEUED})`),
-    customers(`UPDATE generations SET credits_charged = 9 WHERE ${QUEUED}`),
-    customers(`UPDATE generations SET plan_credits_charged = 7 WHERE ${QUEUED}`),
-    customers(
+    breakCustomer(duplicateEntrySql(ONE_BURN, {})),
+    breakCustomer(`DELETE FROM ledger_entries WHERE generation_uuid = (SELECT uuid FROM generations WHERE ${QUEUED})`),
+    breakCustomer(`UPDATE generations SET credits_charged = 9 WHERE ${QUEUED}`),
+    breakCustomer(`UPDATE generations SET plan_credits_charged = 7 WHERE ${QUEUED}`),
+    breakCustomer(
       `UPDATE ledger_entries SET account_id = 2, number = 99 WHERE generation_uuid = (SELECT uuid FROM generations WHERE ${QUEUED})`,
     ),
   ],
   'one-refund-a-failure': [
-    customers(copyOfEntry(ONE_BURN, { entry_type: `'refund'`, amount: '8', plan_amount: '8' })),
-    customers(copyOfEntry(`account_id = 1 AND entry_type = 'refund'`, {})),
-    affiliates(`DELETE FROM ledger_entries WHERE account_id = 2 AND entry_type = 'refund'`),
-    affiliates(`UPDATE ledger_entries SET plan_amount = 0 WHERE account_id = 2 AND entry_type = 'refund'`),
+    breakCustomer(duplicateEntrySql(ONE_BURN, { entry_type: `'refund'`, amount: '8', plan_amount: '8' })),
+    breakCustomer(duplicateEntrySql(`account_id = 1 AND entry_type = 'refund'`, {})),
+    breakAffiliate(`DELETE FROM ledger_entries WHERE account_id = 2 AND entry_type = 'refund'`),
+    breakAffiliate(`UPDATE ledger_entries SET plan_amount = 0 WHERE account_id = 2 AND entry_type = 'refund'`),
   ],
   'burns-have-their-generation': [
-    customers(`DELETE FROM generations WHERE ${QUEUED}`),
-    customers(
+    breakCustomer(`DELETE FROM generations WHERE ${QUEUED}`),
+    breakCustomer(
       `UPDATE ledger_entries SET generation_uuid = (SELECT uuid FROM generations WHERE ${QUEUED}) WHERE effect_key = 'goodwill:T-1'`,
     ),
   ],
-  'slots-are-what-is-queued': [customers('UPDATE accounts SET in_flight = in_flight + 1 WHERE id = 1')],
+  'slots-are-what-is-queued': [breakCustomer('UPDATE accounts SET in_flight = in_flight + 1 WHERE id = 1')],
   'slots-within-the-limit': [
-    customers('UPDATE accounts SET in_flight = 6 WHERE id = 1'),
-    customers(`UPDATE accounts SET in_flight = 5, parallel_limit = 3 WHERE id = 1;
+    breakCustomer('UPDATE accounts SET in_flight = 6 WHERE id = 1'),
+    breakCustomer(`UPDATE accounts SET in_flight = 5, parallel_limit = 3 WHERE id = 1;
                UPDATE subscriptions SET synced_at = '2037-03-15T11:00:00Z'`),
   ],
   'generations-are-numbered': [
-    customers('UPDATE accounts SET generation_count = generation_count + 1 WHERE id = 1'),
-    customers('UPDATE accounts SET generations_deleted = 0 WHERE id = 1'),
-    customers('UPDATE generations SET number = 2 WHERE account_id = 1 AND number = 3'),
+    breakCustomer('UPDATE accounts SET generation_count = generation_count + 1 WHERE id = 1'),
+    breakCustomer('UPDATE accounts SET generations_deleted = 0 WHERE id = 1'),
+    breakCustomer('UPDATE generations SET number = 2 WHERE account_id = 1 AND number = 3'),
   ],
   'deletions-are-counted': [
-    customers('DELETE FROM generation_deletions WHERE level = 1'),
-    customers('UPDATE generation_deletions SET deleted = 2 WHERE level = 2'),
+    breakCustomer('DELETE FROM generation_deletions WHERE level = 1'),
+    breakCustomer('UPDATE generation_deletions SET deleted = 2 WHERE level = 2'),
   ],
   'ends-are-whole': [
-    customers(`UPDATE generations SET completed_at = now() WHERE ${QUEUED}`),
-    customers(`UPDATE generations SET output_path = NULL WHERE account_id = 1 AND number = 1`),
-    affiliates('UPDATE generations SET error_message = NULL WHERE account_id = 2'),
-    affiliates('UPDATE generations SET provider_cost_cents = 1 WHERE account_id = 2'),
-    affiliates(`UPDATE generations SET completed_at = created_at - interval '1 hour' WHERE account_id = 2`),
+    breakCustomer(`UPDATE generations SET completed_at = now() WHERE ${QUEUED}`),
+    breakCustomer(`UPDATE generations SET output_path = NULL WHERE account_id = 1 AND number = 1`),
+    breakAffiliate('UPDATE generations SET error_message = NULL WHERE account_id = 2'),
+    breakAffiliate('UPDATE generations SET provider_cost_cents = 1 WHERE account_id = 2'),
+    breakAffiliate(`UPDATE generations SET completed_at = created_at - interval '1 hour' WHERE account_id = 2`),
   ],
-  'submits-are-given-up': [customers('UPDATE generations SET unknown_submits = 2 WHERE account_id = 1 AND number = 1')],
+  'submits-are-given-up': [breakCustomer('UPDATE generations SET unknown_submits = 2 WHERE account_id = 1 AND number = 1')],
   'one-generation-an-idempotency-key': [
-    customers(`UPDATE generations SET idempotency_key = 'k' WHERE account_id = 1 AND number < 3`),
+    breakCustomer(`UPDATE generations SET idempotency_key = 'k' WHERE account_id = 1 AND number < 3`),
   ],
   'nothing-past-its-deadline': [
-    customers(`UPDATE generations SET deadline_at = '2037-03-15T11:59:59Z' WHERE ${QUEUED}`),
+    breakCustomer(`UPDATE generations SET deadline_at = '2037-03-15T11:59:59Z' WHERE ${QUEUED}`),
   ],
-  'one-live-subscription': [customers(`UPDATE subscriptions SET account_id = 1, status = 'past_due' WHERE id = 2`)],
+  'one-live-subscription': [breakCustomer(`UPDATE subscriptions SET account_id = 1, status = 'past_due' WHERE id = 2`)],
   'accounts-live-under-their-own': [
-    customers('UPDATE accounts SET subscription_id = NULL WHERE id = 1'),
-    customers(`UPDATE subscriptions SET status = 'canceled' WHERE id = 1`),
-    customers('UPDATE subscriptions SET begun_at = NULL WHERE id = 1'),
-    affiliates('UPDATE accounts SET subscription_id = 1 WHERE id = 2'),
+    breakCustomer('UPDATE accounts SET subscription_id = NULL WHERE id = 1'),
+    breakCustomer(`UPDATE subscriptions SET status = 'canceled' WHERE id = 1`),
+    breakCustomer('UPDATE subscriptions SET begun_at = NULL WHERE id = 1'),
+    breakAffiliate('UPDATE accounts SET subscription_id = 1 WHERE id = 2'),
   ],
   'standing-is-the-subscriptions': [
-    customers('UPDATE accounts SET parallel_limit = 6 WHERE id = 1'),
-    customers(`UPDATE accounts SET spend_until = spend_until + interval '1 day' WHERE id = 1`),
-    customers(`UPDATE subscriptions SET past_due_since = '2037-03-01T10:00:00Z', status = 'past_due' WHERE id = 1`),
-    affiliates(`UPDATE accounts SET plan_slug = 'lite', spend_until = '2028-01-01T10:00:00Z' WHERE id = 2`),
+    breakCustomer('UPDATE accounts SET parallel_limit = 6 WHERE id = 1'),
+    breakCustomer(`UPDATE accounts SET spend_until = spend_until + interval '1 day' WHERE id = 1`),
+    breakCustomer(`UPDATE subscriptions SET past_due_since = '2037-03-01T10:00:00Z', status = 'past_due' WHERE id = 1`),
+    breakAffiliate(`UPDATE accounts SET plan_slug = 'lite', spend_until = '2028-01-01T10:00:00Z' WHERE id = 2`),
   ],
   'plan-credits-end-with-their-subscription': [
-    affiliates(`DELETE FROM ledger_entries WHERE effect_key LIKE 'expiry:%:end'`),
+    breakAffiliate(`DELETE FROM ledger_entries WHERE effect_key LIKE 'expiry:%:end'`),
   ],
-  'events-are-applied': [nobodys(`UPDATE payment_events SET applied_at = NULL`)],
+  'events-are-applied': [breakPlatform(`UPDATE payment_events SET applied_at = NULL`)],
   'owed-refunds-are-attempted': [
-    customers(`INSERT INTO owed_refunds (invoice_id, subscription_id, account_id, due_at, created_at)
+    breakCustomer(`INSERT INTO owed_refunds (invoice_id, subscription_id, account_id, due_at, created_at)
       VALUES ('in_2', 1, 1, '2037-03-15T11:00:00Z', '2037-03-15T10:59:30Z')`),
   ],
   'follow-ups-are-attempted': [
-    customers(`UPDATE subscriptions SET follow_up = 'cancel', follow_up_at = '2037-03-15T10:59:30Z',
+    breakCustomer(`UPDATE subscriptions SET follow_up = 'cancel', follow_up_at = '2037-03-15T10:59:30Z',
       follow_up_due_at = '2037-03-15T11:00:00Z' WHERE id = 1`),
   ],
   'grants-are-their-subscribers': [
-    customers(`UPDATE subscriptions SET account_id = 2 WHERE id = 1`),
-    affiliates('DELETE FROM subscriptions WHERE id = 2'),
+    breakCustomer(`UPDATE subscriptions SET account_id = 2 WHERE id = 1`),
+    breakAffiliate('DELETE FROM subscriptions WHERE id = 2'),
   ],
   'one-grant-a-month': [
-    customers(`DELETE FROM ledger_entries WHERE effect_key LIKE 'grant:%:4'`),
-    customers(`DELETE FROM ledger_entries WHERE effect_key LIKE 'grant:1%'`),
-    customers(copyOfEntry(`effect_key LIKE 'grant:%:5'`, {})),
-    affiliates(`UPDATE subscriptions SET begun_at = NULL WHERE id = 2`),
+    breakCustomer(`DELETE FROM ledger_entries WHERE effect_key LIKE 'grant:%:4'`),
+    breakCustomer(`DELETE FROM ledger_entries WHERE effect_key LIKE 'grant:1%'`),
+    breakCustomer(duplicateEntrySql(`effect_key LIKE 'grant:%:5'`, {})),
+    breakAffiliate(`UPDATE subscriptions SET begun_at = NULL WHERE id = 2`),
   ],
   'a-month-grants-its-plan': [
-    customers(`UPDATE ledger_entries SET amount = 1101 WHERE effect_key LIKE 'grant:%:5'`),
-    customers(`UPDATE ledger_entries SET amount = 1100 WHERE effect_key LIKE 'grant:%:2:pro'`),
+    breakCustomer(`UPDATE ledger_entries SET amount = 1101 WHERE effect_key LIKE 'grant:%:5'`),
+    breakCustomer(`UPDATE ledger_entries SET amount = 1100 WHERE effect_key LIKE 'grant:%:2:pro'`),
   ],
   'grants-are-due-and-paid': [
-    customers(`UPDATE ledger_entries SET created_at = created_at - interval '1 day' WHERE effect_key LIKE 'grant:%:5'`),
-    customers(`UPDATE subscriptions SET paid_until = '2037-01-31T10:00:00Z' WHERE id = 1`),
+    breakCustomer(`UPDATE ledger_entries SET created_at = created_at - interval '1 day' WHERE effect_key LIKE 'grant:%:5'`),
+    breakCustomer(`UPDATE subscriptions SET paid_until = '2037-01-31T10:00:00Z' WHERE id = 1`),
   ],
   'no-grant-is-missing': [
-    customers(`DELETE FROM ledger_entries WHERE effect_key LIKE 'grant:%:11'`),
-    customers(
+    breakCustomer(`DELETE FROM ledger_entries WHERE effect_key LIKE 'grant:%:11'`),
+    breakCustomer(
       `UPDATE ledger_entries SET effect_key = 'grant:11111111-1111-4111-8111-111111111111:12' WHERE effect_key LIKE 'grant:%:0' AND account_id = 1`,
     ),
   ],
   'expiry-takes-all': [
-    customers(`UPDATE ledger_entries SET plan_amount = plan_amount + 1 WHERE effect_key LIKE 'expiry:%:6'`),
+    breakCustomer(`UPDATE ledger_entries SET plan_amount = plan_amount + 1 WHERE effect_key LIKE 'expiry:%:6'`),
   ],
   'months-turn-whole': [
-    customers(`UPDATE ledger_entries SET amount = amount - 1 WHERE effect_key LIKE 'rollover:%:6'`),
-    customers(`DELETE FROM ledger_entries WHERE effect_key LIKE 'rollover:%:6'`),
-    customers(`DELETE FROM ledger_entries WHERE effect_key LIKE 'expiry:%:6'`),
-    customers(`DELETE FROM ledger_entries WHERE effect_key LIKE 'grant:%:6'`),
+    breakCustomer(`UPDATE ledger_entries SET amount = amount - 1 WHERE effect_key LIKE 'rollover:%:6'`),
+    breakCustomer(`DELETE FROM ledger_entries WHERE effect_key LIKE 'rollover:%:6'`),
+    breakCustomer(`DELETE FROM ledger_entries WHERE effect_key LIKE 'expiry:%:6'`),
+    breakCustomer(`DELETE FROM ledger_entries WHERE effect_key LIKE 'grant:%:6'`),
   ],
   'accounts-are-in-their-last-month': [
-    customers('UPDATE accounts SET period_index = 10 WHERE id = 1'),
-    customers(`UPDATE accounts SET period_end = '2037-03-28T10:00:00Z' WHERE id = 1`),
-    customers('UPDATE accounts SET period_granted = 400 WHERE id = 1'),
-    customers('UPDATE accounts SET period_rollover = 0 WHERE id = 1'),
+    breakCustomer('UPDATE accounts SET period_index = 10 WHERE id = 1'),
+    breakCustomer(`UPDATE accounts SET period_end = '2037-03-28T10:00:00Z' WHERE id = 1`),
+    breakCustomer('UPDATE accounts SET period_granted = 400 WHERE id = 1'),
+    breakCustomer('UPDATE accounts SET period_rollover = 0 WHERE id = 1'),
   ],
   'one-entry-a-paid-topup': [
-    customers(`UPDATE topups SET status = 'succeeded' WHERE status = 'pending'`),
-    customers(`UPDATE topups SET status = 'failed' WHERE kind = 'manual' AND status = 'succeeded'`),
-    customers(`DELETE FROM topups WHERE kind = 'manual' AND status = 'succeeded'`),
-    customers(`UPDATE topups SET credits = 1897 WHERE kind = 'manual' AND status = 'succeeded'`),
-    affiliates(`UPDATE topups SET account_id = 2 WHERE kind = 'manual' AND status = 'succeeded'`),
-    customers(copyOfEntry(`entry_type = 'topup'`, {})),
+    breakCustomer(`UPDATE topups SET status = 'succeeded' WHERE status = 'pending'`),
+    breakCustomer(`UPDATE topups SET status = 'failed' WHERE kind = 'manual' AND status = 'succeeded'`),
+    breakCustomer(`DELETE FROM topups WHERE kind = 'manual' AND status = 'succeeded'`),
+    breakCustomer(`UPDATE topups SET credits = 1897 WHERE kind = 'manual' AND status = 'succeeded'`),
+    breakAffiliate(`UPDATE topups SET account_id = 2 WHERE kind = 'manual' AND status = 'succeeded'`),
+    breakCustomer(duplicateEntrySql(`entry_type = 'topup'`, {})),
   ],
   'credits-taken-back-are-entries': [
-    customers('UPDATE topups SET credits_taken_back = 900 WHERE adjustments = 1'),
-    customers('UPDATE topups SET adjustments = 2 WHERE adjustments = 1'),
-    customers(`DELETE FROM ledger_entries WHERE effect_key LIKE 'topup:%:1'`),
+    breakCustomer('UPDATE topups SET credits_taken_back = 900 WHERE adjustments = 1'),
+    breakCustomer('UPDATE topups SET adjustments = 2 WHERE adjustments = 1'),
+    breakCustomer(`DELETE FROM ledger_entries WHERE effect_key LIKE 'topup:%:1'`),
   ],
   'no-more-is-taken-back-than-went-back': [
-    customers('UPDATE topups SET reversed_cents = 2400 WHERE adjustments = 1'),
-    customers(`UPDATE topups SET completed_at = NULL WHERE status = 'succeeded'`),
+    breakCustomer('UPDATE topups SET reversed_cents = 2400 WHERE adjustments = 1'),
+    breakCustomer(`UPDATE topups SET completed_at = NULL WHERE status = 'succeeded'`),
   ],
   'automatic-topups-are-an-hour-apart': [
-    customers(
+    breakCustomer(
       `UPDATE topups SET created_at = '2037-03-10T11:50:00Z' WHERE kind = 'automatic' AND status = 'succeeded'`,
     ),
   ],
-  'one-automatic-topup-at-a-time': [customers(`UPDATE topups SET status = 'pending' WHERE kind = 'automatic'`)],
+  'one-automatic-topup-at-a-time': [breakCustomer(`UPDATE topups SET status = 'pending' WHERE kind = 'automatic'`)],
   'the-hour-is-taken': [
-    customers('UPDATE accounts SET auto_topup_claimed_at = NULL WHERE id = 1'),
-    customers(`UPDATE accounts SET auto_topup_claimed_at = '2037-03-10T11:00:00Z' WHERE id = 1`),
+    breakCustomer('UPDATE accounts SET auto_topup_claimed_at = NULL WHERE id = 1'),
+    breakCustomer(`UPDATE accounts SET auto_topup_claimed_at = '2037-03-10T11:00:00Z' WHERE id = 1`),
   ],
   'triggers-are-burns': [
-    customers(`UPDATE accounts SET auto_topup_enabled = true, auto_topup_threshold_credits = 1000000,
+    breakCustomer(`UPDATE accounts SET auto_topup_enabled = true, auto_topup_threshold_credits = 1000000,
       auto_topup_triggered_at = '2037-03-15T12:01:00Z' WHERE id = 1`),
-    affiliates(
+    breakAffiliate(
       `UPDATE accounts SET auto_topup_enabled = false, auto_topup_triggered_at = '2035-02-01T10:00:00Z' WHERE id = 2`,
     ),
   ],
   'no-charge-is-left-open': [
-    customers(`UPDATE topups SET status = 'pending' WHERE kind = 'automatic' AND status = 'failed'`),
+    breakCustomer(`UPDATE topups SET status = 'pending' WHERE kind = 'automatic' AND status = 'failed'`),
   ],
   'nobody-brings-themselves': [
-    affiliates('UPDATE referrals SET account_id = 2'),
-    affiliates('UPDATE commissions SET account_id = 2 WHERE id = 1'),
+    breakAffiliate('UPDATE referrals SET account_id = 2'),
+    breakAffiliate('UPDATE commissions SET account_id = 2 WHERE id = 1'),
   ],
   'referrals-are-of-new-accounts': [
-    customers(`UPDATE referrals SET followed_at = '2036-02-20T10:00:00Z'`),
-    customers(`UPDATE referrals SET created_at = '2036-04-20T10:00:00Z'`),
+    breakCustomer(`UPDATE referrals SET followed_at = '2036-02-20T10:00:00Z'`),
+    breakCustomer(`UPDATE referrals SET created_at = '2036-04-20T10:00:00Z'`),
   ],
   'affiliates-know-that-they-are': [
-    affiliates('UPDATE accounts SET is_affiliate = false WHERE id = 2'),
-    customers('UPDATE accounts SET is_affiliate = true WHERE id = 1'),
+    breakAffiliate('UPDATE accounts SET is_affiliate = false WHERE id = 2'),
+    breakCustomer('UPDATE accounts SET is_affiliate = true WHERE id = 1'),
   ],
-  'one-commission-an-invoice': [affiliates(`UPDATE commissions SET invoice_id = 'in_1'`)],
-  'commissions-go-to-who-brought-the-customer': [affiliates('DELETE FROM referrals')],
+  'one-commission-an-invoice': [breakAffiliate(`UPDATE commissions SET invoice_id = 'in_1'`)],
+  'commissions-go-to-who-brought-the-customer': [breakAffiliate('DELETE FROM referrals')],
   'commissions-are-their-share': [
-    affiliates('UPDATE commissions SET amount_cents = 3401 WHERE id = 2'),
-    affiliates('UPDATE commissions SET reversed_cents = 0 WHERE id = 2'),
-    affiliates('UPDATE commissions SET payable_at = paid_at WHERE id = 2'),
+    breakAffiliate('UPDATE commissions SET amount_cents = 3401 WHERE id = 2'),
+    breakAffiliate('UPDATE commissions SET reversed_cents = 0 WHERE id = 2'),
+    breakAffiliate('UPDATE commissions SET payable_at = paid_at WHERE id = 2'),
   ],
   'settled-is-what-payouts-hold': [
-    affiliates('UPDATE commissions SET settled_cents = 1 WHERE id = 2'),
-    affiliates(`UPDATE payouts SET status = 'refused'`),
-    affiliates('UPDATE payouts SET affiliate_id = 1'),
+    breakAffiliate('UPDATE commissions SET settled_cents = 1 WHERE id = 2'),
+    breakAffiliate(`UPDATE payouts SET status = 'refused'`),
+    breakAffiliate('UPDATE payouts SET affiliate_id = 1'),
   ],
   'payouts-are-their-parts': [
-    affiliates('UPDATE payouts SET amount_cents = 3601'),
-    affiliates('DELETE FROM payout_items'),
+    breakAffiliate('UPDATE payouts SET amount_cents = 3601'),
+    breakAffiliate('DELETE FROM payout_items'),
   ],
   'one-payout-a-month': [
-    affiliates(`INSERT INTO payouts (uuid, affiliate_id, month, status, amount_cents, due_at, created_at)
+    breakAffiliate(`INSERT INTO payouts (uuid, affiliate_id, month, status, amount_cents, due_at, created_at)
                 VALUES (gen_random_uuid(), 2, '2036-05-01', 'pending', 1, now(), now())`),
   ],
   'payouts-are-of-what-was-payable': [
-    affiliates(`UPDATE payouts SET month = '2036-04-01'`),
-    affiliates('UPDATE commissions SET is_simulated = true'),
-    affiliates('UPDATE payouts SET stripe_transfer_id = NULL'),
+    breakAffiliate(`UPDATE payouts SET month = '2036-04-01'`),
+    breakAffiliate('UPDATE commissions SET is_simulated = true'),
+    breakAffiliate('UPDATE payouts SET stripe_transfer_id = NULL'),
   ],
   'payouts-end-whole': [
-    affiliates('UPDATE payouts SET completed_at = NULL'),
-    affiliates(`UPDATE payouts SET status = 'refused'`),
+    breakAffiliate('UPDATE payouts SET completed_at = NULL'),
+    breakAffiliate(`UPDATE payouts SET status = 'refused'`),
   ],
-  'no-payout-is-overdue': [affiliates(`UPDATE payouts SET status = 'pending', due_at = '2037-03-15T11:59:00Z'`)],
+  'no-payout-is-overdue': [breakAffiliate(`UPDATE payouts SET status = 'pending', due_at = '2037-03-15T11:59:00Z'`)],
   'keys-are-counted': [
-    customers('UPDATE accounts SET active_key_count = 19 WHERE id = 1'),
-    customers('UPDATE accounts SET key_count = 20 WHERE id = 1'),
-    customers('UPDATE api_keys SET number = 22 WHERE number = 21'),
+    breakCustomer('UPDATE accounts SET active_key_count = 19 WHERE id = 1'),
+    breakCustomer('UPDATE accounts SET key_count = 20 WHERE id = 1'),
+    breakCustomer('UPDATE api_keys SET number = 22 WHERE number = 21'),
   ],
-  'keys-within-the-limit': [customers('UPDATE api_keys SET revoked_at = NULL')],
-  'repeatable-requests-are-answered': [customers('UPDATE idempotent_requests SET answer = NULL')],
+  'keys-within-the-limit': [breakCustomer('UPDATE api_keys SET revoked_at = NULL')],
+  'repeatable-requests-are-answered': [breakCustomer('UPDATE idempotent_requests SET answer = NULL')],
   'days-are-their-generations': [
-    customers('UPDATE usage_days SET credits = credits + 1 WHERE account_id = 1'),
-    customers('UPDATE usage_days SET generations = generations + 1 WHERE account_id = 1'),
-    affiliates('DELETE FROM usage_days WHERE account_id = 2'),
-    affiliates(
+    breakCustomer('UPDATE usage_days SET credits = credits + 1 WHERE account_id = 1'),
+    breakCustomer('UPDATE usage_days SET generations = generations + 1 WHERE account_id = 1'),
+    breakAffiliate('DELETE FROM usage_days WHERE account_id = 2'),
+    breakAffiliate(
       `INSERT INTO usage_days (account_id, day, model, credits, generations) VALUES (2, '2036-01-01', 'imgmodel-2', 8, 1)`,
     ),
   ],
   'totals-are-their-days': [
-    customers('UPDATE usage_totals SET credits = credits + 1 WHERE account_id = 1'),
-    affiliates('DELETE FROM usage_totals WHERE account_id = 2'),
+    breakCustomer('UPDATE usage_totals SET credits = credits + 1 WHERE account_id = 1'),
+    breakAffiliate('DELETE FROM usage_totals WHERE account_id = 2'),
   ],
-  'used-this-month-is-burned-this-month': [customers('UPDATE accounts SET period_used = period_used + 8 WHERE id = 1')],
+  'used-this-month-is-burned-this-month': [breakCustomer('UPDATE accounts SET period_used = period_used + 8 WHERE id = 1')],
   'no-use-is-negative': [
-    customers('UPDATE accounts SET period_used = -8 WHERE id = 1'),
-    customers('UPDATE usage_totals SET credits = -8 WHERE account_id = 1'),
+    breakCustomer('UPDATE accounts SET period_used = -8 WHERE id = 1'),
+    breakCustomer('UPDATE usage_totals SET credits = -8 WHERE account_id = 1'),
   ],
   'metric-days-are-their-rows': [
-    nobodys(`INSERT INTO metric_gains VALUES ('usage', 'imgmodel-2', '2037-03-01', 1, 8)`),
-    nobodys(`DELETE FROM metric_gains WHERE metric = 'topups'`),
+    breakPlatform(`INSERT INTO metric_gains VALUES ('usage', 'imgmodel-2', '2037-03-01', 1, 8)`),
+    breakPlatform(`DELETE FROM metric_gains WHERE metric = 'topups'`),
   ],
-  'metric-totals-are-their-rows': [nobodys(`INSERT INTO metric_totals VALUES ('subscriptions', 'pro', 1, 0)`)],
+  'metric-totals-are-their-rows': [breakPlatform(`INSERT INTO metric_totals VALUES ('subscriptions', 'pro', 1, 0)`)],
 };

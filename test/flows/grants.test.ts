@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { runJob } from '../harness/billing.ts';
-import { eventually, type Service, startService } from '../harness/service.ts';
+import { eventually, type TestService, startTestService } from '../harness/service.ts';
 
 const DAY_MS = 86_400_000;
 const MONTHLY: Record<string, number> = { lite: 200, starter: 400, pro: 1100, studio: 3000 };
@@ -39,7 +39,7 @@ const sample: fc.Arbitrary<Sample> = fc.record({
 });
 
 /** The same day so many months later, worked out on its own: by the calendar, clamped to the month. */
-function months(from: Date, count: number): Date {
+function addMonthsModel(from: Date, count: number): Date {
   const year = from.getUTCFullYear() + Math.floor((from.getUTCMonth() + count) / 12);
   const month = (from.getUTCMonth() + count) % 12;
   const isLeap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
@@ -49,15 +49,15 @@ function months(from: Date, count: number): Date {
 }
 
 /** What the rules make of an account by a moment: its entries, and what is left in the end. */
-function expected(account: Sample, at: Date) {
+function computeExpected(account: Sample, at: Date) {
   const entries: [string, number][] = [];
   let { index, planCredits, granted } = account;
   let rollover = 0;
-  const paidUntil = months(account.startedAt, account.paidMonths);
+  const paidUntil = addMonthsModel(account.startedAt, account.paidMonths);
   while (
     account.status === 'active' &&
-    months(account.startedAt, index + 1) <= at &&
-    months(account.startedAt, index + 1) < paidUntil
+    addMonthsModel(account.startedAt, index + 1) <= at &&
+    addMonthsModel(account.startedAt, index + 1) < paidUntil
   ) {
     if (planCredits > 0) entries.push(['expiry', -planCredits]);
     rollover = Math.min(planCredits, granted);
@@ -67,13 +67,13 @@ function expected(account: Sample, at: Date) {
     planCredits = rollover + granted;
     index += 1;
   }
-  return { entries, index, planCredits, granted, rollover, periodEnd: months(account.startedAt, index + 1) };
+  return { entries, index, planCredits, granted, rollover, periodEnd: addMonthsModel(account.startedAt, index + 1) };
 }
 
 describe('monthly grants', () => {
-  let service: Service;
+  let service: TestService;
   before(async () => {
-    service = await startService({ apis: 0, workers: 0 });
+    service = await startTestService({ apis: 0, workers: 0 });
     // Accounts that are put somewhere into their subscription have no history before that.
     for (const name of [
       'entries-name-their-cause',
@@ -85,7 +85,7 @@ describe('monthly grants', () => {
       'accounts-are-in-their-last-month',
       'used-this-month-is-burned-this-month',
     ]) {
-      service.madeUp.add(name);
+      service.fabricated.add(name);
     }
   });
   after(() => service.stop());
@@ -96,14 +96,14 @@ describe('monthly grants', () => {
     const at = new Date();
     // Two workers begin at the same moment, and turn the same periods.
     await Promise.all([service.startWorker(), service.startWorker()]);
-    await eventually('all are turned', async () => (await due(service, at)) === 0, 50_000);
+    await eventually('all are turned', async () => (await countDue(service, at)) === 0, 50_000);
     for (const [position, account] of samples.entries()) {
       const [row] = await service.sql('SELECT * FROM accounts WHERE id = $1', [position + 1]);
       const entries = await service.sql(
         `SELECT entry_type, amount FROM ledger_entries WHERE account_id = $1 AND description <> 'seed' ORDER BY number`,
         [position + 1],
       );
-      const wanted = expected(account, at);
+      const wanted = computeExpected(account, at);
       const name = JSON.stringify(account);
       expect(
         entries.map((entry) => [entry.entry_type, entry.amount]),
@@ -154,7 +154,7 @@ describe('monthly grants', () => {
     const began = new Date(Date.now() - 40 * DAY_MS);
     const ids = [first, ...others].map(({ id }) => id as number);
     await service.sql('UPDATE subscriptions SET started_at = $1 WHERE account_id = ANY($2)', [began, ids]);
-    await service.sql('UPDATE accounts SET period_end = $1 WHERE id = ANY($2)', [months(began, 1), ids]);
+    await service.sql('UPDATE accounts SET period_end = $1 WHERE id = ANY($2)', [addMonthsModel(began, 1), ids]);
     await runJob({ service }, 'upkeep', 'credits.grant');
     const indexOf = async (id: number) =>
       (await service.sql('SELECT period_index FROM accounts WHERE id = $1', [id]))[0].period_index;
@@ -166,7 +166,7 @@ describe('monthly grants', () => {
   });
 });
 
-async function due(service: Service, at: Date): Promise<number> {
+async function countDue(service: TestService, at: Date): Promise<number> {
   const [row] = await service.sql(
     `SELECT count(*)::int AS due FROM accounts a JOIN subscriptions s ON s.account_id = a.id AND s.status = 'active'
       WHERE a.period_end <= $1 AND a.period_end < s.paid_until`,
@@ -175,7 +175,7 @@ async function due(service: Service, at: Date): Promise<number> {
   return row.due;
 }
 
-async function insert(service: Service, account: Sample): Promise<void> {
+async function insert(service: TestService, account: Sample): Promise<void> {
   const { plan, status, startedAt, index, planCredits, topupCredits, granted, paidMonths } = account;
   const [row] = await service.sql(
     `INSERT INTO accounts (uuid, email, social_provider, created_at, plan_slug, spend_until, parallel_limit, balance, plan_credits,
@@ -190,13 +190,13 @@ async function insert(service: Service, account: Sample): Promise<void> {
       planCredits,
       topupCredits,
       index,
-      months(startedAt, index),
-      months(startedAt, index + 1),
+      addMonthsModel(startedAt, index),
+      addMonthsModel(startedAt, index + 1),
       granted,
       planCredits + topupCredits > 0 ? 1 : 0,
     ],
   );
-  const paidUntil = months(startedAt, paidMonths);
+  const paidUntil = addMonthsModel(startedAt, paidMonths);
   await service.sql(
     `INSERT INTO subscriptions (uuid, account_id, plan_slug, status, processor, started_at, current_period_end, paid_until, past_due_since, created_at)
      VALUES ($1, $2, $3, $4, 'stripe', $5, now() + interval '1 year', $6, $7, $5)`,
@@ -215,23 +215,23 @@ async function insert(service: Service, account: Sample): Promise<void> {
 }
 
 describe('a year that ended while nothing ran', () => {
-  let service: Service;
+  let service: TestService;
   before(async () => {
-    service = await startService();
+    service = await startTestService();
   });
   after(() => service.stop());
 
   it('is granted all of its months before its credits expire, and leaves no period', async () => {
-    const customer = await service.customer('lite');
+    const customer = await service.createCustomer('lite');
     const startedAt = new Date(Date.now() - 370 * DAY_MS);
-    const values = [customer.email, startedAt, months(startedAt, 12)];
+    const values = [customer.email, startedAt, addMonthsModel(startedAt, 12)];
     const granting = await service.database.connect();
     try {
       // A row that is locked is passed over by the job that grants, and awaited by the one that ends.
       await granting.query('BEGIN');
       await granting.query(
         'UPDATE accounts SET period_start = $2, period_end = $3, spend_until = $4 WHERE email = $1',
-        [customer.email, startedAt, months(startedAt, 1), months(startedAt, 12)],
+        [customer.email, startedAt, addMonthsModel(startedAt, 1), addMonthsModel(startedAt, 12)],
       );
       await service.sql(
         `UPDATE subscriptions SET started_at = $2, current_period_end = $3, paid_until = $3
@@ -253,7 +253,7 @@ describe('a year that ended while nothing ran', () => {
     const ledger = await customer.ledger();
     expect(ledger.filter(([type]) => type === 'grant')).to.have.length(12);
     expect(ledger.at(-1)?.[0]).to.equal('expiry');
-    const { body } = await customer.call('GET', '/api/usage/summary/');
+    const { body } = await customer.request('GET', '/api/usage/summary/');
     expect(body.plan).to.equal(null);
     expect(body.credits).to.deep.include({ balance: 0, granted_this_period: 0, used_this_period: 0, rollover: 0 });
     expect([body.credits.period_start, body.credits.period_end]).to.deep.equal([null, null]);

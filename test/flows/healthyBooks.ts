@@ -12,8 +12,8 @@ export const NOW = new Date('2037-03-15T12:00:00Z');
 export const CUSTOMER = 1;
 export const AFFILIATE = 2;
 
-const CUSTOMERS_SUBSCRIPTION = '11111111-1111-4111-8111-111111111111';
-const AFFILIATES_SUBSCRIPTION = '22222222-2222-4222-8222-222222222222';
+const CUSTOMER_SUBSCRIPTION = '11111111-1111-4111-8111-111111111111';
+const AFFILIATE_SUBSCRIPTION = '22222222-2222-4222-8222-222222222222';
 /** Month ends are clamped; the last one that has begun is the twelfth. */
 const MONTHS = [
   ['2036-03-31', '2036-04-30', '2036-05-31', '2036-06-30', '2036-07-31', '2036-08-31'],
@@ -23,30 +23,30 @@ const MONTHS = [
   .map((day) => new Date(`${day}T10:00:00Z`));
 
 const HOUR_MS = 3_600_000;
-const later = (date: Date, hours: number) => new Date(date.getTime() + hours * HOUR_MS);
+const addHours = (date: Date, hours: number) => new Date(date.getTime() + hours * HOUR_MS);
 
 /** An account whose rows are written as they come, so that its sums follow from them. */
-class Account {
+class FixtureAccount {
   readonly client: pg.ClientBase;
   readonly id: number;
   balance = 0;
-  plan = 0;
+  planCredits = 0;
   entries = 0;
   generations = 0;
   deleted = 0;
   queued = 0;
   used = 0;
   /** How many generations there were when the month was turned. */
-  before = 0;
+  periodStartNumber = 0;
 
   constructor(client: pg.ClientBase, id: number) {
     this.client = client;
     this.id = id;
   }
 
-  async entry(type: string, amount: number, plan: number, effect: string | null, at: Date, generation?: string) {
+  async entry(type: string, amount: number, planCredits: number, effect: string | null, at: Date, generation?: string) {
     this.balance += amount;
-    this.plan += plan;
+    this.planCredits += planCredits;
     this.entries += 1;
     await this.client.query(
       `INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description,
@@ -58,7 +58,7 @@ class Account {
         this.entries,
         type,
         amount,
-        plan,
+        planCredits,
         this.balance,
         effect?.startsWith('goodwill') ? 'Goodwill credits' : type,
         effect,
@@ -71,15 +71,15 @@ class Account {
   /** The turn of a month, or the first one. */
   async month(subscription: string, month: number, credits: number, carried: number, at: Date) {
     const named = (type: string) => `${type}:${subscription}:${month}`;
-    if (this.plan > 0) await this.entry('expiry', -this.plan, -this.plan, named('expiry'), at);
+    if (this.planCredits > 0) await this.entry('expiry', -this.planCredits, -this.planCredits, named('expiry'), at);
     if (carried > 0) await this.entry('rollover', carried, carried, named('rollover'), at);
     await this.entry('grant', credits, credits, named('grant'), at);
     this.used = 0;
-    this.before = this.generations;
+    this.periodStartNumber = this.generations;
   }
 
   /** An image, burned from the plan. @returns its uuid. */
-  async image(status: 'queued' | 'succeeded' | 'failed', at: Date, failedAt = later(at, 0.01)): Promise<string> {
+  async image(status: 'queued' | 'succeeded' | 'failed', at: Date, failedAt = addHours(at, 0.01)): Promise<string> {
     const uuid = randomUUID();
     this.generations += 1;
     await this.client.query(
@@ -92,7 +92,7 @@ class Account {
         this.generations,
         status,
         at,
-        later(at, 1),
+        addHours(at, 1),
         status === 'queued' ? null : failedAt,
         status === 'succeeded' ? 'aa/one/image.png' : null,
         status === 'failed' ? 'The model refused.' : null,
@@ -110,14 +110,14 @@ class Account {
   async finish(more: Record<string, unknown>) {
     const row = {
       balance: this.balance,
-      plan_credits: this.plan,
-      topup_credits: this.balance - this.plan,
+      plan_credits: this.planCredits,
+      topup_credits: this.balance - this.planCredits,
       ledger_count: this.entries,
       generation_count: this.generations,
       generations_deleted: this.deleted,
       in_flight: this.queued,
       period_used: this.used,
-      period_after_number: this.before,
+      period_after_number: this.periodStartNumber,
       ...more,
     };
     const columns = Object.keys(row);
@@ -129,19 +129,19 @@ class Account {
 }
 
 /** Writes the year into an empty database. */
-export async function writeHealthyBooks(client: pg.ClientBase): Promise<void> {
+export async function writeLedgerFixture(client: pg.ClientBase): Promise<void> {
   await client.query(`
     INSERT INTO accounts (uuid, email, social_provider, created_at, stripe_customer_id)
     VALUES (gen_random_uuid(), 'customer@example.com', 'google', '2036-03-30T10:00:00Z', 'cus_1'),
            (gen_random_uuid(), 'affiliate@example.com', 'google', '2035-01-10T10:00:00Z', NULL);
     INSERT INTO subscriptions (uuid, account_id, plan_slug, status, processor, started_at, current_period_end, paid_until, begun_at,
                                stripe_subscription_id, synced_at, created_at)
-    VALUES ('${CUSTOMERS_SUBSCRIPTION}', 1, 'pro', 'active', 'stripe', '2036-03-31T10:00:00Z', '2037-03-31T10:00:00Z',
+    VALUES ('${CUSTOMER_SUBSCRIPTION}', 1, 'pro', 'active', 'stripe', '2036-03-31T10:00:00Z', '2037-03-31T10:00:00Z',
             '2037-03-31T10:00:00Z', '2036-03-31T10:01:00Z', 'sub_1', '2037-03-15T11:59:00Z', '2036-03-31T10:00:00Z'),
-           ('${AFFILIATES_SUBSCRIPTION}', 2, 'lite', 'canceled', 'stripe', '2035-02-01T10:00:00Z', '2036-02-01T10:00:00Z',
+           ('${AFFILIATE_SUBSCRIPTION}', 2, 'lite', 'canceled', 'stripe', '2035-02-01T10:00:00Z', '2036-02-01T10:00:00Z',
             '2036-02-01T10:00:00Z', '2035-02-01T10:00:00Z', NULL, NULL, '2035-02-01T10:00:00Z')`);
-  await writeCustomer(new Account(client, CUSTOMER));
-  await writeAffiliate(new Account(client, AFFILIATE));
+  await writeCustomer(new FixtureAccount(client, CUSTOMER));
+  await writeAffiliate(new FixtureAccount(client, AFFILIATE));
   await client.query(`
     INSERT INTO usage_days (account_id, day, model, credits, generations)
     SELECT account_id, (created_at AT TIME ZONE 'UTC')::date, model,
@@ -154,28 +154,28 @@ export async function writeHealthyBooks(client: pg.ClientBase): Promise<void> {
     VALUES (1, 'keys.create', 'a', gen_random_uuid(), 'b', 'c', '2037-03-15T11:59:30Z')`);
 }
 
-async function writeCustomer(account: Account): Promise<void> {
+async function writeCustomer(account: FixtureAccount): Promise<void> {
   const { client, id } = account;
   let granted = 400;
   for (const [month, start] of MONTHS.slice(0, 12).entries()) {
     await account.month(
-      CUSTOMERS_SUBSCRIPTION,
+      CUSTOMER_SUBSCRIPTION,
       month,
       month < 3 ? 400 : 1100,
-      month === 0 ? 0 : Math.min(account.plan, granted),
+      month === 0 ? 0 : Math.min(account.planCredits, granted),
       start,
     );
     granted = month < 3 ? 400 : 1100;
     // In the third month the plan becomes a larger one.
     if (month === 2) {
-      await account.entry('grant', 700, 700, `grant:${CUSTOMERS_SUBSCRIPTION}:2:pro`, later(start, 5));
+      await account.entry('grant', 700, 700, `grant:${CUSTOMER_SUBSCRIPTION}:2:pro`, addHours(start, 5));
       granted = 1100;
     }
-    const uuid = await account.image('succeeded', later(start, 10));
-    await account.image('failed', later(start, 11));
-    if (month === 4) await account.image('succeeded', later(start, 12));
+    const uuid = await account.image('succeeded', addHours(start, 10));
+    await account.image('failed', addHours(start, 11));
+    if (month === 4) await account.image('succeeded', addHours(start, 12));
     if (month !== 5) continue;
-    await client.query('UPDATE generations SET deleted_at = $2 WHERE uuid = $1', [uuid, later(start, 20)]);
+    await client.query('UPDATE generations SET deleted_at = $2 WHERE uuid = $1', [uuid, addHours(start, 20)]);
     await client.query(
       `INSERT INTO generation_deletions SELECT $1, level, (number - 1) / size, 1
          FROM generations, (VALUES (1, 256), (2, 65536)) AS blocks (level, size) WHERE uuid = $2`,
@@ -208,7 +208,7 @@ async function writeCustomer(account: Account): Promise<void> {
   });
 }
 
-async function writeTopups(account: Account): Promise<void> {
+async function writeTopups(account: FixtureAccount): Promise<void> {
   const { client, id } = account;
   const [manual, first, second] = [randomUUID(), randomUUID(), randomUUID()];
   await client.query(
@@ -225,17 +225,17 @@ async function writeTopups(account: Account): Promise<void> {
   await account.entry('expiry', -948, 0, `topup:${manual}:1`, new Date('2037-03-10T13:00:00Z'));
 }
 
-async function writeAffiliate(account: Account): Promise<void> {
+async function writeAffiliate(account: FixtureAccount): Promise<void> {
   const { client, id } = account;
-  await account.month(AFFILIATES_SUBSCRIPTION, 0, 200, 0, new Date('2035-02-01T10:00:00Z'));
+  await account.month(AFFILIATE_SUBSCRIPTION, 0, 200, 0, new Date('2035-02-01T10:00:00Z'));
   // One was under way when the subscription ended, and was refunded after it.
   const end = new Date('2036-02-01T10:00:00Z');
-  const uuid = await account.image('queued', later(end, -0.1));
-  await account.entry('expiry', -account.plan, -account.plan, `expiry:${AFFILIATES_SUBSCRIPTION}:end`, end);
-  await account.entry('refund', 8, 8, null, later(end, 0.1), uuid);
+  const uuid = await account.image('queued', addHours(end, -0.1));
+  await account.entry('expiry', -account.planCredits, -account.planCredits, `expiry:${AFFILIATE_SUBSCRIPTION}:end`, end);
+  await account.entry('refund', 8, 8, null, addHours(end, 0.1), uuid);
   await client.query(
     `UPDATE generations SET status = 'failed', completed_at = $2, error_message = 'The model did not finish in time.' WHERE uuid = $1`,
-    [uuid, later(end, 0.1)],
+    [uuid, addHours(end, 0.1)],
   );
   account.queued = 0;
   account.used = 0;

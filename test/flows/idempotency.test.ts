@@ -3,25 +3,25 @@ import { connect } from 'node:net';
 import { Queue } from 'bullmq';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import type { Customer } from '../harness/client.ts';
-import { eventually, type Service, startService } from '../harness/service.ts';
+import type { TestCustomer } from '../harness/client.ts';
+import { eventually, type TestService, startTestService } from '../harness/service.ts';
 
 const ORDER = { model: 'imgmodel-2', prompt: 'a lighthouse', params: { resolution: '1K' } };
 
 describe('a create with an Idempotency-Key', () => {
-  let service: Service;
-  let customer: Customer;
+  let service: TestService;
+  let customer: TestCustomer;
   before(async () => {
-    service = await startService({ apis: 3 });
+    service = await startTestService({ apis: 3 });
     service.upstream.outcome = 'wait';
   });
   beforeEach(async () => {
-    customer = await service.customer('studio');
+    customer = await service.createCustomer('studio');
   });
   after(() => service.stop());
 
   const create = (key: string, body: object = ORDER, who = customer) =>
-    who.call('POST', '/api/generations/create/', { body, headers: { 'idempotency-key': key } });
+    who.request('POST', '/api/generations/create/', { body, headers: { 'idempotency-key': key } });
 
   it('gives the first answer again, and charges once', async () => {
     const key = randomUUID();
@@ -42,9 +42,9 @@ describe('a create with an Idempotency-Key', () => {
     const first = await create(key, { ...ORDER, prompt: 'soon done' });
     await eventually('submitted', () => service.upstream.jobsFor('soon done').length === 1);
     service.upstream.end('soon done', 'succeeded');
-    expect((await customer.settled(first.body.uuid)).status).to.equal('succeeded');
+    expect((await customer.waitForEnd(first.body.uuid)).status).to.equal('succeeded');
     expect((await create(key, { ...ORDER, prompt: 'soon done' })).body).to.deep.equal(first.body);
-    await customer.call('DELETE', `/api/generations/${first.body.uuid}/`);
+    await customer.request('DELETE', `/api/generations/${first.body.uuid}/`);
     expect((await create(key, { ...ORDER, prompt: 'soon done' })).body).to.deep.equal(first.body);
   });
 
@@ -74,17 +74,17 @@ describe('a create with an Idempotency-Key', () => {
 
   it('answers for no other account', async () => {
     const key = randomUUID();
-    const stranger = await service.customer('studio');
+    const stranger = await service.createCustomer('studio');
     const [mine, theirs] = [await create(key), await create(key, ORDER, stranger)];
     expect(theirs.status).to.equal(201);
     expect(theirs.body.uuid).to.not.equal(mine.body.uuid);
   });
 
   it('remembers no refusal: what failed may be tried again with the same key', async () => {
-    const poor = await service.customer(null);
+    const poor = await service.createCustomer(null);
     const key = randomUUID();
     expect((await create(key, ORDER, poor)).status).to.equal(402);
-    await poor.browse('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
+    await poor.requestWithSession('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
     expect((await create(key, ORDER, poor)).status).to.equal(201);
   });
 
@@ -92,7 +92,7 @@ describe('a create with an Idempotency-Key', () => {
     const keys = [randomUUID(), randomUUID(), randomUUID()];
     const answers = await Promise.all(
       Array.from({ length: 60 }, (_, index) =>
-        create(keys[index % 3] as string, ORDER, customer.via(service.baseUrls[(index >> 2) % 3] as string)),
+        create(keys[index % 3] as string, ORDER, customer.on(service.baseUrls[(index >> 2) % 3] as string)),
       ),
     );
     expect(answers.map(({ status }) => status)).to.deep.equal(Array(60).fill(201));

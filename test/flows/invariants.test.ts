@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { expect } from 'chai';
 import pg from 'pg';
 import { BUNDLE } from '../harness/bundle.ts';
-import { checkInvariants, findViolations, historyOf, INVARIANTS } from '../../shared/domain/invariants/index.ts';
+import { checkInvariants, findViolations, readAccountHistory, INVARIANTS } from '../../shared/domain/invariants/index.ts';
 import { createDatabase } from '../harness/databases.ts';
 import { eventually } from '../harness/service.ts';
 import { CORRUPTIONS } from './corruptions.ts';
-import { AFFILIATE, CUSTOMER, NOW, writeHealthyBooks } from './healthyBooks.ts';
+import { AFFILIATE, CUSTOMER, NOW, writeLedgerFixture } from './healthyBooks.ts';
 
 /** Removes what would refuse, or follow from, what is done to the books from here on. */
 const WITHOUT_GUARDS = `
@@ -53,7 +53,7 @@ describe('the invariants', () => {
     databaseUrl = await createDatabase();
     client = new pg.Client(databaseUrl);
     await client.connect();
-    await writeHealthyBooks(client);
+    await writeLedgerFixture(client);
   });
   after(() => client.end());
 
@@ -67,7 +67,7 @@ describe('the invariants', () => {
   });
 
   it('have a name of their own and a sentence each', () => {
-    for (const { name, says } of INVARIANTS) {
+    for (const { name, statement: says } of INVARIANTS) {
       expect(name).to.match(/^[a-z]+(-[a-z]+)+$/);
       expect(says).to.match(/^[A-Z].*\.$/);
     }
@@ -90,7 +90,7 @@ describe('the invariants', () => {
   });
 
   it('tell an account its history in order of time', async () => {
-    const lines = await historyOf(client, String(CUSTOMER));
+    const lines = await readAccountHistory(client, String(CUSTOMER));
     const moments = lines.slice(0, -1).map((line) => line.split('  ')[0] as string);
     expect(moments).to.deep.equal(moments.toSorted());
     const text = lines.join('\n');
@@ -107,7 +107,7 @@ describe('the invariants', () => {
     }
     expect(text).to.not.include('@example.com').and.to.not.include('a fox');
     expect(lines.at(-1)).to.match(/^now {2}.*balance \d+/);
-    expect((await historyOf(client, String(AFFILIATE))).join('\n')).to.include('payout');
+    expect((await readAccountHistory(client, String(AFFILIATE))).join('\n')).to.include('payout');
   });
 
   describe('npm run check', () => {
@@ -116,13 +116,13 @@ describe('the invariants', () => {
       expect([help.status, list.status]).to.deep.equal([0, 0]);
       expect(help.out).to.include('--settled').and.to.include('broken for a moment');
       for (const status of [0, 1, 2, 69, 78]) expect(help.out).to.match(new RegExp(`^ +${status}  `, 'm'));
-      for (const { name, says } of INVARIANTS) expect(list.out).to.include(name).and.to.include(says);
+      for (const { name, statement: says } of INVARIANTS) expect(list.out).to.include(name).and.to.include(says);
     });
 
     it('ends with 0 and a line for each where all holds', async () => {
       const [usual, settled] = await Promise.all([runCheck([], env()), runCheck(['--settled'], env())]);
       expect([usual.status, usual.err, settled.status]).to.deep.equal([0, '', 0]);
-      const always = INVARIANTS.filter(({ holds }) => holds === 'always');
+      const always = INVARIANTS.filter(({ checkedWhen: holds }) => holds === 'always');
       expect(usual.out).to.include(`All ${always.length} invariants hold. ${INVARIANTS.length - always.length} more`);
       for (const { name } of always) expect(usual.out).to.match(new RegExp(`^${name} +ok +\\d+$`, 'm'));
       expect(settled.out).to.include(`All ${INVARIANTS.length} invariants hold.`);

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { eventually, type Service, startService } from '../harness/service.ts';
+import { eventually, type TestService, startTestService } from '../harness/service.ts';
 
 describe('one generation', () => {
-  let service: Service;
+  let service: TestService;
   before(async () => {
-    service = await startService();
+    service = await startTestService();
   });
   after(() => service.stop());
   beforeEach(() => {
@@ -12,12 +12,12 @@ describe('one generation', () => {
   });
 
   it('is charged when it is queued, and has an output when it has succeeded', async () => {
-    const customer = await service.customer('pro');
+    const customer = await service.createCustomer('pro');
     const queued = await customer.createImage();
     expect(queued).to.include({ status: 'queued', credits_charged: 8, output_url: null, completed_at: null });
     expect(await customer.balance()).to.equal(1092);
 
-    const ended = await customer.settled(queued.uuid);
+    const ended = await customer.waitForEnd(queued.uuid);
     expect(ended.status).to.equal('succeeded');
     expect(ended.output_url).to.match(/^http:\/\/127\.0\.0\.1:\d+\/media\/[0-9a-f]{2}\/[0-9a-f]{30}\/.*\.png$/);
     expect(ended.duration_ms).to.equal(Date.parse(ended.completed_at) - Date.parse(ended.created_at));
@@ -33,11 +33,11 @@ describe('one generation', () => {
 
   it('refunds a failed generation exactly once, however many are watching', async () => {
     service.upstream.outcome = 'wait';
-    const customer = await service.customer('pro');
+    const customer = await service.createCustomer('pro');
     const { uuid, prompt } = await customer.createVideo();
     await eventually('submitted', () => service.upstream.jobsFor(prompt).length === 1);
     service.upstream.end(prompt, 'failed');
-    const reads = Array.from({ length: 20 }, () => customer.settled(uuid));
+    const reads = Array.from({ length: 20 }, () => customer.waitForEnd(uuid));
     for (const ended of await Promise.all(reads)) {
       expect(ended).to.include({ status: 'failed', error_message: 'The stand-in was told to fail.', output_url: null });
     }
@@ -50,23 +50,23 @@ describe('one generation', () => {
 
   it('fails with a plain message, refunded, when the upstream refuses it', async () => {
     service.upstream.submit = 'refuse';
-    const customer = await service.customer('lite');
+    const customer = await service.createCustomer('lite');
     const { uuid } = await customer.createImage();
-    const ended = await customer.settled(uuid);
+    const ended = await customer.waitForEnd(uuid);
     expect(ended).to.include({ status: 'failed', error_message: 'Not allowed by the content policy' });
     expect(await customer.balance()).to.equal(200);
   });
 
   it('keeps its slot when it is deleted while queued, and is still refunded if it fails', async () => {
     service.upstream.outcome = 'wait';
-    const customer = await service.customer('pro');
+    const customer = await service.createCustomer('pro');
     const { uuid, prompt } = await customer.createImage();
     await eventually('submitted', () => service.upstream.jobsFor(prompt).length === 1);
-    expect((await customer.call('DELETE', `/api/generations/${uuid}/`)).status).to.equal(204);
-    expect((await customer.call('GET', '/api/usage/summary/')).body.jobs.in_flight).to.equal(1);
+    expect((await customer.request('DELETE', `/api/generations/${uuid}/`)).status).to.equal(204);
+    expect((await customer.request('GET', '/api/usage/summary/')).body.jobs.in_flight).to.equal(1);
     service.upstream.end(prompt, 'failed');
     await eventually('refunded', async () => (await customer.balance()) === 1100);
-    expect((await customer.call('GET', '/api/usage/summary/')).body.jobs.in_flight).to.equal(0);
-    expect((await customer.read(uuid)).status).to.equal(404);
+    expect((await customer.request('GET', '/api/usage/summary/')).body.jobs.in_flight).to.equal(0);
+    expect((await customer.readGeneration(uuid)).status).to.equal(404);
   });
 });

@@ -2,24 +2,24 @@ import { UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { expect } from 'chai';
-import { type Customer, newCustomer, request } from '../harness/client.ts';
-import { BOTH, call, Events, INITIALIZE, post } from '../harness/mcp.ts';
-import { consent, locationOf, MemoryProvider, registerClient } from '../harness/oauth.ts';
-import { eventually, type Service, startService } from '../harness/service.ts';
+import { type TestCustomer, createCustomer, request } from '../harness/client.ts';
+import { ACCEPT_JSON_OR_SSE, buildToolCall, McpEventStream, INITIALIZE, postMcp } from '../harness/mcp.ts';
+import { submitConsent, getRedirectLocation, MemoryOAuthProvider, registerClient } from '../harness/oauth.ts';
+import { eventually, type TestService, startTestService } from '../harness/service.ts';
 
 describe('the MCP server by OAuth', () => {
-  let service: Service;
-  let person: Customer;
+  let service: TestService;
+  let person: TestCustomer;
   before(async () => {
-    service = await startService();
-    person = await newCustomer(service.baseUrl, 'pro');
+    service = await startTestService();
+    person = await createCustomer(service.baseUrl, 'pro');
   });
   after(() => service.stop());
 
   /** Somebody who holds this token, and speaks to /mcp by hand. */
-  const holderOf = (token: string) => Object.assign(person.via(service.baseUrl), { key: token }) as Customer;
+  const holderOf = (token: string) => Object.assign(person.on(service.baseUrl), { key: token }) as TestCustomer;
   const connect = async (scope: string) =>
-    (await (await registerClient(service.baseUrl)).connect(person, { scope })).access_token as string;
+    (await (await registerClient(service.baseUrl)).authorizeAndExchange(person, { scope })).access_token as string;
   const endApplications = () =>
     service.sql(
       'UPDATE oauth_grants SET revoked_at = now() WHERE account_id = (SELECT id FROM accounts WHERE email = $1)',
@@ -28,13 +28,13 @@ describe('the MCP server by OAuth', () => {
 
   it('is connected by the official client alone, from the address of /mcp to the first picture', async () => {
     const url = new URL('/mcp', service.baseUrl);
-    const provider = new MemoryProvider();
+    const provider = new MemoryOAuthProvider();
     const client = new Client({ name: 'test', version: '1.0.0' });
     const first = new StreamableHTTPClientTransport(url, { authProvider: provider });
     const refusal = await client.connect(first).catch((error: Error) => error);
     expect(refusal).to.be.instanceOf(UnauthorizedError);
-    const address = provider.sentTo as URL;
-    const answer = new URL(locationOf(await consent(service.baseUrl, person, address.pathname + address.search)));
+    const address = provider.authorizationUrl as URL;
+    const answer = new URL(getRedirectLocation(await submitConsent(service.baseUrl, person, address.pathname + address.search)));
     await first.finishAuth(answer.searchParams.get('code') as string);
     const transport = new StreamableHTTPClientTransport(url, { authProvider: provider });
     await client.connect(transport);
@@ -52,7 +52,7 @@ describe('the MCP server by OAuth', () => {
   it('answers a stranger with 401 and where to go, before anything of the body is looked at', async () => {
     const { status, headers } = await request(service.baseUrl, 'POST', '/mcp', {
       rawBody: '{',
-      headers: { accept: BOTH },
+      headers: { accept: ACCEPT_JSON_OR_SSE },
     });
     expect([status, headers.get('www-authenticate')]).to.deep.equal([
       401,
@@ -63,11 +63,11 @@ describe('the MCP server by OAuth', () => {
   it('takes from a token that may only read no order, and says what is missing', async () => {
     const reader = holderOf(await connect('svc:read'));
     const before = await person.balance();
-    const { headers } = await post(reader, INITIALIZE);
+    const { headers } = await postMcp(reader, INITIALIZE);
     const session = { 'mcp-session-id': headers.get('mcp-session-id') as string, 'mcp-protocol-version': '2025-11-25' };
-    const usage = await post(reader, call('get_usage'), { headers: session });
+    const usage = await postMcp(reader, buildToolCall('get_usage'), { headers: session });
     expect(usage.body.result.structuredContent.credits.balance).to.equal(before);
-    const refused = await post(reader, call('generate_image', { prompt: 'x', resolution: '1K' }), { headers: session });
+    const refused = await postMcp(reader, buildToolCall('generate_image', { prompt: 'x', resolution: '1K' }), { headers: session });
     expect(refused.status).to.equal(403);
     expect(refused.headers.get('www-authenticate'))
       .to.include('error="insufficient_scope"')
@@ -78,26 +78,26 @@ describe('the MCP server by OAuth', () => {
 
   it('lets a token that may only write read nothing', async () => {
     const writer = holderOf(await connect('svc:write'));
-    const { headers } = await post(writer, INITIALIZE);
+    const { headers } = await postMcp(writer, INITIALIZE);
     const session = { 'mcp-session-id': headers.get('mcp-session-id') as string, 'mcp-protocol-version': '2025-11-25' };
     for (const message of [
-      call('list_library'),
+      buildToolCall('list_library'),
       { jsonrpc: '2.0', id: 2, method: 'resources/list', params: {} },
       { jsonrpc: '2.0', id: 3, method: 'resources/read', params: { uri: 'generation://x' } },
     ]) {
-      expect((await post(writer, message, { headers: session })).status).to.equal(403);
+      expect((await postMcp(writer, message, { headers: session })).status).to.equal(403);
     }
   });
 
   it('turns an application away as soon as it is ended, also on a stream that is open', async () => {
     const holder = holderOf(await connect('svc:read svc:write'));
-    const { headers } = await post(holder, INITIALIZE);
+    const { headers } = await postMcp(holder, INITIALIZE);
     const session = { 'mcp-session-id': headers.get('mcp-session-id') as string, 'mcp-protocol-version': '2025-11-25' };
-    const events = await Events.open(holder, session);
+    const events = await McpEventStream.open(holder, session);
     expect(events.status).to.equal(200);
     await endApplications();
-    expect((await post(holder, call('get_usage'), { headers: session })).status).to.equal(401);
-    await eventually('the stream is over', async () => events.isOver, 30_000);
+    expect((await postMcp(holder, buildToolCall('get_usage'), { headers: session })).status).to.equal(401);
+    await eventually('the stream is over', async () => events.isEnded, 30_000);
   }).timeout(60_000);
 
   it('lets pages of other origins read its answers, and speak to it where they are allowed to', async () => {
@@ -106,9 +106,9 @@ describe('the MCP server by OAuth', () => {
     });
     expect(asked.status).to.equal(204);
     expect(asked.headers.get('access-control-allow-methods')).to.include('DELETE');
-    const refused = await post(person, INITIALIZE, { headers: { origin: 'https://inspector.example' } });
+    const refused = await postMcp(person, INITIALIZE, { headers: { origin: 'https://inspector.example' } });
     expect([refused.status, refused.headers.get('access-control-allow-origin')]).to.deep.equal([403, '*']);
-    const stranger = await request(service.baseUrl, 'POST', '/mcp', { body: INITIALIZE, headers: { accept: BOTH } });
+    const stranger = await request(service.baseUrl, 'POST', '/mcp', { body: INITIALIZE, headers: { accept: ACCEPT_JSON_OR_SSE } });
     expect(stranger.headers.get('access-control-expose-headers'))
       .to.include('WWW-Authenticate')
       .and.to.include('Mcp-Session-Id');

@@ -1,33 +1,33 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import type { Customer } from '../harness/client.ts';
-import { setting } from '../harness/databases.ts';
-import { BOTH, call, connectAssistant, Events, openSession, post, STATELESS_META } from '../harness/mcp.ts';
-import { Proxy } from '../../dev/servers/proxy.ts';
-import { RoundRobin } from '../harness/roundRobin.ts';
-import { eventually, type Service, startService } from '../harness/service.ts';
-import { scaled } from '../harness/speed.ts';
+import type { TestCustomer } from '../harness/client.ts';
+import { requireTestEnv } from '../harness/databases.ts';
+import { ACCEPT_JSON_OR_SSE, buildToolCall, connectMcpClient, McpEventStream, openMcpSession, postMcp, STATELESS_META } from '../harness/mcp.ts';
+import { FaultProxy } from '../../dev/servers/proxy.ts';
+import { RoundRobinProxy } from '../harness/roundRobin.ts';
+import { eventually, type TestService, startTestService } from '../harness/service.ts';
+import { scaleTimeout } from '../harness/speed.ts';
 
 const STATELESS_CALL: Record<string, string> = {
   'mcp-protocol-version': '2026-07-28',
   'mcp-method': 'tools/call',
   'mcp-name': 'get_generation',
 };
-const isTold = (uri: string) => (events: Events) => events.messages.some(({ params }) => params.uri === uri);
+const hasUpdateFor = (uri: string) => (events: McpEventStream) => events.messages.some(({ params }) => params.uri === uri);
 
 describe('MCP through restarts and outages', () => {
-  let service: Service;
-  let proxy: Proxy;
-  let router: RoundRobin;
+  let service: TestService;
+  let proxy: FaultProxy;
+  let router: RoundRobinProxy;
   let redis: Redis;
-  let customer: Customer;
+  let customer: TestCustomer;
   before(async () => {
-    redis = new Redis(setting('TEST_REDIS_URL'));
-    proxy = await new Proxy(setting('TEST_REDIS_URL')).start();
-    service = await startService({ apis: 2, redisUrl: proxy.url });
-    router = await new RoundRobin(() => service.baseUrls).start();
-    customer = (await service.customer('studio')).via(router.url);
+    redis = new Redis(requireTestEnv('TEST_REDIS_URL'));
+    proxy = await new FaultProxy(requireTestEnv('TEST_REDIS_URL')).start();
+    service = await startTestService({ apis: 2, redisUrl: proxy.url });
+    router = await new RoundRobinProxy(() => service.baseUrls).start();
+    customer = (await service.createCustomer('studio')).on(router.url);
   });
   beforeEach(() => {
     service.upstream.outcome = 'wait';
@@ -47,30 +47,30 @@ describe('MCP through restarts and outages', () => {
   };
   const end = async ({ uuid, prompt }: { uuid: string; prompt: string }) => {
     service.upstream.end(prompt, 'succeeded');
-    await customer.settled(uuid);
+    await customer.waitForEnd(uuid);
   };
   const subscribe = (uri: string, headers: Record<string, string>, method = 'resources/subscribe') =>
-    post(customer, { jsonrpc: '2.0', id: randomUUID(), method, params: { uri } }, { headers });
+    postMcp(customer, { jsonrpc: '2.0', id: randomUUID(), method, params: { uri } }, { headers });
 
   for (const how of ['stop', 'kill'] as const) {
     it(`goes on where it was after its process was ${how === 'stop' ? 'stopped' : 'killed'}`, async () => {
-      const headers = await openSession(customer);
+      const headers = await openMcpSession(customer);
       const [before, meanwhile, after] = await Promise.all([underWay(), underWay(), underWay()]);
       for (const { uri } of [before, meanwhile, after]) await subscribe(uri, headers);
       const api = await service.startApi();
       service.apis.splice(service.apis.indexOf(api), 1);
-      const events = await Events.open(customer, headers, { baseUrl: api.baseUrl });
+      const events = await McpEventStream.open(customer, headers, { baseUrl: api.baseUrl });
       await end(before);
-      await events.until('told of the first', isTold(before.uri));
+      await events.waitFor('told of the first', hasUpdateFor(before.uri));
       const startedAt = performance.now();
       await api[how]();
-      expect(performance.now() - startedAt).to.be.below(scaled(3_000));
-      await events.until('ended', ({ isOver }) => isOver);
+      expect(performance.now() - startedAt).to.be.below(scaleTimeout(3_000));
+      await events.waitFor('ended', ({ isEnded: isOver }) => isOver);
       await end(meanwhile);
-      const resumed = await Events.open(customer, headers, { lastEventId: events.lastEventId });
-      await resumed.until('told of what happened meanwhile', isTold(meanwhile.uri));
+      const resumed = await McpEventStream.open(customer, headers, { lastEventId: events.lastEventId });
+      await resumed.waitFor('told of what happened meanwhile', hasUpdateFor(meanwhile.uri));
       await end(after);
-      await resumed.until('told of what came after', isTold(after.uri));
+      await resumed.waitFor('told of what came after', hasUpdateFor(after.uri));
       expect(resumed.messages.map(({ params }) => params.uri)).to.deep.equal([meanwhile.uri, after.uri]);
       resumed.close();
     });
@@ -83,18 +83,18 @@ describe('MCP through restarts and outages', () => {
       const generation = await underWay();
       const args = { uuid: generation.uuid, wait_seconds: 45 };
       const isStateless = era === 'stateless';
-      const headers = isStateless ? STATELESS_CALL : await openSession(customer.via(api.baseUrl));
+      const headers = isStateless ? STATELESS_CALL : await openMcpSession(customer.on(api.baseUrl));
       const meta = { progressToken: 1, ...(isStateless ? STATELESS_META : {}) };
       // The answer begins with the first report of progress: the wait is under way.
       const response = await fetch(new URL('/mcp', api.baseUrl), {
         method: 'POST',
         headers: {
           ...headers,
-          accept: BOTH,
+          accept: ACCEPT_JSON_OR_SSE,
           'content-type': 'application/json',
           authorization: `Bearer ${customer.key}`,
         },
-        body: JSON.stringify(call('get_generation', args, 1, meta)),
+        body: JSON.stringify(buildToolCall('get_generation', args, 1, meta)),
       });
       expect(await api.stop()).to.equal(0);
       expect(await response.text()).to.include('"status":"queued"');
@@ -103,13 +103,13 @@ describe('MCP through restarts and outages', () => {
   }
 
   it('a wait ends when it is cancelled', async () => {
-    const direct = customer.via(service.baseUrls[0] as string);
-    const headers = await openSession(direct);
+    const direct = customer.on(service.baseUrls[0] as string);
+    const headers = await openMcpSession(direct);
     const generation = await underWay();
-    const waiting = post(direct, call('get_generation', { uuid: generation.uuid, wait_seconds: 45 }, 'w'), { headers });
+    const waiting = postMcp(direct, buildToolCall('get_generation', { uuid: generation.uuid, wait_seconds: 45 }, 'w'), { headers });
     const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'w' } };
     await eventually('cancelled', async () => {
-      await post(direct, cancel, { headers });
+      await postMcp(direct, cancel, { headers });
       return Promise.race([waiting.then(() => true), new Promise<boolean>((no) => setTimeout(no, 50, false))]);
     });
     expect((await waiting).status).to.equal(202);
@@ -117,23 +117,23 @@ describe('MCP through restarts and outages', () => {
   });
 
   it('an emptied Redis ends sessions: the client is told to begin anew', async () => {
-    const headers = await openSession(customer);
-    const events = await Events.open(customer, headers);
-    await events.until('primed', ({ received }) => received.length > 0);
+    const headers = await openMcpSession(customer);
+    const events = await McpEventStream.open(customer, headers);
+    await events.waitFor('primed', ({ received }) => received.length > 0);
     const keys = await redis.keys(`{${service.env['REDIS_PREFIX']}}:mcp:*`);
     await redis.del(...keys);
-    expect((await post(customer, call('get_usage'), { headers })).status).to.equal(404);
-    const anew = await openSession(customer);
-    expect((await post(customer, call('get_usage'), { headers: anew })).status).to.equal(200);
+    expect((await postMcp(customer, buildToolCall('get_usage'), { headers })).status).to.equal(404);
+    const anew = await openMcpSession(customer);
+    expect((await postMcp(customer, buildToolCall('get_usage'), { headers: anew })).status).to.equal(200);
     events.close();
   });
 
   it('while Redis is away sessions are a 503 at once, and go on when it is back; the stateless era is served', async () => {
-    const stateless = await connectAssistant(customer, 'sdk 2, stateless');
-    const headers = await openSession(customer);
+    const stateless = await connectMcpClient(customer, 'sdk 2, stateless');
+    const headers = await openMcpSession(customer);
     proxy.refuse();
     try {
-      const { status, body, headers: answered } = await post(customer, call('get_usage'), { headers });
+      const { status, body, headers: answered } = await postMcp(customer, buildToolCall('get_usage'), { headers });
       expect([status, body.error]).to.deep.equal([503, 'internal_error']);
       expect(answered.get('retry-after')).to.match(/^\d+$/);
       const usage = await stateless.client.callTool({ name: 'get_usage', arguments: {} });
@@ -141,18 +141,18 @@ describe('MCP through restarts and outages', () => {
     } finally {
       proxy.open();
     }
-    await eventually('back', async () => (await post(customer, call('get_usage'), { headers })).status === 200);
+    await eventually('back', async () => (await postMcp(customer, buildToolCall('get_usage'), { headers })).status === 200);
     await stateless.close();
   });
 
   it('a stream ends within seconds when its key is revoked', async () => {
-    const other = (await service.customer('pro')).via(router.url);
-    const headers = await openSession(other);
-    const events = await Events.open(other, headers);
-    await events.until('primed', ({ received }) => received.length > 0);
-    const direct = other.via(service.baseUrl);
-    const { body } = await direct.browse('GET', '/api/keys/');
-    await direct.browse('POST', `/api/keys/${body.data[0].uuid}/revoke/`);
-    await events.until('ended', ({ isOver }) => isOver, 20_000);
+    const other = (await service.createCustomer('pro')).on(router.url);
+    const headers = await openMcpSession(other);
+    const events = await McpEventStream.open(other, headers);
+    await events.waitFor('primed', ({ received }) => received.length > 0);
+    const direct = other.on(service.baseUrl);
+    const { body } = await direct.requestWithSession('GET', '/api/keys/');
+    await direct.requestWithSession('POST', `/api/keys/${body.data[0].uuid}/revoke/`);
+    await events.waitFor('ended', ({ isEnded: isOver }) => isOver, 20_000);
   });
 });

@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import sharp from 'sharp';
-import { collectOutput } from '../../shared/gateways/media/collect.ts';
-import { Bucket } from '../harness/bucket.ts';
-import type { Customer } from '../harness/client.ts';
-import { setting } from '../harness/databases.ts';
+import { storeOutput } from '../../shared/gateways/media/collect.ts';
+import { FakeS3Bucket } from '../harness/bucket.ts';
+import type { TestCustomer } from '../harness/client.ts';
+import { requireTestEnv } from '../harness/databases.ts';
 import { MP4, PNG } from '../../dev/standins/misbehave.ts';
-import { eventually, type Service, startService } from '../harness/service.ts';
+import { eventually, type TestService, startTestService } from '../harness/service.ts';
 
 const run = promisify(execFile);
 
@@ -41,21 +41,21 @@ async function expectServed(url: string, contentType: string): Promise<Buffer> {
 }
 
 async function makeFilm(): Promise<Buffer> {
-  const film = join(setting('TEST_FOLDER'), randomUUID());
+  const film = join(requireTestEnv('TEST_FOLDER'), randomUUID());
   await run(process.execPath, ['--input-type=module', '-e', FILM, film]);
   return readFile(film);
 }
 
 for (const place of ['in a bucket', 'on the disk'] as const) {
   describe(`outputs ${place}`, () => {
-    const bucket = new Bucket();
-    let service: Service;
-    let customer: Customer;
+    const bucket = new FakeS3Bucket();
+    let service: TestService;
+    let customer: TestCustomer;
     let folder: string;
     before(async () => {
       await bucket.start();
-      service = await startService({ env: place === 'in a bucket' ? bucket.env : {} });
-      customer = await service.customer('studio');
+      service = await startTestService({ env: place === 'in a bucket' ? bucket.env : {} });
+      customer = await service.createCustomer('studio');
       folder = service.env['MEDIA_DIR'] as string;
     });
     after(async () => {
@@ -85,7 +85,7 @@ for (const place of ['in a bucket', 'on the disk'] as const) {
 
     it('have addresses under CDN_URL, where a client gets them with their type and length', async () => {
       const { uuid } = await customer.createImage();
-      const { status, output_url: outputUrl, thumbnail_url: thumbnailUrl } = await customer.settled(uuid);
+      const { status, output_url: outputUrl, thumbnail_url: thumbnailUrl } = await customer.waitForEnd(uuid);
       expect(status).to.equal('succeeded');
       for (const url of [outputUrl, thumbnailUrl]) expect(url.startsWith(`${base()}/`), url).to.equal(true);
       expect(outputUrl).to.match(/\/[0-9a-f]{2}\/[0-9a-f]{30}\/[0-9a-f-]{36}\.png$/);
@@ -96,15 +96,15 @@ for (const place of ['in a bucket', 'on the disk'] as const) {
 
     it('may be ones that cannot be decoded, and then have no thumbnail', async () => {
       const { uuid } = await customer.createVideo();
-      const ended = await customer.settled(uuid);
+      const ended = await customer.waitForEnd(uuid);
       expect(ended).to.include({ status: 'succeeded', thumbnail_url: null });
       expect(await expectServed(ended.output_url, 'video/mp4')).to.deep.equal(MP4);
     });
 
     it('go with their generation when that is deleted, and no others', async () => {
       const jobs = await Promise.all([customer.createImage(), customer.createImage()]);
-      const [kept, gone] = await Promise.all(jobs.map(({ uuid }) => customer.settled(uuid)));
-      expect((await customer.call('DELETE', `/api/generations/${gone.uuid}/`)).status).to.equal(204);
+      const [kept, gone] = await Promise.all(jobs.map(({ uuid }) => customer.waitForEnd(uuid)));
+      expect((await customer.request('DELETE', `/api/generations/${gone.uuid}/`)).status).to.equal(204);
       const isGone = async () => (await files()).every((file) => !file.includes(gone.uuid));
       await eventually('both files gone', isGone, 15_000);
       for (const url of [gone.output_url, gone.thumbnail_url]) expect((await fetch(url)).status).to.equal(404);
@@ -119,7 +119,7 @@ for (const place of ['in a bucket', 'on the disk'] as const) {
       service.upstream.outcome = 'wait';
       const { uuid, prompt } = await customer.createImage();
       await eventually('submitted', () => service.upstream.jobsFor(prompt).length === 1);
-      expect((await customer.call('DELETE', `/api/generations/${uuid}/`)).status).to.equal(204);
+      expect((await customer.request('DELETE', `/api/generations/${uuid}/`)).status).to.equal(204);
       service.upstream.end(prompt, 'succeeded');
       const hasEnded = async () => (await service.sql('SELECT status FROM generations WHERE uuid = $1', [uuid]))[0];
       await eventually('ended', async () => (await hasEnded())?.status === 'succeeded');
@@ -155,10 +155,10 @@ for (const place of ['in a bucket', 'on the disk'] as const) {
           await writeFile(file, content);
           const delivery = { output: { file }, kind, generationId: randomUUID(), mediaToken: randomUUID() };
           // As the worker does, on the service that is open in this process.
-          const trust = { ownHost: '', isLocal: false };
-          const { outputPath, thumbnailPath } = await collectOutput({
+          const policy = { upstreamHost: '', allowsPrivateAddresses: false };
+          const { outputPath, thumbnailPath } = await storeOutput({
             ...delivery,
-            trust,
+            policy,
             name: delivery.generationId,
           });
           expect(await expectServed(`${base()}/${outputPath}`, contentType)).to.deep.equal(content);

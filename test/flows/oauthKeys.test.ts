@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { expect } from 'chai';
 import { createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
 import { BUNDLE } from '../harness/bundle.ts';
-import { type Customer, request } from '../harness/client.ts';
+import { type TestCustomer, request } from '../harness/client.ts';
 import { createDatabase } from '../harness/databases.ts';
-import { type OAuthClient, postForm, registerClient } from '../harness/oauth.ts';
-import { eventually, type Service, startService } from '../harness/service.ts';
+import { type OAuthTestClient, postUrlEncoded, registerClient } from '../harness/oauth.ts';
+import { eventually, type TestService, startTestService } from '../harness/service.ts';
 
 async function rotate(env: Record<string, string>): Promise<number | null> {
   const child = spawn(process.execPath, [`${BUNDLE}/rotateKeys.js`], {
@@ -17,13 +17,13 @@ async function rotate(env: Record<string, string>): Promise<number | null> {
 }
 
 describe('signing keys', () => {
-  let service: Service;
-  let client: OAuthClient;
-  let person: Customer;
+  let service: TestService;
+  let client: OAuthTestClient;
+  let person: TestCustomer;
   before(async () => {
-    service = await startService({ apis: 3, workers: 0 });
+    service = await startTestService({ apis: 3, workers: 0 });
     client = await registerClient(service.baseUrl);
-    person = await service.customer(null);
+    person = await service.createCustomer(null);
   });
   after(() => service.stop());
 
@@ -41,7 +41,7 @@ describe('signing keys', () => {
   it('are published without their private parts, and verify what they have signed', async () => {
     const set = await jwks();
     for (const key of set.keys) expect(Object.keys(key)).to.have.members(['kty', 'n', 'e', 'kid', 'alg', 'use']);
-    const { access_token: token } = await client.connect(person);
+    const { access_token: token } = await client.authorizeAndExchange(person);
     const { payload } = await jwtVerify(token, createLocalJWKSet(set), {
       issuer: service.baseUrl,
       audience: `${service.baseUrl}/mcp`,
@@ -52,7 +52,7 @@ describe('signing keys', () => {
   });
 
   it('rotate without breaking live tokens: the new one is published before it signs, the old one after it has', async () => {
-    const before = await client.connect(person);
+    const before = await client.authorizeAndExchange(person);
     const [oldKid] = await kids();
     expect(await rotate(service.env)).to.equal(0);
 
@@ -60,19 +60,19 @@ describe('signing keys', () => {
     const early = await service.startApi({ BASE_URL: service.baseUrl });
     const published = await kids(early.baseUrl);
     expect(published).to.have.length(2).and.include(oldKid);
-    const still = (await client.via(early.baseUrl).refresh(before.refresh_token)).body;
+    const still = (await client.on(early.baseUrl).refresh(before.refresh_token)).body;
     expect(decodeProtectedHeader(still.access_token).kid).to.equal(oldKid);
 
     // Eleven minutes later it signs with the new one, and both are good.
     const later = await service.startApi({ BASE_URL: service.baseUrl }, 11 * 60_000);
-    const renewed = (await client.via(later.baseUrl).refresh(still.refresh_token)).body;
+    const renewed = (await client.on(later.baseUrl).refresh(still.refresh_token)).body;
     const newKid = decodeProtectedHeader(renewed.access_token).kid;
     expect(newKid).to.equal(published.find((kid) => kid !== oldKid));
     const set = createLocalJWKSet(await jwks(later.baseUrl));
     for (const { access_token: token } of [before, still, renewed]) await jwtVerify(token, set);
 
     // A process that has not heard of the new key yet looks for it where a token names it: the token counts there.
-    const revoked = await postForm(service.baseUrl, '/revoke', {
+    const revoked = await postUrlEncoded(service.baseUrl, '/revoke', {
       token: renewed.access_token,
       client_id: client.clientId,
     });

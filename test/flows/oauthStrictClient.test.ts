@@ -3,16 +3,16 @@ import { auth as authOfClient } from '@modelcontextprotocol/client';
 import { expect } from 'chai';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
 import * as oauth from 'oauth4webapi';
-import { MemoryProvider, REDIRECT, signInAndAllow } from '../harness/oauth.ts';
-import { type Service, startService } from '../harness/service.ts';
+import { MemoryOAuthProvider, REDIRECT_URI, signInAndAllow } from '../harness/oauth.ts';
+import { type TestService, startTestService } from '../harness/service.ts';
 
 /** The tests speak plain http to this machine. */
 const options = { [oauth.allowInsecureRequests]: true };
 
 describe('clients that others have written', () => {
-  let service: Service;
+  let service: TestService;
   before(async () => {
-    service = await startService({ workers: 0 });
+    service = await startTestService({ workers: 0 });
   });
   after(() => service.stop());
 
@@ -40,7 +40,7 @@ describe('clients that others have written', () => {
     const client = await oauth.processDynamicClientRegistrationResponse(
       await oauth.dynamicClientRegistrationRequest(
         server,
-        { client_name: 'Strict client', redirect_uris: [REDIRECT], token_endpoint_auth_method: 'none' },
+        { client_name: 'Strict client', redirect_uris: [REDIRECT_URI], token_endpoint_auth_method: 'none' },
         options,
       ),
     );
@@ -51,7 +51,7 @@ describe('clients that others have written', () => {
     address.search = new URLSearchParams({
       response_type: 'code',
       client_id: client.client_id,
-      redirect_uri: REDIRECT,
+      redirect_uri: REDIRECT_URI,
       scope: 'svc:read',
       state,
       code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
@@ -63,7 +63,7 @@ describe('clients that others have written', () => {
     const tokens = await oauth.processAuthorizationCodeResponse(
       server,
       client,
-      await oauth.authorizationCodeGrantRequest(server, client, oauth.None(), answer, REDIRECT, verifier, {
+      await oauth.authorizationCodeGrantRequest(server, client, oauth.None(), answer, REDIRECT_URI, verifier, {
         additionalParameters: { resource: resource.href },
         ...options,
       }),
@@ -89,7 +89,7 @@ describe('clients that others have written', () => {
 
   it("oauth4webapi takes no answer of ours for another server's: iss tells them apart", async () => {
     const server = { issuer: 'https://other.example', authorization_response_iss_parameter_supported: true };
-    const answer = new URL(`${REDIRECT}?code=x&iss=${encodeURIComponent(service.baseUrl)}`);
+    const answer = new URL(`${REDIRECT_URI}?code=x&iss=${encodeURIComponent(service.baseUrl)}`);
     expect(() => oauth.validateAuthResponse(server, { client_id: 'x' }, answer)).to.throw(/iss/);
   });
 
@@ -98,7 +98,7 @@ describe('clients that others have written', () => {
     ['@modelcontextprotocol/client', authOfClient],
   ] as const) {
     it(`${name}: its own auth() completes, refreshes, and starts anew where it was disconnected`, async () => {
-      const provider = new MemoryProvider();
+      const provider = new MemoryOAuthProvider();
       const run = (more: object = {}) =>
         auth(provider, {
           serverUrl: `${service.baseUrl}/mcp`,
@@ -107,17 +107,17 @@ describe('clients that others have written', () => {
         });
       const connect = async () => {
         expect(await run()).to.equal('REDIRECT');
-        const answer = await signInAndAllow(service.baseUrl, provider.sentTo as URL);
+        const answer = await signInAndAllow(service.baseUrl, provider.authorizationUrl as URL);
         expect(answer.searchParams.get('state')).to.equal('the state');
         const authorizationCode = answer.searchParams.get('code') as string;
         expect(await run({ authorizationCode, iss: answer.searchParams.get('iss') })).to.equal('AUTHORIZED');
-        return provider.kept['tokens'];
+        return provider.stored['tokens'];
       };
       const first = await connect();
       expect(await verifies(first.access_token)).to.include({ scope: 'svc:read svc:write' });
 
       expect(await run()).to.equal('AUTHORIZED');
-      const second = provider.kept['tokens'];
+      const second = provider.stored['tokens'];
       expect(second.refresh_token).not.to.equal(first.refresh_token);
 
       const { grant } = await verifies(second.access_token);
@@ -126,18 +126,18 @@ describe('clients that others have written', () => {
       expect((await verifies(third.access_token))['grant']).not.to.equal(grant);
 
       // Forgotten, as a client that has long been in disuse is: it registers again by itself.
-      const clientId = provider.kept['client'].client_id;
+      const clientId = provider.stored['client'].client_id;
       await service.sql('DELETE FROM oauth_grants WHERE client_id = $1', [clientId]);
       await service.sql('DELETE FROM oauth_clients WHERE client_id = $1', [clientId]);
       await connect();
-      expect(provider.kept['client'].client_id).not.to.equal(clientId);
+      expect(provider.stored['client'].client_id).not.to.equal(clientId);
     });
   }
 
   it('@modelcontextprotocol/sdk finds everything from the address of /mcp alone', async () => {
-    const provider = new MemoryProvider();
+    const provider = new MemoryOAuthProvider();
     expect(await authOfSdk(provider, { serverUrl: `${service.baseUrl}/mcp` })).to.equal('REDIRECT');
-    const asked = provider.sentTo as URL;
+    const asked = provider.authorizationUrl as URL;
     expect([asked.origin, asked.pathname]).to.deep.equal([service.baseUrl, '/authorize']);
     expect(Object.fromEntries(asked.searchParams)).to.include({
       resource: `${service.baseUrl}/mcp`,

@@ -1,13 +1,13 @@
 import { expect } from 'chai';
-import { freePort } from '../../dev/servers/ports.ts';
-import { Proxy } from '../../dev/servers/proxy.ts';
-import { type Customer, IMAGE, request } from '../harness/client.ts';
-import { eventually, type Service, startService } from '../harness/service.ts';
+import { findFreePort } from '../../dev/servers/ports.ts';
+import { FaultProxy } from '../../dev/servers/proxy.ts';
+import { type TestCustomer, IMAGE, request } from '../harness/client.ts';
+import { eventually, type TestService, startTestService } from '../harness/service.ts';
 
 const TOKEN = 'a-token-of-the-scraper';
 
 /** One sample of a scrape: its value, or 0 where there is none. */
-function sample(text: string, name: string, labels: Record<string, string> = {}): number {
+function readSample(text: string, name: string, labels: Record<string, string> = {}): number {
   const lines = text.split('\n').filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
   const fits = (line: string) => Object.entries(labels).every(([key, value]) => line.includes(`${key}="${value}"`));
   return lines.filter(fits).reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
@@ -21,24 +21,24 @@ interface Line {
   generationId?: string;
 }
 
-const linesOf = (logs: string): Line[] =>
+const parseLogLines = (logs: string): Line[] =>
   logs
     .split('\n')
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line) as Line);
 
 describe('observability', () => {
-  let service: Service;
-  let customer: Customer;
+  let service: TestService;
+  let customer: TestCustomer;
   const ports = { api: 0, worker: 0 };
 
   before(async () => {
-    Object.assign(ports, { api: await freePort(), worker: await freePort() });
-    service = await startService({ apis: 0, workers: 0 });
+    Object.assign(ports, { api: await findFreePort(), worker: await findFreePort() });
+    service = await startTestService({ apis: 0, workers: 0 });
     const settings = { METRICS_HOST: '127.0.0.1', METRICS_TOKEN: TOKEN };
     await service.startApi({ ...settings, METRICS_PORT: String(ports.api) });
     await service.startWorker({ ...settings, METRICS_PORT: String(ports.worker) });
-    customer = await service.customer('studio');
+    customer = await service.createCustomer('studio');
   });
   after(() => service.stop());
 
@@ -57,35 +57,35 @@ describe('observability', () => {
       expect((await request(base, 'GET', '/metrics', { headers: wrong })).status).to.equal(401);
       const right = { authorization: `Bearer ${TOKEN}` };
       expect((await request(base, 'GET', '/api/ledger/', { headers: right })).status).to.equal(404);
-      expect((await customer.call('GET', '/metrics')).status).to.equal(404);
+      expect((await customer.request('GET', '/metrics')).status).to.equal(404);
     });
 
     it('count requests by route and status, under the pattern of the route', async () => {
       const { uuid } = await customer.createImage();
-      await customer.settled(uuid);
-      await customer.call('GET', '/api/generations/no-uuid/');
+      await customer.waitForEnd(uuid);
+      await customer.request('GET', '/api/generations/no-uuid/');
       await request(service.baseUrl, 'GET', '/nowhere/at/all');
       const text = await scrape('api');
       const count = 'genmeter_http_requests_total';
-      expect(sample(text, count, { route: '/api/generations/create/', status: '201', method: 'POST' })).to.be.above(0);
-      expect(sample(text, count, { route: '/api/generations/:uuid/', status: '404' })).to.equal(1);
-      expect(sample(text, count, { route: 'none', status: '404' })).to.be.above(0);
+      expect(readSample(text, count, { route: '/api/generations/create/', status: '201', method: 'POST' })).to.be.above(0);
+      expect(readSample(text, count, { route: '/api/generations/:uuid/', status: '404' })).to.equal(1);
+      expect(readSample(text, count, { route: 'none', status: '404' })).to.be.above(0);
       const durations = 'genmeter_http_request_duration_seconds_count';
-      expect(sample(text, durations, { route: '/api/generations/create/' })).to.be.above(0);
+      expect(readSample(text, durations, { route: '/api/generations/create/' })).to.be.above(0);
       expect(text).to.not.include(uuid).and.to.not.include('nowhere');
     });
 
     it('count credits burned and refunded, ends, upstream requests and jobs', async () => {
       const before = { api: await scrape('api'), worker: await scrape('worker') };
       const good = await customer.createVideo();
-      expect((await customer.settled(good.uuid)).status).to.equal('succeeded');
+      expect((await customer.waitForEnd(good.uuid)).status).to.equal('succeeded');
       service.upstream.submit = 'refuse';
       const bad = await customer.createImage();
-      expect((await customer.settled(bad.uuid)).status).to.equal('failed');
+      expect((await customer.waitForEnd(bad.uuid)).status).to.equal('failed');
       service.upstream.submit = undefined;
       const after = { api: await scrape('api'), worker: await scrape('worker') };
       const gained = (who: 'api' | 'worker', name: string, labels: Record<string, string> = {}) =>
-        sample(after[who], name, labels) - sample(before[who], name, labels);
+        readSample(after[who], name, labels) - readSample(before[who], name, labels);
       expect(gained('api', 'genmeter_credits_burned_total', { model: 'vidmodel-video' })).to.equal(35);
       expect(gained('api', 'genmeter_credits_burned_total', { model: 'imgmodel-2' })).to.equal(8);
       expect(gained('worker', 'genmeter_credits_refunded_total')).to.equal(8);
@@ -102,25 +102,25 @@ describe('observability', () => {
       const { uuid } = await customer.createImage('the oldest');
       await eventually('the backlog is seen', async () => {
         const text = await scrape('worker');
-        const isThere = sample(text, 'genmeter_backlog', { of: 'generations' }) === 1;
-        return isThere && sample(text, 'genmeter_backlog_oldest_seconds', { of: 'generations' }) > 0;
+        const isThere = readSample(text, 'genmeter_backlog', { of: 'generations' }) === 1;
+        return isThere && readSample(text, 'genmeter_backlog_oldest_seconds', { of: 'generations' }) > 0;
       });
       const text = await scrape('worker');
       for (const queue of ['dispatches', 'polls', 'refreshes', 'payments', 'files', 'upkeep']) {
         expect(text).to.include(`genmeter_queue_jobs{queue="${queue}",state="waiting"}`);
         expect(text).to.include(`genmeter_queue_oldest_job_seconds{queue="${queue}"}`);
       }
-      expect(sample(text, 'genmeter_queue_jobs', { queue: 'upkeep', state: 'delayed' })).to.be.above(0);
+      expect(readSample(text, 'genmeter_queue_jobs', { queue: 'upkeep', state: 'delayed' })).to.be.above(0);
       service.upstream.outcome = 'succeed';
       service.upstream.end('the oldest', 'succeeded');
-      await customer.settled(uuid);
+      await customer.waitForEnd(uuid);
     });
 
     it('of what cannot be looked at are gone until it can be again, and tell when it last could', async () => {
       const [redis, database, port] = await Promise.all([
-        new Proxy(service.env['REDIS_URL'] as string).start(),
-        new Proxy(service.env['DATABASE_URL'] as string).start(),
-        freePort(),
+        new FaultProxy(service.env['REDIS_URL'] as string).start(),
+        new FaultProxy(service.env['DATABASE_URL'] as string).start(),
+        findFreePort(),
       ]);
       const METRICS = { METRICS_HOST: '127.0.0.1', METRICS_PORT: String(port) };
       const worker = await service.startWorker({ ...METRICS, REDIS_URL: redis.url, DATABASE_URL: database.url });
@@ -131,8 +131,8 @@ describe('observability', () => {
           rows: /^genmeter_backlog\{/m.test(text) && /^genmeter_backlog_oldest_seconds\{/m.test(text),
           isAnyOfQueues: /^genmeter_queue_\w+\{/m.test(text),
           isAnyOfRows: /^genmeter_backlog(_oldest_seconds)?\{/m.test(text),
-          queuesAt: sample(text, 'genmeter_backlog_looked_at_seconds', { of: 'queues' }),
-          rowsAt: sample(text, 'genmeter_backlog_looked_at_seconds', { of: 'rows' }),
+          queuesAt: readSample(text, 'genmeter_backlog_looked_at_seconds', { of: 'queues' }),
+          rowsAt: readSample(text, 'genmeter_backlog_looked_at_seconds', { of: 'rows' }),
         };
       };
       try {
@@ -188,16 +188,16 @@ describe('observability', () => {
   describe('logs', () => {
     it('follow one create from its request through the jobs that work on it', async () => {
       const requestId = `follow-me.${Date.now()}`;
-      const created = await customer.call('POST', '/api/generations/create/', {
+      const created = await customer.request('POST', '/api/generations/create/', {
         body: { ...IMAGE, prompt: 'a lighthouse' },
         headers: { 'x-request-id': requestId },
       });
       expect(created.headers.get('x-request-id')).to.equal(requestId);
       const { uuid } = created.body;
-      await customer.settled(uuid);
-      await service.apis[0]?.logged(new RegExp(`^(?=.*${requestId}).*"msg":"request"`, 'm'));
-      await service.workers[0]?.logged(new RegExp(`^(?=.*${requestId}).*"msg":"succeeded"`, 'm'));
-      const of = (logs = '') => linesOf(logs).filter((line) => line.requestId === requestId);
+      await customer.waitForEnd(uuid);
+      await service.apis[0]?.waitForLog(new RegExp(`^(?=.*${requestId}).*"msg":"request"`, 'm'));
+      await service.workers[0]?.waitForLog(new RegExp(`^(?=.*${requestId}).*"msg":"succeeded"`, 'm'));
+      const of = (logs = '') => parseLogLines(logs).filter((line) => line.requestId === requestId);
       expect(of(service.apis[0]?.logs()).map(({ msg, generationId }) => [msg, generationId])).to.deep.equal([
         ['request', uuid],
       ]);
@@ -212,7 +212,7 @@ describe('observability', () => {
 
     it('take an id over from the client only where it is fit to be one, and never twice in a line', async () => {
       for (const bad of ['a b', 'x'.repeat(65), '{"a":1}', 'ü']) {
-        const { headers } = await customer.call('GET', '/api/ledger/', {
+        const { headers } = await customer.request('GET', '/api/ledger/', {
           headers: { 'x-request-id': Buffer.from(bad).toString('latin1') },
         });
         expect(headers.get('x-request-id')).to.match(/^[0-9a-f]{8}-[0-9a-f-]{27}$/);

@@ -2,22 +2,22 @@ import { randomBytes } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { Customer } from '../harness/client.ts';
+import type { TestCustomer } from '../harness/client.ts';
 import { MP4, PNG } from '../../dev/standins/misbehave.ts';
-import { OpenAIStandIn } from '../../dev/standins/openaiUpstream.ts';
+import { FakeOpenAI } from '../../dev/standins/openaiUpstream.ts';
 import type { ServiceProcess } from '../harness/processes.ts';
-import { eventually, type Service, startService } from '../harness/service.ts';
+import { eventually, type TestService, startTestService } from '../harness/service.ts';
 
 const NOT_ALLOWED = "The model's content policy does not allow this. Please change the prompt and try again.";
 
 describe('a service on what speaks like OpenAI', () => {
-  const standIn = new OpenAIStandIn();
-  let service: Service;
-  let customer: Customer;
+  const standIn = new FakeOpenAI();
+  let service: TestService;
+  let customer: TestCustomer;
   before(async () => {
     await standIn.start();
-    service = await startService({ workers: 2, env: settingsFor(standIn) });
-    customer = await service.customer('studio');
+    service = await startTestService({ workers: 2, env: settingsFor(standIn) });
+    customer = await service.createCustomer('studio');
   });
   after(async () => {
     await service.stop();
@@ -27,7 +27,7 @@ describe('a service on what speaks like OpenAI', () => {
 
   it('makes videos, which it gets with the key only', async () => {
     const { uuid, prompt } = await customer.createVideo();
-    const ended = await customer.settled(uuid);
+    const ended = await customer.waitForEnd(uuid);
     expect(ended).to.include({ status: 'succeeded', is_watermarked: false });
     expect(await download(ended.output_url)).to.deep.equal(MP4);
     const [job, ...others] = standIn.jobsFor(prompt);
@@ -41,7 +41,7 @@ describe('a service on what speaks like OpenAI', () => {
   it('takes a video from where it is sent for it, and does not take the key there', async () => {
     standIn.content = 'redirect';
     const { uuid } = await customer.createVideo();
-    const ended = await customer.settled(uuid);
+    const ended = await customer.waitForEnd(uuid);
     expect(ended.status).to.equal('succeeded');
     expect(await download(ended.output_url)).to.deep.equal(MP4);
     expect(standIn.visits.splice(0)).to.deep.equal([{ path: '/output.mp4', authorization: undefined }]);
@@ -51,7 +51,7 @@ describe('a service on what speaks like OpenAI', () => {
     standIn.outcome = 'fail';
     const balance = await customer.balance();
     const { uuid } = await customer.createVideo();
-    expect(await customer.settled(uuid)).to.include({
+    expect(await customer.waitForEnd(uuid)).to.include({
       status: 'failed',
       error_message: 'The stand-in was told to fail.',
     });
@@ -62,7 +62,7 @@ describe('a service on what speaks like OpenAI', () => {
     it(`makes images that come as ${imageAs}`, async () => {
       standIn.imageAs = imageAs;
       const { uuid, prompt } = await customer.createImage();
-      const ended = await customer.settled(uuid);
+      const ended = await customer.waitForEnd(uuid);
       expect(ended.status).to.equal('succeeded');
       expect(await download(ended.output_url)).to.deep.equal(PNG);
       expect(await download(ended.thumbnail_url)).to.have.length.above(10);
@@ -82,7 +82,7 @@ describe('a service on what speaks like OpenAI', () => {
       const balance = await customer.balance();
       const submits = standIn.submits;
       const { uuid } = kind === 'image' ? await customer.createImage() : await customer.createVideo();
-      expect(await customer.settled(uuid)).to.include({ status: 'failed', error_message: NOT_ALLOWED });
+      expect(await customer.waitForEnd(uuid)).to.include({ status: 'failed', error_message: NOT_ALLOWED });
       expect(await customer.balance()).to.equal(balance);
       expect(standIn.submits).to.equal(submits + 1);
     });
@@ -91,7 +91,7 @@ describe('a service on what speaks like OpenAI', () => {
   it('has an image made once that takes longer than a submit may take elsewhere', async () => {
     standIn.imageDelayMs = 8_000;
     const jobs = await Promise.all([customer.createImage(), customer.createImage(), customer.createImage()]);
-    const ended = await Promise.all(jobs.map(({ uuid }) => customer.settled(uuid)));
+    const ended = await Promise.all(jobs.map(({ uuid }) => customer.waitForEnd(uuid)));
     expect(ended.map(({ status }) => status)).to.deep.equal(['succeeded', 'succeeded', 'succeeded']);
     expect(jobs.map(({ prompt }) => standIn.jobsFor(prompt).length)).to.deep.equal([1, 1, 1]);
   });
@@ -102,7 +102,7 @@ describe('a service on what speaks like OpenAI', () => {
     const { uuid, prompt } = await customer.createImage();
     await eventually('turned away three times', () => standIn.submits >= submits + 3);
     standIn.image = undefined;
-    expect((await customer.settled(uuid)).status).to.equal('succeeded');
+    expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
     expect(standIn.jobsFor(prompt)).to.have.length(1);
   });
 
@@ -111,7 +111,7 @@ describe('a service on what speaks like OpenAI', () => {
     standIn.picture = randomBytes(300_000);
     const balance = await customer.balance();
     const { uuid, prompt } = await customer.createImage();
-    expect(await customer.settled(uuid)).to.include({
+    expect(await customer.waitForEnd(uuid)).to.include({
       status: 'failed',
       error_message: 'The model did not confirm this job. Please try again.',
     });
@@ -128,20 +128,20 @@ describe('a service on what speaks like OpenAI', () => {
     ] as const) {
       standIn.picture = picture;
       const { uuid } = await customer.createImage();
-      expect(await customer.settled(uuid)).to.include({ status: 'failed', error_message: message });
+      expect(await customer.waitForEnd(uuid)).to.include({ status: 'failed', error_message: message });
     }
   });
 });
 
 describe('a service on an engine of our own, without a key', () => {
-  const standIn = new OpenAIStandIn();
-  let service: Service;
+  const standIn = new FakeOpenAI();
+  let service: TestService;
   let worker: ServiceProcess;
   before(async () => {
     standIn.key = null;
     await standIn.start();
     const engine = { adapter: 'openai', base_url: `${standIn.url}/v1`, form: true, local: true };
-    service = await startService({
+    service = await startTestService({
       env: {
         VIDEO_UPSTREAM: 'engine:Wan-AI/Wan2.2-T2V',
         IMAGE_UPSTREAM: 'engine:Qwen/Qwen-Image',
@@ -158,16 +158,16 @@ describe('a service on an engine of our own, without a key', () => {
   });
 
   it('orders videos by form and images by JSON, and has both', async () => {
-    const customer = await service.customer('studio');
+    const customer = await service.createCustomer('studio');
     const [video, image] = await Promise.all([customer.createVideo(), customer.createImage()]);
-    expect((await customer.settled(video.uuid)).status).to.equal('succeeded');
-    expect((await customer.settled(image.uuid)).status).to.equal('succeeded');
+    expect((await customer.waitForEnd(video.uuid)).status).to.equal('succeeded');
+    expect((await customer.waitForEnd(image.uuid)).status).to.equal('succeeded');
     expect(standIn.jobsFor(video.prompt)[0]).to.include({ isForm: true, model: 'Wan-AI/Wan2.2-T2V' });
     expect(standIn.jobsFor(image.prompt)[0]).to.include({ isForm: false, model: 'Qwen/Qwen-Image' });
   });
 
   it('has an image made at most once more that a worker was waiting for when it was killed', async () => {
-    const customer = await service.customer('pro');
+    const customer = await service.createCustomer('pro');
     standIn.imageDelayMs = 2_000;
     standIn.onAccepted = () => {
       standIn.onAccepted = () => {};
@@ -176,14 +176,14 @@ describe('a service on an engine of our own, without a key', () => {
     const { uuid, prompt } = await customer.createImage();
     await eventually('accepted', () => standIn.jobsFor(prompt).length === 1);
     worker = await service.startWorker();
-    const ended = await customer.settled(uuid);
+    const ended = await customer.waitForEnd(uuid);
     expect(ended.status).to.equal('succeeded');
     expect(await download(ended.output_url)).to.deep.equal(PNG);
     expect(standIn.jobsFor(prompt)).to.have.length(2);
   });
 
   it('gives an image up, refunded, of which two workers died', async () => {
-    const customer = await service.customer('pro');
+    const customer = await service.createCustomer('pro');
     standIn.outcome = 'wait';
     const { uuid, prompt } = await customer.createImage();
     for (const runs of [1, 2]) {
@@ -191,7 +191,7 @@ describe('a service on an engine of our own, without a key', () => {
       await worker.kill();
       worker = await service.startWorker();
     }
-    expect(await customer.settled(uuid)).to.include({
+    expect(await customer.waitForEnd(uuid)).to.include({
       status: 'failed',
       error_message: 'The model did not confirm this job. Please try again.',
     });
@@ -200,7 +200,7 @@ describe('a service on an engine of our own, without a key', () => {
   });
 });
 
-function settingsFor(standIn: OpenAIStandIn): Record<string, string> {
+function settingsFor(standIn: FakeOpenAI): Record<string, string> {
   return {
     VIDEO_UPSTREAM: 'openai:some-video',
     IMAGE_UPSTREAM: 'openai:some-image',

@@ -1,25 +1,25 @@
 import { expect } from 'chai';
-import { type Billing, runJob, startBilling } from '../harness/billing.ts';
-import type { Customer } from '../harness/client.ts';
+import { type BillingService, runJob, startBillingService } from '../harness/billing.ts';
+import type { TestCustomer } from '../harness/client.ts';
 import { eventually } from '../harness/service.ts';
-import { idIn } from '../../dev/standins/stripe/books.ts';
+import { getId } from '../../dev/standins/stripe/books.ts';
 
 describe('money that an account has no use for', () => {
-  let billing: Billing;
+  let billing: BillingService;
   before(async () => {
-    billing = await startBilling();
+    billing = await startBillingService();
   });
-  afterEach(() => billing.stripe.behave());
+  afterEach(() => billing.stripe.reset());
   after(() => billing.stop());
 
-  const chargesOf = (customer: Customer) =>
-    billing.stripe.objects
+  const chargesOf = (customer: TestCustomer) =>
+    billing.stripe.store
       .list('charge')
-      .filter(({ customer: id }) => idIn(id) === billing.customerId(customer))
+      .filter(({ customer: id }) => getId(id) === billing.customerId(customer))
       .map(({ amount, amount_refunded: refunded }) => [amount, refunded] as const)
       .toSorted(([one], [other]) => one - other);
 
-  const owedTo = (customer: Customer) =>
+  const owedTo = (customer: TestCustomer) =>
     billing.service.sql(
       `SELECT o.* FROM owed_refunds o JOIN accounts a ON a.id = o.account_id WHERE a.email = $1 ORDER BY o.created_at`,
       [customer.email],
@@ -35,12 +35,12 @@ describe('money that an account has no use for', () => {
   };
 
   const paidAfterTheEnd = async () => {
-    const customer = await billing.customer(null);
-    const page = await pageOf(customer, 'pro');
+    const customer = await billing.createCustomer(null);
+    const page = await openCheckoutPage(customer, 'pro');
     billing.stripe.completeCheckout(page, { async: true });
-    await billing.quiet();
+    await billing.drained();
     billing.stripe.cancelNow(billing.customerId(customer));
-    await billing.quiet();
+    await billing.drained();
     return { customer, page };
   };
 
@@ -48,7 +48,7 @@ describe('money that an account has no use for', () => {
     const { customer, page } = await paidAfterTheEnd();
     billing.stripe.faults['refunds.create'] = 'error';
     billing.stripe.settlePayment(page, 'succeeded');
-    await billing.quiet();
+    await billing.drained();
     await eventually('attempted', async () => (await owedTo(customer))[0]?.attempts > 0);
     await sweep();
     expect(chargesOf(customer)).to.deep.equal([[34_800, 0]]);
@@ -66,7 +66,7 @@ describe('money that an account has no use for', () => {
     await Promise.all(billing.service.workers.splice(0).map((worker) => worker.kill()));
     delete billing.stripe.faults['refunds.create'];
     await billing.service.startWorker();
-    await billing.quiet();
+    await billing.drained();
     await sweep();
     await eventually('refunded', async () => (await owedTo(customer))[0].status === 'refunded');
     expect(chargesOf(customer)).to.deep.equal([[34_800, 34_800]]);
@@ -76,16 +76,16 @@ describe('money that an account has no use for', () => {
     const { customer, page } = await paidAfterTheEnd();
     billing.stripe.faults['refunds.create'] = 'error';
     billing.stripe.settlePayment(page, 'succeeded');
-    await billing.quiet();
+    await billing.drained();
     await eventually('attempted', async () => (await owedTo(customer))[0]?.attempts > 0);
     const [owed] = await owedTo(customer);
     billing.stripe.openDispute(owed.invoice_id);
-    await billing.quiet();
+    await billing.drained();
     delete billing.stripe.faults['refunds.create'];
     await sweep();
     expect((await owedTo(customer))[0]).to.include({ status: 'owed' });
     billing.stripe.closeDispute(owed.invoice_id, 'lost');
-    await billing.quiet();
+    await billing.drained();
     await sweep();
     expect((await owedTo(customer))[0]).to.include({ status: 'refused' });
     expect(chargesOf(customer)).to.deep.equal([[34_800, 0]]);
@@ -95,11 +95,11 @@ describe('money that an account has no use for', () => {
     const { customer, page } = await paidAfterTheEnd();
     billing.stripe.faults['refunds.create'] = 'error';
     billing.stripe.settlePayment(page, 'succeeded');
-    await billing.quiet();
+    await billing.drained();
     await eventually('attempted', async () => (await owedTo(customer))[0]?.attempts > 0);
     delete billing.stripe.faults['refunds.create'];
     const [owed] = await owedTo(customer);
-    const paid = billing.stripe.objects.list('invoice_payment').find(({ invoice }) => invoice === owed.invoice_id);
+    const paid = billing.stripe.store.list('invoice_payment').find(({ invoice }) => invoice === owed.invoice_id);
     Object.assign(paid as object, { status: 'canceled' });
     await sweep();
     expect((await owedTo(customer))[0]).to.include({ status: 'owed', attempts: 2 });
@@ -112,23 +112,23 @@ describe('money that an account has no use for', () => {
     const { customer, page } = await paidAfterTheEnd();
     billing.stripe.faults['refunds.create'] = 'error';
     billing.stripe.settlePayment(page, 'succeeded');
-    await billing.quiet();
+    await billing.drained();
     await eventually('attempted', async () => (await owedTo(customer))[0]?.attempts > 0);
     const [{ invoice_id: invoiceId }] = await owedTo(customer);
     const byStaff = billing.stripe.refund(invoiceId, 100);
-    await billing.quiet();
+    await billing.drained();
     billing.stripe.failRefund(byStaff.id);
-    await billing.quiet();
+    await billing.drained();
     expect((await owedTo(customer))[0]).to.include({ status: 'owed' });
     delete billing.stripe.faults['refunds.create'];
     await sweep();
     expect((await owedTo(customer))[0]).to.include({ status: 'refunded' });
-    billing.stripe.objects.tell('refund.failed', byStaff);
-    await billing.quiet();
+    billing.stripe.store.emit('refund.failed', byStaff);
+    await billing.drained();
     expect((await owedTo(customer))[0]).to.include({ status: 'refunded' });
-    const [own] = billing.stripe.objects.list('refund');
+    const [own] = billing.stripe.store.list('refund');
     billing.stripe.failRefund(own?.id as string);
-    await billing.quiet();
+    await billing.drained();
     expect((await owedTo(customer))[0]).to.include({ status: 'refused' });
   });
 
@@ -136,11 +136,11 @@ describe('money that an account has no use for', () => {
     const { customer, page } = await paidAfterTheEnd();
     billing.stripe.faults['refunds.create'] = 'error';
     billing.stripe.settlePayment(page, 'succeeded');
-    await billing.quiet();
+    await billing.drained();
     await eventually('attempted', async () => (await owedTo(customer))[0]?.attempts > 0);
     delete billing.stripe.faults['refunds.create'];
-    const other = await billing.customer('lite');
-    await other.call('POST', '/api/billing/topup/', { body: { amount_cents: 5_000 } });
+    const other = await billing.createCustomer('lite');
+    await other.request('POST', '/api/billing/topup/', { body: { amount_cents: 5_000 } });
     const sql = (text: string) => billing.service.sql(text);
     await sql(`UPDATE topups SET due_at = now() - interval '1 second' WHERE status = 'pending'`);
     await sql(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused'; END $$`);
@@ -155,22 +155,22 @@ describe('money that an account has no use for', () => {
   });
 
   it('of an upgrade is refunded if it was paid after the end of the subscription, and the year is not', async () => {
-    const customer = await billing.customer('lite');
-    const { id } = billing.stripe.subscriptionOf(billing.customerId(customer));
+    const customer = await billing.createCustomer('lite');
+    const { id } = billing.stripe.findSubscription(billing.customerId(customer));
     billing.stripe.delivery.drop = 1;
-    billing.stripe.confirmPlanSwitch(await pageOf(customer, 'studio'));
+    billing.stripe.confirmPlanSwitch(await openCheckoutPage(customer, 'studio'));
     billing.stripe.cancelNow(id);
     // The bank took until now.
-    const ended = billing.stripe.objects.get('subscription', id);
+    const ended = billing.stripe.store.get('subscription', id);
     ended.ended_at = (ended.ended_at as number) - 10;
-    const invoice = billing.stripe.objects.get('invoice', idIn(ended.latest_invoice));
-    const year = billing.stripe.objects
+    const invoice = billing.stripe.store.get('invoice', getId(ended.latest_invoice));
+    const year = billing.stripe.store
       .list('invoice')
       .find((one) => one.amount_paid === 7_200 && one.customer === ended.customer);
     (year as typeof invoice).status_transitions.paid_at = ended.ended_at - 10;
     billing.stripe.delivery.drop = 0;
-    billing.stripe.objects.tell('invoice.paid', invoice);
-    await billing.quiet();
+    billing.stripe.store.emit('invoice.paid', invoice);
+    await billing.drained();
     await eventually('refunded', async () => (await owedTo(customer))[0]?.status === 'refunded');
     expect(chargesOf(customer)).to.deep.equal([
       [7_200, 0],
@@ -180,30 +180,30 @@ describe('money that an account has no use for', () => {
   });
 
   it('of a second subscription is refunded with its upgrade, though the processor fails at first', async () => {
-    const customer = await billing.customer(null);
-    const pages = [await pageOf(customer, 'lite'), await pageOf(customer, 'pro')] as const;
-    billing.stripe.reopen(pages[0]);
+    const customer = await billing.createCustomer(null);
+    const pages = [await openCheckoutPage(customer, 'lite'), await openCheckoutPage(customer, 'pro')] as const;
+    billing.stripe.reopenCheckout(pages[0]);
     billing.stripe.completeCheckout(pages[1]);
-    await billing.quiet();
+    await billing.drained();
     Object.assign(billing.stripe.faults, { 'subscriptions.cancel': 'error', 'refunds.create': 'error' });
     billing.stripe.completeCheckout(pages[0]);
-    await billing.quiet();
-    const second = billing.stripe.subscriptionOf(billing.customerId(customer)).id;
+    await billing.drained();
+    const second = billing.stripe.findSubscription(billing.customerId(customer)).id;
     const followUp = async () =>
       (await billing.service.sql('SELECT follow_up FROM subscriptions WHERE stripe_subscription_id = $1', [second]))[0];
     await eventually('turned down', async () => (await followUp())?.follow_up === 'refund');
-    expect(billing.stripe.subscriptionOf(second).status).to.equal('active');
+    expect(billing.stripe.findSubscription(second).status).to.equal('active');
     // In the portal, while it is still there.
     upgrade(billing, second);
-    await billing.quiet();
+    await billing.drained();
     for (const name of Object.keys(billing.stripe.faults)) delete billing.stripe.faults[name as 'all'];
     await sweep();
-    await billing.quiet();
+    await billing.drained();
     await eventually(
       'refunded',
       async () => (await owedTo(customer)).filter(({ status }) => status === 'refunded').length === 2,
     );
-    expect(billing.stripe.subscriptionOf(second).status).to.equal('canceled');
+    expect(billing.stripe.findSubscription(second).status).to.equal('canceled');
     expect(chargesOf(customer)).to.deep.equal([
       [7_200, 7_200],
       [34_800, 0],
@@ -214,10 +214,10 @@ describe('money that an account has no use for', () => {
 });
 
 /** Switches a subscription to the largest plan. */
-function upgrade({ stripe }: Billing, subscriptionId: string): void {
-  const subscription = stripe.subscriptionOf(subscriptionId);
-  const session = stripe.objects.add<'billing_portal.session'>({
-    id: stripe.objects.newId('bps'),
+function upgrade({ stripe }: BillingService, subscriptionId: string): void {
+  const subscription = stripe.findSubscription(subscriptionId);
+  const session = stripe.store.add<'billing_portal.session'>({
+    id: stripe.store.newId('bps'),
     object: 'billing_portal.session',
     configuration: stripe.portalConfiguration,
     flow: {
@@ -230,8 +230,8 @@ function upgrade({ stripe }: Billing, subscriptionId: string): void {
   stripe.confirmPlanSwitch(session.id);
 }
 
-async function pageOf(customer: Customer, plan: string): Promise<string> {
-  const { status, body } = await customer.call('POST', '/api/billing/checkout/', { body: { plan } });
+async function openCheckoutPage(customer: TestCustomer, plan: string): Promise<string> {
+  const { status, body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan } });
   expect(status, JSON.stringify(body)).to.equal(200);
   return body.checkout_url as string;
 }

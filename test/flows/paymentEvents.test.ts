@@ -1,27 +1,27 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { type Billing, runJob, startBilling } from '../harness/billing.ts';
-import type { Customer } from '../harness/client.ts';
+import { type BillingService, runJob, startBillingService } from '../harness/billing.ts';
+import type { TestCustomer } from '../harness/client.ts';
 import { eventually } from '../harness/service.ts';
 
-const statusOf = async (customer: Customer) => (await customer.call('GET', '/api/billing/status/')).body;
+const getBillingStatus = async (customer: TestCustomer) => (await customer.request('GET', '/api/billing/status/')).body;
 
 describe('payment events', () => {
   const staffEmail = `${randomUUID()}@example.com`;
-  let billing: Billing;
+  let billing: BillingService;
   before(async () => {
-    billing = await startBilling({ env: { STAFF_EMAILS: staffEmail } });
+    billing = await startBillingService({ env: { STAFF_EMAILS: staffEmail } });
   });
-  afterEach(() => billing.stripe.behave());
+  afterEach(() => billing.stripe.reset());
   after(() => billing.stop());
 
   const event = async (id: string) =>
     (await billing.service.sql('SELECT * FROM payment_events WHERE event_id = $1', [id]))[0];
   const lastEvent = (type: string) => billing.stripe.events.findLast((told) => told.type === type);
-  let staff: Customer | undefined;
+  let staff: TestCustomer | undefined;
   const staffPage = async () => {
     if (staff === undefined) {
-      staff = await billing.customer(null);
+      staff = await billing.createCustomer(null);
       await billing.service.sql('UPDATE accounts SET email = $2 WHERE email = $1', [staff.email, staffEmail]);
     }
     const response = await fetch(`${billing.service.baseUrl}/admin/`, { headers: { cookie: staff.cookie } });
@@ -29,10 +29,10 @@ describe('payment events', () => {
   };
 
   it('that cannot be applied are abandoned after three days, shown to staff, and retried when they are resent', async () => {
-    const customer = await billing.customer('lite');
+    const customer = await billing.createCustomer('lite');
     billing.stripe.faults.all = 'error';
     billing.stripe.cancelAtPeriodEnd(billing.customerId(customer));
-    await billing.tried();
+    await billing.eventsAttempted();
     const { id } = lastEvent('customer.subscription.updated') as { id: string };
     await billing.service.sql(
       `UPDATE payment_events SET received_at = received_at - interval '71 hours', attempts = 20, due_at = now()
@@ -55,23 +55,23 @@ describe('payment events', () => {
       .and.include(id);
 
     billing.stripe.delivery.resend(lastEvent('customer.subscription.updated') as never);
-    await billing.quiet();
+    await billing.drained();
     expect((await event(id)).abandoned_at).to.equal(null);
-    expect(await statusOf(customer)).to.include({ cancel_at_period_end: true });
+    expect(await getBillingStatus(customer)).to.include({ cancel_at_period_end: true });
     expect(await staffPage()).to.not.include('Abandoned payment events');
   });
 
   it('of a new subscription on an unknown price wait, and are applied once the price is known', async () => {
-    const customer = await billing.customer(null);
-    const { body } = await customer.call('POST', '/api/billing/checkout/', { body: { plan: 'pro' } });
+    const customer = await billing.createCustomer(null);
+    const { body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'pro' } });
     billing.stripe.delivery.pause = true;
     billing.stripe.completeCheckout(body.checkout_url);
-    const { id } = billing.stripe.subscriptionOf(billing.customerId(customer));
-    const price = billing.stripe.objects.get('subscription', id).items.data[0]?.price as { id: string };
+    const { id } = billing.stripe.findSubscription(billing.customerId(customer));
+    const price = billing.stripe.store.get('subscription', id).items.data[0]?.price as { id: string };
     const known = price.id;
     price.id = 'price_unknown';
     billing.stripe.delivery.pause = false;
-    await billing.tried();
+    await billing.eventsAttempted();
     expect(await customer.balance()).to.equal(0);
     const [{ problem }] = await billing.service.sql('SELECT problem FROM payment_events WHERE applied_at IS NULL');
     expect(problem).to.include('STRIPE_PRICE_');
@@ -81,14 +81,14 @@ describe('payment events', () => {
   });
 
   it('of payment methods keep has_payment_method true to what the processor has', async () => {
-    const customer = await billing.customer('lite');
-    expect(await statusOf(customer)).to.include({ has_payment_method: true });
+    const customer = await billing.createCustomer('lite');
+    expect(await getBillingStatus(customer)).to.include({ has_payment_method: true });
     billing.stripe.removePaymentMethod(billing.customerId(customer));
-    await billing.quiet();
-    expect(await statusOf(customer)).to.include({ has_payment_method: false });
+    await billing.drained();
+    expect(await getBillingStatus(customer)).to.include({ has_payment_method: false });
     billing.stripe.setCard(billing.customerId(customer), 'ok');
-    await billing.quiet();
-    expect(await statusOf(customer)).to.include({ has_payment_method: true });
+    await billing.drained();
+    expect(await getBillingStatus(customer)).to.include({ has_payment_method: true });
   });
 
   it('are deleted in batches 60 days after they came, and answers to repeated requests after a day', async () => {

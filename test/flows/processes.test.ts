@@ -5,17 +5,17 @@ import pg from 'pg';
 import { BUNDLE } from '../harness/bundle.ts';
 import { MIGRATION_NAMES } from '../../shared/lib/migrationNames.ts';
 import { createDatabase, runRelease } from '../harness/databases.ts';
-import { eventually, type Service, startService } from '../harness/service.ts';
+import { eventually, type TestService, startTestService } from '../harness/service.ts';
 
 describe('the processes of the Procfile', () => {
-  let service: Service;
+  let service: TestService;
   before(async () => {
-    service = await startService({ spawn: 'all' });
+    service = await startTestService({ spawn: 'all' });
   });
   after(() => service.stop());
 
   it('the web process answers what it has taken before it ends on SIGTERM', async () => {
-    const customer = await service.customer('pro');
+    const customer = await service.createCustomer('pro');
     service.upstream.outcome = 'wait';
     const { uuid, prompt } = await customer.createImage();
     await eventually('polled', () => (service.upstream.jobsFor(prompt)[0]?.polls.length ?? 0) > 0);
@@ -25,18 +25,18 @@ describe('the processes of the Procfile', () => {
     const polls = () => service.upstream.jobsFor(prompt)[0]?.polls.length ?? 0;
     const before = polls();
     service.upstream.status = 'hang';
-    const read = customer.via(second.baseUrl).read(uuid);
+    const read = customer.on(second.baseUrl).readGeneration(uuid);
     await eventually('the read waits for the upstream', () => polls() > before);
     const stopped = second.stop();
     expect((await read).status).to.equal(200);
     expect(await stopped).to.equal(0);
     service.upstream.status = undefined;
     service.upstream.end(prompt, 'succeeded');
-    expect((await customer.settled(uuid)).status).to.equal('succeeded');
+    expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
   });
 
   it('the worker process finishes what it has begun before it ends on SIGTERM', async () => {
-    const customer = await service.customer('pro');
+    const customer = await service.createCustomer('pro');
     service.upstream.outcome = 'succeed';
     const worker = service.workers.at(-1);
     const { prompt, uuid } = await customer.createImage();
@@ -48,7 +48,7 @@ describe('the processes of the Procfile', () => {
     expect(row.upstream_handle).to.have.property('request_id');
     expect(row.submitting_since).to.equal(null);
     await service.startWorker();
-    expect((await customer.settled(uuid)).status).to.equal('succeeded');
+    expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
   });
 
   it('release steps at the same time migrate an empty database once', async () => {
@@ -81,7 +81,7 @@ describe('the processes of the Procfile', () => {
 
 describe('a process outside production', () => {
   it('warns at its start where other machines reach it, and not on its own', async () => {
-    const service = await startService({ apis: 0, workers: 0 });
+    const service = await startTestService({ apis: 0, workers: 0 });
     try {
       const open = await service.startApi({ HOST: '0.0.0.0', NODE_ENV: '' });
       expect(open.logs()).to.match(/"level":40.+NODE_ENV is development and HOST 0\.0\.0\.0/);

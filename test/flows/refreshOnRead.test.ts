@@ -1,16 +1,16 @@
 import { expect } from 'chai';
 import { REFRESH_INTERVAL_MS, REFRESH_WAIT_MS } from '../../shared/spec/limits.ts';
-import { eventually, type Service, startService } from '../harness/service.ts';
+import { eventually, type TestService, startTestService } from '../harness/service.ts';
 
 describe('reading a queued generation', () => {
-  let service: Service;
+  let service: TestService;
   before(async () => {
-    service = await startService({ apis: 2, workers: 2 });
+    service = await startTestService({ apis: 2, workers: 2 });
   });
   after(() => service.stop());
 
   it('refreshes it, and shows a finished job on that same read if the refresh takes no longer than a second', async () => {
-    const customer = await service.customer('pro');
+    const customer = await service.createCustomer('pro');
     let shown = 0;
     // A busy machine may need more than the second: then the read must have waited for it, and others are in time.
     for (let job = 0; job < 5 && shown === 0; job += 1) {
@@ -26,24 +26,24 @@ describe('reading a queued generation', () => {
         [uuid],
       );
       const startedAt = Date.now();
-      const { body } = await customer.read(uuid);
+      const { body } = await customer.readGeneration(uuid);
       const waitedMs = Date.now() - startedAt;
       if (body.status === 'succeeded') shown += 1;
       else expect(waitedMs).to.be.above(REFRESH_WAIT_MS - 20);
-      expect((await customer.settled(uuid)).status).to.equal('succeeded');
+      expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
     }
     expect(shown).to.equal(1);
   });
 
   it('asks the upstream at most once in 2 seconds, however many read through however many processes', async () => {
     service.upstream.outcome = 'wait';
-    const customer = await service.customer('pro');
+    const customer = await service.createCustomer('pro');
     const { uuid, prompt } = await customer.createImage();
-    const ways = service.baseUrls.map((baseUrl) => customer.via(baseUrl));
+    const ways = service.baseUrls.map((baseUrl) => customer.on(baseUrl));
     const until = Date.now() + 7_000;
     const readers = Array.from({ length: 20 }, async (_, index) => {
       while (Date.now() < until) {
-        const answer = await (ways[index % ways.length] ?? customer).read(uuid);
+        const answer = await (ways[index % ways.length] ?? customer).readGeneration(uuid);
         expect(answer.status).to.equal(200);
         expect(answer.body.status).to.equal('queued');
       }
@@ -55,12 +55,12 @@ describe('reading a queued generation', () => {
     const span = (polls.at(-1) as number) - (polls[0] as number);
     expect(span).to.be.above((polls.length - 1) * REFRESH_INTERVAL_MS - 500);
     service.upstream.end(prompt, 'succeeded');
-    expect((await customer.settled(uuid)).status).to.equal('succeeded');
+    expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
   });
 
   it('ends jobs that nobody reads, too', async () => {
     service.upstream.outcome = 'succeed';
-    const customer = await service.customer('pro');
+    const customer = await service.createCustomer('pro');
     const { uuid } = await customer.createImage();
     await eventually('ended', async () => {
       const [row] = await service.sql('SELECT status FROM generations WHERE uuid = $1', [uuid]);

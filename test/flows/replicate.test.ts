@@ -1,28 +1,28 @@
 import { expect } from 'chai';
-import type { Customer } from '../harness/client.ts';
+import type { TestCustomer } from '../harness/client.ts';
 import { MP4, PNG } from '../../dev/standins/misbehave.ts';
-import { type Prediction, ReplicateStandIn } from '../../dev/standins/replicateUpstream.ts';
-import { eventually, type Service, startService } from '../harness/service.ts';
+import { type Prediction, FakeReplicate } from '../../dev/standins/replicateUpstream.ts';
+import { eventually, type TestService, startTestService } from '../harness/service.ts';
 
 const VIDEO_MODEL = 'bytedance/seedance-1-pro';
 const IMAGE_MODEL = 'google/nano-banana-2';
 
 describe('with Replicate as the upstream', () => {
-  const standIn = new ReplicateStandIn();
-  let service: Service;
-  let customer: Customer;
+  const standIn = new FakeReplicate();
+  let service: TestService;
+  let customer: TestCustomer;
   before(async () => {
     await standIn.start();
-    service = await startService({
+    service = await startTestService({
       env: {
         VIDEO_UPSTREAM: `replicate:${VIDEO_MODEL}`,
         IMAGE_UPSTREAM: `replicate:${IMAGE_MODEL}`,
         REPLICATE_BASE_URL: `${standIn.url}/v1`,
-        REPLICATE_API_TOKEN: ReplicateStandIn.KEY,
+        REPLICATE_API_TOKEN: FakeReplicate.KEY,
         UPSTREAM_TIMEOUT_MS: '1000',
       },
     });
-    customer = await service.customer('studio');
+    customer = await service.createCustomer('studio');
     await eventually('online', () => isOnline('vidmodel-video'));
   });
   after(async () => {
@@ -59,9 +59,9 @@ describe('with Replicate as the upstream', () => {
 
   it('makes a video, from an order in the words of the model', async () => {
     const { uuid, prompt } = await customer.createVideo();
-    const ended = await customer.settled(uuid);
+    const ended = await customer.waitForEnd(uuid);
     expect(ended).to.include({ status: 'succeeded', is_watermarked: false });
-    expect(await fileAt(ended.output_url)).to.deep.equal(MP4);
+    expect(await downloadFile(ended.output_url)).to.deep.equal(MP4);
     const { model, version, input, prefer, cancelAfter } = predictionOf(prompt);
     expect([model, version, prefer]).to.deep.equal([VIDEO_MODEL, null, 'respond-async']);
     expect(input).to.include({ prompt, duration: 5, resolution: '720p', aspect_ratio: '16:9' });
@@ -73,9 +73,9 @@ describe('with Replicate as the upstream', () => {
     it(`makes an image, which the model returns as a ${outputAs}`, async () => {
       standIn.outputAs = outputAs;
       const { uuid, prompt } = await customer.createImage();
-      const ended = await customer.settled(uuid);
+      const ended = await customer.waitForEnd(uuid);
       expect(ended.status).to.equal('succeeded');
-      expect(await fileAt(ended.output_url)).to.deep.equal(PNG);
+      expect(await downloadFile(ended.output_url)).to.deep.equal(PNG);
       const { model, input } = predictionOf(prompt);
       expect(model).to.equal(IMAGE_MODEL);
       expect(input).to.deep.equal({ prompt, resolution: '1K', aspect_ratio: '1:1' });
@@ -84,7 +84,7 @@ describe('with Replicate as the upstream', () => {
 
   it('writes down who made what', async () => {
     const [video, image] = await Promise.all([customer.createVideo(), customer.createImage()]);
-    await Promise.all([customer.settled(video.uuid), customer.settled(image.uuid)]);
+    await Promise.all([customer.waitForEnd(video.uuid), customer.waitForEnd(image.uuid)]);
     const rows = await service.sql(
       'SELECT upstream, upstream_model, upstream_handle FROM generations WHERE uuid = ANY ($1) ORDER BY upstream_model',
       [[video.uuid, image.uuid]],
@@ -101,14 +101,14 @@ describe('with Replicate as the upstream', () => {
     const balance = await customer.balance();
     const { uuid } = await customer.createVideo();
     const message = "The model's content policy does not allow this. Please change the prompt and try again.";
-    await expectRefunded(await customer.settled(uuid), message, balance);
+    await expectRefunded(await customer.waitForEnd(uuid), message, balance);
   });
 
   it('fails and refunds an order that Replicate refuses, without a prediction', async () => {
     standIn.submit = 'refuse';
     const balance = await customer.balance();
     const { uuid, prompt } = await customer.createImage();
-    await expectRefunded(await customer.settled(uuid), 'The prompt is not one that the stand-in takes', balance);
+    await expectRefunded(await customer.waitForEnd(uuid), 'The prompt is not one that the stand-in takes', balance);
     expect(standIn.predictionsFor(prompt)).to.deep.equal([]);
   });
 
@@ -116,7 +116,7 @@ describe('with Replicate as the upstream', () => {
     standIn.status = { status: 200, body: { status: 'succeeded', output: null, data_removed: true } };
     const balance = await customer.balance();
     const { uuid } = await customer.createImage();
-    await expectRefunded(await customer.settled(uuid), 'The model returned no output.', balance);
+    await expectRefunded(await customer.waitForEnd(uuid), 'The model returned no output.', balance);
   });
 
   it('cancels and refunds a job past its deadline, and a late success changes nothing', async () => {
@@ -126,10 +126,10 @@ describe('with Replicate as the upstream', () => {
     const handle = 'SELECT 1 FROM generations WHERE uuid = $1 AND upstream_handle IS NOT NULL';
     await eventually('submitted', async () => (await service.sql(handle, [uuid])).length === 1);
     await service.sql('UPDATE generations SET deadline_at = now() WHERE uuid = $1', [uuid]);
-    await eventually('failed', async () => (await customer.read(uuid)).body.status === 'failed');
+    await eventually('failed', async () => (await customer.readGeneration(uuid)).body.status === 'failed');
     await eventually('cancelled', () => predictionOf(prompt).cancelled);
     standIn.end(prompt, 'succeeded');
-    const ended = (await customer.read(uuid)).body;
+    const ended = (await customer.readGeneration(uuid)).body;
     await expectRefunded(ended, 'The model did not finish in time.', balance);
   });
 
@@ -138,7 +138,7 @@ describe('with Replicate as the upstream', () => {
     const balance = await customer.balance();
     const { uuid, prompt } = await customer.createImage();
     const message = 'The model did not confirm this job. Please try again.';
-    await expectRefunded(await customer.settled(uuid), message, balance);
+    await expectRefunded(await customer.waitForEnd(uuid), message, balance);
     expect(standIn.predictionsFor(prompt)).to.have.length(2);
   });
 
@@ -148,7 +148,7 @@ describe('with Replicate as the upstream', () => {
     const { uuid, prompt } = await customer.createImage();
     await eventually('accepted', () => standIn.predictionsFor(prompt).length === 1);
     standIn.submit = undefined;
-    expect((await customer.settled(uuid)).status).to.equal('succeeded');
+    expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
     expect(standIn.predictionsFor(prompt)).to.have.length(2);
     expect(await customer.balance()).to.equal(balance - 8);
   });
@@ -160,7 +160,7 @@ describe('with Replicate as the upstream', () => {
     await eventually('throttled', () => standIn.submits === before + 1);
     const throttledAt = Date.now();
     standIn.submit = undefined;
-    expect((await customer.settled(uuid)).status).to.equal('succeeded');
+    expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
     expect(Date.now() - throttledAt).to.be.above(3_000);
     predictionOf(prompt);
     expect(standIn.submits).to.equal(before + 2);
@@ -172,7 +172,7 @@ describe('with Replicate as the upstream', () => {
       const { uuid, prompt } = await customer.createImage();
       await eventually('asked', () => (standIn.predictionsFor(prompt)[0]?.polls.length ?? 0) > 0);
       standIn.status = undefined;
-      expect((await customer.settled(uuid)).status).to.equal('succeeded');
+      expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
     });
   }
 
@@ -181,30 +181,30 @@ describe('with Replicate as the upstream', () => {
     Object.assign(standIn, { submit: rejection, model: rejection });
     const { uuid } = await customer.createImage();
     const balance = await customer.balance();
-    await eventually('refused', async () => await isRefused(customer), 45_000);
+    await eventually('refused', async () => await isCreateRejected(customer), 45_000);
     expect(await customer.balance()).to.equal(balance);
     standIn.reset();
     await eventually('online', () => isOnline('imgmodel-2'), 45_000);
-    expect((await customer.settled(uuid, 40_000)).status).to.equal('succeeded');
+    expect((await customer.waitForEnd(uuid, 40_000)).status).to.equal('succeeded');
   }).timeout(150_000);
 
   it('asks for everything with the key, outputs on its own host too, and asks nobody else', () => {
     const keys = new Set(standIn.requests.map(({ authorization }) => authorization));
-    expect([...keys]).to.deep.equal([`Bearer ${ReplicateStandIn.KEY}`]);
+    expect([...keys]).to.deep.equal([`Bearer ${FakeReplicate.KEY}`]);
     expect(standIn.requests.some(({ path }) => path.startsWith('/files/'))).to.equal(true);
     expect(service.upstream.submits).to.equal(0);
   });
 });
 
-async function fileAt(url: string): Promise<Buffer> {
+async function downloadFile(url: string): Promise<Buffer> {
   return Buffer.from(await (await fetch(url)).arrayBuffer());
 }
 
 /** Whether an order of an image is refused because the model is offline. */
-async function isRefused(customer: Customer): Promise<boolean> {
-  const { body } = await customer.call('GET', '/api/models/');
+async function isCreateRejected(customer: TestCustomer): Promise<boolean> {
+  const { body } = await customer.request('GET', '/api/models/');
   if (body.data.find((model: { slug: string }) => model.slug === 'imgmodel-2').status !== 'offline') return false;
-  const refused = await customer.create({ model: 'imgmodel-2', params: { resolution: '1K' } });
+  const refused = await customer.createGeneration({ model: 'imgmodel-2', params: { resolution: '1K' } });
   expect([refused.status, refused.body.error]).to.deep.equal([503, 'model_unavailable']);
   return true;
 }

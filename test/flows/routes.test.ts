@@ -1,23 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import type { Customer } from '../harness/client.ts';
+import type { TestCustomer } from '../harness/client.ts';
 import type { Misbehaviour } from '../../dev/standins/misbehave.ts';
-import { eventually, type Service, startService } from '../harness/service.ts';
-import { StandInUpstream } from '../../dev/standins/upstream.ts';
+import { eventually, type TestService, startTestService } from '../harness/service.ts';
+import { FakeFal } from '../../dev/standins/upstream.ts';
 
 const IMAGE = { model: 'imgmodel-2', params: { resolution: '1K' } };
 
 describe('a model with a fallback', () => {
-  let second: StandInUpstream;
-  let service: Service;
-  let customer: Customer;
+  let second: FakeFal;
+  let service: TestService;
+  let customer: TestCustomer;
   before(async () => {
-    second = await new StandInUpstream().start();
+    second = await new FakeFal().start();
     const upstreams = { second: { adapter: 'fal', base_url: second.url, key: 'other' } };
     const models = {
       'second:some/image': { input: { text: '{prompt}', prompt: '$prompt', px: '$resolution' }, cents: 3.5 },
     };
-    service = await startService({
+    service = await startTestService({
       workers: 2,
       env: {
         IMAGE_UPSTREAM_FALLBACK: 'second:some/image',
@@ -26,7 +26,7 @@ describe('a model with a fallback', () => {
         UPSTREAM_TIMEOUT_MS: '800',
       },
     });
-    customer = await service.customer('studio');
+    customer = await service.createCustomer('studio');
   });
   after(async () => {
     await service.stop();
@@ -39,9 +39,9 @@ describe('a model with a fallback', () => {
     )[0];
 
   it('is made by its first choice while that is there', async () => {
-    await eventually('online', () => statusIs(service, 'imgmodel-2', 'online'));
+    await eventually('online', () => hasModelStatus(service, 'imgmodel-2', 'online'));
     const { uuid, prompt } = await customer.createImage();
-    expect((await customer.settled(uuid)).status).to.equal('succeeded');
+    expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
     expect(service.upstream.jobsFor(prompt)).to.have.length(1);
     expect(await runBy(uuid)).to.deep.equal({
       upstream: 'fal',
@@ -54,14 +54,14 @@ describe('a model with a fallback', () => {
     service.upstream.submit = 'error';
     service.upstream.status = 'error';
     const early = await customer.createImage();
-    await eventually('degraded', async () => (await healthOf(service))[0] === 'offline');
-    expect(await statusIs(service, 'imgmodel-2', 'degraded')).to.equal(true);
-    expect(await statusIs(service, 'vidmodel-video', 'offline')).to.equal(true);
-    const video = await customer.create({ model: 'vidmodel-video', params: { duration: 5, resolution: '720p' } });
+    await eventually('degraded', async () => (await readHealth(service))[0] === 'offline');
+    expect(await hasModelStatus(service, 'imgmodel-2', 'degraded')).to.equal(true);
+    expect(await hasModelStatus(service, 'vidmodel-video', 'offline')).to.equal(true);
+    const video = await customer.createGeneration({ model: 'vidmodel-video', params: { duration: 5, resolution: '720p' } });
     expect([video.status, video.body.error]).to.deep.equal([503, 'model_unavailable']);
     const { uuid, prompt } = await customer.createImage();
     // The one that the first choice would not take goes to the fallback, too.
-    for (const id of [uuid, early.uuid]) expect((await customer.settled(id)).status).to.equal('succeeded');
+    for (const id of [uuid, early.uuid]) expect((await customer.waitForEnd(id)).status).to.equal('succeeded');
     expect(service.upstream.jobsFor(prompt)).to.have.length(0);
     expect(second.jobsFor(prompt)[0]?.input).to.deep.equal({ text: prompt, prompt, px: '1K' });
     expect(await runBy(uuid)).to.deep.equal({
@@ -77,11 +77,11 @@ describe('a model with a fallback', () => {
     await eventually('submitted', () => second.jobsFor(prompt).length === 1);
     service.upstream.submit = undefined;
     service.upstream.status = undefined;
-    await eventually('online', () => statusIs(service, 'imgmodel-2', 'online'));
+    await eventually('online', () => hasModelStatus(service, 'imgmodel-2', 'online'));
     second.end(prompt, 'succeeded');
-    expect((await customer.settled(uuid)).status).to.equal('succeeded');
+    expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
     const next = await customer.createImage();
-    await customer.settled(next.uuid);
+    await customer.waitForEnd(next.uuid);
     expect((await runBy(next.uuid)).upstream).to.equal('fal');
     second.outcome = 'succeed';
   });
@@ -90,77 +90,77 @@ describe('a model with a fallback', () => {
     service.upstream.submit = 'drop after acceptance';
     second.submit = 'drop after acceptance';
     const { uuid, prompt } = await customer.createImage();
-    expect((await customer.settled(uuid)).status).to.equal('failed');
+    expect((await customer.waitForEnd(uuid)).status).to.equal('failed');
     service.upstream.submit = undefined;
     second.submit = undefined;
     expect(service.upstream.jobsFor(prompt).length + second.jobsFor(prompt).length).to.equal(2);
   });
 
   it('is offline when both are, refuses creates without a charge, and comes back with either', async () => {
-    await eventually('online', () => statusIs(service, 'imgmodel-2', 'online'));
+    await eventually('online', () => hasModelStatus(service, 'imgmodel-2', 'online'));
     service.upstream.status = 'garbage';
     second.status = 'hang';
-    await eventually('offline', () => statusIs(service, 'imgmodel-2', 'offline'));
+    await eventually('offline', () => hasModelStatus(service, 'imgmodel-2', 'offline'));
     const balance = await customer.balance();
-    const refused = await customer.create(IMAGE);
+    const refused = await customer.createGeneration(IMAGE);
     expect([refused.status, refused.body.error]).to.deep.equal([503, 'model_unavailable']);
     expect(await customer.balance()).to.equal(balance);
     second.status = undefined;
-    await eventually('degraded', () => statusIs(service, 'imgmodel-2', 'degraded'));
-    expect((await customer.create(IMAGE)).status).to.equal(201);
+    await eventually('degraded', () => hasModelStatus(service, 'imgmodel-2', 'degraded'));
+    expect((await customer.createGeneration(IMAGE)).status).to.equal(201);
     service.upstream.status = undefined;
-    await eventually('online', () => statusIs(service, 'imgmodel-2', 'online'));
+    await eventually('online', () => hasModelStatus(service, 'imgmodel-2', 'online'));
   });
 });
 
 describe('the health of a model', () => {
-  let service: Service;
-  let customer: Customer;
+  let service: TestService;
+  let customer: TestCustomer;
   before(async () => {
-    service = await startService({ env: { PROBE_INTERVAL_MS: '500', UPSTREAM_TIMEOUT_MS: '300' }, spawn: 'workers' });
-    customer = await service.customer('pro');
+    service = await startTestService({ env: { PROBE_INTERVAL_MS: '500', UPSTREAM_TIMEOUT_MS: '300' }, spawn: 'workers' });
+    customer = await service.createCustomer('pro');
   });
   after(() => service.stop());
 
   for (const how of ['error', 'garbage', 'hang', 'drop', 'busy'] as Misbehaviour[]) {
     it(`goes by degraded to offline when its upstream answers with ${how}, and back to online`, async () => {
-      await eventually('online', () => statusIs(service, 'imgmodel-2', 'online'));
+      await eventually('online', () => hasModelStatus(service, 'imgmodel-2', 'online'));
       service.upstream.status = how;
-      await eventually('degraded', async () => (await healthOf(service))[0] !== 'online');
-      await eventually('offline', () => statusIs(service, 'imgmodel-2', 'offline'));
-      const refused = await customer.create(IMAGE);
+      await eventually('degraded', async () => (await readHealth(service))[0] !== 'online');
+      await eventually('offline', () => hasModelStatus(service, 'imgmodel-2', 'offline'));
+      const refused = await customer.createGeneration(IMAGE);
       expect([refused.status, refused.body.error]).to.deep.equal([503, 'model_unavailable']);
       service.upstream.status = undefined;
-      await eventually('online', () => statusIs(service, 'imgmodel-2', 'online'));
-      expect((await customer.create(IMAGE)).status).to.equal(201);
+      await eventually('online', () => hasModelStatus(service, 'imgmodel-2', 'online'));
+      expect((await customer.createGeneration(IMAGE)).status).to.equal(201);
     });
   }
 
   it('is offline when no worker has probed it for 45 s, and online again with the first one', async () => {
-    await eventually('online', () => statusIs(service, 'imgmodel-2', 'online'));
+    await eventually('online', () => hasModelStatus(service, 'imgmodel-2', 'online'));
     await service.workers[0]?.kill();
     await service.sql(`UPDATE upstream_health SET probed_at = probed_at - interval '45 seconds'`);
-    expect(await statusIs(service, 'imgmodel-2', 'offline')).to.equal(true);
-    expect((await customer.create(IMAGE)).status).to.equal(503);
+    expect(await hasModelStatus(service, 'imgmodel-2', 'offline')).to.equal(true);
+    expect((await customer.createGeneration(IMAGE)).status).to.equal(503);
     await service.startWorker();
-    expect(await statusIs(service, 'imgmodel-2', 'online')).to.equal(true);
+    expect(await hasModelStatus(service, 'imgmodel-2', 'online')).to.equal(true);
   });
 });
 
 describe('an upstream whose use is limited', () => {
-  let service: Service;
+  let service: TestService;
   after(() => service.stop());
 
   it('has never more jobs under way than it may, over all workers, and gets them in their order', async () => {
-    service = await startService({
+    service = await startTestService({
       workers: 3,
       env: { UPSTREAMS: JSON.stringify({ upstreams: { fal: { concurrency: 2 } } }) },
     });
     service.upstream.outcome = 'wait';
-    const customers = await Promise.all([1, 2].map(() => service.customer('studio')));
-    const jobs: { uuid: string; prompt: string; owner: Customer }[] = [];
+    const customers = await Promise.all([1, 2].map(() => service.createCustomer('studio')));
+    const jobs: { uuid: string; prompt: string; owner: TestCustomer }[] = [];
     for (let index = 0; index < 12; index += 1) {
-      const owner = customers[index % 2] as Customer;
+      const owner = customers[index % 2] as TestCustomer;
       jobs.push({ ...(await owner.createImage(`job ${index} ${randomUUID()}`)), owner });
     }
     let most = 0;
@@ -171,7 +171,7 @@ describe('an upstream whose use is limited', () => {
       const [oldest] = running();
       service.upstream.end(oldest?.prompt ?? '', 'succeeded');
       const { uuid, owner } = jobs.find(({ prompt }) => prompt === oldest?.prompt) as (typeof jobs)[number];
-      expect((await owner.settled(uuid)).status).to.equal('succeeded');
+      expect((await owner.waitForEnd(uuid)).status).to.equal('succeeded');
     }
     expect(most).to.equal(2);
     expect(service.upstream.submits).to.equal(12);
@@ -185,7 +185,7 @@ describe('an upstream whose use is limited', () => {
   }).timeout(120_000);
 
   it('is handed no more jobs a minute than it may, over all workers, and all of them in the end', async () => {
-    service = await startService({
+    service = await startTestService({
       workers: 3,
       env: { UPSTREAMS: JSON.stringify({ upstreams: { fal: { per_minute: 120 } } }) },
     });
@@ -200,11 +200,11 @@ describe('an upstream whose use is limited', () => {
     // Those that run do not count: there is no limit to how many may.
     service.upstream.outcome = 'wait';
     service.upstream.onAccepted = () => void at.push(performance.now());
-    const customer = await service.customer('studio');
+    const customer = await service.createCustomer('studio');
     const jobs = await Promise.all(Array.from({ length: 8 }, () => customer.createImage()));
     await eventually('all are submitted', () => at.length === 8);
     for (const { prompt } of jobs) service.upstream.end(prompt, 'succeeded');
-    const ended = await Promise.all(jobs.map(({ uuid }) => customer.settled(uuid)));
+    const ended = await Promise.all(jobs.map(({ uuid }) => customer.waitForEnd(uuid)));
     expect(ended.map(({ status }) => status)).to.deep.equal(Array(8).fill('succeeded'));
     // Two at once, then one every half second.
     expect((at[7] as number) - (at[0] as number)).to.be.within(2_700, 9_000);
@@ -216,12 +216,12 @@ describe('an upstream whose use is limited', () => {
   }).timeout(60_000);
 });
 
-async function healthOf(service: Service): Promise<string[]> {
+async function readHealth(service: TestService): Promise<string[]> {
   const rows = await service.sql(`SELECT status FROM upstream_health WHERE model = 'imgmodel-2' ORDER BY position`);
   return rows.map((row) => row.status as string);
 }
 
-async function statusIs(service: Service, slug: string, status: string): Promise<boolean> {
+async function hasModelStatus(service: TestService, slug: string, status: string): Promise<boolean> {
   const { body } = await service.request('GET', '/api/models/');
   return body.data.find((model: { slug: string }) => model.slug === slug).status === status;
 }

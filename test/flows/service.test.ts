@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect } from 'chai';
-import { createDatabase, setting } from '../harness/databases.ts';
-import { ownPort } from '../harness/ports.ts';
+import { createDatabase, requireTestEnv } from '../harness/databases.ts';
+import { allocatePort } from '../harness/ports.ts';
 
 /** Opens a service with an API and a worker, uses it, and closes it, as often as it is told; then there is nothing to do. */
 const SCRIPT = `
@@ -26,16 +26,16 @@ const SCRIPT = `
 
 describe('a service', () => {
   it('that is opened and closed twice in one process leaves no handle that keeps the process alive', async () => {
-    const port = await ownPort();
+    const port = await allocatePort();
     const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', SCRIPT, '2'], {
       env: {
         PATH: process.env['PATH'],
         TMPDIR: process.env['TMPDIR'],
         NODE_ENV: 'test',
         DATABASE_URL: await createDatabase(),
-        REDIS_URL: setting('TEST_REDIS_URL'),
+        REDIS_URL: requireTestEnv('TEST_REDIS_URL'),
         REDIS_PREFIX: `test-service-${process.pid}`,
-        MEDIA_DIR: `${setting('TEST_FOLDER')}/media-service`,
+        MEDIA_DIR: `${requireTestEnv('TEST_FOLDER')}/media-service`,
         PORT: String(port),
         HOST: '127.0.0.1',
         FAL_KEY: 'test',

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { openBrowser } from '../harness/browser.ts';
-import { newPerson, type Person } from '../harness/identity/person.ts';
-import { startApple, startGoogle } from '../harness/identity/providers.ts';
-import { type Service, startService } from '../harness/service.ts';
+import { launchBrowser } from '../harness/browser.ts';
+import { createPerson, type FakePerson } from '../harness/identity/person.ts';
+import { startFakeApple, startFakeGoogle } from '../harness/identity/providers.ts';
+import { type TestService, startTestService } from '../harness/service.ts';
 
 async function signIn(page: Page, provider = 'Google'): Promise<void> {
   await page.goto('/account/');
@@ -14,24 +14,24 @@ async function signIn(page: Page, provider = 'Google'): Promise<void> {
 
 describe('sign-in and account, in a real browser', () => {
   let browser: Browser;
-  let service: Service;
-  let google: Awaited<ReturnType<typeof startGoogle>>;
-  let apple: Awaited<ReturnType<typeof startApple>>;
+  let service: TestService;
+  let google: Awaited<ReturnType<typeof startFakeGoogle>>;
+  let apple: Awaited<ReturnType<typeof startFakeApple>>;
   const contexts: BrowserContext[] = [];
   /** What the browsers complained of. */
   const complaints: string[] = [];
 
   before(async function () {
-    browser = await openBrowser(this);
-    [google, apple] = await Promise.all([startGoogle(), startApple()]);
-    service = await startService({ workers: 0, env: { ...google.env, ...apple.env } });
+    browser = await launchBrowser(this);
+    [google, apple] = await Promise.all([startFakeGoogle(), startFakeApple()]);
+    service = await startTestService({ workers: 0, env: { ...google.env, ...apple.env } });
     await Promise.all([google.serve(service.baseUrl), apple.serve(service.baseUrl)]);
   });
   after(async () => {
     await browser?.close();
     await service?.stop();
-    await google?.standIn.stop();
-    await apple?.standIn.stop();
+    await google?.fake.stop();
+    await apple?.fake.stop();
   });
   afterEach(async () => {
     await Promise.all(contexts.splice(0).map((context) => context.close()));
@@ -51,17 +51,17 @@ describe('sign-in and account, in a real browser', () => {
     return page;
   };
 
-  const comes = (person: Person) => {
-    for (const { standIn } of [google, apple]) {
+  const comes = (person: FakePerson) => {
+    for (const { fake: standIn } of [google, apple]) {
       standIn.person = person;
-      standIn.does = 'be asked';
+      standIn.behavior = 'be asked';
     }
     return person;
   };
 
   for (const provider of ['Google', 'Apple']) {
     it(`leads through ${provider} to the account, and out again`, async () => {
-      const person = comes(newPerson({ firstName: 'Grace' }));
+      const person = comes(createPerson({ firstName: 'Grace' }));
       const page = await window();
       await signIn(page, provider);
       expect(await page.getByRole('heading', { level: 1 }).textContent()).to.equal('Hello Grace');
@@ -74,7 +74,7 @@ describe('sign-in and account, in a real browser', () => {
   }
 
   it('tells who refuses at the provider what has happened', async () => {
-    comes(newPerson());
+    comes(createPerson());
     const page = await window();
     await page.goto('/account/');
     await page.getByRole('link', { name: 'Continue with Google' }).click();
@@ -83,7 +83,7 @@ describe('sign-in and account, in a real browser', () => {
   });
 
   it('shows where one is signed in, and ends a session elsewhere at once', async () => {
-    comes(newPerson());
+    comes(createPerson());
     const [mine, other] = [await window(), await window()];
     await signIn(mine);
     await signIn(other);
@@ -100,7 +100,7 @@ describe('sign-in and account, in a real browser', () => {
   });
 
   it('gives a plan, and a first key that works and can be revoked', async () => {
-    const person = comes(newPerson());
+    const person = comes(createPerson());
     const page = await window();
     await signIn(page);
     await page.getByRole('button', { name: 'Subscribe' }).click();

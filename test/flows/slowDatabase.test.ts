@@ -1,17 +1,17 @@
 import { expect } from 'chai';
 import type pg from 'pg';
-import { type Customer, IMAGE } from '../harness/client.ts';
-import { type Service, startService } from '../harness/service.ts';
+import { type TestCustomer, IMAGE } from '../harness/client.ts';
+import { type TestService, startTestService } from '../harness/service.ts';
 
 describe('while an account is locked for longer than the database may take', () => {
-  let service: Service;
-  let slow: Customer;
-  let other: Customer;
+  let service: TestService;
+  let slow: TestCustomer;
+  let other: TestCustomer;
   let lock: pg.PoolClient;
   before(async () => {
-    service = await startService({ env: { DATABASE_TIMEOUT_MS: '500', DATABASE_POOL_MAX: '2' } });
+    service = await startTestService({ env: { DATABASE_TIMEOUT_MS: '500', DATABASE_POOL_MAX: '2' } });
     service.upstream.outcome = 'wait';
-    [slow, other] = await Promise.all([service.customer('studio'), service.customer('studio')]);
+    [slow, other] = await Promise.all([service.createCustomer('studio'), service.createCustomer('studio')]);
   });
   after(() => service.stop());
   beforeEach(async () => {
@@ -22,7 +22,7 @@ describe('while an account is locked for longer than the database may take', () 
   afterEach(() => lock.release());
 
   it('a create is a 503 that charges nothing', async () => {
-    const { status, body } = await slow.create(IMAGE);
+    const { status, body } = await slow.createGeneration(IMAGE);
     expect(status).to.equal(503);
     expect(body.detail).to.include('No generation was created and no credits were charged.');
     await lock.query('COMMIT');
@@ -32,12 +32,12 @@ describe('while an account is locked for longer than the database may take', () 
   it('a transaction that was given up leaves nothing behind that others would work in', async () => {
     const body = { name: 'key' };
     const answers = await Promise.all(
-      Array.from({ length: 4 }, () => slow.call('POST', '/api/keys/create/', { body })),
+      Array.from({ length: 4 }, () => slow.request('POST', '/api/keys/create/', { body })),
     );
     for (const { status } of answers) expect(status).to.equal(503);
     await lock.query('COMMIT');
     for (let count = 0; count < 6; count += 1) {
-      const created = await other.create(IMAGE);
+      const created = await other.createGeneration(IMAGE);
       expect(created.status).to.equal(201);
       const rows = await service.sql('SELECT 1 FROM generations WHERE uuid = $1', [created.body.uuid]);
       expect(rows).to.have.length(1);
@@ -51,21 +51,21 @@ describe('while an account is locked for longer than the database may take', () 
 
 describe('lists while items are deleted', () => {
   it('are answered, whatever the moment', async () => {
-    const service = await startService();
+    const service = await startTestService();
     try {
-      const customer = await service.customer('studio');
+      const customer = await service.createCustomer('studio');
       const uuids: string[] = [];
       while (uuids.length < 48) {
         const batch = await Promise.all(Array.from({ length: 8 }, () => customer.createImage()));
         uuids.push(...batch.map(({ uuid }) => uuid));
-        await Promise.all(batch.map(({ uuid }) => customer.settled(uuid)));
+        await Promise.all(batch.map(({ uuid }) => customer.waitForEnd(uuid)));
       }
       const left = new Set(uuids);
       const readers = Array.from({ length: 4 }, async () => {
-        while (left.size > 0) expect((await customer.call('GET', '/api/generations/')).status).to.equal(200);
+        while (left.size > 0) expect((await customer.request('GET', '/api/generations/')).status).to.equal(200);
       });
       for (const uuid of uuids) {
-        await customer.call('DELETE', `/api/generations/${uuid}/`);
+        await customer.request('DELETE', `/api/generations/${uuid}/`);
         left.delete(uuid);
       }
       await Promise.all(readers);

@@ -1,27 +1,27 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect } from 'chai';
-import { Proxy } from '../../dev/servers/proxy.ts';
+import { FaultProxy } from '../../dev/servers/proxy.ts';
 import { IMAGE } from '../harness/client.ts';
-import { setting } from '../harness/databases.ts';
+import { requireTestEnv } from '../harness/databases.ts';
 import type { ServiceProcess } from '../harness/processes.ts';
-import { eventually, type Service, startService } from '../harness/service.ts';
-import { modelsOnline } from '../contract/seeds.ts';
+import { eventually, type TestService, startTestService } from '../harness/service.ts';
+import { setAllModelsOnline } from '../contract/seeds.ts';
 
 describe('processes that are stopped while a server goes out of reach', () => {
-  let service: Service;
-  let database: Proxy;
-  let redis: Proxy;
+  let service: TestService;
+  let database: FaultProxy;
+  let redis: FaultProxy;
   before(async () => {
-    redis = await new Proxy(setting('TEST_REDIS_URL')).start();
-    service = await startService({
+    redis = await new FaultProxy(requireTestEnv('TEST_REDIS_URL')).start();
+    service = await startTestService({
       apis: 0,
       workers: 0,
       redisUrl: redis.url,
       env: { DATABASE_TIMEOUT_MS: '1500' },
     });
     service.upstream.outcome = 'succeed';
-    database = await new Proxy(service.env['DATABASE_URL'] as string).start();
+    database = await new FaultProxy(service.env['DATABASE_URL'] as string).start();
   });
   after(async () => {
     await service.stop();
@@ -37,15 +37,15 @@ describe('processes that are stopped while a server goes out of reach', () => {
     it(`end on SIGTERM with work to do, soon and with status 0, where ${name} is made to ${how}`, async () => {
       const env = { DATABASE_URL: database.url };
       const parts = await Promise.all([service.startApi(env), service.startWorker(env), service.startWorker(env)]);
-      const customer = (await service.customer('studio')).via(parts[0].baseUrl);
-      const creates = await Promise.all(Array.from({ length: 6 }, () => customer.create(IMAGE)));
+      const customer = (await service.createCustomer('studio')).on(parts[0].baseUrl);
+      const creates = await Promise.all(Array.from({ length: 6 }, () => customer.createGeneration(IMAGE)));
       expect(creates.map(({ status }) => status)).to.include(201);
       // Nobody has noticed yet, and jobs are under way: what they have done can be told to nobody.
       const server = name === 'Redis' ? redis : database;
       server[how]();
       try {
         // What Postgres is to be told is insisted on for a while; what Redis is to be told is not.
-        await Promise.all(parts.map((part) => endWell(part, name === 'Redis' ? 10_000 : 20_000)));
+        await Promise.all(parts.map((part) => stopWithin(part, name === 'Redis' ? 10_000 : 20_000)));
       } finally {
         server.open();
         service.apis.length = 0;
@@ -57,10 +57,10 @@ describe('processes that are stopped while a server goes out of reach', () => {
 
 describe('an API process that is stopped while connections are open', () => {
   it('answers what it has begun, is no longer ready, closes unfinished requests, and ends with status 0', async () => {
-    const service = await startService({ apis: 0, workers: 0, env: { DATABASE_TIMEOUT_MS: '8000' } });
+    const service = await startTestService({ apis: 0, workers: 0, env: { DATABASE_TIMEOUT_MS: '8000' } });
     const api = await service.startApi();
-    await modelsOnline(service);
-    const customer = await service.customer('pro');
+    await setAllModelsOnline(service);
+    const customer = await service.createCustomer('pro');
     const lock = await service.database.connect();
     await lock.query('BEGIN');
     await lock.query('SELECT 1 FROM accounts WHERE email = $1 FOR UPDATE', [customer.email]);
@@ -87,7 +87,7 @@ describe('an API process that is stopped while connections are open', () => {
       return waiting.length === 1;
     });
 
-    const stopped = endWell(api, 20_000);
+    const stopped = stopWithin(api, 20_000);
     await closed[0];
     busy.write('GET /api/ready/ HTTP/1.1\r\nhost: a\r\n\r\n');
     await closed[1];
@@ -101,7 +101,7 @@ describe('an API process that is stopped while connections are open', () => {
   }).timeout(60_000);
 });
 
-async function endWell(part: ServiceProcess, withinMs: number): Promise<void> {
+async function stopWithin(part: ServiceProcess, withinMs: number): Promise<void> {
   const startedAt = Date.now();
   const status = await part.stop();
   const ms = Date.now() - startedAt;

@@ -1,22 +1,22 @@
 import { expect } from 'chai';
-import type { Customer } from '../harness/client.ts';
-import { OpenAIStandIn } from '../../dev/standins/openaiUpstream.ts';
-import { Proxy } from '../../dev/servers/proxy.ts';
-import { modelsOnline } from '../contract/seeds.ts';
-import { eventually, type Service, startService } from '../harness/service.ts';
-import { StandInUpstream } from '../../dev/standins/upstream.ts';
+import type { TestCustomer } from '../harness/client.ts';
+import { FakeOpenAI } from '../../dev/standins/openaiUpstream.ts';
+import { FaultProxy } from '../../dev/servers/proxy.ts';
+import { setAllModelsOnline } from '../contract/seeds.ts';
+import { eventually, type TestService, startTestService } from '../harness/service.ts';
+import { FakeFal } from '../../dev/standins/upstream.ts';
 
-const rowOf = async (service: Service, uuid: string) =>
+const readGenerationRow = async (service: TestService, uuid: string) =>
   (await service.sql('SELECT * FROM generations WHERE uuid = $1', [uuid]))[0];
 
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 describe('a submission that a proxy in front of the upstream gives up', () => {
-  let service: Service;
-  let customer: Customer;
+  let service: TestService;
+  let customer: TestCustomer;
   before(async () => {
-    service = await startService();
-    customer = await service.customer('studio');
+    service = await startTestService();
+    customer = await service.createCustomer('studio');
   });
   after(() => service.stop());
 
@@ -25,7 +25,7 @@ describe('a submission that a proxy in front of the upstream gives up', () => {
       service.upstream.submit = status;
       const before = service.upstream.submits;
       const { uuid } = await customer.createImage();
-      expect((await customer.settled(uuid)).status).to.equal('failed');
+      expect((await customer.waitForEnd(uuid)).status).to.equal('failed');
       expect(service.upstream.submits - before).to.equal(2);
       service.upstream.submit = undefined;
     });
@@ -37,32 +37,32 @@ describe('a submission that a proxy in front of the upstream gives up', () => {
     const { uuid, prompt } = await customer.createImage();
     await eventually('tried three times', () => service.upstream.submits >= before + 3);
     service.upstream.submit = undefined;
-    expect((await customer.settled(uuid)).status).to.equal('succeeded');
+    expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
     expect(service.upstream.jobsFor(prompt)).to.have.length(1);
   });
 
   it('is taken over from a worker of the version before, which wrote no upstream down', async () => {
     service.upstream.outcome = 'wait';
     const { uuid, prompt } = await customer.createImage();
-    await eventually('recorded', async () => (await rowOf(service, uuid)).upstream_handle !== null);
+    await eventually('recorded', async () => (await readGenerationRow(service, uuid)).upstream_handle !== null);
     await service.sql('UPDATE generations SET upstream = NULL, upstream_model = NULL WHERE uuid = $1', [uuid]);
     service.upstream.end(prompt, 'succeeded');
-    expect((await customer.settled(uuid)).status).to.equal('succeeded');
+    expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
     service.upstream.outcome = 'succeed';
   });
 });
 
 describe('a submission that lasts until the image is there', () => {
-  let standIn: OpenAIStandIn;
-  let service: Service;
-  let customer: Customer;
+  let standIn: FakeOpenAI;
+  let service: TestService;
+  let customer: TestCustomer;
   before(async () => {
-    standIn = await new OpenAIStandIn().start();
-    service = await startService({
+    standIn = await new FakeOpenAI().start();
+    service = await startTestService({
       workers: 2,
       env: { IMAGE_UPSTREAM: 'openai:some-image', OPENAI_BASE_URL: `${standIn.url}/v1`, OPENAI_API_KEY: 'test' },
     });
-    customer = await service.customer('studio');
+    customer = await service.createCustomer('studio');
   });
   after(async () => {
     await service.stop();
@@ -74,7 +74,7 @@ describe('a submission that lasts until the image is there', () => {
       standIn.image = status;
       const before = standIn.submits;
       const { uuid } = await customer.createImage();
-      expect((await customer.settled(uuid)).status).to.equal('failed');
+      expect((await customer.waitForEnd(uuid)).status).to.equal('failed');
       expect(standIn.submits - before).to.equal(2);
       standIn.image = undefined;
     });
@@ -84,12 +84,12 @@ describe('a submission that lasts until the image is there', () => {
     standIn.imageDelayMs = 1_500;
     const { uuid, prompt } = await customer.createImage();
     await eventually('submitted', () => standIn.jobsFor(prompt).length === 1);
-    await readOnly(service, 'on');
+    await setReadOnly(service, 'on');
     await pause(4_000);
-    await readOnly(service, 'off');
+    await setReadOnly(service, 'off');
     // Connections were cut, and each of those that were idle is found out by a request that fails.
-    await eventually('reads are answered again', async () => (await customer.read(uuid)).status === 200);
-    const ended = await customer.settled(uuid);
+    await eventually('reads are answered again', async () => (await customer.readGeneration(uuid)).status === 200);
+    const ended = await customer.waitForEnd(uuid);
     standIn.imageDelayMs = 0;
     expect(ended.status).to.equal('succeeded');
     expect(standIn.jobsFor(prompt)).to.have.length(1);
@@ -98,11 +98,11 @@ describe('a submission that lasts until the image is there', () => {
 
 describe('an acceptance whose record is committed while its answer is lost', () => {
   it('is recorded: the running job is not cancelled, and the generation succeeds', async () => {
-    const service = await startService({ workers: 0 });
+    const service = await startTestService({ workers: 0 });
     service.upstream.outcome = 'wait';
-    const proxy = await new Proxy(service.env['DATABASE_URL'] as string).start();
-    const customer = await service.customer('pro');
-    await modelsOnline(service);
+    const proxy = await new FaultProxy(service.env['DATABASE_URL'] as string).start();
+    const customer = await service.createCustomer('pro');
+    await setAllModelsOnline(service);
     const { uuid, prompt } = await customer.createImage();
     let isLost = false;
     service.upstream.onAccepted = () => {
@@ -116,7 +116,7 @@ describe('an acceptance whose record is committed while its answer is lost', () 
     await eventually('the answer is lost', () => isLost);
     await eventually('polled', () => (service.upstream.jobsFor(prompt)[0]?.polls.length ?? 0) > 0);
     service.upstream.end(prompt, 'succeeded');
-    expect((await customer.settled(uuid)).status).to.equal('succeeded');
+    expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
     expect(service.upstream.jobsFor(prompt).map(({ cancelled }) => cancelled)).to.deep.equal([false]);
     await service.stop();
     await proxy.stop();
@@ -125,10 +125,10 @@ describe('an acceptance whose record is committed while its answer is lost', () 
 
 describe('an upstream that accepts a job too late', () => {
   it('does not have its receipt written down as that of the one that took over', async () => {
-    const second = await new StandInUpstream().start();
+    const second = await new FakeFal().start();
     second.submit = 'hang';
     const upstreams = { second: { adapter: 'fal', base_url: second.url, key: 'other' } };
-    const service = await startService({
+    const service = await startTestService({
       workers: 0,
       env: {
         IMAGE_UPSTREAM_FALLBACK: 'second:some/image',
@@ -136,9 +136,9 @@ describe('an upstream that accepts a job too late', () => {
         PROBE_INTERVAL_MS: '500',
       },
     });
-    const proxy = await new Proxy(service.env['DATABASE_URL'] as string).start();
+    const proxy = await new FaultProxy(service.env['DATABASE_URL'] as string).start();
     await service.startWorker({ DATABASE_URL: proxy.url });
-    const customer = await service.customer('pro');
+    const customer = await service.createCustomer('pro');
     service.upstream.onAccepted = () => proxy.refuse();
     const { uuid, prompt } = await customer.createImage();
     await eventually('accepted', () => service.upstream.jobsFor(prompt).length === 1);
@@ -148,9 +148,9 @@ describe('an upstream that accepts a job too late', () => {
     await eventually('claimed for the other', () => second.submits >= 1, 30_000);
     proxy.open();
     service.upstream.status = undefined;
-    const ended = await customer.settled(uuid, 40_000);
+    const ended = await customer.waitForEnd(uuid, 40_000);
     expect(ended.status).to.equal('succeeded');
-    expect((await rowOf(service, uuid)).upstream).to.equal('fal');
+    expect((await readGenerationRow(service, uuid)).upstream).to.equal('fal');
     await service.stop();
     await Promise.all([second.stop(), proxy.stop()]);
   }).timeout(120_000);
@@ -158,22 +158,22 @@ describe('an upstream that accepts a job too late', () => {
 
 describe('an upstream that turns our account away', () => {
   it('is left alone for the time: the fallback takes its jobs, or creates are refused', async () => {
-    const second = await new StandInUpstream().start();
+    const second = await new FakeFal().start();
     const upstreams = { second: { adapter: 'fal', base_url: second.url, key: 'other' } };
-    const service = await startService({
+    const service = await startTestService({
       env: { IMAGE_UPSTREAM_FALLBACK: 'second:some/image', UPSTREAMS: JSON.stringify({ upstreams }) },
     });
-    const customer = await service.customer('studio');
+    const customer = await service.createCustomer('studio');
     await eventually('both probed', async () => (await service.sql('SELECT 1 FROM upstream_health')).length === 3);
     service.upstream.submit = 402;
     const image = await customer.createImage();
-    expect((await customer.settled(image.uuid)).status).to.equal('succeeded');
-    expect((await rowOf(service, image.uuid)).upstream).to.equal('second');
+    expect((await customer.waitForEnd(image.uuid)).status).to.equal('succeeded');
+    expect((await readGenerationRow(service, image.uuid)).upstream).to.equal('second');
 
     const balance = await customer.balance();
     const video = await customer.createVideo();
     await eventually('refused', async () => {
-      const { status, body } = await customer.create({
+      const { status, body } = await customer.createGeneration({
         model: 'vidmodel-video',
         params: { duration: 5, resolution: '720p' },
       });
@@ -181,7 +181,7 @@ describe('an upstream that turns our account away', () => {
     });
     service.upstream.submit = undefined;
     await service.sql('UPDATE upstream_health SET avoid_until = now()');
-    expect((await customer.settled(video.uuid, 40_000)).status).to.equal('succeeded');
+    expect((await customer.waitForEnd(video.uuid, 40_000)).status).to.equal('succeeded');
     expect(await customer.balance()).to.be.below(balance);
     await service.stop();
     await second.stop();
@@ -189,7 +189,7 @@ describe('an upstream that turns our account away', () => {
 });
 
 /** As a server is that has become the standby: what is asked of it is answered, what is to be written refused. */
-async function readOnly(service: Service, value: 'on' | 'off'): Promise<void> {
+async function setReadOnly(service: TestService, value: 'on' | 'off'): Promise<void> {
   const name = new URL(service.env['DATABASE_URL'] as string).pathname.slice(1);
   const client = await service.database.connect();
   await client.query('SET default_transaction_read_only = off');

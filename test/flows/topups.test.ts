@@ -1,22 +1,22 @@
 import { expect } from 'chai';
-import { type Billing, runJob, startBilling } from '../harness/billing.ts';
-import type { Customer } from '../harness/client.ts';
+import { type BillingService, runJob, startBillingService } from '../harness/billing.ts';
+import type { TestCustomer } from '../harness/client.ts';
 import { eventually } from '../harness/service.ts';
-import { idIn } from '../../dev/standins/stripe/books.ts';
+import { getId } from '../../dev/standins/stripe/books.ts';
 
 const DAY_MS = 86_400_000;
 
 describe('top-ups that do not go straight', () => {
-  let billing: Billing;
+  let billing: BillingService;
   before(async () => {
-    billing = await startBilling();
+    billing = await startBillingService();
   });
-  afterEach(() => billing.stripe.behave());
+  afterEach(() => billing.stripe.reset());
   after(() => billing.stop());
 
   const last = async () => (await billing.service.sql('SELECT * FROM topups ORDER BY created_at DESC LIMIT 1'))[0];
   /** The library repeats a call once; then nobody is at it any more. */
-  const triedTwice = async (customer: Customer) => {
+  const triedTwice = async (customer: TestCustomer) => {
     const begun = () =>
       billing.service.sql(
         `SELECT t.uuid FROM topups t JOIN accounts a ON a.id = t.account_id WHERE a.email = $1 AND t.kind = 'automatic'`,
@@ -30,8 +30,8 @@ describe('top-ups that do not go straight', () => {
     });
   };
   /** Top-up credits, without making anything of them. */
-  const spend = async (customer: Customer, credits: number) => {
-    billing.service.madeUp.add('entries-name-their-cause').add('entries-go-the-way-of-their-type');
+  const spend = async (customer: TestCustomer, credits: number) => {
+    billing.service.fabricated.add('entries-name-their-cause').add('entries-go-the-way-of-their-type');
     await billing.service.sql(
       `WITH a AS (
          UPDATE accounts SET balance = balance - $2, topup_credits = topup_credits - $2, ledger_count = ledger_count + 1
@@ -48,13 +48,13 @@ describe('top-ups that do not go straight', () => {
   };
 
   it('take credits back once for a refund, whatever is bought and looked at after it', async () => {
-    const customer = await billing.customer('pro');
+    const customer = await billing.createCustomer('pro');
     await billing.topUp(customer, 5_000);
     const { stripe_payment_intent_id: intentId } = await last();
     // All of it is spent but 96.
     await spend(customer, 1_800);
     billing.stripe.refund(intentId);
-    await billing.quiet();
+    await billing.drained();
     expect(await customer.balance()).to.equal(1100);
     await billing.topUp(customer, 5_000);
     await runJob(billing, 'payments', 'payments.reconcile');
@@ -68,10 +68,10 @@ describe('top-ups that do not go straight', () => {
   });
 
   it('stay open after a card was declined on the page, and are paid with another one', async () => {
-    const customer = await billing.customer('pro');
-    const page = await open(customer);
+    const customer = await billing.createCustomer('pro');
+    const page = await openTopupPage(customer);
     billing.stripe.completeCheckout(page, { declined: true });
-    await billing.quiet();
+    await billing.drained();
     expect(await last()).to.include({ status: 'pending', failure: null });
     billing.stripe.delivery.drop = 1;
     billing.stripe.completeCheckout(page);
@@ -81,9 +81,9 @@ describe('top-ups that do not go straight', () => {
   });
 
   it('are looked at less and less often, and end when their page has expired', async () => {
-    const customer = await billing.customer('pro');
-    billing.stripe.completeCheckout(await open(customer), { declined: true });
-    await billing.quiet();
+    const customer = await billing.createCustomer('pro');
+    billing.stripe.completeCheckout(await openTopupPage(customer), { declined: true });
+    await billing.drained();
     await billing.service.sql(
       `UPDATE topups SET created_at = created_at - interval '2 hours' WHERE status = 'pending'`,
     );
@@ -91,18 +91,18 @@ describe('top-ups that do not go straight', () => {
     const [{ uuid }] = await billing.service.sql(`SELECT uuid FROM topups WHERE status = 'pending'`);
     const row = async () => (await billing.service.sql('SELECT * FROM topups WHERE uuid = $1', [uuid]))[0];
     await eventually('put off', async () => new Date((await row()).due_at).getTime() > Date.now() + 20 * 60_000);
-    await billing.travelTo(new Date(Date.now() + 2 * DAY_MS));
+    await billing.advanceTo(new Date(Date.now() + 2 * DAY_MS));
     await lookAgain();
     await eventually('ended', async () => (await row()).status === 'failed');
     expect(await row()).to.include({ failure: 'canceled' });
   });
 
   it('whose bank says no after days end, and make room for others', async () => {
-    const customer = billing.now(await billing.customer('pro'));
-    const page = await open(customer);
+    const customer = billing.onFirstApi(await billing.createCustomer('pro'));
+    const page = await openTopupPage(customer);
     billing.stripe.completeCheckout(page, { async: true });
     billing.stripe.settlePayment(page, 'failed');
-    await billing.quiet();
+    await billing.drained();
     await lookAgain();
     await eventually('ended', async () => {
       const rows = await billing.service.sql(`SELECT 1 FROM topups WHERE status = 'pending'`);
@@ -111,25 +111,25 @@ describe('top-ups that do not go straight', () => {
   });
 
   it('are given back no more for a dispute that is won than was taken for it', async () => {
-    const customer = billing.now(await billing.customer('lite'));
+    const customer = billing.onFirstApi(await billing.createCustomer('lite'));
     await billing.topUp(customer, 5_000);
     const { stripe_payment_intent_id: intentId } = await last();
     await spend(customer, 640);
     billing.stripe.refund(intentId, 2_500);
-    await billing.quiet();
+    await billing.drained();
     expect(await customer.balance()).to.equal(200 + 1666 - 640 - 833);
     const dispute = billing.stripe.openDispute(intentId, { amountCents: 2_500 });
-    await billing.quiet();
+    await billing.drained();
     expect(await customer.balance()).to.equal(200);
     billing.stripe.closeDispute(dispute.id, 'won');
-    await billing.quiet();
+    await billing.drained();
     expect(await customer.balance()).to.equal(200 + 1666 - 640 - 833);
   });
 
   it('are few at a time for one account: 429 with the time until the oldest page expires, after 402', async () => {
-    const customer = billing.now(await billing.customer('pro'));
-    const topUp = () => customer.call('POST', '/api/billing/topup/', { body: { amount_cents: 5_000 } });
-    for (let index = 0; index < 10; index += 1) await open(customer);
+    const customer = billing.onFirstApi(await billing.createCustomer('pro'));
+    const topUp = () => customer.request('POST', '/api/billing/topup/', { body: { amount_cents: 5_000 } });
+    for (let index = 0; index < 10; index += 1) await openTopupPage(customer);
     const refused = await topUp();
     expect([refused.status, refused.body.error]).to.deep.equal([429, 'rate_limited']);
     const seconds = Number(refused.headers.get('retry-after'));
@@ -152,8 +152,8 @@ describe('top-ups that do not go straight', () => {
   });
 
   it('whose page could not be opened do not keep others from being opened', async () => {
-    const customer = billing.now(await billing.customer('pro'));
-    const topUp = () => customer.call('POST', '/api/billing/topup/', { body: { amount_cents: 5_000 } });
+    const customer = billing.onFirstApi(await billing.createCustomer('pro'));
+    const topUp = () => customer.request('POST', '/api/billing/topup/', { body: { amount_cents: 5_000 } });
     billing.stripe.faults['checkout.create'] = 'error';
     const answers = await Promise.all(Array.from({ length: 11 }, topUp));
     expect(answers.map(({ status }) => status)).to.have.members([429, ...Array<number>(10).fill(503)]);
@@ -167,8 +167,8 @@ describe('top-ups that do not go straight', () => {
   });
 
   it('that are paid with another amount are not credited, are marked, and are not synced for ever', async () => {
-    const customer = billing.now(await billing.customer('pro'));
-    const page = await open(customer);
+    const customer = billing.onFirstApi(await billing.createCustomer('pro'));
+    const page = await openTopupPage(customer);
     const row = async () =>
       (
         await billing.service.sql(
@@ -178,11 +178,11 @@ describe('top-ups that do not go straight', () => {
       )[0];
     billing.stripe.delivery.pause = true;
     billing.stripe.completeCheckout(page);
-    const session = billing.stripe.objects.get('checkout.session', page.split('/').at(-1));
-    const intent = billing.stripe.objects.get('payment_intent', idIn(session.payment_intent));
+    const session = billing.stripe.store.get('checkout.session', page.split('/').at(-1));
+    const intent = billing.stripe.store.get('payment_intent', getId(session.payment_intent));
     intent.amount_received = 4_000;
     billing.stripe.delivery.pause = false;
-    await billing.quiet();
+    await billing.drained();
     expect(await row()).to.include({ status: 'failed', failure: 'amount_mismatch' });
     expect(await customer.balance()).to.equal(1100);
     intent.amount_received = 5_000;
@@ -191,9 +191,9 @@ describe('top-ups that do not go straight', () => {
   });
 
   it('that were begun before they were switched off, and never charged, are not charged any more', async () => {
-    const customer = billing.now(await billing.customer('pro'));
+    const customer = billing.onFirstApi(await billing.createCustomer('pro'));
     const settings = async (body: object) => {
-      expect((await customer.call('PATCH', '/api/billing/topup/settings/', { body })).status).to.equal(200);
+      expect((await customer.request('PATCH', '/api/billing/topup/settings/', { body })).status).to.equal(200);
     };
     await settings({ auto_topup_enabled: true, auto_topup_threshold_credits: 5_000 });
     billing.stripe.faults['intents.create'] = 'error';
@@ -211,9 +211,9 @@ describe('top-ups that do not go straight', () => {
   });
 
   it('that were charged without our knowing are credited, though they were switched off and the card is gone', async () => {
-    const customer = billing.now(await billing.customer('pro'));
+    const customer = billing.onFirstApi(await billing.createCustomer('pro'));
     const settings = async (body: object) => {
-      expect((await customer.call('PATCH', '/api/billing/topup/settings/', { body })).status).to.equal(200);
+      expect((await customer.request('PATCH', '/api/billing/topup/settings/', { body })).status).to.equal(200);
     };
     await settings({ auto_topup_enabled: true, auto_topup_threshold_credits: 5_000 });
     billing.stripe.delivery.drop = 1;
@@ -222,7 +222,7 @@ describe('top-ups that do not go straight', () => {
     await triedTwice(customer);
     await settings({ auto_topup_enabled: false });
     delete billing.stripe.faults['intents.create'];
-    const { customers } = billing.stripe.books();
+    const { customers } = billing.stripe.summarize();
     billing.stripe.removePaymentMethod(customers.find(({ email }) => email === customer.email)?.customerId as string);
     await lookAgain();
     await eventually('credited', async () => (await customer.balance()) === 1100 - 8 + 1896);
@@ -230,8 +230,8 @@ describe('top-ups that do not go straight', () => {
   });
 });
 
-async function open(customer: Customer, amountCents = 5_000): Promise<string> {
-  const { status, body } = await customer.call('POST', '/api/billing/topup/', {
+async function openTopupPage(customer: TestCustomer, amountCents = 5_000): Promise<string> {
+  const { status, body } = await customer.request('POST', '/api/billing/topup/', {
     body: { amount_cents: amountCents },
   });
   expect(status, JSON.stringify(body)).to.equal(200);

@@ -1,16 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import type { Customer } from '../harness/client.ts';
-import { eventually, type Service, startService } from '../harness/service.ts';
+import type { TestCustomer } from '../harness/client.ts';
+import { eventually, type TestService, startTestService } from '../harness/service.ts';
 import type { Misbehaviour } from '../../dev/standins/misbehave.ts';
 
 describe('when the upstream misbehaves', () => {
-  let service: Service;
-  let customer: Customer;
+  let service: TestService;
+  let customer: TestCustomer;
   before(async () => {
-    service = await startService({ env: { UPSTREAM_TIMEOUT_MS: '1000' } });
-    customer = await service.customer('studio');
+    service = await startTestService({ env: { UPSTREAM_TIMEOUT_MS: '1000' } });
+    customer = await service.createCustomer('studio');
   });
   after(() => service.stop());
   beforeEach(async () => {
@@ -21,7 +21,7 @@ describe('when the upstream misbehaves', () => {
       result: undefined,
       file: undefined,
     });
-    await modelsOnline(service);
+    await waitForModelsOnline(service);
   });
 
   for (const how of ['error', 'busy'] as const) {
@@ -31,10 +31,10 @@ describe('when the upstream misbehaves', () => {
       const { uuid, prompt } = await customer.createImage();
       await eventually('turned away twice', () => service.upstream.submits >= before + 2);
       service.upstream.submit = undefined;
-      expect((await customer.settled(uuid)).status).to.equal('succeeded');
+      expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
       expect(service.upstream.jobsFor(prompt)).to.have.length(1);
       // It was busy, not away: nobody else was refused for it.
-      expect(await statusIs(service, 'imgmodel-2', 'online')).to.equal(true);
+      expect(await hasModelStatus(service, 'imgmodel-2', 'online')).to.equal(true);
     });
   }
 
@@ -44,14 +44,14 @@ describe('when the upstream misbehaves', () => {
       const { uuid, prompt } = await customer.createImage();
       await eventually('asked', () => (service.upstream.jobsFor(prompt)[0]?.polls.length ?? 0) > 0);
       service.upstream.status = undefined;
-      expect((await customer.settled(uuid)).status).to.equal('succeeded');
+      expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
     });
   }
 
   it('a receipt that cannot be stored ends its own job, refunded, and no other', async () => {
     const prompts = ['fine 1', '[poison]', 'fine 2'].map((text) => `${text} ${randomUUID()}`);
     const jobs = await Promise.all(prompts.map((prompt) => customer.createImage(prompt)));
-    const ended = await Promise.all(jobs.map(({ uuid }) => customer.settled(uuid)));
+    const ended = await Promise.all(jobs.map(({ uuid }) => customer.waitForEnd(uuid)));
     expect(ended.map(({ status }) => status)).to.deep.equal(['succeeded', 'failed', 'succeeded']);
     const runs = prompts.map((prompt) => service.upstream.jobsFor(prompt).length);
     expect(runs).to.deep.equal([1, 2, 1]);
@@ -75,13 +75,13 @@ describe('when the upstream misbehaves', () => {
     expect(row.next).to.be.within(2, 8);
     expect(row.due - row.next).to.be.within(0.5, 3);
     service.upstream.end(prompt, 'succeeded');
-    expect((await customer.settled(uuid)).status).to.equal('succeeded');
+    expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
   });
 
   it('fails and refunds a job whose result is garbage', async () => {
     service.upstream.result = 'garbage';
     const { uuid } = await customer.createImage();
-    expect(await customer.settled(uuid)).to.include({
+    expect(await customer.waitForEnd(uuid)).to.include({
       status: 'failed',
       error_message: 'The model returned no output.',
     });
@@ -90,7 +90,7 @@ describe('when the upstream misbehaves', () => {
   it('fails and refunds a job whose output is no image', async () => {
     service.upstream.file = 'garbage';
     const { uuid } = await customer.createImage();
-    const ended = await customer.settled(uuid);
+    const ended = await customer.waitForEnd(uuid);
     expect(ended).to.include({ status: 'failed', error_message: 'The model returned no usable output.' });
   });
 
@@ -99,7 +99,7 @@ describe('when the upstream misbehaves', () => {
     const { uuid, prompt } = await customer.createImage();
     await eventually('asked', () => (service.upstream.jobsFor(prompt)[0]?.polls.length ?? 0) > 0);
     service.upstream.file = undefined;
-    expect((await customer.settled(uuid)).status).to.equal('succeeded');
+    expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
   });
 
   it('fails and refunds a job past its deadline, cancels it upstream, and a late success changes nothing', async () => {
@@ -108,11 +108,11 @@ describe('when the upstream misbehaves', () => {
     const { uuid, prompt } = await customer.createVideo();
     await eventually('submitted', () => service.upstream.jobsFor(prompt).length === 1);
     await service.sql('UPDATE generations SET deadline_at = now() WHERE uuid = $1', [uuid]);
-    await eventually('failed', async () => (await customer.read(uuid)).body.status === 'failed');
+    await eventually('failed', async () => (await customer.readGeneration(uuid)).body.status === 'failed');
     expect(await customer.balance()).to.equal(balance);
     await eventually('cancelled', () => service.upstream.jobsFor(prompt)[0]?.cancelled === true);
     service.upstream.end(prompt, 'succeeded');
-    const ended = (await customer.read(uuid)).body;
+    const ended = (await customer.readGeneration(uuid)).body;
     expect(ended).to.include({
       status: 'failed',
       error_message: 'The model did not finish in time.',
@@ -125,30 +125,30 @@ describe('when the upstream misbehaves', () => {
     const balance = await customer.balance();
     await service.upstream.stop();
     const { uuid } = await customer.createImage();
-    await eventually('offline', () => statusIs(service, 'imgmodel-2', 'offline'), 40_000);
-    const refused = await customer.create({ model: 'imgmodel-2', params: { resolution: '1K' } });
+    await eventually('offline', () => hasModelStatus(service, 'imgmodel-2', 'offline'), 40_000);
+    const refused = await customer.createGeneration({ model: 'imgmodel-2', params: { resolution: '1K' } });
     expect(refused).to.deep.include({ status: 503 });
     expect(refused.body.error).to.equal('model_unavailable');
     expect(await customer.balance()).to.equal(balance - 8);
     await service.upstream.start(port).catch(() => {});
-    await eventually('online', () => statusIs(service, 'imgmodel-2', 'online'), 40_000);
-    expect((await customer.settled(uuid, 40_000)).status).to.equal('succeeded');
+    await eventually('online', () => hasModelStatus(service, 'imgmodel-2', 'online'), 40_000);
+    expect((await customer.waitForEnd(uuid, 40_000)).status).to.equal('succeeded');
   }).timeout(120_000);
 });
 
-async function modelsOnline(service: Service): Promise<void> {
+async function waitForModelsOnline(service: TestService): Promise<void> {
   await service.sql("UPDATE upstream_health SET status = 'online', bad_probes = 0, good_probes = 2, probed_at = now()");
 }
 
-async function statusIs(service: Service, slug: string, status: string): Promise<boolean> {
+async function hasModelStatus(service: TestService, slug: string, status: string): Promise<boolean> {
   const { body } = await service.request('GET', '/api/models/');
   return body.data.find((model: { slug: string }) => model.slug === slug).status === status;
 }
 
 describe('submissions that fail in transport', () => {
   it('degrade a model, and do not take it offline: only probes do', async () => {
-    const service = await startService({ env: { PROBE_INTERVAL_MS: '20000' } });
-    const customer = await service.customer('studio');
+    const service = await startTestService({ env: { PROBE_INTERVAL_MS: '20000' } });
+    const customer = await service.createCustomer('studio');
     await eventually('probed', async () => (await service.sql('SELECT 1 FROM upstream_health')).length === 2);
     service.upstream.submit = 'drop';
     const images = await Promise.all(Array.from({ length: 4 }, () => customer.createImage()));
@@ -164,7 +164,7 @@ describe('submissions that fail in transport', () => {
     });
     expect(await health()).to.deep.equal([degraded]);
     service.upstream.submit = undefined;
-    for (const { uuid } of images) await customer.settled(uuid, 60_000);
+    for (const { uuid } of images) await customer.waitForEnd(uuid, 60_000);
     await service.stop();
   }).timeout(90_000);
 });

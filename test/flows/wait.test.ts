@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import type { Customer } from '../harness/client.ts';
-import { eventually, type Service, startService } from '../harness/service.ts';
-import { scaled } from '../harness/speed.ts';
+import type { TestCustomer } from '../harness/client.ts';
+import { eventually, type TestService, startTestService } from '../harness/service.ts';
+import { scaleTimeout } from '../harness/speed.ts';
 
 describe('a read that waits', () => {
-  let service: Service;
-  let customer: Customer;
+  let service: TestService;
+  let customer: TestCustomer;
   before(async () => {
-    service = await startService();
-    customer = await service.customer('studio');
+    service = await startTestService();
+    customer = await service.createCustomer('studio');
   });
   beforeEach(() => {
     service.upstream.outcome = 'wait';
@@ -18,7 +18,7 @@ describe('a read that waits', () => {
 
   const read = async (uuid: string, wait: string, who = customer) => {
     const startedAt = performance.now();
-    const answer = await who.call('GET', `/api/generations/${uuid}/?wait=${wait}`);
+    const answer = await who.request('GET', `/api/generations/${uuid}/?wait=${wait}`);
     return { ...answer, tookMs: performance.now() - startedAt };
   };
   const submitted = async (kind: 'createImage' | 'createVideo' = 'createImage') => {
@@ -38,7 +38,7 @@ describe('a read that waits', () => {
     const { body } = await waiting;
     expect(body.status).to.equal('succeeded');
     // The look at the upstream comes at most once in 2 s; what it finds is answered at once.
-    expect(performance.now() - endedAt).to.be.below(scaled(4_000));
+    expect(performance.now() - endedAt).to.be.below(scaleTimeout(4_000));
   });
 
   it('answers at once when the end comes from somewhere else: here the deadline', async () => {
@@ -48,21 +48,21 @@ describe('a read that waits', () => {
     await service.sql('UPDATE generations SET deadline_at = now() WHERE uuid = $1', [uuid]);
     const { body, tookMs } = await waiting;
     expect(body.status).to.equal('failed');
-    expect(tookMs).to.be.below(scaled(6_000));
+    expect(tookMs).to.be.below(scaleTimeout(6_000));
   });
 
   it('answers with what there is when the time is over', async () => {
     const { uuid } = await submitted();
     const { status, body, tookMs } = await read(uuid, '3');
     expect([status, body.status]).to.deep.equal([200, 'queued']);
-    expect(tookMs).to.be.within(2_900, scaled(4_500));
+    expect(tookMs).to.be.within(2_900, scaleTimeout(4_500));
   });
 
   it('does not wait for what has ended', async () => {
     service.upstream.outcome = 'succeed';
     const { uuid } = await customer.createImage();
-    await customer.settled(uuid);
-    expect((await read(uuid, '45')).tookMs).to.be.below(scaled(1_000));
+    await customer.waitForEnd(uuid);
+    expect((await read(uuid, '45')).tookMs).to.be.below(scaleTimeout(1_000));
   });
 
   it('asks the upstream at most once in 2 s, however many wait', async () => {
@@ -78,28 +78,28 @@ describe('a read that waits', () => {
     const { uuid } = await submitted();
     const deleted = read(uuid, '20');
     await new Promise((resolve) => setTimeout(resolve, 300));
-    await customer.call('DELETE', `/api/generations/${uuid}/`);
+    await customer.request('DELETE', `/api/generations/${uuid}/`);
     expect((await deleted).status).to.equal(404);
 
     const other = await submitted();
     const revoked = read(other.uuid, '20');
     await new Promise((resolve) => setTimeout(resolve, 300));
-    const { body } = await customer.browse('GET', '/api/keys/');
-    await customer.browse('POST', `/api/keys/${body.data[0].uuid}/revoke/`);
+    const { body } = await customer.requestWithSession('GET', '/api/keys/');
+    await customer.requestWithSession('POST', `/api/keys/${body.data[0].uuid}/revoke/`);
     const { status, tookMs } = await revoked;
     expect(status).to.equal(401);
-    expect(tookMs).to.be.below(scaled(5_000));
-    customer = await service.customer('studio');
+    expect(tookMs).to.be.below(scaleTimeout(5_000));
+    customer = await service.createCustomer('studio');
   });
 
   it('does not keep a web process from stopping', async () => {
     const api = await service.startApi();
     const { uuid } = await submitted();
-    const waiting = read(uuid, '45', customer.via(api.baseUrl));
+    const waiting = read(uuid, '45', customer.on(api.baseUrl));
     await new Promise((resolve) => setTimeout(resolve, 500));
     const startedAt = performance.now();
     expect(await api.stop()).to.equal(0);
-    expect(performance.now() - startedAt).to.be.below(scaled(5_000));
+    expect(performance.now() - startedAt).to.be.below(scaleTimeout(5_000));
     expect((await waiting).body.status).to.equal('queued');
     service.apis.splice(service.apis.indexOf(api), 1);
   });

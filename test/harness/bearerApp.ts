@@ -3,9 +3,9 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Koa from 'koa';
 import type { State } from '../../api/context.ts';
-import { errors } from '../../api/middleware/errors.ts';
+import { handleErrors } from '../../api/middleware/errors.ts';
 import { requestLog } from '../../api/middleware/requestLog.ts';
-import { identifyAssistant, requireScope } from '../../api/oauth/bearer.ts';
+import { authenticateBearer, requireScope } from '../../api/oauth/bearer.ts';
 
 /**
  * Serves, on the open service of this process, who a request is from: GET takes any credential, POST one that may write.
@@ -14,11 +14,11 @@ import { identifyAssistant, requireScope } from '../../api/oauth/bearer.ts';
 export async function startBearerApp(): Promise<{ server: Server; url: string }> {
   const app = new Koa<State>();
   app.use(requestLog);
-  app.use(errors);
+  app.use(handleErrors);
   app.use(async (ctx) => {
-    const assistant = await identifyAssistant(ctx);
-    if (ctx.method === 'POST') requireScope(assistant, 'svc:write');
-    const { accountId, credential, scopes } = assistant;
+    const principal = await authenticateBearer(ctx);
+    if (ctx.method === 'POST') requireScope(principal, 'svc:write');
+    const { accountId, credential, scopes } = principal;
     ctx.body = { accountId, credential, scopes: [...scopes] };
   });
   const server = app.listen(0, '127.0.0.1');

@@ -1,52 +1,52 @@
 import { Queue } from 'bullmq';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import { Customer, newCustomer } from './client.ts';
-import { eventually, type Service, type ServiceOptions, startService } from './service.ts';
-import { compareBooks } from '../../dev/standins/stripe/compare.ts';
-import { StripeStandIn } from '../../dev/standins/stripe/standIn.ts';
+import { TestCustomer, createCustomer } from './client.ts';
+import { eventually, type TestService, type TestServiceOptions, startTestService } from './service.ts';
+import { compareStripeWithDatabase } from '../../dev/standins/stripe/compare.ts';
+import { FakeStripe } from '../../dev/standins/stripe/standIn.ts';
 
 /** A service that takes payments, the processor that it takes them through, and a clock that both go by. */
-export class Billing {
-  readonly stripe: StripeStandIn;
-  readonly service: Service;
+export class BillingService {
+  readonly stripe: FakeStripe;
+  readonly service: TestService;
 
-  constructor(stripe: StripeStandIn, service: Service) {
+  constructor(stripe: FakeStripe, service: TestService) {
     this.stripe = stripe;
     this.service = service;
   }
 
   /** Somebody who has signed in, and subscribed by paying on the processor's page. */
-  async customer(plan: string | null = 'pro'): Promise<Customer> {
-    const customer = await newCustomer(this.service.baseUrl, null);
+  async createCustomer(plan: string | null = 'pro'): Promise<TestCustomer> {
+    const customer = await createCustomer(this.service.baseUrl, null);
     if (plan !== null) await this.subscribe(customer, plan);
     return customer;
   }
 
-  async subscribe(customer: Customer, plan: string): Promise<void> {
-    const { status, body } = await customer.call('POST', '/api/billing/checkout/', { body: { plan } });
+  async subscribe(customer: TestCustomer, plan: string): Promise<void> {
+    const { status, body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan } });
     expect(status, JSON.stringify(body)).to.equal(200);
     this.stripe.completeCheckout(body.checkout_url);
-    await this.quiet();
+    await this.drained();
   }
 
-  async topUp(customer: Customer, amountCents: number): Promise<void> {
-    const { status, body } = await customer.call('POST', '/api/billing/topup/', {
+  async topUp(customer: TestCustomer, amountCents: number): Promise<void> {
+    const { status, body } = await customer.request('POST', '/api/billing/topup/', {
       body: { amount_cents: amountCents },
     });
     expect(status, JSON.stringify(body)).to.equal(200);
     this.stripe.completeCheckout(body.checkout_url);
-    await this.quiet();
+    await this.drained();
   }
 
   /** What the processor calls somebody. */
-  customerId({ email }: Customer): string {
-    return this.stripe.books().customers.find((customer) => customer.email === email)?.customerId ?? '';
+  customerId({ email }: TestCustomer): string {
+    return this.stripe.summarize().customers.find((customer) => customer.email === email)?.customerId ?? '';
   }
 
   /** Resolves when every event of the processor was applied or abandoned. */
-  async quiet(): Promise<void> {
-    await this.stripe.settled();
+  async drained(): Promise<void> {
+    await this.stripe.drained();
     await eventually('all events are applied', async () => {
       const [row] = await this.service.sql(
         'SELECT count(*)::int AS waiting FROM payment_events WHERE applied_at IS NULL AND abandoned_at IS NULL',
@@ -56,8 +56,8 @@ export class Billing {
   }
 
   /** Resolves when every event was tried, whether or not it could be applied. */
-  async tried(): Promise<void> {
-    await this.stripe.settled();
+  async eventsAttempted(): Promise<void> {
+    await this.stripe.drained();
     await eventually('all events are tried', async () => {
       const rows = await this.service.sql(
         'SELECT 1 FROM payment_events WHERE applied_at IS NULL AND abandoned_at IS NULL AND attempts = 0',
@@ -69,11 +69,11 @@ export class Billing {
   /** Retries what could not be applied, now. */
   async retryEvents(): Promise<void> {
     await this.service.sql('UPDATE payment_events SET due_at = now() WHERE applied_at IS NULL');
-    await this.quiet();
+    await this.drained();
   }
 
   /** Lets time pass, in the running service and at the processor, which does what was due on the way. */
-  async travelTo(date: Date): Promise<void> {
+  async advanceTo(date: Date): Promise<void> {
     const { service, stripe } = this;
     await service.moveClockTo(date, () => stripe.advanceTo(date));
     // Not left to the schedules, which run twice a minute.
@@ -82,9 +82,9 @@ export class Billing {
       runJob(this, 'upkeep', 'credits.grant'),
       runJob(this, 'payments', 'billing.keepUp'),
     ]);
-    await this.quiet();
+    await this.drained();
     await runJob(this, 'upkeep', 'credits.grant');
-    await this.quiet();
+    await this.drained();
     await eventually(
       'all periods are turned',
       async () => {
@@ -100,18 +100,18 @@ export class Billing {
   }
 
   /** The same customer, by way of the first API. */
-  now(customer: Customer): Customer {
-    return customer.via(this.service.baseUrl);
+  onFirstApi(customer: TestCustomer): TestCustomer {
+    return customer.on(this.service.baseUrl);
   }
 
   /** Fails unless the processor's books and ours say the same. */
-  async checkBooks(): Promise<void> {
-    expect(await compareBooks(this.stripe.books(), this.service.database)).to.deep.equal([]);
+  async checkAgainstStripe(): Promise<void> {
+    expect(await compareStripeWithDatabase(this.stripe.summarize(), this.service.database)).to.deep.equal([]);
   }
 
   async stop(): Promise<void> {
     try {
-      await this.checkBooks();
+      await this.checkAgainstStripe();
     } finally {
       await this.service.stop();
       await this.stripe.stop();
@@ -119,7 +119,7 @@ export class Billing {
   }
 }
 
-function webhookOf(service: Service): string {
+function getWebhookUrl(service: TestService): string {
   return `${service.baseUrl}/api/billing/webhooks/processor/`;
 }
 
@@ -128,7 +128,7 @@ function webhookOf(service: Service): string {
  * events: those are trimmed, and a notification can be lost.
  * @throws Error if the job failed, with its reason.
  */
-export async function runJob({ service }: { service: Service }, queueName: string, job: string): Promise<void> {
+export async function runJob({ service }: { service: TestService }, queueName: string, job: string): Promise<void> {
   const connection = new Redis(service.env['REDIS_URL'] as string, { maxRetriesPerRequest: null });
   const queue = new Queue(queueName, { connection, prefix: `{${service.env['REDIS_PREFIX']}}` });
   try {
@@ -149,15 +149,15 @@ export async function runJob({ service }: { service: Service }, queueName: strin
 }
 
 /** Starts a service with the stand-in for the payment processor. */
-export async function startBilling(options: ServiceOptions & { startAt?: Date } = {}): Promise<Billing> {
-  const stripe = await new StripeStandIn().start();
+export async function startBillingService(options: TestServiceOptions & { startAt?: Date } = {}): Promise<BillingService> {
+  const stripe = await new FakeStripe().start();
   const offsetMs = options.startAt === undefined ? 0 : options.startAt.getTime() - Date.now();
   stripe.clockOffsetMs = offsetMs;
-  const service = await startService({
+  const service = await startTestService({
     ...options,
     clockOffsetMs: offsetMs,
     env: { ...stripe.environment, ...options.env },
   });
-  stripe.webhookUrl = webhookOf(service);
-  return new Billing(stripe, service);
+  stripe.webhookUrl = getWebhookUrl(service);
+  return new BillingService(stripe, service);
 }

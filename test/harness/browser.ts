@@ -1,14 +1,14 @@
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { type Browser, chromium } from 'playwright-core';
-import { noteEvent } from './runEvents.ts';
+import { appendRunEvent } from './runEvents.ts';
 
-const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
+const EXECUTABLE_NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
 
 /** A browser of this machine, or undefined. */
 const EXECUTABLE = (process.env['PATH'] ?? '')
   .split(delimiter)
-  .flatMap((folder) => NAMES.map((name) => join(folder, name)))
+  .flatMap((folder) => EXECUTABLE_NAMES.map((name) => join(folder, name)))
   .find((file) => {
     try {
       accessSync(file, constants.X_OK);
@@ -19,9 +19,9 @@ const EXECUTABLE = (process.env['PATH'] ?? '')
   });
 
 /** Starts a real browser, without a window. Where the machine has none, the tests of the suite are skipped, and say so. */
-export async function openBrowser(suite: Mocha.Context): Promise<Browser> {
+export async function launchBrowser(suite: Mocha.Context): Promise<Browser> {
   if (EXECUTABLE === undefined) {
-    noteEvent({ kind: 'skip', file: suite.test?.file ?? '', reason: `none of ${NAMES.join(', ')} is on the PATH` });
+    appendRunEvent({ kind: 'skip', file: suite.test?.file ?? '', reason: `none of ${EXECUTABLE_NAMES.join(', ')} is on the PATH` });
     return suite.skip();
   }
   return chromium.launch({

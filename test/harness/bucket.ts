@@ -7,10 +7,10 @@ import { dirname, join } from 'node:path';
 import S3rver from '@20minutes/s3rver';
 
 /** How an object's content is called on the server's disk. */
-const SUFFIX = '._S3rver_object';
+const OBJECT_FILE_SUFFIX = '._S3rver_object';
 
 /** Anything below the bucket, other than a list of what is there. */
-const IS_OBJECT = /^\/[^/?]+\/[^?]/;
+const OBJECT_PATH = /^\/[^/?]+\/[^?]/;
 
 const XML = '<?xml version="1.0" encoding="UTF-8"?>';
 
@@ -20,7 +20,7 @@ const ACCESS_DENIED = `${XML}<Error><Code>AccessDenied</Code><Message>Access Den
  * A bucket on a real S3 server, which checks signatures. Everybody may read its objects, and nobody without the keys
  * anything else. It misbehaves on demand.
  */
-export class Bucket {
+export class FakeS3Bucket {
   readonly name = 'outputs';
   /** What is done with requests, in the place of serving them. */
   mode: 'serve' | 'hang' | 'error' | 'busy' | 'drop' | 'deny' | 'garbage' = 'serve';
@@ -35,32 +35,32 @@ export class Bucket {
   endpoint = '';
   private folder = '';
   private s3: S3rver | undefined;
-  private readonly server = createServer((request, response) => this.answer(request, response));
+  private readonly server = createServer((request, response) => this.handle(request, response));
 
   async start(): Promise<this> {
     this.folder = await mkdtemp(join(tmpdir(), 'genmeter-bucket-'));
     const options = { directory: this.folder, silent: true, vhostBuckets: false };
     this.s3 = new S3rver({ ...options, configureBuckets: [{ name: this.name }] });
     await this.s3.configureBuckets();
-    await this.comeBack();
+    await this.acceptConnections();
     return this;
   }
 
   async stop(): Promise<void> {
-    await this.refuse();
+    await this.refuseConnections();
     this.s3?.logger.close();
     await rm(this.folder, { recursive: true, force: true });
   }
 
   /** From now on connections are refused, until it comes back at the same address. */
-  async refuse(): Promise<void> {
+  async refuseConnections(): Promise<void> {
     if (!this.server.listening) return;
     this.server.close();
     this.server.closeAllConnections();
     await once(this.server, 'close');
   }
 
-  async comeBack(): Promise<void> {
+  async acceptConnections(): Promise<void> {
     this.server.listen(this.endpoint === '' ? 0 : Number(new URL(this.endpoint).port), '127.0.0.1');
     await once(this.server, 'listening');
     this.endpoint = `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
@@ -91,8 +91,8 @@ export class Bucket {
   /** The keys of all objects, in order. */
   async keys(): Promise<string[]> {
     const entries = await this.entries();
-    const objects = entries.filter((entry) => entry.endsWith(SUFFIX));
-    return objects.map((entry) => entry.slice(0, -SUFFIX.length).replaceAll('\\', '/')).sort();
+    const objects = entries.filter((entry) => entry.endsWith(OBJECT_FILE_SUFFIX));
+    return objects.map((entry) => entry.slice(0, -OBJECT_FILE_SUFFIX.length).replaceAll('\\', '/')).sort();
   }
 
   /** A folder may go while it is being read, with the last object in it: then all is read anew. */
@@ -107,16 +107,16 @@ export class Bucket {
   }
 
   /** Puts objects there at once, without a request for each. */
-  async place(keys: string[]): Promise<void> {
+  async putObjects(keys: string[]): Promise<void> {
     for (const key of keys) {
-      const file = join(this.folder, this.name, `${key}${SUFFIX}`);
+      const file = join(this.folder, this.name, `${key}${OBJECT_FILE_SUFFIX}`);
       await mkdir(dirname(file), { recursive: true });
       await writeFile(file, 'placed');
     }
   }
 
   /** Serves again, without objects and memories. */
-  async empty(): Promise<void> {
+  async reset(): Promise<void> {
     this.mode = 'serve';
     this.failures = Number.POSITIVE_INFINITY;
     this.pageSize = 1_000;
@@ -126,7 +126,7 @@ export class Bucket {
     await mkdir(join(this.folder, this.name));
   }
 
-  private answer(request: IncomingMessage, response: ServerResponse): void {
+  private handle(request: IncomingMessage, response: ServerResponse): void {
     const { method = '', url = '', headers } = request;
     this.requests.push(`${method} ${url}`);
     if (method === 'PUT') this.uploads.push(headers);
@@ -148,7 +148,7 @@ export class Bucket {
       case 'deny':
         return respond(response, 403, ACCESS_DENIED);
       default: {
-        const isObject = IS_OBJECT.test(url);
+        const isObject = OBJECT_PATH.test(url);
         const isPublic = isObject && /^(GET|HEAD)$/.test(method);
         if (!isPublic && headers.authorization === undefined) return respond(response, 403, ACCESS_DENIED);
         if (isObject || !url.startsWith(`/${this.name}/`)) this.s3?.callback()(request, response);

@@ -2,57 +2,57 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 
 /** What `npm test` runs: all but `test/e2e`. */
-const DEFAULT = ['test/architecture.test.ts', 'test/unit', 'test/contract', 'test/flows'];
+const DEFAULT_PATHS = ['test/architecture.test.ts', 'test/unit', 'test/contract', 'test/flows'];
 const END_TO_END = 'test/e2e/';
 /** Options of mocha that take a value, which must not be taken for a file. */
-const WITH_VALUE = ['-g', '--grep', '-f', '--fgrep', '-t', '--timeout', '--retries'];
+const OPTIONS_WITH_VALUE = ['-g', '--grep', '-f', '--fgrep', '-t', '--timeout', '--retries'];
 const USAGE = 'npm test -- [file or folder...] [--jobs N] [--update-timings] [options of mocha: -g, -f, --bail, ...]';
 
-export interface Choice {
+export interface FileSelection {
   files: string[];
   jobs: number | undefined;
   updatesTimings: boolean;
   /** Arguments for mocha. */
-  rest: string[];
+  mochaArguments: string[];
 }
 
 /**
  * Reads the arguments of `npm test`.
  * @throws Error when a file or folder does not exist, or holds no tests.
  */
-export function parseArguments(args: readonly string[]): Choice {
-  const choice: Choice = { files: [], jobs: undefined, updatesTimings: false, rest: [] };
+export function parseArguments(args: readonly string[]): FileSelection {
+  const choice: FileSelection = { files: [], jobs: undefined, updatesTimings: false, mochaArguments: [] };
   const named: string[] = [];
   for (let index = 0; index < args.length; index += 1) {
     const arg = args[index] as string;
     const [name, inline] = arg.startsWith('--') ? arg.split(/=(.*)/s) : [arg];
     if (name === '--update-timings') choice.updatesTimings = true;
-    else if (name === '--jobs' || name === '-j') choice.jobs = countOf(inline ?? args[(index += 1)]);
-    else if (WITH_VALUE.includes(arg)) choice.rest.push(arg, args[(index += 1)] ?? '');
-    else if (arg.startsWith('-')) choice.rest.push(arg);
+    else if (name === '--jobs' || name === '-j') choice.jobs = parseJobCount(inline ?? args[(index += 1)]);
+    else if (OPTIONS_WITH_VALUE.includes(arg)) choice.mochaArguments.push(arg, args[(index += 1)] ?? '');
+    else if (arg.startsWith('-')) choice.mochaArguments.push(arg);
     else named.push(arg);
   }
-  choice.files = [...new Set((named.length > 0 ? named : DEFAULT).flatMap(testsIn))];
+  choice.files = [...new Set((named.length > 0 ? named : DEFAULT_PATHS).flatMap(findTestFiles))];
   return choice;
 }
 
-function countOf(text: string | undefined): number {
+function parseJobCount(text: string | undefined): number {
   const count = Number(text);
   if (Number.isInteger(count) && count > 0) return count;
   throw new Error(`--jobs needs a whole number above 0. ${USAGE}`);
 }
 
 /** The test files that a path names: itself, or all below the folder. */
-export function testsIn(path: string): string[] {
+export function findTestFiles(path: string): string[] {
   const place = relative('.', path).replaceAll('\\', '/');
   const stats = statSync(place, { throwIfNoEntry: false });
   if (stats?.isFile() === true) return [place];
-  const files = stats?.isDirectory() === true ? findTests(place) : [];
+  const files = stats?.isDirectory() === true ? listTestFiles(place) : [];
   if (files.length === 0) throw new Error(`${path}: no such test file, or folder with tests. ${USAGE}`);
   return files;
 }
 
-function findTests(folder: string): string[] {
+function listTestFiles(folder: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith('.test.ts'))
     .map((entry) => join(entry.parentPath, entry.name).replaceAll('\\', '/'))
@@ -72,17 +72,17 @@ export interface Needs {
 /** Finds what the files need, by the modules of the harness that they import, directly or not. */
 export function findNeeds(files: readonly string[]): Needs {
   const modules = new Set<string>();
-  const follow = (file: string): void => {
+  const visitModule = (file: string): void => {
     // A missing module is reported by mocha, with the file that imports it.
     if (modules.has(file) || !existsSync(file)) return;
     modules.add(file);
     const text = readFileSync(file, 'utf8');
     for (const [, name = ''] of text.matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+\.ts)'/g)) {
       const imported = join(dirname(file), name).replaceAll('\\', '/');
-      if (imported.startsWith('test/')) follow(imported);
+      if (imported.startsWith('test/')) visitModule(imported);
     }
   };
-  files.forEach(follow);
+  files.forEach(visitModule);
   const servers = modules.has('test/harness/databases.ts');
   return {
     servers,

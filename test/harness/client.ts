@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { requireDescribed } from './description.ts';
+import { assertMatchesOpenApi } from './description.ts';
 
-export interface Answer {
+export interface ApiResponse {
   status: number;
   headers: Headers;
   // Tests look into answers of every shape.
@@ -21,7 +21,7 @@ export async function request(
   method: string,
   path: string,
   options: RequestOptions = {},
-): Promise<Answer> {
+): Promise<ApiResponse> {
   const raw = options.rawBody ?? (options.body === undefined ? undefined : JSON.stringify(options.body));
   const response = await fetch(new URL(path, baseUrl), {
     method,
@@ -30,12 +30,12 @@ export async function request(
     redirect: 'manual',
   });
   const text = await response.text();
-  const answer = { status: response.status, headers: response.headers, body: text === '' ? undefined : parse(text) };
-  requireDescribed(method, path, answer);
+  const answer = { status: response.status, headers: response.headers, body: text === '' ? undefined : parseJsonOrText(text) };
+  assertMatchesOpenApi(method, path, answer);
   return answer;
 }
 
-function parse(text: string): unknown {
+function parseJsonOrText(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
@@ -47,7 +47,7 @@ export const IMAGE = { model: 'imgmodel-2', params: { resolution: '1K' } } as co
 export const VIDEO = { model: 'vidmodel-video', params: { duration: 5, resolution: '720p' } } as const;
 
 /** A customer: signed in, and with an API key. */
-export class Customer {
+export class TestCustomer {
   readonly baseUrl: string;
   readonly email: string;
   readonly cookie: string;
@@ -61,44 +61,44 @@ export class Customer {
   }
 
   /** The same customer by way of another web process. */
-  via(baseUrl: string): Customer {
-    return new Customer(baseUrl, this.email, this.cookie, this.key);
+  on(baseUrl: string): TestCustomer {
+    return new TestCustomer(baseUrl, this.email, this.cookie, this.key);
   }
 
   /** A request with the API key. */
-  call(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
+  request(method: string, path: string, options: RequestOptions = {}): Promise<ApiResponse> {
     const headers = { authorization: `Bearer ${this.key}`, ...options.headers };
     return request(this.baseUrl, method, path, { ...options, headers });
   }
 
   /** A request with the session cookie, from a page of ours. */
-  browse(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
+  requestWithSession(method: string, path: string, options: RequestOptions = {}): Promise<ApiResponse> {
     const headers = { cookie: this.cookie, origin: new URL(this.baseUrl).origin, ...options.headers };
     return request(this.baseUrl, method, path, { ...options, headers });
   }
 
-  create(order: { model: string; params: object; prompt?: string }): Promise<Answer> {
-    return this.call('POST', '/api/generations/create/', { body: { prompt: 'a lighthouse', ...order } });
+  createGeneration(order: { model: string; params: object; prompt?: string }): Promise<ApiResponse> {
+    return this.request('POST', '/api/generations/create/', { body: { prompt: 'a lighthouse', ...order } });
   }
 
   /** Creates an image that must be accepted. @returns its generation. */
   async createImage(prompt = `an image ${randomUUID()}`): Promise<any> {
-    return accepted(await this.create({ ...IMAGE, prompt }));
+    return expectCreated(await this.createGeneration({ ...IMAGE, prompt }));
   }
 
   async createVideo(prompt = `a video ${randomUUID()}`): Promise<any> {
-    return accepted(await this.create({ ...VIDEO, prompt }));
+    return expectCreated(await this.createGeneration({ ...VIDEO, prompt }));
   }
 
-  read(uuid: string): Promise<Answer> {
-    return this.call('GET', `/api/generations/${uuid}/`);
+  readGeneration(uuid: string): Promise<ApiResponse> {
+    return this.request('GET', `/api/generations/${uuid}/`);
   }
 
   /** Polls as the specification tells clients to, until the generation has ended. */
-  async settled(uuid: string, withinMs = 30_000): Promise<any> {
+  async waitForEnd(uuid: string, withinMs = 30_000): Promise<any> {
     const until = Date.now() + withinMs;
     for (;;) {
-      const { status, body } = await this.read(uuid);
+      const { status, body } = await this.readGeneration(uuid);
       // A 503 is transient: asked again, like what is still queued.
       if (status !== 503 && body.status !== 'queued') return body;
       if (Date.now() > until) throw new Error(`${uuid} is still queued after ${withinMs} ms.`);
@@ -107,14 +107,14 @@ export class Customer {
   }
 
   async balance(): Promise<number> {
-    return (await this.call('GET', '/api/usage/summary/')).body.credits.balance;
+    return (await this.request('GET', '/api/usage/summary/')).body.credits.balance;
   }
 
   /** All entries of the ledger, oldest first, as `[type, amount]`. */
   async ledger(): Promise<[string, number][]> {
     const entries: [string, number][] = [];
     for (let path: string | null = '/api/ledger/'; path !== null; ) {
-      const { body }: Answer = await this.call('GET', path);
+      const { body }: ApiResponse = await this.request('GET', path);
       for (const entry of body.data) entries.unshift([entry.entry_type, entry.amount]);
       path = body.pagination.next;
     }
@@ -122,19 +122,19 @@ export class Customer {
   }
 }
 
-function accepted({ status, body }: Answer): any {
+function expectCreated({ status, body }: ApiResponse): any {
   if (status !== 201) throw new Error(`Not accepted: ${status} ${JSON.stringify(body)}`);
   return body;
 }
 
 /** Signs somebody in, on a plan unless `plan` is null, and makes a key. */
-export async function newCustomer(baseUrl: string, plan: string | null = 'pro'): Promise<Customer> {
+export async function createCustomer(baseUrl: string, plan: string | null = 'pro'): Promise<TestCustomer> {
   const email = `${randomUUID()}@example.com`;
   const signIn = await request(baseUrl, 'POST', '/authentication/dev/sign-in/', { body: { email } });
   const cookie = signIn.headers.getSetCookie()[0]?.split(';')[0];
   if (cookie === undefined) throw new Error(`Not signed in: ${signIn.status} ${JSON.stringify(signIn.body)}`);
-  const browser = new Customer(baseUrl, email, cookie, '');
-  if (plan !== null) await browser.browse('POST', '/api/billing/checkout/', { body: { plan } });
-  const { body } = await browser.browse('POST', '/api/keys/create/', { body: { name: 'test' } });
-  return new Customer(baseUrl, email, cookie, body.key);
+  const session = new TestCustomer(baseUrl, email, cookie, '');
+  if (plan !== null) await session.requestWithSession('POST', '/api/billing/checkout/', { body: { plan } });
+  const { body } = await session.requestWithSession('POST', '/api/keys/create/', { body: { name: 'test' } });
+  return new TestCustomer(baseUrl, email, cookie, body.key);
 }

@@ -1,8 +1,8 @@
-import { parseConfig, useConfig } from '../../shared/lib/config.ts';
+import { parseConfig, setConfig } from '../../shared/lib/config.ts';
 import { resetServiceScope } from '../../shared/lib/serviceScope.ts';
 
 /** Sets the configuration for tests of modules by themselves, without a service. Nothing is connected to. */
-export function useTestConfig(env: Record<string, string> = {}): void {
+export function setTestConfig(env: Record<string, string> = {}): void {
   resetServiceScope();
-  useConfig(parseConfig({ DATABASE_URL: 'postgres://user@host/name', REDIS_URL: 'redis://host:6379', ...env }));
+  setConfig(parseConfig({ DATABASE_URL: 'postgres://user@host/name', REDIS_URL: 'redis://host:6379', ...env }));
 }

@@ -3,19 +3,19 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import pg from 'pg';
 
-const TEMPLATE = 'genmeter_template';
+const TEMPLATE_DATABASE = 'genmeter_template';
 
 /** Migrates one database through the release step, as a deployment would; every test file gets a copy of it. */
-export async function makeTemplateDatabase(serverUrl: string, folder: string): Promise<void> {
-  await onServer(serverUrl, `CREATE DATABASE ${TEMPLATE}`);
-  const { status, output } = await runRelease(urlOf(serverUrl, TEMPLATE), folder);
+export async function createTemplateDatabase(serverUrl: string, folder: string): Promise<void> {
+  await executeOnServer(serverUrl, `CREATE DATABASE ${TEMPLATE_DATABASE}`);
+  const { status, output } = await runRelease(withDatabaseName(serverUrl, TEMPLATE_DATABASE), folder);
   if (status !== 0) throw new Error(`The release step failed:\n${output}`);
 }
 
 /** Runs the release step against a database, from the bundle in the scratch folder of this run. */
 export async function runRelease(
   databaseUrl: string,
-  folder = setting('TEST_FOLDER'),
+  folder = requireTestEnv('TEST_FOLDER'),
 ): Promise<{ status: number; output: string }> {
   const child = spawn(process.execPath, [join(folder, 'bundle/release.js')], {
     env: { PATH: process.env['PATH'], DATABASE_URL: databaseUrl, REDIS_URL: 'redis://127.0.0.1:1' },
@@ -26,25 +26,25 @@ export async function runRelease(
   return { status, output };
 }
 
-let made = 0;
+let databaseCount = 0;
 
 /** A database of its own, migrated unless `empty`. @returns its address. */
 export async function createDatabase({ empty = false } = {}): Promise<string> {
-  const serverUrl = setting('TEST_DATABASE_URL');
-  made += 1;
-  const name = `test_${process.pid}_${made}`;
-  await onServer(serverUrl, `CREATE DATABASE ${name} ${empty ? '' : `TEMPLATE ${TEMPLATE}`}`);
-  return urlOf(serverUrl, name);
+  const serverUrl = requireTestEnv('TEST_DATABASE_URL');
+  databaseCount += 1;
+  const name = `test_${process.pid}_${databaseCount}`;
+  await executeOnServer(serverUrl, `CREATE DATABASE ${name} ${empty ? '' : `TEMPLATE ${TEMPLATE_DATABASE}`}`);
+  return withDatabaseName(serverUrl, name);
 }
 
 /** A setting that `test/run.ts` leaves for the test files. */
-export function setting(name: string): string {
+export function requireTestEnv(name: string): string {
   const value = process.env[name];
   if (value === undefined) throw new Error(`${name} is not set: run the tests with "npm test".`);
   return value;
 }
 
-async function onServer(serverUrl: string, statement: string): Promise<void> {
+async function executeOnServer(serverUrl: string, statement: string): Promise<void> {
   const client = new pg.Client(serverUrl);
   await client.connect();
   try {
@@ -54,7 +54,7 @@ async function onServer(serverUrl: string, statement: string): Promise<void> {
   }
 }
 
-function urlOf(serverUrl: string, database: string): string {
+function withDatabaseName(serverUrl: string, database: string): string {
   const url = new URL(serverUrl);
   url.pathname = `/${database}`;
   return url.href;

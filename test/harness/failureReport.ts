@@ -21,7 +21,7 @@ export interface Failure {
 
 /** Everything that is known of a failure: titles, error with its causes, log lines, and the command to repeat it. */
 export function describeFailure({ runnable, error, file }: Failure, number: number): string {
-  const titles = pathOf(runnable);
+  const titles = getTitlePath(runnable);
   const where = file === undefined ? '' : `  ${relative('.', file)}\n`;
   const path = titles.map((title, depth) => `  ${'  '.repeat(depth)}${title}`).join('\n');
   const logs = (isErrorLike(error) ? error.logLines : undefined) ?? [];
@@ -29,7 +29,7 @@ export function describeFailure({ runnable, error, file }: Failure, number: numb
     `FAILED ${number}) ${titles.join(' › ')}\n${where}${path}`,
     indent(describeError(error)),
     logs.length === 0 ? '' : indent(`Last ${logs.length} lines of the service log:\n${logs.join('\n')}`),
-    file === undefined ? '' : `  Run it alone: ${commandFor(runnable, file)}`,
+    file === undefined ? '' : `  Run it alone: ${buildRerunCommand(runnable, file)}`,
   ];
   return parts.filter(Boolean).join('\n\n');
 }
@@ -67,15 +67,15 @@ function isErrorLike(error: unknown): error is ErrorLike {
 }
 
 /** Without the last title for a hook, which has none that a test could be chosen by. */
-function commandFor(runnable: FailedRunnable, file: string): string {
-  const titles = pathOf(runnable);
+function buildRerunCommand(runnable: FailedRunnable, file: string): string {
+  const titles = getTitlePath(runnable);
   const chosen = runnable.type === 'test' ? titles : titles.slice(0, -1);
   const filter = chosen.length === 0 ? '' : ` -f '${chosen.join(' ').replaceAll("'", `'\\''`)}'`;
   return `npm test -- ${relative('.', file)}${filter}`;
 }
 
 /** What mocha makes up for a file that cannot be loaded has no path. */
-function pathOf(runnable: FailedRunnable): string[] {
+function getTitlePath(runnable: FailedRunnable): string[] {
   return typeof runnable.titlePath === 'function' ? runnable.titlePath().filter(Boolean) : [runnable.title];
 }
 

@@ -6,12 +6,12 @@ import { parseConfig } from '../../shared/lib/config.ts';
 import { openService, type Service } from '../../shared/service.ts';
 import { startWorker, type WorkerHandle } from '../../worker/worker.ts';
 import { recordLog } from './testLogs.ts';
-import type { ServicePart } from './processes.ts';
+import type { ServiceHandle } from './processes.ts';
 
 const LOG_TIMEOUT_MS = 20_000;
 
 /** The log lines of a service, as they are written. */
-class Log {
+class ServiceLog {
   text = '';
   readonly #written = new EventEmitter().setMaxListeners(0);
 
@@ -39,7 +39,7 @@ export class InProcessService {
   /** Whether this process has one already; another service of the same file then runs in processes of its own. */
   static isInUse = false;
 
-  readonly #log = new Log();
+  readonly #log = new ServiceLog();
   readonly #env: Record<string, string>;
   readonly #clock: Clock;
   #service: Promise<Service> | undefined;
@@ -51,14 +51,14 @@ export class InProcessService {
   }
 
   /** @param env PORT, HOST and BASE_URL of the server. */
-  async startApi(env: Record<string, string>): Promise<ServicePart> {
+  async startApi(env: Record<string, string>): Promise<ServiceHandle> {
     return this.#part(async (): Promise<ApiServer> => {
       await this.#open(env);
       return startApi();
     });
   }
 
-  async startWorker(): Promise<ServicePart> {
+  async startWorker(): Promise<ServiceHandle> {
     return this.#part(async (): Promise<WorkerHandle> => {
       await this.#open({});
       return startWorker();
@@ -79,7 +79,7 @@ export class InProcessService {
     return this.#service;
   }
 
-  async #part(start: () => Promise<{ close(): Promise<void> }>): Promise<ServicePart> {
+  async #part(start: () => Promise<{ close(): Promise<void> }>): Promise<ServiceHandle> {
     const part = await start();
     let closed: Promise<void> | undefined;
     const stop = async () => {
@@ -89,7 +89,7 @@ export class InProcessService {
     };
     return {
       logs: () => this.#log.text,
-      logged: (text) => this.#log.waitFor(text),
+      waitForLog: (text) => this.#log.waitFor(text),
       stop,
       kill: async () => void (await stop()),
     };

@@ -1,25 +1,25 @@
 import { Client as NewClient, StreamableHTTPClientTransport as NewTransport } from '@modelcontextprotocol/client';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { type Answer, type Customer, request, type RequestOptions } from './client.ts';
+import { type ApiResponse, type TestCustomer, request, type RequestOptions } from './client.ts';
 
 /** The generations of the official client: the one most assistants are built on, and its successor in both its eras. */
-export const CLIENTS = ['sdk 1', 'sdk 2', 'sdk 2, stateless'] as const;
-export type ClientName = (typeof CLIENTS)[number];
+export const CLIENT_NAMES = ['sdk 1', 'sdk 2', 'sdk 2, stateless'] as const;
+export type ClientName = (typeof CLIENT_NAMES)[number];
 
 /** What tests use of a client, which is the same in all of them. */
-export interface Assistant {
+export interface McpTestClient {
   client: any;
   transport: any;
   close(): Promise<void>;
 }
 
 /** Connects an official client with a customer's key. */
-export async function connectAssistant(
-  customer: Customer,
+export async function connectMcpClient(
+  customer: TestCustomer,
   name: ClientName = 'sdk 1',
   baseUrl = customer.baseUrl,
-): Promise<Assistant> {
+): Promise<McpTestClient> {
   const url = new URL('/mcp', baseUrl);
   const options = { requestInit: { headers: { authorization: `Bearer ${customer.key}` } } };
   const introduction = { name: 'test', version: '1.0.0' };
@@ -34,11 +34,11 @@ export async function connectAssistant(
   return { client, transport, close: () => client.close() };
 }
 
-export const BOTH = 'application/json, text/event-stream';
+export const ACCEPT_JSON_OR_SSE = 'application/json, text/event-stream';
 
 /** One POST to /mcp, as a client that is written by hand would send it. */
-export function post(customer: Customer, message: unknown, options: RequestOptions = {}): Promise<Answer> {
-  const headers = { accept: BOTH, authorization: `Bearer ${customer.key}`, ...options.headers };
+export function postMcp(customer: TestCustomer, message: unknown, options: RequestOptions = {}): Promise<ApiResponse> {
+  const headers = { accept: ACCEPT_JSON_OR_SSE, authorization: `Bearer ${customer.key}`, ...options.headers };
   return request(customer.baseUrl, 'POST', '/mcp', { body: message, ...options, headers });
 }
 
@@ -57,22 +57,22 @@ export const STATELESS_META = {
 };
 
 /** Introduces a client. @returns the headers of all that it sends from then on. */
-export async function openSession(customer: Customer): Promise<Record<string, string>> {
-  const { status, headers, body } = await post(customer, INITIALIZE);
+export async function openMcpSession(customer: TestCustomer): Promise<Record<string, string>> {
+  const { status, headers, body } = await postMcp(customer, INITIALIZE);
   const id = headers.get('mcp-session-id');
   if (status !== 200 || id === null) throw new Error(`No session: ${status} ${JSON.stringify(body)}`);
   return { 'mcp-session-id': id, 'mcp-protocol-version': '2025-11-25' };
 }
 
-export function call(name: string, args: object = {}, id: number | string = 1, meta?: object) {
+export function buildToolCall(name: string, args: object = {}, id: number | string = 1, meta?: object) {
   const params = { name, arguments: args, ...(meta === undefined ? {} : { _meta: meta }) };
   return { jsonrpc: '2.0', id, method: 'tools/call', params };
 }
 
 /** A session's event stream, read as it comes. */
-export class Events {
+export class McpEventStream {
   readonly received: { id: string | undefined; data: any }[] = [];
-  isOver = false;
+  isEnded = false;
   readonly status: number;
   private readonly waiting = new Set<() => void>();
   private readonly stopper: AbortController;
@@ -84,10 +84,10 @@ export class Events {
   }
 
   static async open(
-    customer: Customer,
+    customer: TestCustomer,
     headers: Record<string, string>,
     { baseUrl = customer.baseUrl, lastEventId }: { baseUrl?: string; lastEventId?: string | undefined } = {},
-  ): Promise<Events> {
+  ): Promise<McpEventStream> {
     const stopper = new AbortController();
     const response = await fetch(new URL('/mcp', baseUrl), {
       headers: {
@@ -98,7 +98,7 @@ export class Events {
       },
       signal: stopper.signal,
     });
-    return new Events(response, stopper);
+    return new McpEventStream(response, stopper);
   }
 
   /** The last id that was given. */
@@ -112,10 +112,10 @@ export class Events {
   }
 
   /** Resolves when something holds of what was received, which is looked at with each event. */
-  async until(what: string, holds: (events: Events) => boolean, withinMs = 15_000): Promise<void> {
-    const until = performance.now() + withinMs;
+  async waitFor(what: string, holds: (events: McpEventStream) => boolean, withinMs = 15_000): Promise<void> {
+    const deadline = performance.now() + withinMs;
     while (!holds(this)) {
-      const leftMs = until - performance.now();
+      const leftMs = deadline - performance.now();
       if (leftMs <= 0)
         throw new Error(`Not within ${withinMs} ms: ${what}. Received: ${JSON.stringify(this.received)}`);
       await new Promise<void>((resolve) => {
@@ -141,17 +141,17 @@ export class Events {
       for await (const chunk of response.body ?? []) {
         text += Buffer.from(chunk).toString();
         for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
-          this.take(text.slice(0, end));
+          this.parseEvent(text.slice(0, end));
           text = text.slice(end + 2);
         }
       }
     } finally {
-      this.isOver = true;
+      this.isEnded = true;
       this.wake();
     }
   }
 
-  private take(event: string): void {
+  private parseEvent(event: string): void {
     const field = (name: string) => new RegExp(`^${name}: ?(.*)$`, 'm').exec(event)?.[1];
     const data = field('data');
     if (data === undefined) return;

@@ -4,11 +4,11 @@ import { BUNDLE } from './bundle.ts';
 import { recordLog } from './testLogs.ts';
 
 /** An API server or a worker, in a process of its own or in the test's. */
-export interface ServicePart {
+export interface ServiceHandle {
   /** All that it has logged so far; after its end, all. What it logs comes through a pipe: later, maybe, than its answers. */
   logs(): string;
   /** Resolves once it has logged something. */
-  logged(text: string | RegExp): Promise<void>;
+  waitForLog(text: string | RegExp): Promise<void>;
   /** Ends it as a platform does, and waits. @returns its exit status. */
   stop(): Promise<number | null>;
   /** Ends it as a power cut does, and waits. In the test's own process it can only be closed. */
@@ -16,7 +16,7 @@ export interface ServicePart {
 }
 
 /** A process of the service: the build as a bundle, without the Procfile's bounds of memory. */
-export interface ServiceProcess extends ServicePart {
+export interface ServiceProcess extends ServiceHandle {
   child: ChildProcess;
   /** Moves its clock, so many milliseconds ahead. Resolves when it goes by that. */
   moveClock(offsetMs: number): Promise<void>;
@@ -28,11 +28,11 @@ const LOG_TIMEOUT_MS = 20_000;
 /** Lets the clock of a process be moved while it runs. */
 const PROCESS_CLOCK = new URL('../../dev/servers/processClock.mjs', import.meta.url).href;
 
-const READY = { api: 'api listening', worker: 'worker ready' } as const;
+const READY_MESSAGE = { api: 'api listening', worker: 'worker ready' } as const;
 
 /** Starts a process and waits until it logs that it is ready. */
-export async function startProcess(
-  name: keyof typeof READY,
+export async function startServiceProcess(
+  name: keyof typeof READY_MESSAGE,
   env: Record<string, string>,
   clockOffsetMs = 0,
 ): Promise<ServiceProcess> {
@@ -42,7 +42,7 @@ export async function startProcess(
   });
   child.channel?.unref();
   let output = '';
-  const news = new EventEmitter().setMaxListeners(0);
+  const outputEvents = new EventEmitter().setMaxListeners(0);
   // Not its exit: what it has logged may still be on the way then.
   const exited = once(child, 'close') as Promise<[number | null]>;
   await new Promise<void>((resolve, reject) => {
@@ -55,8 +55,8 @@ export async function startProcess(
       stream?.on('data', (chunk: Buffer) => {
         output += chunk.toString();
         recordLog(chunk.toString());
-        news.emit('output');
-        if (!output.includes(READY[name])) return;
+        outputEvents.emit('output');
+        if (!output.includes(READY_MESSAGE[name])) return;
         clearTimeout(timer);
         resolve();
       });
@@ -71,10 +71,10 @@ export async function startProcess(
     const [status] = await exited;
     return status;
   };
-  const logged = async (text: string | RegExp) => {
+  const waitForLog = async (text: string | RegExp) => {
     const signal = AbortSignal.timeout(LOG_TIMEOUT_MS);
     while (typeof text === 'string' ? !output.includes(text) : !text.test(output)) {
-      await once(news, 'output', { signal }).catch(() => {
+      await once(outputEvents, 'output', { signal }).catch(() => {
         throw new Error(`${name} did not log ${text}:\n${output}`);
       });
     }
@@ -88,7 +88,7 @@ export async function startProcess(
     child,
     moveClock,
     logs: () => output,
-    logged,
+    waitForLog,
     stop: () => end('SIGTERM'),
     kill: async () => void (await end('SIGKILL')),
   };

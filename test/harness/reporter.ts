@@ -1,10 +1,10 @@
 import { relative } from 'node:path';
 import Mocha from 'mocha';
 import { describeFailure, type Failure, type FailedRunnable } from './failureReport.ts';
-import { readEvents } from './runEvents.ts';
+import { readRunEvents } from './runEvents.ts';
 
 const { EVENT_RUN_END, EVENT_SUITE_END, EVENT_TEST_FAIL, EVENT_TEST_PASS, EVENT_TEST_PENDING } = Mocha.Runner.constants;
-const SLOWEST = 10;
+const SLOWEST_COUNT = 10;
 const NAME_WIDTH = 30;
 
 interface FileResult {
@@ -37,7 +37,7 @@ export class FileReporter extends Mocha.reporters.Base {
     runner.on(EVENT_TEST_FAIL, (runnable: FailedRunnable, error: unknown) => {
       const result = this.#count(runnable, error);
       result.failed += 1;
-      this.#failures.push({ runnable, error, file: fileOf(runnable, error) });
+      this.#failures.push({ runnable, error, file: getTestFile(runnable, error) });
       this.#time(runnable);
     });
     // In parallel, each file has a root suite and arrives as a whole; else there is one root suite for all files.
@@ -49,8 +49,8 @@ export class FileReporter extends Mocha.reporters.Base {
 
   /** The result of the file that a test belongs to; prints that of the file before it. */
   #count(runnable: FailedRunnable, error?: unknown): FileResult {
-    const file = fileOf(runnable, error);
-    const name = file === undefined ? '(no file)' : nameOfFile(file);
+    const file = getTestFile(runnable, error);
+    const name = file === undefined ? '(no file)' : toTestName(file);
     if (this.#current?.name !== name) {
       this.#closeFile();
       this.#current = { name, passed: 0, failed: 0, skipped: 0, testMs: 0 };
@@ -71,22 +71,22 @@ export class FileReporter extends Mocha.reporters.Base {
     if (this.#current === undefined) return;
     const { name, passed, failed, skipped, testMs } = this.#current;
     this.#current = undefined;
-    const measured = readEvents().findLast((event) => event.kind === 'file' && nameOfFile(event.file) === name);
+    const measured = readRunEvents().findLast((event) => event.kind === 'file' && toTestName(event.file) === name);
     const ms = measured?.kind === 'file' ? measured.ms : testMs;
     const mark = failed > 0 ? 'FAIL' : passed > 0 ? 'ok  ' : 'skip';
     const total = passed + failed + skipped;
     const notes = [failed > 0 ? `${failed} failed` : '', skipped > 0 ? `${skipped} skipped` : ''].filter(Boolean);
     const count = `${String(total).padStart(4)} test${total === 1 ? ' ' : 's'}`;
-    const line = `${mark} ${name.padEnd(NAME_WIDTH)} ${count} ${seconds(ms).padStart(8)}`;
+    const line = `${mark} ${name.padEnd(NAME_WIDTH)} ${count} ${formatSeconds(ms).padStart(8)}`;
     console.log([line, ...notes].join('  '));
   }
 
   #printSummary(): void {
     this.#closeFile();
-    const slowest = this.#durations.toSorted((one, other) => other.ms - one.ms).slice(0, SLOWEST);
-    if (this.#durations.length > SLOWEST) {
+    const slowest = this.#durations.toSorted((one, other) => other.ms - one.ms).slice(0, SLOWEST_COUNT);
+    if (this.#durations.length > SLOWEST_COUNT) {
       console.log('\nSlowest tests:');
-      for (const { title, file, ms } of slowest) console.log(`  ${seconds(ms).padStart(7)}  ${file}: ${title}`);
+      for (const { title, file, ms } of slowest) console.log(`  ${formatSeconds(ms).padStart(7)}  ${file}: ${title}`);
     }
     this.#printSkipped();
     for (const [index, failure] of this.#failures.entries()) {
@@ -101,10 +101,10 @@ export class FileReporter extends Mocha.reporters.Base {
   #printSkipped(): void {
     const skipping = this.#results.filter(({ skipped }) => skipped > 0);
     if (skipping.length === 0) return;
-    const events = readEvents();
+    const events = readRunEvents();
     console.log('\nSkipped tests:');
     for (const { name, skipped } of skipping) {
-      const event = events.find((known) => known.kind === 'skip' && nameOfFile(known.file) === name);
+      const event = events.find((known) => known.kind === 'skip' && toTestName(known.file) === name);
       const reason = event?.kind === 'skip' ? event.reason : 'marked as skipped in the file';
       console.log(`  ${name}: ${skipped} (${reason})`);
     }
@@ -112,17 +112,17 @@ export class FileReporter extends Mocha.reporters.Base {
 }
 
 /** `contract/keys` for `test/contract/keys.test.ts`. */
-export function nameOfFile(file: string): string {
+export function toTestName(file: string): string {
   return relative('test', file)
     .replaceAll('\\', '/')
     .replace(/\.test\.ts$/, '');
 }
 
-function fileOf(runnable: FailedRunnable, error?: unknown): string | undefined {
+function getTestFile(runnable: FailedRunnable, error?: unknown): string | undefined {
   // A file that could not be loaded has no tests: mocha names it in the error.
   return runnable.file ?? (error as { file?: string } | undefined)?.file;
 }
 
-function seconds(ms: number): string {
+function formatSeconds(ms: number): string {
   return `${(ms / 1_000).toFixed(1)} s`;
 }

@@ -3,12 +3,12 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import type { AddressInfo } from 'node:net';
 
 /** Stands in front of several web processes and gives each request to the next of them, as a platform's router does. */
-export class RoundRobin {
+export class RoundRobinProxy {
   private readonly targets: () => string[];
   private next = 0;
   /** Which process got each request, in order: an index into the targets. */
   readonly served: number[] = [];
-  private readonly server = createServer((incoming, outgoing) => this.pass(incoming, outgoing));
+  private readonly server = createServer((incoming, outgoing) => this.forward(incoming, outgoing));
   url = '';
 
   constructor(targets: () => string[]) {
@@ -28,7 +28,7 @@ export class RoundRobin {
     await once(this.server, 'close');
   }
 
-  private pass(incoming: IncomingMessage, outgoing: ServerResponse): void {
+  private forward(incoming: IncomingMessage, outgoing: ServerResponse): void {
     const targets = this.targets();
     const index = this.next % targets.length;
     this.next += 1;

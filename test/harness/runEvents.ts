@@ -8,16 +8,16 @@ export type RunEvent =
   /** Why the tests of a file cannot run on this machine. */
   | { kind: 'skip'; file: string; reason: string };
 
-const folder = (): string | undefined => process.env['TEST_FOLDER'];
+const getScratchFolder = (): string | undefined => process.env['TEST_FOLDER'];
 
 /** Appends an event to the file of this run, which all of its processes share. */
-export function noteEvent(event: RunEvent): void {
-  const scratch = folder();
+export function appendRunEvent(event: RunEvent): void {
+  const scratch = getScratchFolder();
   if (scratch !== undefined) appendFileSync(join(scratch, 'events.jsonl'), `${JSON.stringify(event)}\n`);
 }
 
 /** All events of this run so far, or of the run with this scratch folder. */
-export function readEvents(scratch = folder()): RunEvent[] {
+export function readRunEvents(scratch = getScratchFolder()): RunEvent[] {
   const file = join(scratch ?? '', 'events.jsonl');
   if (scratch === undefined || !existsSync(file)) return [];
   const lines = readFileSync(file, 'utf8').split('\n').filter(Boolean);

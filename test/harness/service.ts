@@ -2,17 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import pg from 'pg';
-import { ownPort } from './ports.ts';
-import { type Customer, newCustomer, request } from './client.ts';
-import { createDatabase, setting } from './databases.ts';
+import { allocatePort } from './ports.ts';
+import { type TestCustomer, createCustomer, request } from './client.ts';
+import { createDatabase, requireTestEnv } from './databases.ts';
 import { InProcessService } from './inProcess.ts';
-import { type ServicePart, type ServiceProcess, startProcess } from './processes.ts';
-import { StandInUpstream } from '../../dev/standins/upstream.ts';
+import { type ServiceHandle, type ServiceProcess, startServiceProcess } from './processes.ts';
+import { FakeFal } from '../../dev/standins/upstream.ts';
 import { checkInvariants } from '../../shared/domain/invariants/index.ts';
 
-export type Database = pg.Pool;
+export type TestDatabase = pg.Pool;
 
-export interface ServiceOptions {
+export interface TestServiceOptions {
   apis?: number;
   workers?: number;
   /**
@@ -26,21 +26,21 @@ export interface ServiceOptions {
   redisUrl?: string;
 }
 
-export type RunningApi = ServicePart & { baseUrl: string };
+export type RunningApi = ServiceHandle & { baseUrl: string };
 
 /** A whole service on a database of its own, with a fake model provider and a clock that tests move. */
-export class Service {
+export class TestService {
   readonly env: Record<string, string>;
-  readonly database: Database;
-  readonly upstream: StandInUpstream;
+  readonly database: TestDatabase;
+  readonly upstream: FakeFal;
   readonly apis: RunningApi[] = [];
-  readonly workers: ServicePart[] = [];
+  readonly workers: ServiceHandle[] = [];
   clockOffsetMs: number;
   readonly #inProcess: InProcessService | undefined;
   readonly #spawnsWorkers: boolean;
   readonly #processes = new Set<ServiceProcess>();
 
-  constructor(env: Record<string, string>, database: Database, upstream: StandInUpstream, options: ServiceOptions) {
+  constructor(env: Record<string, string>, database: TestDatabase, upstream: FakeFal, options: TestServiceOptions) {
     this.env = env;
     this.database = database;
     this.upstream = upstream;
@@ -60,7 +60,7 @@ export class Service {
   }
 
   /** The parts that `startService` starts first: in this process where that is allowed. */
-  async startFirst({ apis, workers }: { apis: number; workers: number }): Promise<void> {
+  async startInitialParts({ apis, workers }: { apis: number; workers: number }): Promise<void> {
     const inProcess = this.#inProcess;
     if (inProcess !== undefined && apis > 0) {
       const { env, baseUrl } = await this.#address();
@@ -80,7 +80,7 @@ export class Service {
     clockOffsetMs = this.clockOffsetMs,
   ): Promise<ServiceProcess & { baseUrl: string }> {
     const { env: address, baseUrl } = await this.#address();
-    const started = await startProcess('api', { ...this.env, ...address, ...env }, clockOffsetMs);
+    const started = await startServiceProcess('api', { ...this.env, ...address, ...env }, clockOffsetMs);
     const api = { ...started, baseUrl };
     this.#processes.add(started);
     this.apis.push(api);
@@ -89,14 +89,14 @@ export class Service {
 
   /** Starts a worker in a process of its own. */
   async startWorker(env: Record<string, string> = {}, clockOffsetMs = this.clockOffsetMs): Promise<ServiceProcess> {
-    const worker = await startProcess('worker', { ...this.env, ...env }, clockOffsetMs);
+    const worker = await startServiceProcess('worker', { ...this.env, ...env }, clockOffsetMs);
     this.#processes.add(worker);
     this.workers.push(worker);
     return worker;
   }
 
   async #address(): Promise<{ baseUrl: string; env: Record<string, string> }> {
-    const port = String(await ownPort());
+    const port = String(await allocatePort());
     const baseUrl = `http://127.0.0.1:${port}`;
     return { baseUrl, env: { PORT: port, HOST: '127.0.0.1', BASE_URL: baseUrl } };
   }
@@ -110,8 +110,8 @@ export class Service {
     alongside();
   }
 
-  customer(plan: string | null = 'pro'): Promise<Customer> {
-    return newCustomer(this.baseUrl, plan);
+  createCustomer(plan: string | null = 'pro'): Promise<TestCustomer> {
+    return createCustomer(this.baseUrl, plan);
   }
 
   request(method: string, path: string, options = {}) {
@@ -129,14 +129,14 @@ export class Service {
   }
 
   /** Invariants that rows which a test has made up itself break, of its own will. */
-  readonly madeUp = new Set<string>();
+  readonly fabricated = new Set<string>();
 
   /** Fails unless all holds that must hold of the database; `isSettled`: also what holds once nothing is under way. */
-  async checkBooks({ isSettled = false } = {}): Promise<void> {
+  async checkIntegrity({ isSettled = false } = {}): Promise<void> {
     const client = await this.database.connect();
     try {
       const found = await checkInvariants(client, { isSettled, now: this.now });
-      expect(found.filter(({ invariant }) => !this.madeUp.has(invariant))).to.deep.equal([]);
+      expect(found.filter(({ invariant }) => !this.fabricated.has(invariant))).to.deep.equal([]);
     } finally {
       client.release();
     }
@@ -145,7 +145,7 @@ export class Service {
   /** Checks the books and ends everything. */
   async stop(): Promise<void> {
     try {
-      await this.checkBooks();
+      await this.checkIntegrity();
     } finally {
       await Promise.allSettled([...this.apis, ...this.workers].map((part) => part.kill()));
       await this.#inProcess?.close();
@@ -155,21 +155,21 @@ export class Service {
 }
 
 /** Starts a service: one API and one worker unless told otherwise. */
-export async function startService(options: ServiceOptions = {}): Promise<Service> {
+export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
   const { apis = 1, workers = 1, env = {}, redisUrl } = options;
-  const upstream = await new StandInUpstream().start();
+  const upstream = await new FakeFal().start();
   const databaseUrl = await createDatabase();
   const database = new pg.Pool({ connectionString: databaseUrl, max: 4 });
   database.on('error', () => {});
   const id = randomUUID();
-  const service = new Service(
+  const service = new TestService(
     {
       DATABASE_URL: databaseUrl,
-      REDIS_URL: redisUrl ?? setting('TEST_REDIS_URL'),
+      REDIS_URL: redisUrl ?? requireTestEnv('TEST_REDIS_URL'),
       REDIS_PREFIX: `test-${id}`,
       FAL_BASE_URL: upstream.url,
       FAL_KEY: 'test',
-      MEDIA_DIR: join(setting('TEST_FOLDER'), 'media', id),
+      MEDIA_DIR: join(requireTestEnv('TEST_FOLDER'), 'media', id),
       RATE_LIMITS: 'off',
       SWEEP_INTERVAL_MS: '500',
       // Far more than a machine needs that is busy with other tests; tests of outages set what is deployed.
@@ -180,19 +180,19 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     upstream,
     options,
   );
-  await service.startFirst({ apis, workers });
+  await service.startInitialParts({ apis, workers });
   return service;
 }
 
 /** Waits until something holds, looking every 50 ms, and fails with its description if it never does. */
 export async function eventually(
-  what: string,
-  holds: () => Promise<boolean> | boolean,
+  description: string,
+  isTrue: () => Promise<boolean> | boolean,
   withinMs = 20_000,
 ): Promise<void> {
   const until = Date.now() + withinMs;
-  while (!(await holds())) {
-    if (Date.now() > until) throw new Error(`Not within ${withinMs} ms: ${what}.`);
+  while (!(await isTrue())) {
+    if (Date.now() > until) throw new Error(`Not within ${withinMs} ms: ${description}.`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }

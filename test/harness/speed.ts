@@ -5,6 +5,6 @@ import { measureSlowness } from '../../dev/servers/speed.ts';
  * work is now than on an idle machine. Tests hold the order of events and the service's own clock exactly; what is
  * promised in seconds of a wall clock is measured by chaos and bench, and only bounded here.
  */
-export function scaled(milliseconds: number): number {
+export function scaleTimeout(milliseconds: number): number {
   return Math.ceil(milliseconds * measureSlowness());
 }

@@ -1,12 +1,12 @@
 import { inspect } from 'node:util';
 import type { Hook, Suite, Test } from 'mocha';
-import { noteEvent } from './runEvents.ts';
+import { appendRunEvent } from './runEvents.ts';
 
 /**
  * Collects the log lines of the service while tests run, and attaches those of a failed test to its error, where the
  * reporter finds them (`error.logLines`). Also measures how long each file takes, loading included.
  */
-const MAX_LINES = 200;
+const MAX_LOG_LINES = 200;
 
 interface State {
   lines: string[];
@@ -30,7 +30,7 @@ export function recordLog(text: string): void {
     if (line === '') continue;
     state.lines.push(line);
     state.recorded += 1;
-    if (state.lines.length > MAX_LINES) state.lines.shift();
+    if (state.lines.length > MAX_LOG_LINES) state.lines.shift();
   }
 }
 
@@ -51,36 +51,36 @@ export const mochaHooks = {
     const test = this.currentTest;
     if (test?.state !== 'failed') return;
     const count = Math.min(state.recorded - state.before, state.lines.length);
-    attach(test, state.lines.slice(state.lines.length - count));
+    attachLogs(test, state.lines.slice(state.lines.length - count));
   },
   afterAll(this: Mocha.Context) {
     const root = this.test?.parent;
-    for (const hook of failedHooks(root)) attach(hook, state.lines);
+    for (const hook of findFailedHooks(root)) attachLogs(hook, state.lines);
     const now = performance.now();
     const file = root?.suites[0]?.file ?? root?.tests[0]?.file;
-    if (file !== undefined) noteEvent({ kind: 'file', file, ms: Math.round(now - state.freeSince) });
+    if (file !== undefined) appendRunEvent({ kind: 'file', file, ms: Math.round(now - state.freeSince) });
     state.freeSince = now;
   },
 };
 
 /** Adds to an error what would be lost on the way to the reporter's process: log lines and the stacks of its causes. */
-function attach(failed: Test | Hook, logLines: readonly string[]): void {
+function attachLogs(failed: Test | Hook, logLines: readonly string[]): void {
   const error: unknown = (failed as { err?: unknown }).err;
   if (!(error instanceof Error) || 'logLines' in error || !Object.isExtensible(error)) return;
-  Object.assign(error, { logLines: [...logLines], causes: stacksOfCauses(error) });
+  Object.assign(error, { logLines: [...logLines], causes: getCauseStacks(error) });
 }
 
-function stacksOfCauses(error: Error, depth = 0): string[] {
+function getCauseStacks(error: Error, depth = 0): string[] {
   const { cause } = error;
   if (!(cause instanceof Error) || depth > 5) return cause === undefined ? [] : [inspect(cause)];
-  return [cause.stack ?? cause.message, ...stacksOfCauses(cause, depth + 1)];
+  return [cause.stack ?? cause.message, ...getCauseStacks(cause, depth + 1)];
 }
 
 /** Hooks have no `afterEach` of their own: what failed in them is found at the end of the file. */
-function failedHooks(suite: Suite | undefined): Hook[] {
+function findFailedHooks(suite: Suite | undefined): Hook[] {
   if (suite === undefined) return [];
   const lists = suite as unknown as Record<string, Hook[] | undefined>;
   const own = ['_beforeAll', '_beforeEach', '_afterEach', '_afterAll'].flatMap((name) => lists[name] ?? []);
   const failed = own.filter((hook) => (hook as { err?: unknown }).err !== undefined);
-  return [...failed, ...suite.suites.flatMap(failedHooks)];
+  return [...failed, ...suite.suites.flatMap(findFailedHooks)];
 }

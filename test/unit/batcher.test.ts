@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { type BatcherOptions, createBatcher } from '../../shared/lib/batcher.ts';
 
 /** A batcher whose batches end when the test says so. */
-function watched(options: Partial<BatcherOptions<string, string>> = {}) {
+function createObservedBatcher(options: Partial<BatcherOptions<string, string>> = {}) {
   const batches: { items: string[]; end: () => void; fail: (error: Error) => void }[] = [];
   const submit = createBatcher<string, string>({
     maxItems: 3,
@@ -18,11 +18,11 @@ function watched(options: Partial<BatcherOptions<string, string>> = {}) {
   return { submit, batches, seen: () => batches.map(({ items }) => items) };
 }
 
-const told = (error: Error) => error.message;
+const getMessage = (error: Error) => error.message;
 
 describe('a batcher', () => {
   it('runs a lone item alone, and answers it with its own result', async () => {
-    const { submit, batches, seen } = watched();
+    const { submit, batches, seen } = createObservedBatcher();
     const answer = submit('a');
     await nextTurn();
     expect(seen()).to.deep.equal([['a']]);
@@ -31,7 +31,7 @@ describe('a batcher', () => {
   });
 
   it('lets what arrives while it is busy go together, in order, as many as there may be', async () => {
-    const { submit, batches, seen } = watched();
+    const { submit, batches, seen } = createObservedBatcher();
     const answers = [submit('a')];
     await nextTurn();
     for (const item of ['b', 'c', 'd', 'e']) answers.push(submit(item));
@@ -66,7 +66,7 @@ describe('a batcher', () => {
   });
 
   it('keeps items with the same key apart and in order, without holding up the others', async () => {
-    const { submit, batches, seen } = watched({ maxInFlight: 2, keyOf: (item) => item[0] });
+    const { submit, batches, seen } = createObservedBatcher({ maxInFlight: 2, getKey: (item) => item[0] });
     const answers = ['a1', 'a2', 'b1', 'a3'].map(submit);
     await nextTurn();
     expect(seen()).to.deep.equal([['a1', 'b1']]);
@@ -83,7 +83,7 @@ describe('a batcher', () => {
   });
 
   it('rejects the items of a batch that fails, and goes on with the next', async () => {
-    const { submit, batches } = watched({ keyOf: (item) => item });
+    const { submit, batches } = createObservedBatcher({ getKey: (item) => item });
     const outcomes = Promise.allSettled([submit('a'), submit('b'), submit('a')]);
     await nextTurn();
     batches[0]?.fail(new Error('no connection'));
@@ -110,7 +110,7 @@ describe('a batcher', () => {
 
   describe('with a limit to how long an item waits for its turn', () => {
     const LATE = 'no turn in time';
-    const patience = { waitMs: 50, newError: () => new Error(LATE) };
+    const waitTimeout = { timeoutMs: 50, createError: () => new Error(LATE) };
     let nowMs = 1_000;
     const pass = (ms: number) => {
       nowMs += ms;
@@ -126,11 +126,11 @@ describe('a batcher', () => {
     });
 
     it('rejects those that it kept back for too long, whatever becomes of the batch, and never puts them to work', async () => {
-      const { submit, batches, seen } = watched({ patience });
+      const { submit, batches, seen } = createObservedBatcher({ waitTimeout });
       const first = submit('a');
       await nextTurn();
-      const late = [submit('b').catch(told), submit('c').catch(told)];
-      pass(patience.waitMs);
+      const late = [submit('b').catch(getMessage), submit('c').catch(getMessage)];
+      pass(waitTimeout.timeoutMs);
       expect(await Promise.all(late)).to.deep.equal([LATE, LATE]);
       const next = submit('d');
       batches[0]?.end();
@@ -142,11 +142,11 @@ describe('a batcher', () => {
     });
 
     it('does so with those that wait for others of the same key, and lets the next of that key go on', async () => {
-      const { submit, batches, seen } = watched({ patience, maxInFlight: 2, keyOf: (item) => item[0] });
+      const { submit, batches, seen } = createObservedBatcher({ waitTimeout, maxInFlight: 2, getKey: (item) => item[0] });
       const first = submit('a1');
       await nextTurn();
-      const late = [submit('a2').catch(told), submit('a3').catch(told)];
-      pass(patience.waitMs - 1);
+      const late = [submit('a2').catch(getMessage), submit('a3').catch(getMessage)];
+      pass(waitTimeout.timeoutMs - 1);
       const next = submit('a4');
       pass(1);
       expect(await Promise.all(late)).to.deep.equal([LATE, LATE]);
@@ -159,11 +159,11 @@ describe('a batcher', () => {
     });
 
     it('gives the turn of one that was rejected to the next of its key', async () => {
-      const { submit, batches, seen } = watched({ patience, keyOf: (item) => item[0] });
+      const { submit, batches, seen } = createObservedBatcher({ waitTimeout, getKey: (item) => item[0] });
       const first = submit('b1');
       await nextTurn();
-      const late = submit('a1').catch(told);
-      pass(patience.waitMs - 1);
+      const late = submit('a1').catch(getMessage);
+      pass(waitTimeout.timeoutMs - 1);
       const next = submit('a2');
       pass(1);
       expect(await late).to.equal(LATE);
@@ -176,16 +176,16 @@ describe('a batcher', () => {
     });
 
     it('leaves alone what has had its turn, however long that takes', async () => {
-      const { submit, batches } = watched({ patience });
+      const { submit, batches } = createObservedBatcher({ waitTimeout });
       const answer = submit('a');
       await nextTurn();
-      pass(2 * patience.waitMs);
+      pass(2 * waitTimeout.timeoutMs);
       batches[0]?.end();
       expect(await answer).to.equal('a!');
     });
 
     it('lets a line wait that moves, and those that wait while others move', async () => {
-      const { submit, batches } = watched({ patience, keyOf: (item) => item[0] });
+      const { submit, batches } = createObservedBatcher({ waitTimeout, getKey: (item) => item[0] });
       const answers = [submit('a1')];
       await nextTurn();
       answers.push(submit('a2'), submit('a3'), submit('b1'));
@@ -200,10 +200,10 @@ describe('a batcher', () => {
     });
 
     it('rejects those whose own line stands still while others move', async () => {
-      const { submit, batches } = watched({ patience, maxInFlight: 2, keyOf: (item) => item[0] });
+      const { submit, batches } = createObservedBatcher({ waitTimeout, maxInFlight: 2, getKey: (item) => item[0] });
       const stuck = submit('a1');
       await nextTurn();
-      const late = submit('a2').catch(told);
+      const late = submit('a2').catch(getMessage);
       const others = [submit('b1')];
       await nextTurn();
       pass(30);

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { addMonths, utcDay } from '../../shared/lib/calendar.ts';
+import { addMonths, formatUtcDay } from '../../shared/lib/calendar.ts';
 
 describe('addMonths', () => {
   const cases: [string, number, string][] = [
@@ -23,7 +23,7 @@ describe('addMonths', () => {
     it(`${from} and ${months} months is ${expected}`, () => {
       const anchor = new Date(`${from}T23:59:59.999Z`);
       expect(addMonths(anchor, months).toISOString()).to.equal(`${expected}T23:59:59.999Z`);
-      expect(utcDay(anchor)).to.equal(from);
+      expect(formatUtcDay(anchor)).to.equal(from);
     });
   }
 

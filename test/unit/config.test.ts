@@ -11,7 +11,7 @@ function pem(type: 'ec' | 'ed25519'): string {
   return privateKey.export({ type: 'pkcs8', format: 'pem' }) as string;
 }
 
-const refusal = (env: Record<string, string | undefined>): string => {
+const getConfigError = (env: Record<string, string | undefined>): string => {
   try {
     parseConfig({ ...GOOD, ...env });
   } catch (error) {
@@ -81,53 +81,53 @@ describe('the configuration', () => {
   ];
   for (const [name, value] of bad) {
     it(`with ${name} ${value === undefined ? 'missing' : `"${value}"`} is refused with a sentence that names it`, () => {
-      expect(refusal({ [name]: value })).to.match(new RegExp(`^${name} .+\\.$`));
+      expect(getConfigError({ [name]: value })).to.match(new RegExp(`^${name} .+\\.$`));
     });
   }
 
   it('with a bucket wants the address that it is read at, and both halves of its keys', () => {
     const bucket = { MEDIA_S3_BUCKET: 'outputs' };
-    expect(refusal(bucket)).to.match(/^CDN_URL is not set: with MEDIA_S3_BUCKET /);
+    expect(getConfigError(bucket)).to.match(/^CDN_URL is not set: with MEDIA_S3_BUCKET /);
     const half = { ...bucket, CDN_URL: 'https://cdn.example', MEDIA_S3_ACCESS_KEY_ID: 'id' };
-    expect(refusal(half)).to.match(/^MEDIA_S3_SECRET_ACCESS_KEY is not set/);
+    expect(getConfigError(half)).to.match(/^MEDIA_S3_SECRET_ACCESS_KEY is not set/);
   });
 
   it('names all that is wrong at once', () => {
-    const sentences = refusal({ PORT: 'x', RATE_LIMITS: 'y', REDIS_URL: 'z' });
+    const sentences = getConfigError({ PORT: 'x', RATE_LIMITS: 'y', REDIS_URL: 'z' });
     for (const name of ['PORT', 'RATE_LIMITS', 'REDIS_URL']) expect(sentences).to.include(name);
   });
 
   it('gives nothing away of what is secret when it is wrong', () => {
-    expect(refusal({ DATABASE_URL: 'mysql://user:secret@host' })).to.not.include('secret');
+    expect(getConfigError({ DATABASE_URL: 'mysql://user:secret@host' })).to.not.include('secret');
   });
 
   it('refuses to give plans away in production', () => {
-    expect(refusal({ NODE_ENV: 'production' })).to.match(/NODE_ENV=production is refused/);
+    expect(getConfigError({ NODE_ENV: 'production' })).to.match(/NODE_ENV=production is refused/);
   });
 
   it('refuses to give plans away at a public https address', () => {
-    expect(refusal({ BASE_URL: 'https://a.example' })).to.match(/^STRIPE_SECRET_KEY is not set: .+ public BASE_URL/);
+    expect(getConfigError({ BASE_URL: 'https://a.example' })).to.match(/^STRIPE_SECRET_KEY is not set: .+ public BASE_URL/);
     for (const BASE_URL of ['https://localhost:3000', 'https://127.0.0.1', 'https://[::1]', 'http://a.example']) {
-      expect(refusal({ BASE_URL }), BASE_URL).to.equal('');
+      expect(getConfigError({ BASE_URL }), BASE_URL).to.equal('');
     }
   });
 
   it('refuses a stand-in for documents of OAuth clients in production', () => {
-    expect(refusal({ OAUTH_CLIENT_DOCUMENT_HOST: '127.0.0.1:8080' })).to.equal('');
-    expect(refusal({ NODE_ENV: 'production', OAUTH_CLIENT_DOCUMENT_HOST: '127.0.0.1:8080' })).to.match(
+    expect(getConfigError({ OAUTH_CLIENT_DOCUMENT_HOST: '127.0.0.1:8080' })).to.equal('');
+    expect(getConfigError({ NODE_ENV: 'production', OAUTH_CLIENT_DOCUMENT_HOST: '127.0.0.1:8080' })).to.match(
       /^OAUTH_CLIENT_DOCUMENT_HOST must not be set/,
     );
   });
 
   it('refuses to send the key of Stripe without TLS in production', () => {
-    expect(refusal({ STRIPE_API_BASE: 'http://127.0.0.1:8080' })).to.equal('');
-    expect(refusal({ NODE_ENV: 'production', STRIPE_API_BASE: 'http://127.0.0.1:8080' })).to.match(
+    expect(getConfigError({ STRIPE_API_BASE: 'http://127.0.0.1:8080' })).to.equal('');
+    expect(getConfigError({ NODE_ENV: 'production', STRIPE_API_BASE: 'http://127.0.0.1:8080' })).to.match(
       /^STRIPE_API_BASE must begin with https/,
     );
   });
 
   it('warns of a mode in which everybody may be everybody, where other machines reach it', async () => {
-    const { warningOfMode } = await import('../../shared/lib/listenSettings.ts');
+    const { getInsecureModeWarning: warningOfMode } = await import('../../shared/lib/listenSettings.ts');
     const warned = (env: Record<string, string | undefined>) => warningOfMode(parseConfig({ ...GOOD, ...env }));
     for (const env of [{ HOST: '0.0.0.0' }, { HOST: '::' }, { NODE_ENV: 'test', HOST: '10.0.0.5' }]) {
       expect(warned(env)).to.match(/^NODE_ENV is \w+ and HOST \S+ is open .+ Set NODE_ENV=production, .+\.$/);
@@ -149,28 +149,28 @@ describe('the configuration', () => {
     };
 
     it('wants a token for metrics that other machines can read', () => {
-      expect(refusal({ ...production, METRICS_PORT: '9100' })).to.match(
+      expect(getConfigError({ ...production, METRICS_PORT: '9100' })).to.match(
         /^METRICS_TOKEN is not set, .+ METRICS_HOST 0\.0\.0\.0 .+ set METRICS_TOKEN, or METRICS_HOST=127\.0\.0\.1\.$/,
       );
       for (const METRICS_HOST of ['10.0.0.5', '::', '127.example']) {
-        expect(refusal({ ...production, METRICS_PORT: '9100', METRICS_HOST })).to.match(/^METRICS_TOKEN is not set/);
+        expect(getConfigError({ ...production, METRICS_PORT: '9100', METRICS_HOST })).to.match(/^METRICS_TOKEN is not set/);
       }
       const METRICS_TOKEN = 'a-token-of-the-scraper';
-      expect(refusal({ ...production, METRICS_PORT: '9100', METRICS_TOKEN })).to.equal('');
-      expect(refusal({ ...production, METRICS_PORT: '9100', METRICS_HOST: '127.0.0.1' })).to.equal('');
-      expect(refusal(production)).to.equal('');
-      expect(refusal({ METRICS_PORT: '9100' })).to.equal('');
+      expect(getConfigError({ ...production, METRICS_PORT: '9100', METRICS_TOKEN })).to.equal('');
+      expect(getConfigError({ ...production, METRICS_PORT: '9100', METRICS_HOST: '127.0.0.1' })).to.equal('');
+      expect(getConfigError(production)).to.equal('');
+      expect(getConfigError({ METRICS_PORT: '9100' })).to.equal('');
     });
 
     it('refuses test keys of Stripe', () => {
       for (const STRIPE_SECRET_KEY of ['sk_test_1', 'rk_test_1']) {
-        expect(refusal({ ...production, STRIPE_SECRET_KEY })).to.match(/^STRIPE_SECRET_KEY is a test key/);
+        expect(getConfigError({ ...production, STRIPE_SECRET_KEY })).to.match(/^STRIPE_SECRET_KEY is a test key/);
       }
-      expect(refusal({ ...production, STRIPE_SECRET_KEY: 'rk_live_1' })).to.equal('');
+      expect(getConfigError({ ...production, STRIPE_SECRET_KEY: 'rk_live_1' })).to.equal('');
     });
 
     it('has nothing to warn of', async () => {
-      const { warningOfMode } = await import('../../shared/lib/listenSettings.ts');
+      const { getInsecureModeWarning: warningOfMode } = await import('../../shared/lib/listenSettings.ts');
       expect(warningOfMode(parseConfig({ ...GOOD, ...production }))).to.equal(undefined);
     });
   });
@@ -185,11 +185,11 @@ describe('the configuration', () => {
     };
 
     it('wants all of a provider, or nothing', () => {
-      expect(refusal({ GOOGLE_CLIENT_ID: 'a' })).to.match(
+      expect(getConfigError({ GOOGLE_CLIENT_ID: 'a' })).to.match(
         /^GOOGLE_CLIENT_SECRET is not set, but the rest .+ Google .+\.$/,
       );
-      expect(refusal({ GITHUB_CLIENT_SECRET: 'a' })).to.match(/^GITHUB_CLIENT_ID is not set/);
-      expect(refusal({ APPLE_TEAM_ID: 'a' })).to.match(/^APPLE_CLIENT_ID, APPLE_KEY_ID, APPLE_PRIVATE_KEY are not set/);
+      expect(getConfigError({ GITHUB_CLIENT_SECRET: 'a' })).to.match(/^GITHUB_CLIENT_ID is not set/);
+      expect(getConfigError({ APPLE_TEAM_ID: 'a' })).to.match(/^APPLE_CLIENT_ID, APPLE_KEY_ID, APPLE_PRIVATE_KEY are not set/);
     });
 
     it("takes Apple's key with its line breaks written out, and no other kind of key", () => {
@@ -198,7 +198,7 @@ describe('the configuration', () => {
         parseConfig({ ...GOOD, ...apple, APPLE_PRIVATE_KEY: key.replaceAll('\n', '\\n') })['APPLE_PRIVATE_KEY'],
       ).to.equal(key);
       for (const bad of ['secret', pem('ed25519'), key.slice(0, 80)]) {
-        const sentence = refusal({ ...apple, APPLE_PRIVATE_KEY: bad });
+        const sentence = getConfigError({ ...apple, APPLE_PRIVATE_KEY: bad });
         expect(sentence).to.match(/^APPLE_PRIVATE_KEY must be /);
         expect(sentence).to.not.include(bad.slice(28, 60) || bad);
       }
@@ -207,18 +207,18 @@ describe('the configuration', () => {
     it('refuses production while nobody could sign in, and providers that are reached without TLS there', () => {
       const production = { NODE_ENV: 'production', BASE_URL: 'https://a.example', ...stripe };
       const google = { GOOGLE_CLIENT_ID: 'a', GOOGLE_CLIENT_SECRET: 'b' };
-      expect(refusal(production)).to.match(
+      expect(getConfigError(production)).to.match(
         /^GOOGLE_CLIENT_ID, .+ are not set: NODE_ENV=production is refused while nobody can sign in\.$/,
       );
-      expect(refusal({ ...production, ...google })).to.equal('');
-      expect(refusal({ ...production, ...google, BASE_URL: 'http://a.example' })).to.match(
+      expect(getConfigError({ ...production, ...google })).to.equal('');
+      expect(getConfigError({ ...production, ...google, BASE_URL: 'http://a.example' })).to.match(
         /^BASE_URL must be the https/,
       );
-      expect(refusal({ BASE_URL: 'http://a.example/sub' })).to.match(/^BASE_URL must be an address without a path/);
-      expect(refusal({ ...production, ...google, GOOGLE_ISSUER: 'http://id.example' })).to.match(
+      expect(getConfigError({ BASE_URL: 'http://a.example/sub' })).to.match(/^BASE_URL must be an address without a path/);
+      expect(getConfigError({ ...production, ...google, GOOGLE_ISSUER: 'http://id.example' })).to.match(
         /^GOOGLE_ISSUER must begin with https/,
       );
-      expect(refusal({ ...google, GOOGLE_ISSUER: 'http://127.0.0.1:9' })).to.equal('');
+      expect(getConfigError({ ...google, GOOGLE_ISSUER: 'http://127.0.0.1:9' })).to.equal('');
     });
   });
 

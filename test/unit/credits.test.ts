@@ -2,13 +2,13 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { addMonths } from '../../shared/lib/calendar.ts';
 import { TOPUP_MAX_CENTS, TOPUP_MIN_CENTS } from '../../shared/spec/limits.ts';
-import { planBySlug, topupCredits } from '../../shared/spec/plans.ts';
+import { getPlanBySlug, topupCredits } from '../../shared/spec/plans.ts';
 
 describe('topupCredits', () => {
   const plans = { lite: [600, 200], starter: [1200, 400], pro: [2900, 1100], studio: [7500, 3000] } as const;
   for (const [slug, [price, monthly]] of Object.entries(plans)) {
     it(`is floor(amount_cents x ${monthly} / ${price}) on ${slug}, exactly, for every amount that can be paid`, () => {
-      const plan = planBySlug(slug);
+      const plan = getPlanBySlug(slug);
       for (let cents = TOPUP_MIN_CENTS; cents <= TOPUP_MAX_CENTS; cents += 1) {
         const exact = Number((BigInt(cents) * BigInt(monthly)) / BigInt(price));
         if (topupCredits(cents, plan) !== exact)
@@ -18,14 +18,14 @@ describe('topupCredits', () => {
   }
 
   it('gives 1896 credits for 5000 cents on pro', () => {
-    expect(topupCredits(5_000, planBySlug('pro'))).to.equal(1896);
+    expect(topupCredits(5_000, getPlanBySlug('pro'))).to.equal(1896);
   });
 
   it('never gives less for more, and in parts never more than at once', () => {
     const cents = fc.integer({ min: TOPUP_MIN_CENTS, max: TOPUP_MAX_CENTS / 2 });
     fc.assert(
       fc.property(fc.constantFrom(...Object.keys(plans)), cents, cents, (slug, one, other) => {
-        const credits = (amount: number) => topupCredits(amount, planBySlug(slug));
+        const credits = (amount: number) => topupCredits(amount, getPlanBySlug(slug));
         expect(credits(one + other)).to.be.at.least(credits(one) + credits(other));
         expect(credits(one + 1)).to.be.at.least(credits(one));
       }),
@@ -36,7 +36,7 @@ describe('topupCredits', () => {
 const DAY_MS = 86_400_000;
 
 /** How many days a month has, by the rhyme. */
-function daysIn(year: number, month: number): number {
+function countDaysInMonth(year: number, month: number): number {
   if (month !== 2) return [4, 6, 9, 11].includes(month) ? 30 : 31;
   return year % 400 === 0 || (year % 4 === 0 && year % 100 !== 0) ? 29 : 28;
 }
@@ -53,7 +53,7 @@ function model(anchor: Date, months: number): string {
     if (month === 13) [year, month] = [year + 1, 1];
     if (month === 0) [year, month] = [year - 1, 12];
   }
-  return `${year}-${two(month)}-${two(Math.min(Number(day), daysIn(year, month)))}T${time}`;
+  return `${year}-${two(month)}-${two(Math.min(Number(day), countDaysInMonth(year, month)))}T${time}`;
 }
 
 describe('addMonths, against counting on a calendar', () => {
@@ -67,7 +67,7 @@ describe('addMonths, against counting on a calendar', () => {
         fromEnd: fc.integer({ min: 0, max: 3 }),
         ms: fc.oneof(fc.constantFrom(0, DAY_MS - 1), fc.integer({ min: 0, max: DAY_MS - 1 })),
       })
-      .map(({ year, month, fromEnd, ms }) => new Date(Date.UTC(year, month - 1, daysIn(year, month) - fromEnd) + ms)),
+      .map(({ year, month, fromEnd, ms }) => new Date(Date.UTC(year, month - 1, countDaysInMonth(year, month) - fromEnd) + ms)),
   );
 
   it('is the same day and time, or the last day of a shorter month', () => {

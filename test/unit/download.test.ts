@@ -3,50 +3,50 @@ import type { RequestListener } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { useTestConfig } from '../harness/config.ts';
+import { setTestConfig } from '../harness/config.ts';
 import type { DownloadLimits } from '../../shared/gateways/media/download.ts';
-import { expectFailure } from '../harness/failure.ts';
+import { expectRejection } from '../harness/failure.ts';
 import { PNG } from '../../dev/standins/misbehave.ts';
-import { closeSites, type Site, startRawSite, startSite } from '../harness/sites.ts';
-import { scaled } from '../harness/speed.ts';
+import { closeFileServers, type FileServer, startRawFileServer, startFileServer } from '../harness/sites.ts';
+import { scaleTimeout } from '../harness/speed.ts';
 
 const sendPng: RequestListener = (_request, response) => void response.end(PNG);
 
 describe('downloading an output', () => {
-  let { download, UnusableOutput } = {} as typeof import('../../shared/gateways/media/download.ts');
+  let { download, InvalidOutputError } = {} as typeof import('../../shared/gateways/media/download.ts');
   let folder: string;
   let file: string;
   before(async () => {
-    useTestConfig();
-    ({ download, UnusableOutput } = await import('../../shared/gateways/media/download.ts'));
+    setTestConfig();
+    ({ download, InvalidOutputError } = await import('../../shared/gateways/media/download.ts'));
     folder = await mkdtemp(join(tmpdir(), 'genmeter-download-'));
     file = join(folder, 'incoming');
   });
-  afterEach(closeSites);
+  afterEach(closeFileServers);
   after(() => rm(folder, { recursive: true }));
 
-  const fetchFrom = ({ url, host }: Pick<Site, 'url' | 'host'>, limits: Partial<DownloadLimits> = {}) =>
-    download({ url }, { ownHost: host, isLocal: false }, file, limits);
+  const fetchFrom = ({ url, host }: Pick<FileServer, 'url' | 'host'>, limits: Partial<DownloadLimits> = {}) =>
+    download({ url }, { upstreamHost: host, allowsPrivateAddresses: false }, file, limits);
   const take = (url: string, maxBytes = 1_000_000) => fetchFrom({ url, host: '' }, { maxBytes });
   const isUseless = async (work: Promise<unknown>, message: RegExp) =>
-    expect(await expectFailure(work, message)).to.be.instanceOf(UnusableOutput);
+    expect(await expectRejection(work, message)).to.be.instanceOf(InvalidOutputError);
   const mayGoBetter = async (work: Promise<unknown>, message: RegExp) =>
-    expect(await expectFailure(work, message)).to.not.be.instanceOf(UnusableOutput);
+    expect(await expectRejection(work, message)).to.not.be.instanceOf(InvalidOutputError);
 
   it('stores what it is sent', async () => {
-    await fetchFrom(await startSite(sendPng));
+    await fetchFrom(await startFileServer(sendPng));
     expect(await readFile(file)).to.deep.equal(PNG);
   });
 
   describe('of its size', () => {
     it('takes what is exactly as large as it may be', async () => {
-      await fetchFrom(await startSite(sendPng), { maxBytes: PNG.length });
+      await fetchFrom(await startFileServer(sendPng), { maxBytes: PNG.length });
       expect(await readFile(file)).to.deep.equal(PNG);
     });
 
     it('refuses what announces too much, without fetching it', async () => {
       let sent = 0;
-      const large = await startSite((_request, response) => {
+      const large = await startFileServer((_request, response) => {
         response.writeHead(200, { 'content-length': 50_000_000 });
         const more = () => {
           for (; sent < 50_000_000 && response.write(Buffer.alloc(100_000)); sent += 100_000);
@@ -59,7 +59,7 @@ describe('downloading an output', () => {
     });
 
     it('refuses what announces nothing and is too large', async () => {
-      const large = await startSite((_request, response) => {
+      const large = await startFileServer((_request, response) => {
         const timer = setInterval(() => response.write(Buffer.alloc(500)), 5);
         response.once('close', () => clearInterval(timer));
       });
@@ -68,7 +68,7 @@ describe('downloading an output', () => {
     });
 
     it('takes no more than was announced', async () => {
-      const liar = await startRawSite((socket) =>
+      const liar = await startRawFileServer((socket) =>
         socket.end(`HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n${'x'.repeat(9_000)}`),
       );
       await fetchFrom(liar, { maxBytes: 1_000 }).catch(() => {});
@@ -80,12 +80,12 @@ describe('downloading an output', () => {
       ['its chunks', 'Transfer-Encoding: chunked\r\n\r\na\r\nhalf of it\r\n'],
     ] as const) {
       it(`tries what ends before ${what} again`, async () => {
-        const half = await startRawSite((socket) => socket.end(`HTTP/1.1 200 OK\r\n${head}`));
+        const half = await startRawFileServer((socket) => socket.end(`HTTP/1.1 200 OK\r\n${head}`));
         await mayGoBetter(fetchFrom(half), /./);
       });
 
       it(`tries what breaks off before ${what} again`, async () => {
-        const half = await startRawSite((socket) => {
+        const half = await startRawFileServer((socket) => {
           socket.write(`HTTP/1.1 200 OK\r\n${head}`);
           setTimeout(() => socket.resetAndDestroy(), 50);
         });
@@ -96,24 +96,24 @@ describe('downloading an output', () => {
 
   describe('in time', () => {
     it('gives up on what drips, however steadily, and tries it again', async () => {
-      const slow = await startSite((_request, response) => {
+      const slow = await startFileServer((_request, response) => {
         const timer = setInterval(() => response.write('x'), 20);
         response.once('close', () => clearInterval(timer));
       });
       const startedAt = Date.now();
       await mayGoBetter(fetchFrom(slow, { timeoutMs: 300 }), /timeout|aborted/);
-      expect(Date.now() - startedAt).to.be.within(250, scaled(2_000));
+      expect(Date.now() - startedAt).to.be.within(250, scaleTimeout(2_000));
     });
 
     it('gives up on an answer that does not come, or does not go on', async () => {
-      const silent = await startSite(() => {});
+      const silent = await startFileServer(() => {});
       await mayGoBetter(fetchFrom(silent, { idleMs: 300 }), /Headers Timeout/);
-      const stuck = await startSite((_request, response) => response.write('x'));
+      const stuck = await startFileServer((_request, response) => response.write('x'));
       await mayGoBetter(fetchFrom(stuck, { idleMs: 300 }), /Body Timeout/);
     });
 
     it('counts redirects in', async () => {
-      const slow = await startSite((request, response) => {
+      const slow = await startFileServer((request, response) => {
         const location = `${request.url}x`;
         setTimeout(() => response.writeHead(302, { location }).end(), 150);
       });
@@ -125,7 +125,7 @@ describe('downloading an output', () => {
     for (const status of [400, 401, 403, 404, 410, 204, 206, 302, 304]) {
       it(`takes ${status} for an output that will never be had`, async () => {
         await isUseless(
-          fetchFrom(await startSite((_request, response) => response.writeHead(status).end())),
+          fetchFrom(await startFileServer((_request, response) => response.writeHead(status).end())),
           /answered \d+\.$/,
         );
       });
@@ -133,14 +133,14 @@ describe('downloading an output', () => {
     for (const status of [408, 429, 500, 502, 503, 504]) {
       it(`tries again after ${status}`, async () => {
         await mayGoBetter(
-          fetchFrom(await startSite((_request, response) => response.writeHead(status).end())),
+          fetchFrom(await startFileServer((_request, response) => response.writeHead(status).end())),
           /answered \d+\.$/,
         );
       });
     }
 
     it('tries again where the connection is dropped or refused', async () => {
-      await mayGoBetter(fetchFrom(await startRawSite((socket) => socket.destroy())), /./);
+      await mayGoBetter(fetchFrom(await startRawFileServer((socket) => socket.destroy())), /./);
       await mayGoBetter(fetchFrom({ url: 'http://127.0.0.1:1', host: '127.0.0.1:1' }), /ECONNREFUSED/);
     });
   });

@@ -3,24 +3,24 @@ import type { RequestListener } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { useTestConfig } from '../harness/config.ts';
-import { isPrivateAddress, lookupPublic } from '../../shared/gateways/media/addresses.ts';
-import { expectFailure } from '../harness/failure.ts';
+import { setTestConfig } from '../harness/config.ts';
+import { isPrivateAddress, lookupPublicAddress } from '../../shared/gateways/media/addresses.ts';
+import { expectRejection } from '../harness/failure.ts';
 import { PNG } from '../../dev/standins/misbehave.ts';
-import { closeSites, startRedirect, startSite } from '../harness/sites.ts';
+import { closeFileServers, startRedirectServer, startFileServer } from '../harness/sites.ts';
 
 const sendPng: RequestListener = (_request, response) => void response.end(PNG);
 
 /** A site that sends on from step to step, and delivers at the last. */
 const startChain = (length: number) =>
-  startSite((request, response) => {
+  startFileServer((request, response) => {
     const step = Number(request.url?.slice(1));
     if (step === length) response.end(PNG);
     else response.writeHead(307, { location: String(step + 1) }).end();
   });
 
 const resolve = (name: string, all: boolean) =>
-  new Promise((done) => lookupPublic(name, { all }, (error, address) => done(error ?? address)));
+  new Promise((done) => lookupPublicAddress(name, { all }, (error, address) => done(error ?? address)));
 
 const HOME = `
   127.0.0.1 127.1 2130706433 0x7f000001 0x7f.1 0177.0.0.1 0 0.0.0.0 127.0.0.1. localhost LOCALHOST
@@ -31,23 +31,23 @@ const NEIGHBOURS = `
   [::ffff:10.0.0.1] [::ffff:a9fe:a9fe] [::ffff:0:127.0.0.1] ①②⑦.⓪.⓪.① 127。0。0。1 %31%32%37.0.0.1`;
 
 describe('what a download may lead to', () => {
-  let { download, UnusableOutput } = {} as typeof import('../../shared/gateways/media/download.ts');
+  let { download, InvalidOutputError } = {} as typeof import('../../shared/gateways/media/download.ts');
   let folder: string;
   let file: string;
   before(async () => {
-    useTestConfig();
-    ({ download, UnusableOutput } = await import('../../shared/gateways/media/download.ts'));
+    setTestConfig();
+    ({ download, InvalidOutputError } = await import('../../shared/gateways/media/download.ts'));
     folder = await mkdtemp(join(tmpdir(), 'genmeter-download-'));
     file = join(folder, 'incoming');
   });
-  afterEach(closeSites);
+  afterEach(closeFileServers);
   after(() => rm(folder, { recursive: true }));
 
   /** As from an upstream whose own host this is. */
   const fetchFrom = ({ url, host }: { url: string; host: string }, path = '') =>
-    download({ url: `${url}${path}` }, { ownHost: host, isLocal: false }, file);
+    download({ url: `${url}${path}` }, { upstreamHost: host, allowsPrivateAddresses: false }, file);
   const isUseless = async (work: Promise<unknown>, message: RegExp) =>
-    expect(await expectFailure(work, message)).to.be.instanceOf(UnusableOutput);
+    expect(await expectRejection(work, message)).to.be.instanceOf(InvalidOutputError);
 
   describe('behind redirects', () => {
     it('follows three, and not a fourth', async () => {
@@ -64,67 +64,67 @@ describe('what a download may lead to', () => {
       '//',
     ]) {
       it(`refuses one to ${location}`, async () => {
-        await isUseless(fetchFrom(await startRedirect(location)), /no usable address/);
+        await isUseless(fetchFrom(await startRedirectServer(location)), /no usable address/);
       });
     }
 
     it('sends headers to the first origin, and to no other one', async () => {
-      const other = await startSite(sendPng);
-      const first = await startSite((request, response) => {
+      const other = await startFileServer(sendPng);
+      const first = await startFileServer((request, response) => {
         const location = request.url === '/here' ? '/there' : other.url;
         response.writeHead(302, { location }).end();
       });
       const headers = { authorization: 'Bearer secret' };
-      await download({ url: `${first.url}/here`, headers }, { ownHost: '', isLocal: true }, file);
-      expect(first.seen).to.deep.equal([
+      await download({ url: `${first.url}/here`, headers }, { upstreamHost: '', allowsPrivateAddresses: true }, file);
+      expect(first.requests).to.deep.equal([
         ['/here', 'Bearer secret'],
         ['/there', 'Bearer secret'],
       ]);
-      expect(other.seen).to.deep.equal([['/', undefined]]);
+      expect(other.requests).to.deep.equal([['/', undefined]]);
     });
 
     it('sends no headers where another origin has sent it back', async () => {
       let home = '';
-      const other = await startSite((_request, response) =>
+      const other = await startFileServer((_request, response) =>
         response.writeHead(302, { location: `${home}/back` }).end(),
       );
-      const first = await startSite((request, response) => {
+      const first = await startFileServer((request, response) => {
         if (request.url === '/back') response.end(PNG);
         else response.writeHead(302, { location: other.url }).end();
       });
       home = first.url;
-      await download({ url: first.url, headers: { authorization: 'x' } }, { ownHost: '', isLocal: true }, file);
-      expect(first.seen.at(-1)).to.deep.equal(['/back', undefined]);
+      await download({ url: first.url, headers: { authorization: 'x' } }, { upstreamHost: '', allowsPrivateAddresses: true }, file);
+      expect(first.requests.at(-1)).to.deep.equal(['/back', undefined]);
     });
   });
 
   describe('at private addresses', () => {
     for (const name of HOME.trim().split(/\s+/)) {
       it(`refuses ${name}, at first and behind a redirect`, async () => {
-        const secret = await startSite(sendPng);
+        const secret = await startFileServer(sendPng);
         const url = `http://${name}:${new URL(secret.url).port}/`;
-        await isUseless(download({ url }, { ownHost: 'example.com', isLocal: false }, file), /private address/);
-        await isUseless(fetchFrom(await startRedirect(url)), /private address/);
-        expect(secret.seen).to.deep.equal([]);
+        await isUseless(download({ url }, { upstreamHost: 'example.com', allowsPrivateAddresses: false }, file), /private address/);
+        await isUseless(fetchFrom(await startRedirectServer(url)), /private address/);
+        expect(secret.requests).to.deep.equal([]);
       });
     }
 
     for (const name of NEIGHBOURS.trim().split(/\s+/)) {
       it(`refuses ${name}`, async () => {
         await isUseless(
-          download({ url: `http://${name}/` }, { ownHost: 'example.com', isLocal: false }, file, { timeoutMs: 500 }),
+          download({ url: `http://${name}/` }, { upstreamHost: 'example.com', allowsPrivateAddresses: false }, file, { timeoutMs: 500 }),
           /private address/,
         );
       });
     }
 
     it('takes them from an upstream that is trusted with them, and from its own host', async () => {
-      const local = await startSite(sendPng);
-      await download({ url: local.url }, { ownHost: 'example.com', isLocal: true }, file);
-      await download({ url: local.url }, { ownHost: local.host, isLocal: false }, file);
-      expect(local.seen).to.have.length(2);
+      const local = await startFileServer(sendPng);
+      await download({ url: local.url }, { upstreamHost: 'example.com', allowsPrivateAddresses: true }, file);
+      await download({ url: local.url }, { upstreamHost: local.host, allowsPrivateAddresses: false }, file);
+      expect(local.requests).to.have.length(2);
       const elsewhere = { url: local.url.replace('127.0.0.1', 'localhost') };
-      await isUseless(download(elsewhere, { ownHost: local.host, isLocal: false }, file), /private address/);
+      await isUseless(download(elsewhere, { upstreamHost: local.host, allowsPrivateAddresses: false }, file), /private address/);
     });
 
     it('knows public addresses, however they are written', () => {

@@ -3,18 +3,18 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
-import { useTestConfig } from '../harness/config.ts';
-import type { Route } from '../../shared/gateways/upstreams/settings.ts';
+import { setTestConfig } from '../harness/config.ts';
+import type { UpstreamRoute } from '../../shared/gateways/upstreams/settings.ts';
 import type { Upstream, UpstreamError, UpstreamHandle } from '../../shared/gateways/upstreams/upstream.ts';
-import { readBody } from '../../dev/standins/misbehave.ts';
-import { StandInUpstream } from '../../dev/standins/upstream.ts';
+import { readTextBody } from '../../dev/standins/misbehave.ts';
+import { FakeFal } from '../../dev/standins/upstream.ts';
 
 const NOT_ALLOWED = "The model's content policy does not allow this. Please change the prompt and try again.";
 const BROKE_DOWN = 'The model broke down over this job. Please try again.';
 const TOOK_TOO_LONG = 'The model took too long over this job. Please try again.';
 
 /** What fal calls a fault, and what a customer is told of it. */
-const MEANINGS: Record<string, string> = {
+const FAILURE_MESSAGES: Record<string, string> = {
   content_policy_violation: NOT_ALLOWED,
   no_media_generated: 'The model could not generate what was asked for. Please change the prompt and try again.',
   generation_timeout: TOOK_TOO_LONG,
@@ -41,7 +41,7 @@ interface Verbatim {
 }
 
 /** Answers what it is told to, word for word; 404 for all else. */
-class Parrot {
+class VerbatimServer {
   readonly answers = new Map<string, Verbatim>();
   readonly requests: { what: string; authorization: string | undefined }[] = [];
   url = '';
@@ -62,7 +62,7 @@ class Parrot {
   }
 
   private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    await readBody(request);
+    await readTextBody(request);
     const what = `${request.method} ${request.url}`;
     this.requests.push({ what, authorization: request.headers.authorization });
     const { status, headers, body } = this.answers.get(what) ?? { status: 404, body: { detail: 'Not found' } };
@@ -78,22 +78,22 @@ const CANCEL = 'PUT /owner/app/requests/r1/cancel';
 const PROBE = 'GET /owner/app/requests/00000000-0000-0000-0000-000000000000/status';
 
 describe('the adapter for fal', () => {
-  const parrot = new Parrot();
+  const parrot = new VerbatimServer();
   /** Somebody else's server. */
-  const stranger = new Parrot();
-  let falUpstream: (route: Route) => Upstream;
-  let defaultRouteOf: (model: Route['model'], upstreamUrl: string) => Route;
-  let inputOf: typeof import('../../shared/gateways/upstreams/settings.ts').inputOf;
+  const stranger = new VerbatimServer();
+  let falUpstream: (route: UpstreamRoute) => Upstream;
+  let defaultRouteOf: (model: UpstreamRoute['model'], upstreamUrl: string) => UpstreamRoute;
+  let inputOf: typeof import('../../shared/gateways/upstreams/settings.ts').buildUpstreamInput;
   before(async () => {
-    useTestConfig({ UPSTREAM_TIMEOUT_MS: '1000' });
+    setTestConfig({ UPSTREAM_TIMEOUT_MS: '1000' });
     ({ falUpstream } = await import('../../shared/gateways/upstreams/fal.ts'));
     const settings = await import('../../shared/gateways/upstreams/settings.ts');
     const { parseConfig } = await import('../../shared/lib/config.ts');
-    inputOf = settings.inputOf;
+    inputOf = settings.buildUpstreamInput;
     defaultRouteOf = (model, upstreamUrl) => {
       const env = { DATABASE_URL: 'postgres://host/name', REDIS_URL: 'redis://host' };
       const config = parseConfig({ ...env, FAL_BASE_URL: upstreamUrl, FAL_KEY: 'test' });
-      return settings.parseUpstreams(config).routes[model][0] as Route;
+      return settings.parseUpstreams(config).routes[model][0] as UpstreamRoute;
     };
     await Promise.all([parrot.start(), stranger.start()]);
   });
@@ -105,23 +105,23 @@ describe('the adapter for fal', () => {
     }
   });
 
-  const upstream = (kind: Route['kind'] = 'video'): Upstream =>
+  const upstream = (kind: UpstreamRoute['kind'] = 'video'): Upstream =>
     falUpstream({ ...defaultRouteOf('vidmodel-video', parrot.url), kind, modelId: 'owner/app/text-to-video' });
 
   const submitted = (answer: Verbatim) => {
     parrot.answers.set(SUBMIT, answer);
-    return upstream().submit(job({}));
+    return upstream().submit(buildSubmission({}));
   };
 
   /** What a look finds at these answers for state and result. */
-  const seen = (result: Verbatim, status: unknown = { status: 'COMPLETED' }, kind?: Route['kind']) => {
+  const seen = (result: Verbatim, status: unknown = { status: 'COMPLETED' }, kind?: UpstreamRoute['kind']) => {
     parrot.answers.set(STATUS, { status: 200, body: status });
     parrot.answers.set(RESULT, result);
-    return upstream(kind).check(handleAt(parrot.url));
+    return upstream(kind).check(buildHandle(parrot.url));
   };
 
   describe('with the models that come by default', () => {
-    const standIn = new StandInUpstream();
+    const standIn = new FakeFal();
     before(() => standIn.start());
     after(() => standIn.stop());
 
@@ -131,7 +131,7 @@ describe('the adapter for fal', () => {
           const route = defaultRouteOf('vidmodel-video', standIn.url);
           const prompt = randomUUID();
           const order = { prompt, duration, resolution: '720p', audio, aspect_ratio: '9:16' } as const;
-          const submission = await falUpstream(route).submit(job(inputOf(route, order)));
+          const submission = await falUpstream(route).submit(buildSubmission(inputOf(route, order)));
           expect(submission.state).to.equal('accepted');
           const [taken] = standIn.jobsFor(prompt);
           expect(taken?.model).to.equal('fal-ai/bytedance/seedance/v1.5/pro/text-to-video');
@@ -150,7 +150,7 @@ describe('the adapter for fal', () => {
       const route = defaultRouteOf('imgmodel-2', standIn.url);
       const prompt = randomUUID();
       const input = inputOf(route, { prompt, resolution: '4K', aspect_ratio: '1:1' });
-      const submission = await falUpstream(route).submit(job(input));
+      const submission = await falUpstream(route).submit(buildSubmission(input));
       if (submission.state !== 'accepted') throw new Error(submission.state);
       const [taken] = standIn.jobsFor(prompt);
       expect(taken).to.deep.include({
@@ -168,7 +168,7 @@ describe('the adapter for fal', () => {
       it(`does not know whether a job was accepted where the connection does this: ${how}`, async () => {
         standIn.submit = how;
         const route = defaultRouteOf('imgmodel-2', standIn.url);
-        const fault = await faultOf(falUpstream(route).submit(job({ prompt: how })));
+        const fault = await captureUpstreamError(falUpstream(route).submit(buildSubmission({ prompt: how })));
         standIn.submit = undefined;
         expect(fault).to.include({ fault: 'unknown', wasAnswered: false });
       });
@@ -177,10 +177,10 @@ describe('the adapter for fal', () => {
     for (const how of ['drop', 'hang', 'garbage'] as const) {
       it(`is not answered where a question meets this: ${how}`, async () => {
         const route = defaultRouteOf('imgmodel-2', standIn.url);
-        const submission = await falUpstream(route).submit(job({ prompt: how }));
+        const submission = await falUpstream(route).submit(buildSubmission({ prompt: how }));
         if (submission.state !== 'accepted') throw new Error(submission.state);
         standIn.status = how;
-        const fault = await faultOf(falUpstream(route).check(submission.handle));
+        const fault = await captureUpstreamError(falUpstream(route).check(submission.handle));
         standIn.status = undefined;
         expect(fault).to.include({ fault: 'unavailable', wasAnswered: how === 'garbage' });
       });
@@ -189,7 +189,7 @@ describe('the adapter for fal', () => {
 
   describe('when it submits', () => {
     it('keeps of the receipt the id and the addresses, and nothing else', async () => {
-      const handle = handleAt(parrot.url);
+      const handle = buildHandle(parrot.url);
       const submission = await submitted({ status: 200, body: { ...handle, status: 'IN_QUEUE', queue_position: 3 } });
       expect(submission).to.deep.equal({ state: 'accepted', handle });
       expect(parrot.requests).to.deep.equal([{ what: SUBMIT, authorization: 'Key test' }]);
@@ -197,8 +197,8 @@ describe('the adapter for fal', () => {
 
     for (const field of ['status_url', 'response_url', 'cancel_url']) {
       it(`does not take a receipt whose ${field} is at somebody else's`, async () => {
-        const body = { ...handleAt(parrot.url), [field]: `${stranger.url}/owner/app/requests/r1` };
-        expect(await faultOf(submitted({ status: 200, body }))).to.include({ fault: 'unknown', wasAnswered: true });
+        const body = { ...buildHandle(parrot.url), [field]: `${stranger.url}/owner/app/requests/r1` };
+        expect(await captureUpstreamError(submitted({ status: 200, body }))).to.include({ fault: 'unknown', wasAnswered: true });
       });
     }
 
@@ -211,7 +211,7 @@ describe('the adapter for fal', () => {
     ];
     for (const [what, status, bodyFrom] of unreadable) {
       it(`does not know whether a job was accepted from an answer ${what}`, async () => {
-        const fault = await faultOf(submitted({ status, body: bodyFrom(handleAt(parrot.url)) }));
+        const fault = await captureUpstreamError(submitted({ status, body: bodyFrom(buildHandle(parrot.url)) }));
         expect(fault).to.include({ fault: 'unknown', wasAnswered: true });
       });
     }
@@ -219,21 +219,21 @@ describe('the adapter for fal', () => {
     it('is refused where fal says that trying again is of no use', async () => {
       const headers = { 'x-fal-retryable': 'false' };
       const body = { detail: [{ type: 'image_too_small', msg: 'The image is too small' }] };
-      const fault = await faultOf(submitted({ status: 500, headers, body }));
+      const fault = await captureUpstreamError(submitted({ status: 500, headers, body }));
       expect(fault).to.include({ fault: 'refused', message: 'The image is too small' });
     });
 
     for (const retryable of ['true', undefined]) {
       it(`was not accepted, and may try again, at an error with X-Fal-Retryable ${retryable ?? 'missing'}`, async () => {
         const headers: Record<string, string> = retryable === undefined ? {} : { 'x-fal-retryable': retryable };
-        const fault = await faultOf(submitted({ status: 500, headers, body: { detail: 'Oh' } }));
+        const fault = await captureUpstreamError(submitted({ status: 500, headers, body: { detail: 'Oh' } }));
         expect(fault).to.include({ fault: 'unavailable', wasAnswered: true });
       });
     }
 
     for (const status of [401, 403, 404, 500, 502, 503]) {
       it(`knows of ${status} that nothing was accepted`, async () => {
-        expect(await faultOf(submitted({ status, body: {} }))).to.include({ fault: 'unavailable', wasAnswered: true });
+        expect(await captureUpstreamError(submitted({ status, body: {} }))).to.include({ fault: 'unavailable', wasAnswered: true });
       });
     }
 
@@ -245,7 +245,7 @@ describe('the adapter for fal', () => {
       ['-1', 0],
     ] as const) {
       it(`waits ${retryAfterMs} ms where it is told Retry-After: ${header}`, async () => {
-        const fault = await faultOf(submitted({ status: 429, headers: { 'retry-after': header }, body: {} }));
+        const fault = await captureUpstreamError(submitted({ status: 429, headers: { 'retry-after': header }, body: {} }));
         expect(fault).to.include({ fault: 'unavailable', retryAfterMs });
       });
     }
@@ -263,7 +263,7 @@ describe('the adapter for fal', () => {
     for (const [what, body, message] of refusals) {
       for (const status of [400, 422]) {
         it(`is refused with ${status} ${what}, in words that can be shown`, async () => {
-          expect(await faultOf(submitted({ status, body }))).to.include({ fault: 'refused', message });
+          expect(await captureUpstreamError(submitted({ status, body }))).to.include({ fault: 'refused', message });
         });
       }
     }
@@ -272,13 +272,13 @@ describe('the adapter for fal', () => {
   describe('when it looks', () => {
     it('finds a job running as long as it is not completed', async () => {
       parrot.answers.set(STATUS, { status: 202, body: { status: 'IN_QUEUE' } });
-      expect(await upstream().check(handleAt(parrot.url))).to.deep.equal({ state: 'running' });
+      expect(await upstream().check(buildHandle(parrot.url))).to.deep.equal({ state: 'running' });
       parrot.answers.set(STATUS, { status: 200, body: { status: 'IN_PROGRESS' } });
-      expect(await upstream().check(handleAt(parrot.url))).to.deep.equal({ state: 'running' });
+      expect(await upstream().check(buildHandle(parrot.url))).to.deep.equal({ state: 'running' });
     });
 
     it('finds a job gone that the queue does not know', async () => {
-      expect(await faultOf(upstream().check(handleAt(parrot.url)))).to.include({ fault: 'gone' });
+      expect(await captureUpstreamError(upstream().check(buildHandle(parrot.url)))).to.include({ fault: 'gone' });
     });
 
     for (const answer of [
@@ -288,7 +288,7 @@ describe('the adapter for fal', () => {
     ]) {
       it(`is not answered by ${JSON.stringify(answer)}`, async () => {
         parrot.answers.set(STATUS, answer);
-        expect(await faultOf(upstream().check(handleAt(parrot.url)))).to.include({ fault: 'unavailable' });
+        expect(await captureUpstreamError(upstream().check(buildHandle(parrot.url)))).to.include({ fault: 'unavailable' });
       });
     }
 
@@ -312,7 +312,7 @@ describe('the adapter for fal', () => {
       });
     }
 
-    for (const [type, message] of Object.entries(MEANINGS)) {
+    for (const [type, message] of Object.entries(FAILURE_MESSAGES)) {
       it(`tells of ${type} in plain words, wherever fal says it`, async () => {
         const failure = { state: 'failed', message };
         expect(await seen({ status: 422, body: { detail: [{ type, msg: 'raw words' }] } })).to.deep.equal(failure);
@@ -345,24 +345,24 @@ describe('the adapter for fal', () => {
       [429, { 'retry-after': '3' }],
     ] as [number, Record<string, string>][]) {
       it(`asks again for a result that it is not given: ${status} ${JSON.stringify(headers)}`, async () => {
-        const fault = await faultOf(seen({ status, headers, body: {} }));
+        const fault = await captureUpstreamError(seen({ status, headers, body: {} }));
         expect(fault).to.include({ fault: 'unavailable', retryAfterMs: status === 429 ? 3_000 : 0 });
       });
     }
 
     it('never sends the key to somebody else, also where a handle has an address there', async () => {
-      expect(await faultOf(upstream().check(handleAt(stranger.url)))).to.include({ fault: 'unavailable' });
-      expect(await faultOf(upstream().cancel(handleAt(stranger.url)))).to.include({ fault: 'unavailable' });
+      expect(await captureUpstreamError(upstream().check(buildHandle(stranger.url)))).to.include({ fault: 'unavailable' });
+      expect(await captureUpstreamError(upstream().cancel(buildHandle(stranger.url)))).to.include({ fault: 'unavailable' });
       parrot.answers.set(STATUS, { status: 200, body: { status: 'COMPLETED' } });
-      const half = { ...handleAt(parrot.url), response_url: `${stranger.url}/owner/app/requests/r1` };
-      expect(await faultOf(upstream().check(half))).to.include({ fault: 'unavailable' });
+      const half = { ...buildHandle(parrot.url), response_url: `${stranger.url}/owner/app/requests/r1` };
+      expect(await captureUpstreamError(upstream().check(half))).to.include({ fault: 'unavailable' });
       expect(stranger.requests).to.deep.equal([]);
     });
   });
 
   it('cancels with the key, and does not mind that it came too late', async () => {
     parrot.answers.set(CANCEL, { status: 400, body: { status: 'ALREADY_COMPLETED' } });
-    await upstream().cancel(handleAt(parrot.url));
+    await upstream().cancel(buildHandle(parrot.url));
     expect(parrot.requests).to.deep.equal([{ what: CANCEL, authorization: 'Key test' }]);
   });
 
@@ -381,13 +381,13 @@ describe('the adapter for fal', () => {
     ]) {
       it(`is not content with ${JSON.stringify(answer)}`, async () => {
         parrot.answers.set(PROBE, answer);
-        expect(await faultOf(upstream().probe())).to.include({ fault: 'unavailable', wasAnswered: true });
+        expect(await captureUpstreamError(upstream().probe())).to.include({ fault: 'unavailable', wasAnswered: true });
       });
     }
   });
 });
 
-function handleAt(url: string): UpstreamHandle {
+function buildHandle(url: string): UpstreamHandle {
   return {
     request_id: 'r1',
     status_url: `${url}/owner/app/requests/r1/status`,
@@ -396,7 +396,7 @@ function handleAt(url: string): UpstreamHandle {
   };
 }
 
-function job(input: Record<string, unknown>) {
+function buildSubmission(input: Record<string, unknown>) {
   return {
     generationId: randomUUID(),
     input,
@@ -406,7 +406,7 @@ function job(input: Record<string, unknown>) {
 }
 
 /** What a call throws, which must be an UpstreamError. */
-async function faultOf(call: Promise<unknown>): Promise<UpstreamError> {
+async function captureUpstreamError(call: Promise<unknown>): Promise<UpstreamError> {
   try {
     const result = await call;
     throw new Error(`Nothing was thrown, but this returned: ${JSON.stringify(result)}`);

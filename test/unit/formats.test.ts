@@ -2,33 +2,33 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { useTestConfig } from '../harness/config.ts';
-import { expectFailure } from '../harness/failure.ts';
+import { setTestConfig } from '../harness/config.ts';
+import { expectRejection } from '../harness/failure.ts';
 import { MP4, PNG } from '../../dev/standins/misbehave.ts';
-import { closeSites, startSite } from '../harness/sites.ts';
+import { closeFileServers, startFileServer } from '../harness/sites.ts';
 
 describe('what an output really is', () => {
   type Download = typeof import('../../shared/gateways/media/download.ts');
-  let { download, UnusableOutput } = {} as Download;
+  let { download, InvalidOutputError } = {} as Download;
   let { readHead, sniffFormat } = {} as typeof import('../../shared/gateways/media/formats.ts');
   let folder: string;
   let file: string;
   before(async () => {
     // The modules read the environment of their process.
-    useTestConfig();
-    ({ download, UnusableOutput } = await import('../../shared/gateways/media/download.ts'));
+    setTestConfig();
+    ({ download, InvalidOutputError } = await import('../../shared/gateways/media/download.ts'));
     ({ readHead, sniffFormat } = await import('../../shared/gateways/media/formats.ts'));
     folder = await mkdtemp(join(tmpdir(), 'genmeter-formats-'));
     file = join(folder, 'incoming');
   });
-  afterEach(closeSites);
+  afterEach(closeFileServers);
   after(() => rm(folder, { recursive: true }));
 
   async function formatOf(content: string | Buffer, calledBySender: string, kind: 'image' | 'video' = 'image') {
-    const { url, host } = await startSite((_request, response) => {
+    const { url, host } = await startFileServer((_request, response) => {
       response.setHeader('content-type', calledBySender).end(content);
     });
-    return sniffFormat(await download({ url }, { ownHost: host, isLocal: false }, file), kind);
+    return sniffFormat(await download({ url }, { upstreamHost: host, allowsPrivateAddresses: false }, file), kind);
   }
 
   it('is found out by its content: a picture that is called a text is one', async () => {
@@ -37,25 +37,25 @@ describe('what an output really is', () => {
 
   it('is not what it is called: a page is no picture, and neither is nothing', async () => {
     for (const content of ['<html>Welcome to nginx!</html>', '{"error":"expired"}', '', 'RIFF....WAVEfmt ']) {
-      const error = await expectFailure(formatOf(content, 'image/png'), /^The output is no image\.$/);
-      expect(error).to.be.instanceOf(UnusableOutput);
+      const error = await expectRejection(formatOf(content, 'image/png'), /^The output is no image\.$/);
+      expect(error).to.be.instanceOf(InvalidOutputError);
     }
   });
 
   it('is found out however small the pieces are that it comes in', async () => {
-    const { url, host } = await startSite((_request, response) => {
+    const { url, host } = await startFileServer((_request, response) => {
       response.writeHead(200);
       for (const byte of PNG) response.write(Buffer.from([byte]));
       response.end();
     });
-    const head = await download({ url }, { ownHost: host, isLocal: false }, file);
+    const head = await download({ url }, { upstreamHost: host, allowsPrivateAddresses: false }, file);
     expect(head).to.deep.equal(PNG.subarray(0, 16));
     expect(head).to.deep.equal(await readHead(file));
   });
 
   it('must be what was ordered: a picture is no film, and a film no picture', async () => {
-    await expectFailure(formatOf(PNG, 'video/mp4', 'video'), /^The output is no video\.$/);
-    await expectFailure(formatOf(MP4, 'image/png', 'image'), /^The output is no image\.$/);
+    await expectRejection(formatOf(PNG, 'video/mp4', 'video'), /^The output is no video\.$/);
+    await expectRejection(formatOf(MP4, 'image/png', 'image'), /^The output is no image\.$/);
   });
 
   const heads: [string, string, 'image' | 'video', string][] = [

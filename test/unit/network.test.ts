@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { networkOf } from '../../api/middleware/network.ts';
+import { networkPrefix } from '../../api/middleware/network.ts';
 
 describe('whom an address is counted as', () => {
   for (const [address, network] of [
@@ -18,7 +18,7 @@ describe('whom an address is counted as', () => {
     ['::ffff:192.0.2.7:5678', '192.0.2.7'],
   ]) {
     it(`${address} is ${network}`, () => {
-      expect(networkOf(address as string)).to.equal(network);
+      expect(networkPrefix(address as string)).to.equal(network);
     });
   }
 });

@@ -6,28 +6,28 @@ import { Readable } from 'node:stream';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
-import { useTestConfig } from '../harness/config.ts';
-import { scaled } from '../harness/speed.ts';
-import type { receiveImage as ReceiveImage } from '../../shared/gateways/upstreams/imageAnswer.ts';
-import type { Route } from '../../shared/gateways/upstreams/settings.ts';
-import type { Submission, Upstream, UpstreamError, UpstreamHandle } from '../../shared/gateways/upstreams/upstream.ts';
-import type { Kind } from '../../shared/spec/catalog.ts';
+import { setTestConfig } from '../harness/config.ts';
+import { scaleTimeout } from '../harness/speed.ts';
+import type { readImageResponse as ReceiveImage } from '../../shared/gateways/upstreams/imageAnswer.ts';
+import type { UpstreamRoute } from '../../shared/gateways/upstreams/settings.ts';
+import type { SubmitResult, Upstream, UpstreamError, UpstreamHandle } from '../../shared/gateways/upstreams/upstream.ts';
+import type { ModelKind } from '../../shared/spec/catalog.ts';
 import { PNG } from '../../dev/standins/misbehave.ts';
-import { OpenAIStandIn, type Verbatim } from '../../dev/standins/openaiUpstream.ts';
+import { FakeOpenAI, type VerbatimResponse } from '../../dev/standins/openaiUpstream.ts';
 
 const NOT_ALLOWED = "The model's content policy does not allow this. Please change the prompt and try again.";
 const BROKE_DOWN = 'The model broke down over this job. Please try again.';
 const NO_OUTPUT = { state: 'failed', message: 'The model returned no output.' } as const;
 
 describe('the adapter for what speaks like OpenAI', () => {
-  const standIn = new OpenAIStandIn();
-  let openaiUpstream: (route: Route) => Upstream;
+  const standIn = new FakeOpenAI();
+  let openaiUpstream: (route: UpstreamRoute) => Upstream;
   let receiveImage: typeof ReceiveImage;
   let folder: string;
   before(async () => {
-    useTestConfig({ UPSTREAM_TIMEOUT_MS: '1000' });
+    setTestConfig({ UPSTREAM_TIMEOUT_MS: '1000' });
     ({ openaiUpstream } = await import('../../shared/gateways/upstreams/openai.ts'));
-    ({ receiveImage } = await import('../../shared/gateways/upstreams/imageAnswer.ts'));
+    ({ readImageResponse: receiveImage } = await import('../../shared/gateways/upstreams/imageAnswer.ts'));
     folder = await mkdtemp(join(tmpdir(), 'genmeter-openai-'));
     await standIn.start();
   });
@@ -40,12 +40,12 @@ describe('the adapter for what speaks like OpenAI', () => {
     for (const name of await readdir(folder)) await rm(join(folder, name));
   });
 
-  const upstreamFor = (kind: Kind, settings: { baseUrl?: string; key?: string | null; takesForms?: boolean } = {}) =>
+  const upstreamFor = (kind: ModelKind, settings: { baseUrl?: string; key?: string | null; takesForms?: boolean } = {}) =>
     openaiUpstream({
       model: kind === 'video' ? 'vidmodel-video' : 'imgmodel-2',
       kind,
       modelId: 'some/model',
-      table: { input: {} },
+      modelSettings: { input: {} },
       upstream: {
         name: 'openai',
         adapter: 'openai',
@@ -69,14 +69,14 @@ describe('the adapter for what speaks like OpenAI', () => {
   const files = () => readdir(folder);
 
   const submitVideo = (asked = job()) => upstreamFor('video').submit(asked);
-  const submitVideoTo = (answer: Verbatim) => {
+  const submitVideoTo = (answer: VerbatimResponse) => {
     standIn.submit = answer;
     return submitVideo();
   };
   const acceptVideo = async () => {
     standIn.outcome = 'wait';
     const asked = job();
-    const handle = handleOf(await upstreamFor('video').submit(asked));
+    const handle = getHandle(await upstreamFor('video').submit(asked));
     return { handle, prompt: asked.input.prompt };
   };
   const check = (handle: UpstreamHandle) => upstreamFor('video').check(handle);
@@ -85,7 +85,7 @@ describe('the adapter for what speaks like OpenAI', () => {
     return check({ id: 'video_1' });
   };
   const askImage = (asked = job()) => upstreamFor('image').submit(asked);
-  const askImageFor = (answer: Verbatim) => {
+  const askImageFor = (answer: VerbatimResponse) => {
     standIn.image = answer;
     return askImage();
   };
@@ -133,7 +133,7 @@ describe('the adapter for what speaks like OpenAI', () => {
     it('says nothing of a key where it has none', async () => {
       standIn.key = null;
       const upstream = upstreamFor('video', { key: null });
-      const handle = handleOf(await upstream.submit(job()));
+      const handle = getHandle(await upstream.submit(job()));
       const progress = await upstream.check(handle);
       expect(progress).to.deep.include({ state: 'succeeded' });
       expect(progress).to.have.nested.property('output.headers').that.deep.equals({});
@@ -146,7 +146,7 @@ describe('the adapter for what speaks like OpenAI', () => {
 
     for (const id of [undefined, '', 5, 'with space', 'with\u0000', '.', '..', 'x'.repeat(3_000)]) {
       it(`does not know what became of a job with the id ${JSON.stringify(id)?.slice(0, 20)}`, async () => {
-        expect(await faultOf(submitVideoTo({ status: 200, body: { id, status: 'queued' } }))).to.include({
+        expect(await captureUpstreamError(submitVideoTo({ status: 200, body: { id, status: 'queued' } }))).to.include({
           fault: 'unknown',
         });
       });
@@ -165,15 +165,15 @@ describe('the adapter for what speaks like OpenAI', () => {
       ['bad input, in a sentence', { status: 400, body: { detail: 'Model mismatch.' } }, 'Model mismatch.'],
       ['an error that is a text', { status: 400, body: { error: 'No.' } }, 'No.'],
       ['nothing that is understood', { status: 400, body: '<html>' }, 'The model could not make this.'],
-    ] as [string, 'refuse' | Verbatim, string][]) {
+    ] as [string, 'refuse' | VerbatimResponse, string][]) {
       it(`is refused for ${what}`, async () => {
         standIn.submit = answer;
-        expect(await faultOf(submitVideo())).to.include({ fault: 'refused', message });
+        expect(await captureUpstreamError(submitVideo())).to.include({ fault: 'refused', message });
       });
     }
 
     it('cuts down what a refusal says to what can be stored', async () => {
-      const error = await faultOf(submitVideoTo(envelope(400, { message: `a\u0000b${'x'.repeat(1_000)}\ud800` })));
+      const error = await captureUpstreamError(submitVideoTo(envelope(400, { message: `a\u0000b${'x'.repeat(1_000)}\ud800` })));
       expect(error.message).to.match(/^abx{498}$/);
     });
 
@@ -193,27 +193,27 @@ describe('the adapter for what speaks like OpenAI', () => {
     ] as const) {
       it(`takes an answer of ${status} without a receipt for ${fault}`, async () => {
         const answer = { status, headers: { 'retry-after': '7' }, body: { error: { message: 'x' } } };
-        const error = await faultOf(submitVideoTo(answer));
+        const error = await captureUpstreamError(submitVideoTo(answer));
         expect(error).to.include({ fault, wasAnswered: true, retryAfterMs: fault === 'unavailable' ? 7_000 : 0 });
       });
     }
 
     it('does not blame the order for what is wrong with our account', async () => {
       for (const code of ['billing_hard_limit_reached', 'insufficient_quota']) {
-        expect(await faultOf(submitVideoTo(envelope(400, { code })))).to.include({ fault: 'unavailable' });
+        expect(await captureUpstreamError(submitVideoTo(envelope(400, { code })))).to.include({ fault: 'unavailable' });
       }
     });
 
     for (const how of ['hang', 'drop', 'drop after acceptance', 'garbage'] as const) {
       it(`does not know what became of a job that is answered with ${how}`, async () => {
         standIn.submit = how;
-        expect(await faultOf(submitVideo())).to.include({ fault: 'unknown', wasAnswered: how === 'garbage' });
+        expect(await captureUpstreamError(submitVideo())).to.include({ fault: 'unknown', wasAnswered: how === 'garbage' });
       });
     }
 
     it('knows that nothing was taken where connections are refused', async () => {
       const upstream = upstreamFor('video', { baseUrl: 'http://127.0.0.1:1/v1' });
-      expect(await faultOf(upstream.submit(job()))).to.include({ fault: 'unavailable', wasAnswered: false });
+      expect(await captureUpstreamError(upstream.submit(job()))).to.include({ fault: 'unavailable', wasAnswered: false });
     });
   });
 
@@ -285,27 +285,27 @@ describe('the adapter for what speaks like OpenAI', () => {
     });
 
     it('finds out that the upstream does not know it', async () => {
-      expect(await faultOf(check({ id: 'nobody' }))).to.include({ fault: 'gone' });
+      expect(await captureUpstreamError(check({ id: 'nobody' }))).to.include({ fault: 'gone' });
     });
 
     for (const how of ['error', 'busy', 'garbage'] as const) {
       it(`gets no answer where that is ${how}`, async () => {
         standIn.status = how;
-        expect(await faultOf(check({ id: 'x' }))).to.include({ fault: 'unavailable', wasAnswered: true });
+        expect(await captureUpstreamError(check({ id: 'x' }))).to.include({ fault: 'unavailable', wasAnswered: true });
       });
     }
 
     for (const how of ['hang', 'drop'] as const) {
       it(`can ask again after ${how}`, async () => {
         standIn.status = how;
-        expect(await faultOf(check({ id: 'x' }))).to.include({ fault: 'unavailable', wasAnswered: false });
+        expect(await captureUpstreamError(check({ id: 'x' }))).to.include({ fault: 'unavailable', wasAnswered: false });
       });
     }
 
     it('gets no answer without the right key, nor from JSON without a status', async () => {
       const stranger = upstreamFor('video', { key: 'wrong' });
-      expect(await faultOf(stranger.check({ id: 'x' }))).to.include({ fault: 'unavailable' });
-      expect(await faultOf(seen({ id: 'x' }))).to.include({ fault: 'unavailable' });
+      expect(await captureUpstreamError(stranger.check({ id: 'x' }))).to.include({ fault: 'unavailable' });
+      expect(await captureUpstreamError(seen({ id: 'x' }))).to.include({ fault: 'unavailable' });
     });
 
     it('deletes one to stop it, and minds no answer', async () => {
@@ -324,7 +324,7 @@ describe('the adapter for what speaks like OpenAI', () => {
       expect(accepted?.body).to.deep.equal({ model: 'some/model', ...asked.input });
       expect(accepted).to.include({ isForm: false, idempotencyKey: asked.generationId });
       expect(submission).to.deep.include({ state: 'succeeded', isWatermarked: false });
-      expect(await readFile(fileOf(submission))).to.deep.equal(PNG);
+      expect(await readFile(getFile(submission))).to.deep.equal(PNG);
     });
 
     it('waits for longer than other answers may take', async () => {
@@ -336,9 +336,9 @@ describe('the adapter for what speaks like OpenAI', () => {
       standIn.outcome = 'wait';
       const startedAt = Date.now();
       for (const deadlineMs of [500, -500]) {
-        expect(await faultOf(askImage(job({ deadlineMs })))).to.include({ fault: 'unknown' });
+        expect(await captureUpstreamError(askImage(job({ deadlineMs })))).to.include({ fault: 'unknown' });
       }
-      expect(Date.now() - startedAt).to.be.below(scaled(2_000));
+      expect(Date.now() - startedAt).to.be.below(scaleTimeout(2_000));
     });
 
     it('takes an address, to which the key goes where it is the own one', async () => {
@@ -359,7 +359,7 @@ describe('the adapter for what speaks like OpenAI', () => {
     it('has an image in a file that was in its address', async () => {
       standIn.imageAs = 'data url';
       standIn.picture = randomBytes(100_000);
-      expect(await readFile(fileOf(await askImage()))).to.deep.equal(standIn.picture);
+      expect(await readFile(getFile(await askImage()))).to.deep.equal(standIn.picture);
     });
 
     it('says so where the answer says that it is watermarked', async () => {
@@ -385,22 +385,22 @@ describe('the adapter for what speaks like OpenAI', () => {
         { status: 422, body: { detail: [{ msg: 'Field required' }] } },
         'Field required',
       ],
-    ] as [string, 'refuse' | Verbatim, string][]) {
+    ] as [string, 'refuse' | VerbatimResponse, string][]) {
       it(`is refused for ${what}`, async () => {
         standIn.image = answer;
-        expect(await faultOf(askImage())).to.include({ fault: 'refused', message });
+        expect(await captureUpstreamError(askImage())).to.include({ fault: 'refused', message });
       });
     }
 
     for (const status of [500, 502, 504, 524, 408]) {
       it(`does not know whether it was run where the answer is ${status}`, async () => {
-        expect(await faultOf(askImageFor(envelope(status, { code: 'x' })))).to.include({ fault: 'unknown' });
+        expect(await captureUpstreamError(askImageFor(envelope(status, { code: 'x' })))).to.include({ fault: 'unknown' });
       });
     }
 
     for (const status of [401, 403, 404, 429, 503]) {
       it(`is not refused by ${status}, but told when to come again`, async () => {
-        const error = await faultOf(
+        const error = await captureUpstreamError(
           askImageFor({ ...envelope(status, { code: 'x' }), headers: { 'retry-after': '3' } }),
         );
         expect(error).to.include({ fault: 'unavailable', wasAnswered: true, retryAfterMs: 3_000 });
@@ -408,7 +408,7 @@ describe('the adapter for what speaks like OpenAI', () => {
     }
 
     it('comes again where our account has no credit, which OpenAI calls a bad request', async () => {
-      const error = await faultOf(askImageFor(envelope(400, { code: 'billing_hard_limit_reached' })));
+      const error = await captureUpstreamError(askImageFor(envelope(400, { code: 'billing_hard_limit_reached' })));
       expect(error).to.include({ fault: 'unavailable' });
     });
 
@@ -422,9 +422,9 @@ describe('the adapter for what speaks like OpenAI', () => {
       ['JSON that ends inside of the image', { status: 200, body: `{"data":[{"b64_json":"${base64}` }],
       ['JSON with something behind it', { status: 200, body: `{"data":[{"b64_json":"${base64}"}]}}` }],
       ['more than it reads of what is no image', { status: 200, body: { data: [], text: 'x'.repeat(2_000_000) } }],
-    ] as [string, Verbatim][]) {
+    ] as [string, VerbatimResponse][]) {
       it(`does not know what became of a job that is answered with ${what}, and keeps no file`, async () => {
-        expect(await faultOf(askImageFor(answer))).to.include({ fault: 'unknown' });
+        expect(await captureUpstreamError(askImageFor(answer))).to.include({ fault: 'unknown' });
         expect(await files()).to.deep.equal([]);
       });
     }
@@ -433,21 +433,21 @@ describe('the adapter for what speaks like OpenAI', () => {
       it(`does not know what became of a job after ${how}, and keeps no file`, async () => {
         standIn.image = how;
         standIn.picture = randomBytes(1_000_000);
-        expect(await faultOf(askImage())).to.include({ fault: 'unknown', wasAnswered: false });
+        expect(await captureUpstreamError(askImage())).to.include({ fault: 'unknown', wasAnswered: false });
         expect(await files()).to.deep.equal([]);
       });
     }
 
     it('does not keep an image that comes with a refusal', async () => {
       const answer = { status: 400, body: { error: { message: 'No.' }, data: [{ b64_json: base64 }] } };
-      expect(await faultOf(askImageFor(answer))).to.include({ fault: 'refused', message: 'No.' });
+      expect(await captureUpstreamError(askImageFor(answer))).to.include({ fault: 'refused', message: 'No.' });
       expect(await files()).to.deep.equal([]);
     });
 
     it('brings an image of 30 MB into its file without having the answer in memory', async () => {
       const { bytes, answer, peak } = await largeAnswer('{"data":[{"b64_json":"', '"}]}');
       const submission = await askImageFor({ status: 200, body: Readable.from(answer(), { objectMode: false }) });
-      expect((await stat(fileOf(submission))).size).to.equal(bytes);
+      expect((await stat(getFile(submission))).size).to.equal(bytes);
       // The sender, which is in this process as well, has its part in that.
       expect(peak()).to.be.within(1, 20 * 1024 * 1024);
     });
@@ -562,21 +562,21 @@ describe('the adapter for what speaks like OpenAI', () => {
     ] as const) {
       it(`finds one unavailable that answers ${what}`, async () => {
         standIn.models = answer;
-        expect(await faultOf(probe())).to.include({ fault: 'unavailable', wasAnswered: true });
+        expect(await captureUpstreamError(probe())).to.include({ fault: 'unavailable', wasAnswered: true });
       });
     }
 
     it('finds one unavailable that does not answer, or wants another key', async () => {
       standIn.models = 'drop';
-      expect(await faultOf(probe())).to.include({ fault: 'unavailable', wasAnswered: false });
+      expect(await captureUpstreamError(probe())).to.include({ fault: 'unavailable', wasAnswered: false });
       standIn.models = undefined;
-      expect(await faultOf(probe({ key: 'wrong' }))).to.include({ fault: 'unavailable', wasAnswered: true });
-      expect(await faultOf(probe({ key: null }))).to.include({ fault: 'unavailable', wasAnswered: true });
+      expect(await captureUpstreamError(probe({ key: 'wrong' }))).to.include({ fault: 'unavailable', wasAnswered: true });
+      expect(await captureUpstreamError(probe({ key: null }))).to.include({ fault: 'unavailable', wasAnswered: true });
     });
   });
 });
 
-function envelope(status: number, error: Record<string, unknown>): Verbatim {
+function envelope(status: number, error: Record<string, unknown>): VerbatimResponse {
   return { status, body: { error: { type: 'invalid_request_error', message: 'x', ...error } } };
 }
 
@@ -612,17 +612,17 @@ function numbered(sign: string): string {
   return `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-function handleOf(submission: Submission): UpstreamHandle {
+function getHandle(submission: SubmitResult): UpstreamHandle {
   if (submission.state !== 'accepted') throw new Error(`Not accepted: ${JSON.stringify(submission)}`);
   return submission.handle;
 }
 
-function fileOf(submission: Submission): string {
+function getFile(submission: SubmitResult): string {
   if (submission.state === 'succeeded' && 'file' in submission.output) return submission.output.file;
   throw new Error(`No file: ${JSON.stringify(submission)}`);
 }
 
-async function faultOf(attempt: Promise<unknown>): Promise<UpstreamError> {
+async function captureUpstreamError(attempt: Promise<unknown>): Promise<UpstreamError> {
   try {
     await attempt;
   } catch (error) {

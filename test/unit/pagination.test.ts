@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { offsetOf, pagesOf, paginate } from '../../shared/lib/pagination.ts';
+import { getPageOffset, countPages, paginate } from '../../shared/lib/pagination.ts';
 
 describe('pagination', () => {
   for (const [items, pages] of [
@@ -13,7 +13,7 @@ describe('pagination', () => {
     [1_000_001, 50_001],
   ] as const) {
     it(`${items} items have ${pages} pages`, () => {
-      expect(pagesOf(items)).to.equal(pages);
+      expect(countPages(items)).to.equal(pages);
     });
   }
 
@@ -27,6 +27,6 @@ describe('pagination', () => {
       [3, 45],
     ]);
     expect(paginate(list, 4).items).to.deep.equal([]);
-    expect(offsetOf(3)).to.equal(40);
+    expect(getPageOffset(3)).to.equal(40);
   });
 });

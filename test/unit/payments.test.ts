@@ -11,7 +11,7 @@ const STRIPE = {
   STRIPE_PRICE_STUDIO: 'price_4, price_5',
 };
 
-const open = (config: object) => payments.openPayments(config as Config);
+const open = (config: object) => payments.openPaymentProcessor(config as Config);
 
 describe('the payment processor', () => {
   it('is simulated without STRIPE_SECRET_KEY, Stripe with it, and can be opened again', async () => {
@@ -27,7 +27,7 @@ describe('the payment processor', () => {
     await open({});
     const customerId = await payments.processor.createCustomer({ accountUuid: 'a', email: 'a@example.com' });
     const order = { customerId, topupUuid: 't', amountCents: 5_000 };
-    const paymentMethodId = (await payments.processor.paymentMethodOf(customerId)) as string;
+    const paymentMethodId = (await payments.processor.findPaymentMethod(customerId)) as string;
     const charged = await payments.processor.chargeTopup({ ...order, paymentMethodId });
     expect(charged).to.include({ topupUuid: 't', status: 'succeeded', amountCents: 5_000, reversedCents: 0 });
     expect(await payments.processor.chargeTopup({ ...order, paymentMethodId })).to.deep.equal(charged);

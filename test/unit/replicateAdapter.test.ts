@@ -1,20 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { useTestConfig } from '../harness/config.ts';
-import type { Route } from '../../shared/gateways/upstreams/settings.ts';
+import { setTestConfig } from '../harness/config.ts';
+import type { UpstreamRoute } from '../../shared/gateways/upstreams/settings.ts';
 import type { Upstream, UpstreamError, UpstreamHandle } from '../../shared/gateways/upstreams/upstream.ts';
-import { ReplicateStandIn, type Verbatim } from '../../dev/standins/replicateUpstream.ts';
+import { FakeReplicate, type VerbatimResponse } from '../../dev/standins/replicateUpstream.ts';
 
 const NOT_ALLOWED = "The model's content policy does not allow this. Please change the prompt and try again.";
 const BROKE_DOWN = 'The model broke down over this job. Please try again.';
 
 describe('the adapter for Replicate', () => {
-  const standIn = new ReplicateStandIn();
+  const standIn = new FakeReplicate();
   /** Somebody else's server, with the same manners. */
-  const stranger = new ReplicateStandIn();
-  let replicateUpstream: (route: Route) => Upstream;
+  const stranger = new FakeReplicate();
+  let replicateUpstream: (route: UpstreamRoute) => Upstream;
   before(async () => {
-    useTestConfig({ UPSTREAM_TIMEOUT_MS: '1000' });
+    setTestConfig({ UPSTREAM_TIMEOUT_MS: '1000' });
     ({ replicateUpstream } = await import('../../shared/gateways/upstreams/replicate.ts'));
     await Promise.all([standIn.start(), stranger.start()]);
   });
@@ -26,12 +26,12 @@ describe('the adapter for Replicate', () => {
       model: 'imgmodel-2',
       kind: 'image',
       modelId,
-      table: { input: {} },
+      modelSettings: { input: {} },
       upstream: {
         name: 'replicate',
         adapter: 'replicate',
         baseUrl,
-        key: ReplicateStandIn.KEY,
+        key: FakeReplicate.KEY,
         concurrency: null,
         perMinute: null,
         isLocal: false,
@@ -41,15 +41,15 @@ describe('the adapter for Replicate', () => {
   const upstream = (modelId?: string) => upstreamTo(`${standIn.url}/v1`, modelId);
 
   /** Submits a job that must be accepted. */
-  async function accept(asked = job(), modelId?: string): Promise<UpstreamHandle> {
+  async function accept(asked = buildSubmission(), modelId?: string): Promise<UpstreamHandle> {
     const submission = await upstream(modelId).submit(asked);
     if (submission.state !== 'accepted') throw new Error(`Not accepted: ${JSON.stringify(submission)}`);
     return submission.handle;
   }
 
-  const submitTo = async (answer: Verbatim) => {
+  const submitTo = async (answer: VerbatimResponse) => {
     standIn.submit = answer;
-    return upstream().submit(job());
+    return upstream().submit(buildSubmission());
   };
 
   /** What a look finds where it is answered with this. */
@@ -61,7 +61,7 @@ describe('the adapter for Replicate', () => {
 
   describe('when it submits', () => {
     it('creates a prediction at the address of the model, and does not wait for its end', async () => {
-      const asked = job();
+      const asked = buildSubmission();
       await accept(asked, 'bytedance/seedance-1-pro');
       const [prediction] = standIn.predictionsFor(asked.input.prompt);
       expect(prediction).to.deep.include({ model: 'bytedance/seedance-1-pro', version: null, input: asked.input });
@@ -69,7 +69,7 @@ describe('the adapter for Replicate', () => {
     });
 
     it('creates a prediction of a certain version by that version', async () => {
-      const asked = job();
+      const asked = buildSubmission();
       await accept(asked, 'owner/name:9dcd6d78e7c6');
       const [prediction] = standIn.predictionsFor(asked.input.prompt);
       expect(prediction).to.deep.include({ model: null, version: '9dcd6d78e7c6', input: asked.input });
@@ -82,14 +82,14 @@ describe('the adapter for Replicate', () => {
       ['after 24 hours at the most', 72 * 3_600_000, '86400s'],
     ] as const) {
       it(`has the prediction cancelled by Replicate ${what}`, async () => {
-        const asked = job({ deadlineMs });
+        const asked = buildSubmission({ deadlineMs });
         await accept(asked);
         expect(standIn.predictionsFor(asked.input.prompt)[0]?.cancelAfter).to.equal(cancelAfter);
       });
     }
 
     it('keeps of the receipt the id and the addresses, and nothing else', async () => {
-      const asked = job();
+      const asked = buildSubmission();
       const handle = await accept(asked);
       const id = standIn.predictionsFor(asked.input.prompt)[0]?.id as string;
       const own = `${standIn.url}/v1/predictions/${id}`;
@@ -138,7 +138,7 @@ describe('the adapter for Replicate', () => {
 
     it('is refused an input that does not fit, with what is said of the fields', async () => {
       standIn.submit = 'refuse';
-      expect(await faultOf(upstream().submit(job()))).to.include({
+      expect(await captureUpstreamError(upstream().submit(buildSubmission()))).to.include({
         fault: 'refused',
         message: 'The prompt is not one that the stand-in takes',
       });
@@ -163,7 +163,7 @@ describe('the adapter for Replicate', () => {
     ];
     for (const [what, status, body, message] of refusals) {
       it(`is refused with ${status} and ${what}, in words that can be shown`, async () => {
-        expect(await faultOf(submitTo({ status, body }))).to.include({ fault: 'refused', message });
+        expect(await captureUpstreamError(submitTo({ status, body }))).to.include({ fault: 'refused', message });
       });
     }
 
@@ -173,12 +173,12 @@ describe('the adapter for Replicate', () => {
         detail: "The specified version does not exist (or perhaps you don't have permission to use it?)",
         status: 422,
       };
-      expect(await faultOf(submitTo({ status: 422, body }))).to.include({ fault: 'unavailable', wasAnswered: true });
+      expect(await captureUpstreamError(submitTo({ status: 422, body }))).to.include({ fault: 'unavailable', wasAnswered: true });
     });
 
     for (const status of [401, 402, 403, 404, 500, 502, 503]) {
       it(`knows of ${status} that nothing was accepted`, async () => {
-        const fault = await faultOf(submitTo({ status, body: { detail: 'no', title: 'No', status } }));
+        const fault = await captureUpstreamError(submitTo({ status, body: { detail: 'no', title: 'No', status } }));
         expect(fault).to.include({ fault: 'unavailable', wasAnswered: true });
       });
     }
@@ -194,12 +194,12 @@ describe('the adapter for Replicate', () => {
     ];
     for (const [where, headers, body, retryAfterMs] of waits) {
       it(`is told ${where} how long to wait when it is throttled`, async () => {
-        const fault = await faultOf(submitTo({ status: 429, headers, body }));
+        const fault = await captureUpstreamError(submitTo({ status: 429, headers, body }));
         expect(fault).to.include({ fault: 'unavailable', wasAnswered: true, retryAfterMs });
       });
     }
 
-    const unreadable: [string, Verbatim][] = [
+    const unreadable: [string, VerbatimResponse][] = [
       ['has no id', { status: 201, body: { status: 'starting' } }],
       ['has an id that is no text', { status: 201, body: { id: 5, status: 'starting' } }],
       ['has an id that could not be stored', { status: 201, body: { id: 'a\u0000b', status: 'starting' } }],
@@ -208,26 +208,26 @@ describe('the adapter for Replicate', () => {
     ];
     for (const [what, answer] of unreadable) {
       it(`does not know whether it was accepted where the receipt ${what}`, async () => {
-        expect(await faultOf(submitTo(answer))).to.include({ fault: 'unknown', wasAnswered: true });
+        expect(await captureUpstreamError(submitTo(answer))).to.include({ fault: 'unknown', wasAnswered: true });
       });
     }
 
     for (const how of ['drop', 'drop after acceptance', 'hang'] as const) {
       it(`does not know whether it was accepted where the connection does this: ${how}`, async () => {
         standIn.submit = how;
-        expect(await faultOf(upstream().submit(job()))).to.include({ fault: 'unknown', wasAnswered: false });
+        expect(await captureUpstreamError(upstream().submit(buildSubmission()))).to.include({ fault: 'unknown', wasAnswered: false });
       });
     }
 
     it('does not know whether it was accepted where the answer is not JSON', async () => {
       standIn.submit = 'garbage';
-      expect(await faultOf(upstream().submit(job()))).to.include({ fault: 'unknown' });
+      expect(await captureUpstreamError(upstream().submit(buildSubmission()))).to.include({ fault: 'unknown' });
     });
 
     it('knows that nothing was accepted where nobody listens', async () => {
-      const nobody = await new ReplicateStandIn().start();
+      const nobody = await new FakeReplicate().start();
       await nobody.stop();
-      const fault = await faultOf(upstreamTo(`${nobody.url}/v1`).submit(job()));
+      const fault = await captureUpstreamError(upstreamTo(`${nobody.url}/v1`).submit(buildSubmission()));
       expect(fault).to.include({ fault: 'unavailable', wasAnswered: false });
     });
   });
@@ -235,7 +235,7 @@ describe('the adapter for Replicate', () => {
   describe('when it looks', () => {
     it('finds a prediction running, then succeeded, with its file and the key for it', async () => {
       standIn.outcome = 'wait';
-      const asked = job();
+      const asked = buildSubmission();
       const handle = await accept(asked);
       expect(await upstream().check(handle)).to.deep.equal({ state: 'running' });
       standIn.end(asked.input.prompt, 'succeeded');
@@ -307,28 +307,28 @@ describe('the adapter for Replicate', () => {
     it('finds a prediction gone that Replicate does not know', async () => {
       const handle = await accept();
       standIn.status = 'forget';
-      expect(await faultOf(upstream().check(handle))).to.include({ fault: 'gone', wasAnswered: true });
+      expect(await captureUpstreamError(upstream().check(handle))).to.include({ fault: 'gone', wasAnswered: true });
     });
 
     for (const how of ['error', 'busy', 'garbage', 'drop', 'hang'] as const) {
       it(`is not answered where Replicate does this: ${how}`, async () => {
         const handle = await accept();
         standIn.status = how;
-        expect(await faultOf(upstream().check(handle))).to.include({ fault: 'unavailable' });
+        expect(await captureUpstreamError(upstream().check(handle))).to.include({ fault: 'unavailable' });
       });
     }
 
     for (const body of [{}, [], 'succeeded', null, { status: 7 }]) {
       it(`is not answered by ${JSON.stringify(body)}`, async () => {
-        expect(await faultOf(seen(body))).to.include({ fault: 'unavailable', wasAnswered: true });
+        expect(await captureUpstreamError(seen(body))).to.include({ fault: 'unavailable', wasAnswered: true });
       });
     }
 
     it('never asks an address of others, also where a handle has one', async () => {
       const foreign = `${stranger.url}/v1/predictions/p1`;
       const handle = { id: 'p1', get_url: foreign, cancel_url: `${foreign}/cancel` };
-      expect(await faultOf(upstream().check(handle))).to.include({ fault: 'unavailable' });
-      expect(await faultOf(upstream().cancel(handle))).to.include({ fault: 'unavailable' });
+      expect(await captureUpstreamError(upstream().check(handle))).to.include({ fault: 'unavailable' });
+      expect(await captureUpstreamError(upstream().cancel(handle))).to.include({ fault: 'unavailable' });
       expect(stranger.requests).to.deep.equal([]);
     });
   });
@@ -365,7 +365,7 @@ describe('the adapter for Replicate', () => {
     for (const how of ['error', 'busy', 'garbage', 'drop', 'hang'] as const) {
       it(`is not content where Replicate does this: ${how}`, async () => {
         standIn.model = how;
-        expect(await faultOf(upstream().probe())).to.include({ fault: 'unavailable' });
+        expect(await captureUpstreamError(upstream().probe())).to.include({ fault: 'unavailable' });
       });
     }
 
@@ -378,13 +378,13 @@ describe('the adapter for Replicate', () => {
     ] as const) {
       it(`is not content with ${what}`, async () => {
         standIn.model = answer;
-        expect(await faultOf(upstream().probe())).to.include({ fault: 'unavailable' });
+        expect(await captureUpstreamError(upstream().probe())).to.include({ fault: 'unavailable' });
       });
     }
   });
 });
 
-function job({ deadlineMs = 60_000 } = {}) {
+function buildSubmission({ deadlineMs = 60_000 } = {}) {
   return {
     generationId: randomUUID(),
     input: { prompt: randomUUID(), resolution: '1K' },
@@ -394,7 +394,7 @@ function job({ deadlineMs = 60_000 } = {}) {
 }
 
 /** What a call throws, which must be an UpstreamError. */
-async function faultOf(call: Promise<unknown>): Promise<UpstreamError> {
+async function captureUpstreamError(call: Promise<unknown>): Promise<UpstreamError> {
   try {
     const result = await call;
     throw new Error(`Nothing was thrown, but this returned: ${JSON.stringify(result)}`);

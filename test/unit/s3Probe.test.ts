@@ -1,21 +1,21 @@
 import { expect } from 'chai';
-import { UnusableStore } from '../../shared/gateways/media/mediaStore.ts';
+import { StoreConfigError } from '../../shared/gateways/media/mediaStore.ts';
 import { S3_LIMITS, type S3Options } from '../../shared/gateways/media/s3Connection.ts';
 import { s3Store } from '../../shared/gateways/media/s3Store.ts';
-import { Bucket } from '../harness/bucket.ts';
-import { failureOf } from '../harness/failure.ts';
-import { scaled } from '../harness/speed.ts';
+import { FakeS3Bucket } from '../harness/bucket.ts';
+import { captureError } from '../harness/failure.ts';
+import { scaleTimeout } from '../harness/speed.ts';
 
 describe('probing a bucket', () => {
-  const bucket = new Bucket();
+  const bucket = new FakeS3Bucket();
   before(() => bucket.start());
   after(() => bucket.stop());
-  beforeEach(() => bucket.empty());
+  beforeEach(() => bucket.reset());
 
   const open = (options: Partial<S3Options> = {}) =>
     s3Store(
       { ...bucket.options, ...options },
-      bucket.mode === 'hang' ? { ...S3_LIMITS, idleMs: scaled(500), probeMs: scaled(1_000) } : S3_LIMITS,
+      bucket.mode === 'hang' ? { ...S3_LIMITS, idleMs: scaleTimeout(500), probeMs: scaleTimeout(1_000) } : S3_LIMITS,
     );
 
   it('puts, lists and deletes a small object, and leaves nothing', async () => {
@@ -39,8 +39,8 @@ describe('probing a bucket', () => {
   ];
   for (const [what, options, sentence] of misfits) {
     it(`refuses ${what}`, async () => {
-      const error = await failureOf(open(options).probe());
-      expect(error).to.be.instanceOf(UnusableStore);
+      const error = await captureError(open(options).probe());
+      expect(error).to.be.instanceOf(StoreConfigError);
       expect(error.message).to.match(sentence);
     });
   }
@@ -51,8 +51,8 @@ describe('probing a bucket', () => {
       ['garbage', /answered 404 NotFound: is that the address of an S3 store\?$/],
     ] as const) {
       bucket.mode = mode;
-      const error = await failureOf(open().probe());
-      expect(error).to.be.instanceOf(UnusableStore);
+      const error = await captureError(open().probe());
+      expect(error).to.be.instanceOf(StoreConfigError);
       expect(error.message).to.match(sentence);
     }
   });
@@ -60,11 +60,11 @@ describe('probing a bucket', () => {
   it('takes a bucket that is away or busy for one that may come back', async () => {
     for (const mode of ['error', 'busy', 'drop', 'hang'] as const) {
       bucket.mode = mode;
-      expect(await failureOf(open().probe()), mode).to.not.be.instanceOf(UnusableStore);
+      expect(await captureError(open().probe()), mode).to.not.be.instanceOf(StoreConfigError);
     }
     const unknown = open({ endpoint: 'http://no-such-host.invalid' });
-    const error = await failureOf(unknown.probe());
-    expect(error).to.not.be.instanceOf(UnusableStore);
+    const error = await captureError(unknown.probe());
+    expect(error).to.not.be.instanceOf(StoreConfigError);
     expect(error.message).to.match(/^bucket outputs at http:\/\/no-such-host\.invalid cannot be reached: /);
   });
 });

@@ -2,25 +2,25 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { UnusableStore } from '../../shared/gateways/media/mediaStore.ts';
+import { StoreConfigError } from '../../shared/gateways/media/mediaStore.ts';
 import { S3_LIMITS, type S3Options } from '../../shared/gateways/media/s3Connection.ts';
 import { s3Store } from '../../shared/gateways/media/s3Store.ts';
-import { Bucket } from '../harness/bucket.ts';
-import { failureOf } from '../harness/failure.ts';
-import { scaled } from '../harness/speed.ts';
+import { FakeS3Bucket } from '../harness/bucket.ts';
+import { captureError } from '../harness/failure.ts';
+import { scaleTimeout } from '../harness/speed.ts';
 
 const CONTENT = Buffer.from('not really a picture');
 /** Short, for what never gets an answer; everything else has the time that it has in production. */
 const impatient = () => ({
   ...S3_LIMITS,
-  idleMs: scaled(500),
-  requestMs: scaled(3_000),
-  uploadMs: scaled(5_000),
-  probeMs: scaled(1_000),
+  idleMs: scaleTimeout(500),
+  requestMs: scaleTimeout(3_000),
+  uploadMs: scaleTimeout(5_000),
+  probeMs: scaleTimeout(1_000),
 });
 
 describe('the S3 store', () => {
-  const bucket = new Bucket();
+  const bucket = new FakeS3Bucket();
   let folder: string;
   let file: string;
   before(async () => {
@@ -34,14 +34,14 @@ describe('the S3 store', () => {
     await rm(folder, { recursive: true });
   });
   beforeEach(async () => {
-    await bucket.empty();
+    await bucket.reset();
   });
 
   const open = (options: Partial<S3Options> = {}) =>
     s3Store({ ...bucket.options, ...options }, bucket.mode === 'hang' ? impatient() : S3_LIMITS);
   describe('keeping', () => {
     it('puts a file where everybody can read it, with its type and length, to be kept by any cache for a year', async () => {
-      await open().keep('ab/cdef', [{ localFile: file, name: 'image.png', contentType: 'image/png' }]);
+      await open().putFiles('ab/cdef', [{ localFile: file, name: 'image.png', contentType: 'image/png' }]);
       for (const method of ['GET', 'HEAD']) {
         const response = await fetch(`${bucket.url}/ab/cdef/image.png`, { method });
         expect(response.status).to.equal(200);
@@ -54,25 +54,25 @@ describe('the S3 store', () => {
     });
 
     it('leaves the local file to whoever has it', async () => {
-      await open().keep('ab/cdef', [{ localFile: file, name: 'image.png', contentType: 'image/png' }]);
+      await open().putFiles('ab/cdef', [{ localFile: file, name: 'image.png', contentType: 'image/png' }]);
       expect(await readFile(file)).to.deep.equal(CONTENT);
     });
 
     it('puts everything below the prefix', async () => {
-      await open({ prefix: 'genmeter/outputs' }).keep('ab/cdef', [
+      await open({ prefix: 'genmeter/outputs' }).putFiles('ab/cdef', [
         { localFile: file, name: 'image.png', contentType: 'image/png' },
       ]);
       expect(await bucket.keys()).to.deep.equal(['genmeter/outputs/ab/cdef/image.png']);
     });
 
     it('replaces what lies there already', async () => {
-      await bucket.place(['ab/cdef/image.png']);
-      await open().keep('ab/cdef', [{ localFile: file, name: 'image.png', contentType: 'image/png' }]);
+      await bucket.putObjects(['ab/cdef/image.png']);
+      await open().putFiles('ab/cdef', [{ localFile: file, name: 'image.png', contentType: 'image/png' }]);
       expect(await (await fetch(`${bucket.url}/ab/cdef/image.png`)).text()).to.equal(CONTENT.toString());
     });
 
     it('announces the length, and sends nothing that only Amazon understands', async () => {
-      await open().keep('ab/cdef', [{ localFile: file, name: 'image.png', contentType: 'image/png' }]);
+      await open().putFiles('ab/cdef', [{ localFile: file, name: 'image.png', contentType: 'image/png' }]);
       const headers = bucket.uploads[0] ?? {};
       expect(headers).to.include({ 'content-length': '20', 'x-amz-content-sha256': 'UNSIGNED-PAYLOAD' });
       const names = Object.keys(headers).join(' ');
@@ -83,7 +83,7 @@ describe('the S3 store', () => {
       const store = open();
       await Promise.all(
         Array.from({ length: 100 }, (_, index) =>
-          store.keep(`ab/${index}`, [{ localFile: file, name: 'a.png', contentType: 'image/png' }]),
+          store.putFiles(`ab/${index}`, [{ localFile: file, name: 'a.png', contentType: 'image/png' }]),
         ),
       );
       expect(await bucket.keys()).to.have.length(100);
@@ -93,8 +93,8 @@ describe('the S3 store', () => {
     it('says so where the local file is gone, without asking the bucket', async () => {
       expect(
         (
-          await failureOf(
-            open().keep('ab/c', [{ localFile: join(folder, 'gone'), name: 'a.png', contentType: 'image/png' }]),
+          await captureError(
+            open().putFiles('ab/c', [{ localFile: join(folder, 'gone'), name: 'a.png', contentType: 'image/png' }]),
           )
         ).message,
       ).to.match(/ENOENT/);
@@ -107,17 +107,17 @@ describe('the S3 store', () => {
       it(`tries an upload again that ends with ${mode}, until it is taken`, async () => {
         bucket.mode = mode;
         bucket.failures = 1;
-        await open().keep('ab/cdef', [{ localFile: file, name: 'image.png', contentType: 'image/png' }]);
+        await open().putFiles('ab/cdef', [{ localFile: file, name: 'image.png', contentType: 'image/png' }]);
         expect(bucket.uploads).to.have.length(2);
         expect(await bucket.keys()).to.deep.equal(['ab/cdef/image.png']);
       });
 
       it(`gives an upload up that ends with ${mode} three times, as one that may go better later`, async () => {
         bucket.mode = mode;
-        const error = await failureOf(
-          open().keep('ab/cdef', [{ localFile: file, name: 'image.png', contentType: 'image/png' }]),
+        const error = await captureError(
+          open().putFiles('ab/cdef', [{ localFile: file, name: 'image.png', contentType: 'image/png' }]),
         );
-        expect(error).to.not.be.instanceOf(UnusableStore);
+        expect(error).to.not.be.instanceOf(StoreConfigError);
         expect(error.message).to.match(/^bucket outputs at http:.+ (answered 50\d|cannot be reached: .+)$/);
         expect(bucket.uploads).to.have.length(3);
       });
@@ -126,8 +126,8 @@ describe('the S3 store', () => {
     it('tries no upload again that is refused', async () => {
       bucket.mode = 'deny';
       expect(
-        await failureOf(open().keep('ab/c', [{ localFile: file, name: 'a.png', contentType: 'image/png' }])),
-      ).to.be.instanceOf(UnusableStore);
+        await captureError(open().putFiles('ab/c', [{ localFile: file, name: 'a.png', contentType: 'image/png' }])),
+      ).to.be.instanceOf(StoreConfigError);
       expect(bucket.uploads).to.have.length(1);
     });
 
@@ -142,33 +142,33 @@ describe('the S3 store', () => {
         probeMs: 500,
       });
       const work = [
-        store.keep('ab/c', [{ localFile: file, name: 'a.png', contentType: 'image/png' }]),
-        store.removeFolder('ab/c'),
+        store.putFiles('ab/c', [{ localFile: file, name: 'a.png', contentType: 'image/png' }]),
+        store.deleteFolder('ab/c'),
         store.probe(),
       ];
-      for (const error of await Promise.all(work.map(failureOf))) {
+      for (const error of await Promise.all(work.map(captureError))) {
         expect(error.message).to.match(/does not answer in time$/);
-        expect(error).to.not.be.instanceOf(UnusableStore);
+        expect(error).to.not.be.instanceOf(StoreConfigError);
       }
-      expect(Date.now() - startedAt).to.be.below(scaled(3_000));
+      expect(Date.now() - startedAt).to.be.below(scaleTimeout(3_000));
     });
 
     it('says that nobody listens, and finds it when it is back', async () => {
       const store = open();
-      await bucket.refuse();
+      await bucket.refuseConnections();
       try {
         const work = [
-          store.keep('ab/c', [{ localFile: file, name: 'a.png', contentType: 'image/png' }]),
-          store.removeFolder('ab/c'),
+          store.putFiles('ab/c', [{ localFile: file, name: 'a.png', contentType: 'image/png' }]),
+          store.deleteFolder('ab/c'),
           store.probe(),
         ];
-        for (const { message } of await Promise.all(work.map(failureOf))) {
+        for (const { message } of await Promise.all(work.map(captureError))) {
           expect(message).to.match(/cannot be reached: connect ECONNREFUSED/);
         }
       } finally {
-        await bucket.comeBack();
+        await bucket.acceptConnections();
       }
-      await store.keep('ab/c', [{ localFile: file, name: 'a.png', contentType: 'image/png' }]);
+      await store.putFiles('ab/c', [{ localFile: file, name: 'a.png', contentType: 'image/png' }]);
       expect(await bucket.keys()).to.deep.equal(['ab/c/a.png']);
     });
   });
@@ -176,33 +176,33 @@ describe('the S3 store', () => {
   describe('removing', () => {
     it('takes away all that is in a folder, and nothing else', async () => {
       const others = ['ab/cd.png', 'ab/cde/image.png', 'xab/cd/image.png'];
-      await bucket.place([...others, 'ab/cd/image.png', 'ab/cd/image.thumbnail.webp', 'ab/cd/deeper/image.png']);
-      await open().removeFolder('ab/cd');
+      await bucket.putObjects([...others, 'ab/cd/image.png', 'ab/cd/image.thumbnail.webp', 'ab/cd/deeper/image.png']);
+      await open().deleteFolder('ab/cd');
       expect(await bucket.keys()).to.deep.equal(others);
     });
 
     it('looks below the prefix only', async () => {
-      await bucket.place(['ab/cd/image.png', 'outputs/ab/cd/image.png']);
-      await open({ prefix: 'outputs' }).removeFolder('ab/cd');
+      await bucket.putObjects(['ab/cd/image.png', 'outputs/ab/cd/image.png']);
+      await open({ prefix: 'outputs' }).deleteFolder('ab/cd');
       expect(await bucket.keys()).to.deep.equal(['ab/cd/image.png']);
     });
 
     it('takes away more than one list holds', async () => {
       bucket.pageSize = 10;
-      await bucket.place(Array.from({ length: 25 }, (_, index) => `ab/cd/${index}.png`));
-      await open().removeFolder('ab/cd');
+      await bucket.putObjects(Array.from({ length: 25 }, (_, index) => `ab/cd/${index}.png`));
+      await open().deleteFolder('ab/cd');
       expect(await bucket.keys()).to.deep.equal([]);
       expect(bucket.requests.filter((line) => line.startsWith('GET'))).to.have.length(3);
     });
 
     it('finds nothing wrong with a folder that is not there', async () => {
-      await open().removeFolder('ab/cd');
+      await open().deleteFolder('ab/cd');
     });
 
     it('says so where it may not, and leaves it for later', async () => {
-      await bucket.place(['ab/cd/image.png']);
+      await bucket.putObjects(['ab/cd/image.png']);
       bucket.mode = 'deny';
-      expect((await failureOf(open().removeFolder('ab/cd'))).message).to.match(/answered 403 AccessDenied/);
+      expect((await captureError(open().deleteFolder('ab/cd'))).message).to.match(/answered 403 AccessDenied/);
       expect(await bucket.keys()).to.deep.equal(['ab/cd/image.png']);
     });
   });

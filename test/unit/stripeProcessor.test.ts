@@ -16,33 +16,33 @@ import {
 } from '../../shared/gateways/payments/processor.ts';
 import { EVENT_TYPES } from '../../shared/gateways/payments/eventTypes.ts';
 import {
-  stripeClient,
+  createStripeClient,
   type StripeOptions,
   type StripeProcessor,
-  stripeProcessor,
+  createStripeProcessor,
 } from '../../shared/gateways/payments/stripe.ts';
 import { PLANS, type PlanSlug } from '../../shared/spec/plans.ts';
 import { BUNDLE } from '../harness/bundle.ts';
-import { failureOf } from '../harness/failure.ts';
-import { scaled } from '../harness/speed.ts';
-import { readBody } from '../../dev/standins/misbehave.ts';
-import { signatureOf } from '../../dev/standins/stripe/events.ts';
-import { idIn } from '../../dev/standins/stripe/books.ts';
-import { voidCredit } from '../../dev/standins/stripe/outOfBand.ts';
-import { StripeStandIn } from '../../dev/standins/stripe/standIn.ts';
-import { chargeBehind } from '../../dev/standins/stripe/reversals.ts';
+import { captureError } from '../harness/failure.ts';
+import { scaleTimeout } from '../harness/speed.ts';
+import { readTextBody } from '../../dev/standins/misbehave.ts';
+import { signPayload } from '../../dev/standins/stripe/events.ts';
+import { getId } from '../../dev/standins/stripe/books.ts';
+import { voidCreditNote } from '../../dev/standins/stripe/outOfBand.ts';
+import { FakeStripe } from '../../dev/standins/stripe/standIn.ts';
+import { findCharge } from '../../dev/standins/stripe/reversals.ts';
 
 const ADDRESSES = { successUrl: 'https://example.com/success', cancelUrl: 'https://example.com/canceled' };
 const YEAR_SECONDS = 365 * 86_400;
 
 describe('payments by Stripe', () => {
-  let standIn: StripeStandIn;
+  let standIn: FakeStripe;
   let stripe: StripeProcessor;
   before(async () => {
-    standIn = await new StripeStandIn().start();
-    stripe = processorOf(standIn);
+    standIn = await new FakeStripe().start();
+    stripe = createProcessor(standIn);
   });
-  afterEach(() => standIn.behave());
+  afterEach(() => standIn.reset());
   after(() => standIn.stop());
 
   async function newCustomer(): Promise<{ accountUuid: string; customerId: string }> {
@@ -76,7 +76,7 @@ describe('payments by Stripe', () => {
   }
 
   async function chargeFor(customerId: string, topupUuid: string = randomUUID()) {
-    const paymentMethodId = (await stripe.paymentMethodOf(customerId)) as string;
+    const paymentMethodId = (await stripe.findPaymentMethod(customerId)) as string;
     return { customerId, paymentMethodId, topupUuid, amountCents: 5_000 };
   }
 
@@ -84,14 +84,14 @@ describe('payments by Stripe', () => {
     const customer = await subscribed();
     const order = await chargeFor(customer.customerId);
     const { intentId } = await stripe.chargeTopup(order);
-    const chargeId = standIn.objects.get('payment_intent', intentId).latest_charge as string;
+    const chargeId = standIn.store.get('payment_intent', intentId).latest_charge as string;
     return { ...customer, ...order, intentId, chargeId };
   }
 
   async function paidInvoice(plan: PlanSlug = 'pro') {
     const { subscriptionId, ...customer } = await subscribed(plan);
-    const invoiceId = idIn(standIn.objects.get('subscription', subscriptionId).latest_invoice);
-    return { ...customer, subscriptionId, invoiceId, invoice: standIn.objects.get('invoice', invoiceId) };
+    const invoiceId = getId(standIn.store.get('subscription', subscriptionId).latest_invoice);
+    return { ...customer, subscriptionId, invoiceId, invoice: standIn.store.get('invoice', invoiceId) };
   }
 
   function reversalsOf(id: string) {
@@ -107,20 +107,20 @@ describe('payments by Stripe', () => {
       const { accountUuid, customerId } = await newCustomer();
       const again = await stripe.createCustomer({ accountUuid, email: `${accountUuid}@example.com` });
       expect(again).to.equal(customerId);
-      expect(standIn.books().customersTwice).to.deep.equal([]);
+      expect(standIn.summarize().duplicateCustomers).to.deep.equal([]);
     });
 
     it('has no payment method before anything was paid, one after that, and none when it was removed', async () => {
       const { customerId, url } = await openCheckout();
-      expect(await stripe.paymentMethodOf(customerId)).to.equal(null);
+      expect(await stripe.findPaymentMethod(customerId)).to.equal(null);
       standIn.completeCheckout(url);
-      expect(await stripe.paymentMethodOf(customerId)).to.match(/^pm_/);
+      expect(await stripe.findPaymentMethod(customerId)).to.match(/^pm_/);
       standIn.removePaymentMethod(customerId);
-      expect(await stripe.paymentMethodOf(customerId)).to.equal(null);
+      expect(await stripe.findPaymentMethod(customerId)).to.equal(null);
     });
 
     it('that is unknown has none', async () => {
-      expect(await stripe.paymentMethodOf('cus_unknown')).to.equal(null);
+      expect(await stripe.findPaymentMethod('cus_unknown')).to.equal(null);
     });
   });
 
@@ -141,33 +141,33 @@ describe('payments by Stripe', () => {
       const before = standIn.now();
       const { url, subscriptionId } = await subscribed();
       const sessionId = url.split('/').at(-1) as string;
-      const invoiceId = standIn.objects.get('subscription', subscriptionId).latest_invoice as string;
-      expect(await stripe.readSession(sessionId)).to.deep.equal({ subscriptionId, intentId: null, isOpen: false });
-      expect(await stripe.subscriptionOfInvoice(invoiceId)).to.equal(subscriptionId);
-      expect(await all(stripe.subscriptionsSince(before))).to.include(subscriptionId);
-      expect(await all(stripe.subscriptionsSince(new Date(Date.now() + 60_000)))).to.deep.equal([]);
+      const invoiceId = standIn.store.get('subscription', subscriptionId).latest_invoice as string;
+      expect(await stripe.readCheckoutSession(sessionId)).to.deep.equal({ subscriptionId, intentId: null, isOpen: false });
+      expect(await stripe.findInvoiceSubscription(invoiceId)).to.equal(subscriptionId);
+      expect(await collectAll(stripe.listSubscriptionsSince(before))).to.include(subscriptionId);
+      expect(await collectAll(stripe.listSubscriptionsSince(new Date(Date.now() + 60_000)))).to.deep.equal([]);
     });
 
     it('has one page at a time: those that are open still are closed', async () => {
       const { customerId, accountUuid, url } = await openCheckout('lite');
-      standIn.objects.get('checkout.session', url.split('/').at(-1)).created -= 1;
+      standIn.store.get('checkout.session', url.split('/').at(-1)).created -= 1;
       const order = { customerId, accountUuid, plan: 'pro', metadata: {} } as const;
       await stripe.openSubscriptionCheckout(order, ADDRESSES, randomUUID());
       expect(() => standIn.completeCheckout(url)).to.throw(/expired/);
-      expect((await stripe.readSession(url.split('/').at(-1) as string))?.isOpen).to.equal(false);
+      expect((await stripe.readCheckoutSession(url.split('/').at(-1) as string))?.isOpen).to.equal(false);
     });
 
     it('is not there while the card on its page is declined, and is when another one is tried', async () => {
       const { url } = await openCheckout();
       const sessionId = url.split('/').at(-1) as string;
       standIn.completeCheckout(url, { declined: true });
-      expect(await stripe.readSession(sessionId)).to.deep.equal({
+      expect(await stripe.readCheckoutSession(sessionId)).to.deep.equal({
         subscriptionId: null,
         intentId: null,
         isOpen: true,
       });
       standIn.completeCheckout(url);
-      expect((await stripe.readSession(sessionId))?.subscriptionId).to.match(/^sub_/);
+      expect((await stripe.readCheckoutSession(sessionId))?.subscriptionId).to.match(/^sub_/);
     });
 
     it('whose payment takes days is incomplete until it has arrived', async () => {
@@ -197,28 +197,28 @@ describe('payments by Stripe', () => {
 
     it('is switched up at once, for the rest of the year', async () => {
       const { customerId, subscriptionId } = await subscribed('lite');
-      const url = await stripe.openPlanSwitch({ customerId, subscriptionId, plan: 'studio' }, ADDRESSES.successUrl);
+      const url = await stripe.openPlanChange({ customerId, subscriptionId, plan: 'studio' }, ADDRESSES.successUrl);
       expect(standIn.confirmPlanSwitch(url)).to.equal('switched');
       expect(await read(subscriptionId)).to.include({ plan: 'studio', status: 'active', isPaid: true });
-      const invoiceId = standIn.objects.get('subscription', subscriptionId).latest_invoice as string;
-      expect(standIn.objects.get('invoice', invoiceId).amount_paid).to.be.within(82_700, 82_800);
+      const invoiceId = standIn.store.get('subscription', subscriptionId).latest_invoice as string;
+      expect(standIn.store.get('invoice', invoiceId).amount_paid).to.be.within(82_700, 82_800);
     });
 
     it('stays what it was while the card declines the difference', async () => {
       const { customerId, subscriptionId } = await subscribed('lite');
       standIn.setCard(customerId, 'declined');
-      const url = await stripe.openPlanSwitch({ customerId, subscriptionId, plan: 'studio' }, ADDRESSES.successUrl);
+      const url = await stripe.openPlanChange({ customerId, subscriptionId, plan: 'studio' }, ADDRESSES.successUrl);
       expect(standIn.confirmPlanSwitch(url)).to.equal('declined');
       expect(await read(subscriptionId)).to.include({ plan: 'lite', status: 'active', isPaid: true });
     });
 
     it('is unknown, and so are a page, an invoice, a payment, a charge and a dispute, where Stripe has none', async () => {
       expect(await stripe.readSubscription('sub_unknown')).to.equal(null);
-      expect(await stripe.readSession('cs_unknown')).to.equal(null);
-      expect(await stripe.subscriptionOfInvoice('in_unknown')).to.equal(null);
+      expect(await stripe.readCheckoutSession('cs_unknown')).to.equal(null);
+      expect(await stripe.findInvoiceSubscription('in_unknown')).to.equal(null);
       expect(await stripe.readPayment('pi_unknown')).to.equal(null);
       expect(await stripe.readCharge('ch_unknown')).to.equal(null);
-      expect(await stripe.chargeOfDispute('du_unknown')).to.equal(null);
+      expect(await stripe.findDisputedCharge('du_unknown')).to.equal(null);
       await stripe.cancelSubscription('sub_unknown');
     });
 
@@ -230,14 +230,14 @@ describe('payments by Stripe', () => {
 
   describe('over the years, a subscription', () => {
     // With a clock of its own, which the others would be moved by.
-    let years: StripeStandIn;
+    let years: FakeStripe;
     let stripe: StripeProcessor;
     let subscriptionId: string;
     let customerId: string;
     const readIt = async () => (await stripe.readSubscription(subscriptionId)) as ProcessorSubscription;
     beforeEach(async () => {
-      years = await new StripeStandIn().start();
-      stripe = processorOf(years);
+      years = await new FakeStripe().start();
+      stripe = createProcessor(years);
       const accountUuid = randomUUID();
       customerId = await stripe.createCustomer({ accountUuid, email: 'years@example.com' });
       const order = { accountUuid, customerId, plan: 'pro', metadata: {} } as const;
@@ -259,7 +259,7 @@ describe('payments by Stripe', () => {
     it('is past due while the card declines it, and active again when that is paid', async () => {
       years.failRenewal(subscriptionId);
       expect(await readIt()).to.include({ status: 'past_due', isPaid: false });
-      years.recover(subscriptionId);
+      years.payFailedInvoice(subscriptionId);
       expect(await readIt()).to.include({ status: 'active', isPaid: true });
     });
 
@@ -269,38 +269,38 @@ describe('payments by Stripe', () => {
         years.setCard(customerId, 'declined');
         years.advanceTo(new Date((await readIt()).currentPeriodEnd.getTime() + 30 * 86_400_000));
         expect(await readIt()).to.include({ status: outcome, isPaid: false });
-        expect(years.books().charges).to.include({ succeeded: 1, failed: 4 });
+        expect(years.summarize().charges).to.include({ succeeded: 1, failed: 4 });
       });
     }
 
     it('is switched down with the renewal', async () => {
-      const url = await stripe.openPlanSwitch({ customerId, subscriptionId, plan: 'lite' }, ADDRESSES.successUrl);
+      const url = await stripe.openPlanChange({ customerId, subscriptionId, plan: 'lite' }, ADDRESSES.successUrl);
       expect(years.confirmPlanSwitch(url)).to.equal('scheduled');
       const { plan, currentPeriodEnd } = await readIt();
       expect(plan).to.equal('pro');
       years.advanceTo(new Date(currentPeriodEnd.getTime() + 2 * 3_600_000));
       expect(await readIt()).to.include({ plan: 'lite', isPaid: true });
-      expect(years.books().charges.succeededCents).to.equal(34_800 + 7_200);
+      expect(years.summarize().charges.succeededCents).to.equal(34_800 + 7_200);
     });
 
     it('may be refused another switch while one is scheduled', async () => {
       const lite = { customerId, subscriptionId, plan: 'lite' } as const;
-      years.confirmPlanSwitch(await stripe.openPlanSwitch(lite, ADDRESSES.successUrl));
+      years.confirmPlanSwitch(await stripe.openPlanChange(lite, ADDRESSES.successUrl));
       years.refusesSwitchWhileScheduled = true;
       const studio = { ...lite, plan: 'studio' } as const;
-      await expectFault(stripe.openPlanSwitch(studio, ADDRESSES.successUrl), 'refused');
+      await expectProcessorError(stripe.openPlanChange(studio, ADDRESSES.successUrl), 'refused');
     });
 
     it('has its charges forgotten by their keys after a day', async () => {
-      const paymentMethodId = (await stripe.paymentMethodOf(customerId)) as string;
+      const paymentMethodId = (await stripe.findPaymentMethod(customerId)) as string;
       const order = { customerId, paymentMethodId, topupUuid: randomUUID(), amountCents: 5_000 };
       await stripe.chargeTopup(order);
       years.advanceTo(new Date(Date.now() + 23 * 3_600_000));
       await stripe.chargeTopup(order);
-      expect(years.books().chargedTwice).to.deep.equal([]);
+      expect(years.summarize().doubleChargedTopups).to.deep.equal([]);
       years.advanceTo(new Date(Date.now() + 25 * 3_600_000));
       await stripe.chargeTopup(order);
-      expect(years.books().chargedTwice).to.deep.equal([order.topupUuid]);
+      expect(years.summarize().doubleChargedTopups).to.deep.equal([order.topupUuid]);
     });
 
     it('ends where it was cancelled for the end of its year', async () => {
@@ -317,13 +317,13 @@ describe('payments by Stripe', () => {
       const order = { customerId, topupUuid, amountCents: 5_000, credits: 1_896 };
       const { sessionId, url } = await stripe.openTopupCheckout(order, ADDRESSES);
       expect(await stripe.openTopupCheckout(order, ADDRESSES)).to.deep.equal({ sessionId, url });
-      expect(await stripe.readSession(sessionId)).to.deep.equal({
+      expect(await stripe.readCheckoutSession(sessionId)).to.deep.equal({
         subscriptionId: null,
         intentId: null,
         isOpen: true,
       });
       standIn.completeCheckout(url);
-      const intentId = (await stripe.readSession(sessionId))?.intentId as string;
+      const intentId = (await stripe.readCheckoutSession(sessionId))?.intentId as string;
       const paid = {
         intentId,
         topupUuid,
@@ -334,7 +334,7 @@ describe('payments by Stripe', () => {
         failure: null,
       };
       expect(await readPayment(intentId)).to.deep.equal(paid);
-      expect(await stripe.paymentMethodOf(customerId)).to.match(/^pm_/);
+      expect(await stripe.findPaymentMethod(customerId)).to.match(/^pm_/);
     });
 
     it('whose payment takes days is pending, and then is what came of it', async () => {
@@ -355,7 +355,7 @@ describe('payments by Stripe', () => {
       const first = await stripe.chargeTopup(order);
       expect(first).to.include({ topupUuid: order.topupUuid, status: 'succeeded', amountCents: 5_000, failure: null });
       expect(await stripe.chargeTopup(order)).to.deep.equal(first);
-      expect(standIn.books().topups.get(order.topupUuid)).to.include({ succeeded: 1, paidCents: 5_000 });
+      expect(standIn.summarize().topups.get(order.topupUuid)).to.include({ succeeded: 1, paidCents: 5_000 });
     });
 
     for (const [card, failure] of [
@@ -383,16 +383,16 @@ describe('payments by Stripe', () => {
         { customerId: 'cus_unknown' },
         { paymentMethodId: other.paymentMethodId },
       ]) {
-        await expectFault(stripe.chargeTopup({ ...order, ...bad, topupUuid: randomUUID() }), 'refused');
+        await expectProcessorError(stripe.chargeTopup({ ...order, ...bad, topupUuid: randomUUID() }), 'refused');
       }
       standIn.removePaymentMethod(customerId);
-      await expectFault(stripe.chargeTopup(order), 'refused');
+      await expectProcessorError(stripe.chargeTopup(order), 'refused');
     });
 
     it('charged again for another amount tells nothing of what became of the first', async () => {
       const { customerId, paymentMethodId, topupUuid } = await toppedUp();
-      await expectFault(stripe.chargeTopup({ customerId, paymentMethodId, topupUuid, amountCents: 6_000 }), 'away');
-      expect(standIn.books().topups.get(topupUuid)).to.include({ succeeded: 1, paidCents: 5_000 });
+      await expectProcessorError(stripe.chargeTopup({ customerId, paymentMethodId, topupUuid, amountCents: 6_000 }), 'away');
+      expect(standIn.summarize().topups.get(topupUuid)).to.include({ succeeded: 1, paidCents: 5_000 });
     });
 
     it('is reversed by what is refunded', async () => {
@@ -410,7 +410,7 @@ describe('payments by Stripe', () => {
       ] as const) {
         const { intentId, chargeId } = await toppedUp();
         const dispute = standIn.openDispute(intentId);
-        expect(await stripe.chargeOfDispute(dispute.id)).to.equal(chargeId);
+        expect(await stripe.findDisputedCharge(dispute.id)).to.equal(chargeId);
         expect(await readPayment(intentId)).to.include({ reversedCents: 5_000 });
         standIn.closeDispute(intentId, outcome);
         expect(await readPayment(intentId)).to.include({ reversedCents });
@@ -437,7 +437,7 @@ describe('payments by Stripe', () => {
       const since = standIn.now();
       const orders = await Promise.all(Array.from({ length: 12 }, () => chargeFor(customerId)));
       const made = await Promise.all(orders.map((order) => stripe.chargeTopup(order)));
-      const listed = await all(stripe.paymentsSince(since));
+      const listed = await collectAll(stripe.listPaymentsSince(since));
       expect(listed).to.include.members(made.map(({ intentId }) => intentId));
       expect(new Set(listed).size).to.equal(listed.length);
     });
@@ -446,7 +446,7 @@ describe('payments by Stripe', () => {
   describe("the charge of a subscription's invoice", () => {
     it('names the invoice and the subscription', async () => {
       const { subscriptionId, invoiceId } = await paidInvoice();
-      const charge = await stripe.readCharge(chargeOf(standIn, subscriptionId));
+      const charge = await stripe.readCharge(getChargeId(standIn, subscriptionId));
       expect(charge).to.deep.equal({ invoiceId, subscriptionId });
     });
   });
@@ -472,7 +472,7 @@ describe('payments by Stripe', () => {
     it('reports a dispute while it is open and after it was lost, and none after it was won', async () => {
       for (const outcome of ['won', 'lost'] as const) {
         const { subscriptionId, invoiceId } = await paidInvoice();
-        const chargeId = chargeOf(standIn, subscriptionId);
+        const chargeId = getChargeId(standIn, subscriptionId);
         standIn.openDispute(chargeId);
         expect(await reversalsOf(invoiceId)).to.include({ openDispute: chargeId, lostDispute: null });
         standIn.closeDispute(chargeId, outcome);
@@ -492,10 +492,10 @@ describe('payments by Stripe', () => {
 
     it('is refunded with all of its payments, once', async () => {
       const { invoiceId, invoice } = await paidInvoice();
-      const [first] = standIn.objects.list('invoice_payment').filter((entry) => idIn(entry.invoice) === invoiceId);
+      const [first] = standIn.store.list('invoice_payment').filter((entry) => getId(entry.invoice) === invoiceId);
       const { customerId } = await subscribed();
       const other = await stripe.chargeTopup(await chargeFor(customerId));
-      standIn.objects.add<'invoice_payment'>({
+      standIn.store.add<'invoice_payment'>({
         ...structuredClone(first as Stripe.InvoicePayment),
         id: 'inpay_second_part',
         amount_paid: 5_000,
@@ -509,7 +509,7 @@ describe('payments by Stripe', () => {
 
     it('is refunded after a refund was rejected, though Stripe keeps the rejection under its key', async () => {
       const { invoiceId } = await paidInvoice();
-      const charge = chargeBehind(standIn.objects, invoiceId);
+      const charge = findCharge(standIn.store, invoiceId);
       charge.disputed = true;
       expect(await stripe.refundInvoice(invoiceId)).to.equal('disputed');
       charge.disputed = false;
@@ -520,10 +520,10 @@ describe('payments by Stripe', () => {
     it('is not reported as refunded if some of it was paid outside of Stripe and not credited there', async () => {
       const { url, customerId } = await openCheckout();
       standIn.completeCheckout(url, { async: true });
-      standIn.payElsewhere(customerId);
-      const invoiceId = idIn(standIn.subscriptionOf(customerId).latest_invoice);
+      standIn.payOutOfBand(customerId);
+      const invoiceId = getId(standIn.findSubscription(customerId).latest_invoice);
       expect(await stripe.refundInvoice(invoiceId)).to.equal('incomplete');
-      standIn.creditElsewhere(invoiceId, 34_800);
+      standIn.creditOutOfBand(invoiceId, 34_800);
       expect(await stripe.refundInvoice(invoiceId)).to.equal('refunded');
     });
 
@@ -554,10 +554,10 @@ describe('payments by Stripe', () => {
 
   it('a subscription changes its plan at once and without a charge', async () => {
     const { subscriptionId } = await subscribed('studio');
-    const before = standIn.books().charges.succeeded;
+    const before = standIn.summarize().charges.succeeded;
     await stripe.changePlan(subscriptionId, 'lite');
     expect((await read(subscriptionId)).plan).to.equal('lite');
-    expect(standIn.books().charges.succeeded).to.equal(before);
+    expect(standIn.summarize().charges.succeeded).to.equal(before);
   });
 
   describe('while Stripe misbehaves', () => {
@@ -569,39 +569,39 @@ describe('payments by Stripe', () => {
         const topup = { customerId, paymentMethodId, topupUuid, amountCents: 5_000, credits: 1 };
         const asked: Promise<unknown>[] = [
           stripe.createCustomer({ accountUuid: randomUUID(), email: 'a@example.com' }),
-          stripe.paymentMethodOf(customerId),
+          stripe.findPaymentMethod(customerId),
           stripe.openSubscriptionCheckout(order, ADDRESSES, randomUUID()),
-          stripe.openPlanSwitch(order, ADDRESSES.successUrl),
+          stripe.openPlanChange(order, ADDRESSES.successUrl),
           stripe.openPortal(customerId, ADDRESSES.successUrl),
           stripe.openTopupCheckout(topup, ADDRESSES),
           stripe.chargeTopup(topup),
           stripe.readSubscription(subscriptionId),
           stripe.cancelSubscription(subscriptionId),
           stripe.readPayment('pi_1'),
-          stripe.readSession('cs_1'),
+          stripe.readCheckoutSession('cs_1'),
           stripe.readCharge(chargeId),
-          stripe.chargeOfDispute('du_1'),
-          stripe.subscriptionOfInvoice('in_1'),
-          all(stripe.subscriptionsSince(new Date())),
-          all(stripe.paymentsSince(new Date())),
+          stripe.findDisputedCharge('du_1'),
+          stripe.findInvoiceSubscription('in_1'),
+          collectAll(stripe.listSubscriptionsSince(new Date())),
+          collectAll(stripe.listPaymentsSince(new Date())),
         ];
-        await Promise.all(asked.map((work) => expectFault(work, 'away')));
+        await Promise.all(asked.map((work) => expectProcessorError(work, 'away')));
       });
     }
 
     it('it is away when it does not answer within four seconds, twice', async () => {
       standIn.faults['subscriptions.retrieve'] = 'hang';
       const begin = performance.now();
-      await expectFault(stripe.readSubscription('sub_1'), 'away');
-      expect(performance.now() - begin).to.be.within(7_500, scaled(15_000));
+      await expectProcessorError(stripe.readSubscription('sub_1'), 'away');
+      expect(performance.now() - begin).to.be.within(7_500, scaleTimeout(15_000));
     });
 
     it('it is away when nobody is there at all, or takes our key no more: what it did before nobody knows', async () => {
-      const gone = await new StripeStandIn().start();
+      const gone = await new FakeStripe().start();
       await gone.stop();
-      await expectFault(processorOf(gone).readSubscription('sub_1'), 'away');
-      const stranger = processorOf(standIn, { secretKey: 'sk_test_other' });
-      await expectFault(stranger.readSubscription('sub_1'), 'away');
+      await expectProcessorError(createProcessor(gone).readSubscription('sub_1'), 'away');
+      const stranger = createProcessor(standIn, { secretKey: 'sk_test_other' });
+      await expectProcessorError(stranger.readSubscription('sub_1'), 'away');
     });
 
     for (const fault of ['error', 'drop', 'drop after doing'] as const) {
@@ -610,7 +610,7 @@ describe('payments by Stripe', () => {
         standIn.faults['intents.create'] = { how: fault, times: 1 };
         const order = await chargeFor(customerId);
         expect(await stripe.chargeTopup(order)).to.include({ status: 'succeeded' });
-        expect(standIn.books().topups.get(order.topupUuid)).to.include({ succeeded: 1, failed: 0 });
+        expect(standIn.summarize().topups.get(order.topupUuid)).to.include({ succeeded: 1, failed: 0 });
       });
     }
 
@@ -623,11 +623,11 @@ describe('payments by Stripe', () => {
         standIn.setCard(customerId, card);
         const order = await chargeFor(customerId);
         standIn.faults['intents.create'] = 'drop after doing';
-        await expectFault(stripe.chargeTopup(order), 'away');
+        await expectProcessorError(stripe.chargeTopup(order), 'away');
         delete standIn.faults['intents.create'];
         standIn.setCard(customerId, card === 'ok' ? 'declined' : 'ok');
         expect(await stripe.chargeTopup(order)).to.include({ topupUuid: order.topupUuid, status });
-        const { succeeded, failed } = standIn.books().topups.get(order.topupUuid) ?? {};
+        const { succeeded, failed } = standIn.summarize().topups.get(order.topupUuid) ?? {};
         expect([succeeded, failed]).to.deep.equal(card === 'ok' ? [1, 0] : [0, 1]);
       }
     });
@@ -636,9 +636,9 @@ describe('payments by Stripe', () => {
       const { customerId } = await subscribed();
       const order = await chargeFor(customerId);
       standIn.faults['intents.create'] = { how: 'error kept', times: 1 };
-      await expectFault(stripe.chargeTopup(order), 'away');
-      await expectFault(stripe.chargeTopup(order), 'away');
-      expect(standIn.books().topups.get(order.topupUuid)).to.equal(undefined);
+      await expectProcessorError(stripe.chargeTopup(order), 'away');
+      await expectProcessorError(stripe.chargeTopup(order), 'away');
+      expect(standIn.summarize().topups.get(order.topupUuid)).to.equal(undefined);
     });
 
     it('of two charges of a top-up at the same time, both say what came of the one', async () => {
@@ -647,7 +647,7 @@ describe('payments by Stripe', () => {
       standIn.latencyMs = 100;
       const [first, second] = await Promise.all([stripe.chargeTopup(order), stripe.chargeTopup(order)]);
       expect(second).to.deep.equal(first);
-      expect(standIn.books().topups.get(order.topupUuid)).to.include({ succeeded: 1 });
+      expect(standIn.summarize().topups.get(order.topupUuid)).to.include({ succeeded: 1 });
     });
 
     it('a subscription whose end was not acknowledged has ended', async () => {
@@ -668,7 +668,7 @@ describe('payments by Stripe', () => {
     const body = Buffer.from(JSON.stringify(event));
     it('is what it says where it was signed with our secret, up to five minutes ago', async () => {
       for (const age of [0, 290]) {
-        const signature = await signatureOf(body.toString(), standIn.webhookSecret, nowSeconds() - age);
+        const signature = await signPayload(body.toString(), standIn.webhookSecret, nowSeconds() - age);
         expect(stripe.verifyEvent(body, signature)).to.deep.equal({
           id: 'evt_1',
           type: 'invoice.paid',
@@ -678,23 +678,23 @@ describe('payments by Stripe', () => {
     });
 
     it('is refused when it is older', async () => {
-      await expectRefused(stripe, body, await signatureOf(body.toString(), standIn.webhookSecret, nowSeconds() - 310));
+      await expectRejectedSignature(stripe, body, await signPayload(body.toString(), standIn.webhookSecret, nowSeconds() - 310));
     });
 
     it('is refused when it was changed, or signed with another secret, or not at all', async () => {
-      const signature = await signatureOf(body.toString(), standIn.webhookSecret);
-      await expectRefused(stripe, Buffer.from(body.toString().replace('in_1', 'in_2')), signature);
-      await expectRefused(stripe, Buffer.concat([body, Buffer.from(' ')]), signature);
-      await expectRefused(stripe, Buffer.alloc(0), signature);
-      await expectRefused(stripe, body, await signatureOf(body.toString(), 'whsec_other'));
-      await expectRefused(stripe, body, signature.replace(/v1=\w{8}/, 'v1=00000000'));
+      const signature = await signPayload(body.toString(), standIn.webhookSecret);
+      await expectRejectedSignature(stripe, Buffer.from(body.toString().replace('in_1', 'in_2')), signature);
+      await expectRejectedSignature(stripe, Buffer.concat([body, Buffer.from(' ')]), signature);
+      await expectRejectedSignature(stripe, Buffer.alloc(0), signature);
+      await expectRejectedSignature(stripe, body, await signPayload(body.toString(), 'whsec_other'));
+      await expectRejectedSignature(stripe, body, signature.replace(/v1=\w{8}/, 'v1=00000000'));
       for (const nonsense of ['', 'nonsense', 't=,v1=', `t=${nowSeconds()},v0=abc`])
-        await expectRefused(stripe, body, nonsense);
+        await expectRejectedSignature(stripe, body, nonsense);
     });
 
     it('is refused when it is signed but is no event', async () => {
       for (const payload of ['', 'nonsense', 'null', '[]', '{}', '{"id":"evt_1","type":"invoice.paid"}']) {
-        await expectRefused(stripe, Buffer.from(payload), await signatureOf(payload, standIn.webhookSecret));
+        await expectRejectedSignature(stripe, Buffer.from(payload), await signPayload(payload, standIn.webhookSecret));
       }
     });
   });
@@ -707,7 +707,7 @@ describe('payments by Stripe', () => {
       const { subscriptionId } = await subscribed();
       await webhook.posts(5);
       webhook.status = 200;
-      await standIn.settled();
+      await standIn.drained();
       const taken = webhook.received.filter(({ status }) => status === 200);
       const events = taken.map(({ body, signature }) => stripe.verifyEvent(body, signature));
       expect(events.map(({ type }) => type)).to.have.members([
@@ -729,7 +729,7 @@ describe('payments by Stripe', () => {
       for (let count = 0; count < 5; count += 1) await subscribed();
       expect(webhook.received).to.deep.equal([]);
       standIn.delivery.pause = false;
-      await standIn.settled();
+      await standIn.drained();
       const ids = standIn.events.slice(before).map(({ id }) => id);
       const received = webhook.received.map(({ body }) => (JSON.parse(body.toString()) as { id: string }).id);
       expect(received.toSorted()).to.deep.equal([...ids, ...ids].toSorted());
@@ -737,17 +737,17 @@ describe('payments by Stripe', () => {
 
       Object.assign(standIn.delivery, { duplicate: 0, drop: 1 });
       await subscribed();
-      await standIn.settled();
+      await standIn.drained();
       expect(webhook.received).to.have.length(received.length);
       standIn.delivery.sendDropped();
-      await standIn.settled();
+      await standIn.drained();
       expect(webhook.received).to.have.length(received.length + 5);
       await webhook.close();
     });
 
     it('knows a second charge, a second subscription and a second customer when it sees one', async () => {
       const { accountUuid, customerId, paymentMethodId, topupUuid } = await toppedUp();
-      const careless = stripeClient(standIn.secretKey, standIn.url);
+      const careless = createStripeClient(standIn.secretKey, standIn.url);
       // One that buys nothing would be nobody's harm.
       const second = await careless.customers.create({ metadata: { account_uuid: accountUuid } });
       const { id } = await careless.checkout.sessions.create({
@@ -768,7 +768,7 @@ describe('payments by Stripe', () => {
         automatic_payment_methods: { enabled: true, allow_redirects: 'never' },
         metadata: { topup_uuid: topupUuid },
       });
-      expect(standIn.books()).to.deep.include({
+      expect(standIn.summarize()).to.deep.include({
         chargedTwice: [topupUuid],
         subscribedTwice: [accountUuid],
         customersTwice: [accountUuid],
@@ -797,22 +797,22 @@ describe('payments by Stripe', () => {
 
     it('counts what was given back outside of Stripe, as credit notes say, and not of those that are void', async () => {
       const { invoiceId } = await paidInvoice();
-      const note = standIn.creditElsewhere(invoiceId, 4_000);
-      standIn.creditElsewhere(invoiceId, 1_000);
+      const note = standIn.creditOutOfBand(invoiceId, 4_000);
+      standIn.creditOutOfBand(invoiceId, 1_000);
       standIn.refund(invoiceId, 800);
       expect(await stripe.readInvoice(invoiceId)).to.include({ reversedCents: 5_800 });
-      voidCredit(standIn.objects, note);
+      voidCreditNote(standIn.store, note);
       expect(await stripe.readInvoice(invoiceId)).to.include({ reversedCents: 1_800 });
-      standIn.creditElsewhere(invoiceId, 34_000);
+      standIn.creditOutOfBand(invoiceId, 34_000);
       expect(await stripe.readInvoice(invoiceId)).to.include({ reversedCents: 34_800 });
     });
 
     it('that is marked as paid outside of Stripe brought in nothing', async () => {
       const { url, customerId } = await openCheckout();
       standIn.completeCheckout(url, { async: true });
-      standIn.payElsewhere(customerId);
-      const invoiceId = idIn(standIn.subscriptionOf(customerId).latest_invoice);
-      expect(standIn.objects.get('invoice', invoiceId)).to.include({ status: 'paid', amount_paid: 34_800 });
+      standIn.payOutOfBand(customerId);
+      const invoiceId = getId(standIn.findSubscription(customerId).latest_invoice);
+      expect(standIn.store.get('invoice', invoiceId)).to.include({ status: 'paid', amount_paid: 34_800 });
       expect(await stripe.readInvoice(invoiceId)).to.include({ paidCents: 0, netCents: 0, reversedCents: 0 });
     });
 
@@ -830,7 +830,7 @@ describe('payments by Stripe', () => {
         ['price_other', false],
       ] as const) {
         const prices = { lite: ['price_1'], starter: ['price_2'], pro: ['price_3', before], studio: ['price_4'] };
-        expect(await processorOf(standIn, { prices }).readInvoice(invoiceId)).to.include({ isForPlan });
+        expect(await createProcessor(standIn, { prices }).readInvoice(invoiceId)).to.include({ isForPlan });
       }
     });
   });
@@ -851,22 +851,22 @@ describe('payments by Stripe', () => {
       stripe.createCustomer({ accountUuid: uuid, email: 'a@example.com', ...(instead && { instead }) });
     const uuid = randomUUID();
     const deleted = await customer();
-    standIn.forget(deleted);
-    expect(await stripe.paymentMethodOf(deleted)).to.equal(null);
+    standIn.deleteCustomer(deleted);
+    expect(await stripe.findPaymentMethod(deleted)).to.equal(null);
     const order = { topupUuid: randomUUID(), amountCents: 5_000, credits: 1896 };
-    const error = await failureOf(stripe.openTopupCheckout({ ...order, customerId: deleted }, ADDRESSES));
+    const error = await captureError(stripe.openTopupCheckout({ ...order, customerId: deleted }, ADDRESSES));
     expect(error).to.include({ fault: 'refused', isCustomerGone: true });
     const page = await stripe.openTopupCheckout({ ...order, customerId: await customer(deleted) }, ADDRESSES);
     expect(page.url).to.include('/pay/');
   });
 
   it('is answered with the same error again under the key of a request that failed while it executed', async () => {
-    const api = stripeClient(standIn.secretKey, standIn.url);
+    const api = createStripeClient(standIn.secretKey, standIn.url);
     const key = { idempotencyKey: randomUUID() };
     const order = { amount: 5_000, currency: 'usd', customer: 'cus_missing', confirm: true, off_session: true };
     const params = { ...order, automatic_payment_methods: { enabled: true, allow_redirects: 'never' as const } };
     const fails = async (changed: object) =>
-      (await failureOf(api.paymentIntents.create({ ...params, ...changed }, key))) as { code?: string; type?: string };
+      (await captureError(api.paymentIntents.create({ ...params, ...changed }, key))) as { code?: string; type?: string };
     expect(await fails({ amount: 'x' as never })).to.include({ code: 'parameter_invalid_integer' });
     expect(await fails({ payment_method: 'pm_x' })).to.include({ code: 'resource_missing' });
     const asked = standIn.requests.length;
@@ -878,7 +878,7 @@ describe('payments by Stripe', () => {
   describe('a connected account', () => {
     const ONBOARDING = { returnUrl: 'https://example.com/back', refreshUrl: 'https://example.com/again' };
     const GONE = {
-      deleted: (id: string) => standIn.forget(id),
+      deleted: (id: string) => standIn.deleteCustomer(id),
       'taken away from us': (id: string) => standIn.disconnect(id),
     };
     for (const [how, lose] of Object.entries(GONE)) {
@@ -888,8 +888,8 @@ describe('payments by Stripe', () => {
         lose(id);
         expect(await stripe.readConnectedAccount(id)).to.equal(null);
         const order = { payoutUuid: randomUUID(), connectAccountId: id, amountCents: 100 };
-        for (const refused of [stripe.openOnboarding(id, ONBOARDING), stripe.transfer(order)]) {
-          const error = (await failureOf(refused)) as ProcessorError;
+        for (const refused of [stripe.openOnboarding(id, ONBOARDING), stripe.createTransfer(order)]) {
+          const error = (await captureError(refused)) as ProcessorError;
           expect(error).to.include({ fault: 'refused', isConnectedAccountGone: true, isCustomerGone: false });
           expect(error.message).to.not.include('STRIPE_SECRET_KEY');
         }
@@ -901,27 +901,27 @@ describe('payments by Stripe', () => {
     }
 
     it('cannot be made where Connect is not switched on', async () => {
-      standIn.objects.isConnectOn = false;
-      await expectFault(made(randomUUID()), 'refused');
-      standIn.objects.isConnectOn = true;
+      standIn.store.isConnectEnabled = false;
+      await expectProcessorError(made(randomUUID()), 'refused');
+      standIn.store.isConnectEnabled = true;
     });
   });
 
   describe('npm run stripe:setup', () => {
     it('makes all that is needed once, and prints it for .env', async () => {
-      const empty = await new StripeStandIn({ isEmpty: true }).start();
+      const empty = await new FakeStripe({ isEmpty: true }).start();
       const env = { STRIPE_SECRET_KEY: empty.secretKey, STRIPE_API_BASE: empty.url, BASE_URL: 'https://example.com/' };
-      const first = await setUp(env);
+      const first = await runStripeSetup(env);
       expect(first.status, first.stderr).to.equal(0);
-      const prices = empty.objects.list('price').toReversed();
-      const [configuration] = empty.objects.list('billing_portal.configuration');
+      const prices = empty.store.list('price').toReversed();
+      const [configuration] = empty.store.list('billing_portal.configuration');
       expect(first.stdout.trim().split('\n')).to.deep.equal([
         'STRIPE_WEBHOOK_SECRET=whsec_standin',
         'STRIPE_CONNECT_WEBHOOK_SECRET=whsec_standin',
         ...PLANS.map(({ slug }, index) => `STRIPE_PRICE_${slug.toUpperCase()}=${prices[index]?.id}`),
         `STRIPE_PORTAL_CONFIGURATION=${configuration?.id}`,
       ]);
-      const [connected, endpoint] = empty.objects.list('webhook_endpoint');
+      const [connected, endpoint] = empty.store.list('webhook_endpoint');
       expect(endpoint).to.include({
         url: 'https://example.com/api/billing/webhooks/processor/',
         api_version: Stripe.API_VERSION,
@@ -940,18 +940,18 @@ describe('payments by Stripe', () => {
       });
 
       const made = empty.requests.filter(({ name }) => name.endsWith('.create')).length;
-      const second = await setUp(env);
+      const second = await runStripeSetup(env);
       expect(second.stdout.trim().split('\n')).to.deep.equal(first.stdout.trim().split('\n').slice(2));
       expect(empty.requests.filter(({ name }) => name.endsWith('.create'))).to.have.length(made);
       await empty.stop();
     });
 
     it('puts another price in the place of one with the wrong amount', async () => {
-      const other = await new StripeStandIn().start();
-      const price = other.objects.get('price', other.prices.pro);
+      const other = await new FakeStripe().start();
+      const price = other.store.get('price', other.prices.pro);
       price.unit_amount = 1_000;
       const env = { STRIPE_SECRET_KEY: other.secretKey, STRIPE_API_BASE: other.url };
-      const { stdout, stderr } = await setUp(env);
+      const { stdout, stderr } = await runStripeSetup(env);
       expect(stdout).to.include(`STRIPE_PRICE_LITE=${other.prices.lite}`).and.to.not.include(other.prices.pro);
       expect(stderr).to.include(`in the place of ${other.prices.pro}`);
       expect(price.lookup_key).to.equal(null);
@@ -960,7 +960,7 @@ describe('payments by Stripe', () => {
 
     it('makes no webhook on localhost, and says what to do there', async () => {
       const env = { STRIPE_SECRET_KEY: standIn.secretKey, STRIPE_API_BASE: standIn.url, PORT: '3100' };
-      const { status, stdout, stderr } = await setUp(env);
+      const { status, stdout, stderr } = await runStripeSetup(env);
       expect([status, stdout.includes('WEBHOOK')]).to.deep.equal([0, false]);
       expect(stderr).to.include(
         'stripe listen --forward-to http://localhost:3100/api/billing/webhooks/processor/ --events checkout.',
@@ -978,48 +978,48 @@ describe('payments by Stripe', () => {
         [{ STRIPE_API_BASE: 'http://127.0.0.1:1' }, /^Stripe does not answer: /m],
       ];
       for (const [env, sentence] of bad) {
-        const { status, stdout, stderr } = await setUp({ ...good, ...env });
+        const { status, stdout, stderr } = await runStripeSetup({ ...good, ...env });
         expect([status, stdout]).to.deep.equal([1, '']);
         expect(stderr).to.match(sentence);
       }
-      expect((await setUp({}, ['--help'])).stdout).to.include('STRIPE_SECRET_KEY');
-      expect((await setUp({}, ['--hlep'])).stderr).to.match(/^There is no option --hlep\./);
+      expect((await runStripeSetup({}, ['--help'])).stdout).to.include('STRIPE_SECRET_KEY');
+      expect((await runStripeSetup({}, ['--hlep'])).stderr).to.match(/^There is no option --hlep\./);
     });
   });
 });
 
-function processorOf(standIn: StripeStandIn, options: Partial<StripeOptions> = {}): StripeProcessor {
+function createProcessor(standIn: FakeStripe, options: Partial<StripeOptions> = {}): StripeProcessor {
   const { secretKey, webhookSecret, url: apiBase } = standIn;
   const { lite, starter, pro, studio } = standIn.prices;
   const prices = { lite: [lite], starter: [starter], pro: [pro, 'price_before'], studio: [studio] };
-  return stripeProcessor({ secretKey, webhookSecret, prices, apiBase, ...options });
+  return createStripeProcessor({ secretKey, webhookSecret, prices, apiBase, ...options });
 }
 
 /** The charge that paid a subscription's last invoice. */
-function chargeOf({ objects }: StripeStandIn, subscriptionId: string): string {
-  const invoiceId = objects.get('subscription', subscriptionId).latest_invoice;
-  const entry = objects.list('invoice_payment').find(({ invoice }) => invoice === invoiceId);
-  return objects.get('payment_intent', entry?.payment.payment_intent as string).latest_charge as string;
+function getChargeId({ store }: FakeStripe, subscriptionId: string): string {
+  const invoiceId = store.get('subscription', subscriptionId).latest_invoice;
+  const entry = store.list('invoice_payment').find(({ invoice }) => invoice === invoiceId);
+  return store.get('payment_intent', entry?.payment.payment_intent as string).latest_charge as string;
 }
 
 function nowSeconds(): number {
   return Math.floor(Date.now() / 1_000);
 }
 
-async function all(list: AsyncIterable<string>): Promise<string[]> {
+async function collectAll(list: AsyncIterable<string>): Promise<string[]> {
   const items: string[] = [];
   for await (const item of list) items.push(item);
   return items;
 }
 
-async function expectFault(work: Promise<unknown>, fault: ProcessorError['fault']): Promise<void> {
-  const error = await failureOf(work);
+async function expectProcessorError(work: Promise<unknown>, fault: ProcessorError['fault']): Promise<void> {
+  const error = await captureError(work);
   expect(error).to.be.instanceOf(ProcessorError);
   expect((error as ProcessorError).fault).to.equal(fault);
 }
 
-async function expectRefused(stripe: StripeProcessor, payload: Buffer, signature: string): Promise<void> {
-  await expectFault((async () => stripe.verifyEvent(payload, signature))(), 'refused');
+async function expectRejectedSignature(stripe: StripeProcessor, payload: Buffer, signature: string): Promise<void> {
+  await expectProcessorError((async () => stripe.verifyEvent(payload, signature))(), 'refused');
 }
 
 /** A webhook that takes what it is posted, or does not. */
@@ -1037,7 +1037,7 @@ async function listen() {
 
   async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { status } = webhook;
-    const body = Buffer.from(await readBody(request));
+    const body = Buffer.from(await readTextBody(request));
     received.push({ body, signature: String(request.headers['stripe-signature']), status });
     response.writeHead(status).end();
     arrived.emit('post');
@@ -1055,7 +1055,7 @@ async function listen() {
 }
 
 /** Runs the script in an empty folder, where no `.env` is. */
-async function setUp(env: Record<string, string>, args: string[] = []) {
+async function runStripeSetup(env: Record<string, string>, args: string[] = []) {
   const cwd = await mkdtemp(join(tmpdir(), 'stripe-setup-'));
   const child = spawn(process.execPath, [`${BUNDLE}/stripeSetup.js`, ...args], {
     cwd,

@@ -1,13 +1,13 @@
 import { expect } from 'chai';
-import { fill, type Order, type Template } from '../../shared/gateways/upstreams/template.ts';
+import { fillTemplate, type TemplateVariables, type Template } from '../../shared/gateways/upstreams/template.ts';
 
-const VIDEO: Order = { prompt: 'a lighthouse', duration: 5, resolution: '720p', audio: false, aspect_ratio: '16:9' };
-const IMAGE: Order = { prompt: 'a lighthouse', resolution: '4K', aspect_ratio: '1:1' };
+const VIDEO: TemplateVariables = { prompt: 'a lighthouse', duration: 5, resolution: '720p', audio: false, aspect_ratio: '16:9' };
+const IMAGE: TemplateVariables = { prompt: 'a lighthouse', resolution: '4K', aspect_ratio: '1:1' };
 
 /** What filling a template throws. */
-function refusal(template: Template, order = VIDEO): string {
+function getTemplateError(template: Template, order = VIDEO): string {
   try {
-    return `nothing, but: ${JSON.stringify(fill(template, order))}`;
+    return `nothing, but: ${JSON.stringify(fillTemplate(template, order))}`;
   } catch (error) {
     return (error as Error).message;
   }
@@ -46,26 +46,26 @@ describe('a template', () => {
   ];
   for (const [what, template, result] of filled) {
     it(`gives ${what}`, () => {
-      expect(fill(template, VIDEO)).to.deep.equal(result);
+      expect(fillTemplate(template, VIDEO)).to.deep.equal(result);
     });
   }
 
   it('is filled from the params of an image just so', () => {
     const template = { text: '$prompt', size: { $by: 'resolution aspect_ratio', '4K 1:1': [4096, 4096] } };
-    expect(fill(template, IMAGE)).to.deep.equal({ text: 'a lighthouse', size: [4096, 4096] });
+    expect(fillTemplate(template, IMAGE)).to.deep.equal({ text: 'a lighthouse', size: [4096, 4096] });
   });
 
   it('is not changed by being filled', () => {
     const template = { a: '$duration', b: { $by: 'audio', false: ['{prompt}'] } };
     const before = structuredClone(template);
-    fill(template, VIDEO);
+    fillTemplate(template, VIDEO);
     expect(template).to.deep.equal(before);
   });
 
   for (const prompt of ['{duration} $audio', '$duration', '{"$by": "audio"}', '$&$1$`', '${HOME}', '{constructor}']) {
     it(`never reads a prompt as a template: ${prompt}`, () => {
       const order = { ...VIDEO, prompt };
-      expect(fill({ a: '$prompt', b: '{prompt}', c: 'of {prompt}!' }, order)).to.deep.equal({
+      expect(fillTemplate({ a: '$prompt', b: '{prompt}', c: 'of {prompt}!' }, order)).to.deep.equal({
         a: prompt,
         b: prompt,
         c: `of ${prompt}!`,
@@ -98,16 +98,16 @@ describe('a template', () => {
   ];
   for (const [what, template, message] of refused) {
     it(`is refused for ${what}, in words that name it`, () => {
-      expect(refusal(template)).to.match(new RegExp(`^${message}`));
+      expect(getTemplateError(template)).to.match(new RegExp(`^${message}`));
     });
   }
 
   it('is refused where it asks an image for what only videos have', () => {
-    expect(refusal('$duration', IMAGE)).to.equal('there is no "duration": there are prompt, resolution, aspect_ratio');
+    expect(getTemplateError('$duration', IMAGE)).to.equal('there is no "duration": there are prompt, resolution, aspect_ratio');
   });
 
   it('does not take what every object has for a row of a table', () => {
     const order = { ...IMAGE, prompt: 'constructor' };
-    expect(refusal({ $by: 'prompt' }, order)).to.equal('the table by prompt has no "constructor"');
+    expect(getTemplateError({ $by: 'prompt' }, order)).to.equal('the table by prompt has no "constructor"');
   });
 });

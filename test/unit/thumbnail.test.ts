@@ -6,21 +6,21 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import sharp from 'sharp';
 import { makeThumbnail } from '../../shared/gateways/media/thumbnail.ts';
-import { expectFailure } from '../harness/failure.ts';
+import { expectRejection } from '../harness/failure.ts';
 import { eventually } from '../harness/service.ts';
 import { MP4 } from '../../dev/standins/misbehave.ts';
 
 const run = promisify(execFile);
 
 /** The children of this process that make thumbnails. */
-async function painters(): Promise<number[]> {
+async function listThumbnailProcesses(): Promise<number[]> {
   const { stdout } = await run('ps', ['-o', 'pid=,args=', '--ppid', String(process.pid)]);
   const lines = stdout.split('\n').filter((line) => line.includes('thumbnailProcess'));
   return lines.map((line) => Number.parseInt(line, 10));
 }
 
-const heightOf = async (thumbnail: Uint8Array) => (await sharp(thumbnail).metadata()).height;
-const paint = (filePath: string) => makeThumbnail({ kind: 'image', filePath });
+const getHeight = async (thumbnail: Uint8Array) => (await sharp(thumbnail).metadata()).height;
+const makeImageThumbnail = (filePath: string) => makeThumbnail({ kind: 'image', filePath });
 
 describe('thumbnails', () => {
   let folder: string;
@@ -57,36 +57,36 @@ describe('thumbnails', () => {
 
   it('go to those who asked for them, however many ask at a time, by one process', async () => {
     const files = await pictures(40);
-    const work = files.map(({ filePath }) => paint(filePath));
-    const started = await painters();
-    expect(await Promise.all(work.map(async (thumbnail) => heightOf(await thumbnail)))).to.deep.equal(
+    const work = files.map(({ filePath }) => makeImageThumbnail(filePath));
+    const started = await listThumbnailProcesses();
+    expect(await Promise.all(work.map(async (thumbnail) => getHeight(await thumbnail)))).to.deep.equal(
       files.map(({ height }) => height),
     );
     expect(started).to.have.length(1);
-    expect(await painters()).to.deep.equal(started);
+    expect(await listThumbnailProcesses()).to.deep.equal(started);
   });
 
   it('that cannot be made leave those before and behind them alone', async () => {
     const [first, last] = await pictures(2);
-    const [before, failure, after] = [paint(first!.filePath), paint(broken), paint(last!.filePath)];
-    await expectFailure(failure, /unsupported image format/);
-    expect(await heightOf(await before)).to.equal(first!.height);
-    expect(await heightOf(await after)).to.equal(last!.height);
+    const [before, failure, after] = [makeImageThumbnail(first!.filePath), makeImageThumbnail(broken), makeImageThumbnail(last!.filePath)];
+    await expectRejection(failure, /unsupported image format/);
+    expect(await getHeight(await before)).to.equal(first!.height);
+    expect(await getHeight(await after)).to.equal(last!.height);
   });
 
   it('are made by processes without any secret of the service in their environment', async () => {
     process.env['STRIPE_SECRET_KEY'] = 'sk_test_of_the_thumbnails';
     try {
       // A child that runs already was started with the environment of another test.
-      for (const pid of await painters()) process.kill(pid, 'SIGKILL');
-      await eventually('the old child is gone', async () => (await painters()).length === 0);
+      for (const pid of await listThumbnailProcesses()) process.kill(pid, 'SIGKILL');
+      await eventually('the old child is gone', async () => (await listThumbnailProcesses()).length === 0);
       const seen = join(folder, 'seen');
       const ffmpegPath = await program('spy', `env > ${seen}; echo "$@" >> ${seen}; exit 1`);
       await makeThumbnail({ kind: 'video', filePath: film }, { ffmpegPath }).catch(() => {});
       const environment = await readFile(seen, 'utf8');
       expect(environment).to.include('PATH=').and.not.include('sk_test_of_the_thumbnails');
       expect(environment).to.include('-format_whitelist mov,matroska');
-      const [child] = await painters();
+      const [child] = await listThumbnailProcesses();
       if (process.platform === 'linux') {
         const own = await readFile(`/proc/${child}/environ`, 'latin1');
         expect(own).to.include('PATH=').and.not.include('sk_test_of_the_thumbnails');
@@ -102,17 +102,17 @@ describe('thumbnails', () => {
     await sharp({ create: { width: 64, height: 64, channels: 3, background: 'teal' } })
       .heif({ compression: 'av1' })
       .toFile(heif);
-    await expectFailure(paint(heif), /unsupported image format|blocked/i);
+    await expectRejection(makeImageThumbnail(heif), /unsupported image format|blocked/i);
     const playlist = join(folder, 'playlist.mp4');
     await writeFile(playlist, `ffconcat version 1.0\nfile ${film}\n`);
-    await expectFailure(makeThumbnail({ kind: 'video', filePath: playlist }), /no frame could be decoded/);
+    await expectRejection(makeThumbnail({ kind: 'video', filePath: playlist }), /no frame could be decoded/);
   });
 
   it('of more than 50 megapixels are not made', async () => {
     const filePath = join(folder, 'huge.png');
     const create = { width: 10_000, height: 5_001, channels: 3, background: 'teal' } as const;
     await sharp({ create, limitInputPixels: false }).png().toFile(filePath);
-    await expectFailure(paint(filePath), /pixel limit/);
+    await expectRejection(makeImageThumbnail(filePath), /pixel limit/);
   });
 
   for (const format of ['svg', 'gif', 'tiff'] as const) {
@@ -122,26 +122,26 @@ describe('thumbnails', () => {
         '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9"/></svg>',
       );
       await writeFile(filePath, format === 'svg' ? svg : await sharp(svg).toFormat(format).toBuffer());
-      await expectFailure(paint(filePath), /./);
+      await expectRejection(makeImageThumbnail(filePath), /./);
     });
   }
 
   it('of a file that ends the process are left out, and those behind it are made by another process', async () => {
     const [first, ...rest] = await pictures(20);
     const ffmpegPath = await program('deadly', 'kill -9 $PPID');
-    const before = paint(first!.filePath);
-    const failure = expectFailure(
+    const before = makeImageThumbnail(first!.filePath);
+    const failure = expectRejection(
       makeThumbnail({ kind: 'video', filePath: film }, { ffmpegPath }),
       /ended \(SIGKILL\)/,
     );
-    const [old] = await painters();
-    const behind = rest.map(({ filePath }) => paint(filePath));
-    expect(await heightOf(await before)).to.equal(first!.height);
+    const [old] = await listThumbnailProcesses();
+    const behind = rest.map(({ filePath }) => makeImageThumbnail(filePath));
+    expect(await getHeight(await before)).to.equal(first!.height);
     await failure;
-    expect(await Promise.all(behind.map(async (thumbnail) => heightOf(await thumbnail)))).to.deep.equal(
+    expect(await Promise.all(behind.map(async (thumbnail) => getHeight(await thumbnail)))).to.deep.equal(
       rest.map(({ height }) => height),
     );
-    const now = await painters();
+    const now = await listThumbnailProcesses();
     expect(now).to.have.length(1);
     expect(now).to.not.include(old);
   });
@@ -149,12 +149,12 @@ describe('thumbnails', () => {
   it('are made again after the process was ended from outside, also by several such ends', async () => {
     const [{ filePath, height }] = (await pictures(1)) as [{ filePath: string; height: number }];
     for (let time = 0; time < 3; time += 1) {
-      expect(await heightOf(await paint(filePath))).to.equal(height);
-      const [pid] = await painters();
+      expect(await getHeight(await makeImageThumbnail(filePath))).to.equal(height);
+      const [pid] = await listThumbnailProcesses();
       process.kill(pid!, 'SIGKILL');
       // Whether this one is lost depends on what is known of that end by now; the one after it is not.
-      await paint(filePath).catch(() => {});
+      await makeImageThumbnail(filePath).catch(() => {});
     }
-    expect(await heightOf(await paint(filePath))).to.equal(height);
+    expect(await getHeight(await makeImageThumbnail(filePath))).to.equal(height);
   });
 });

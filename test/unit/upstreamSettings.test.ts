@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { everyParams, type GenerationParams, type ModelSlug } from '../../shared/spec/catalog.ts';
+import { allParams, type GenerationParams, type ModelSlug } from '../../shared/spec/catalog.ts';
 
 type Settings = typeof import('../../shared/gateways/upstreams/settings.ts');
 type Env = Record<string, string>;
@@ -42,7 +42,7 @@ describe('the upstreams of the configuration', () => {
     return route;
   };
   const costs = (model: ModelSlug, env: Env) =>
-    everyParams(model).map((params) => settings.costCentsOf(only(model, env), { prompt: 'a prompt', ...params }));
+    allParams(model).map((params) => settings.computeCostCents(only(model, env), { prompt: 'a prompt', ...params }));
 
   describe('where nothing is said', () => {
     it("are fal's, with one way to each model", () => {
@@ -97,7 +97,7 @@ describe('the upstreams of the configuration', () => {
       '10 1080p false 9:16': 58.32,
     };
     it('know what every video costs, in cents', () => {
-      const params = everyParams('vidmodel-video').map(named);
+      const params = allParams('vidmodel-video').map(named);
       const found = Object.fromEntries(params.map((name, index) => [name, costs('vidmodel-video', {})[index]]));
       expect(found).to.deep.equal(videoCents);
     });
@@ -114,7 +114,7 @@ describe('the upstreams of the configuration', () => {
       '4K 9:16': 16,
     };
     it('know what every image costs, in cents', () => {
-      const params = everyParams('imgmodel-2').map(named);
+      const params = allParams('imgmodel-2').map(named);
       const found = Object.fromEntries(params.map((name, index) => [name, costs('imgmodel-2', {})[index]]));
       expect(found).to.deep.equal(imageCents);
     });
@@ -157,7 +157,7 @@ describe('the upstreams of the configuration', () => {
     it('send every order something that the protocol takes, also to a model that nothing is known of', () => {
       const replicate = only('vidmodel-video', { VIDEO_UPSTREAM: 'replicate:owner/name' });
       const video = { prompt: 'a', duration: 10, resolution: '1080p', audio: true, aspect_ratio: '9:16' } as const;
-      expect(settings.inputOf(replicate, video)).to.deep.equal({
+      expect(settings.buildUpstreamInput(replicate, video)).to.deep.equal({
         prompt: 'a',
         duration: 10,
         resolution: '1080p',
@@ -166,7 +166,7 @@ describe('the upstreams of the configuration', () => {
       });
       const openai = only('imgmodel-2', { IMAGE_UPSTREAM: 'openai:gpt-image-9' });
       const image = { prompt: 'a', resolution: '2K', aspect_ratio: '16:9' } as const;
-      expect(settings.inputOf(openai, image)).to.deep.equal({ prompt: 'a', n: 1, size: '2752x1536' });
+      expect(settings.buildUpstreamInput(openai, image)).to.deep.equal({ prompt: 'a', n: 1, size: '2752x1536' });
     });
 
     for (const name of [
@@ -260,11 +260,11 @@ describe('the upstreams of the configuration', () => {
       const cheaper = JSON.stringify({ models: { [model]: prices } });
       expect(costs('imgmodel-2', { UPSTREAMS: cheaper })).to.deep.equal([6.5, 6.5, 6.5, 9, 9, 9, 13, 13, 13]);
       const order = { prompt: 'a', resolution: '1K', aspect_ratio: '1:1' } as const;
-      expect(settings.inputOf(only('imgmodel-2', { UPSTREAMS: cheaper }), order)).to.deep.equal(order);
+      expect(settings.buildUpstreamInput(only('imgmodel-2', { UPSTREAMS: cheaper }), order)).to.deep.equal(order);
       const input = { text: '$prompt', size: '{resolution}', format: 'png' };
       const other = only('imgmodel-2', { UPSTREAMS: JSON.stringify({ models: { [model]: { input } } }) });
-      expect(settings.inputOf(other, order)).to.deep.equal({ text: 'a', size: '1K', format: 'png' });
-      expect(settings.costCentsOf(other, order)).to.equal(8);
+      expect(settings.buildUpstreamInput(other, order)).to.deep.equal({ text: 'a', size: '1K', format: 'png' });
+      expect(settings.computeCostCents(other, order)).to.equal(8);
     });
 
     it('price by the run, by the second, or both, to a hundredth of a hundredth', () => {
@@ -273,8 +273,8 @@ describe('the upstreams of the configuration', () => {
       const UPSTREAMS = JSON.stringify({ models: { [VIDEO_UPSTREAM]: table } });
       const loud = { prompt: 'a', duration: 10, resolution: '720p', audio: true, aspect_ratio: '16:9' } as const;
       const route = only('vidmodel-video', { VIDEO_UPSTREAM, UPSTREAMS });
-      expect(settings.costCentsOf(route, loud)).to.equal(2.3333);
-      expect(settings.costCentsOf(route, { ...loud, duration: 5, audio: false })).to.equal(0.8333);
+      expect(settings.computeCostCents(route, loud)).to.equal(2.3333);
+      expect(settings.computeCostCents(route, { ...loud, duration: 5, audio: false })).to.equal(0.8333);
     });
 
     it("take a known model's table for another gateway of the same protocol, and its own table for itself alone", () => {
@@ -288,10 +288,10 @@ describe('the upstreams of the configuration', () => {
 
     it('lead to a certain model also where no variable names it, as for a job of yesterday', () => {
       const directory = parse({ REPLICATE_API_TOKEN: 'r' });
-      const route = settings.routeTo('imgmodel-2', 'replicate', 'owner/old', directory);
+      const route = settings.findUpstreamRoute('imgmodel-2', 'replicate', 'owner/old', directory);
       expect(route).to.deep.include({ model: 'imgmodel-2', kind: 'image', modelId: 'owner/old' });
       expect(route?.upstream.key).to.equal('r');
-      expect(settings.routeTo('imgmodel-2', 'removed', 'owner/old', directory)).to.equal(undefined);
+      expect(settings.findUpstreamRoute('imgmodel-2', 'removed', 'owner/old', directory)).to.equal(undefined);
     });
   });
 

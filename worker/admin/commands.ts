@@ -1,6 +1,6 @@
-import { type Command, QUIET_SECONDS } from './command.ts';
+import { type Command, STUCK_AFTER_SECONDS } from './command.ts';
 
-const quiet = { type: 'string', about: `seconds without a sign of work on it; ${QUIET_SECONDS} unless said` } as const;
+const quietOption = { type: 'string', about: `seconds without a sign of work on it; ${STUCK_AFTER_SECONDS} unless said` } as const;
 
 /** Everything that `npm run admin` can do. */
 export const COMMANDS: Readonly<Record<string, Command>> = {
@@ -9,8 +9,8 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     usage: 'find-account <e-mail | uuid | number>',
     details: 'The number is what the logs call the account. Changes nothing.',
     options: {},
-    names: [1, 1],
-    changes: false,
+    argumentCount: [1, 1],
+    isMutating: false,
     load: async () => (await import('./commands/findAccount.ts')).findAccount,
   },
   'grant-credits': {
@@ -23,8 +23,8 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
       request: { type: 'string', about: 'names this grant: 1 to 100 letters, digits, and . _ - #' },
       note: { type: 'string', about: 'what for; the customer reads it' },
     },
-    names: [2, 2],
-    changes: true,
+    argumentCount: [2, 2],
+    isMutating: true,
     load: async () => (await import('./commands/grantCredits.ts')).grantCredits,
   },
   'stuck-jobs': {
@@ -33,27 +33,27 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     details:
       "Those that are queued, in no worker's hands, and not looked at for a while, oldest first. Where an upstream's use\n" +
       'is limited, jobs that wait for their turn are among them. Changes nothing.',
-    options: { quiet, limit: { type: 'string', about: 'how many at most; 50 unless said' } },
-    names: [0, 0],
-    changes: false,
-    load: async () => (await import('./commands/stuckJobs.ts')).stuckJobs,
+    options: { quiet: quietOption, limit: { type: 'string', about: 'how many at most; 50 unless said' } },
+    argumentCount: [0, 0],
+    isMutating: false,
+    load: async () => (await import('./commands/stuckJobs.ts')).listStuckGenerations,
   },
   'requeue-jobs': {
     summary: 'Put stuck generations on their queue again',
     usage: 'requeue-jobs (<uuid>... | --all) [--quiet <seconds>] [--apply]',
     details: 'What a worker holds, or what has ended, is left alone: nothing is submitted twice, nobody charged again.',
-    options: { all: { type: 'boolean', about: 'all that are stuck, however many' }, quiet },
-    names: [0, 1_000],
-    changes: true,
-    load: async () => (await import('./commands/stuckJobs.ts')).requeue,
+    options: { all: { type: 'boolean', about: 'all that are stuck, however many' }, quiet: quietOption },
+    argumentCount: [0, 1_000],
+    isMutating: true,
+    load: async () => (await import('./commands/stuckJobs.ts')).requeueStuckGenerations,
   },
   'revoke-key': {
     summary: 'Revoke an API key, at once and for good',
     usage: 'revoke-key <uuid | first 12 characters | key> [--apply]',
     details: 'Several keys may begin alike: then they are listed, to be named by uuid.',
     options: {},
-    names: [1, 1],
-    changes: true,
+    argumentCount: [1, 1],
+    isMutating: true,
     load: async () => (await import('./commands/revokeKey.ts')).revokeKey,
   },
   'end-access': {
@@ -61,8 +61,8 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     usage: 'end-access <e-mail | uuid | number> [--apply]',
     details: 'For an account that was taken over. Its owner can sign in again and create new keys.',
     options: {},
-    names: [1, 1],
-    changes: true,
+    argumentCount: [1, 1],
+    isMutating: true,
     load: async () => (await import('./commands/accountData.ts')).endAccountAccess,
   },
   'remove-identity': {
@@ -72,8 +72,8 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
       'For an owner who has lost the provider account. Without any sign-in method, the next sign-in with the verified\n' +
       'address of the account opens it: remove the last one only when you know who asks.',
     options: {},
-    names: [2, 2],
-    changes: true,
+    argumentCount: [2, 2],
+    isMutating: true,
     load: async () => (await import('./commands/accountData.ts')).removeSignInMethod,
   },
   'export-account': {
@@ -81,8 +81,8 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     usage: 'export-account <e-mail | uuid | number>',
     details: 'Without hashes and secrets. Changes nothing.',
     options: {},
-    names: [1, 1],
-    changes: false,
+    argumentCount: [1, 1],
+    isMutating: false,
     load: async () => (await import('./commands/accountData.ts')).exportAccountData,
   },
   'erase-account': {
@@ -92,8 +92,8 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
       'Ends all access, removes sign-in methods, profile, prompts and media. The ledger and payments stay. Refused while\n' +
       'a paid subscription would renew or generations are in progress. Repeat it by uuid if it was interrupted.',
     options: {},
-    names: [1, 1],
-    changes: true,
+    argumentCount: [1, 1],
+    isMutating: true,
     load: async () => (await import('./commands/accountData.ts')).eraseAccountData,
   },
 };

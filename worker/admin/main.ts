@@ -1,6 +1,6 @@
 import { CommandLineError, parseCommandLine } from '../../shared/lib/commandLine.ts';
 import { runMain } from '../../shared/lib/runMain.ts';
-import { type Call, type Command, UsageError } from './command.ts';
+import { type CommandContext, type Command, UsageError } from './command.ts';
 import { COMMANDS } from './commands.ts';
 
 /**
@@ -12,41 +12,41 @@ runMain(async () => {
   const [name, ...rest] = process.argv.slice(2);
 
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
-    say(overview());
+    print(formatOverview());
     process.exitCode = name === undefined ? 2 : 0;
   } else {
     const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-    if (command === undefined) complain(`There is no command ${name}.\n\n${overview()}`, 2);
-    else await perform(command, rest);
+    if (command === undefined) printError(`There is no command ${name}.\n\n${formatOverview()}`, 2);
+    else await runCommand(command, rest);
   }
 });
 
-async function perform(command: Command, args: string[]): Promise<void> {
+async function runCommand(command: Command, args: string[]): Promise<void> {
   try {
-    const { values, positionals } = parse(command, args);
+    const { values, positionals } = parseCommandArguments(command, args);
     if (values['help']) {
-      say(explanation(command));
+      print(formatHelp(command));
       return;
     }
-    const [least, most] = command.names;
-    if (positionals.length < least || positionals.length > most)
+    const [min, max] = command.argumentCount;
+    if (positionals.length < min || positionals.length > max)
       throw new UsageError('Something is missing, or too much.');
     if (values['apply'] === true && values['dry-run'] === true)
       throw new UsageError('Say --apply or --dry-run, not both.');
-    const isForReal = values['apply'] === true;
-    const isDone = await run(command, { names: positionals, options: values, isForReal, say });
-    if (isDone && command.changes && !isForReal)
-      say('Nothing was changed: this was a dry run. Say --apply to have it done.');
+    const shouldApply = values['apply'] === true;
+    const hasSucceeded = await executeCommand(command, { args: positionals, options: values, shouldApply, print });
+    if (hasSucceeded && command.isMutating && !shouldApply)
+      print('Nothing was changed: this was a dry run. Say --apply to have it done.');
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    complain(`${error.message}\n\n${explanation(command)}`, 2);
+    printError(`${error.message}\n\n${formatHelp(command)}`, 2);
   }
 }
 
 /** @returns whether it went as it should; else the reason was told. */
-async function run(command: Command, call: Call): Promise<boolean> {
-  const work = await command.load();
-  const [{ openCommandService }, { problemOfDatabase }, { logger }, { ServiceError }] = await Promise.all([
+async function executeCommand(command: Command, call: CommandContext): Promise<boolean> {
+  const handler = await command.load();
+  const [{ openCommandService }, { describeDatabaseError: problemOfDatabase }, { logger }, { ServiceError }] = await Promise.all([
     import('../commandService.ts'),
     import('../../shared/lib/databaseProblem.ts'),
     import('../../shared/lib/logger.ts'),
@@ -54,21 +54,21 @@ async function run(command: Command, call: Call): Promise<boolean> {
   ]);
   const service = await openCommandService(process.env, 'admin');
   try {
-    await work(call);
+    await handler(call);
     return true;
   } catch (error) {
     if (error instanceof UsageError) throw error;
     const problem = problemOfDatabase(error);
     if (problem === undefined && !(error instanceof ServiceError))
       logger.error({ err: error }, 'an admin command failed');
-    complain(problem ?? (error as Error).message, problem === undefined ? 1 : 69);
+    printError(problem ?? (error as Error).message, problem === undefined ? 1 : 69);
     return false;
   } finally {
     await service.close();
   }
 }
 
-function parse({ options }: Command, args: string[]) {
+function parseCommandArguments({ options }: Command, args: string[]) {
   const known = Object.entries(options).map(([name, { type }]) => [name, { type }] as const);
   const ofAll = { apply: { type: 'boolean' }, 'dry-run': { type: 'boolean' } } as const;
   try {
@@ -79,7 +79,7 @@ function parse({ options }: Command, args: string[]) {
   }
 }
 
-function overview(): string {
+function formatOverview(): string {
   const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length));
   const lines = Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`);
   return [
@@ -92,10 +92,10 @@ function overview(): string {
   ].join('\n');
 }
 
-function explanation({ usage, summary, details, options, changes }: Command): string {
+function formatHelp({ usage, summary, details, options, isMutating }: Command): string {
   const all: [string, string][] = [
     ...Object.entries(options).map(([name, { about }]): [string, string] => [`--${name}`, about]),
-    ...(changes
+    ...(isMutating
       ? ([
           ['--apply', 'do it'],
           ['--dry-run', 'only say what would be done, as without --apply'],
@@ -112,11 +112,11 @@ function explanation({ usage, summary, details, options, changes }: Command): st
   ].join('\n');
 }
 
-function say(text: string): void {
+function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-function complain(text: string, status: number): void {
+function printError(text: string, status: number): void {
   process.stderr.write(`${text}\n`);
   process.exitCode = status;
 }

@@ -1,7 +1,7 @@
 import { INVARIANTS } from '../../shared/domain/invariants/index.ts';
 import { readCommandLine } from '../../shared/lib/commandLine.ts';
 import { runMain } from '../../shared/lib/runMain.ts';
-import { asJson, columns, conclusion, lineOf, listOf } from './report.ts';
+import { formatJson, formatHeader, formatReport, formatRow, formatInvariantList } from './report.ts';
 
 /**
  * Whether the books are right: `npm run check`, in a deployment `node dist/worker/check/main.js`. A program of its own
@@ -33,12 +33,12 @@ Ends with
 runMain(main);
 
 async function main(): Promise<void> {
-  const options = parse();
-  if (options.list) say(listOf(INVARIANTS));
-  else await check(options.settled === true, options.json === true);
+  const options = parseCheckOptions();
+  if (options.list) print(formatInvariantList(INVARIANTS));
+  else await checkDatabase(options.settled === true, options.json === true);
 }
 
-function parse() {
+function parseCheckOptions() {
   const options = {
     settled: { type: 'boolean' },
     json: { type: 'boolean' },
@@ -47,34 +47,34 @@ function parse() {
   return readCommandLine('npm run check', HELP, options);
 }
 
-async function check(isSettled: boolean, isJson: boolean): Promise<void> {
+async function checkDatabase(isSettled: boolean, isJson: boolean): Promise<void> {
   // Only now, so that --help and --list need no configuration.
-  const { checkBooks, NotChecked } = await import('../../shared/domain/checkBooks.ts');
+  const { checkIntegrity, CheckUnavailableError } = await import('../../shared/domain/checkBooks.ts');
   const { openCommandService } = await import('../commandService.ts');
   const service = await openCommandService(process.env, 'check');
-  let isBegun = false;
+  let isHeaderPrinted = false;
   try {
-    const books = await checkBooks(isSettled, (checked) => {
+    const report = await checkIntegrity(isSettled, (checked) => {
       if (isJson) return;
-      if (!isBegun) say(columns());
-      isBegun = true;
-      say(lineOf(checked));
+      if (!isHeaderPrinted) print(formatHeader());
+      isHeaderPrinted = true;
+      print(formatRow(checked));
     });
-    say(isJson ? asJson(books, isSettled) : `\n${conclusion(books, isSettled)}`);
-    process.exitCode = books.checked.every(({ violations }) => violations.length === 0) ? 0 : 1;
+    print(isJson ? formatJson(report, isSettled) : `\n${formatReport(report, isSettled)}`);
+    process.exitCode = report.results.every(({ violations }) => violations.length === 0) ? 0 : 1;
   } catch (error) {
-    if (!(error instanceof NotChecked)) throw error;
-    complain(error.message, 69);
+    if (!(error instanceof CheckUnavailableError)) throw error;
+    printError(error.message, 69);
   } finally {
     await service.close();
   }
 }
 
-function say(text: string): void {
+function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-function complain(text: string, status: number): void {
+function printError(text: string, status: number): void {
   process.stderr.write(`${text}\n`);
   process.exitCode = status;
 }

@@ -1,15 +1,15 @@
 import Type from 'typebox';
 import { ImageParams } from '../../../shared/spec/catalog.ts';
-import { GenerationAnswer } from '../../answers.ts';
-import { CreateGeneration } from '../../schemas.ts';
-import { withNext } from '../results.ts';
-import { order } from './create.ts';
+import { GenerationResponse } from '../../answers.ts';
+import { CreateGenerationRequest } from '../../schemas.ts';
+import { withNextStep } from '../results.ts';
+import { submitGeneration } from './create.ts';
 import { defineTool } from './tool.ts';
 
-const Input = Type.Object(
+const GenerateImageInput = Type.Object(
   {
     prompt: Type.Unsafe<string>({
-      ...CreateGeneration.properties.prompt,
+      ...CreateGenerationRequest.properties.prompt,
       description: 'What the image shows: subject, setting, style, light. Any language.',
     }),
     ...ImageParams.properties,
@@ -26,8 +26,8 @@ export const generateImage = defineTool({
     'Next: call get_generation with the uuid and wait_seconds 45. Each call makes and charges a new image: do not ' +
     'repeat it to find out how the first one is getting on. For a moving picture use generate_video.',
   icon: 'image',
-  input: Input,
-  output: withNext(GenerationAnswer),
+  input: GenerateImageInput,
+  output: withNextStep(GenerationResponse),
   creates: true,
-  run: ({ prompt, ...params }, call) => order({ model: 'imgmodel-2', prompt, params }, '45', call),
+  run: ({ prompt, ...params }, call) => submitGeneration({ model: 'imgmodel-2', prompt, params }, '45', call),
 });

@@ -1,15 +1,15 @@
 import Type from 'typebox';
 import { VideoParams } from '../../../shared/spec/catalog.ts';
-import { GenerationAnswer } from '../../answers.ts';
-import { CreateGeneration } from '../../schemas.ts';
-import { withNext } from '../results.ts';
-import { order } from './create.ts';
+import { GenerationResponse } from '../../answers.ts';
+import { CreateGenerationRequest } from '../../schemas.ts';
+import { withNextStep } from '../results.ts';
+import { submitGeneration } from './create.ts';
 import { defineTool } from './tool.ts';
 
-const Input = Type.Object(
+const GenerateVideoInput = Type.Object(
   {
     prompt: Type.Unsafe<string>({
-      ...CreateGeneration.properties.prompt,
+      ...CreateGenerationRequest.properties.prompt,
       description: 'What the video shows: subject, action, setting, camera, style. Any language.',
     }),
     ...VideoParams.properties,
@@ -27,8 +27,8 @@ export const generateVideo = defineTool({
     'wait_seconds 45, again for as long as it is queued. Each call makes and charges a new video: do not repeat it to ' +
     'find out how the first one is getting on. For a still picture use generate_image.',
   icon: 'video',
-  input: Input,
-  output: withNext(GenerationAnswer),
+  input: GenerateVideoInput,
+  output: withNextStep(GenerationResponse),
   creates: true,
-  run: ({ prompt, ...params }, call) => order({ model: 'vidmodel-video', prompt, params }, '45', call),
+  run: ({ prompt, ...params }, call) => submitGeneration({ model: 'vidmodel-video', prompt, params }, '45', call),
 });

@@ -1,23 +1,23 @@
 import Type from 'typebox';
 import { readGeneration } from '../../../shared/domain/generations/read.ts';
 import { ServiceError } from '../../../shared/spec/errors.ts';
-import { MCP_WAIT_SECONDS, WAIT_MAX_SECONDS } from '../../../shared/spec/limits.ts';
-import { GenerationAnswer } from '../../answers.ts';
+import { MCP_DEFAULT_WAIT_SECONDS, WAIT_MAX_SECONDS } from '../../../shared/spec/limits.ts';
+import { GenerationResponse } from '../../answers.ts';
 import { presentGeneration } from '../../presenters.ts';
-import { linksTo, type PresentedGeneration, withNext } from '../results.ts';
-import { defineTool, type ToolCall } from './tool.ts';
+import { buildResourceLinks, type PresentedGeneration, withNextStep } from '../results.ts';
+import { defineTool, type ToolContext } from './tool.ts';
 
 /** How often a client that wants to know is told that the wait goes on. */
-const REPORT_MS = 2_000;
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const PROGRESS_INTERVAL_MS = 2_000;
+const UUID_PATTERN = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-const Input = Type.Object(
+const GetGenerationInput = Type.Object(
   {
     uuid: Type.String({ description: 'The uuid that generate_image or generate_video returned.' }),
     wait_seconds: Type.Integer({
       minimum: 0,
       maximum: WAIT_MAX_SECONDS,
-      default: MCP_WAIT_SECONDS,
+      default: MCP_DEFAULT_WAIT_SECONDS,
       description:
         'How long to wait for the end, if it is still queued. It answers as soon as there is one; 0 answers at once.',
     }),
@@ -34,20 +34,20 @@ export const getGeneration = defineTool({
     'wait_seconds 45 rather than often with 0. When it has succeeded, output_url is where to download it, for good; ' +
     'show or link that to the user. When it has failed, error_message says why, and the credits were refunded.',
   icon: 'generation',
-  input: Input,
-  output: withNext(GenerationAnswer),
+  input: GetGenerationInput,
+  output: withNextStep(GenerationResponse),
   creates: false,
   run: async ({ uuid, wait_seconds: seconds }, call) => {
     // What is no uuid names nothing, like one that is missing.
-    if (!UUID.test(uuid)) throw new ServiceError('not_found', 'There is no such generation on this account.');
-    const stopReporting = reportWait(seconds, call);
+    if (!UUID_PATTERN.test(uuid)) throw new ServiceError('not_found', 'There is no such generation on this account.');
+    const stopReporting = startProgressReports(seconds, call);
     try {
-      const wait = { seconds, isPointless: call.isGone };
-      const generation = presentGeneration(await readGeneration(call.assistant, uuid.toLowerCase(), wait));
+      const wait = { seconds, isAborted: call.isAborted };
+      const generation = presentGeneration(await readGeneration(call.principal, uuid.toLowerCase(), wait));
       return {
-        text: describe(generation),
-        structured: { ...generation, next: nextAfter(generation) },
-        links: linksTo(generation),
+        text: describeGeneration(generation),
+        structured: { ...generation, next: getNextStep(generation) },
+        links: buildResourceLinks(generation),
       };
     } finally {
       stopReporting();
@@ -56,24 +56,24 @@ export const getGeneration = defineTool({
 });
 
 /** Says every few seconds that the wait goes on. @returns what ends that. */
-function reportWait(seconds: number, { report }: ToolCall): () => void {
-  if (report === null || seconds === 0) return () => {};
+function startProgressReports(seconds: number, { reportProgress }: ToolContext): () => void {
+  if (reportProgress === null || seconds === 0) return () => {};
   const startedAt = performance.now();
   const timer = setInterval(() => {
-    const waited = Math.min(seconds, Math.round((performance.now() - startedAt) / 1_000));
-    report(waited, seconds, `Still queued after ${waited} s.`);
-  }, REPORT_MS);
-  report(0, seconds, 'Waiting for the generation to end.');
+    const elapsedSeconds = Math.min(seconds, Math.round((performance.now() - startedAt) / 1_000));
+    reportProgress(elapsedSeconds, seconds, `Still queued after ${elapsedSeconds} s.`);
+  }, PROGRESS_INTERVAL_MS);
+  reportProgress(0, seconds, 'Waiting for the generation to end.');
   return () => clearInterval(timer);
 }
 
-function nextAfter({ status }: PresentedGeneration): string {
+function getNextStep({ status }: PresentedGeneration): string {
   if (status === 'queued') return 'Call get_generation again with wait_seconds 45.';
   if (status === 'succeeded') return 'Show or link output_url to the user.';
   return 'Tell the user why it failed (error_message) and that the credits were refunded.';
 }
 
-function describe(generation: PresentedGeneration): string {
+function describeGeneration(generation: PresentedGeneration): string {
   const { kind, uuid, status, credits_charged, error_message, output_url, duration_ms, is_watermarked } = generation;
   if (status === 'failed') {
     return `The ${kind} ${uuid} failed: ${error_message} Its ${credits_charged} credits were refunded.`;

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { config } from '../../../shared/lib/config.ts';
-import { usageOf } from '../../../shared/domain/usage.ts';
-import { UsageAnswer } from '../../answers.ts';
+import { getUsageSummary } from '../../../shared/domain/usage.ts';
+import { UsageResponse } from '../../answers.ts';
 import { presentUsage } from '../../presenters.ts';
 import { defineTool } from './tool.ts';
 
@@ -15,17 +15,17 @@ export const getUsage = defineTool({
     'seconds) or 70 (10 seconds).',
   icon: 'usage',
   input: Type.Object({}, { additionalProperties: false }),
-  output: UsageAnswer,
+  output: UsageResponse,
   creates: false,
-  run: async (_input, { assistant }) => {
-    const usage = presentUsage(await usageOf(assistant.accountId));
+  run: async (_input, { principal }) => {
+    const usage = presentUsage(await getUsageSummary(principal.accountId));
     // A model pays for every token: days without use say nothing.
     const history = usage.history.filter((day) => day.generations > 0 || day.credits_used !== 0);
-    return { text: describe(usage), structured: { ...usage, history } };
+    return { text: describeUsage(usage), structured: { ...usage, history } };
   },
 });
 
-function describe({ plan, credits, jobs, by_model }: ReturnType<typeof presentUsage>): string {
+function describeUsage({ plan, credits, jobs, by_model }: ReturnType<typeof presentUsage>): string {
   const until =
     credits.period_end === null ? '' : ` The period ends on ${credits.period_end.toISOString().slice(0, 10)}.`;
   return [

@@ -10,6 +10,6 @@ export const TOOLS: readonly Tool[] = [generateImage, generateVideo, getGenerati
 
 const TOOL_BY_NAME = new Map(TOOLS.map((tool) => [tool.name, tool]));
 
-export function toolNamed(name: string): Tool | undefined {
+export function findTool(name: string): Tool | undefined {
   return TOOL_BY_NAME.get(name);
 }

@@ -1,24 +1,24 @@
 import Type from 'typebox';
 import { listGenerations } from '../../../shared/domain/generations/list.ts';
-import { GenerationAnswer, PaginationAnswer } from '../../answers.ts';
+import { GenerationResponse, PaginationResponse } from '../../answers.ts';
 import { presentGeneration, presentPage } from '../../presenters.ts';
-import { type PresentedGeneration, shortened } from '../results.ts';
+import { type PresentedGeneration, truncateText } from '../results.ts';
 import { defineTool } from './tool.ts';
 
 /** As many digits as REST takes. */
-const LAST_PAGE = 999_999_999_999_999;
+const PAGE_MAX = 999_999_999_999_999;
 const PROMPT_SHOWN_CHARACTERS = 80;
 
-const Input = Type.Object(
-  { page: Type.Integer({ minimum: 1, maximum: LAST_PAGE, default: 1, description: '20 a page, from 1.' }) },
+const ListLibraryInput = Type.Object(
+  { page: Type.Integer({ minimum: 1, maximum: PAGE_MAX, default: 1, description: '20 a page, from 1.' }) },
   { additionalProperties: false, required: [] },
 );
 
 /** Lean, for a model's context: get_generation has the rest of each. */
-const LibraryAnswer = Type.Object({
-  pagination: Type.Pick(PaginationAnswer, ['current_page', 'total_pages', 'total_items']),
+const LibraryResponse = Type.Object({
+  pagination: Type.Pick(PaginationResponse, ['current_page', 'total_pages', 'total_items']),
   data: Type.Array(
-    Type.Pick(GenerationAnswer, [
+    Type.Pick(GenerationResponse, [
       'uuid',
       'kind',
       'status',
@@ -40,14 +40,14 @@ export const listLibrary = defineTool({
     'to download it. Use it to find an earlier generation again; costs no credits. For one whose uuid is known use ' +
     'get_generation.',
   icon: 'library',
-  input: Input,
-  output: LibraryAnswer,
+  input: ListLibraryInput,
+  output: LibraryResponse,
   creates: false,
-  run: async ({ page }, { assistant }) => {
-    const found = await listGenerations(assistant.accountId, page);
+  run: async ({ page }, { principal }) => {
+    const found = await listGenerations(principal.accountId, page);
     const items = found.items.map(presentGeneration);
     const { current_page, total_items, total_pages } = presentPage(found, '/api/generations/', () => null).pagination;
-    const lines = items.map(lineOf);
+    const lines = items.map(formatLine);
     const more = page < total_pages ? ` Call list_library with page ${page + 1} for older ones.` : '';
     const structured = {
       pagination: { current_page, total_pages, total_items },
@@ -55,7 +55,7 @@ export const listLibrary = defineTool({
         uuid,
         kind,
         status,
-        prompt: shortened(prompt, PROMPT_SHOWN_CHARACTERS),
+        prompt: truncateText(prompt, PROMPT_SHOWN_CHARACTERS),
         output_url,
         error_message,
         credits_charged,
@@ -68,7 +68,7 @@ export const listLibrary = defineTool({
   },
 });
 
-function lineOf({ kind, uuid, status, prompt, output_url, created_at }: PresentedGeneration): string {
+function formatLine({ kind, uuid, status, prompt, output_url, created_at }: PresentedGeneration): string {
   const where = output_url === null ? '' : ` ${output_url}`;
-  return `- ${kind} ${uuid}, ${status}, ${created_at.toISOString().slice(0, 16)}Z: ${JSON.stringify(shortened(prompt, PROMPT_SHOWN_CHARACTERS))}${where}`;
+  return `- ${kind} ${uuid}, ${status}, ${created_at.toISOString().slice(0, 16)}Z: ${JSON.stringify(truncateText(prompt, PROMPT_SHOWN_CHARACTERS))}${where}`;
 }

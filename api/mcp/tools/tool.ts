@@ -1,16 +1,16 @@
 import type { Static, TSchema } from 'typebox';
-import { bodyParser } from '../../../shared/lib/validate.ts';
+import { createBodyParser } from '../../../shared/lib/validate.ts';
 import type { Scope } from '../../../shared/spec/oauth.ts';
-import { ErrorAnswer } from '../../answers.ts';
-import type { Call } from '../call.ts';
-import { type Icon, iconOf } from '../icons.ts';
-import { published } from '../published.ts';
-import type { ToolAnswer } from '../results.ts';
+import { ErrorResponse } from '../../answers.ts';
+import type { McpRequestContext } from '../call.ts';
+import { type IconName, buildIcon } from '../icons.ts';
+import { toPublicSchema } from '../published.ts';
+import type { ToolResult } from '../results.ts';
 
 /** What a tool can use of the request that calls it. */
-export interface ToolCall extends Call {
+export interface ToolContext extends McpRequestContext {
   /** Tells how it is getting on, where the client wants to know. */
-  report: ((progress: number, total: number, message: string) => void) | null;
+  reportProgress: ((progress: number, total: number, message: string) => void) | null;
   /** What the client calls this order, so that it may send it again; null where it has no name for it. */
   idempotencyKey: string | null;
 }
@@ -20,12 +20,12 @@ interface ToolDefinition<Input extends TSchema> {
   title: string;
   /** For the model that chooses: what it does, what it costs, how long it takes, what to call next. */
   description: string;
-  icon: Icon;
+  icon: IconName;
   input: Input;
   output: TSchema;
   /** Whether it spends credits: it then needs `svc:write`, and is counted as a create. */
   creates: boolean;
-  run: (input: Static<Input>, call: ToolCall) => Promise<ToolAnswer>;
+  run: (input: Static<Input>, call: ToolContext) => Promise<ToolResult>;
 }
 
 /** A tool, ready to be listed and called. */
@@ -36,12 +36,12 @@ export interface Tool {
   /** As `tools/list` shows it. */
   listing: Record<string, unknown> & { name: string };
   /** @throws ServiceError, which the model is told. */
-  run: (input: unknown, call: ToolCall) => Promise<ToolAnswer>;
+  run: (input: unknown, call: ToolContext) => Promise<ToolResult>;
 }
 
 export function defineTool<Input extends TSchema>(definition: ToolDefinition<Input>): Tool {
   const { name, title, description, icon, input, output, creates } = definition;
-  const parse = bodyParser(input);
+  const parse = createBodyParser(input);
   return {
     name,
     scope: creates ? 'svc:write' : 'svc:read',
@@ -50,10 +50,10 @@ export function defineTool<Input extends TSchema>(definition: ToolDefinition<Inp
       name,
       title,
       description,
-      icons: [iconOf(icon)],
-      inputSchema: published(input),
+      icons: [buildIcon(icon)],
+      inputSchema: toPublicSchema(input),
       // Clients check refusals against it, too, whatever the specification says of them.
-      outputSchema: { type: 'object', anyOf: [published(output), published(ErrorAnswer)] },
+      outputSchema: { type: 'object', anyOf: [toPublicSchema(output), toPublicSchema(ErrorResponse)] },
       annotations: {
         title,
         readOnlyHint: !creates,

@@ -1,49 +1,49 @@
 import {
-  ApiKeyAnswer,
-  CreatedApiKeyAnswer,
-  LedgerEntryAnswer,
-  pageOf,
-  RevokedAnswer,
-  UsageAnswer,
+  ApiKeyResponse,
+  CreatedApiKeyResponse,
+  LedgerEntryResponse,
+  pageResponse,
+  RevokedResponse,
+  UsageResponse,
 } from '../../answers.ts';
-import { CreateApiKey } from '../../schemas.ts';
-import { AT, listOf, UUID } from '../examples.ts';
-import { type Operations, PAGE } from '../operation.ts';
+import { CreateApiKeyRequest } from '../../schemas.ts';
+import { EXAMPLE_TIMESTAMP, examplePage, EXAMPLE_UUID } from '../examples.ts';
+import { type Operations, PAGE_PARAMETER } from '../operation.ts';
 
-const PREFIX = 'svc_0123abcd';
+const EXAMPLE_KEY_PREFIX = 'svc_0123abcd';
 
-export const ACCOUNT: Operations = {
+export const API_KEY_AND_USAGE_OPERATIONS: Operations = {
   'POST /api/keys/create/': {
     id: 'createApiKey',
     tag: 'API keys',
     summary: 'Create an API key',
     description: 'Its text is in this answer and nowhere else. An account has at most 20 active keys.',
-    body: { schema: CreateApiKey, example: { name: 'my script' } },
-    answer: {
+    body: { schema: CreateApiKeyRequest, example: { name: 'my script' } },
+    response: {
       status: 201,
       description: 'The key, told once.',
-      schema: CreatedApiKeyAnswer,
-      example: { uuid: UUID, name: 'my script', key: `${PREFIX}${'0'.repeat(32)}`, prefix: PREFIX, created_at: AT },
+      schema: CreatedApiKeyResponse,
+      example: { uuid: EXAMPLE_UUID, name: 'my script', key: `${EXAMPLE_KEY_PREFIX}${'0'.repeat(32)}`, prefix: EXAMPLE_KEY_PREFIX, created_at: EXAMPLE_TIMESTAMP },
     },
-    isRepeatable: true,
+    acceptsIdempotencyKey: true,
   },
   'GET /api/keys/': {
     id: 'listApiKeys',
     tag: 'API keys',
     summary: 'List API keys, newest first',
     description: 'Revoked ones, too; never their texts.',
-    parameters: [PAGE],
-    answer: {
+    parameters: [PAGE_PARAMETER],
+    response: {
       status: 200,
       description: 'One page.',
-      schema: pageOf(ApiKeyAnswer),
-      example: listOf({
-        uuid: UUID,
+      schema: pageResponse(ApiKeyResponse),
+      example: examplePage({
+        uuid: EXAMPLE_UUID,
         name: 'my script',
-        prefix: PREFIX,
+        prefix: EXAMPLE_KEY_PREFIX,
         last_used_at: null,
         revoked: false,
-        created_at: AT,
+        created_at: EXAMPLE_TIMESTAMP,
       }),
     },
   },
@@ -52,16 +52,16 @@ export const ACCOUNT: Operations = {
     tag: 'API keys',
     summary: 'Revoke an API key',
     description: 'At once and for good; one that is revoked stays so.',
-    answer: { status: 200, description: 'It is revoked.', schema: RevokedAnswer, example: { revoked: true } },
+    response: { status: 200, description: 'It is revoked.', schema: RevokedResponse, example: { revoked: true } },
   },
   'GET /api/usage/summary/': {
     id: 'getUsageSummary',
     tag: 'Usage',
     summary: 'Read balance and usage',
-    answer: {
+    response: {
       status: 200,
       description: 'Balance, period, slots, the last 30 days, and totals by model.',
-      schema: UsageAnswer,
+      schema: UsageResponse,
       example: {
         plan: { slug: 'pro', name: 'Pro', monthly_credits: 1_100, parallel_limit: 5, price_monthly_cents: 2_900 },
         credits: {
@@ -83,18 +83,18 @@ export const ACCOUNT: Operations = {
     tag: 'Usage',
     summary: 'List ledger entries, newest first',
     description: 'Every movement of credits. Entries are only ever added.',
-    parameters: [PAGE],
-    answer: {
+    parameters: [PAGE_PARAMETER],
+    response: {
       status: 200,
       description: 'One page.',
-      schema: pageOf(LedgerEntryAnswer),
-      example: listOf({
-        uuid: UUID,
+      schema: pageResponse(LedgerEntryResponse),
+      example: examplePage({
+        uuid: EXAMPLE_UUID,
         entry_type: 'burn',
         amount: -8,
         balance_after: 1_092,
         description: 'Generation: imgmodel-2',
-        created_at: AT,
+        created_at: EXAMPLE_TIMESTAMP,
       }),
     },
   },

@@ -1,35 +1,35 @@
 import Type from 'typebox';
 import {
-  BillingStatusAnswer,
-  CheckoutAnswer,
-  PlanAnswer,
-  PortalAnswer,
-  ReceivedAnswer,
-  TopupSettingsAnswer,
+  BillingStatusResponse,
+  CheckoutResponse,
+  PlanResponse,
+  PortalResponse,
+  ReceivedResponse,
+  TopupSettingsResponse,
 } from '../../answers.ts';
-import { Checkout, Topup, TopupSettings } from '../../schemas.ts';
-import { PLAN_OF_ACCOUNT } from '../examples.ts';
+import { CheckoutRequest, TopupRequest, TopupSettingsRequest } from '../../schemas.ts';
+import { EXAMPLE_ACCOUNT_PLAN } from '../examples.ts';
 import type { Operations } from '../operation.ts';
 
-const SETTINGS = {
+const EXAMPLE_TOPUP_SETTINGS = {
   auto_topup_enabled: true,
   auto_topup_amount_cents: 5_000,
   auto_topup_threshold_credits: 100,
   preview_credits: 1_896,
 };
-const PAY_HERE = { checkout_url: 'https://checkout.example.org/c/pay/cs_123' };
+const EXAMPLE_CHECKOUT = { checkout_url: 'https://checkout.example.org/c/pay/cs_123' };
 /** Between us and the payment processor. */
-const Event = Type.Object({ id: Type.String(), type: Type.String() }, { description: 'As the processor sends it' });
+const ProcessorEventBody = Type.Object({ id: Type.String(), type: Type.String() }, { description: 'As the processor sends it' });
 
-export const BILLING: Operations = {
+export const BILLING_OPERATIONS: Operations = {
   'GET /api/billing/plans/': {
     id: 'listPlans',
     tag: 'Billing',
     summary: 'List plans',
-    answer: {
+    response: {
       status: 200,
       description: 'All plans, as a plain array.',
-      schema: Type.Array(PlanAnswer),
+      schema: Type.Array(PlanResponse),
       example: [
         {
           slug: 'pro',
@@ -48,12 +48,12 @@ export const BILLING: Operations = {
     id: 'getBillingStatus',
     tag: 'Billing',
     summary: 'Read where the subscription stands',
-    answer: {
+    response: {
       status: 200,
       description: 'The subscription that the account lives under, or the last one it had.',
-      schema: BillingStatusAnswer,
+      schema: BillingStatusResponse,
       example: {
-        plan: PLAN_OF_ACCOUNT,
+        plan: EXAMPLE_ACCOUNT_PLAN,
         status: 'active',
         interval: 'yearly',
         current_period_end: '2027-11-01T00:00:00.000Z',
@@ -68,24 +68,24 @@ export const BILLING: Operations = {
     tag: 'Billing',
     summary: 'Subscribe, or change the plan',
     description: 'Plans are charged once a year. The plan that the account has already is a 400.',
-    body: { schema: Checkout, example: { plan: 'pro' } },
-    answer: {
+    body: { schema: CheckoutRequest, example: { plan: 'pro' } },
+    response: {
       status: 200,
       description: 'Where to pay or to confirm the change, in a browser.',
-      schema: CheckoutAnswer,
-      example: PAY_HERE,
+      schema: CheckoutResponse,
+      example: EXAMPLE_CHECKOUT,
     },
-    isRepeatable: true,
+    acceptsIdempotencyKey: true,
   },
   'POST /api/billing/portal/': {
     id: 'openBillingPortal',
     tag: 'Billing',
     summary: "Open the payment processor's portal",
     description: 'For invoices, payment methods, and to end the subscription.',
-    answer: {
+    response: {
       status: 200,
       description: 'Where it is, for a short time.',
-      schema: PortalAnswer,
+      schema: PortalResponse,
       example: { portal_url: 'https://billing.example.org/p/session/123' },
     },
   },
@@ -93,7 +93,7 @@ export const BILLING: Operations = {
     id: 'getTopupSettings',
     tag: 'Billing',
     summary: 'Read the settings of automatic top-ups',
-    answer: { status: 200, description: 'The settings.', schema: TopupSettingsAnswer, example: SETTINGS },
+    response: { status: 200, description: 'The settings.', schema: TopupSettingsResponse, example: EXAMPLE_TOPUP_SETTINGS },
   },
   'PATCH /api/billing/topup/settings/': {
     id: 'updateTopupSettings',
@@ -102,12 +102,12 @@ export const BILLING: Operations = {
     description:
       'What is left out stays. To switch them on takes an active subscription and a payment method; they are charged at most once an hour.',
     body: {
-      schema: TopupSettings,
+      schema: TopupSettingsRequest,
       example: { auto_topup_enabled: true, auto_topup_threshold_credits: 100 },
       isOptional: true,
     },
-    answer: { status: 200, description: 'The settings now.', schema: TopupSettingsAnswer, example: SETTINGS },
-    refusals: ['subscription_required'],
+    response: { status: 200, description: 'The settings now.', schema: TopupSettingsResponse, example: EXAMPLE_TOPUP_SETTINGS },
+    errorCodes: ['subscription_required'],
   },
   'POST /api/billing/topup/': {
     id: 'topUp',
@@ -115,10 +115,10 @@ export const BILLING: Operations = {
     summary: 'Buy credits',
     description:
       'Buys `floor(amount_cents x monthly_credits / price_monthly_cents)` credits at the rate of the plan, which are there when the payment is. While 10 top-ups wait to be paid, the next one is a 429 that says when the oldest expires.',
-    body: { schema: Topup, example: { amount_cents: 5_000 } },
-    answer: { status: 200, description: 'Where to pay.', schema: CheckoutAnswer, example: PAY_HERE },
-    refusals: ['subscription_required'],
-    isRepeatable: true,
+    body: { schema: TopupRequest, example: { amount_cents: 5_000 } },
+    response: { status: 200, description: 'Where to pay.', schema: CheckoutResponse, example: EXAMPLE_CHECKOUT },
+    errorCodes: ['subscription_required'],
+    acceptsIdempotencyKey: true,
   },
   'POST /api/billing/webhooks/processor/': {
     id: 'receivePaymentEvent',
@@ -134,13 +134,13 @@ export const BILLING: Operations = {
         required: true,
       },
     ],
-    body: { schema: Event, example: { id: 'evt_123', type: 'invoice.paid' } },
-    answer: {
+    body: { schema: ProcessorEventBody, example: { id: 'evt_123', type: 'invoice.paid' } },
+    response: {
       status: 200,
       description: 'It is stored; a worker acts upon it.',
-      schema: ReceivedAnswer,
+      schema: ReceivedResponse,
       example: { received: true },
     },
-    refusals: ['rate_limited'],
+    errorCodes: ['rate_limited'],
   },
 };

@@ -1,20 +1,20 @@
 import { IMAGE_ASPECT_RATIOS, ImageParams, VideoParams } from '../../../shared/spec/catalog.ts';
 import { WAIT_MAX_SECONDS } from '../../../shared/spec/limits.ts';
-import { GenerationAnswer, ModelAnswer, pageOf } from '../../answers.ts';
-import { CreateGeneration } from '../../schemas.ts';
-import { FINISHED, GENERATION, listOf } from '../examples.ts';
-import { type Operations, PAGE } from '../operation.ts';
+import { GenerationResponse, ModelResponse, pageResponse } from '../../answers.ts';
+import { CreateGenerationRequest } from '../../schemas.ts';
+import { SUCCEEDED_GENERATION, QUEUED_GENERATION, examplePage } from '../examples.ts';
+import { type Operations, PAGE_PARAMETER } from '../operation.ts';
 
 /** The order as the models take it: what `params` may be is the catalog's affair. */
-const Order = {
-  ...CreateGeneration,
+const CreateGenerationBody = {
+  ...CreateGenerationRequest,
   properties: {
-    ...CreateGeneration.properties,
+    ...CreateGenerationRequest.properties,
     params: { anyOf: [VideoParams, ImageParams], description: 'Of the model: see `GET /api/models/`' },
   },
-} as unknown as typeof CreateGeneration;
+} as unknown as typeof CreateGenerationRequest;
 
-export const GENERATIONS: Operations = {
+export const GENERATION_OPERATIONS: Operations = {
   'POST /api/generations/create/': {
     id: 'createGeneration',
     tag: 'Generations',
@@ -22,7 +22,7 @@ export const GENERATIONS: Operations = {
     description:
       'Charges its credits and queues it: 8 for an image, 35 for a video of 5 seconds, 70 for one of 10. Poll it, or wait for it. Checks go in this order: 401, 429, 400, 402 `subscription_required`, 503, 409, 402 `insufficient_credits`. A 4xx charges nothing. While the outcome of an automatic top-up is unknown, the answer is a 503 `internal_error`; the same `Idempotency-Key` gives the outcome.',
     body: {
-      schema: Order,
+      schema: CreateGenerationBody,
       examples: {
         image: { model: 'imgmodel-2', prompt: 'A lighthouse at dusk', params: { resolution: '1K' } },
         video: {
@@ -32,16 +32,16 @@ export const GENERATIONS: Operations = {
         },
       },
     },
-    answer: { status: 201, description: 'It is charged and `queued`.', schema: GenerationAnswer, example: GENERATION },
-    refusals: ['insufficient_credits', 'subscription_required', 'parallel_limit_reached', 'model_unavailable'],
-    isRepeatable: true,
+    response: { status: 201, description: 'It is charged and `queued`.', schema: GenerationResponse, example: QUEUED_GENERATION },
+    errorCodes: ['insufficient_credits', 'subscription_required', 'parallel_limit_reached', 'model_unavailable'],
+    acceptsIdempotencyKey: true,
   },
   'GET /api/generations/': {
     id: 'listGenerations',
     tag: 'Generations',
     summary: 'List generations, newest first',
-    parameters: [PAGE],
-    answer: { status: 200, description: 'One page.', schema: pageOf(GenerationAnswer), example: listOf(FINISHED) },
+    parameters: [PAGE_PARAMETER],
+    response: { status: 200, description: 'One page.', schema: pageResponse(GenerationResponse), example: examplePage(SUCCEEDED_GENERATION) },
   },
   'GET /api/generations/:uuid/': {
     id: 'getGeneration',
@@ -57,25 +57,25 @@ export const GENERATIONS: Operations = {
         schema: { type: 'integer', minimum: 0, maximum: WAIT_MAX_SECONDS, default: 0 },
       },
     ],
-    answer: { status: 200, description: 'The generation.', schema: GenerationAnswer, example: FINISHED },
+    response: { status: 200, description: 'The generation.', schema: GenerationResponse, example: SUCCEEDED_GENERATION },
   },
   'DELETE /api/generations/:uuid/': {
     id: 'deleteGeneration',
     tag: 'Generations',
     summary: 'Delete a generation',
     description: 'Takes it off the lists and removes its files. Refunds nothing; one that is under way still ends.',
-    answer: { status: 204, description: 'It is gone.' },
+    response: { status: 204, description: 'It is gone.' },
   },
   'GET /api/models/': {
     id: 'listModels',
     tag: 'Models',
     summary: 'List models',
-    parameters: [PAGE],
-    answer: {
+    parameters: [PAGE_PARAMETER],
+    response: {
       status: 200,
       description: 'The models, with what they accept.',
-      schema: pageOf(ModelAnswer),
-      example: listOf({
+      schema: pageResponse(ModelResponse),
+      example: examplePage({
         uuid: 'c25e8a13-77d0-4f3b-8e94-5d1a9b0c6f42',
         slug: 'imgmodel-2',
         name: 'Image model',

@@ -1,19 +1,19 @@
 import type { Operations } from '../operation.ts';
-import { ACCOUNT } from './account.ts';
-import { AFFILIATE } from './affiliate.ts';
-import { BILLING } from './billing.ts';
-import { GENERATIONS } from './generations.ts';
-import { META } from './meta.ts';
-import { SESSION } from './session.ts';
-import { STAFF } from './staff.ts';
+import { API_KEY_AND_USAGE_OPERATIONS } from './account.ts';
+import { AFFILIATE_OPERATIONS } from './affiliate.ts';
+import { BILLING_OPERATIONS } from './billing.ts';
+import { GENERATION_OPERATIONS } from './generations.ts';
+import { SERVICE_OPERATIONS } from './meta.ts';
+import { SESSION_OPERATIONS } from './session.ts';
+import { ADMIN_OPERATIONS } from './staff.ts';
 
 /** What there is to say of each address of the REST interface. One without its entry here fails the tests. */
 export const OPERATIONS: Operations = {
-  ...GENERATIONS,
-  ...ACCOUNT,
-  ...BILLING,
-  ...AFFILIATE,
-  ...STAFF,
-  ...SESSION,
-  ...META,
+  ...GENERATION_OPERATIONS,
+  ...API_KEY_AND_USAGE_OPERATIONS,
+  ...BILLING_OPERATIONS,
+  ...AFFILIATE_OPERATIONS,
+  ...ADMIN_OPERATIONS,
+  ...SESSION_OPERATIONS,
+  ...SERVICE_OPERATIONS,
 };

@@ -1,16 +1,16 @@
 import Type from 'typebox';
-import { HealthAnswer, ReadyAnswer } from '../../answers.ts';
+import { HealthResponse, ReadyResponse } from '../../answers.ts';
 import type { Operations } from '../operation.ts';
 
-export const META: Operations = {
+export const SERVICE_OPERATIONS: Operations = {
   'GET /api/health/': {
     id: 'getHealth',
     tag: 'Service',
     summary: 'Ask whether the service answers',
-    answer: {
+    response: {
       status: 200,
       description: 'It does.',
-      schema: HealthAnswer,
+      schema: HealthResponse,
       example: { status: 'ok', version: '2.0.0' },
     },
   },
@@ -20,13 +20,13 @@ export const META: Operations = {
     summary: 'Ask whether work gets done',
     description:
       'For orchestrators: database, migrations, Redis and a live worker. 503 says in `detail` what is missing.',
-    answer: { status: 200, description: 'All of it is there.', schema: ReadyAnswer, example: { status: 'ready' } },
+    response: { status: 200, description: 'All of it is there.', schema: ReadyResponse, example: { status: 'ready' } },
   },
   'GET /api/openapi.json': {
     id: 'getDescription',
     tag: 'Service',
     summary: 'Read this description',
-    answer: {
+    response: {
       status: 200,
       description: 'OpenAPI 3.1.',
       schema: Type.Object(

@@ -1,18 +1,18 @@
-import { MetricsAnswer } from '../../answers.ts';
-import { AT } from '../examples.ts';
+import { MetricsResponse } from '../../answers.ts';
+import { EXAMPLE_TIMESTAMP } from '../examples.ts';
 import type { Operations } from '../operation.ts';
 
-export const STAFF: Operations = {
+export const ADMIN_OPERATIONS: Operations = {
   'GET /api/admin/metrics/': {
     id: 'getMetrics',
     tag: 'Staff',
     summary: 'Read the numbers of the business',
-    answer: {
+    response: {
       status: 200,
       description: 'Customers, revenue, costs, and the last days.',
-      schema: MetricsAnswer,
+      schema: MetricsResponse,
       example: {
-        generated_at: AT,
+        generated_at: EXAMPLE_TIMESTAMP,
         users: { total: 120, new_30d: 14, onboarding: { profile: 20, plan: 30, complete: 70 } },
         subscriptions: {
           active_total: 64,
@@ -28,6 +28,6 @@ export const STAFF: Operations = {
         by_model: [{ model: 'Image model', generations: 900, credits: 7_200, provider_cost_cents: 3_600 }],
       },
     },
-    refusals: ['admin_required'],
+    errorCodes: ['admin_required'],
   },
 };

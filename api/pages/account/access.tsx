@@ -1,13 +1,13 @@
 import type { VNode } from 'preact';
 import { SCOPES } from '../../../shared/spec/oauth.ts';
-import { HowToConnect } from '../connecting.tsx';
+import { ConnectInstructions } from '../connecting.tsx';
 import { Form } from '../parts.tsx';
-import { browserName } from './browserName.ts';
-import type { FormSecrets, Overview } from './overview.ts';
-import { ago, day } from './times.ts';
+import { describeBrowser } from './browserName.ts';
+import type { AccountFormContext, AccountOverview } from './overview.ts';
+import { formatRelativeTime, formatDate } from './times.ts';
 
 /** The applications that may act for the account. */
-export function Applications({ applications }: Overview): VNode {
+export function ApplicationsSection({ applications }: AccountOverview): VNode {
   return (
     <section class="card" aria-labelledby="applications">
       <h2 id="applications">Connected applications</h2>
@@ -20,8 +20,8 @@ export function Applications({ applications }: Overview): VNode {
               <div class="what">
                 <h3>{application.clientName}</h3>
                 <span class="quiet small">
-                  {application.clientHosts.join(', ')}, connected on {day(application.connectedAt)},{' '}
-                  {application.lastUsedAt === null ? 'not used yet' : `last used ${ago(application.lastUsedAt)}`}
+                  {application.clientHosts.join(', ')}, connected on {formatDate(application.connectedAt)},{' '}
+                  {application.lastUsedAt === null ? 'not used yet' : `last used ${formatRelativeTime(application.lastUsedAt)}`}
                   <br />
                   May: {application.scopes.map((scope) => SCOPES[scope].toLowerCase()).join('; ')}.
                 </span>
@@ -38,11 +38,11 @@ export function Applications({ applications }: Overview): VNode {
         </ul>
       )}
       {applications.length === 0 ? (
-        <HowToConnect />
+        <ConnectInstructions />
       ) : (
         <details class="apart">
           <summary>Connect another application</summary>
-          <HowToConnect />
+          <ConnectInstructions />
         </details>
       )}
     </section>
@@ -50,13 +50,13 @@ export function Applications({ applications }: Overview): VNode {
 }
 
 /** The browsers that are signed in. */
-export function Sessions({ sessions, secrets }: Overview & { secrets: FormSecrets }): VNode {
+export function SessionsSection({ sessions, secrets }: AccountOverview & { secrets: AccountFormContext }): VNode {
   return (
     <section class="card" aria-labelledby="sessions">
       <h2 id="sessions">Where you are signed in</h2>
       <ul class="rows">
         {sessions.map((session) => {
-          const name = browserName(session.userAgent);
+          const name = describeBrowser(session.userAgent);
           return (
             <li>
               <div class="what">
@@ -64,12 +64,12 @@ export function Sessions({ sessions, secrets }: Overview & { secrets: FormSecret
                   {name} {session.isCurrent ? <span class="tag">this browser</span> : null}
                 </h3>
                 <span class="quiet small">
-                  Signed in on {day(session.createdAt)}, last used {ago(session.lastUsedAt)}
+                  Signed in on {formatDate(session.createdAt)}, last used {formatRelativeTime(session.lastUsedAt)}
                 </span>
               </div>
               <Form
                 action={session.isCurrent ? '/account/sign-out/' : `/account/sessions/${session.uuid}/end/`}
-                token={secrets.token}
+                token={secrets.csrfToken}
               >
                 <button
                   type="submit"

@@ -1,12 +1,12 @@
 import type { VNode } from 'preact';
-import { referralUrlOf } from '../../../shared/domain/affiliates/enroll.ts';
+import { getReferralUrl } from '../../../shared/domain/affiliates/enroll.ts';
 import { processor } from '../../../shared/gateways/payments/index.ts';
 import { COMMISSION_PENDING_DAYS, COMMISSION_PERCENT } from '../../../shared/spec/limits.ts';
 import { Form } from '../parts.tsx';
-import type { FormSecrets, Overview } from './overview.ts';
+import type { AccountFormContext, AccountOverview } from './overview.ts';
 
 /** The affiliate program: a way in, and for who is in it the link, what it has brought, and the way to the money. */
-export function Affiliate({ affiliate, secrets }: Overview & { secrets: FormSecrets }): VNode {
+export function AffiliateSection({ affiliate, secrets }: AccountOverview & { secrets: AccountFormContext }): VNode {
   return (
     <section class="card" aria-labelledby="affiliate">
       <h2 id="affiliate">Recommend us</h2>
@@ -16,30 +16,30 @@ export function Affiliate({ affiliate, secrets }: Overview & { secrets: FormSecr
             Become an affiliate, and earn {COMMISSION_PERCENT} % of what everybody pays for their plan who signs up
             through your link, for as long as they stay.
           </p>
-          <Form action="/account/affiliate/" token={secrets.token}>
+          <Form action="/account/affiliate/" token={secrets.csrfToken}>
             <button type="submit">Get your link</button>
           </Form>
         </>
       ) : (
-        <Program affiliate={affiliate} token={secrets.token} />
+        <AffiliateProgram affiliate={affiliate} token={secrets.csrfToken} />
       )}
     </section>
   );
 }
 
-function Program({ affiliate, token }: { affiliate: NonNullable<Overview['affiliate']>; token: string }): VNode {
+function AffiliateProgram({ affiliate, token }: { affiliate: NonNullable<AccountOverview['affiliate']>; token: string }): VNode {
   const { stats, clicks, isPayoutEnabled } = affiliate;
   return (
     <>
       <p>
-        Your link: <code>{referralUrlOf(affiliate.affiliate)}</code>
+        Your link: <code>{getReferralUrl(affiliate.affiliate)}</code>
       </p>
       <p>
-        {counted(clicks, 'click')}, {counted(stats.referrals, 'sign-up')}, {stats.active} of them with a plan now.
+        {formatCount(clicks, 'click')}, {formatCount(stats.referrals, 'sign-up')}, {stats.active} of them with a plan now.
       </p>
       <p>
-        Earned: {dollars(stats.lifetimeEarningsCents)}. Paid: {dollars(stats.paidCents)}. Pending:{' '}
-        {dollars(stats.pendingCents)}.
+        Earned: {formatUsd(stats.lifetimeEarningsCents)}. Paid: {formatUsd(stats.paidCents)}. Pending:{' '}
+        {formatUsd(stats.pendingCents)}.
       </p>
       <p class="hint">
         Earnings can be paid {COMMISSION_PENDING_DAYS} days after the payment that they come from, at the beginning of
@@ -64,10 +64,10 @@ function Program({ affiliate, token }: { affiliate: NonNullable<Overview['affili
   );
 }
 
-function counted(count: number, what: string): string {
+function formatCount(count: number, what: string): string {
   return `${count.toLocaleString('en-GB')} ${what}${count === 1 ? '' : 's'}`;
 }
 
-function dollars(cents: number): string {
+function formatUsd(cents: number): string {
   return (cents / 100).toLocaleString('en-US', { style: 'currency', currency: 'USD' });
 }

@@ -1,5 +1,5 @@
 /** In this order: most browsers also call themselves something else that stands further down. */
-const BROWSERS: readonly (readonly [RegExp, string])[] = [
+const BROWSER_PATTERNS: readonly (readonly [RegExp, string])[] = [
   [/\bEdg(e|A|iOS)?\//, 'Edge'],
   [/\b(OPR|Opera)\//, 'Opera'],
   [/\bSamsungBrowser\//, 'Samsung Internet'],
@@ -9,7 +9,7 @@ const BROWSERS: readonly (readonly [RegExp, string])[] = [
   [/^curl\//, 'curl'],
 ];
 
-const SYSTEMS: readonly (readonly [RegExp, string])[] = [
+const SYSTEM_PATTERNS: readonly (readonly [RegExp, string])[] = [
   [/\biPhone\b/, 'an iPhone'],
   [/\biPad\b/, 'an iPad'],
   [/\bAndroid\b/, 'Android'],
@@ -20,8 +20,8 @@ const SYSTEMS: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** What a browser is by its own words, roughly: enough for its owner to know it again. */
-export function browserName(userAgent: string): string {
-  const nameIn = (known: typeof BROWSERS) => known.find(([pattern]) => pattern.test(userAgent))?.[1];
-  const system = nameIn(SYSTEMS);
-  return `${nameIn(BROWSERS) ?? 'A browser'}${system === undefined ? '' : ` on ${system}`}`;
+export function describeBrowser(userAgent: string): string {
+  const findName = (known: typeof BROWSER_PATTERNS) => known.find(([pattern]) => pattern.test(userAgent))?.[1];
+  const system = findName(SYSTEM_PATTERNS);
+  return `${findName(BROWSER_PATTERNS) ?? 'A browser'}${system === undefined ? '' : ` on ${system}`}`;
 }

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import type { Context } from '../../context.ts';
-import { formToken } from '../forms.ts';
+import { createCsrfToken } from '../forms.ts';
 import { sendPage } from '../page.tsx';
 import { Form } from '../parts.tsx';
 
@@ -17,13 +17,13 @@ export interface Confirmation {
 }
 
 /** Asks whether to go on: a page, as that needs no script. */
-export function sendConfirmation(ctx: Context, { question, children, button, action }: Confirmation): void {
+export function sendConfirmationPage(ctx: Context, { question, children, button, action }: Confirmation): void {
   const body = (
     <div class="card">
       <h1>{question}</h1>
       {children}
       <div class="buttons">
-        <Form action={action} token={formToken(ctx)}>
+        <Form action={action} token={createCsrfToken(ctx)}>
           <button type="submit" class="main danger">
             {button}
           </button>

@@ -1,12 +1,12 @@
 import type { VNode } from 'preact';
 import { API_KEY_NAME_MAX_CHARACTERS } from '../../../shared/spec/limits.ts';
-import { DRAFT_ACCOUNT } from '../../middleware/draftCookie.ts';
+import { DRAFT_ACCOUNT_FIELD } from '../../middleware/draftCookie.ts';
 import { Form, Notice } from '../parts.tsx';
-import type { FormSecrets, Overview } from './overview.ts';
-import { ago, day } from './times.ts';
+import type { AccountFormContext, AccountOverview } from './overview.ts';
+import { formatRelativeTime, formatDate } from './times.ts';
 
 /** The keys that programs use. */
-export function Keys({ account, keys, secrets }: Overview & { secrets: FormSecrets }): VNode {
+export function ApiKeysSection({ account, keys, secrets }: AccountOverview & { secrets: AccountFormContext }): VNode {
   return (
     <section class="card" aria-labelledby="keys">
       <h2 id="keys">API keys</h2>
@@ -20,8 +20,8 @@ export function Keys({ account, keys, secrets }: Overview & { secrets: FormSecre
               <div class="what">
                 <h3>{key.name}</h3>
                 <span class="quiet small">
-                  <code>{key.prefix}…</code> created on {day(key.created_at)},{' '}
-                  {key.last_used_at === null ? 'never used' : `last used ${ago(key.last_used_at)}`}
+                  <code>{key.prefix}…</code> created on {formatDate(key.created_at)},{' '}
+                  {key.last_used_at === null ? 'never used' : `last used ${formatRelativeTime(key.last_used_at)}`}
                 </span>
               </div>
               <a
@@ -35,9 +35,9 @@ export function Keys({ account, keys, secrets }: Overview & { secrets: FormSecre
           ))}
         </ul>
       )}
-      <Form action="/account/keys/" token={secrets.token} class="inline">
-        <input type="hidden" name="request" value={secrets.requestKey} />
-        <input type="hidden" name={DRAFT_ACCOUNT} value={account.uuid} />
+      <Form action="/account/keys/" token={secrets.csrfToken} class="inline">
+        <input type="hidden" name="request" value={secrets.idempotencyKey} />
+        <input type="hidden" name={DRAFT_ACCOUNT_FIELD} value={account.uuid} />
         <div class="field">
           <label for="key-name">Name of the new key</label>
           <input
@@ -58,7 +58,7 @@ export function Keys({ account, keys, secrets }: Overview & { secrets: FormSecre
 }
 
 /** A key that was just created, in the one answer that ever shows it. */
-export function NewKey({ name, text }: { name: string; text: string }): VNode {
+export function CreatedKeyNotice({ name, text }: { name: string; text: string }): VNode {
   return (
     <Notice kind="good">
       <strong>API key “{name}” created.</strong> Copy it now: it is not shown again.

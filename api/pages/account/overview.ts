@@ -1,14 +1,14 @@
-import type { Draft } from '../../middleware/draftCookie.ts';
-import type { AffiliateStatus } from '../../../shared/domain/affiliates/status.ts';
+import type { FormDraft } from '../../middleware/draftCookie.ts';
+import type { AffiliateOverview } from '../../../shared/domain/affiliates/status.ts';
 import type { ConnectedApplication } from '../../../shared/domain/oauth/grants.ts';
-import type { OpenSession } from '../../../shared/domain/sessions.ts';
+import type { ActiveWebSession } from '../../../shared/domain/sessions.ts';
 import type { BillingStatus } from '../../../shared/domain/subscriptions.ts';
 import type { Account } from '../../../shared/tables/Account.ts';
 import type { ApiKey } from '../../../shared/tables/ApiKey.ts';
 import type { Identity } from '../../../shared/tables/Identity.ts';
 
 /** All that the account's page shows. */
-export interface Overview {
+export interface AccountOverview {
   account: Account;
   /** Whether this session has staff rights. */
   isStaff: boolean;
@@ -16,17 +16,17 @@ export interface Overview {
   identities: Identity[];
   keys: ApiKey[];
   applications: ConnectedApplication[];
-  sessions: OpenSession[];
+  sessions: ActiveWebSession[];
   /** null before the account has enrolled. */
-  affiliate: (AffiliateStatus & { clicks: number }) | null;
+  affiliate: (AffiliateOverview & { clicks: number }) | null;
 }
 
 /** What every part of the page needs for its forms. */
-export interface FormSecrets {
+export interface AccountFormContext {
   /** `formToken(ctx)`. */
-  token: string;
+  csrfToken: string;
   /** Names what the forms of this very page ask for, so that one that is sent twice does nothing twice. */
-  requestKey: string;
+  idempotencyKey: string;
   /** What was typed before the session ended. */
-  draft: Draft;
+  draft: FormDraft;
 }

@@ -1,22 +1,22 @@
 import { v4 as uuidv4 } from 'uuid';
 import type { Context } from '../../context.ts';
-import { takeDraft } from '../../middleware/draftCookie.ts';
-import { formToken } from '../forms.ts';
+import { consumeDraft } from '../../middleware/draftCookie.ts';
+import { createCsrfToken } from '../forms.ts';
 import { sendPage } from '../page.tsx';
 import { Notice } from '../parts.tsx';
-import { Affiliate } from './affiliate.tsx';
-import { Applications, Sessions } from './access.tsx';
-import { Billing } from './billing.tsx';
-import { Keys, NewKey } from './keys.tsx';
-import type { Overview } from './overview.ts';
-import { Person } from './person.tsx';
-import { linkProblem, SignInMethods } from './signInMethods.tsx';
+import { AffiliateSection } from './affiliate.tsx';
+import { ApplicationsSection, SessionsSection } from './access.tsx';
+import { BillingSection } from './billing.tsx';
+import { ApiKeysSection, CreatedKeyNotice } from './keys.tsx';
+import type { AccountOverview } from './overview.ts';
+import { ProfileSection } from './person.tsx';
+import { describeLinkProblem, SignInMethodsSection } from './signInMethods.tsx';
 
 /** An outcome: for the title of the page, and as a sentence. */
-type Outcome = readonly [title: string, sentence: string];
+type FlashText = readonly [title: string, sentence: string];
 
 /** What has just happened, as the page's address names it. */
-const DONE = {
+const FLASH_TEXTS = {
   plan: ['Plan active', 'Your plan is active.'],
   profile: ['Profile saved', 'Profile saved.'],
   'key-revoked': ['API key revoked', 'The API key is revoked. Requests that use it are refused from now on.'],
@@ -30,25 +30,25 @@ const DONE = {
   ],
   'identity-removed': ['Sign-in method removed', 'The sign-in method is removed.'],
   'others-ended': ['Signed out elsewhere', 'You are signed out everywhere but here.'],
-} as const satisfies Record<string, Outcome>;
+} as const satisfies Record<string, FlashText>;
 
-const CHECKOUT = {
+const CHECKOUT_FLASH_TEXTS = {
   success: [
     'Checkout completed',
     'Thank you. Your plan and your credits are up to date once the payment is confirmed.',
   ],
   canceled: ['Checkout canceled', 'You left the checkout; nothing was charged.'],
-} as const satisfies Record<string, Outcome>;
+} as const satisfies Record<string, FlashText>;
 
-const PAYMENT_PENDING: Outcome = [
+const PAYMENT_PENDING_TEXT: FlashText = [
   'Payment not confirmed yet',
   'Your payment is not confirmed yet. Some ways to pay take a few days; do not pay again until then. Your plan or your credits are added when the payment arrives.',
 ];
 
-export type Done = keyof typeof DONE;
+export type FlashCode = keyof typeof FLASH_TEXTS;
 
 /** What the page says above everything else. */
-export interface News {
+export interface Flash {
   /** What went wrong, as a sentence. */
   problem?: string;
   newKey?: { name: string; key: string };
@@ -57,11 +57,11 @@ export interface News {
 }
 
 /** The account's page. */
-export function sendAccountPage(ctx: Context, overview: Overview, news: News = {}, status = 200): void {
-  const secrets = { token: formToken(ctx), requestKey: uuidv4(), draft: takeDraft(ctx, overview.account.uuid) };
+export function sendAccountPage(ctx: Context, overview: AccountOverview, flash: Flash = {}, status = 200): void {
+  const formContext = { csrfToken: createCsrfToken(ctx), idempotencyKey: uuidv4(), draft: consumeDraft(ctx, overview.account.uuid) };
   const { account } = overview;
-  const good = news.isPaymentPending === true ? PAYMENT_PENDING : outcomeIn(ctx);
-  const problem = news.problem ?? linkProblem(ctx.query['link_problem'], ctx.query['provider']);
+  const flashText = flash.isPaymentPending === true ? PAYMENT_PENDING_TEXT : readFlashText(ctx);
+  const problem = flash.problem ?? describeLinkProblem(ctx.query['link_problem'], ctx.query['provider']);
   const body = (
     <>
       <h1>{account.first_name === '' ? 'Your account' : `Hello ${account.first_name}`}</h1>
@@ -74,35 +74,35 @@ export function sendAccountPage(ctx: Context, overview: Overview, news: News = {
         ) : null}
       </p>
       {problem === undefined ? null : <Notice kind="bad">{problem}</Notice>}
-      {news.newKey === undefined ? null : <NewKey name={news.newKey.name} text={news.newKey.key} />}
-      {good === undefined || hasOtherNews(news) ? null : <Notice kind="good">{good[1]}</Notice>}
-      <Billing {...overview} secrets={secrets} />
-      <Keys {...overview} secrets={secrets} />
-      <Applications {...overview} />
-      <SignInMethods {...overview} secrets={secrets} />
-      <Sessions {...overview} secrets={secrets} />
-      <Affiliate {...overview} secrets={secrets} />
-      <Person {...overview} secrets={secrets} />
+      {flash.newKey === undefined ? null : <CreatedKeyNotice name={flash.newKey.name} text={flash.newKey.key} />}
+      {flashText === undefined || hasPriorityFlash(flash) ? null : <Notice kind="good">{flashText[1]}</Notice>}
+      <BillingSection {...overview} secrets={formContext} />
+      <ApiKeysSection {...overview} secrets={formContext} />
+      <ApplicationsSection {...overview} />
+      <SignInMethodsSection {...overview} secrets={formContext} />
+      <SessionsSection {...overview} secrets={formContext} />
+      <AffiliateSection {...overview} secrets={formContext} />
+      <ProfileSection {...overview} secrets={formContext} />
     </>
   );
-  sendPage(ctx, { title: titleOf(news, good), body }, status);
+  sendPage(ctx, { title: getPageTitle(flash, flashText), body }, status);
 }
 
-function hasOtherNews({ problem, newKey }: News): boolean {
+function hasPriorityFlash({ problem, newKey }: Flash): boolean {
   return problem !== undefined || newKey !== undefined;
 }
 
 /** The outcome comes first: screen readers read the title of a page before anything else on it. */
-function titleOf({ problem, newKey }: News, good: Outcome | undefined): string {
+function getPageTitle({ problem, newKey }: Flash, flashText: FlashText | undefined): string {
   if (problem !== undefined) return 'Error: Your account';
   if (newKey !== undefined) return 'API key created';
-  return good?.[0] ?? 'Your account';
+  return flashText?.[0] ?? 'Your account';
 }
 
-function outcomeIn(ctx: Context): Outcome | undefined {
-  return outcomeNamed(DONE, ctx.query['done']) ?? outcomeNamed(CHECKOUT, ctx.query['checkout']);
+function readFlashText(ctx: Context): FlashText | undefined {
+  return findFlashText(FLASH_TEXTS, ctx.query['done']) ?? findFlashText(CHECKOUT_FLASH_TEXTS, ctx.query['checkout']);
 }
 
-function outcomeNamed(outcomes: Record<string, Outcome>, word: unknown): Outcome | undefined {
+function findFlashText(outcomes: Record<string, FlashText>, word: unknown): FlashText | undefined {
   return typeof word === 'string' && Object.hasOwn(outcomes, word) ? outcomes[word] : undefined;
 }

@@ -1,11 +1,11 @@
 import type { VNode } from 'preact';
 import { PROFILE_TEXT_MAX_CHARACTERS } from '../../../shared/spec/limits.ts';
-import { DRAFT_ACCOUNT } from '../../middleware/draftCookie.ts';
+import { DRAFT_ACCOUNT_FIELD } from '../../middleware/draftCookie.ts';
 import { Form } from '../parts.tsx';
-import type { FormSecrets, Overview } from './overview.ts';
+import type { AccountFormContext, AccountOverview } from './overview.ts';
 
 /** Who one is here. */
-export function Person({ account, secrets }: Overview & { secrets: FormSecrets }): VNode {
+export function ProfileSection({ account, secrets }: AccountOverview & { secrets: AccountFormContext }): VNode {
   return (
     <section class="card" aria-labelledby="person">
       <h2 id="person">You</h2>
@@ -13,8 +13,8 @@ export function Person({ account, secrets }: Overview & { secrets: FormSecrets }
         <dt>E-mail address</dt>
         <dd>{account.email}</dd>
       </dl>
-      <Form action="/account/profile/" token={secrets.token} class="inline">
-        <input type="hidden" name={DRAFT_ACCOUNT} value={account.uuid} />
+      <Form action="/account/profile/" token={secrets.csrfToken} class="inline">
+        <input type="hidden" name={DRAFT_ACCOUNT_FIELD} value={account.uuid} />
         <div class="field">
           <label for="first-name">First name</label>
           <input

@@ -1,21 +1,21 @@
 import type { VNode } from 'preact';
 import type { SignInProblem } from '../../../shared/domain/signIns.ts';
 import { canSignIn } from '../../../shared/domain/identities.ts';
-import { PROVIDER_NAMES, type ProviderName, providers } from '../../../shared/gateways/identity/index.ts';
+import { PROVIDER_NAMES, type ProviderName, getIdentityProviders } from '../../../shared/gateways/identity/index.ts';
 import type { Identity } from '../../../shared/tables/Identity.ts';
 import type { Context } from '../../context.ts';
-import { formToken } from '../forms.ts';
+import { createCsrfToken } from '../forms.ts';
 import { PROVIDER_TITLES } from '../logos.tsx';
 import { sendPage } from '../page.tsx';
 import { Form } from '../parts.tsx';
-import type { FormSecrets, Overview } from './overview.ts';
-import { day } from './times.ts';
+import type { AccountFormContext, AccountOverview } from './overview.ts';
+import { formatDate } from './times.ts';
 
 /** The identities that sign in to the account, with forms to link and to remove one. */
-export function SignInMethods({ identities, secrets }: Overview & { secrets: FormSecrets }): VNode {
+export function SignInMethodsSection({ identities, secrets }: AccountOverview & { secrets: AccountFormContext }): VNode {
   const usable = identities.filter(canSignIn);
   const offered = PROVIDER_NAMES.filter(
-    (name) => providers()[name] !== null && !usable.some(({ provider }) => provider === name),
+    (name) => getIdentityProviders()[name] !== null && !usable.some(({ provider }) => provider === name),
   );
   return (
     <section class="card" aria-labelledby="sign-in-methods">
@@ -27,16 +27,16 @@ export function SignInMethods({ identities, secrets }: Overview & { secrets: For
           {identities.map((identity) => (
             <li>
               <div class="what">
-                <h3>{titleOf(identity)}</h3>
+                <h3>{getIdentityTitle(identity)}</h3>
                 <span class="quiet small">
-                  {identity.email}, linked on {day(identity.created_at)}
+                  {identity.email}, linked on {formatDate(identity.created_at)}
                 </span>
               </div>
               {usable.some((other) => other !== identity) ? (
                 <a
                   class="button slight danger"
-                  href={removalPath(identity)}
-                  aria-label={`Remove ${titleOf(identity)} as a sign-in method`}
+                  href={buildRemovePath(identity)}
+                  aria-label={`Remove ${getIdentityTitle(identity)} as a sign-in method`}
                 >
                   Remove
                 </a>
@@ -48,7 +48,7 @@ export function SignInMethods({ identities, secrets }: Overview & { secrets: For
       {identities.length === 0 || offered.length === 0 ? null : (
         <div class="buttons">
           {offered.map((name) => (
-            <Form action={`/account/identities/${name}/link/`} token={secrets.token}>
+            <Form action={`/account/identities/${name}/link/`} token={secrets.csrfToken}>
               <button type="submit">{`Link ${PROVIDER_TITLES[name]}`}</button>
             </Form>
           ))}
@@ -59,8 +59,8 @@ export function SignInMethods({ identities, secrets }: Overview & { secrets: For
 }
 
 /** Asks for confirmation before a sign-in method is removed. */
-export function sendRemoveIdentityPage(ctx: Context, identity: Identity): void {
-  const title = titleOf(identity);
+export function sendRemoveIdentityConfirmation(ctx: Context, identity: Identity): void {
+  const title = getIdentityTitle(identity);
   const body = (
     <div class="card">
       <h1>Remove {title}?</h1>
@@ -68,7 +68,7 @@ export function sendRemoveIdentityPage(ctx: Context, identity: Identity): void {
         {title} ({identity.email}) will no longer sign in to your account. Browsers that signed in with it are signed
         out. API keys and connected applications stay: revoke or disconnect them on your account page.
       </p>
-      <Form action={removalPath(identity)} token={formToken(ctx)} class="buttons even">
+      <Form action={buildRemovePath(identity)} token={createCsrfToken(ctx)} class="buttons even">
         <button class="danger" type="submit">{`Remove ${title}`}</button>
         <a class="button" href="/account/">
           Cancel
@@ -79,7 +79,7 @@ export function sendRemoveIdentityPage(ctx: Context, identity: Identity): void {
   sendPage(ctx, { title: `Remove ${title}`, body, isNarrow: true });
 }
 
-const PROBLEMS: Record<Exclude<SignInProblem, 'taken' | 'other_provider'>, (title: string) => string> = {
+const LINK_PROBLEMS: Record<Exclude<SignInProblem, 'taken' | 'other_provider'>, (title: string) => string> = {
   denied: (title) => `You did not allow the sign-in with ${title}, so it was not linked.`,
   expired: (title) => `${title} was not linked: that took too long, or your session has ended. Please start again.`,
   refused: (title) => `The sign-in with ${title} did not go through, so it was not linked. Please start again.`,
@@ -92,16 +92,16 @@ const PROBLEMS: Record<Exclude<SignInProblem, 'taken' | 'other_provider'>, (titl
 };
 
 /** The sentence for a problem that the page's address names, or undefined. */
-export function linkProblem(problem: unknown, provider: unknown): string | undefined {
+export function describeLinkProblem(problem: unknown, provider: unknown): string | undefined {
   const name = PROVIDER_NAMES.find((known) => known === provider);
-  if (name === undefined || typeof problem !== 'string' || !Object.hasOwn(PROBLEMS, problem)) return undefined;
-  return PROBLEMS[problem as keyof typeof PROBLEMS](PROVIDER_TITLES[name]);
+  if (name === undefined || typeof problem !== 'string' || !Object.hasOwn(LINK_PROBLEMS, problem)) return undefined;
+  return LINK_PROBLEMS[problem as keyof typeof LINK_PROBLEMS](PROVIDER_TITLES[name]);
 }
 
-function removalPath({ uuid }: Identity): string {
+function buildRemovePath({ uuid }: Identity): string {
   return `/account/identities/${uuid}/remove/`;
 }
 
-function titleOf({ provider }: Identity): string {
+function getIdentityTitle({ provider }: Identity): string {
   return PROVIDER_TITLES[provider as ProviderName] ?? provider;
 }

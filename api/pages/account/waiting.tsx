@@ -6,13 +6,13 @@ const RELOADS_MAX = 24;
 const RELOAD_SECONDS = 5;
 
 /** Whether the page has been loaded again so often that waiting longer is of no use. */
-export function hasWaitedLong(reloads: unknown): boolean {
-  return reloadsIn(reloads) >= RELOADS_MAX;
+export function isReloadLimitReached(reloads: unknown): boolean {
+  return parseReloadCount(reloads) >= RELOADS_MAX;
 }
 
 /** Shown after a checkout until the payment is confirmed. Loads itself again; the address counts how often it has. */
-export function sendWaitingPage(ctx: Context): void {
-  const next = reloadsIn(ctx.query['reloads']) + 1;
+export function sendPaymentPendingPage(ctx: Context): void {
+  const nextReload = parseReloadCount(ctx.query['reloads']) + 1;
   const body = (
     <div class="card">
       <h1>Waiting for the payment</h1>
@@ -26,10 +26,10 @@ export function sendWaitingPage(ctx: Context): void {
       </p>
     </div>
   );
-  const refresh = { seconds: RELOAD_SECONDS, to: `/account/?checkout=success&reloads=${next}` };
+  const refresh = { seconds: RELOAD_SECONDS, to: `/account/?checkout=success&reloads=${nextReload}` };
   sendPage(ctx, { title: 'Waiting for the payment', body, isNarrow: true, refresh });
 }
 
-function reloadsIn(text: unknown): number {
+function parseReloadCount(text: unknown): number {
   return typeof text === 'string' && /^\d{1,3}$/.test(text) ? Number(text) : 0;
 }

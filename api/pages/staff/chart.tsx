@@ -8,11 +8,11 @@ export interface Bar {
 
 const WIDTH = 340;
 const HEIGHT = 150;
-const TOP = 18;
-const BOTTOM = 20;
-const GAP = 2;
+const MARGIN_TOP = 18;
+const MARGIN_BOTTOM = 20;
+const BAR_GAP = 2;
 
-interface ChartProps {
+interface BarChartProps {
   /** Read out in the place of the picture. */
   title: string;
   bars: Bar[];
@@ -21,11 +21,11 @@ interface ChartProps {
 }
 
 /** Bars from left to right, each day's its own, with the largest value above and the first and last label below. */
-export function BarChart({ title, bars, format, kind }: ChartProps): VNode {
+export function BarChart({ title, bars, format, kind }: BarChartProps): VNode {
   const largest = Math.max(...bars.map(({ value }) => value), 0);
   const step = WIDTH / bars.length;
-  const room = HEIGHT - TOP - BOTTOM;
-  const floor = HEIGHT - BOTTOM;
+  const plotHeight = HEIGHT - MARGIN_TOP - MARGIN_BOTTOM;
+  const baseline = HEIGHT - MARGIN_BOTTOM;
   return (
     <>
       <svg class="chart" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={title}>
@@ -33,7 +33,7 @@ export function BarChart({ title, bars, format, kind }: ChartProps): VNode {
           {`most: ${format(largest)}`}
         </text>
         {bars.map(({ label, value }, index) => {
-          const height = largest === 0 ? 0 : (room * Math.max(0, value)) / largest;
+          const height = largest === 0 ? 0 : (plotHeight * Math.max(0, value)) / largest;
           // What is there at all is to be seen.
           const shown = value > 0 ? Math.max(1.5, height) : 0;
           return (
@@ -41,8 +41,8 @@ export function BarChart({ title, bars, format, kind }: ChartProps): VNode {
               key={label}
               class={kind}
               x={round(index * step)}
-              y={round(floor - shown)}
-              width={round(step - GAP)}
+              y={round(baseline - shown)}
+              width={round(step - BAR_GAP)}
               height={round(shown)}
               rx="1"
             >
@@ -50,7 +50,7 @@ export function BarChart({ title, bars, format, kind }: ChartProps): VNode {
             </rect>
           );
         })}
-        <line x1="0" y1={floor} x2={WIDTH} y2={floor} />
+        <line x1="0" y1={baseline} x2={WIDTH} y2={baseline} />
         <text x="0" y={HEIGHT - 5}>
           {bars[0]?.label}
         </text>
@@ -58,65 +58,65 @@ export function BarChart({ title, bars, format, kind }: ChartProps): VNode {
           {bars.at(-1)?.label}
         </text>
       </svg>
-      <Figures title={title} bars={bars} format={format} />
+      <ChartTable title={title} bars={bars} format={format} />
     </>
   );
 }
 
-interface LevelsProps {
+interface HorizontalBarChartProps {
   title: string;
   /** `badge` stands beside the name. */
   levels: (Bar & { isBad?: boolean; badge?: string | undefined })[];
   format: (value: number) => string;
 }
 
-const LINE = 26;
-const NAME = 122;
-const FIGURE = 70;
-const BADGE = 44;
+const ROW_HEIGHT = 26;
+const LABEL_WIDTH = 122;
+const VALUE_WIDTH = 70;
+const BADGE_WIDTH = 44;
 
 /** Bars below each other, each with its name and value. */
-export function Levels({ title, levels, format }: LevelsProps): VNode {
+export function HorizontalBarChart({ title, levels, format }: HorizontalBarChartProps): VNode {
   const largest = Math.max(...levels.map(({ value }) => value), 0);
-  const room = WIDTH - NAME - FIGURE;
+  const plotWidth = WIDTH - LABEL_WIDTH - VALUE_WIDTH;
   return (
     <>
-      <svg class="chart" viewBox={`0 0 ${WIDTH} ${LINE * levels.length}`} role="img" aria-label={title}>
+      <svg class="chart" viewBox={`0 0 ${WIDTH} ${ROW_HEIGHT * levels.length}`} role="img" aria-label={title}>
         {levels.map(({ label, value, isBad = false, badge }, index) => (
           <g key={label}>
-            <text x="0" y={index * LINE + 17}>
+            <text x="0" y={index * ROW_HEIGHT + 17}>
               {label}
             </text>
             {badge === undefined ? null : (
               <g class="badge">
-                <rect x={NAME - BADGE - 4} y={index * LINE + 5} width={BADGE} height="16" rx="8" />
-                <text x={NAME - BADGE / 2 - 4} y={index * LINE + 16.5} text-anchor="middle">
+                <rect x={LABEL_WIDTH - BADGE_WIDTH - 4} y={index * ROW_HEIGHT + 5} width={BADGE_WIDTH} height="16" rx="8" />
+                <text x={LABEL_WIDTH - BADGE_WIDTH / 2 - 4} y={index * ROW_HEIGHT + 16.5} text-anchor="middle">
                   {badge}
                 </text>
               </g>
             )}
-            <rect class="back" x={NAME} y={index * LINE + 6} width={room} height="14" rx="2" />
+            <rect class="back" x={LABEL_WIDTH} y={index * ROW_HEIGHT + 6} width={plotWidth} height="14" rx="2" />
             <rect
               class={isBad ? 'bad' : undefined}
-              x={NAME}
-              y={index * LINE + 6}
-              width={round(largest === 0 ? 0 : (room * Math.max(0, value)) / largest)}
+              x={LABEL_WIDTH}
+              y={index * ROW_HEIGHT + 6}
+              width={round(largest === 0 ? 0 : (plotWidth * Math.max(0, value)) / largest)}
               height="14"
               rx="2"
             />
-            <text x={WIDTH} y={index * LINE + 17} text-anchor="end">
+            <text x={WIDTH} y={index * ROW_HEIGHT + 17} text-anchor="end">
               {format(value)}
             </text>
           </g>
         ))}
       </svg>
-      <Figures title={title} bars={levels} format={format} />
+      <ChartTable title={title} bars={levels} format={format} />
     </>
   );
 }
 
 /** What a chart shows, as a table: for people who do not see it, and for exact values. */
-function Figures({ title, bars, format }: Pick<ChartProps, 'title' | 'bars' | 'format'>): VNode {
+function ChartTable({ title, bars, format }: Pick<BarChartProps, 'title' | 'bars' | 'format'>): VNode {
   return (
     <details class="figures">
       <summary>

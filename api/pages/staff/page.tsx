@@ -1,32 +1,32 @@
 import type { ComponentChildren, VNode } from 'preact';
-import type { MetricDay, StaffMetrics } from '../../../shared/domain/metrics/staffMetrics.ts';
-import type { OfferedModel } from '../../../shared/domain/modelHealth.ts';
-import type { abandonedEvents } from '../../../shared/domain/billing/paymentEvents.ts';
+import type { DailyMetrics, StaffMetrics } from '../../../shared/domain/metrics/staffMetrics.ts';
+import type { ModelWithStatus } from '../../../shared/domain/modelHealth.ts';
+import type { listAbandonedEvents } from '../../../shared/domain/billing/paymentEvents.ts';
 import type { QueueDepth } from '../../../shared/queues/depth.ts';
 import type { Context } from '../../context.ts';
 import { sendPage } from '../page.tsx';
-import { BarChart, Levels } from './chart.tsx';
+import { BarChart, HorizontalBarChart } from './chart.tsx';
 import { QUEUE_BOARD_PATH } from './queueBoard.ts';
 
-type Abandoned = Awaited<ReturnType<typeof abandonedEvents>>;
+type AbandonedEventsSummary = Awaited<ReturnType<typeof listAbandonedEvents>>;
 
-interface Shown {
+interface StaffPageProps {
   metrics: StaffMetrics;
-  abandoned: Abandoned;
-  models: OfferedModel[];
+  abandoned: AbandonedEventsSummary;
+  models: ModelWithStatus[];
   /** null while Redis is out of reach. */
   queues: QueueDepth[] | null;
 }
 
 const numbers = new Intl.NumberFormat('en-US', { maximumFractionDigits: 1 });
-const count = (value: number) => numbers.format(value);
+const formatNumber = (value: number) => numbers.format(value);
 const dollars = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD' });
-const money = (cents: number) => dollars.format(cents / 100);
+const formatDollars = (cents: number) => dollars.format(cents / 100);
 
 /** What staff see of the whole service, drawn here: no script is needed for it. */
-export function sendStaffPage(ctx: Context, { metrics, models, queues, abandoned }: Shown): void {
+export function sendStaffPage(ctx: Context, { metrics, models, queues, abandoned }: StaffPageProps): void {
   const { users, subscriptions, revenue, costs, margins, daily } = metrics;
-  const barsOf = (pick: (day: MetricDay) => number) => daily.map((day) => ({ label: day.date, value: pick(day) }));
+  const toBars = (pick: (day: DailyMetrics) => number) => daily.map((day) => ({ label: day.date, value: pick(day) }));
   const body = (
     <>
       <h1>The service</h1>
@@ -36,79 +36,79 @@ export function sendStaffPage(ctx: Context, { metrics, models, queues, abandoned
         <a href={QUEUE_BOARD_PATH}>Queues and jobs</a>
       </p>
       <div class="charts">
-        <Card title="Signups" figure={count(users.newIn30Days)} note={`${count(users.total)} accounts in all`}>
-          <BarChart title="Signups per day" bars={barsOf((day) => day.signups)} format={count} />
-        </Card>
-        <Card
+        <MetricCard title="Signups" figure={formatNumber(users.newIn30Days)} note={`${formatNumber(users.total)} accounts in all`}>
+          <BarChart title="Signups per day" bars={toBars((day) => day.signups)} format={formatNumber} />
+        </MetricCard>
+        <MetricCard
           title="Subscriptions"
-          figure={count(subscriptions.activeTotal)}
-          note={`Active now; ${count(subscriptions.cancelAtPeriodEnd)} of them will not be renewed`}
+          figure={formatNumber(subscriptions.activeTotal)}
+          note={`Active now; ${formatNumber(subscriptions.cancelAtPeriodEnd)} of them will not be renewed`}
         >
-          <Levels
+          <HorizontalBarChart
             title="Subscriptions by plan"
             levels={subscriptions.byPlan.map(({ plan, count: value }) => ({ label: plan.name, value }))}
-            format={count}
+            format={formatNumber}
           />
-        </Card>
-        <Card
+        </MetricCard>
+        <MetricCard
           title="Credits used"
-          figure={count(daily.reduce((sum, day) => sum + day.creditsUsed, 0))}
+          figure={formatNumber(daily.reduce((sum, day) => sum + day.creditsUsed, 0))}
           note="less refunds"
         >
-          <BarChart title="Credits used per day" bars={barsOf((day) => day.creditsUsed)} format={count} />
-        </Card>
-        <Card
+          <BarChart title="Credits used per day" bars={toBars((day) => day.creditsUsed)} format={formatNumber} />
+        </MetricCard>
+        <MetricCard
           title="Revenue"
-          figure={money(margins.monthlyRevenueCents)}
-          note={`Top-ups, and a month (a twelfth) of the ${money(revenue.runRateYearlyCents)} a year of the active subscriptions`}
+          figure={formatDollars(margins.monthlyRevenueCents)}
+          note={`Top-ups, and a month (a twelfth) of the ${formatDollars(revenue.runRateYearlyCents)} a year of the active subscriptions`}
         >
-          <Levels
+          <HorizontalBarChart
             title="Revenue by source"
             levels={[
               { label: 'Subscriptions', value: revenue.effectiveMonthlyCents },
               { label: 'Top-ups', value: revenue.topups30DaysCents },
             ]}
-            format={money}
+            format={formatDollars}
           />
-        </Card>
-        <Card
+        </MetricCard>
+        <MetricCard
           title="Sales"
-          figure={money(daily.reduce((sum, day) => sum + day.soldCents, 0))}
+          figure={formatDollars(daily.reduce((sum, day) => sum + day.salesCents, 0))}
           note="New subscriptions, each with its full yearly price, and top-ups; without renewals"
         >
-          <BarChart title="Sales per day" bars={barsOf((day) => day.soldCents)} format={money} kind="second" />
-        </Card>
-        <Card
+          <BarChart title="Sales per day" bars={toBars((day) => day.salesCents)} format={formatDollars} kind="second" />
+        </MetricCard>
+        <MetricCard
           title="Provider cost"
-          figure={money(costs.provider30DaysCents)}
-          note={`${money(costs.perActiveUserMonthlyCents)} per active subscription`}
+          figure={formatDollars(costs.provider30DaysCents)}
+          note={`${formatDollars(costs.perActiveUserMonthlyCents)} per active subscription`}
         >
-          <BarChart title="Provider cost per day" bars={barsOf((day) => day.providerCostCents)} format={money} />
-        </Card>
-        <Card
+          <BarChart title="Provider cost per day" bars={toBars((day) => day.providerCostCents)} format={formatDollars} />
+        </MetricCard>
+        <MetricCard
           title="Gross margin"
-          figure={`${count(margins.grossMarginPercent)} %`}
+          figure={`${formatNumber(margins.grossMarginPercent)} %`}
           note="Of the revenue, before commissions and payment fees"
         >
-          <Levels
+          <HorizontalBarChart
             title="Revenue and provider cost"
             levels={[
               { label: 'Revenue', value: margins.monthlyRevenueCents },
               { label: 'Provider cost', value: margins.monthlyCostCents, isBad: true },
             ]}
-            format={money}
+            format={formatDollars}
           />
-        </Card>
-        <Models models={models} metrics={metrics} />
-        <Queues queues={queues} />
-        {abandoned.count > 0 && <AbandonedEvents {...abandoned} />}
+        </MetricCard>
+        <ModelsCard models={models} metrics={metrics} />
+        <QueuesCard queues={queues} />
+        {abandoned.count > 0 && <AbandonedEventsCard {...abandoned} />}
       </div>
     </>
   );
   sendPage(ctx, { title: 'The service', body, isWide: true });
 }
 
-function Card(props: { title: string; figure: string; note: string; children: ComponentChildren }): VNode {
+function MetricCard(props: { title: string; figure: string; note: string; children: ComponentChildren }): VNode {
   return (
     <section class="card">
       <h2>{props.title}</h2>
@@ -119,12 +119,12 @@ function Card(props: { title: string; figure: string; note: string; children: Co
   );
 }
 
-function AbandonedEvents({ count: total, latest }: Abandoned): VNode {
+function AbandonedEventsCard({ count: total, latest }: AbandonedEventsSummary): VNode {
   return (
     <section class="card">
       <h2>Abandoned payment events</h2>
       <p>
-        <span class="tag warn">{count(total)}</span> could not be applied for three days. Fix the problem, then resend
+        <span class="tag warn">{formatNumber(total)}</span> could not be applied for three days. Fix the problem, then resend
         the event from the Stripe dashboard.
       </p>
       <table>
@@ -152,7 +152,7 @@ function AbandonedEvents({ count: total, latest }: Abandoned): VNode {
   );
 }
 
-function Models({ models, metrics }: Pick<Shown, 'models' | 'metrics'>): VNode {
+function ModelsCard({ models, metrics }: Pick<StaffPageProps, 'models' | 'metrics'>): VNode {
   return (
     <section class="card">
       <h2>Models</h2>
@@ -177,9 +177,9 @@ function Models({ models, metrics }: Pick<Shown, 'models' | 'metrics'>): VNode {
                   {name} <span class={status === 'online' ? 'tag' : 'tag warn'}>{status}</span>
                   <div class="quiet small">{provider}</div>
                 </td>
-                <td class="number">{count(made?.generations ?? 0)}</td>
-                <td class="number">{count(made?.credits ?? 0)}</td>
-                <td class="number">{money(made?.providerCostCents ?? 0)}</td>
+                <td class="number">{formatNumber(made?.generations ?? 0)}</td>
+                <td class="number">{formatNumber(made?.credits ?? 0)}</td>
+                <td class="number">{formatDollars(made?.providerCostCents ?? 0)}</td>
               </tr>
             );
           })}
@@ -189,7 +189,7 @@ function Models({ models, metrics }: Pick<Shown, 'models' | 'metrics'>): VNode {
   );
 }
 
-function Queues({ queues }: Pick<Shown, 'queues'>): VNode {
+function QueuesCard({ queues }: Pick<StaffPageProps, 'queues'>): VNode {
   if (queues === null) {
     return (
       <section class="card">
@@ -203,20 +203,20 @@ function Queues({ queues }: Pick<Shown, 'queues'>): VNode {
   const paused = queues.filter(({ isPaused }) => isPaused).map(({ queue }) => queue);
   const failed = queues.reduce((sum, { counts }) => sum + counts.failed, 0);
   return (
-    <Card
+    <MetricCard
       title="Queues"
-      figure={`${count(waiting)} waiting`}
-      note={`Now: the oldest waiting job has been due for ${count(oldest)} s; ${count(failed)} failed queue jobs are kept. The bars are jobs that wait or run.`}
+      figure={`${formatNumber(waiting)} waiting`}
+      note={`Now: the oldest waiting job has been due for ${formatNumber(oldest)} s; ${formatNumber(failed)} failed queue jobs are kept. The bars are jobs that wait or run.`}
     >
-      <Levels
+      <HorizontalBarChart
         title={`Jobs in each queue${paused.length === 0 ? '' : `; paused: ${paused.join(', ')}`}`}
         levels={queues.map(({ queue, counts, isPaused }) => ({
           label: queue,
           value: counts.waiting + counts.active,
           badge: isPaused ? 'paused' : undefined,
         }))}
-        format={count}
+        format={formatNumber}
       />
-    </Card>
+    </MetricCard>
   );
 }

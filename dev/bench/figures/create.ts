@@ -1,128 +1,128 @@
-import type { Child } from '../child.ts';
+import type { BenchChild } from '../child.ts';
 import type { LoopResult } from '../load/closedLoop.ts';
-import type { Requests } from '../load/http.ts';
+import type { PreparedRequests } from '../load/http.ts';
 import type { FigureName } from '../options.ts';
 import type { Measurement } from '../report.ts';
-import { createRequest, spreadAccounts } from '../requests.ts';
-import { HOT_ACCOUNT, seed } from '../seed.ts';
-import type { Api, Stage } from '../stage.ts';
-import { inTurn, median, ratioOf, type Rounds } from '../statistics.ts';
-import { medianMicroseconds, type Memory, memoryOf, withProcessorTime } from '../usage.ts';
+import { buildCreateRequest, listSpreadAccounts } from '../requests.ts';
+import { HOT_ACCOUNT, seedDatabase } from '../seed.ts';
+import type { BenchApi, BenchEnvironment } from '../stage.ts';
+import { alternateRounds, median, medianRatio, type Rounds } from '../statistics.ts';
+import { medianMicroseconds, type ProcessMemory, readProcessMemory, withProcessorTime } from '../usage.ts';
 import { verifyDispatches, verifySums } from '../verify.ts';
 
 /** What creating is measured with: the API and, beside it, the bare statement and a bare web server. */
-interface Rig {
-  stage: Stage;
-  api: Api;
-  http: Child;
-  statement: Child;
-  bareKoa: Child;
+interface CreateFixture {
+  environment: BenchEnvironment;
+  api: BenchApi;
+  http: BenchChild;
+  statement: BenchChild;
+  bareKoa: BenchChild;
   spread: number[];
   /** Creates that were answered for, and those of them that came through the API. */
-  created: { inAll: number; byApi: number };
+  created: { total: number; byApi: number };
 }
 
 /**
  * Creates over HTTP, with their dispatch enqueued and no worker, against the same statement run bare. All of them are
  * added up in the end, and looked for in the queue.
  */
-export async function measureCreates(stage: Stage): Promise<Measurement[]> {
-  const { url, client } = await stage.database('bench_create');
-  await seed(client, { accounts: stage.options.accounts + 1, hotRows: 0, rowsEach: 0 });
-  const api = await stage.api(url);
+export async function measureCreates(environment: BenchEnvironment): Promise<Measurement[]> {
+  const { url, client } = await environment.database('bench_create');
+  await seedDatabase(client, { accounts: environment.options.accounts + 1, hotRows: 0, rowsPerAccount: 0 });
+  const api = await environment.api(url);
   await new Promise((resolve) => setTimeout(resolve, 1_000));
-  const idle = memoryOf(api.pid);
-  const rig: Rig = {
-    stage,
+  const idle = readProcessMemory(api.pid);
+  const fixture: CreateFixture = {
+    environment,
     api,
-    http: await stage.child('./load/http.ts', url),
-    statement: await stage.child('./load/statement.ts', url),
-    bareKoa: await stage.child('./standins/bareKoa.ts', url),
-    spread: spreadAccounts(stage.options.accounts + 1),
+    http: await environment.child('./load/http.ts', url),
+    statement: await environment.child('./load/statement.ts', url),
+    bareKoa: await environment.child('./standins/bareKoa.ts', url),
+    spread: listSpreadAccounts(environment.options.accounts + 1),
     // The two that were made to catch the statement.
-    created: { inAll: 2, byApi: 0 },
+    created: { total: 2, byApi: 0 },
   };
-  await prepareRequests(rig);
-  const parts: [FigureName, (rig: Rig) => Promise<Measurement[]>][] = [
-    ['create', spreadCreates],
-    ['latency', latency],
-    ['hot', hotCreates],
+  await prepareRequests(fixture);
+  const parts: [FigureName, (fixture: CreateFixture) => Promise<Measurement[]>][] = [
+    ['create', measureSpreadCreates],
+    ['latency', measureLatency],
+    ['hot', measureHotCreates],
   ];
   const measurements: Measurement[] = [];
   for (const [name, measure] of parts)
-    if (stage.options.only.includes(name)) measurements.push(...(await measure(rig)));
-  measurements.push(memoryMeasurement(idle, memoryOf(api.pid)));
-  await verifySums(client, rig.created.inAll);
-  await verifyDispatches(stage.redis.url, client, rig.created.byApi);
-  await Promise.all([api.end(), rig.http.end(), rig.statement.end(), rig.bareKoa.end()]);
+    if (environment.options.only.includes(name)) measurements.push(...(await measure(fixture)));
+  measurements.push(buildMemoryMeasurement(idle, readProcessMemory(api.pid)));
+  await verifySums(client, fixture.created.total);
+  await verifyDispatches(environment.redis.url, client, fixture.created.byApi);
+  await Promise.all([api.end(), fixture.http.end(), fixture.statement.end(), fixture.bareKoa.end()]);
   return measurements;
 }
 
-async function prepareRequests({ api, http, bareKoa, spread }: Rig): Promise<void> {
-  const barePort = await bareKoa.ask<number>('port');
-  const prepare = (requests: Requests) => http.ask('prepare', requests);
+async function prepareRequests({ api, http, bareKoa, spread }: CreateFixture): Promise<void> {
+  const barePort = await bareKoa.call<number>('port');
+  const prepare = (requests: PreparedRequests) => http.call('prepare', requests);
   const common = { expect: 201, port: api.port };
-  await prepare({ ...common, name: 'spread', requests: spread.map((account) => createRequest(account)) });
-  await prepare({ ...common, name: 'hot', requests: [createRequest(HOT_ACCOUNT)] });
-  const bare = spread.map((account) => createRequest(account, `/charge/${account}`));
+  await prepare({ ...common, name: 'spread', requests: spread.map((account) => buildCreateRequest(account)) });
+  await prepare({ ...common, name: 'hot', requests: [buildCreateRequest(HOT_ACCOUNT)] });
+  const bare = spread.map((account) => buildCreateRequest(account, `/charge/${account}`));
   await prepare({ ...common, name: 'bare', port: barePort, requests: bare });
 }
 
-async function overHttp({ http, created }: Rig, name: string, clients: number, ms: number): Promise<LoopResult> {
-  const result = await http.ask<LoopResult>('run', name, clients, ms);
-  created.inAll += result.done;
+async function runHttp({ http, created }: CreateFixture, name: string, clients: number, ms: number): Promise<LoopResult> {
+  const result = await http.call<LoopResult>('run', name, clients, ms);
+  created.total += result.done;
   if (name !== 'bare') created.byApi += result.done;
   return result;
 }
 
-async function bareStatement(rig: Rig, accounts: number[], clients: number, ms: number): Promise<LoopResult> {
-  const result = await rig.statement.ask<LoopResult>('run', clients, ms, accounts);
-  rig.created.inAll += result.done;
+async function runBareStatement(fixture: CreateFixture, accounts: number[], clients: number, ms: number): Promise<LoopResult> {
+  const result = await fixture.statement.call<LoopResult>('run', clients, ms, accounts);
+  fixture.created.total += result.done;
   return result;
 }
 
-async function spreadCreates(rig: Rig): Promise<Measurement[]> {
-  const { rounds, roundMs } = rig.stage.options;
+async function measureSpreadCreates(fixture: CreateFixture): Promise<Measurement[]> {
+  const { rounds, roundMs } = fixture.environment.options;
   // The first requests meet cold code, and keys that the API has not seen.
-  await overHttp(rig, 'spread', 32, roundMs);
-  await bareStatement(rig, rig.spread, 32, roundMs);
-  const of32 = await inTurn(
+  await runHttp(fixture, 'spread', 32, roundMs);
+  await runBareStatement(fixture, fixture.spread, 32, roundMs);
+  const of32 = await alternateRounds(
     rounds,
-    () => timed(rig, 'service', () => overHttp(rig, 'spread', 32, roundMs)),
-    () => timed(rig, 'bare', () => bareStatement(rig, rig.spread, 32, roundMs)),
+    () => withTimedProcesses(fixture, 'service', () => runHttp(fixture, 'spread', 32, roundMs)),
+    () => withTimedProcesses(fixture, 'bare', () => runBareStatement(fixture, fixture.spread, 32, roundMs)),
   );
-  const connections = await fastestConnections(rig);
-  await overHttp(rig, 'spread', 128, roundMs);
-  const of128 = await inTurn(
+  const connections = await findFastestConnectionCount(fixture);
+  await runHttp(fixture, 'spread', 128, roundMs);
+  const of128 = await alternateRounds(
     rounds,
-    () => timed(rig, 'service', () => overHttp(rig, 'spread', 128, roundMs)),
-    () => timed(rig, 'bare', () => bareStatement(rig, rig.spread, connections, roundMs)),
+    () => withTimedProcesses(fixture, 'service', () => runHttp(fixture, 'spread', 128, roundMs)),
+    () => withTimedProcesses(fixture, 'bare', () => runBareStatement(fixture, fixture.spread, connections, roundMs)),
   );
   return [
-    { target: 'create32', ...throughput(of32, 'on 32 connections') },
-    { target: 'create128', ...throughput(of128, `on ${connections} connections, the fastest of 32 to 128`) },
+    { target: 'create32', ...summarizeThroughput(of32, 'on 32 connections') },
+    { target: 'create128', ...summarizeThroughput(of128, `on ${connections} connections, the fastest of 32 to 128`) },
   ];
 }
 
 /** More connections than the database has processors need not be faster: the bare statement gets what suits it. */
-async function fastestConnections(rig: Rig): Promise<number> {
+async function findFastestConnectionCount(fixture: CreateFixture): Promise<number> {
   let best = { connections: 32, perSecond: 0 };
   for (const connections of [32, 64, 128]) {
-    await bareStatement(rig, rig.spread, connections, 200);
-    const { perSecond } = await bareStatement(rig, rig.spread, connections, rig.stage.options.roundMs);
+    await runBareStatement(fixture, fixture.spread, connections, 200);
+    const { perSecond } = await runBareStatement(fixture, fixture.spread, connections, fixture.environment.options.roundMs);
     if (perSecond > best.perSecond) best = { connections, perSecond };
   }
   return best.connections;
 }
 
-async function latency(rig: Rig): Promise<Measurement[]> {
-  const { rounds, roundMs } = rig.stage.options;
-  await overHttp(rig, 'spread', 2, roundMs);
-  await overHttp(rig, 'bare', 2, roundMs);
-  const { a, b } = await inTurn(
+async function measureLatency(fixture: CreateFixture): Promise<Measurement[]> {
+  const { rounds, roundMs } = fixture.environment.options;
+  await runHttp(fixture, 'spread', 2, roundMs);
+  await runHttp(fixture, 'bare', 2, roundMs);
+  const { a, b } = await alternateRounds(
     rounds,
-    () => overHttp(rig, 'spread', 2, roundMs),
-    () => overHttp(rig, 'bare', 2, roundMs),
+    () => runHttp(fixture, 'spread', 2, roundMs),
+    () => runHttp(fixture, 'bare', 2, roundMs),
   );
   const medians = { a: a.map(({ medianMs }) => medianMs), b: b.map(({ medianMs }) => medianMs) };
   const parts = {
@@ -130,42 +130,42 @@ async function latency(rig: Rig): Promise<Measurement[]> {
     'bare ms': median(medians.b),
     'p99 ms': `${median(a.map(({ p99Ms }) => p99Ms)).toFixed(2)} : ${median(b.map(({ p99Ms }) => p99Ms)).toFixed(2)}`,
   };
-  return [{ target: 'latency', value: ratioOf(medians), parts }];
+  return [{ target: 'latency', value: medianRatio(medians), parts }];
 }
 
-async function hotCreates(rig: Rig): Promise<Measurement[]> {
-  const { rounds, roundMs } = rig.stage.options;
-  await overHttp(rig, 'hot', 32, roundMs);
-  const measured = await inTurn(
+async function measureHotCreates(fixture: CreateFixture): Promise<Measurement[]> {
+  const { rounds, roundMs } = fixture.environment.options;
+  await runHttp(fixture, 'hot', 32, roundMs);
+  const measured = await alternateRounds(
     rounds,
-    () => timed(rig, 'service', () => overHttp(rig, 'hot', 32, roundMs)),
-    () => timed(rig, 'bare', () => bareStatement(rig, [HOT_ACCOUNT], 32, roundMs)),
+    () => withTimedProcesses(fixture, 'service', () => runHttp(fixture, 'hot', 32, roundMs)),
+    () => withTimedProcesses(fixture, 'bare', () => runBareStatement(fixture, [HOT_ACCOUNT], 32, roundMs)),
   );
-  return [{ target: 'hot', ...throughput(measured, 'on 32 connections') }];
+  return [{ target: 'hot', ...summarizeThroughput(measured, 'on 32 connections') }];
 }
 
 interface TimedResult extends LoopResult {
   microseconds: Record<string, number>;
 }
 
-async function timed(
-  { stage, api, http, statement }: Rig,
+async function withTimedProcesses(
+  { environment, api, http, statement }: CreateFixture,
   what: 'service' | 'bare',
   work: () => Promise<LoopResult>,
 ): Promise<TimedResult> {
-  const database = { postgres: stage.postgres.pid };
+  const database = { postgres: environment.postgres.pid };
   const processes: Record<string, number | null> =
     what === 'service'
-      ? { api: api.pid, ...database, redis: stage.redis.pid, client: http.pid }
+      ? { api: api.pid, ...database, redis: environment.redis.pid, client: http.pid }
       : { 'bare postgres': database.postgres, 'bare client': statement.pid };
   const { result, microseconds } = await withProcessorTime(processes, work, ({ done }) => done);
   return { ...result, microseconds };
 }
 
-function throughput({ a, b }: Rounds<TimedResult, TimedResult>, bare: string): Pick<Measurement, 'value' | 'parts'> {
+function summarizeThroughput({ a, b }: Rounds<TimedResult, TimedResult>, bare: string): Pick<Measurement, 'value' | 'parts'> {
   const perSecond = { a: a.map((result) => result.perSecond), b: b.map((result) => result.perSecond) };
   return {
-    value: ratioOf(perSecond),
+    value: medianRatio(perSecond),
     parts: {
       'service/s': median(perSecond.a),
       'bare/s': median(perSecond.b),
@@ -177,7 +177,7 @@ function throughput({ a, b }: Rounds<TimedResult, TimedResult>, bare: string): P
   };
 }
 
-function memoryMeasurement(idle: Memory | null, loaded: Memory | null): Measurement {
+function buildMemoryMeasurement(idle: ProcessMemory | null, loaded: ProcessMemory | null): Measurement {
   return {
     target: 'memoryApi',
     value: loaded?.peakMb ?? null,

@@ -1,11 +1,11 @@
-import type { Child } from '../child.ts';
+import type { BenchChild } from '../child.ts';
 import type { LoopResult } from '../load/closedLoop.ts';
 import type { Measurement } from '../report.ts';
-import { mcpRequest, spreadAccounts } from '../requests.ts';
-import { seed } from '../seed.ts';
-import type { Stage } from '../stage.ts';
-import { inTurn, median, type Rounds, ratioOf } from '../statistics.ts';
-import { medianMicroseconds, memoryOf, withProcessorTime } from '../usage.ts';
+import { buildMcpRequest, listSpreadAccounts } from '../requests.ts';
+import { seedDatabase } from '../seed.ts';
+import type { BenchEnvironment } from '../stage.ts';
+import { alternateRounds, median, type Rounds, medianRatio } from '../statistics.ts';
+import { medianMicroseconds, readProcessMemory, withProcessorTime } from '../usage.ts';
 
 const CLIENTS = 32;
 const INITIALIZE = {
@@ -14,29 +14,29 @@ const INITIALIZE = {
   method: 'initialize',
   params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'bench', version: '1.0.0' } },
 };
-const CALL = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'get_usage', arguments: {} } };
+const TOOL_CALL = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'get_usage', arguments: {} } };
 
 /**
  * `tools/call get_usage` in sessions of 32 accounts, credentials and database and all, against the official SDK's own
  * server with a tool that does nothing; then how much memory ten thousand sessions take.
  */
-export async function measureMcp(stage: Stage): Promise<Measurement[]> {
-  const { accounts, rounds, roundMs } = stage.options;
-  const { url, client } = await stage.database('bench_mcp');
-  await seed(client, { accounts, hotRows: 10, rowsEach: 10 });
-  const api = await stage.api(url);
-  const http = await stage.child('./load/http.ts', url);
-  const bare = await stage.child('./standins/bareMcp.ts', url);
-  const { built, kept } = await bare.ask<{ built: number; kept: number }>('ports');
-  const callers = spreadAccounts(accounts).slice(0, CLIENTS);
+export async function measureMcp(environment: BenchEnvironment): Promise<Measurement[]> {
+  const { accounts, rounds, roundMs } = environment.options;
+  const { url, client } = await environment.database('bench_mcp');
+  await seedDatabase(client, { accounts, hotRows: 10, rowsPerAccount: 10 });
+  const api = await environment.api(url);
+  const http = await environment.child('./load/http.ts', url);
+  const bare = await environment.child('./standins/bareMcp.ts', url);
+  const { built, kept } = await bare.call<{ built: number; kept: number }>('ports');
+  const callers = listSpreadAccounts(accounts).slice(0, CLIENTS);
   await prepareCalls(http, 'api', api.port, callers);
   await prepareCalls(http, 'kept', kept, callers);
-  const calls = callers.map((account) => mcpRequest(account, CALL));
-  await http.ask('prepare', { name: 'built', port: built, expect: 200, requests: calls });
+  const calls = callers.map((account) => buildMcpRequest(account, TOOL_CALL));
+  await http.call('prepare', { name: 'built', port: built, expect: 200, requests: calls });
 
-  const run = (name: string) => http.ask<LoopResult>('run', name, CLIENTS, roundMs);
+  const run = (name: string) => http.call<LoopResult>('run', name, CLIENTS, roundMs);
   for (const name of ['api', 'built', 'kept']) await run(name);
-  const processes = { api: api.pid, postgres: stage.postgres.pid, client: http.pid };
+  const processes = { api: api.pid, postgres: environment.postgres.pid, client: http.pid };
   const timed = (of: Record<string, number | null>, name: string) =>
     withProcessorTime(
       of,
@@ -44,33 +44,33 @@ export async function measureMcp(stage: Stage): Promise<Measurement[]> {
       ({ done }) => done,
     );
   const service = () => timed(processes, 'api');
-  const againstBuilt = await inTurn(rounds, service, () => timed({ built: bare.pid }, 'built'));
-  const againstKept = await inTurn(rounds, service, () => timed({ kept: bare.pid }, 'kept'));
+  const againstBuilt = await alternateRounds(rounds, service, () => timed({ built: bare.pid }, 'built'));
+  const againstKept = await alternateRounds(rounds, service, () => timed({ kept: bare.pid }, 'kept'));
   const measurements: Measurement[] = [
-    { target: 'mcpBuilt', ...compared(againstBuilt, 'built/s') },
-    { target: 'mcpKept', ...compared(againstKept, 'kept/s') },
-    await sessionsOf(stage, http, api, callers),
+    { target: 'mcpBuilt', ...summarizeComparison(againstBuilt, 'built/s') },
+    { target: 'mcpKept', ...summarizeComparison(againstKept, 'kept/s') },
+    await measureSessionMemory(environment, http, api, callers),
   ];
   await Promise.all([api.end(), http.end(), bare.end()]);
   return measurements;
 }
 
-interface Timed {
+interface TimedResult {
   result: LoopResult;
   microseconds: Record<string, number>;
 }
 
-function compared({ a, b }: Rounds<Timed, Timed>, name: string): { value: number; parts: Measurement['parts'] } {
+function summarizeComparison({ a, b }: Rounds<TimedResult, TimedResult>, name: string): { value: number; parts: Measurement['parts'] } {
   const perSecond = { a: a.map(({ result }) => result.perSecond), b: b.map(({ result }) => result.perSecond) };
   const parts = { 'service/s': median(perSecond.a), [name]: median(perSecond.b), clients: CLIENTS };
-  return { value: ratioOf(perSecond), parts: { ...parts, ...medianMicroseconds(a), ...medianMicroseconds(b) } };
+  return { value: medianRatio(perSecond), parts: { ...parts, ...medianMicroseconds(a), ...medianMicroseconds(b) } };
 }
 
 /** Opens a session for each account, and prepares the calls in them. */
-async function prepareCalls(http: Child, name: string, port: number, accounts: number[]): Promise<void> {
+async function prepareCalls(http: BenchChild, name: string, port: number, accounts: number[]): Promise<void> {
   const requests = await Promise.all(
     accounts.map(async (account) => {
-      const opening = mcpRequest(account, INITIALIZE);
+      const opening = buildMcpRequest(account, INITIALIZE);
       const [head = '', body = ''] = opening.split('\r\n\r\n');
       const headers = Object.fromEntries(
         head
@@ -82,26 +82,26 @@ async function prepareCalls(http: Child, name: string, port: number, accounts: n
       const answer = await fetch(`http://127.0.0.1:${port}/mcp`, { method: 'POST', headers, body });
       const sessionId = answer.headers.get('mcp-session-id');
       if (sessionId === null) throw new Error(`${name} opened no session: ${answer.status} ${await answer.text()}`);
-      return mcpRequest(account, CALL, sessionId);
+      return buildMcpRequest(account, TOOL_CALL, sessionId);
     }),
   );
-  await http.ask('prepare', { name, port, expect: 200, requests });
+  await http.call('prepare', { name, port, expect: 200, requests });
 }
 
 /** The memory that the API holds after a tenth of the sessions, and after all. */
-async function sessionsOf(
-  stage: Stage,
-  http: Child,
+async function measureSessionMemory(
+  environment: BenchEnvironment,
+  http: BenchChild,
   api: { pid: number; port: number },
   accounts: number[],
 ): Promise<Measurement> {
-  const { sessions } = stage.options.mcp;
-  const requests = accounts.map((account) => mcpRequest(account, INITIALIZE));
-  await http.ask('prepare', { name: 'sessions', port: api.port, expect: 200, requests });
+  const { sessions } = environment.options.mcp;
+  const requests = accounts.map((account) => buildMcpRequest(account, INITIALIZE));
+  await http.call('prepare', { name: 'sessions', port: api.port, expect: 200, requests });
   let opened = 0;
   const openUpTo = async (count: number) => {
-    while (opened < count) opened += (await http.ask<LoopResult>('run', 'sessions', 4, 100)).done;
-    return memoryOf(api.pid)?.residentMb ?? null;
+    while (opened < count) opened += (await http.call<LoopResult>('run', 'sessions', 4, 100)).done;
+    return readProcessMemory(api.pid)?.residentMb ?? null;
   };
   const before = await openUpTo(sessions / 10);
   const first = opened;

@@ -1,50 +1,50 @@
 import { createHash } from 'node:crypto';
 import type { Client } from 'pg';
-import type { Child } from '../child.ts';
+import type { BenchChild } from '../child.ts';
 import type { LoopResult } from '../load/closedLoop.ts';
 import type { Measurement } from '../report.ts';
-import { seed } from '../seed.ts';
-import type { Api, Stage } from '../stage.ts';
-import { inTurn, median, ratioOf } from '../statistics.ts';
+import { seedDatabase } from '../seed.ts';
+import type { BenchApi, BenchEnvironment } from '../stage.ts';
+import { alternateRounds, median, medianRatio } from '../statistics.ts';
 import { medianMicroseconds, withProcessorTime } from '../usage.ts';
 
 const CLIENTS = 32;
 const CLIENT_ID = 'bench';
-const REDIRECT = 'http://127.0.0.1:9/callback';
+const REDIRECT_URI = 'http://127.0.0.1:9/callback';
 const VERIFIER = 'v'.repeat(43);
 const CHALLENGE = createHash('sha256').update(VERIFIER).digest('base64url');
 /** More than either could exchange a second. */
-const MOST_PER_SECOND = 2_500;
+const MAX_PER_SECOND = 2_500;
 
-type Kind = 'code' | 'refresh';
+type TokenKind = 'code' | 'refresh';
 
 /**
  * Code exchanges and refreshes, each of another code or token, against oidc-provider with all that it keeps in memory;
  * and what checking an access token costs.
  */
-export async function measureTokens(stage: Stage): Promise<Measurement[]> {
-  const { accounts, rounds, roundMs } = stage.options;
-  const { url, client } = await stage.database('bench_tokens');
-  await seed(client, { accounts, hotRows: 0, rowsEach: 0 });
-  const count = Math.ceil((MOST_PER_SECOND * roundMs * (rounds + 1)) / 1_000);
+export async function measureTokens(environment: BenchEnvironment): Promise<Measurement[]> {
+  const { accounts, rounds, roundMs } = environment.options;
+  const { url, client } = await environment.database('bench_tokens');
+  await seedDatabase(client, { accounts, hotRows: 0, rowsPerAccount: 0 });
+  const count = Math.ceil((MAX_PER_SECOND * roundMs * (rounds + 1)) / 1_000);
   await client.query(`INSERT INTO oauth_clients (client_id, name, redirect_uris, created_at)
-                      VALUES ('${CLIENT_ID}', 'Bench', '{${REDIRECT}}', now())`);
+                      VALUES ('${CLIENT_ID}', 'Bench', '{${REDIRECT_URI}}', now())`);
   const [api, http, provider, checks] = await Promise.all([
-    stage.api(url),
-    stage.child('./load/http.ts', url),
-    stage.child('./standins/oidcProvider.ts', url),
-    stage.child('./load/accessTokens.ts', url),
+    environment.api(url),
+    environment.child('./load/http.ts', url),
+    environment.child('./standins/oidcProvider.ts', url),
+    environment.child('./load/accessTokens.ts', url),
   ]);
   const measurements: Measurement[] = [];
   for (const kind of ['code', 'refresh'] as const) {
-    const ours = await store(client, kind, count, accounts);
-    const theirs = await provider.ask<string[]>('make', kind, count, CHALLENGE);
-    await http.ask('prepare', requestsTo('ours', kind, api.port, ours));
-    await http.ask('prepare', requestsTo('theirs', kind, await provider.ask<number>('port'), theirs));
-    measurements.push(await compare(stage, kind, { api, http, provider }));
-    await verifyStored(client, kind);
+    const ours = await seedSecrets(client, kind, count, accounts);
+    const theirs = await provider.call<string[]>('make', kind, count, CHALLENGE);
+    await http.call('prepare', buildTokenRequests('ours', kind, api.port, ours));
+    await http.call('prepare', buildTokenRequests('theirs', kind, await provider.call<number>('port'), theirs));
+    measurements.push(await compareKind(environment, kind, { api, http, provider }));
+    await verifyStoredTokens(client, kind);
   }
-  const costs = await checks.ask<{ issueUs: number; newUs: number; knownUs: number }>('measure');
+  const costs = await checks.call<{ issueUs: number; newUs: number; knownUs: number }>('measure');
   await Promise.all([api.end(), http.end(), provider.end(), checks.end()]);
   return [
     ...measurements,
@@ -56,22 +56,22 @@ export async function measureTokens(stage: Stage): Promise<Measurement[]> {
 
 let exchanged = 0;
 
-async function compare(
-  stage: Stage,
-  kind: Kind,
-  { api, http, provider }: { api: Api; http: Child; provider: Child },
+async function compareKind(
+  environment: BenchEnvironment,
+  kind: TokenKind,
+  { api, http, provider }: { api: BenchApi; http: BenchChild; provider: BenchChild },
 ): Promise<Measurement> {
   const run = async (name: 'ours' | 'theirs') => {
-    const result = await http.ask<LoopResult>('run', `${name}-${kind}`, CLIENTS, stage.options.roundMs);
+    const result = await http.call<LoopResult>('run', `${name}-${kind}`, CLIENTS, environment.options.roundMs);
     if (name === 'ours') exchanged += result.done;
     return result;
   };
   exchanged = 0;
   await run('ours');
   await run('theirs');
-  const processes = { api: api.pid, postgres: stage.postgres.pid, client: http.pid };
-  const { a, b } = await inTurn(
-    stage.options.rounds,
+  const processes = { api: api.pid, postgres: environment.postgres.pid, client: http.pid };
+  const { a, b } = await alternateRounds(
+    environment.options.rounds,
     () =>
       withProcessorTime(
         processes,
@@ -88,7 +88,7 @@ async function compare(
   const perSecond = { a: a.map(({ result }) => result.perSecond), b: b.map(({ result }) => result.perSecond) };
   return {
     target: kind,
-    value: ratioOf(perSecond),
+    value: medianRatio(perSecond),
     parts: {
       'service/s': median(perSecond.a),
       'oidc-provider/s': median(perSecond.b),
@@ -100,7 +100,7 @@ async function compare(
 }
 
 /** Codes, or refresh tokens, as approvals would have left them; each of a grant of its own. */
-async function store(client: Client, kind: Kind, count: number, accounts: number): Promise<string[]> {
+async function seedSecrets(client: Client, kind: TokenKind, count: number, accounts: number): Promise<string[]> {
   const texts = Array.from({ length: count }, (_, index) =>
     createHash('sha256').update(`${kind} ${index}`).digest('hex'),
   );
@@ -117,7 +117,7 @@ async function store(client: Client, kind: Kind, count: number, accounts: number
   await client.query(
     kind === 'code'
       ? `INSERT INTO oauth_codes (code_hash, grant_uuid, redirect_uri, code_challenge, expires_at)
-         SELECT hash, uuid, '${REDIRECT}', '${CHALLENGE}', now() + interval '1 day' FROM bench_secrets`
+         SELECT hash, uuid, '${REDIRECT_URI}', '${CHALLENGE}', now() + interval '1 day' FROM bench_secrets`
       : `INSERT INTO oauth_refresh_tokens (token_hash, grant_uuid, expires_at)
          SELECT hash, uuid, now() + interval '1 day' FROM bench_secrets`,
   );
@@ -126,14 +126,14 @@ async function store(client: Client, kind: Kind, count: number, accounts: number
   return texts;
 }
 
-function requestsTo(whose: 'ours' | 'theirs', kind: Kind, port: number, secrets: string[]) {
-  return { name: `${whose}-${kind}`, port, expect: 200, requests: secrets.map((secret) => formRequest(kind, secret)) };
+function buildTokenRequests(whose: 'ours' | 'theirs', kind: TokenKind, port: number, secrets: string[]) {
+  return { name: `${whose}-${kind}`, port, expect: 200, requests: secrets.map((secret) => buildFormRequest(kind, secret)) };
 }
 
-function formRequest(kind: Kind, secret: string): string {
+function buildFormRequest(kind: TokenKind, secret: string): string {
   const fields: Record<string, string> =
     kind === 'code'
-      ? { grant_type: 'authorization_code', code: secret, code_verifier: VERIFIER, redirect_uri: REDIRECT }
+      ? { grant_type: 'authorization_code', code: secret, code_verifier: VERIFIER, redirect_uri: REDIRECT_URI }
       : { grant_type: 'refresh_token', refresh_token: secret };
   const body = new URLSearchParams({ ...fields, client_id: CLIENT_ID }).toString();
   const head = [
@@ -146,7 +146,7 @@ function formRequest(kind: Kind, secret: string): string {
 }
 
 /** Each answer must have left its refresh token, and used up what it was given for. */
-async function verifyStored(client: Client, kind: Kind): Promise<void> {
+async function verifyStoredTokens(client: Client, kind: TokenKind): Promise<void> {
   const table = kind === 'code' ? 'oauth_codes' : 'oauth_refresh_tokens';
   const { rows } = await client.query<{ used: number; renewed: number }>(
     `SELECT (SELECT count(*)::int FROM ${table} WHERE used_at IS NOT NULL) AS used,

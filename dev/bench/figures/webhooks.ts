@@ -2,15 +2,15 @@ import { Redis } from 'ioredis';
 import type { Client } from 'pg';
 import type { LoopResult } from '../load/closedLoop.ts';
 import type { Measurement } from '../report.ts';
-import type { Stage } from '../stage.ts';
-import { inTurn, median, ratioOf } from '../statistics.ts';
+import type { BenchEnvironment } from '../stage.ts';
+import { alternateRounds, median, medianRatio } from '../statistics.ts';
 import { medianMicroseconds, withProcessorTime } from '../usage.ts';
 
 const CLIENTS = 32;
 const PATH = '/api/billing/webhooks/processor/';
 
 /** A processor that is never asked anything: no worker runs. */
-const PROCESSOR = {
+const PROCESSOR_ENV = {
   STRIPE_SECRET_KEY: 'sk_test_bench',
   STRIPE_WEBHOOK_SECRET: 'whsec_bench',
   STRIPE_PORTAL_CONFIGURATION: 'bpc_bench',
@@ -25,26 +25,26 @@ const PROCESSOR = {
  * Acknowledgements of signed events, each of them another one that is stored and rung for, against bare Koa that inserts
  * one row. All of them are counted in the end.
  */
-export async function measureWebhooks(stage: Stage): Promise<Measurement[]> {
-  const { rounds, roundMs } = stage.options;
-  const { url, client } = await stage.database('bench_webhooks');
+export async function measureWebhooks(environment: BenchEnvironment): Promise<Measurement[]> {
+  const { rounds, roundMs } = environment.options;
+  const { url, client } = await environment.database('bench_webhooks');
   await client.query('CREATE TABLE bare_events (LIKE payment_events INCLUDING ALL)');
-  const api = await stage.api(url, PROCESSOR);
-  const events = await stage.child('./load/events.ts', url);
-  const bareKoa = await stage.child('./standins/bareEvents.ts', url);
-  const barePort = await bareKoa.ask<number>('port');
+  const api = await environment.api(url, PROCESSOR_ENV);
+  const events = await environment.child('./load/events.ts', url);
+  const bareKoa = await environment.child('./standins/bareEvents.ts', url);
+  const barePort = await bareKoa.call<number>('port');
   const acknowledged = { service: 0, bare: 0 };
 
   async function run(name: 'service' | 'bare', port: number): Promise<LoopResult> {
-    const result = await events.ask<LoopResult>('run', port, PATH, CLIENTS, roundMs);
+    const result = await events.call<LoopResult>('run', port, PATH, CLIENTS, roundMs);
     acknowledged[name] += result.done;
     return result;
   }
 
   await run('service', api.port);
   await run('bare', barePort);
-  const processes = { api: api.pid, postgres: stage.postgres.pid, redis: stage.redis.pid, client: events.pid };
-  const { a, b } = await inTurn(
+  const processes = { api: api.pid, postgres: environment.postgres.pid, redis: environment.redis.pid, client: events.pid };
+  const { a, b } = await alternateRounds(
     rounds,
     () =>
       withProcessorTime(
@@ -55,8 +55,8 @@ export async function measureWebhooks(stage: Stage): Promise<Measurement[]> {
     () => run('bare', barePort),
   );
   await Promise.all([api.end(), events.end(), bareKoa.end()]);
-  await verifyStored(client, acknowledged);
-  const redis = new Redis(stage.redis.url);
+  await verifyStoredEvents(client, acknowledged);
+  const redis = new Redis(environment.redis.url);
   await redis.flushall();
   redis.disconnect();
 
@@ -64,7 +64,7 @@ export async function measureWebhooks(stage: Stage): Promise<Measurement[]> {
   return [
     {
       target: 'webhooks',
-      value: ratioOf(p99),
+      value: medianRatio(p99),
       parts: {
         'service p99 ms': median(p99.a),
         'bare p99 ms': median(p99.b),
@@ -77,7 +77,7 @@ export async function measureWebhooks(stage: Stage): Promise<Measurement[]> {
   ];
 }
 
-async function verifyStored(client: Client, acknowledged: { service: number; bare: number }): Promise<void> {
+async function verifyStoredEvents(client: Client, acknowledged: { service: number; bare: number }): Promise<void> {
   const { rows } = await client.query<{ service: number; bare: number }>(
     `SELECT (SELECT count(*)::int FROM payment_events) AS service, (SELECT count(*)::int FROM bare_events) AS bare`,
   );

@@ -1,4 +1,4 @@
-import { answerParent } from '../child.ts';
+import { serveParent } from '../child.ts';
 
 /** The service's own check of access tokens, in a process that does nothing else. */
 // The tables find their database through this.
@@ -20,23 +20,23 @@ async function measure(): Promise<Costs> {
   const scopes = new Set(['svc:read', 'svc:write'] as const);
   const about = { accountUuid: crypto.randomUUID(), grantUuid: crypto.randomUUID(), clientId: 'bench', scopes };
   const tokens: string[] = [];
-  const issueUs = await costOf(async () => {
+  const issueUs = await measureCpuCost(async () => {
     for (let made = 0; made < TOKENS; made += 1) tokens.push(await issueAccessToken(about));
   }, TOKENS);
-  const newUs = await costOf(async () => {
+  const newUs = await measureCpuCost(async () => {
     for (const token of tokens) await verifyAccessToken(token);
   }, TOKENS);
-  const knownUs = await costOf(async () => {
+  const knownUs = await measureCpuCost(async () => {
     for (let time = 0; time < REPETITIONS; time += 1) for (const token of tokens) await verifyAccessToken(token);
   }, TOKENS * REPETITIONS);
   return { issueUs, newUs, knownUs };
 }
 
-async function costOf(work: () => Promise<void>, times: number): Promise<number> {
+async function measureCpuCost(work: () => Promise<void>, times: number): Promise<number> {
   const before = process.cpuUsage();
   await work();
   const { user, system } = process.cpuUsage(before);
   return (user + system) / times;
 }
 
-answerParent({ measure });
+serveParent({ measure });

@@ -5,7 +5,7 @@ import { createGeneration } from '../../../shared/domain/generations/create.ts';
 import { parseConfig } from '../../../shared/lib/config.ts';
 import { openQueues } from '../../../shared/queues/enqueue.ts';
 import { openService } from '../../../shared/service.ts';
-import { keyHashOf, SPARE_ACCOUNT } from '../seed.ts';
+import { getAccountKeyHash, SPARE_ACCOUNT } from '../seed.ts';
 
 /** The service's own charge of one generation, ready to be run without the service. */
 export interface ChargeStatement {
@@ -25,17 +25,17 @@ interface Query {
  * Catches the statement that the service charges with on its way to the database, by creating one generation of the
  * spare account: what is compared with is the same SQL by construction, however the service builds it.
  */
-export async function catchCharge(): Promise<ChargeStatement> {
-  let caught: Query | undefined;
+export async function captureChargeStatement(): Promise<ChargeStatement> {
+  let captured: Query | undefined;
   const service = await openService(parseConfig(process.env));
   await openQueues();
   const original = Reflect.get(pg.Client.prototype, 'query') as (...args: unknown[]) => unknown;
   Reflect.set(pg.Client.prototype, 'query', function query(this: pg.Client, ...args: unknown[]) {
     const [sent] = args as [Partial<Query> | undefined];
-    if (sent?.text?.includes('INSERT INTO generations') === true) caught = { ...(sent as Query) };
+    if (sent?.text?.includes('INSERT INTO generations') === true) captured = { ...(sent as Query) };
     return original.apply(this, args);
   });
-  const keyHash = keyHashOf(SPARE_ACCOUNT);
+  const keyHash = getAccountKeyHash(SPARE_ACCOUNT);
   const {
     generation: { uuid },
   } = await createGeneration(
@@ -50,31 +50,31 @@ export async function catchCharge(): Promise<ChargeStatement> {
   // Its dispatch is on its way still.
   await delay(200);
   await service.close();
-  if (caught === undefined)
+  if (captured === undefined)
     throw new Error('The service created a generation without a statement that could be caught.');
-  const { name, text, values } = caught;
-  const spare: Marks = { uuid, account: SPARE_ACCOUNT, keyHash, keyHex: keyHash.toString('hex') };
+  const { name, text, values } = captured;
+  const spare: Placeholders = { uuid, account: SPARE_ACCOUNT, keyHash, keyHex: keyHash.toString('hex') };
   const hashes = new Map<number, Buffer>();
   return {
     name,
     text,
     valuesFor: (account) => {
       let hash = hashes.get(account);
-      if (hash === undefined) hashes.set(account, (hash = keyHashOf(account)));
-      const marks: Marks = { uuid: uuidv7(), account, keyHash: hash, keyHex: hash.toString('hex') };
-      return values.map((value) => filled(value, spare, marks));
+      if (hash === undefined) hashes.set(account, (hash = getAccountKeyHash(account)));
+      const placeholders: Placeholders = { uuid: uuidv7(), account, keyHash: hash, keyHex: hash.toString('hex') };
+      return values.map((value) => substitute(value, spare, placeholders));
     },
   };
 }
 
-interface Marks {
+interface Placeholders {
   uuid: string;
   account: number;
   keyHash: Buffer;
   keyHex: string;
 }
 
-function filled(value: unknown, from: Marks, to: Marks): unknown {
+function substitute(value: unknown, from: Placeholders, to: Placeholders): unknown {
   if (typeof value === 'string') {
     return value
       .replaceAll(from.uuid, to.uuid)
@@ -83,5 +83,5 @@ function filled(value: unknown, from: Marks, to: Marks): unknown {
   }
   if (value === from.account) return to.account;
   if (Buffer.isBuffer(value)) return value.equals(from.keyHash) ? to.keyHash : value;
-  return Array.isArray(value) ? value.map((item) => filled(item, from, to)) : value;
+  return Array.isArray(value) ? value.map((item) => substitute(item, from, to)) : value;
 }

@@ -1,7 +1,7 @@
 import { quantile } from '../statistics.ts';
 
 /** Does one thing, and calls back when it is done. */
-export type Client = (done: (error: Error | null) => void) => void;
+export type LoopClient = (done: (error: Error | null) => void) => void;
 
 export interface LoopResult {
   done: number;
@@ -11,7 +11,7 @@ export interface LoopResult {
 }
 
 /** Clients at work, each of which begins its next exchange when its last one has ended. */
-export interface Loop {
+export interface ClosedLoop {
   /** Raises the number of exchanges that may have been begun in all. */
   allow(total: number): void;
   /** Begins no more; resolves when those under way have ended. */
@@ -19,48 +19,48 @@ export interface Loop {
 }
 
 /** Starts clients in a closed loop, up to a number of exchanges that may be raised. */
-export function startLoop(clients: readonly Client[], allowed = Number.POSITIVE_INFINITY): Loop {
+export function startLoop(clients: readonly LoopClient[], allowed = Number.POSITIVE_INFINITY): ClosedLoop {
   const startedAt = performance.now();
   const latencies: number[] = [];
-  const paused: Client[] = [];
+  const paused: LoopClient[] = [];
   let lastDoneAt = startedAt;
   let limit = allowed;
-  let begun = 0;
-  let underWay = 0;
+  let started = 0;
+  let inFlight = 0;
   let isStopping = false;
   let failure: Error | null = null;
   let finish: (() => void) | undefined;
 
-  function begin(client: Client): void {
+  function start(client: LoopClient): void {
     if (isStopping || failure !== null) {
-      if (underWay === 0) finish?.();
+      if (inFlight === 0) finish?.();
       return;
     }
-    if (begun >= limit) {
+    if (started >= limit) {
       paused.push(client);
       return;
     }
-    begun += 1;
-    underWay += 1;
+    started += 1;
+    inFlight += 1;
     const sentAt = performance.now();
     client((error) => {
-      underWay -= 1;
+      inFlight -= 1;
       failure ??= error;
       lastDoneAt = performance.now();
       latencies.push(lastDoneAt - sentAt);
-      begin(client);
+      start(client);
     });
   }
 
-  for (const client of clients) begin(client);
+  for (const client of clients) start(client);
   return {
     allow: (total) => {
       limit = total;
-      while (paused.length > 0 && begun < limit) begin(paused.pop() as Client);
+      while (paused.length > 0 && started < limit) start(paused.pop() as LoopClient);
     },
     stop: async () => {
       isStopping = true;
-      if (underWay > 0) await new Promise<void>((resolve) => (finish = resolve));
+      if (inFlight > 0) await new Promise<void>((resolve) => (finish = resolve));
       if (failure !== null) throw failure;
       return {
         done: latencies.length,
@@ -73,7 +73,7 @@ export function startLoop(clients: readonly Client[], allowed = Number.POSITIVE_
 }
 
 /** Runs clients for so long, and lets each end what it has begun. */
-export async function runLoop(clients: readonly Client[], durationMs: number): Promise<LoopResult> {
+export async function runLoop(clients: readonly LoopClient[], durationMs: number): Promise<LoopResult> {
   const loop = startLoop(clients);
   await new Promise((resolve) => setTimeout(resolve, durationMs));
   return loop.stop();

@@ -1,7 +1,7 @@
 import { createHmac, randomUUID } from 'node:crypto';
-import { answerParent } from '../child.ts';
-import { type Client, runLoop } from './closedLoop.ts';
-import { type Connection, openConnection } from './connection.ts';
+import { serveParent } from '../child.ts';
+import { type LoopClient, runLoop } from './closedLoop.ts';
+import { type HttpConnection, openHttpConnection } from './connection.ts';
 
 /** Events as Stripe sends them: each is another one, signed when it is sent. */
 const SECRET = process.env['STRIPE_WEBHOOK_SECRET'] ?? 'whsec_bench';
@@ -20,16 +20,16 @@ const INVOICE = JSON.stringify({
   })),
 });
 
-const connections = new Map<number, Connection[]>();
+const connections = new Map<number, HttpConnection[]>();
 
-async function connectionsTo(port: number, count: number): Promise<Connection[]> {
+async function getConnections(port: number, count: number): Promise<HttpConnection[]> {
   const open = connections.get(port) ?? [];
   connections.set(port, open);
-  while (open.length < count) open.push(await openConnection(port));
+  while (open.length < count) open.push(await openHttpConnection(port));
   return open.slice(0, count);
 }
 
-function nextRequest(path: string): Buffer {
+function buildSignedRequest(path: string): Buffer {
   const time = Math.floor(Date.now() / 1_000);
   const id = `evt_${randomUUID()}`;
   const body = `{"id":"${id}","object":"event","created":${time},"type":"radar.bench","data":{"object":${INVOICE}}}`;
@@ -44,18 +44,18 @@ function nextRequest(path: string): Buffer {
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${body}`, 'latin1');
 }
 
-function clientOn(connection: Connection, path: string): Client {
+function createClient(connection: HttpConnection, path: string): LoopClient {
   return (done) =>
-    connection.exchange(nextRequest(path), (error, status, body) => {
+    connection.exchange(buildSignedRequest(path), (error, status, body) => {
       done(error ?? (status === 200 ? null : new Error(`${status}: ${body.toString().slice(0, 300)}`)));
     });
 }
 
-answerParent({
+serveParent({
   run: async (port: number, path: string, clients: number, durationMs: number) => {
-    const open = await connectionsTo(port, clients);
+    const open = await getConnections(port, clients);
     return runLoop(
-      open.map((connection) => clientOn(connection, path)),
+      open.map((connection) => createClient(connection, path)),
       durationMs,
     );
   },

@@ -1,15 +1,15 @@
-import { grantDueCredits } from '../../../shared/domain/grants.ts';
+import { renewDueCreditPeriods } from '../../../shared/domain/grants.ts';
 import { parseConfig } from '../../../shared/lib/config.ts';
 import { openService } from '../../../shared/service.ts';
-import { answerParent } from '../child.ts';
+import { serveParent } from '../child.ts';
 
 await openService(parseConfig(process.env));
 
 /** The service's own turn of the credit periods, as the worker's job runs it. */
-answerParent({
+serveParent({
   turn: async () => {
     const startedAt = performance.now();
-    const turned = await grantDueCredits();
+    const turned = await renewDueCreditPeriods();
     return { turned, ms: performance.now() - startedAt };
   },
 });

@@ -1,36 +1,36 @@
-import { answerParent } from '../child.ts';
-import { type Client, type Loop, runLoop, startLoop } from './closedLoop.ts';
-import { type Connection, openConnection } from './connection.ts';
+import { serveParent } from '../child.ts';
+import { type LoopClient, type ClosedLoop, runLoop, startLoop } from './closedLoop.ts';
+import { type HttpConnection, openHttpConnection } from './connection.ts';
 
 /** Prepared requests to one server, which are sent in turn; each must be answered with the same status. */
-export interface Requests {
+export interface PreparedRequests {
   name: string;
   port: number;
   expect: number;
   requests: string[];
 }
 
-interface Prepared extends Omit<Requests, 'requests'> {
+interface Preparation extends Omit<PreparedRequests, 'requests'> {
   requests: Buffer[];
   sent: number;
-  connections: Connection[];
+  connections: HttpConnection[];
 }
 
-const prepared = new Map<string, Prepared>();
-let running: Loop | undefined;
+const prepared = new Map<string, Preparation>();
+let running: ClosedLoop | undefined;
 
-function prepare({ requests, ...rest }: Requests): void {
+function prepare({ requests, ...rest }: PreparedRequests): void {
   prepared.set(rest.name, { ...rest, requests: requests.map((text) => Buffer.from(text)), sent: 0, connections: [] });
 }
 
-async function clientsOf(name: string, count: number): Promise<Client[]> {
+async function getClients(name: string, count: number): Promise<LoopClient[]> {
   const plan = prepared.get(name);
   if (plan === undefined) throw new Error(`No requests are called ${name}.`);
-  while (plan.connections.length < count) plan.connections.push(await openConnection(plan.port));
+  while (plan.connections.length < count) plan.connections.push(await openHttpConnection(plan.port));
   return plan.connections.slice(0, count).map((connection) => (done) => send(plan, connection, done));
 }
 
-function send(plan: Prepared, connection: Connection, done: (error: Error | null) => void): void {
+function send(plan: Preparation, connection: HttpConnection, done: (error: Error | null) => void): void {
   const request = plan.requests[plan.sent % plan.requests.length] as Buffer;
   plan.sent += 1;
   connection.exchange(request, (error, status, body) => {
@@ -42,7 +42,7 @@ function send(plan: Prepared, connection: Connection, done: (error: Error | null
 
 /** One request to each in turn, many times over: the fairest way to compare times. @returns each one's times in ms. */
 async function alternate(names: string[], times: number): Promise<number[][]> {
-  const clients = await Promise.all(names.map(async (name) => (await clientsOf(name, 1))[0] as Client));
+  const clients = await Promise.all(names.map(async (name) => (await getClients(name, 1))[0] as LoopClient));
   const latencies: number[][] = names.map(() => []);
   for (let time = 0; time < times; time += 1) {
     for (const [index, client] of clients.entries()) {
@@ -54,12 +54,12 @@ async function alternate(names: string[], times: number): Promise<number[][]> {
   return latencies;
 }
 
-answerParent({
+serveParent({
   prepare,
   alternate,
-  run: async (name: string, clients: number, durationMs: number) => runLoop(await clientsOf(name, clients), durationMs),
+  run: async (name: string, clients: number, durationMs: number) => runLoop(await getClients(name, clients), durationMs),
   start: async (name: string, clients: number, allowed: number) => {
-    running = startLoop(await clientsOf(name, clients), allowed);
+    running = startLoop(await getClients(name, clients), allowed);
   },
   allow: (total: number) => running?.allow(total),
   stop: () => running?.stop(),

@@ -1,14 +1,14 @@
 import pg from 'pg';
-import { answerParent } from '../child.ts';
-import { catchCharge } from './charge.ts';
-import { type Client, runLoop } from './closedLoop.ts';
+import { serveParent } from '../child.ts';
+import { captureChargeStatement } from './charge.ts';
+import { type LoopClient, runLoop } from './closedLoop.ts';
 
 /** The charge without a service around it: clients of the database that do nothing but run it, as pgbench would. */
-const charge = await catchCharge();
+const charge = await captureChargeStatement();
 const connections: pg.Client[] = [];
 let sent = 0;
 
-async function connectionsOf(count: number): Promise<pg.Client[]> {
+async function getDatabaseConnections(count: number): Promise<pg.Client[]> {
   while (connections.length < count) {
     const connection = new pg.Client({ connectionString: process.env['DATABASE_URL'] });
     await connection.connect();
@@ -17,7 +17,7 @@ async function connectionsOf(count: number): Promise<pg.Client[]> {
   return connections.slice(0, count);
 }
 
-function clientOn(connection: pg.Client, accounts: number[]): Client {
+function createStatementClient(connection: pg.Client, accounts: number[]): LoopClient {
   return (done) => {
     const account = accounts[sent % accounts.length] as number;
     sent += 1;
@@ -30,11 +30,11 @@ function clientOn(connection: pg.Client, accounts: number[]): Client {
   };
 }
 
-answerParent({
+serveParent({
   run: async (clients: number, durationMs: number, accounts: number[]) => {
-    const open = await connectionsOf(clients);
+    const open = await getDatabaseConnections(clients);
     return runLoop(
-      open.map((connection) => clientOn(connection, accounts)),
+      open.map((connection) => createStatementClient(connection, accounts)),
       durationMs,
     );
   },

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import Koa from 'koa';
 import pg from 'pg';
-import { answerParent } from '../child.ts';
+import { serveParent } from '../child.ts';
 
 /**
  * The least that a web server can do about an event: Koa without middleware, and one row by a prepared statement on a
@@ -23,4 +23,4 @@ app.use(async (ctx) => {
 const server = app.listen(0, '127.0.0.1');
 await once(server, 'listening');
 
-answerParent({ port: () => (server.address() as AddressInfo).port });
+serveParent({ port: () => (server.address() as AddressInfo).port });

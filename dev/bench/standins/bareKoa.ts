@@ -2,14 +2,14 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import Koa from 'koa';
 import pg from 'pg';
-import { answerParent } from '../child.ts';
-import { catchCharge } from '../load/charge.ts';
+import { serveParent } from '../child.ts';
+import { captureChargeStatement } from '../load/charge.ts';
 
 /**
  * The least that a web server can do about a create or a read: Koa without middleware, and one prepared statement on
  * a pool of connections. It checks nothing, parses no body and knows no keys.
  */
-const charge = await catchCharge();
+const charge = await captureChargeStatement();
 const pool = new pg.Pool({ connectionString: process.env['DATABASE_URL'], max: 10 });
 
 const READ = `SELECT uuid, model, prompt, params, status, credits_charged, created_at, completed_at, output_path,
@@ -36,4 +36,4 @@ app.use(async (ctx) => {
 const server = app.listen(0, '127.0.0.1');
 await once(server, 'listening');
 
-answerParent({ port: () => (server.address() as AddressInfo).port });
+serveParent({ port: () => (server.address() as AddressInfo).port });

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
-import { answerParent } from '../child.ts';
+import { serveParent } from '../child.ts';
 
 /**
  * The official SDK's server as its documentation has it, with one tool that does nothing: built for each request, on the
@@ -20,7 +20,7 @@ function buildServer(): McpServer {
   return server;
 }
 
-async function serveBuilt(request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function servePerRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const server = buildServer();
   const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: undefined, enableJsonResponse: true });
   response.once('close', () => void server.close());
@@ -28,7 +28,7 @@ async function serveBuilt(request: IncomingMessage, response: ServerResponse): P
   await transport.handleRequest(request, response);
 }
 
-async function serveKept(request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function servePerSession(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const known = sessions.get(String(request.headers['mcp-session-id']));
   if (known !== undefined) return known.handleRequest(request, response);
   const transport: StreamableHTTPServerTransport = new StreamableHTTPServerTransport({
@@ -40,12 +40,12 @@ async function serveKept(request: IncomingMessage, response: ServerResponse): Pr
   await transport.handleRequest(request, response);
 }
 
-async function portOf(serve: typeof serveBuilt): Promise<number> {
+async function listenOnFreePort(serve: typeof servePerRequest): Promise<number> {
   const server = createServer((request, response) => void serve(request, response));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return (server.address() as AddressInfo).port;
 }
 
-const ports = { built: await portOf(serveBuilt), kept: await portOf(serveKept) };
-answerParent({ ports: () => ports });
+const ports = { built: await listenOnFreePort(servePerRequest), kept: await listenOnFreePort(servePerSession) };
+serveParent({ ports: () => ports });

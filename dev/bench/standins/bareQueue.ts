@@ -1,18 +1,18 @@
 import { Queue, Worker } from 'bullmq';
-import { answerParent } from '../child.ts';
-import { type Client, type Loop, startLoop } from '../load/closedLoop.ts';
+import { serveParent } from '../child.ts';
+import { type LoopClient, type ClosedLoop, startLoop } from '../load/closedLoop.ts';
 
 /**
  * Jobs that do nothing, on the same Redis: what the queue alone can carry. One process adds them, each with an `add`
  * of its own that is awaited, 32 of them under way at a time (which is faster than `addBulk`); another one works.
  */
-const ADDS_UNDER_WAY = 32;
+const CONCURRENT_ADDS = 32;
 const queueName = 'nothing';
 const connection = { url: process.env['REDIS_URL'] as string };
 const prefix = `{${process.env['REDIS_PREFIX']}-bare}`;
 
 let queue: Queue | undefined;
-let adding: Loop | undefined;
+let adding: ClosedLoop | undefined;
 let performed = 0;
 
 async function addOne(target: Queue, done: (error: Error | null) => void): Promise<void> {
@@ -25,7 +25,7 @@ async function addOne(target: Queue, done: (error: Error | null) => void): Promi
   done(problem);
 }
 
-answerParent({
+serveParent({
   startAdding: (allowed: number) => {
     const target = new Queue(queueName, {
       connection,
@@ -33,9 +33,9 @@ answerParent({
       defaultJobOptions: { removeOnComplete: { count: 1_000 }, attempts: 3 },
     });
     queue = target;
-    const client: Client = (done) => void addOne(target, done);
+    const client: LoopClient = (done) => void addOne(target, done);
     adding = startLoop(
-      Array.from({ length: ADDS_UNDER_WAY }, () => client),
+      Array.from({ length: CONCURRENT_ADDS }, () => client),
       allowed,
     );
   },

@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import Provider, { type Adapter, type AdapterPayload } from 'oidc-provider';
-import { answerParent } from '../child.ts';
+import { serveParent } from '../child.ts';
 
 /**
  * oidc-provider doing what our token endpoint does: codes with PKCE for RS256 access tokens and rotating refresh tokens.
@@ -13,7 +13,7 @@ const CLIENT = 'bench';
 const REDIRECT = 'http://127.0.0.1:9/callback';
 const SCOPE = 'svc:read svc:write';
 
-const kept = new Map<string, AdapterPayload>();
+const storedPayloads = new Map<string, AdapterPayload>();
 
 class MapAdapter implements Adapter {
   readonly model: string;
@@ -27,11 +27,11 @@ class MapAdapter implements Adapter {
   }
 
   async upsert(id: string, payload: AdapterPayload): Promise<void> {
-    kept.set(this.key(id), payload);
+    storedPayloads.set(this.key(id), payload);
   }
 
   async find(id: string): Promise<AdapterPayload | undefined> {
-    return kept.get(this.key(id));
+    return storedPayloads.get(this.key(id));
   }
 
   async findByUserCode(): Promise<undefined> {}
@@ -39,12 +39,12 @@ class MapAdapter implements Adapter {
   async findByUid(): Promise<undefined> {}
 
   async consume(id: string): Promise<void> {
-    const payload = kept.get(this.key(id));
+    const payload = storedPayloads.get(this.key(id));
     if (payload !== undefined) payload.consumed = Math.floor(Date.now() / 1_000);
   }
 
   async destroy(id: string): Promise<void> {
-    kept.delete(this.key(id));
+    storedPayloads.delete(this.key(id));
   }
 
   async revokeByGrantId(): Promise<void> {}
@@ -88,7 +88,7 @@ const provider = new Provider('http://127.0.0.1', {
 });
 
 /** Makes so many codes, or refresh tokens, as if people had allowed them; each of a grant of its own. */
-async function make(kind: 'code' | 'refresh', count: number, challenge: string): Promise<string[]> {
+async function createSecrets(kind: 'code' | 'refresh', count: number, challenge: string): Promise<string[]> {
   const made: string[] = [];
   const client = (await provider.Client.find(CLIENT))!;
   for (let index = 0; index < count; index += 1) {
@@ -119,4 +119,4 @@ async function make(kind: 'code' | 'refresh', count: number, challenge: string):
 const server = provider.listen(0, '127.0.0.1');
 await once(server, 'listening');
 
-answerParent({ port: () => (server.address() as AddressInfo).port, make, client: () => CLIENT });
+serveParent({ port: () => (server.address() as AddressInfo).port, make: createSecrets, client: () => CLIENT });

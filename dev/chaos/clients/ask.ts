@@ -1,28 +1,28 @@
 import { ERROR_STATUS, type ErrorCode } from '../../../shared/spec/errors.ts';
-import type { KeyTold } from './books.ts';
-import { goodKeysOf } from './customers.ts';
-import { accuseOfFault, enter, type Json, type Message, parsed, type Reply, send } from './send.ts';
-import { problemOf, type Shape } from './shapes.ts';
-import { accuseOf, type Turn } from './world.ts';
+import type { ObservedKey } from './books.ts';
+import { getActiveKeys } from './customers.ts';
+import { reportInternalError, recordRequest, type Json, type HttpMessage, parseJson, type HttpReply, sendHttp } from './send.ts';
+import { findShapeProblem, type ResponseShape } from './shapes.ts';
+import { reportViolation, type Step } from './world.ts';
 
 /** What is asked of the REST interface. */
-export interface Question {
+export interface RestRequest {
   kind: string;
-  method: Message['method'];
+  method: HttpMessage['method'];
   path: string;
   body?: object;
   headers?: Record<string, string>;
   /** Anywhere, if it is not given. */
   address?: string;
   /** What it may be refused for, other than that the service is out of reach. */
-  mayBe?: readonly ErrorCode[];
+  expectedErrors?: readonly ErrorCode[];
   /** What it is answered with. */
   status: number;
-  shape: Shape;
+  shape: ResponseShape;
 }
 
 /** An answer as a client understands it. */
-export interface Answer extends Reply {
+export interface RestResponse extends HttpReply {
   /** Of an error; null where there is none, or no answer. */
   code: ErrorCode | null;
   body: Json;
@@ -32,59 +32,59 @@ export interface Answer extends Reply {
 }
 
 /** Asks with an API key: one that should be good, unless it is given. */
-export async function ask(turn: Turn, question: Question, key = pickKey(turn)): Promise<Answer> {
-  const credential: Record<string, string> = turn.random.chance(0.2)
+export async function sendWithKey(step: Step, request: RestRequest, key = pickKey(step)): Promise<RestResponse> {
+  const credential: Record<string, string> = step.random.chance(0.2)
     ? { 'x-api-key': key.key }
     : { authorization: `Bearer ${key.key}` };
-  const answer = await askWith(turn, { ...question, headers: { ...credential, ...question.headers } });
-  judgeKey(turn, key, answer, question.kind);
+  const answer = await sendRest(step, { ...request, headers: { ...credential, ...request.headers } });
+  verifyKeyUse(step, key, answer, request.kind);
   return answer;
 }
 
 /** Asks with the headers that it has. */
-export async function askWith(turn: Turn, question: Question): Promise<Answer> {
-  const { world, random } = turn;
-  const { kind, method, path, body, headers = {}, address = random.pick(world.addresses) } = question;
-  const reply = await send(world, { kind, method, path, address, headers, body });
-  const answer = understand(reply, question.status);
-  enter(world, kind, reply, answer.code);
-  judge(turn, question, answer);
+export async function sendRest(step: Step, request: RestRequest): Promise<RestResponse> {
+  const { state, random } = step;
+  const { kind, method, path, body, headers = {}, address = random.pick(state.addresses) } = request;
+  const reply = await sendHttp(state, { kind, method, path, address, headers, body });
+  const answer = interpretResponse(reply, request.status);
+  recordRequest(state, kind, reply, answer.code);
+  verifyResponse(step, request, answer);
   return answer;
 }
 
 /** An account always has a good key when it is ready: the last one is not revoked. */
-export function pickKey({ customer, random }: Turn): KeyTold {
-  return random.pick(goodKeysOf(customer));
+export function pickKey({ customer, random }: Step): ObservedKey {
+  return random.pick(getActiveKeys(customer));
 }
 
-function understand(reply: Reply, good: number): Answer {
+function interpretResponse(reply: HttpReply, good: number): RestResponse {
   const { status } = reply;
-  const body = parsed(reply.text);
+  const body = parseJson(reply.text);
   const isError = typeof status === 'number' && status >= 400;
   const code = isError && typeof body?.error === 'string' ? (body.error as ErrorCode) : null;
   const isUnknown = typeof status !== 'number' || (status >= 500 && code !== 'model_unavailable');
   return { ...reply, body, code, isGood: status === good, isUnknown };
 }
 
-function judge(turn: Turn, { kind, method, path, status: good, shape, mayBe = [] }: Question, answer: Answer): void {
+function verifyResponse(step: Step, { kind, method, path, status: good, shape, expectedErrors = [] }: RestRequest, answer: RestResponse): void {
   const { status, code, body, text } = answer;
   if (typeof status !== 'number') return;
   const subject = `${method} ${path}`;
-  const told = `${status} ${text.slice(0, 300)}`;
-  if (status === 500) return accuseOfFault(turn.world, turn.customer.uuid, kind, answer);
+  const observed = `${status} ${text.slice(0, 300)}`;
+  if (status === 500) return reportInternalError(step.state, step.customer.uuid, kind, answer);
   if (status === good) {
-    const problem = problemOf(shape, body);
-    if (problem !== null) accuseOf(turn, 'answers-as-described', subject, `${problem}: ${told}`);
+    const problem = findShapeProblem(shape, body);
+    if (problem !== null) reportViolation(step, 'answers-as-described', subject, `${problem}: ${observed}`);
     return;
   }
-  const envelope = envelopeProblem(answer);
-  if (envelope !== null) return accuseOf(turn, 'errors-in-the-envelope', subject, `${envelope}: ${told}`);
+  const envelope = findEnvelopeProblem(answer);
+  if (envelope !== null) return reportViolation(step, 'errors-in-the-envelope', subject, `${envelope}: ${observed}`);
   // Keys are judged for themselves; sessions end.
   if (code === 'invalid_api_key' || status === 503) return;
-  if (code === null || !mayBe.includes(code)) accuseOf(turn, 'expected-answers-only', subject, told);
+  if (code === null || !expectedErrors.includes(code)) reportViolation(step, 'expected-answers-only', subject, observed);
 }
 
-function envelopeProblem({ status, code, body, headers }: Answer): string | null {
+function findEnvelopeProblem({ status, code, body, headers }: RestResponse): string | null {
   if (code === null || !(code in ERROR_STATUS)) return 'the code is none';
   if (typeof body.detail !== 'string' || body.detail === '') return 'no detail';
   if (status === 503 && code === 'internal_error')
@@ -92,15 +92,15 @@ function envelopeProblem({ status, code, body, headers }: Answer): string | null
   return status === ERROR_STATUS[code] ? null : 'the status is not that of the code';
 }
 
-function judgeKey(turn: Turn, key: KeyTold, { status, beganAt, text }: Answer, kind: string): void {
-  if (status === 401 && key.revokeAskedAt === null) {
-    accuseOf(turn, 'good-key-is-accepted', key.uuid, `${kind}: ${text.slice(0, 200)}`);
+function verifyKeyUse(step: Step, key: ObservedKey, { status, beganAt, text }: RestResponse, kind: string): void {
+  if (status === 401 && key.revokeRequestedAt === null) {
+    reportViolation(step, 'good-key-is-accepted', key.uuid, `${kind}: ${text.slice(0, 200)}`);
   }
   const isRefused = typeof status !== 'number' || status === 401 || status === 429 || status >= 500;
   if (!isRefused && key.revokedAt !== null && beganAt > key.revokedAt) {
     const late = Math.round(beganAt - key.revokedAt);
-    accuseOf(
-      turn,
+    reportViolation(
+      step,
       'revoked-key-is-refused',
       key.uuid,
       `${kind} was answered ${status}, ${late} ms after the revocation`,

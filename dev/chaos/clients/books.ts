@@ -15,7 +15,7 @@ export interface ClientRequest {
 }
 
 /** An order of a generation, however often it was sent. Moments are in milliseconds, as of `performance.now`. */
-export interface OrderTold {
+export interface ObservedCreate {
   prompt: string;
   accountUuid: string;
   model: ModelSlug;
@@ -25,7 +25,7 @@ export interface OrderTold {
   firstSentAt: Date;
   sent: number;
   /** Answers that say that nothing was done. */
-  refused: number;
+  rejected: number;
   /** Sent again so late that its key may be forgotten. */
   isStale: boolean;
   /** What it was answered with. */
@@ -33,7 +33,7 @@ export interface OrderTold {
 }
 
 /** A generation whose 201 (or the answer of a tool) was seen. Moments as above. */
-export interface GenerationTold {
+export interface ObservedGeneration {
   uuid: string;
   accountUuid: string;
   surface: 'REST' | 'MCP';
@@ -44,22 +44,22 @@ export interface GenerationTold {
   /** The statuses that were seen, and how often. */
   seen: Record<string, number>;
   final: { status: 'succeeded' | 'failed'; outputPath: string | null; at: number } | null;
-  isFetched: boolean;
+  isDownloaded: boolean;
   /** From when on somebody may have deleted it. */
-  deleteAskedAt: number | null;
+  deleteRequestedAt: number | null;
   deletedAt: number | null;
 }
 
 /** An API key whose 201 was seen. Moments as above. */
-export interface KeyTold {
+export interface ObservedKey {
   uuid: string;
   key: string;
   accountUuid: string;
-  revokeAskedAt: number | null;
+  revokeRequestedAt: number | null;
   revokedAt: number | null;
 }
 
-export interface TopupPaid {
+export interface PaidTopup {
   accountUuid: string;
   sessionId: string;
   amountCents: number;
@@ -67,7 +67,7 @@ export interface TopupPaid {
   at: number;
 }
 
-export interface PlanPaid {
+export interface PaidPlan {
   accountUuid: string;
   plan: PlanSlug;
   subscriptionId: string;
@@ -75,49 +75,49 @@ export interface PlanPaid {
 }
 
 /** A create, as it was sent. Moments are in milliseconds, as of `Date.now`. */
-export interface CreateSent {
+export interface SentCreate {
   accountUuid: string;
   at: number;
 }
 
 /** A create that was answered in a way that rules out a later charge of a card. Moments as above. */
-export interface CreateRefused extends CreateSent {
-  answeredAt: number;
+export interface RejectedCreate extends SentCreate {
+  respondedAt: number;
   prompt: string;
   /** Status or code, and detail. */
-  answer: string;
+  response: string;
 }
 
 /** What clients asked for, and what they were told. */
-export interface ClientBooks {
+export interface ClientStore {
   readonly requests: ClientRequest[];
   /** Addresses by account. */
   readonly accounts: Map<string, string>;
   /** By prompt: each order has its own. */
-  readonly orders: Map<string, OrderTold>;
+  readonly createsByPrompt: Map<string, ObservedCreate>;
   /** By uuid. */
-  readonly generations: Map<string, GenerationTold>;
+  readonly generations: Map<string, ObservedGeneration>;
   /** By uuid. */
-  readonly keys: Map<string, KeyTold>;
-  readonly creates: CreateSent[];
-  readonly refusals: CreateRefused[];
-  readonly topups: TopupPaid[];
-  readonly plans: PlanPaid[];
+  readonly keys: Map<string, ObservedKey>;
+  readonly sentCreates: SentCreate[];
+  readonly rejectedCreates: RejectedCreate[];
+  readonly topups: PaidTopup[];
+  readonly plans: PaidPlan[];
   /** What was seen to be wrong at once. */
   readonly violations: ClientViolation[];
   /** Is told of every request when it has ended. */
-  onAnswer?: ((request: ClientRequest) => void) | undefined;
+  onResponse?: ((request: ClientRequest) => void) | undefined;
 }
 
-export function openBooks(): ClientBooks {
+export function createClientStore(): ClientStore {
   return {
     requests: [],
     accounts: new Map(),
-    orders: new Map(),
+    createsByPrompt: new Map(),
     generations: new Map(),
     keys: new Map(),
-    creates: [],
-    refusals: [],
+    sentCreates: [],
+    rejectedCreates: [],
     topups: [],
     plans: [],
     violations: [],
@@ -125,7 +125,7 @@ export function openBooks(): ClientBooks {
 }
 
 /** Requests counted by kind and by what they were answered with: `create`, `201`; `read`, `503 internal_error`. */
-export function countAnswers({ requests }: Pick<ClientBooks, 'requests'>): Map<string, Map<string, number>> {
+export function countResponses({ requests }: Pick<ClientStore, 'requests'>): Map<string, Map<string, number>> {
   const counts = new Map<string, Map<string, number>>();
   for (const { kind, status, code } of requests) {
     const answers = counts.get(kind) ?? new Map<string, number>();

@@ -1,53 +1,53 @@
 import type { Violation } from '../../../shared/domain/invariants/invariant.ts';
-import type { ClientBooks } from './books.ts';
-import { runArrivals, runClient } from './loop.ts';
-import { checkQuiet } from './quiet.ts';
-import { openWorld, type Surroundings } from './world.ts';
+import type { ClientStore } from './books.ts';
+import { onboardCustomers, runClientLoop } from './loop.ts';
+import { checkDrained } from './quiet.ts';
+import { createClientState, type ClientOptions } from './world.ts';
 
-export { compareBooks } from './compare.ts';
-export { compareCharges } from './compareCharges.ts';
-export { type ClientBooks, type ClientRequest, countAnswers } from './books.ts';
+export { compareClientStore } from './compare.ts';
+export { compareAutoTopups } from './compareCharges.ts';
+export { type ClientStore, type ClientRequest, countResponses } from './books.ts';
 export type { ClientViolation } from './violations.ts';
-export type { Surroundings } from './world.ts';
+export type { ClientOptions } from './world.ts';
 
-export interface Clients {
-  readonly books: ClientBooks;
+export interface ChaosClients {
+  readonly store: ClientStore;
   /** From now on ordinary orders and reads only: no payments, no changes of plans and keys, nothing in crowds. */
-  calm(): void;
+  setCalm(): void;
   /** How many of the customers have an account, a key and the plan that they wanted. */
-  ready(): number;
+  countReady(): number;
   /** Begins no request any more; resolves when those under way have ended. */
   stop(): Promise<void>;
   /**
    * Asks the service once more for what clients were told, when they have stopped and all is quiet: balances in both
    * places, revoked keys at all addresses, outputs, deleted generations. Enters what it finds into the books, too.
    */
-  checkQuiet(): Promise<Violation[]>;
+  checkDrained(): Promise<Violation[]>;
 }
 
 /** Sets customers to work, who are not easily put off. */
-export function startClients(around: Surroundings): Clients {
-  const world = openWorld(around);
-  const waiting = [...world.customers];
-  const arrivals = Array.from({ length: around.clients }, () => runArrivals(world, waiting));
-  const clients = Array.from({ length: around.clients }, (_, number) => runClient(world, number));
+export function startChaosClients(options: ClientOptions): ChaosClients {
+  const state = createClientState(options);
+  const waiting = [...state.customers];
+  const arrivals = Array.from({ length: options.clients }, () => onboardCustomers(state, waiting));
+  const clients = Array.from({ length: options.clients }, (_, number) => runClientLoop(state, number));
   const running = Promise.all([...arrivals, ...clients]);
   // Whoever stops them hears of it; until then it is nobody's.
   running.catch(() => {});
   return {
-    books: world.books,
-    calm: () => {
-      world.isCalm = true;
+    store: state.store,
+    setCalm: () => {
+      state.isCalm = true;
     },
-    ready: () => world.customers.filter(({ isReady }) => isReady).length,
+    countReady: () => state.customers.filter(({ isReady }) => isReady).length,
     stop: async () => {
-      world.stopping.abort();
+      state.stopping.abort();
       try {
         await running;
       } finally {
-        await world.agent.close();
+        await state.agent.close();
       }
     },
-    checkQuiet: () => checkQuiet(around, world),
+    checkDrained: () => checkDrained(options, state),
   };
 }

@@ -1,8 +1,8 @@
 import { PLAN_SLUGS, type PlanSlug } from '../../../shared/spec/plans.ts';
-import type { Random } from '../../random.ts';
-import type { KeyTold } from './books.ts';
+import type { SeededRandom } from '../../random.ts';
+import type { ObservedKey } from './books.ts';
 
-export interface Role {
+export interface CustomerRole {
   /** The plan to begin with; null for somebody who never subscribes. */
   plan: PlanSlug | null;
   /** Has credits bought when there are few. */
@@ -26,15 +26,15 @@ export interface McpSession {
 }
 
 /** Somebody who has an account, or is about to. */
-export interface Customer {
+export interface ChaosCustomer {
   index: number;
   email: string;
-  role: Role;
-  random: Random;
+  role: CustomerRole;
+  random: SeededRandom;
   uuid: string | null;
   cookie: string | null;
   /** Those that are known, the ones that were revoked among them. */
-  keys: KeyTold[];
+  keys: ObservedKey[];
   /** The uuids of the latest generations, the newest last. */
   generations: string[];
   session: McpSession | null;
@@ -43,7 +43,7 @@ export interface Customer {
   isReady: boolean;
 }
 
-const NOTHING = {
+const DEFAULT_ROLE = {
   hasAutoTopups: false,
   threshold: null,
   only: null,
@@ -53,7 +53,7 @@ const NOTHING = {
 };
 
 /** Customers of all kinds, in this order, over and over; `null` where the seed chooses the plan. */
-const ROLES: readonly (Partial<Role> & { isUnsubscribed?: boolean })[] = [
+const ROLES: readonly (Partial<CustomerRole> & { isUnsubscribed?: boolean })[] = [
   { plan: 'studio', isHot: true, hasAutoTopups: true },
   { plan: 'pro', isHot: true, hasAutoTopups: true },
   { isAffiliate: true },
@@ -71,7 +71,7 @@ const ROLES: readonly (Partial<Role> & { isUnsubscribed?: boolean })[] = [
   { plan: 'lite', isHot: true, hasAutoTopups: true, threshold: 0, only: 'orders' },
 ];
 
-export function newCustomers(count: number, random: Random): Customer[] {
+export function createCustomers(count: number, random: SeededRandom): ChaosCustomer[] {
   return Array.from({ length: count }, (_, index) => {
     const own = random.fork(`customer ${index}`);
     const { isUnsubscribed = false, ...role } = ROLES[index % ROLES.length] as (typeof ROLES)[number];
@@ -81,7 +81,7 @@ export function newCustomers(count: number, random: Random): Customer[] {
     return {
       index,
       email: `customer-${index}@example.com`,
-      role: { ...NOTHING, plan, ...role, isHot },
+      role: { ...DEFAULT_ROLE, plan, ...role, isHot },
       random: own,
       uuid: null,
       cookie: null,
@@ -95,6 +95,6 @@ export function newCustomers(count: number, random: Random): Customer[] {
 }
 
 /** The keys that nobody has tried to revoke. */
-export function goodKeysOf({ keys }: Customer): KeyTold[] {
-  return keys.filter(({ revokeAskedAt }) => revokeAskedAt === null);
+export function getActiveKeys({ keys }: ChaosCustomer): ObservedKey[] {
+  return keys.filter(({ revokeRequestedAt: revokeAskedAt }) => revokeAskedAt === null);
 }

@@ -1,116 +1,116 @@
-import { assist } from './actions/assistant.ts';
-import { create, createMany, createOnceInParallel, createUnderUsedKey } from './actions/create.ts';
-import { changeKeys, tryOldKey } from './actions/keys.ts';
-import { look } from './actions/lists.ts';
-import { read } from './actions/read.ts';
-import { remove } from './actions/remove.ts';
-import { reverse } from './actions/reverse.ts';
+import { useMcpTools } from './actions/assistant.ts';
+import { createGeneration, createMany, createOnceInParallel, createWithUsedKey } from './actions/create.ts';
+import { changeKeys, tryPreviouslyRevokedKey } from './actions/keys.ts';
+import { readLists } from './actions/lists.ts';
+import { readKnownGeneration } from './actions/read.ts';
+import { deleteGeneration } from './actions/remove.ts';
+import { refundOrDispute } from './actions/reverse.ts';
 import { changeSubscription } from './actions/subscribe.ts';
-import { buyWhileOrdering, topUp } from './actions/topUp.ts';
-import type { Customer } from './customers.ts';
-import { isAtWork, settleIn } from './settleIn.ts';
-import { sleep, Stopped, type Turn, type World } from './world.ts';
+import { topUpWhileCreating, buyTopup } from './actions/topUp.ts';
+import type { ChaosCustomer } from './customers.ts';
+import { isUsable, onboardCustomer } from './settleIn.ts';
+import { sleepUnlessStopped, StoppedError, type Step, type ClientState } from './world.ts';
 
-type Action = (turn: Turn) => Promise<void>;
+type ClientAction = (turn: Step) => Promise<void>;
 
 /** What clients do, and how often, in a hundred. */
-const ACTIONS: readonly (readonly [weight: number, action: Action])[] = [
-  [28, create],
-  [22.5, read],
-  [10, look],
-  [5, remove],
-  [12, assist],
-  [4, topUp],
-  [2, buyWhileOrdering],
+const ACTIONS: readonly (readonly [weight: number, action: ClientAction])[] = [
+  [28, createGeneration],
+  [22.5, readKnownGeneration],
+  [10, readLists],
+  [5, deleteGeneration],
+  [12, useMcpTools],
+  [4, buyTopup],
+  [2, topUpWhileCreating],
   [5, changeSubscription],
   [3, changeKeys],
-  [1, tryOldKey],
-  [1, reverse],
+  [1, tryPreviouslyRevokedKey],
+  [1, refundOrDispute],
   [4, createMany],
   [8, createOnceInParallel],
-  [0.5, createUnderUsedKey],
+  [0.5, createWithUsedKey],
 ];
-const CALM: readonly (readonly [weight: number, action: Action])[] = [
-  [40, create],
-  [40, read],
-  [20, look],
+const CALM_ACTIONS: readonly (readonly [weight: number, action: ClientAction])[] = [
+  [40, createGeneration],
+  [40, readKnownGeneration],
+  [20, readLists],
 ];
 /** When everybody comes at once: whatever moves credits, on as many accounts as there are. */
-const RUSH: readonly (readonly [weight: number, action: Action])[] = [
+const RUSH_ACTIONS: readonly (readonly [weight: number, action: ClientAction])[] = [
   [30, createMany],
   [25, createOnceInParallel],
-  [30, buyWhileOrdering],
+  [30, topUpWhileCreating],
   [15, changeSubscription],
 ];
-const LOOKS: typeof ACTIONS = [[1, look]];
+const READ_ONLY_ACTIONS: typeof ACTIONS = [[1, readLists]];
 /** Those without a plan, whose money comes too late: it is owed back. */
-const UNSUBSCRIBED: typeof ACTIONS = [
+const UNSUBSCRIBED_ACTIONS: typeof ACTIONS = [
   [50, changeSubscription],
-  [15, create],
-  [10, assist],
-  [10, look],
-  [10, topUp],
+  [15, createGeneration],
+  [10, useMcpTools],
+  [10, readLists],
+  [10, buyTopup],
   [5, changeKeys],
 ];
-const ORDERS: typeof ACTIONS = [
-  [70, create],
+const CREATE_ONLY_ACTIONS: typeof ACTIONS = [
+  [70, createGeneration],
   [10, createMany],
-  [20, read],
+  [20, readKnownGeneration],
 ];
 /** How much of all is done on accounts that many use at once. */
-const HOT = 0.4;
+const HOT_SHARE = 0.4;
 
 /**
  * One client, which goes on for as long as it may. What it does depends on the seed and the number of its turn, and on
  * whether everybody comes at once.
  */
-export async function runClient(world: World, number: number): Promise<void> {
-  const own = world.random.fork(`client ${number}`);
-  const hot = world.customers.filter(({ role }) => role.isHot);
-  await untilStopped(async () => {
+export async function runClientLoop(state: ClientState, number: number): Promise<void> {
+  const own = state.random.fork(`client ${number}`);
+  const hot = state.customers.filter(({ role }) => role.isHot);
+  await runUntilStopped(async () => {
     for (let index = 0; ; index += 1) {
       const random = own.fork(`turn ${index}`);
-      const rushes = world.isRush?.() === true;
-      const isHot = hot.length > 0 && !rushes && random.chance(HOT);
-      const customer = random.pick(isHot ? hot : world.customers);
-      const turn: Turn = { world, customer, random, name: `${number}.${index}`, ids: 0 };
-      const action = pickAction(turn, actionsFor(turn, rushes));
-      if (isAtWork(turn)) await action(turn);
-      await sleep(world, rushes ? 0 : random.between(20, 200));
+      const rushes = state.isRush?.() === true;
+      const isHot = hot.length > 0 && !rushes && random.chance(HOT_SHARE);
+      const customer = random.pick(isHot ? hot : state.customers);
+      const step: Step = { state, customer, random, name: `${number}.${index}`, ids: 0 };
+      const action = pickAction(step, selectActions(step, rushes));
+      if (isUsable(step)) await action(step);
+      await sleepUnlessStopped(state, rushes ? 0 : random.nextBetween(20, 200));
     }
   });
 }
 
-function actionsFor({ world, customer: { role } }: Turn, rushes: boolean): typeof ACTIONS {
-  if (role.only === 'looks') return LOOKS;
-  if (role.only === 'orders') return ORDERS;
-  if (role.plan === null && !world.isCalm) return UNSUBSCRIBED;
-  return world.isCalm ? CALM : rushes ? RUSH : ACTIONS;
+function selectActions({ state, customer: { role } }: Step, rushes: boolean): typeof ACTIONS {
+  if (role.only === 'looks') return READ_ONLY_ACTIONS;
+  if (role.only === 'orders') return CREATE_ONLY_ACTIONS;
+  if (role.plan === null && !state.isCalm) return UNSUBSCRIBED_ACTIONS;
+  return state.isCalm ? CALM_ACTIONS : rushes ? RUSH_ACTIONS : ACTIONS;
 }
 
-function pickAction({ random }: Turn, actions: readonly (readonly [weight: number, action: Action])[]): Action {
+function pickAction({ random }: Step, actions: readonly (readonly [weight: number, action: ClientAction])[]): ClientAction {
   let rest = random.next() * actions.reduce((sum, [weight]) => sum + weight, 0);
   for (const [weight, action] of actions) {
     rest -= weight;
     if (rest < 0) return action;
   }
-  return create;
+  return createGeneration;
 }
 
 /** Makes people customers, one after the other; several of these run at a time. */
-export async function runArrivals(world: World, waiting: Customer[]): Promise<void> {
-  await untilStopped(async () => {
+export async function onboardCustomers(state: ClientState, waiting: ChaosCustomer[]): Promise<void> {
+  await runUntilStopped(async () => {
     for (let customer = waiting.shift(); customer !== undefined; customer = waiting.shift()) {
-      const turn: Turn = { world, customer, random: customer.random, name: `arrival ${customer.index}`, ids: 0 };
-      await settleIn(turn);
+      const step: Step = { state, customer, random: customer.random, name: `arrival ${customer.index}`, ids: 0 };
+      await onboardCustomer(step);
     }
   });
 }
 
-async function untilStopped(work: () => Promise<void>): Promise<void> {
+async function runUntilStopped(work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (error) {
-    if (!(error instanceof Stopped)) throw error;
+    if (!(error instanceof StoppedError)) throw error;
   }
 }

@@ -6,46 +6,46 @@ import {
   priceInCredits,
 } from '../../../shared/spec/catalog.ts';
 import { VIDEO_ASPECT_RATIOS, VIDEO_DURATIONS_SECONDS, VIDEO_RESOLUTIONS } from '../../../shared/spec/catalog.ts';
-import type { OrderTold } from './books.ts';
-import type { Answer } from './ask.ts';
+import type { ObservedCreate } from './books.ts';
+import type { RestResponse } from './ask.ts';
 import type { Json } from './send.ts';
-import { accuseOf, newId, type Turn, type World } from './world.ts';
+import { reportViolation, newStepId, type Step, type ClientState } from './world.ts';
 
-const LATEST = 40;
+const MAX_RECENT_GENERATIONS = 40;
 /** A key holds for a day: one that is used again almost that late proves nothing. */
-const KEY_HOLDS_MS = 20 * 3_600_000;
+const KEY_VALID_MS = 20 * 3_600_000;
 
 /** Something that a customer wants to have made. */
-export interface Order {
-  told: OrderTold;
+export interface CreateRequest {
+  observed: ObservedCreate;
   params: GenerationParams;
 }
 
 /** Thinks of an order, with a prompt that no other has, and enters it into the books. */
-export function newOrder(turn: Turn, idempotencyKey: string | null): Order {
-  const { world, customer, random } = turn;
+export function newCreateRequest(step: Step, idempotencyKey: string | null): CreateRequest {
+  const { state, customer, random } = step;
   // Those that are to use up their credits order what costs most.
   const isVideo = random.chance(customer.role.only === 'orders' ? 0.8 : 0.25);
   const model: ModelSlug = isVideo ? 'vidmodel-video' : 'imgmodel-2';
-  const params = (isVideo ? videoParams(turn) : imageParams(turn)) as GenerationParams;
-  const prompt = `A lighthouse of customer ${customer.index}, ${newId(turn)}`;
-  const told: OrderTold = {
+  const params = (isVideo ? randomVideoParams(step) : randomImageParams(step)) as GenerationParams;
+  const prompt = `A lighthouse of customer ${customer.index}, ${newStepId(step)}`;
+  const observed: ObservedCreate = {
     prompt,
     accountUuid: customer.uuid as string,
     model,
     credits: priceInCredits(params),
     idempotencyKey,
-    firstSentAt: world.now(),
+    firstSentAt: state.now(),
     sent: 0,
-    refused: 0,
+    rejected: 0,
     isStale: false,
     uuids: new Set(),
   };
-  world.books.orders.set(prompt, told);
-  return { told, params };
+  state.store.createsByPrompt.set(prompt, observed);
+  return { observed, params };
 }
 
-function videoParams({ random }: Turn) {
+function randomVideoParams({ random }: Step) {
   return {
     duration: random.pick(VIDEO_DURATIONS_SECONDS),
     resolution: random.pick(VIDEO_RESOLUTIONS),
@@ -54,7 +54,7 @@ function videoParams({ random }: Turn) {
   };
 }
 
-function imageParams({ random }: Turn) {
+function randomImageParams({ random }: Step) {
   return {
     resolution: random.pick(IMAGE_RESOLUTIONS),
     ...(random.chance(0.5) ? { aspect_ratio: random.pick(IMAGE_ASPECT_RATIOS) } : {}),
@@ -62,47 +62,47 @@ function imageParams({ random }: Turn) {
 }
 
 /** Enters that an order is about to be sent. */
-export function noteSent({ world }: Turn, { told }: Order): void {
-  told.sent += 1;
-  world.books.creates.push({ accountUuid: told.accountUuid, at: Date.now() });
-  noteAge(world, told);
+export function recordSent({ state }: Step, { observed }: CreateRequest): void {
+  observed.sent += 1;
+  state.store.sentCreates.push({ accountUuid: observed.accountUuid, at: Date.now() });
+  markIfStale(state, observed);
 }
 
-function noteAge(world: World, told: OrderTold): void {
-  if (Math.abs(world.now().getTime() - told.firstSentAt.getTime()) > KEY_HOLDS_MS) told.isStale = true;
+function markIfStale(world: ClientState, told: ObservedCreate): void {
+  if (Math.abs(world.now().getTime() - told.firstSentAt.getTime()) > KEY_VALID_MS) told.isStale = true;
 }
 
 /** Enters what an order was answered with. @param shown the generation, where it was accepted. */
-export function noteOrdered(
-  turn: Turn,
-  { told }: Order,
-  answer: Pick<Answer, 'isGood' | 'isUnknown'> & Partial<Refusal>,
+export function recordCreateResponse(
+  step: Step,
+  { observed }: CreateRequest,
+  answer: Pick<RestResponse, 'isGood' | 'isUnknown'> & Partial<RejectionDetails>,
   shown: Json,
   surface: 'REST' | 'MCP',
 ): void {
   // Time may have been moved while it was under way.
-  if (told.sent > 1) noteAge(turn.world, told);
+  if (observed.sent > 1) markIfStale(step.state, observed);
   if (!answer.isGood) {
-    noteRefused(turn.world, told, answer);
+    recordRejection(step.state, observed, answer);
     return;
   }
   const { uuid, credits_charged: credits, status } = shown as { uuid: string; credits_charged: number; status: string };
-  if (credits !== told.credits) {
-    accuseOf(turn, 'price-is-the-catalogs', uuid, `${credits} credits were charged instead of ${told.credits}`);
+  if (credits !== observed.credits) {
+    reportViolation(step, 'price-is-the-catalogs', uuid, `${credits} credits were charged instead of ${observed.credits}`);
   }
-  if (status !== 'queued' || shown.prompt !== told.prompt) {
-    accuseOf(turn, 'created-is-there', uuid, `was answered as ${status}, with the prompt "${shown.prompt}"`);
+  if (status !== 'queued' || shown.prompt !== observed.prompt) {
+    reportViolation(step, 'created-is-there', uuid, `was answered as ${status}, with the prompt "${shown.prompt}"`);
   }
-  told.uuids.add(uuid);
-  if (told.uuids.size > 1 && !told.isStale) {
-    const rule = told.idempotencyKey === null ? 'one-order-one-generation' : 'same-key-same-answer';
-    accuseOf(turn, rule, told.idempotencyKey ?? told.prompt, [...told.uuids].join(' and '));
+  observed.uuids.add(uuid);
+  if (observed.uuids.size > 1 && !observed.isStale) {
+    const rule = observed.idempotencyKey === null ? 'one-order-one-generation' : 'same-key-same-answer';
+    reportViolation(step, rule, observed.idempotencyKey ?? observed.prompt, [...observed.uuids].join(' and '));
   }
-  remember(turn, told, uuid, surface);
+  rememberGeneration(step, observed, uuid, surface);
 }
 
 /** The fields of an answer that say what a refusal promises. */
-interface Refusal {
+interface RejectionDetails {
   code: string | null;
   text: string;
   beganAt: number;
@@ -113,21 +113,21 @@ interface Refusal {
 const NOT_CREATED = /no generation was created|(nothing was|no credits were) charged/i;
 
 /** Enters a refusal. Some answers with 503 are certain, too, and say so. */
-function noteRefused(
-  { books }: World,
-  told: OrderTold,
-  { isUnknown, code = null, text = '', beganAt = 0, endedAt = 0 }: Pick<Answer, 'isUnknown'> & Partial<Refusal>,
+function recordRejection(
+  { store }: ClientState,
+  told: ObservedCreate,
+  { isUnknown, code = null, text = '', beganAt = 0, endedAt = 0 }: Pick<RestResponse, 'isUnknown'> & Partial<RejectionDetails>,
 ): void {
-  if (!isUnknown || NOT_CREATED.test(text)) told.refused += 1;
+  if (!isUnknown || NOT_CREATED.test(text)) told.rejected += 1;
   if (code !== 'insufficient_credits') return;
   const answeredAt = Date.now() - (performance.now() - endedAt);
   const at = answeredAt - (endedAt - beganAt);
   const { accountUuid, prompt } = told;
-  books.refusals.push({ accountUuid, prompt, at, answeredAt, answer: `${code}: ${text.slice(0, 200)}` });
+  store.rejectedCreates.push({ accountUuid, prompt, at, respondedAt: answeredAt, response: `${code}: ${text.slice(0, 200)}` });
 }
 
-function remember({ world, customer }: Turn, told: OrderTold, uuid: string, surface: 'REST' | 'MCP'): void {
-  const { generations } = world.books;
+function rememberGeneration({ state, customer }: Step, told: ObservedCreate, uuid: string, surface: 'REST' | 'MCP'): void {
+  const { generations } = state.store;
   if (generations.has(uuid)) return;
   generations.set(uuid, {
     uuid,
@@ -139,10 +139,10 @@ function remember({ world, customer }: Turn, told: OrderTold, uuid: string, surf
     idempotencyKey: told.idempotencyKey,
     seen: {},
     final: null,
-    isFetched: false,
-    deleteAskedAt: null,
+    isDownloaded: false,
+    deleteRequestedAt: null,
     deletedAt: null,
   });
   customer.generations.push(uuid);
-  if (customer.generations.length > LATEST) customer.generations.shift();
+  if (customer.generations.length > MAX_RECENT_GENERATIONS) customer.generations.shift();
 }

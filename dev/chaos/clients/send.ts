@@ -1,11 +1,11 @@
 import { request } from 'undici';
-import { accuse } from './violations.ts';
-import { Stopped, type World } from './world.ts';
+import { addViolation } from './violations.ts';
+import { StoppedError, type ClientState } from './world.ts';
 
 /** So long a client waits for an answer. */
-const PATIENCE_MS = 20_000;
+const REQUEST_TIMEOUT_MS = 20_000;
 
-export interface Message {
+export interface HttpMessage {
   /** What it is counted as. */
   kind: string;
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
@@ -16,7 +16,7 @@ export interface Message {
 }
 
 /** What came back. Moments are in milliseconds, as of `performance.now`. */
-export interface Reply {
+export interface HttpReply {
   status: number | 'cut' | 'timeout';
   headers: Record<string, string | string[] | undefined>;
   text: string;
@@ -26,8 +26,8 @@ export interface Reply {
 }
 
 /** Sends a request, once. @throws Stopped when no more are to be begun. */
-export async function send({ agent, stopping }: World, message: Message): Promise<Reply> {
-  if (stopping.signal.aborted) throw new Stopped();
+export async function sendHttp({ agent, stopping }: ClientState, message: HttpMessage): Promise<HttpReply> {
+  if (stopping.signal.aborted) throw new StoppedError();
   const { method, path, address, headers, body } = message;
   const beganAt = performance.now();
   try {
@@ -36,7 +36,7 @@ export async function send({ agent, stopping }: World, message: Message): Promis
       dispatcher: agent,
       headers: body === undefined ? headers : { 'content-type': 'application/json', ...headers },
       body: body === undefined ? null : JSON.stringify(body),
-      signal: AbortSignal.timeout(PATIENCE_MS),
+      signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
     });
     const text = await answer.body.text();
     const { statusCode: status, headers: answered } = answer;
@@ -48,7 +48,7 @@ export async function send({ agent, stopping }: World, message: Message): Promis
 }
 
 /** Enters a request into the books when it has ended. */
-export function enter({ books }: World, kind: string, reply: Reply, code: string | null): void {
+export function recordRequest({ store }: ClientState, kind: string, reply: HttpReply, code: string | null): void {
   const durationMs = Math.round(reply.endedAt - reply.beganAt);
   const entry = {
     at: Date.now() - durationMs,
@@ -58,15 +58,15 @@ export function enter({ books }: World, kind: string, reply: Reply, code: string
     code,
     durationMs,
   };
-  books.requests.push(entry);
-  books.onAnswer?.(entry);
+  store.requests.push(entry);
+  store.onResponse?.(entry);
 }
 
 /** A fault of the service is wrong, whatever was asked for. */
-export function accuseOfFault({ books }: World, accountUuid: string | null, kind: string, reply: Reply): void {
+export function reportInternalError({ store }: ClientState, accountUuid: string | null, kind: string, reply: HttpReply): void {
   const id = String(reply.headers['x-request-id'] ?? 'without an id');
-  accuse(
-    books.violations,
+  addViolation(
+    store.violations,
     'no-internal-errors',
     accountUuid,
     `${kind} ${id}`,
@@ -78,7 +78,7 @@ export function accuseOfFault({ books }: World, accountUuid: string | null, kind
 export type Json = any;
 
 /** The JSON of an answer; undefined where it is empty or none. */
-export function parsed(text: string): Json {
+export function parseJson(text: string): Json {
   if (text === '') return undefined;
   try {
     return JSON.parse(text);

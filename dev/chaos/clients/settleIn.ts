@@ -1,55 +1,55 @@
-import { type Answer, ask, askWith, type Question } from './ask.ts';
-import { makeKey } from './actions/keys.ts';
-import { get } from './actions/lists.ts';
-import { openCheckout } from './actions/subscribe.ts';
-import { visit } from './actions/topUp.ts';
-import { goodKeysOf } from './customers.ts';
-import { enter, parsed, send } from './send.ts';
-import { accuseOf, sleep, type Turn } from './world.ts';
+import { type RestResponse, sendWithKey, sendRest, type RestRequest } from './ask.ts';
+import { createKey } from './actions/keys.ts';
+import { getJson } from './actions/lists.ts';
+import { openCheckoutPage } from './actions/subscribe.ts';
+import { tryAtProcessor } from './actions/topUp.ts';
+import { getActiveKeys } from './customers.ts';
+import { recordRequest, parseJson, sendHttp } from './send.ts';
+import { reportViolation, sleepUnlessStopped, type Step } from './world.ts';
 
 /** How often a customer looks whether the plan that they have paid has begun, before they ask again. */
-const LOOKS = 12;
+const MAX_STATUS_READS = 12;
 
 /** Makes somebody a customer, whatever stands in the way. @throws Stopped */
-export async function settleIn(turn: Turn): Promise<void> {
-  const { customer } = turn;
+export async function onboardCustomer(step: Step): Promise<void> {
+  const { customer } = step;
   const { role } = customer;
-  await until(turn, () => signUp(turn));
-  await until(turn, async () => (await makeKey(turn, (question) => askByCookie(turn, question))) !== undefined);
+  await retryUntilDone(step, () => signUpCustomer(step));
+  await retryUntilDone(step, async () => (await createKey(step, (question) => sendWithSession(step, question))) !== undefined);
   // From here on others may use it: what follows takes its time.
-  if (role.isAffiliate) await until(turn, () => enroll(turn));
-  if (role.plan !== null) await until(turn, () => subscribe(turn));
+  if (role.isAffiliate) await retryUntilDone(step, () => enrollAffiliate(step));
+  if (role.plan !== null) await retryUntilDone(step, () => subscribeCustomer(step));
   customer.isReady = true;
-  if (role.isAffiliate) await until(turn, () => onboard(turn));
-  if (role.hasAutoTopups) await until(turn, () => switchAutoTopupsOn(turn));
+  if (role.isAffiliate) await retryUntilDone(step, () => onboardPayouts(step));
+  if (role.hasAutoTopups) await retryUntilDone(step, () => enableAutoTopups(step));
 }
 
-async function until(turn: Turn, step: () => Promise<boolean>): Promise<void> {
-  while (!(await step())) await sleep(turn.world, turn.random.between(200, 1_000));
+async function retryUntilDone(customerStep: Step, attempt: () => Promise<boolean>): Promise<void> {
+  while (!(await attempt())) await sleepUnlessStopped(customerStep.state, customerStep.random.nextBetween(200, 1_000));
 }
 
 /** Signs in, for the first time by an affiliate's link where the customer is one of theirs. */
-async function signUp(turn: Turn): Promise<boolean> {
-  const { role, uuid } = turn.customer;
-  if (!role.isReferred || uuid !== null) return signIn(turn);
-  const link = await followLink(turn);
-  return link !== null && (await signIn(turn, link));
+async function signUpCustomer(step: Step): Promise<boolean> {
+  const { role, uuid } = step.customer;
+  if (!role.isReferred || uuid !== null) return signInCustomer(step);
+  const link = await followReferralLink(step);
+  return link !== null && (await signInCustomer(step, link));
 }
 
-async function followLink(turn: Turn): Promise<string | null> {
-  const { world, random } = turn;
-  const codes = world.customers.map(({ code }) => code).filter((code) => code !== null);
+async function followReferralLink(step: Step): Promise<string | null> {
+  const { state, random } = step;
+  const codes = state.customers.map(({ code }) => code).filter((code) => code !== null);
   if (codes.length === 0) return null;
-  const address = random.pick(world.addresses);
+  const address = random.pick(state.addresses);
   const kind = 'follow link';
-  const reply = await send(world, { kind, method: 'GET', path: `/r/${random.pick(codes)}`, address, headers: {} });
-  enter(world, kind, reply, null);
-  return cookieIn(reply.headers['set-cookie'], 'referral');
+  const reply = await sendHttp(state, { kind, method: 'GET', path: `/r/${random.pick(codes)}`, address, headers: {} });
+  recordRequest(state, kind, reply, null);
+  return readCookie(reply.headers['set-cookie'], 'referral');
 }
 
-async function signIn(turn: Turn, cookie?: string): Promise<boolean> {
-  const { world, customer } = turn;
-  const answer = await askWith(turn, {
+async function signInCustomer(step: Step, cookie?: string): Promise<boolean> {
+  const { state, customer } = step;
+  const answer = await sendRest(step, {
     kind: 'sign in',
     method: 'POST',
     path: '/authentication/dev/sign-in/',
@@ -61,86 +61,86 @@ async function signIn(turn: Turn, cookie?: string): Promise<boolean> {
   if (!answer.isGood) return false;
   const { uuid, email } = answer.body.user as { uuid: string; email: string };
   if (customer.uuid !== null && customer.uuid !== uuid) {
-    accuseOf(turn, 'created-is-there', email, `was the account ${customer.uuid} and is ${uuid}`);
+    reportViolation(step, 'created-is-there', email, `was the account ${customer.uuid} and is ${uuid}`);
   }
   customer.uuid = uuid;
-  customer.cookie = cookieIn(answer.headers['set-cookie'], 'token');
-  world.books.accounts.set(uuid, email);
+  customer.cookie = readCookie(answer.headers['set-cookie'], 'token');
+  state.store.accounts.set(uuid, email);
   return customer.cookie !== null;
 }
 
-function cookieIn(lines: string | string[] | undefined, name: string): string | null {
+function readCookie(lines: string | string[] | undefined, name: string): string | null {
   const cookies = [lines ?? []].flat().map((line) => line.split(';')[0] as string);
   return cookies.find((cookie) => cookie.startsWith(`${name}=`)) ?? null;
 }
 
 /** Asks as a browser that is signed in; signs in again where that is over. */
-async function askByCookie(turn: Turn, question: Question): Promise<Answer> {
-  const { world, customer, random } = turn;
-  const address = random.pick(world.addresses);
-  const origin = await originOf(turn, address);
-  const headers = { ...question.headers, cookie: customer.cookie ?? '', ...(origin === null ? {} : { origin }) };
-  const answer = await askWith(turn, { ...question, address, headers });
+async function sendWithSession(step: Step, request: RestRequest): Promise<RestResponse> {
+  const { state, customer, random } = step;
+  const address = random.pick(state.addresses);
+  const origin = await discoverOrigin(step, address);
+  const headers = { ...request.headers, cookie: customer.cookie ?? '', ...(origin === null ? {} : { origin }) };
+  const answer = await sendRest(step, { ...request, address, headers });
   if (answer.status === 401) {
-    world.origins.delete(address);
-    await signIn(turn);
+    state.origins.delete(address);
+    await signInCustomer(step);
     return { ...answer, isUnknown: true };
   }
   return answer;
 }
 
 /** Where the service takes itself to be: what it is asked by is a proxy. null where it does not say. */
-async function originOf({ world }: Turn, address: string): Promise<string | null> {
-  const known = world.origins.get(address);
+async function discoverOrigin({ state }: Step, address: string): Promise<string | null> {
+  const known = state.origins.get(address);
   if (known !== undefined) return known;
   const kind = 'discover';
   const path = '/.well-known/oauth-protected-resource';
-  const reply = await send(world, { kind, method: 'GET', path, address, headers: {} });
-  enter(world, kind, reply, null);
-  const resource: unknown = parsed(reply.text)?.resource;
+  const reply = await sendHttp(state, { kind, method: 'GET', path, address, headers: {} });
+  recordRequest(state, kind, reply, null);
+  const resource: unknown = parseJson(reply.text)?.resource;
   if (typeof resource !== 'string') return null;
   const { origin } = new URL(resource);
-  world.origins.set(address, origin);
+  state.origins.set(address, origin);
   return origin;
 }
 
 /** Pays for the plan, and waits for it to begin. */
-async function subscribe(turn: Turn): Promise<boolean> {
-  const { customer, world, random } = turn;
-  if (customer.role.plan === null || (await isSubscribed(turn))) return true;
-  await openCheckout(turn, customer.role.plan, true);
-  for (let look = 0; look < LOOKS; look += 1) {
-    await sleep(world, random.between(200, 500));
-    if (await isSubscribed(turn)) return true;
+async function subscribeCustomer(step: Step): Promise<boolean> {
+  const { customer, state, random } = step;
+  if (customer.role.plan === null || (await isSubscribed(step))) return true;
+  await openCheckoutPage(step, customer.role.plan, true);
+  for (let look = 0; look < MAX_STATUS_READS; look += 1) {
+    await sleepUnlessStopped(state, random.nextBetween(200, 500));
+    if (await isSubscribed(step)) return true;
   }
   return false;
 }
 
-async function isSubscribed(turn: Turn): Promise<boolean> {
-  const status = await get(turn, 'billing status', '/api/billing/status/', 'billingStatus');
+async function isSubscribed(step: Step): Promise<boolean> {
+  const status = await getJson(step, 'billing status', '/api/billing/status/', 'billingStatus');
   return status.isGood && status.body.plan !== null;
 }
 
-async function enroll(turn: Turn): Promise<boolean> {
-  const question = {
+async function enrollAffiliate(step: Step): Promise<boolean> {
+  const request = {
     kind: 'enroll',
     method: 'POST',
     path: '/api/affiliate/enroll/',
     status: 200,
     shape: 'enroll',
   } as const;
-  const answer = await ask(turn, question);
+  const answer = await sendWithKey(step, request);
   if (!answer.isGood) return false;
-  turn.customer.code = answer.body.code as string;
-  const again = await ask(turn, question);
-  if (again.isGood && again.body.code !== turn.customer.code) {
-    accuseOf(turn, 'code-stays', turn.customer.code, `and ${again.body.code}`);
+  step.customer.code = answer.body.code as string;
+  const again = await sendWithKey(step, request);
+  if (again.isGood && again.body.code !== step.customer.code) {
+    reportViolation(step, 'code-stays', step.customer.code, `and ${again.body.code}`);
   }
   return true;
 }
 
-async function onboard(turn: Turn): Promise<boolean> {
-  const answer = await ask(turn, {
+async function onboardPayouts(step: Step): Promise<boolean> {
+  const answer = await sendWithKey(step, {
     kind: 'onboard',
     method: 'POST',
     path: '/api/affiliate/onboarding-link/',
@@ -148,26 +148,26 @@ async function onboard(turn: Turn): Promise<boolean> {
     shape: 'onboardingLink',
   });
   if (!answer.isGood) return false;
-  visit(() => turn.world.stripe.onboard(answer.body.url as string));
+  tryAtProcessor(() => step.state.stripe.onboard(answer.body.url as string));
   return true;
 }
 
-async function switchAutoTopupsOn(turn: Turn): Promise<boolean> {
-  const { random } = turn;
-  const answer = await ask(turn, {
+async function enableAutoTopups(step: Step): Promise<boolean> {
+  const { random } = step;
+  const answer = await sendWithKey(step, {
     kind: 'change top-up settings',
     method: 'PATCH',
     path: '/api/billing/topup/settings/',
     body: {
       auto_topup_enabled: true,
-      auto_topup_amount_cents: 100 * random.between(50, 80),
+      auto_topup_amount_cents: 100 * random.nextBetween(50, 80),
       // Half of them want more than one top-up buys: their next one waits for nothing but the hour to be over.
       auto_topup_threshold_credits:
-        turn.customer.role.threshold ??
-        (random.chance(0.5) ? random.between(100, 2_500) : random.between(20_000, 90_000)),
+        step.customer.role.threshold ??
+        (random.chance(0.5) ? random.nextBetween(100, 2_500) : random.nextBetween(20_000, 90_000)),
     },
     // The plan may have been ended in the meantime.
-    mayBe: ['subscription_required'],
+    expectedErrors: ['subscription_required'],
     status: 200,
     shape: 'topupSettings',
   });
@@ -175,6 +175,6 @@ async function switchAutoTopupsOn(turn: Turn): Promise<boolean> {
 }
 
 /** Whether a customer can be used by a client. */
-export function isAtWork(turn: Turn): boolean {
-  return turn.customer.isReady && goodKeysOf(turn.customer).length > 0;
+export function isUsable(step: Step): boolean {
+  return step.customer.isReady && getActiveKeys(step.customer).length > 0;
 }

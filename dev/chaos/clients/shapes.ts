@@ -1,24 +1,24 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import Type, { type TSchema } from 'typebox';
 import {
-  AffiliateStatusAnswer,
-  ApiKeyAnswer,
-  BillingStatusAnswer,
-  CheckoutAnswer,
-  CreatedApiKeyAnswer,
-  EnrollAnswer,
-  ErrorAnswer,
-  GenerationAnswer,
-  LedgerEntryAnswer,
-  ModelAnswer,
-  OnboardingLinkAnswer,
-  pageOf,
-  PaginationAnswer,
-  PortalAnswer,
-  RevokedAnswer,
-  TopupSettingsAnswer,
-  UsageAnswer,
-  UserAnswer,
+  AffiliateStatusResponse,
+  ApiKeyResponse,
+  BillingStatusResponse,
+  CheckoutResponse,
+  CreatedApiKeyResponse,
+  EnrollResponse,
+  ErrorResponse,
+  GenerationResponse,
+  LedgerEntryResponse,
+  ModelResponse,
+  OnboardingLinkResponse,
+  pageResponse,
+  PaginationResponse,
+  PortalResponse,
+  RevokedResponse,
+  TopupSettingsResponse,
+  UsageResponse,
+  UserResponse,
 } from '../../../api/answers.ts';
 
 /** The answers that clients get, as the interface describes them. */
@@ -27,9 +27,9 @@ const compile = (schema: TSchema): ValidateFunction => ajv.compile(schema);
 
 /** What list_library shows of a generation: get_generation shows the rest. */
 const Library = Type.Object({
-  pagination: Type.Pick(PaginationAnswer, ['current_page', 'total_pages', 'total_items']),
+  pagination: Type.Pick(PaginationResponse, ['current_page', 'total_pages', 'total_items']),
   data: Type.Array(
-    Type.Pick(GenerationAnswer, [
+    Type.Pick(GenerationResponse, [
       'uuid',
       'kind',
       'status',
@@ -43,32 +43,32 @@ const Library = Type.Object({
   next: Type.String(),
 });
 
-export const SHAPES = {
-  affiliateStatus: compile(AffiliateStatusAnswer),
-  apiKeys: compile(pageOf(ApiKeyAnswer)),
-  billingStatus: compile(BillingStatusAnswer),
-  checkout: compile(CheckoutAnswer),
-  createdKey: compile(CreatedApiKeyAnswer),
-  error: compile(ErrorAnswer),
-  enroll: compile(EnrollAnswer),
-  generation: compile(GenerationAnswer),
-  generations: compile(pageOf(GenerationAnswer)),
+export const RESPONSE_SHAPES = {
+  affiliateStatus: compile(AffiliateStatusResponse),
+  apiKeys: compile(pageResponse(ApiKeyResponse)),
+  billingStatus: compile(BillingStatusResponse),
+  checkout: compile(CheckoutResponse),
+  createdKey: compile(CreatedApiKeyResponse),
+  error: compile(ErrorResponse),
+  enroll: compile(EnrollResponse),
+  generation: compile(GenerationResponse),
+  generations: compile(pageResponse(GenerationResponse)),
   library: compile(Library),
-  ledger: compile(pageOf(LedgerEntryAnswer)),
-  models: compile(pageOf(ModelAnswer)),
-  onboardingLink: compile(OnboardingLinkAnswer),
-  portal: compile(PortalAnswer),
-  revoked: compile(RevokedAnswer),
-  topupSettings: compile(TopupSettingsAnswer),
-  usage: compile(UsageAnswer),
-  user: compile(UserAnswer),
+  ledger: compile(pageResponse(LedgerEntryResponse)),
+  models: compile(pageResponse(ModelResponse)),
+  onboardingLink: compile(OnboardingLinkResponse),
+  portal: compile(PortalResponse),
+  revoked: compile(RevokedResponse),
+  topupSettings: compile(TopupSettingsResponse),
+  usage: compile(UsageResponse),
+  user: compile(UserResponse),
 } as const;
 /** `nothing` for what has no body. */
-export type Shape = keyof typeof SHAPES | 'nothing';
+export type ResponseShape = keyof typeof RESPONSE_SHAPES | 'nothing';
 
 /** What is wrong with a body; null if nothing is. */
-export function problemOf(shape: Shape, body: unknown): string | null {
+export function findShapeProblem(shape: ResponseShape, body: unknown): string | null {
   if (shape === 'nothing') return body === undefined ? null : 'there is a body';
-  const validate = SHAPES[shape];
+  const validate = RESPONSE_SHAPES[shape];
   return validate(body) ? null : ajv.errorsText(validate.errors);
 }

@@ -1,7 +1,7 @@
 import type { Violation } from '../../../shared/domain/invariants/invariant.ts';
 
 /** What clients hold the service to, by name. */
-export const SAYS = {
+export const STATEMENTS = {
   'no-internal-errors': 'No request is answered with a fault of the service.',
   'errors-in-the-envelope': 'Every error is told in the envelope, with a code that is known, and 503 with Retry-After.',
   'answers-as-described': 'Every answer has the fields that the interface describes.',
@@ -28,7 +28,7 @@ export const SAYS = {
   'paid-plan-is-known': 'A plan that was paid is known to the service.',
   'code-stays': 'The code of an affiliate stays the same.',
 } as const;
-export type Rule = keyof typeof SAYS;
+export type ClientRule = keyof typeof STATEMENTS;
 
 /** A violation as a client sees it: an account's id is inside the service, its uuid is what clients know. */
 export interface ClientViolation extends Violation {
@@ -38,13 +38,13 @@ export interface ClientViolation extends Violation {
 }
 
 /** Writes one down, the first of each subject. */
-export function accuse(
+export function addViolation(
   violations: ClientViolation[],
-  invariant: Rule,
+  invariant: ClientRule,
   accountUuid: string | null,
   subject: string,
   detail: string,
 ): void {
   if (violations.some((known) => known.invariant === invariant && known.subject === subject)) return;
-  violations.push({ invariant, says: SAYS[invariant], accountId: null, accountUuid, subject, detail, at: Date.now() });
+  violations.push({ invariant, statement: STATEMENTS[invariant], accountId: null, accountUuid, subject, detail, at: Date.now() });
 }

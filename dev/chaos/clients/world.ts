@@ -1,17 +1,17 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent } from 'undici';
-import type { StripeStandIn } from '../../standins/stripe/standIn.ts';
-import type { Random } from '../../random.ts';
-import { type ClientBooks, openBooks } from './books.ts';
-import { type Customer, newCustomers } from './customers.ts';
-import { accuse, type Rule } from './violations.ts';
+import type { FakeStripe } from '../../standins/stripe/standIn.ts';
+import type { SeededRandom } from '../../random.ts';
+import { type ClientStore, createClientStore } from './books.ts';
+import { type ChaosCustomer, createCustomers } from './customers.ts';
+import { addViolation, type ClientRule } from './violations.ts';
 
-export interface Surroundings {
+export interface ClientOptions {
   /** The web processes, as clients reach them. */
   addresses: readonly string[];
-  stripe: StripeStandIn;
-  random: Random;
+  stripe: FakeStripe;
+  random: SeededRandom;
   /** How many customers there are. */
   accounts: number;
   /** How many of their programs are at work at once. */
@@ -23,52 +23,52 @@ export interface Surroundings {
 }
 
 /** All that clients know of, and share. */
-export interface World extends Surroundings {
-  books: ClientBooks;
+export interface ClientState extends ClientOptions {
+  store: ClientStore;
   agent: Agent;
-  customers: readonly Customer[];
+  customers: readonly ChaosCustomer[];
   /** The origin that the service takes for its own, by the address that it was asked at. */
   origins: Map<string, string>;
   /** The names of keys that are being made: nobody knows their uuids yet. */
-  keysUnderWay: Set<string>;
+  keysInProgress: Set<string>;
   stopping: AbortController;
   /** Whether nothing but ordinary orders and reads are to be sent. */
   isCalm: boolean;
 }
 
 /** Ends whatever a client is in the middle of: no request is to be begun any more. */
-export class Stopped extends Error {}
+export class StoppedError extends Error {}
 
-export function openWorld(around: Surroundings): World {
+export function createClientState(options: ClientOptions): ClientState {
   const stopping = new AbortController();
   // All that wait listen to it.
   setMaxListeners(0, stopping.signal);
   return {
-    ...around,
-    books: openBooks(),
+    ...options,
+    store: createClientStore(),
     agent: new Agent({ pipelining: 1, keepAliveTimeout: 10_000, headersTimeout: 0, bodyTimeout: 0 }),
-    customers: newCustomers(around.accounts, around.random),
+    customers: createCustomers(options.accounts, options.random),
     origins: new Map(),
-    keysUnderWay: new Set(),
+    keysInProgress: new Set(),
     stopping,
     isCalm: false,
   };
 }
 
 /** @throws Stopped as soon as clients are to stop. */
-export async function sleep({ stopping }: World, milliseconds: number): Promise<void> {
+export async function sleepUnlessStopped({ stopping }: ClientState, milliseconds: number): Promise<void> {
   try {
     await delay(milliseconds, undefined, { signal: stopping.signal });
   } catch {
-    throw new Stopped();
+    throw new StoppedError();
   }
 }
 
 /** What a client does in one go, with numbers of its own. */
-export interface Turn {
-  world: World;
-  customer: Customer;
-  random: Random;
+export interface Step {
+  state: ClientState;
+  customer: ChaosCustomer;
+  random: SeededRandom;
   /** Occurs once in a run. */
   name: string;
   /** How many ids were made in it. */
@@ -76,18 +76,18 @@ export interface Turn {
 }
 
 /** A word that occurs once in a run, and is the same in a run of the same seed. */
-export function newId(turn: Turn): string {
-  turn.ids += 1;
-  const hex = Array.from({ length: 4 }, () => turn.random.below(65_536).toString(16).padStart(4, '0')).join('');
-  return `${hex}-${turn.name}-${turn.ids}`;
+export function newStepId(step: Step): string {
+  step.ids += 1;
+  const hex = Array.from({ length: 4 }, () => step.random.nextBelow(65_536).toString(16).padStart(4, '0')).join('');
+  return `${hex}-${step.name}-${step.ids}`;
 }
 
 /** Puts something that ought not to be into the books. */
-export function accuseOf(
-  { world, customer }: Pick<Turn, 'world' | 'customer'>,
-  rule: Rule,
+export function reportViolation(
+  { state, customer }: Pick<Step, 'state' | 'customer'>,
+  rule: ClientRule,
   subject: string,
   detail: string,
 ): void {
-  accuse(world.books.violations, rule, customer.uuid, subject, detail);
+  addViolation(state.store.violations, rule, customer.uuid, subject, detail);
 }

@@ -1,5 +1,5 @@
 /** A line of the built service, and what stands in its place. */
-export interface Change {
+export interface CodeChange {
   /** Of the build. */
   file: string;
   /** Occurs in it so many times, each of which is replaced; once unless said. */
@@ -9,15 +9,15 @@ export interface Change {
 }
 
 /** A mistake that somebody could make, to see that it is found. */
-export interface Bug {
+export interface SeededBug {
   name: string;
-  changes: Change[];
+  changes: CodeChange[];
   /** Run in the migrated database: what stands behind the code as a second guard is taken away as well. */
   sql?: string[];
   /** The invariants that may find it: what else is broken in a run proves nothing. */
   foundBy: string[];
   /** What their finding must say, where they find other things as well. */
-  saying?: RegExp;
+  detailPattern?: RegExp;
 }
 
 const CLAIM = 'shared/domain/settlement/claim.js';
@@ -26,12 +26,12 @@ const CHARGE = 'shared/domain/generations/charge.js';
 const AUTO_TOPUPS = 'shared/domain/billing/autoTopups.js';
 
 /** The numbers of a ledger are one each: whoever moves credits on what they read too early would be refused by that. */
-const NUMBERS_MAY_REPEAT = [
+const DROP_LEDGER_KEY_SQL = [
   'ALTER TABLE ledger_entries DROP CONSTRAINT ledger_entries_pkey',
   'CREATE INDEX ledger_entries_listed ON ledger_entries (account_id, number)',
 ];
 
-export const BUGS: readonly Bug[] = [
+export const SEEDED_BUGS: readonly SeededBug[] = [
   {
     name: 'a unique index dropped: that of Idempotency-Key',
     changes: [],
@@ -54,12 +54,12 @@ export const BUGS: readonly Bug[] = [
       },
     ],
     foundBy: ['all-settled', 'nothing-past-its-deadline'],
-    saying: /generation/,
+    detailPattern: /generation/,
   },
   {
     name: 'a lock skipped: credits are moved on a row that others write',
     changes: [{ file: 'shared/domain/credits.js', find: '.forNoKeyUpdate()', replace: '' }],
-    sql: NUMBERS_MAY_REPEAT,
+    sql: DROP_LEDGER_KEY_SQL,
     foundBy: [
       'balance-is-the-ledger',
       'balance-is-the-last-entry',
@@ -236,7 +236,7 @@ export const BUGS: readonly Bug[] = [
   {
     name: 'months are granted by whoever comes, without a lock',
     changes: [{ file: 'shared/domain/grants.js', find: 'FOR NO KEY UPDATE OF a SKIP LOCKED', replace: '' }],
-    sql: [...NUMBERS_MAY_REPEAT, 'DROP INDEX ledger_once_an_effect'],
+    sql: [...DROP_LEDGER_KEY_SQL, 'DROP INDEX ledger_once_an_effect'],
     foundBy: [
       'one-grant-a-month',
       'effects-happen-once',

@@ -1,11 +1,11 @@
 import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../servers/builtService.ts';
-import { makeScratchFolder } from '../../servers/scratch.ts';
-import type { Bug, Change } from './bugs.ts';
+import { createScratchFolder } from '../../servers/scratch.ts';
+import type { SeededBug, CodeChange } from './bugs.ts';
 
 /** A copy of the build with a bug in it. */
-export interface Copy {
+export interface BuildCopy {
   folder: string;
   remove(): void;
 }
@@ -14,8 +14,8 @@ export interface Copy {
  * Copies the build and plants a bug.
  * @throws Error where a line that it changes is not there as often as it says: the code has moved on.
  */
-export function plantIn(bug: Bug): Copy {
-  const folder = makeScratchFolder('chaos-planted-');
+export function copyBuildWithBug(bug: SeededBug): BuildCopy {
+  const folder = createScratchFolder('chaos-planted-');
   const remove = () => {
     rmSync(folder, { recursive: true, force: true });
     process.off('exit', remove);
@@ -26,7 +26,7 @@ export function plantIn(bug: Bug): Copy {
     cpSync(join(ROOT, 'dist'), join(folder, 'dist'), { recursive: true });
     cpSync(join(ROOT, 'package.json'), join(folder, 'package.json'));
     symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'), 'dir');
-    for (const change of bug.changes) apply(folder, change, bug);
+    for (const change of bug.changes) applyChange(folder, change, bug);
     return { folder, remove };
   } catch (error) {
     remove();
@@ -34,7 +34,7 @@ export function plantIn(bug: Bug): Copy {
   }
 }
 
-function apply(folder: string, { file, find, times = 1, replace }: Change, { name }: Bug): void {
+function applyChange(folder: string, { file, find, times = 1, replace }: CodeChange, { name }: SeededBug): void {
   const path = join(folder, 'dist', file);
   const parts = readFileSync(path, 'utf8').split(find);
   if (parts.length !== times + 1) {

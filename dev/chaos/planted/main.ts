@@ -1,11 +1,11 @@
 import { rmSync } from 'node:fs';
-import { endCalledWrongly, readCommandLine } from '../../../shared/lib/commandLine.ts';
+import { exitWithUsageError, readCommandLine } from '../../../shared/lib/commandLine.ts';
 import type { Violation } from '../../../shared/domain/invariants/invariant.ts';
-import { build } from '../../servers/builtService.ts';
-import { numberFrom, wholeNumber } from '../options.ts';
-import { run } from '../run.ts';
-import { type Bug, BUGS } from './bugs.ts';
-import { plantIn } from './copy.ts';
+import { buildDist } from '../../servers/builtService.ts';
+import { parseNumberOption, parseIntegerOption } from '../options.ts';
+import { runChaos } from '../run.ts';
+import { type SeededBug, SEEDED_BUGS } from './bugs.ts';
+import { copyBuildWithBug } from './copy.ts';
 
 const USAGE = `npm run chaos:planted -- [options]
 
@@ -15,8 +15,8 @@ Plants one bug after the other into a copy of the service, and sees whether chao
   --minutes <number>   how long each of these runs breaks things; 1 unless said
   --only <text>        those whose name contains it`;
 
-interface Found {
-  bug: Bug;
+interface BugResult {
+  bug: SeededBug;
   /** Of the run that found it; null: none did. */
   seed: number | null;
   /** How long that run took to, from its start. */
@@ -29,40 +29,40 @@ const values = readCommandLine('npm run chaos:planted', USAGE, {
   minutes: { type: 'string', default: '1' },
   only: { type: 'string', default: '' },
 });
-const [seeds, minutes] = numbersOrEnd();
-await perform(seeds, 60 * minutes, values.only);
+const [seeds, minutes] = parseNumbersOrExit();
+await runAll(seeds, 60 * minutes, values.only);
 process.exit();
 
-function numbersOrEnd(): [seeds: number, minutes: number] {
+function parseNumbersOrExit(): [seeds: number, minutes: number] {
   try {
-    return [wholeNumber('seeds', values.seeds, 1, 1_000), numberFrom('minutes', values.minutes, 0.1, 24 * 60)];
+    return [parseIntegerOption('seeds', values.seeds, 1, 1_000), parseNumberOption('minutes', values.minutes, 0.1, 24 * 60)];
   } catch (error) {
-    return endCalledWrongly('npm run chaos:planted', error as Error);
+    return exitWithUsageError('npm run chaos:planted', error as Error);
   }
 }
 
-async function perform(seeds: number, seconds: number, only: string): Promise<void> {
-  await build();
-  const found: Found[] = [];
-  for (const bug of BUGS.filter(({ name }) => name.includes(only))) {
-    const result = await look(bug, seeds, seconds);
+async function runAll(seeds: number, seconds: number, only: string): Promise<void> {
+  await buildDist();
+  const found: BugResult[] = [];
+  for (const bug of SEEDED_BUGS.filter(({ name }) => name.includes(only))) {
+    const result = await tryBug(bug, seeds, seconds);
     found.push(result);
-    say(rowOf(result));
+    writeLine(formatRow(result));
   }
-  say('');
-  for (const line of ['| Planted | Found | By |', '|---|---|---|', ...found.map(rowOf)]) say(line);
+  writeLine('');
+  for (const line of ['| Planted | Found | By |', '|---|---|---|', ...found.map(formatRow)]) writeLine(line);
   if (found.some(({ seed }) => seed === null)) process.exitCode = 1;
 }
 
-async function look(bug: Bug, seeds: number, seconds: number): Promise<Found> {
-  const copy = plantIn(bug);
+async function tryBug(bug: SeededBug, seeds: number, seconds: number): Promise<BugResult> {
+  const copy = copyBuildWithBug(bug);
   try {
     for (let seed = 1; seed <= seeds; seed += 1) {
       const startedAt = performance.now();
-      const by = await findWith(bug, copy.folder, seed, seconds);
+      const by = await runWithSeed(bug, copy.folder, seed, seconds);
       const took = Math.round((performance.now() - startedAt) / 1_000);
       if (by.length > 0) return { bug, seed, seconds: took, by };
-      say(`- ${bug.name}: not by seed ${seed}, in ${took} s`);
+      writeLine(`- ${bug.name}: not by seed ${seed}, in ${took} s`);
     }
     return { bug, seed: null, seconds: 0, by: [] };
   } finally {
@@ -71,31 +71,31 @@ async function look(bug: Bug, seeds: number, seconds: number): Promise<Found> {
 }
 
 /** The invariants that found it. */
-async function findWith(bug: Bug, folder: string, seed: number, seconds: number): Promise<string[]> {
+async function runWithSeed(bug: SeededBug, folder: string, seed: number, seconds: number): Promise<string[]> {
   const isAbout = ({ invariant, subject, detail }: Violation) =>
-    bug.foundBy.includes(invariant) && bug.saying?.test(`${subject}: ${detail}`) !== false;
-  const { violations, folder: logs } = await run({
+    bug.foundBy.includes(invariant) && bug.detailPattern?.test(`${subject}: ${detail}`) !== false;
+  const { violations, folder: logs } = await runChaos({
     seed,
     seconds,
     accounts: 16,
     clients: 8,
     isCalm: false,
-    keeps: false,
+    keepsFiles: false,
     build: folder,
     sql: bug.sql ?? [],
-    isEnough: isAbout,
-    say: () => {},
-    sayFault: () => {},
+    isSufficient: isAbout,
+    log: () => {},
+    logFault: () => {},
   });
   // What it says is expected here.
   if (logs !== null) rmSync(logs, { recursive: true, force: true });
   return [...new Set(violations.filter(isAbout).map(({ invariant }) => invariant))];
 }
 
-function rowOf({ bug, seed, seconds, by }: Found): string {
+function formatRow({ bug, seed, seconds, by }: BugResult): string {
   return `| ${bug.name} | ${seed === null ? 'NO' : `by seed ${seed}, in ${seconds} s`} | ${by.join(', ')} |`;
 }
 
-function say(line: string): void {
+function writeLine(line: string): void {
   process.stdout.write(`${line}\n`);
 }

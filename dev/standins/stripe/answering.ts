@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readBody } from '../misbehave.ts';
-import type { Books } from './books.ts';
-import { BROKEN, type Faults, misbehaveFirst, misbehaveLast, takeFault } from './faults.ts';
-import { Params, parseForm } from './form.ts';
-import { type Answer, IdempotencyKeys } from './idempotency.ts';
-import { expanded } from './pages.ts';
-import { Refusal, ValidationRefusal } from './refusal.ts';
-import { type RequestName, type Route, routeOf } from './routes.ts';
+import { readTextBody } from '../misbehave.ts';
+import type { StripeStore } from './books.ts';
+import { INTERNAL_ERROR, type Faults, applyFaultBefore, applyFaultAfter, takeFault } from './faults.ts';
+import { StripeParams, parseNestedForm } from './form.ts';
+import { type StripeResponse, IdempotencyKeys } from './idempotency.ts';
+import { expandPaths } from './pages.ts';
+import { StripeApiError, StripeValidationError } from './refusal.ts';
+import { type StripeRequestName, type StripeRoute, matchRoute } from './routes.ts';
 
 /** A request as it came, for tests that want to know what was asked. */
-export interface StandInRequest {
-  name: RequestName;
+export interface RecordedStripeRequest {
+  name: StripeRequestName;
   path: string;
   params: object;
   idempotencyKey: string | undefined;
@@ -20,84 +20,84 @@ export interface StandInRequest {
 }
 
 /** Answers requests as Stripe's API does. */
-export class Answering {
+export class StripeApiServer {
   readonly faults: Faults = {};
   /** How long each request takes. */
   latencyMs = 0;
-  readonly requests: StandInRequest[] = [];
+  readonly requests: RecordedStripeRequest[] = [];
   readonly keys = new IdempotencyKeys();
-  private readonly books: Books;
+  private readonly store: StripeStore;
   private readonly secretKey: string;
 
-  constructor(books: Books, secretKey: string) {
-    this.books = books;
+  constructor(store: StripeStore, secretKey: string) {
+    this.store = store;
     this.secretKey = secretKey;
   }
 
-  async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
       await this.serve(request, response);
     } catch (error) {
       const refusal =
-        error instanceof Refusal
+        error instanceof StripeApiError
           ? error
-          : new Refusal(500, { type: 'api_error', message: String((error as Error).stack) });
-      send(response, { status: refusal.status, body: { error: refusal.fields } });
+          : new StripeApiError(500, { type: 'api_error', message: String((error as Error).stack) });
+      sendResponse(response, { status: refusal.status, body: { error: refusal.fields } });
     }
   }
 
   private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname, search } = new URL(request.url ?? '/', 'http://localhost');
-    const text = await readBody(request);
+    const text = await readTextBody(request);
     this.authenticate(request.headers.authorization);
     const method = request.method ?? 'GET';
-    const route = routeOf(method, pathname);
+    const route = matchRoute(method, pathname);
     if (route === undefined) {
-      throw new Refusal(404, { message: `Unrecognized request URL (${method}: ${pathname}).` });
+      throw new StripeApiError(404, { message: `Unrecognized request URL (${method}: ${pathname}).` });
     }
-    const params = new Params(parseForm(`${search.slice(1)}&${text}`));
-    const key = method === 'POST' ? headerOf(request, 'idempotency-key') : undefined;
-    const apiVersion = headerOf(request, 'stripe-version');
+    const params = new StripeParams(parseNestedForm(`${search.slice(1)}&${text}`));
+    const key = method === 'POST' ? getHeader(request, 'idempotency-key') : undefined;
+    const apiVersion = getHeader(request, 'stripe-version');
     this.requests.push({ name: route.name, path: pathname, params: params.form, idempotencyKey: key, apiVersion });
 
     const fault = takeFault(this.faults, route.name);
-    if (misbehaveFirst(fault, request)) return;
+    if (applyFaultBefore(fault, request)) return;
     const fingerprint = JSON.stringify([method, pathname, params.form]);
-    const known = key === undefined ? null : this.keys.take(key, fingerprint, this.books.now());
+    const known = key === undefined ? null : this.keys.reserve(key, fingerprint, this.store.now());
     if (known !== null) {
-      if (!misbehaveLast(fault, response)) send(response, known, { 'idempotent-replayed': 'true' });
+      if (!applyFaultAfter(fault, response)) sendResponse(response, known, { 'idempotent-replayed': 'true' });
       return;
     }
-    const answer = await this.keep(key, async () => {
+    const result = await this.saveResponse(key, async () => {
       if (this.latencyMs > 0) await sleep(this.latencyMs);
-      if (fault === 'error kept') throw BROKEN;
-      return this.perform(route, params);
+      if (fault === 'error kept') throw INTERNAL_ERROR;
+      return this.execute(route, params);
     });
-    if (!misbehaveLast(fault, response)) send(response, answer);
+    if (!applyFaultAfter(fault, response)) sendResponse(response, result);
   }
 
   /** Keeps the outcome of a request that has begun to execute under its key, 4xx included; not what failed validation. */
-  private async keep(key: string | undefined, work: () => Promise<Answer>): Promise<Answer> {
+  private async saveResponse(key: string | undefined, work: () => Promise<StripeResponse>): Promise<StripeResponse> {
     try {
-      const answer = await work();
-      if (key !== undefined) this.keys.keep(key, answer);
-      return answer;
+      const result = await work();
+      if (key !== undefined) this.keys.save(key, result);
+      return result;
     } catch (error) {
-      if (!(error instanceof Refusal)) {
+      if (!(error instanceof StripeApiError)) {
         if (key !== undefined) this.keys.release(key);
         throw error;
       }
-      const answer = { status: error.status, body: { error: error.fields } };
-      const wasBegun = !(error instanceof ValidationRefusal);
-      if (key !== undefined && wasBegun) this.keys.keep(key, answer);
+      const result = { status: error.status, body: { error: error.fields } };
+      const wasBegun = !(error instanceof StripeValidationError);
+      if (key !== undefined && wasBegun) this.keys.save(key, result);
       else if (key !== undefined) this.keys.release(key);
-      return answer;
+      return result;
     }
   }
 
-  private perform({ handler, id }: Route, params: Params): Answer {
-    const body = handler(this.books, params, id);
-    return { status: 200, body: expanded(this.books, body, params.texts('expand'), params) };
+  private execute({ handler, id }: StripeRoute, params: StripeParams): StripeResponse {
+    const body = handler(this.store, params, id);
+    return { status: 200, body: expandPaths(this.store, body, params.texts('expand'), params) };
   }
 
   private authenticate(authorization = ''): void {
@@ -106,16 +106,16 @@ export class Answering {
     if (key === this.secretKey) return;
     const message =
       key === '' ? 'You did not provide an API key.' : `Invalid API Key provided: ${key?.slice(0, 8)}****`;
-    throw new Refusal(401, { message });
+    throw new StripeApiError(401, { message });
   }
 }
 
-function headerOf(request: IncomingMessage, name: string): string | undefined {
+function getHeader(request: IncomingMessage, name: string): string | undefined {
   const value = request.headers[name];
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-function send(response: ServerResponse, { status, body }: Answer, headers: Record<string, string> = {}): void {
+function sendResponse(response: ServerResponse, { status, body }: StripeResponse, headers: Record<string, string> = {}): void {
   const requestId = `req_${randomUUID().slice(0, 13)}`;
   response.writeHead(status, { 'content-type': 'application/json', 'request-id': requestId, ...headers });
   response.end(JSON.stringify(body, null, 2));

@@ -1,63 +1,63 @@
 import type Stripe from 'stripe';
-import { type Books, type Card, idIn } from './books.ts';
-import { collect, draftInvoice } from './invoices.ts';
-import { end, isOver, itemOf, yearsAfter } from './subscriptions.ts';
+import { type StripeStore, type CardBehavior, getId } from './books.ts';
+import { collectInvoice, draftInvoice } from './invoices.ts';
+import { endSubscription, isEnded, getItem, addYears } from './subscriptions.ts';
 
 /** What becomes of a subscription when all attempts on a renewal have failed. */
-export type AfterRetries = 'canceled' | 'unpaid' | 'past_due';
+export type AfterFailedRetries = 'canceled' | 'unpaid' | 'past_due';
 
-export interface Renewals {
+export interface RenewalBehavior {
   /** Lets every renewal be declined, whatever the card. */
   failRenewals: boolean;
-  afterRetries: AfterRetries;
+  afterRetries: AfterFailedRetries;
 }
 
-const HOUR = 3_600;
-const DAY = 24 * HOUR;
+const HOUR_SECONDS = 3_600;
+const DAY_SECONDS = 24 * HOUR_SECONDS;
 /** A renewal's invoice is a draft for an hour. */
-export const DRAFT_SECONDS = HOUR;
+export const DRAFT_SECONDS = HOUR_SECONDS;
 /** How long after a failed attempt the next one follows. */
-const RETRIES_AFTER_SECONDS = [3 * DAY, 5 * DAY, 7 * DAY];
-const INCOMPLETE_SECONDS = 23 * HOUR;
+const RETRIES_AFTER_SECONDS = [3 * DAY_SECONDS, 5 * DAY_SECONDS, 7 * DAY_SECONDS];
+const INCOMPLETE_SECONDS = 23 * HOUR_SECONDS;
 
-interface Due {
+interface DueEvent {
   at: number;
-  happens: () => void;
+  run: () => void;
 }
 
 /** Moves the clock and lets everything happen on the way, each at its moment. */
-export function advanceTo(books: Books, date: Date, renewals: Renewals): void {
+export function advanceClock(store: StripeStore, date: Date, renewals: RenewalBehavior): void {
   const target = Math.floor(date.getTime() / 1_000);
-  if (target < books.now()) throw new Error(`The clock is past ${date.toISOString()} already.`);
+  if (target < store.now()) throw new Error(`The clock is past ${date.toISOString()} already.`);
   try {
     for (;;) {
-      const next = duesOf(books, renewals).sort((a, b) => a.at - b.at)[0];
+      const next = listDueEvents(store, renewals).sort((a, b) => a.at - b.at)[0];
       if (next === undefined || next.at > target) break;
-      books.momentDealtWith = Math.max(next.at, books.now());
-      next.happens();
+      store.simulatedNow = Math.max(next.at, store.now());
+      next.run();
     }
   } finally {
-    books.momentDealtWith = null;
+    store.simulatedNow = null;
   }
-  books.clockOffsetMs = date.getTime() - Date.now();
+  store.clockOffsetMs = date.getTime() - Date.now();
 }
 
-function duesOf(books: Books, renewals: Renewals): Due[] {
-  const sessions = books.list('checkout.session').filter(({ status }) => status === 'open');
-  const subscriptions = books.list('subscription').filter((subscription) => !isOver(subscription));
+function listDueEvents(store: StripeStore, renewals: RenewalBehavior): DueEvent[] {
+  const sessions = store.list('checkout.session').filter(({ status }) => status === 'open');
+  const subscriptions = store.list('subscription').filter((subscription) => !isEnded(subscription));
   return [
-    ...sessions.map((session) => ({ at: session.expires_at, happens: () => expireSession(session) })),
+    ...sessions.map((session) => ({ at: session.expires_at, run: () => expireSession(session) })),
     ...subscriptions.map((subscription) =>
       subscription.status === 'incomplete'
-        ? { at: subscription.created + INCOMPLETE_SECONDS, happens: () => expire(books, subscription) }
+        ? { at: subscription.created + INCOMPLETE_SECONDS, run: () => expireSubscription(store, subscription) }
         : {
-            at: subscription.cancel_at ?? itemOf(subscription).current_period_end,
-            happens: () => renew(books, subscription),
+            at: subscription.cancel_at ?? getItem(subscription).current_period_end,
+            run: () => renewSubscription(store, subscription),
           },
     ),
-    ...[...books.collections].map(([invoiceId, { at }]) => ({
+    ...[...store.collections].map(([invoiceId, { at }]) => ({
       at,
-      happens: () => collectAgain(books, books.get('invoice', invoiceId), renewals),
+      run: () => retryCollection(store, store.get('invoice', invoiceId), renewals),
     })),
   ];
 }
@@ -67,61 +67,61 @@ export function expireSession(session: Stripe.Checkout.Session): void {
   session.url = null;
 }
 
-function expire(books: Books, subscription: Stripe.Subscription): void {
+function expireSubscription(store: StripeStore, subscription: Stripe.Subscription): void {
   subscription.status = 'incomplete_expired';
-  subscription.ended_at = books.now();
-  books.tell('customer.subscription.updated', subscription);
+  subscription.ended_at = store.now();
+  store.emit('customer.subscription.updated', subscription);
 }
 
 /** Begins the next year, or ends the subscription if that was wished for. */
-function renew(books: Books, subscription: Stripe.Subscription): void {
-  if (subscription.cancel_at !== null) return end(books, subscription, 'cancellation_requested');
-  const item = itemOf(subscription);
-  const price = books.find('price', books.pricesFromRenewal.get(subscription.id));
+function renewSubscription(store: StripeStore, subscription: Stripe.Subscription): void {
+  if (subscription.cancel_at !== null) return endSubscription(store, subscription, 'cancellation_requested');
+  const item = getItem(subscription);
+  const price = store.find('price', store.scheduledPrices.get(subscription.id));
   if (price !== undefined) {
     item.price = structuredClone(price);
-    books.pricesFromRenewal.delete(subscription.id);
+    store.scheduledPrices.delete(subscription.id);
     subscription.schedule = null;
   }
   const start = item.current_period_end;
   const years =
     new Date(1_000 * start).getUTCFullYear() - new Date(1_000 * subscription.billing_cycle_anchor).getUTCFullYear();
-  const finish = yearsAfter(subscription.billing_cycle_anchor, years + 1);
+  const finish = addYears(subscription.billing_cycle_anchor, years + 1);
   const period = { start, end: finish };
-  const invoice = draftInvoice(books, subscription, {
+  const invoice = draftInvoice(store, subscription, {
     reason: 'subscription_cycle',
     total: item.price.unit_amount ?? 0,
     period,
   });
   Object.assign(item, { current_period_start: start, current_period_end: finish });
-  books.collections.set(invoice.id, { at: start + DRAFT_SECONDS, subscriptionId: subscription.id, attempts: 0 });
-  books.tell('customer.subscription.updated', subscription);
+  store.collections.set(invoice.id, { at: start + DRAFT_SECONDS, subscriptionId: subscription.id, attempts: 0 });
+  store.emit('customer.subscription.updated', subscription);
 }
 
 /** One attempt on a renewal's invoice. @param card what its bank does, if not what it usually does. */
-export function collectAgain(books: Books, invoice: Stripe.Invoice, renewals: Renewals, card?: Card): boolean {
-  const collection = books.collections.get(invoice.id);
-  const subscription = books.get('subscription', idIn(invoice.parent?.subscription_details?.subscription));
+export function retryCollection(store: StripeStore, invoice: Stripe.Invoice, renewals: RenewalBehavior, card?: CardBehavior): boolean {
+  const collection = store.collections.get(invoice.id);
+  const subscription = store.get('subscription', getId(invoice.parent?.subscription_details?.subscription));
   const attempts = collection?.attempts ?? 0;
   const wait = RETRIES_AFTER_SECONDS[attempts];
-  books.collections.delete(invoice.id);
-  if (wait !== undefined) invoice.next_payment_attempt = books.now() + wait;
+  store.collections.delete(invoice.id);
+  if (wait !== undefined) invoice.next_payment_attempt = store.now() + wait;
   else invoice.next_payment_attempt = null;
-  if (collect(books, invoice, subscription, card ?? (renewals.failRenewals ? 'declined' : undefined))) {
-    setStatus(books, subscription, 'active');
+  if (collectInvoice(store, invoice, subscription, card ?? (renewals.failRenewals ? 'declined' : undefined))) {
+    setSubscriptionStatus(store, subscription, 'active');
     return true;
   }
   if (wait !== undefined) {
-    setStatus(books, subscription, 'past_due');
-    const retry = { at: books.now() + wait, subscriptionId: subscription.id, attempts: attempts + 1 };
-    books.collections.set(invoice.id, retry);
-  } else if (renewals.afterRetries === 'canceled') end(books, subscription, 'payment_failed');
-  else setStatus(books, subscription, renewals.afterRetries);
+    setSubscriptionStatus(store, subscription, 'past_due');
+    const retry = { at: store.now() + wait, subscriptionId: subscription.id, attempts: attempts + 1 };
+    store.collections.set(invoice.id, retry);
+  } else if (renewals.afterRetries === 'canceled') endSubscription(store, subscription, 'payment_failed');
+  else setSubscriptionStatus(store, subscription, renewals.afterRetries);
   return false;
 }
 
-function setStatus(books: Books, subscription: Stripe.Subscription, status: Stripe.Subscription.Status): void {
-  if (subscription.status === status || isOver(subscription)) return;
+function setSubscriptionStatus(store: StripeStore, subscription: Stripe.Subscription, status: Stripe.Subscription.Status): void {
+  if (subscription.status === status || isEnded(subscription)) return;
   subscription.status = status;
-  books.tell('customer.subscription.updated', subscription);
+  store.emit('customer.subscription.updated', subscription);
 }

@@ -1,7 +1,7 @@
 import type { Queryable, Violation } from '../../../shared/domain/invariants/invariant.ts';
-import type { Summary } from './summary.ts';
+import type { StripeSummary } from './summary.ts';
 
-const SAYS = {
+const STATEMENTS = {
   'charged-once': 'No top-up is charged for more than once.',
   'one-subscription': 'No account has two subscriptions at the payment processor.',
   'one-customer': 'No account has bought as two customers of the payment processor.',
@@ -13,23 +13,23 @@ const SAYS = {
 } as const;
 
 /** Holds our books against those of the payment processor, when nothing is under way between them. */
-export async function compareBooks(theirs: Summary, client: Queryable): Promise<Violation[]> {
+export async function compareStripeWithDatabase(theirs: StripeSummary, client: Queryable): Promise<Violation[]> {
   const found: Violation[] = [];
-  const accuse = (invariant: keyof typeof SAYS, subject: string, detail: string) =>
-    found.push({ invariant, says: SAYS[invariant], accountId: null, subject, detail });
+  const report = (invariant: keyof typeof STATEMENTS, subject: string, detail: string) =>
+    found.push({ invariant, statement: STATEMENTS[invariant], accountId: null, subject, detail });
 
-  for (const uuid of theirs.chargedTwice) accuse('charged-once', uuid, 'two payments for it succeeded');
-  for (const uuid of theirs.subscribedTwice) accuse('one-subscription', uuid, 'has two that are not over');
-  for (const uuid of theirs.customersTwice) accuse('one-customer', uuid, 'is two customers');
-  for (const uuid of theirs.paidTwice) accuse('paid-once', uuid, 'two transfers were made for it');
+  for (const uuid of theirs.doubleChargedTopups) report('charged-once', uuid, 'two payments for it succeeded');
+  for (const uuid of theirs.doubleSubscribedAccounts) report('one-subscription', uuid, 'has two that are not over');
+  for (const uuid of theirs.duplicateCustomers) report('one-customer', uuid, 'is two customers');
+  for (const uuid of theirs.doublePaidPayouts) report('paid-once', uuid, 'two transfers were made for it');
 
   const payouts = await client.query(
     `SELECT uuid, connect_account_id || ' ' || amount_cents AS paid FROM payouts WHERE status = 'paid'`,
   );
-  differences(
+  findDifferences(
     new Map(payouts.rows.map(({ uuid, paid }) => [uuid, paid])),
     new Map([...theirs.transfers].map(([uuid, { accountId, amountCents }]) => [uuid, `${accountId} ${amountCents}`])),
-  ).forEach(([uuid, ours, other]) => accuse('transfers-are-payouts', uuid, `paid ${ours}, transferred ${other}`));
+  ).forEach(([uuid, ours, other]) => report('transfers-are-payouts', uuid, `paid ${ours}, transferred ${other}`));
 
   const paid = new Map(
     [...theirs.topups].filter(([, { succeeded }]) => succeeded > 0).map(([uuid]) => [uuid, 'succeeded']),
@@ -42,15 +42,15 @@ export async function compareBooks(theirs: Summary, client: Queryable): Promise<
     ['top-up', topups],
     ['ledger entry', entries],
   ] as const) {
-    differences(new Map(rows.map(({ uuid }) => [uuid, 'succeeded'])), paid).forEach(([uuid, ours, other]) =>
-      accuse('payments-are-topups', uuid, `${what}: ${ours}, payment: ${other}`),
+    findDifferences(new Map(rows.map(({ uuid }) => [uuid, 'succeeded'])), paid).forEach(([uuid, ours, other]) =>
+      report('payments-are-topups', uuid, `${what}: ${ours}, payment: ${other}`),
     );
   }
   for (const { uuid, reversed_cents: reversedCents } of topups.rows) {
     const { refundedCents = 0, disputedCents = 0, paidCents = 0 } = theirs.topups.get(uuid) ?? {};
     const expected = Math.min(paidCents, refundedCents + disputedCents);
     if (reversedCents !== expected)
-      accuse('reversals-are-known', uuid, `${reversedCents} cents, and theirs ${expected}`);
+      report('reversals-are-known', uuid, `${reversedCents} cents, and theirs ${expected}`);
   }
 
   const ours = await client.query(
@@ -60,15 +60,15 @@ export async function compareBooks(theirs: Summary, client: Queryable): Promise<
   const live = theirs.customers.filter(
     ({ subscription }) => subscription !== null && subscription.status !== 'incomplete',
   );
-  differences(
+  findDifferences(
     new Map(ours.rows.map((row) => [row.uuid, row.plan_slug])),
     new Map(live.map(({ accountUuid, subscription }) => [accountUuid ?? '', subscription?.plan ?? ''])),
-  ).forEach(([uuid, mine, other]) => accuse('plans-are-the-same', uuid, `ours ${mine}, theirs ${other}`));
+  ).forEach(([uuid, mine, other]) => report('plans-are-the-same', uuid, `ours ${mine}, theirs ${other}`));
   return found;
 }
 
 /** What either side has that the other one has not, or has otherwise. */
-function differences(ours: Map<string, string>, theirs: Map<string, string>): [string, string, string][] {
+function findDifferences(ours: Map<string, string>, theirs: Map<string, string>): [string, string, string][] {
   const names = new Set([...ours.keys(), ...theirs.keys()]);
   return [...names]
     .filter((name) => ours.get(name) !== theirs.get(name))

@@ -1,17 +1,17 @@
 import type Stripe from 'stripe';
-import { type Books, made } from './books.ts';
-import { Refusal } from './refusal.ts';
+import { type StripeStore, fromFields } from './books.ts';
+import { StripeApiError } from './refusal.ts';
 
 /** An account of somebody who is to be paid, who has told nothing of themselves yet. */
-export function addConnectedAccount(books: Books, email: string, metadata: Record<string, string>): Stripe.Account {
-  return books.add<'account'>(
-    made<Stripe.Account>({
-      id: books.newId('acct'),
+export function addConnectedAccount(store: StripeStore, email: string, metadata: Record<string, string>): Stripe.Account {
+  return store.add<'account'>(
+    fromFields<Stripe.Account>({
+      id: store.newId('acct'),
       object: 'account',
       capabilities: { transfers: 'inactive' },
       charges_enabled: false,
       country: 'US',
-      created: books.now(),
+      created: store.now(),
       default_currency: 'usd',
       details_submitted: false,
       email,
@@ -26,19 +26,19 @@ export function addConnectedAccount(books: Books, email: string, metadata: Recor
 export type Onboarding = 'submitted' | 'enabled' | 'blocked';
 
 /** What its owner does on the page, or Stripe afterwards. */
-export function onboard(books: Books, account: Stripe.Account, state: Onboarding): void {
+export function setOnboardingState(store: StripeStore, account: Stripe.Account, state: Onboarding): void {
   const isEnabled = state === 'enabled';
   account.details_submitted = true;
   account.payouts_enabled = isEnabled;
   account.capabilities = { transfers: isEnabled ? 'active' : 'inactive' };
-  books.tell('account.updated', account);
+  store.emit('account.updated', account);
 }
 
 /** @param param names where the id stood, if not in the path. @throws Refusal where there is none, or it is not ours any more. */
-export function connectedAccount(books: Books, id: string, param?: string): Stripe.Account {
-  if (!books.disconnected.has(id)) return books.get('account', id, param);
+export function getConnectedAccount(store: StripeStore, id: string, param?: string): Stripe.Account {
+  if (!store.disconnectedAccounts.has(id)) return store.get('account', id, param);
   const message = `The provided key does not have access to account '${id}' (or that account does not exist). Application access may have been revoked.`;
-  throw new Refusal(403, { code: 'account_invalid', message });
+  throw new StripeApiError(403, { code: 'account_invalid', message });
 }
 
 export interface NewTransfer {
@@ -50,31 +50,31 @@ export interface NewTransfer {
 }
 
 /** Moves money to a connected account. @throws Refusal where it takes none, or there is none. */
-export function addTransfer(books: Books, order: NewTransfer): Stripe.Transfer {
-  const account = connectedAccount(books, order.destination, 'destination');
+export function addTransfer(store: StripeStore, fields: NewTransfer): Stripe.Transfer {
+  const account = getConnectedAccount(store, fields.destination, 'destination');
   if (account.capabilities?.transfers !== 'active') {
     const message =
       'Your destination account needs to have at least one of the following capabilities enabled: transfers';
-    throw new Refusal(400, { code: 'insufficient_capabilities_for_transfer', message });
+    throw new StripeApiError(400, { code: 'insufficient_capabilities_for_transfer', message });
   }
-  if (books.balanceCents !== null && books.balanceCents < order.amount) {
-    throw new Refusal(400, { code: 'balance_insufficient', message: 'You have insufficient available funds.' });
+  if (store.balanceCents !== null && store.balanceCents < fields.amount) {
+    throw new StripeApiError(400, { code: 'balance_insufficient', message: 'You have insufficient available funds.' });
   }
-  if (books.balanceCents !== null) books.balanceCents -= order.amount;
-  return books.add<'transfer'>(
-    made<Stripe.Transfer>({
-      id: books.newId('tr'),
+  if (store.balanceCents !== null) store.balanceCents -= fields.amount;
+  return store.add<'transfer'>(
+    fromFields<Stripe.Transfer>({
+      id: store.newId('tr'),
       object: 'transfer',
-      amount: order.amount,
+      amount: fields.amount,
       amount_reversed: 0,
-      created: books.now(),
-      currency: order.currency,
+      created: store.now(),
+      currency: fields.currency,
       description: null,
-      destination: order.destination,
+      destination: fields.destination,
       livemode: false,
-      metadata: order.metadata,
+      metadata: fields.metadata,
       reversed: false,
-      transfer_group: order.transferGroup,
+      transfer_group: fields.transferGroup,
     }),
   );
 }

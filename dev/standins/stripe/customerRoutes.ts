@@ -1,15 +1,15 @@
-import { addCustomer, paymentMethodsOf } from './customers.ts';
-import { PAGE_PARAMS, page, retrieve } from './pages.ts';
-import type { Handler } from './routes.ts';
+import { addCustomer, listPaymentMethods } from './customers.ts';
+import { LIST_PARAMS, listObjects, retrieveObject } from './pages.ts';
+import type { StripeHandler } from './routes.ts';
 
-type Routes = Record<`customers.${string}`, [string, string, Handler]>;
+type Routes = Record<`customers.${string}`, [string, string, StripeHandler]>;
 
 export const customerRoutes = {
   'customers.create': [
     'POST',
     '/v1/customers',
     (books, params) => {
-      params.only('email', 'name', 'description', 'metadata', 'expand');
+      params.allowOnly('email', 'name', 'description', 'metadata', 'expand');
       return addCustomer(books, params.text('email') ?? null, params.metadata());
     },
   ],
@@ -19,17 +19,17 @@ export const customerRoutes = {
     (books, params, id) =>
       books.deletedCustomers.has(id)
         ? { id, object: 'customer', deleted: true }
-        : retrieve('customer')(books, params, id),
+        : retrieveObject('customer')(books, params, id),
   ],
   'customers.listPaymentMethods': [
     'GET',
     '/v1/customers/:id/payment_methods',
     (books, params, id) => {
-      params.only(...PAGE_PARAMS, 'type', 'allow_redisplay');
+      params.allowOnly(...LIST_PARAMS, 'type', 'allow_redisplay');
       books.get('customer', id, 'customer');
-      const mine = new Set(paymentMethodsOf(books, id));
+      const mine = new Set(listPaymentMethods(books, id));
       const type = params.text('type');
-      return page(
+      return listObjects(
         books,
         'payment_method',
         params,

@@ -1,26 +1,26 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { randomFrom } from '../../random.ts';
-import { type HandledEvent, type StandInEvent, signatureOf } from './events.ts';
+import { createSeededRandom } from '../../random.ts';
+import { type HandledEvent, type FakeStripeEvent, signPayload } from './events.ts';
 
-export interface Attempt {
+export interface DeliveryAttempt {
   eventId: string;
   type: HandledEvent;
   /** What the webhook answered; 0 if nothing. */
   status: number;
 }
 
-interface Waiting {
-  event: StandInEvent;
+interface PendingDelivery {
+  event: FakeStripeEvent;
   at: number;
   attempts: number;
   isCopy: boolean;
 }
 
 const MAX_ATTEMPTS = 40;
-const ANSWER_WITHIN_MS = 10_000;
+const RESPONSE_TIMEOUT_MS = 10_000;
 
 /** Posts events to a webhook until it has taken them, as badly as it is told to. */
-export class Deliveries {
+export class WebhookDelivery {
   /** How likely an event is never sent at all, and how likely it is sent once more than needed: 0 to 1. */
   drop = 0;
   duplicate = 0;
@@ -30,22 +30,22 @@ export class Deliveries {
   /** How many are under way at a time. */
   parallel = 1;
   /** Events that were not sent, and never will be unless they are sent again. */
-  readonly dropped: StandInEvent[] = [];
-  readonly attempts: Attempt[] = [];
+  readonly dropped: FakeStripeEvent[] = [];
+  readonly attempts: DeliveryAttempt[] = [];
   webhookUrl: string | undefined;
   /** What the time is where signatures are checked. */
   now = (): number => Date.now();
   private readonly secret: string;
   private readonly random: () => number;
-  private waiting: Waiting[] = [];
-  private underWay = 0;
+  private pending: PendingDelivery[] = [];
+  private inFlight = 0;
   private isPaused = false;
   private isStopped = false;
-  private onSettled: (() => void)[] = [];
+  private onDrained: (() => void)[] = [];
 
   constructor(secret: string, seed: number) {
     this.secret = secret;
-    const random = randomFrom(seed);
+    const random = createSeededRandom(seed);
     this.random = () => random.next();
   }
 
@@ -64,7 +64,7 @@ export class Deliveries {
     Object.assign(this, { drop: 0, duplicate: 0, reorder: false, delayMs: 0, parallel: 1, pause: false });
   }
 
-  send(event: StandInEvent): void {
+  send(event: FakeStripeEvent): void {
     if (this.webhookUrl === undefined) return;
     if (this.random() < this.drop) {
       this.dropped.push(event);
@@ -79,59 +79,59 @@ export class Deliveries {
   }
 
   /** Sends an event once more. */
-  resend(event: StandInEvent): void {
+  resend(event: FakeStripeEvent): void {
     this.queue({ event, at: 0, attempts: 0, isCopy: true });
   }
 
   /** Resolves when the webhook has taken all that was to be sent. */
-  async settled(): Promise<void> {
-    if (this.isPaused && this.waiting.length > 0) throw new Error('Deliveries are paused: nothing will settle.');
-    if (this.waiting.length > 0 || this.underWay > 0)
-      await new Promise<void>((resolve) => this.onSettled.push(resolve));
+  async drained(): Promise<void> {
+    if (this.isPaused && this.pending.length > 0) throw new Error('Deliveries are paused: nothing will settle.');
+    if (this.pending.length > 0 || this.inFlight > 0)
+      await new Promise<void>((resolve) => this.onDrained.push(resolve));
     const refused = this.undelivered.splice(0);
     if (refused.length > 0) throw new Error(`The webhook never took ${refused.map(({ type }) => type).join(', ')}.`);
   }
 
   /** Events that the webhook refused to the end. */
-  readonly undelivered: StandInEvent[] = [];
+  readonly undelivered: FakeStripeEvent[] = [];
 
   stop(): void {
     this.isStopped = true;
-    this.waiting = [];
+    this.pending = [];
   }
 
-  private queue(waiting: Waiting): void {
-    this.waiting.push(waiting);
+  private queue(delivery: PendingDelivery): void {
+    this.pending.push(delivery);
     // What is told at the same time waits at the same time, so that it can be shuffled.
     setImmediate(() => this.wake());
   }
 
   private wake(): void {
-    while (this.underWay < this.parallel && !this.isPaused && !this.isStopped) {
+    while (this.inFlight < this.parallel && !this.isPaused && !this.isStopped) {
       const next = this.take();
       if (next === undefined) break;
-      this.underWay += 1;
+      this.inFlight += 1;
       void this.deliver(next).finally(() => {
-        this.underWay -= 1;
+        this.inFlight -= 1;
         this.wake();
-        if (this.waiting.length === 0 && this.underWay === 0) for (const tell of this.onSettled.splice(0)) tell();
+        if (this.pending.length === 0 && this.inFlight === 0) for (const tell of this.onDrained.splice(0)) tell();
       });
     }
   }
 
-  private take(): Waiting | undefined {
-    const ready = this.waiting.filter(({ at }) => at <= Date.now());
+  private take(): PendingDelivery | undefined {
+    const ready = this.pending.filter(({ at }) => at <= Date.now());
     const next = ready[this.reorder ? Math.floor(this.random() * ready.length) : 0];
-    if (next !== undefined) this.waiting.splice(this.waiting.indexOf(next), 1);
-    else if (this.waiting.length > 0) {
-      const wait = Math.min(...this.waiting.map(({ at }) => at)) - Date.now();
+    if (next !== undefined) this.pending.splice(this.pending.indexOf(next), 1);
+    else if (this.pending.length > 0) {
+      const wait = Math.min(...this.pending.map(({ at }) => at)) - Date.now();
       setTimeout(() => this.wake(), Math.max(1, wait)).unref();
     }
     return next;
   }
 
-  private async deliver(waiting: Waiting): Promise<void> {
-    const { event, attempts, isCopy } = waiting;
+  private async deliver(delivery: PendingDelivery): Promise<void> {
+    const { event, attempts, isCopy } = delivery;
     const status = await this.post(event);
     this.attempts.push({ eventId: event.id, type: event.type, status });
     if (this.isStopped) return;
@@ -141,17 +141,17 @@ export class Deliveries {
     }
     if (isTaken) return;
     if (attempts + 1 >= MAX_ATTEMPTS) this.undelivered.push(event);
-    else this.queue({ ...waiting, at: Date.now() + Math.min(50 * 2 ** attempts, 1_000), attempts: attempts + 1 });
+    else this.queue({ ...delivery, at: Date.now() + Math.min(50 * 2 ** attempts, 1_000), attempts: attempts + 1 });
   }
 
-  private async post({ body }: StandInEvent): Promise<number> {
-    const signature = await signatureOf(body, this.secret, Math.floor(this.now() / 1_000));
+  private async post({ body }: FakeStripeEvent): Promise<number> {
+    const signature = await signPayload(body, this.secret, Math.floor(this.now() / 1_000));
     try {
       const response = await fetch(this.webhookUrl ?? '', {
         method: 'POST',
         headers: { 'content-type': 'application/json; charset=utf-8', 'stripe-signature': signature },
         body,
-        signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
+        signal: AbortSignal.timeout(RESPONSE_TIMEOUT_MS),
       });
       await response.arrayBuffer();
       return response.status;

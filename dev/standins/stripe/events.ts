@@ -1,10 +1,10 @@
 import Stripe from 'stripe';
 import type { EVENT_TYPES } from '../../../shared/gateways/payments/eventTypes.ts';
-import type { Books } from './books.ts';
+import type { StripeStore } from './books.ts';
 
 export type HandledEvent = (typeof EVENT_TYPES)[number];
 
-export interface StandInEvent {
+export interface FakeStripeEvent {
   id: string;
   type: HandledEvent;
   /** Of what it is about. */
@@ -16,13 +16,13 @@ export interface StandInEvent {
 }
 
 /** An event, with its object as it is now. */
-export function eventOf(books: Books, type: HandledEvent, object: { id: string }, previous?: object): StandInEvent {
-  const id = books.newId('evt');
-  const event = books.add<'event'>({
+export function createStripeEvent(store: StripeStore, type: HandledEvent, object: { id: string }, previous?: object): FakeStripeEvent {
+  const id = store.newId('evt');
+  const event = store.add<'event'>({
     id,
     object: 'event',
     api_version: Stripe.API_VERSION,
-    created: books.now(),
+    created: store.now(),
     // As it was then: books go on.
     data: { object: structuredClone(object), ...(previous && { previous_attributes: previous }) },
     livemode: false,
@@ -36,6 +36,6 @@ export function eventOf(books: Books, type: HandledEvent, object: { id: string }
 const stripe = new Stripe('sk_test_standin');
 
 /** What stands in the header `Stripe-Signature`. @param timestamp in seconds; now, if it is not given. */
-export function signatureOf(payload: string, secret: string, timestamp?: number): Promise<string> {
+export function signPayload(payload: string, secret: string, timestamp?: number): Promise<string> {
   return stripe.webhooks.generateTestHeaderStringAsync({ payload, secret, timestamp });
 }

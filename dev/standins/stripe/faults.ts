@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { Refusal } from './refusal.ts';
-import type { RequestName } from './routes.ts';
+import { StripeApiError } from './refusal.ts';
+import type { StripeRequestName } from './routes.ts';
 
 /**
  * What is done with a request in the place of what should be:
@@ -13,10 +13,10 @@ import type { RequestName } from './routes.ts';
 export type Fault = 'error' | 'error kept' | 'busy' | 'hang' | 'hang after doing' | 'drop' | 'drop after doing';
 
 /** By the name of a request, or for all that have none of their own; until it is removed, or so many times. */
-export type Faults = Partial<Record<RequestName | 'all', Fault | { how: Fault; times: number }>>;
+export type Faults = Partial<Record<StripeRequestName | 'all', Fault | { how: Fault; times: number }>>;
 
 /** The fault that this request is to have, counted. */
-export function takeFault(faults: Faults, name: RequestName): Fault | undefined {
+export function takeFault(faults: Faults, name: StripeRequestName): Fault | undefined {
   const key = faults[name] === undefined ? 'all' : name;
   const fault = faults[key];
   if (typeof fault !== 'object') return fault;
@@ -26,22 +26,22 @@ export function takeFault(faults: Faults, name: RequestName): Fault | undefined 
 }
 
 /** @returns whether the request has had its answer, or will never have one. */
-export function misbehaveFirst(fault: Fault | undefined, request: IncomingMessage): boolean {
+export function applyFaultBefore(fault: Fault | undefined, request: IncomingMessage): boolean {
   if (fault === 'drop') request.socket.destroy();
   if (fault === 'busy') {
-    throw new Refusal(429, { code: 'rate_limit', message: 'Request rate limit exceeded.' });
+    throw new StripeApiError(429, { code: 'rate_limit', message: 'Request rate limit exceeded.' });
   }
-  if (fault === 'error') throw BROKEN;
+  if (fault === 'error') throw INTERNAL_ERROR;
   return fault === 'hang' || fault === 'drop';
 }
 
 /** The same, for what was done. */
-export function misbehaveLast(fault: Fault | undefined, response: ServerResponse): boolean {
+export function applyFaultAfter(fault: Fault | undefined, response: ServerResponse): boolean {
   if (fault === 'drop after doing') response.socket?.destroy();
   return fault === 'hang after doing' || fault === 'drop after doing';
 }
 
-export const BROKEN = new Refusal(500, {
+export const INTERNAL_ERROR = new StripeApiError(500, {
   type: 'api_error',
   message: 'An unknown error occurred while the stand-in did what it was told.',
 });

@@ -1,4 +1,4 @@
-import { Refusal, ValidationRefusal } from './refusal.ts';
+import { StripeApiError, StripeValidationError } from './refusal.ts';
 
 type FormValue = string | Form | FormValue[];
 interface Form {
@@ -6,7 +6,7 @@ interface Form {
 }
 
 /** What `a[b][0][c]=d&a[e][]=f` says. */
-export function parseForm(text: string): Form {
+export function parseNestedForm(text: string): Form {
   const form: Form = {};
   for (const [name, value] of new URLSearchParams(text)) {
     const path = name.split(/\]\[|\[|\]/).slice(0, name.includes('[') ? -1 : undefined);
@@ -17,18 +17,18 @@ export function parseForm(text: string): Form {
       else place = (place[key] ??= {}) as Form;
     });
   }
-  return asLists(form) as Form;
+  return convertLists(form) as Form;
 }
 
-function asLists(value: FormValue): FormValue {
+function convertLists(value: FormValue): FormValue {
   if (typeof value === 'string' || Array.isArray(value)) return value;
-  const entries = Object.entries(value).map(([key, item]): [string, FormValue] => [key, asLists(item)]);
+  const entries = Object.entries(value).map(([key, item]): [string, FormValue] => [key, convertLists(item)]);
   const isList = entries.length > 0 && entries.every(([key]) => /^\d+$/.test(key));
   return isList ? entries.map(([, item]) => item) : Object.fromEntries(entries);
 }
 
 /** The parameters of a request; where one is not as it should be, Stripe's refusal. */
-export class Params {
+export class StripeParams {
   readonly form: Form;
   private readonly path: string;
 
@@ -38,11 +38,11 @@ export class Params {
   }
 
   /** Refuses all other parameters, as Stripe does. */
-  only(...names: string[]): this {
+  allowOnly(...names: string[]): this {
     const unknown = Object.keys(this.form).find((name) => !names.includes(name));
     if (unknown !== undefined) {
-      const param = this.nameOf(unknown);
-      throw new ValidationRefusal({
+      const param = this.getQualifiedName(unknown);
+      throw new StripeValidationError({
         code: 'parameter_unknown',
         param,
         message: `Received unknown parameter: ${param}`,
@@ -90,17 +90,17 @@ export class Params {
     return this.form[name] !== undefined;
   }
 
-  at(name: string): Params {
+  nested(name: string): StripeParams {
     const value = this.form[name] ?? {};
     if (typeof value === 'string' || Array.isArray(value)) return this.invalid(name, 'Invalid object');
-    return new Params(value, this.nameOf(name));
+    return new StripeParams(value, this.getQualifiedName(name));
   }
 
   /** The objects of a list. */
-  items(name: string): Params[] {
+  items(name: string): StripeParams[] {
     const value = this.form[name] ?? [];
     if (!Array.isArray(value)) return this.invalid(name, 'Invalid array');
-    return value.map((item, index) => new Params(item as Form, `${this.nameOf(name)}[${index}]`));
+    return value.map((item, index) => new StripeParams(item as Form, `${this.getQualifiedName(name)}[${index}]`));
   }
 
   texts(name: string): string[] {
@@ -110,7 +110,7 @@ export class Params {
   }
 
   metadata(): Record<string, string> {
-    const entries = Object.entries(this.at('metadata').form).map(([key, value]): [string, string] => {
+    const entries = Object.entries(this.nested('metadata').form).map(([key, value]): [string, string] => {
       if (typeof value !== 'string') return this.invalid('metadata', 'Metadata values must be strings');
       if (key.length > 40 || value.length > 500) this.invalid('metadata', 'Metadata is too long');
       return [key, value];
@@ -119,20 +119,20 @@ export class Params {
   }
 
   /** For what is found while the request executes. */
-  refuse(name: string, message: string, code?: string): never {
-    throw new Refusal(400, { code, param: this.nameOf(name), message });
+  reject(name: string, message: string, code?: string): never {
+    throw new StripeApiError(400, { code, param: this.getQualifiedName(name), message });
   }
 
   private invalid(name: string, message: string, code?: string): never {
-    throw new ValidationRefusal({ code, param: this.nameOf(name), message });
+    throw new StripeValidationError({ code, param: this.getQualifiedName(name), message });
   }
 
   private missing(name: string): never {
-    const param = this.nameOf(name);
-    throw new ValidationRefusal({ code: 'parameter_missing', param, message: `Missing required param: ${param}.` });
+    const param = this.getQualifiedName(name);
+    throw new StripeValidationError({ code: 'parameter_missing', param, message: `Missing required param: ${param}.` });
   }
 
-  private nameOf(name: string): string {
+  private getQualifiedName(name: string): string {
     return this.path === '' ? name : `${this.path}[${name}]`;
   }
 }

@@ -1,7 +1,7 @@
 import type Stripe from 'stripe';
-import { type Books, type Card, idIn, listOf, made } from './books.ts';
-import { payingMethodOf } from './customers.ts';
-import { addIntent, confirm } from './payments.ts';
+import { type StripeStore, type CardBehavior, getId, toApiList, fromFields } from './books.ts';
+import { findPaymentMethodId } from './customers.ts';
+import { addPaymentIntent, confirmIntent } from './payments.ts';
 
 export interface NewInvoice {
   reason: 'subscription_create' | 'subscription_cycle' | 'subscription_update';
@@ -12,13 +12,13 @@ export interface NewInvoice {
 }
 
 /** Writes an invoice that nobody was asked to pay yet. */
-export function draftInvoice(books: Books, subscription: Stripe.Subscription, order: NewInvoice): Stripe.Invoice {
+export function draftInvoice(store: StripeStore, subscription: Stripe.Subscription, fields: NewInvoice): Stripe.Invoice {
   const item = subscription.items.data[0];
-  const id = books.newId('in');
-  const { total, discount, tax } = amountsOf(books, order);
+  const id = store.newId('in');
+  const { total, discount, tax } = computeAmounts(store, fields);
   const due = Math.max(0, total);
-  const invoice = books.add<'invoice'>(
-    made<Stripe.Invoice>({
+  const invoice = store.add<'invoice'>(
+    fromFields<Stripe.Invoice>({
       id,
       object: 'invoice',
       amount_due: due,
@@ -27,14 +27,14 @@ export function draftInvoice(books: Books, subscription: Stripe.Subscription, or
       attempt_count: 0,
       attempted: false,
       auto_advance: true,
-      billing_reason: order.reason,
+      billing_reason: fields.reason,
       collection_method: 'charge_automatically',
-      created: books.now(),
+      created: store.now(),
       currency: 'usd',
-      customer: idIn(subscription.customer),
+      customer: getId(subscription.customer),
       default_payment_method: null,
       discounts: [],
-      lines: listOf([lineOf(subscription, order, books)], `/v1/invoices/${id}/lines`),
+      lines: toApiList([buildInvoiceLine(subscription, fields, store)], `/v1/invoices/${id}/lines`),
       livemode: false,
       metadata: {},
       number: null,
@@ -44,18 +44,18 @@ export function draftInvoice(books: Books, subscription: Stripe.Subscription, or
         schedule_details: null,
         subscription_details: { subscription: subscription.id, metadata: { ...subscription.metadata } },
       } as Stripe.Invoice.Parent,
-      period_end: order.period.end,
-      period_start: item?.current_period_start ?? order.period.start,
+      period_end: fields.period.end,
+      period_start: item?.current_period_start ?? fields.period.start,
       post_payment_credit_notes_amount: 0,
       starting_balance: 0,
       status: 'draft',
       status_transitions: { finalized_at: null, marked_uncollectible_at: null, paid_at: null, voided_at: null },
-      subtotal: order.total,
-      subtotal_excluding_tax: order.total - tax,
+      subtotal: fields.total,
+      subtotal_excluding_tax: fields.total - tax,
       total,
       total_discount_amounts: discount === 0 ? [] : [{ amount: discount, discount: 'di_standin' }],
       total_excluding_tax: total - tax,
-      total_taxes: tax === 0 ? [] : [made<Stripe.Invoice.TotalTax>({ amount: tax, tax_behavior: 'inclusive' })],
+      total_taxes: tax === 0 ? [] : [fromFields<Stripe.Invoice.TotalTax>({ amount: tax, tax_behavior: 'inclusive' })],
     }),
   );
   subscription.latest_invoice = id;
@@ -63,8 +63,8 @@ export function draftInvoice(books: Books, subscription: Stripe.Subscription, or
 }
 
 /** A renewal may be discounted, and hold tax: that is in the price. */
-function amountsOf(
-  { renewals }: Books,
+function computeAmounts(
+  { renewals }: StripeStore,
   { reason, total }: NewInvoice,
 ): { total: number; discount: number; tax: number } {
   if (reason !== 'subscription_cycle') return { total, discount: 0, tax: 0 };
@@ -73,14 +73,14 @@ function amountsOf(
   return { total: rest, discount, tax: rest - Math.round((rest * 100) / (100 + renewals.taxPercent)) };
 }
 
-function lineOf(
+function buildInvoiceLine(
   subscription: Stripe.Subscription,
   { total, period, reason }: NewInvoice,
-  books: Books,
+  store: StripeStore,
 ): Stripe.InvoiceLineItem {
   const item = subscription.items.data[0];
-  return made<Stripe.InvoiceLineItem>({
-    id: books.newId('il'),
+  return fromFields<Stripe.InvoiceLineItem>({
+    id: store.newId('il'),
     object: 'line_item',
     amount: total,
     currency: 'usd',
@@ -92,7 +92,7 @@ function lineOf(
     parent: {
       type: 'subscription_item_details',
       invoice_item_details: null,
-      subscription_item_details: made({
+      subscription_item_details: fromFields({
         subscription: subscription.id,
         subscription_item: item?.id ?? '',
         proration: reason === 'subscription_update',
@@ -101,7 +101,7 @@ function lineOf(
     period,
     pricing: {
       type: 'price_details',
-      price_details: made<Stripe.InvoiceLineItem.Pricing.PriceDetails>({ price: item?.price.id ?? '' }),
+      price_details: fromFields<Stripe.InvoiceLineItem.Pricing.PriceDetails>({ price: item?.price.id ?? '' }),
       unit_amount_decimal: null,
     },
     quantity: 1,
@@ -111,77 +111,77 @@ function lineOf(
 }
 
 /** Marks it as paid by a payment that has succeeded, or by none where nothing is due. */
-export function settleInvoice(books: Books, invoice: Stripe.Invoice, intent: Stripe.PaymentIntent | null): void {
-  finalize(books, invoice);
-  if (intent !== null) Object.assign(paymentOf(books, invoice, intent), { status: 'paid', amount_paid: intent.amount });
+export function markInvoicePaid(store: StripeStore, invoice: Stripe.Invoice, intent: Stripe.PaymentIntent | null): void {
+  finalizeInvoice(store, invoice);
+  if (intent !== null) Object.assign(findOrCreateInvoicePayment(store, invoice, intent), { status: 'paid', amount_paid: intent.amount });
   invoice.status = 'paid';
   invoice.attempted = true;
   invoice.amount_paid = invoice.amount_due;
   invoice.amount_remaining = 0;
   invoice.next_payment_attempt = null;
-  invoice.status_transitions.paid_at = books.now();
-  books.collections.delete(invoice.id);
-  books.tell('invoice.paid', invoice);
+  invoice.status_transitions.paid_at = store.now();
+  store.collections.delete(invoice.id);
+  store.emit('invoice.paid', invoice);
 }
 
 /** Collects it from the subscription's card. @returns whether it is paid. */
-export function collect(
-  books: Books,
+export function collectInvoice(
+  store: StripeStore,
   invoice: Stripe.Invoice,
   subscription: Stripe.Subscription,
-  card?: Card,
+  card?: CardBehavior,
 ): boolean {
-  finalize(books, invoice);
+  finalizeInvoice(store, invoice);
   if (invoice.amount_due === 0) {
-    settleInvoice(books, invoice, null);
+    markInvoicePaid(store, invoice, null);
     return true;
   }
   invoice.attempted = true;
   invoice.attempt_count += 1;
-  const intent = intentOf(books, invoice);
-  const methodId = payingMethodOf(books, subscription);
-  if (methodId !== null && confirm(books, intent, methodId, card ?? books.cards.get(methodId) ?? 'ok')) {
-    settleInvoice(books, invoice, intent);
+  const intent = findOrCreateInvoiceIntent(store, invoice);
+  const methodId = findPaymentMethodId(store, subscription);
+  if (methodId !== null && confirmIntent(store, intent, methodId, card ?? store.cards.get(methodId) ?? 'ok')) {
+    markInvoicePaid(store, invoice, intent);
     return true;
   }
-  books.tell('invoice.payment_failed', invoice);
+  store.emit('invoice.payment_failed', invoice);
   return false;
 }
 
 /** From draft to open. */
-export function finalize(books: Books, invoice: Stripe.Invoice): void {
+export function finalizeInvoice(store: StripeStore, invoice: Stripe.Invoice): void {
   if (invoice.status !== 'draft') return;
   invoice.status = 'open';
   invoice.number = `STANDIN-${invoice.id.slice(-6)}`;
-  invoice.status_transitions.finalized_at = books.now();
-  invoice.hosted_invoice_url = `${books.url}/invoices/${invoice.id}`;
+  invoice.status_transitions.finalized_at = store.now();
+  invoice.hosted_invoice_url = `${store.url}/invoices/${invoice.id}`;
 }
 
-export function voidInvoice(books: Books, invoice: Stripe.Invoice): void {
+export function voidInvoice(store: StripeStore, invoice: Stripe.Invoice): void {
   invoice.status = 'void';
-  invoice.status_transitions.voided_at = books.now();
-  books.collections.delete(invoice.id);
+  invoice.status_transitions.voided_at = store.now();
+  store.collections.delete(invoice.id);
 }
 
 /** All attempts on an invoice are attempts on one payment. */
-export function intentOf(books: Books, invoice: Stripe.Invoice): Stripe.PaymentIntent {
-  const known = books.list('invoice_payment').find((payment) => idIn(payment.invoice) === invoice.id);
-  if (known !== undefined) return books.get('payment_intent', idIn(known.payment.payment_intent));
-  const intent = addIntent(books, { amount: invoice.amount_due, customer: idIn(invoice.customer) });
-  paymentOf(books, invoice, intent);
+export function findOrCreateInvoiceIntent(store: StripeStore, invoice: Stripe.Invoice): Stripe.PaymentIntent {
+  const known = store.list('invoice_payment').find((payment) => getId(payment.invoice) === invoice.id);
+  if (known !== undefined) return store.get('payment_intent', getId(known.payment.payment_intent));
+  const intent = addPaymentIntent(store, { amount: invoice.amount_due, customer: getId(invoice.customer) });
+  findOrCreateInvoicePayment(store, invoice, intent);
   return intent;
 }
 
 /** What ties a payment to an invoice. */
-export function paymentOf(books: Books, invoice: Stripe.Invoice, intent: Stripe.PaymentIntent): Stripe.InvoicePayment {
-  const known = books.list('invoice_payment').find((payment) => idIn(payment.payment.payment_intent) === intent.id);
+export function findOrCreateInvoicePayment(store: StripeStore, invoice: Stripe.Invoice, intent: Stripe.PaymentIntent): Stripe.InvoicePayment {
+  const known = store.list('invoice_payment').find((payment) => getId(payment.payment.payment_intent) === intent.id);
   if (known !== undefined) return known;
-  return books.add<'invoice_payment'>({
-    id: books.newId('inpay'),
+  return store.add<'invoice_payment'>({
+    id: store.newId('inpay'),
     object: 'invoice_payment',
     amount_paid: null,
     amount_requested: intent.amount,
-    created: books.now(),
+    created: store.now(),
     currency: intent.currency,
     invoice: invoice.id,
     is_default: true,

@@ -1,20 +1,20 @@
 import type Stripe from 'stripe';
-import { type Books, idIn, made } from './books.ts';
-import { finalize, paymentOf } from './invoices.ts';
+import { type StripeStore, getId, fromFields } from './books.ts';
+import { finalizeInvoice, findOrCreateInvoicePayment } from './invoices.ts';
 
 /** Writes down that so much of a paid invoice was given back outside of Stripe. */
-export function creditElsewhere(books: Books, invoice: Stripe.Invoice, amountCents: number): Stripe.CreditNote {
+export function creditOutOfBand(store: StripeStore, invoice: Stripe.Invoice, amountCents: number): Stripe.CreditNote {
   if (invoice.status !== 'paid')
     throw new Error(`${invoice.id} is ${invoice.status}: nothing of it can be given back.`);
   invoice.post_payment_credit_notes_amount += amountCents;
-  const note = books.add<'credit_note'>(
-    made<Stripe.CreditNote>({
-      id: books.newId('cn'),
+  const note = store.add<'credit_note'>(
+    fromFields<Stripe.CreditNote>({
+      id: store.newId('cn'),
       object: 'credit_note',
       amount: amountCents,
-      created: books.now(),
+      created: store.now(),
       currency: invoice.currency,
-      customer: idIn(invoice.customer),
+      customer: getId(invoice.customer),
       invoice: invoice.id,
       livemode: false,
       metadata: {},
@@ -28,35 +28,35 @@ export function creditElsewhere(books: Books, invoice: Stripe.Invoice, amountCen
       voided_at: null,
     }),
   );
-  books.tell('credit_note.created', note);
+  store.emit('credit_note.created', note);
   return note;
 }
 
 /** Takes a credit note back. */
-export function voidCredit(books: Books, note: Stripe.CreditNote): void {
-  const invoice = books.get('invoice', idIn(note.invoice));
+export function voidCreditNote(store: StripeStore, note: Stripe.CreditNote): void {
+  const invoice = store.get('invoice', getId(note.invoice));
   invoice.post_payment_credit_notes_amount -= note.amount;
   note.status = 'void';
-  note.voided_at = books.now();
-  books.tell('credit_note.voided', note);
+  note.voided_at = store.now();
+  store.emit('credit_note.voided', note);
 }
 
 /** Marks an invoice as paid outside of Stripe: no payment of Stripe's stands behind it. */
-export function settleElsewhere(books: Books, invoice: Stripe.Invoice, intent: Stripe.PaymentIntent): void {
-  finalize(books, invoice);
+export function payInvoiceOutOfBand(store: StripeStore, invoice: Stripe.Invoice, intent: Stripe.PaymentIntent): void {
+  finalizeInvoice(store, invoice);
   if (invoice.status !== 'open') throw new Error(`${invoice.id} is ${invoice.status}: it cannot be paid.`);
   intent.status = 'canceled';
   const { amount_due: amount } = invoice;
-  paymentOf(books, invoice, intent).status = 'canceled';
-  books.add<'invoice_payment'>({
-    ...paymentOf(books, invoice, intent),
-    id: books.newId('inpay'),
+  findOrCreateInvoicePayment(store, invoice, intent).status = 'canceled';
+  store.add<'invoice_payment'>({
+    ...findOrCreateInvoicePayment(store, invoice, intent),
+    id: store.newId('inpay'),
     amount_paid: amount,
-    payment: { type: 'payment_record', payment_record: books.newId('pr') },
+    payment: { type: 'payment_record', payment_record: store.newId('pr') },
     status: 'paid',
   });
   Object.assign(invoice, { status: 'paid', amount_paid: amount, amount_remaining: 0, next_payment_attempt: null });
-  invoice.status_transitions.paid_at = books.now();
-  books.collections.delete(invoice.id);
-  books.tell('invoice.paid', invoice);
+  invoice.status_transitions.paid_at = store.now();
+  store.collections.delete(invoice.id);
+  store.emit('invoice.paid', invoice);
 }

@@ -1,6 +1,6 @@
 import type Stripe from 'stripe';
 
-export interface RefusalFields {
+export interface StripeErrorFields {
   type?: 'invalid_request_error' | 'card_error' | 'idempotency_error' | 'api_error';
   message: string;
   code?: string;
@@ -12,11 +12,11 @@ export interface RefusalFields {
 }
 
 /** An error that is answered in Stripe's envelope. Once a request has begun to execute, its idempotency key keeps it. */
-export class Refusal extends Error {
+export class StripeApiError extends Error {
   readonly status: number;
-  readonly fields: RefusalFields;
+  readonly fields: StripeErrorFields;
 
-  constructor(status: number, fields: RefusalFields) {
+  constructor(status: number, fields: StripeErrorFields) {
     super(fields.message);
     this.name = 'Refusal';
     this.status = status;
@@ -25,8 +25,8 @@ export class Refusal extends Error {
 }
 
 /** A parameter that is missing, unknown or malformed: rejected before the request executes, so that no key keeps it. */
-export class ValidationRefusal extends Refusal {
-  constructor(fields: RefusalFields) {
+export class StripeValidationError extends StripeApiError {
+  constructor(fields: StripeErrorFields) {
     super(400, fields);
   }
 }

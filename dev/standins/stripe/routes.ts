@@ -1,39 +1,39 @@
-import type { Books } from './books.ts';
+import type { StripeStore } from './books.ts';
 import { connectRoutes } from './connectRoutes.ts';
 import { customerRoutes } from './customerRoutes.ts';
-import type { Params } from './form.ts';
+import type { StripeParams } from './form.ts';
 import { paymentRoutes } from './paymentRoutes.ts';
-import { sessionRoutes } from './sessionRoutes.ts';
+import { checkoutRoutes } from './sessionRoutes.ts';
 import { setupRoutes } from './setupRoutes.ts';
 import { subscriptionRoutes } from './subscriptionRoutes.ts';
 
 /** @param id what stands in the place of `:id`. @returns what is answered with. @throws Refusal */
-export type Handler = (books: Books, params: Params, id: string) => unknown;
+export type StripeHandler = (books: StripeStore, params: StripeParams, id: string) => unknown;
 
 /** What the stand-in serves. */
-const ROUTES = {
+const STRIPE_ROUTES = {
   ...customerRoutes,
-  ...sessionRoutes,
+  ...checkoutRoutes,
   ...subscriptionRoutes,
   ...paymentRoutes,
   ...setupRoutes,
   ...connectRoutes,
-} satisfies Record<string, [method: string, path: string, handler: Handler]>;
+} satisfies Record<string, [method: string, path: string, handler: StripeHandler]>;
 
 /** How faults and the record of requests name them. */
-export type RequestName = keyof typeof ROUTES;
+export type StripeRequestName = keyof typeof STRIPE_ROUTES;
 
-export interface Route {
-  name: RequestName;
-  handler: Handler;
+export interface StripeRoute {
+  name: StripeRequestName;
+  handler: StripeHandler;
   id: string;
 }
 
-export function routeOf(method: string, path: string): Route | undefined {
+export function matchRoute(method: string, path: string): StripeRoute | undefined {
   const parts = path.split('/');
-  for (const [name, [routeMethod, pattern, handler]] of Object.entries(ROUTES) as [
-    RequestName,
-    [string, string, Handler],
+  for (const [name, [routeMethod, pattern, handler]] of Object.entries(STRIPE_ROUTES) as [
+    StripeRequestName,
+    [string, string, StripeHandler],
   ][]) {
     const wanted = pattern.split('/');
     if (routeMethod !== method || wanted.length !== parts.length) continue;

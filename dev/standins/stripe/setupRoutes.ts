@@ -1,14 +1,14 @@
 import type Stripe from 'stripe';
-import { type Books, made } from './books.ts';
+import { type StripeStore, fromFields } from './books.ts';
 import { addPortalConfiguration, addPrice, addProduct } from './catalogue.ts';
-import type { Params } from './form.ts';
-import { PAGE_PARAMS, page, retrieve } from './pages.ts';
-import type { Handler } from './routes.ts';
-import { typed } from './typed.ts';
+import type { StripeParams } from './form.ts';
+import { LIST_PARAMS, listObjects, retrieveObject } from './pages.ts';
+import type { StripeHandler } from './routes.ts';
+import { parseBooleans } from './typed.ts';
 
 type Routes = Record<
   `${'products' | 'prices' | 'webhookEndpoints' | 'portalConfigurations'}.${string}`,
-  [string, string, Handler]
+  [string, string, StripeHandler]
 >;
 
 /** What an operator sets up once. */
@@ -17,29 +17,29 @@ export const setupRoutes = {
     'POST',
     '/v1/products',
     (books, params) => {
-      params.only('id', 'name', 'description', 'metadata', 'expand');
+      params.allowOnly('id', 'name', 'description', 'metadata', 'expand');
       const id = params.text('id');
       if (books.find('product', id) !== undefined)
-        params.refuse('id', 'Product already exists.', 'resource_already_exists');
+        params.reject('id', 'Product already exists.', 'resource_already_exists');
       return addProduct(books, params.required('name'), id, params.metadata());
     },
   ],
-  'products.retrieve': ['GET', '/v1/products/:id', retrieve('product')],
+  'products.retrieve': ['GET', '/v1/products/:id', retrieveObject('product')],
   'products.list': [
     'GET',
     '/v1/products',
-    (books, params) => page(books, 'product', params.only(...PAGE_PARAMS, 'active', 'ids'), '/v1/products'),
+    (books, params) => listObjects(books, 'product', params.allowOnly(...LIST_PARAMS, 'active', 'ids'), '/v1/products'),
   ],
   'prices.create': ['POST', '/v1/prices', createPrice],
-  'prices.retrieve': ['GET', '/v1/prices/:id', retrieve('price')],
+  'prices.retrieve': ['GET', '/v1/prices/:id', retrieveObject('price')],
   'prices.list': [
     'GET',
     '/v1/prices',
     (books, params) => {
-      params.only(...PAGE_PARAMS, 'active', 'lookup_keys', 'product', 'type', 'currency', 'recurring');
+      params.allowOnly(...LIST_PARAMS, 'active', 'lookup_keys', 'product', 'type', 'currency', 'recurring');
       const keys = params.texts('lookup_keys');
       const active = params.flag('active');
-      return page(
+      return listObjects(
         books,
         'price',
         params,
@@ -51,17 +51,17 @@ export const setupRoutes = {
       );
     },
   ],
-  'webhookEndpoints.create': ['POST', '/v1/webhook_endpoints', createEndpoint],
+  'webhookEndpoints.create': ['POST', '/v1/webhook_endpoints', createWebhookEndpoint],
   'webhookEndpoints.list': [
     'GET',
     '/v1/webhook_endpoints',
-    (books, params) => page(books, 'webhook_endpoint', params.only(...PAGE_PARAMS), '/v1/webhook_endpoints'),
+    (books, params) => listObjects(books, 'webhook_endpoint', params.allowOnly(...LIST_PARAMS), '/v1/webhook_endpoints'),
   ],
   'webhookEndpoints.update': [
     'POST',
     '/v1/webhook_endpoints/:id',
     (books, params, id) => {
-      params.only('enabled_events', 'disabled', 'url', 'description', 'metadata', 'expand');
+      params.allowOnly('enabled_events', 'disabled', 'url', 'description', 'metadata', 'expand');
       const endpoint = books.get('webhook_endpoint', id);
       if (params.has('enabled_events')) endpoint.enabled_events = params.texts('enabled_events');
       if (params.has('disabled')) endpoint.status = params.flag('disabled') === true ? 'disabled' : 'enabled';
@@ -72,11 +72,11 @@ export const setupRoutes = {
     'POST',
     '/v1/billing_portal/configurations',
     (books, params) => {
-      params.only('features', 'business_profile', 'default_return_url', 'login_page', 'metadata', 'name', 'expand');
+      params.allowOnly('features', 'business_profile', 'default_return_url', 'login_page', 'metadata', 'name', 'expand');
       if (!params.has('features')) params.required('features');
-      checkPrices(books, params.at('features'));
+      validatePortalPrices(books, params.nested('features'));
       return addPortalConfiguration(books, {
-        features: typed(params.at('features').form) as object,
+        features: parseBooleans(params.nested('features').form) as object,
         metadata: params.metadata(),
         name: params.text('name'),
       });
@@ -86,9 +86,9 @@ export const setupRoutes = {
     'GET',
     '/v1/billing_portal/configurations',
     (books, params) => {
-      params.only(...PAGE_PARAMS, 'active', 'is_default');
+      params.allowOnly(...LIST_PARAMS, 'active', 'is_default');
       const [active, isDefault] = [params.flag('active'), params.flag('is_default')];
-      return page(
+      return listObjects(
         books,
         'billing_portal.configuration',
         params,
@@ -103,7 +103,7 @@ export const setupRoutes = {
     'POST',
     '/v1/billing_portal/configurations/:id',
     (books, params, id) => {
-      params.only(
+      params.allowOnly(
         'active',
         'features',
         'business_profile',
@@ -115,8 +115,8 @@ export const setupRoutes = {
       );
       const configuration = books.get('billing_portal.configuration', id);
       if (params.has('features')) {
-        checkPrices(books, params.at('features'));
-        Object.assign(configuration.features, typed(params.at('features').form));
+        validatePortalPrices(books, params.nested('features'));
+        Object.assign(configuration.features, parseBooleans(params.nested('features').form));
       }
       return configuration;
     },
@@ -126,18 +126,18 @@ export const setupRoutes = {
 const PRICE_FIELDS = `currency unit_amount product recurring lookup_key transfer_lookup_key metadata nickname
   tax_behavior expand`.split(/\s+/);
 
-function createPrice(books: Books, params: Params): Stripe.Price {
-  params.only(...PRICE_FIELDS);
+function createPrice(store: StripeStore, params: StripeParams): Stripe.Price {
+  params.allowOnly(...PRICE_FIELDS);
   const lookupKey = params.text('lookup_key');
-  const holder = books.list('price').find((price) => lookupKey !== undefined && price.lookup_key === lookupKey);
+  const holder = store.list('price').find((price) => lookupKey !== undefined && price.lookup_key === lookupKey);
   if (holder !== undefined && params.flag('transfer_lookup_key') !== true) {
-    params.refuse('lookup_key', `A price (\`${holder.id}\`) already uses that lookup key.`);
+    params.reject('lookup_key', `A price (\`${holder.id}\`) already uses that lookup key.`);
   }
-  const product = books.get('product', params.required('product'), 'product').id;
+  const product = store.get('product', params.required('product'), 'product').id;
   const unitAmount = params.integer('unit_amount') ?? Number(params.required('unit_amount'));
-  const interval = params.has('recurring') ? params.at('recurring').required('interval') : null;
+  const interval = params.has('recurring') ? params.nested('recurring').required('interval') : null;
   if (holder !== undefined) holder.lookup_key = null;
-  return addPrice(books, {
+  return addPrice(store, {
     product,
     unitAmount,
     currency: params.required('currency'),
@@ -147,18 +147,18 @@ function createPrice(books: Books, params: Params): Stripe.Price {
   });
 }
 
-function createEndpoint(books: Books, params: Params): Stripe.WebhookEndpoint {
-  params.only('url', 'enabled_events', 'api_version', 'description', 'metadata', 'connect', 'expand');
+function createWebhookEndpoint(store: StripeStore, params: StripeParams): Stripe.WebhookEndpoint {
+  params.allowOnly('url', 'enabled_events', 'api_version', 'description', 'metadata', 'connect', 'expand');
   const url = params.url('url');
   if (/^https?:\/\/(localhost|127\.)/.test(url)) {
-    params.refuse('url', 'Invalid URL: URL must be publicly accessible.', 'url_invalid');
+    params.reject('url', 'Invalid URL: URL must be publicly accessible.', 'url_invalid');
   }
-  const endpoint = made<Stripe.WebhookEndpoint>({
-    id: books.newId('we'),
+  const endpoint = fromFields<Stripe.WebhookEndpoint>({
+    id: store.newId('we'),
     object: 'webhook_endpoint',
     api_version: params.text('api_version') ?? null,
     application: null,
-    created: books.now(),
+    created: store.now(),
     description: params.text('description') ?? null,
     enabled_events: params.texts('enabled_events'),
     livemode: false,
@@ -166,22 +166,22 @@ function createEndpoint(books: Books, params: Params): Stripe.WebhookEndpoint {
     status: 'enabled',
     url,
   });
-  books.add<'webhook_endpoint'>(endpoint);
+  store.add<'webhook_endpoint'>(endpoint);
   // Told this once.
-  return { ...endpoint, secret: books.webhookSecret };
+  return { ...endpoint, secret: store.webhookSecret };
 }
 
 /** A product may be in the portal with one price an interval. */
-function checkPrices(books: Books, features: Params): void {
-  const update = features.at('subscription_update');
+function validatePortalPrices(store: StripeStore, features: StripeParams): void {
+  const update = features.nested('subscription_update');
   for (const product of update.has('products') ? update.items('products') : []) {
     const prices = product
       .texts('prices')
-      .map((id) => books.get('price', id, 'features[subscription_update][products]'));
+      .map((id) => store.get('price', id, 'features[subscription_update][products]'));
     const intervals = new Set(prices.map((price) => price.recurring?.interval));
     if (intervals.size < prices.length)
-      product.refuse('prices', 'The prices of a product must have unique billing intervals.');
+      product.reject('prices', 'The prices of a product must have unique billing intervals.');
     if (prices.some((price) => price.product !== product.text('product')))
-      product.refuse('prices', 'A price is of another product.');
+      product.reject('prices', 'A price is of another product.');
   }
 }

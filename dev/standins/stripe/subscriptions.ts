@@ -1,5 +1,5 @@
 import type Stripe from 'stripe';
-import { type Books, idIn, listOf, made } from './books.ts';
+import { type StripeStore, getId, toApiList, fromFields } from './books.ts';
 import { voidInvoice } from './invoices.ts';
 
 export interface NewSubscription {
@@ -10,11 +10,11 @@ export interface NewSubscription {
 }
 
 /** A subscription that is not paid yet. */
-export function addSubscription(books: Books, order: NewSubscription): Stripe.Subscription {
-  const id = books.newId('sub');
-  const created = books.now();
-  const subscription = books.add<'subscription'>(
-    made<Stripe.Subscription>({
+export function addSubscription(store: StripeStore, fields: NewSubscription): Stripe.Subscription {
+  const id = store.newId('sub');
+  const created = store.now();
+  const subscription = store.add<'subscription'>(
+    fromFields<Stripe.Subscription>({
       id,
       object: 'subscription',
       application: null,
@@ -28,15 +28,15 @@ export function addSubscription(books: Books, order: NewSubscription): Stripe.Su
       collection_method: 'charge_automatically',
       created,
       currency: 'usd',
-      customer: order.customer,
+      customer: fields.customer,
       days_until_due: null,
-      default_payment_method: order.paymentMethod,
+      default_payment_method: fields.paymentMethod,
       description: null,
       discounts: [],
       ended_at: null,
       latest_invoice: null,
       livemode: false,
-      metadata: order.metadata,
+      metadata: fields.metadata,
       pause_collection: null,
       pending_setup_intent: null,
       pending_update: null,
@@ -48,71 +48,71 @@ export function addSubscription(books: Books, order: NewSubscription): Stripe.Su
       trial_start: null,
     }),
   );
-  const item = made<Stripe.SubscriptionItem>({
-    id: books.newId('si'),
+  const item = fromFields<Stripe.SubscriptionItem>({
+    id: store.newId('si'),
     object: 'subscription_item',
     created,
     current_period_start: created,
-    current_period_end: yearsAfter(created, 1),
+    current_period_end: addYears(created, 1),
     discounts: [],
     metadata: {},
-    price: structuredClone(books.get('price', order.price)),
+    price: structuredClone(store.get('price', fields.price)),
     quantity: 1,
     subscription: id,
     tax_rates: [],
   });
-  subscription.items = listOf([item], `/v1/subscription_items?subscription=${id}`);
+  subscription.items = toApiList([item], `/v1/subscription_items?subscription=${id}`);
   return subscription;
 }
 
-export function itemOf(subscription: Stripe.Subscription): Stripe.SubscriptionItem {
+export function getItem(subscription: Stripe.Subscription): Stripe.SubscriptionItem {
   return subscription.items.data[0] as Stripe.SubscriptionItem;
 }
 
 /** Ends it at once. */
-export function end(
-  books: Books,
+export function endSubscription(
+  store: StripeStore,
   subscription: Stripe.Subscription,
   reason: 'cancellation_requested' | 'payment_failed',
 ): void {
   subscription.status = 'canceled';
-  subscription.ended_at = books.now();
-  subscription.canceled_at ??= books.now();
+  subscription.ended_at = store.now();
+  subscription.canceled_at ??= store.now();
   if (subscription.cancellation_details !== null) subscription.cancellation_details.reason = reason;
   subscription.schedule = null;
-  books.pricesFromRenewal.delete(subscription.id);
+  store.scheduledPrices.delete(subscription.id);
   // A draft is never paid any more; what was asked for already stays open, but is not collected.
-  const invoice = books.find('invoice', idIn(subscription.latest_invoice));
-  if (invoice?.status === 'draft') voidInvoice(books, invoice);
-  if (invoice !== undefined) books.collections.delete(invoice.id);
-  books.tell('customer.subscription.deleted', subscription);
+  const invoice = store.find('invoice', getId(subscription.latest_invoice));
+  if (invoice?.status === 'draft') voidInvoice(store, invoice);
+  if (invoice !== undefined) store.collections.delete(invoice.id);
+  store.emit('customer.subscription.deleted', subscription);
 }
 
 /** @param as how the portal writes it down, which depends on the subscription's age. */
-export function cancelAtPeriodEnd(books: Books, subscription: Stripe.Subscription, as: 'flag' | 'date' = 'flag'): void {
-  requireAlive(subscription);
+export function cancelAtPeriodEnd(store: StripeStore, subscription: Stripe.Subscription, as: 'flag' | 'date' = 'flag'): void {
+  assertNotEnded(subscription);
   if (as === 'flag') subscription.cancel_at_period_end = true;
-  subscription.cancel_at = itemOf(subscription).current_period_end;
-  subscription.canceled_at = books.now();
+  subscription.cancel_at = getItem(subscription).current_period_end;
+  subscription.canceled_at = store.now();
   subscription.schedule = null;
-  books.pricesFromRenewal.delete(subscription.id);
-  books.tell('customer.subscription.updated', subscription);
+  store.scheduledPrices.delete(subscription.id);
+  store.emit('customer.subscription.updated', subscription);
 }
 
-export function resume(books: Books, subscription: Stripe.Subscription): void {
-  requireAlive(subscription);
+export function resumeSubscription(store: StripeStore, subscription: Stripe.Subscription): void {
+  assertNotEnded(subscription);
   subscription.cancel_at_period_end = false;
   subscription.cancel_at = null;
   subscription.canceled_at = null;
-  books.tell('customer.subscription.updated', subscription);
+  store.emit('customer.subscription.updated', subscription);
 }
 
-export function isOver({ status }: Stripe.Subscription): boolean {
+export function isEnded({ status }: Stripe.Subscription): boolean {
   return status === 'canceled' || status === 'incomplete_expired';
 }
 
 /** The same moment, years later; the 29th of February becomes the 28th. */
-export function yearsAfter(seconds: number, years: number): number {
+export function addYears(seconds: number, years: number): number {
   const date = new Date(1_000 * seconds);
   const month = date.getUTCMonth();
   date.setUTCFullYear(date.getUTCFullYear() + years);
@@ -120,6 +120,6 @@ export function yearsAfter(seconds: number, years: number): number {
   return date.getTime() / 1_000;
 }
 
-function requireAlive(subscription: Stripe.Subscription): void {
-  if (isOver(subscription)) throw new Error(`${subscription.id} is over.`);
+function assertNotEnded(subscription: Stripe.Subscription): void {
+  if (isEnded(subscription)) throw new Error(`${subscription.id} is over.`);
 }

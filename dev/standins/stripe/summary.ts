@@ -1,7 +1,7 @@
 import type Stripe from 'stripe';
 import { PLAN_SLUGS, type PlanSlug } from '../../../shared/spec/plans.ts';
-import { type Books, idIn } from './books.ts';
-import { isOver, itemOf } from './subscriptions.ts';
+import { type StripeStore, getId } from './books.ts';
+import { isEnded, getItem } from './subscriptions.ts';
 
 export interface CustomerSummary {
   customerId: string;
@@ -35,45 +35,45 @@ export interface TopupSummary {
   failed: number;
 }
 
-export interface Summary {
+export interface StripeSummary {
   customers: CustomerSummary[];
   /** By `topup_uuid`. */
   topups: Map<string, TopupSummary>;
   charges: { succeeded: number; failed: number; succeededCents: number; refundedCents: number };
   /** The `topup_uuid`s that more than one payment succeeded for. */
-  chargedTwice: string[];
+  doubleChargedTopups: string[];
   /** The accounts (where unknown, the customers) with more than one subscription that is not over. */
-  subscribedTwice: string[];
+  doubleSubscribedAccounts: string[];
   /** What was transferred, by `payout_uuid`. */
   transfers: Map<string, { accountId: string; amountCents: number }>;
   /** The payouts that more than one transfer was made for. */
-  paidTwice: string[];
+  doublePaidPayouts: string[];
   /** The accounts with more than one customer that anything was sold to: one that nobody came to know of is of no account. */
-  customersTwice: string[];
+  duplicateCustomers: string[];
 }
 
 /** What the stand-in thinks is true. @param prices the ids of the plans' prices. */
-export function summaryOf(books: Books, prices: Record<PlanSlug, string>): Summary {
-  const planOf = (price: string | undefined) => PLAN_SLUGS.find((slug) => prices[slug] === price) ?? null;
-  const alive = books.list('subscription').filter((subscription) => !isOver(subscription));
-  const customers = books.list('customer').map(({ id, email, metadata }): CustomerSummary => {
-    const subscription = alive.find((candidate) => idIn(candidate.customer) === id);
+export function summarizeStore(store: StripeStore, prices: Record<PlanSlug, string>): StripeSummary {
+  const findPlan = (price: string | undefined) => PLAN_SLUGS.find((slug) => prices[slug] === price) ?? null;
+  const alive = store.list('subscription').filter((subscription) => !isEnded(subscription));
+  const customers = store.list('customer').map(({ id, email, metadata }): CustomerSummary => {
+    const subscription = alive.find((candidate) => getId(candidate.customer) === id);
     return {
       customerId: id,
       accountUuid: metadata['account_uuid'] ?? null,
       email,
-      subscription: subscription === undefined ? null : subscriptionSummary(books, subscription, planOf),
+      subscription: subscription === undefined ? null : summarizeSubscription(store, subscription, findPlan),
     };
   });
-  const accountOf = (customerId: string) =>
+  const findAccount = (customerId: string) =>
     customers.find((customer) => customer.customerId === customerId)?.accountUuid ?? customerId;
-  const topups = topupsOf(books);
-  const bought = [...books.list('subscription'), ...books.list('payment_intent')];
-  const buyers = new Set(bought.map(({ customer }) => idIn(customer)));
-  const charges = books.list('charge');
-  const transfers = books.list('transfer').map((transfer) => ({
+  const topups = summarizeTopups(store);
+  const bought = [...store.list('subscription'), ...store.list('payment_intent')];
+  const buyers = new Set(bought.map(({ customer }) => getId(customer)));
+  const charges = store.list('charge');
+  const transfers = store.list('transfer').map((transfer) => ({
     payoutUuid: transfer.metadata['payout_uuid'] ?? transfer.id,
-    accountId: idIn(transfer.destination),
+    accountId: getId(transfer.destination),
     amountCents: transfer.amount - transfer.amount_reversed,
   }));
   const succeeded = charges.filter(({ status }) => status === 'succeeded');
@@ -87,10 +87,10 @@ export function summaryOf(books: Books, prices: Record<PlanSlug, string>): Summa
       refundedCents: sum(succeeded.map(({ amount_refunded }) => amount_refunded)),
     },
     transfers: new Map(transfers.map(({ payoutUuid, ...transfer }) => [payoutUuid, transfer])),
-    paidTwice: repeated(transfers.map(({ payoutUuid }) => payoutUuid)),
-    chargedTwice: [...topups].filter(([, topup]) => topup.succeeded > 1).map(([uuid]) => uuid),
-    subscribedTwice: repeated(alive.map(({ customer }) => accountOf(idIn(customer)))),
-    customersTwice: repeated(
+    doublePaidPayouts: findDuplicates(transfers.map(({ payoutUuid }) => payoutUuid)),
+    doubleChargedTopups: [...topups].filter(([, topup]) => topup.succeeded > 1).map(([uuid]) => uuid),
+    doubleSubscribedAccounts: findDuplicates(alive.map(({ customer }) => findAccount(getId(customer)))),
+    duplicateCustomers: findDuplicates(
       customers
         .filter(({ customerId }) => buyers.has(customerId))
         .map(({ accountUuid }) => accountUuid)
@@ -99,16 +99,16 @@ export function summaryOf(books: Books, prices: Record<PlanSlug, string>): Summa
   };
 }
 
-function subscriptionSummary(
-  books: Books,
+function summarizeSubscription(
+  store: StripeStore,
   subscription: Stripe.Subscription,
-  planOf: (price: string | undefined) => PlanSlug | null,
+  findPlan: (price: string | undefined) => PlanSlug | null,
 ): SubscriptionSummary {
-  const { price, current_period_end } = itemOf(subscription);
+  const { price, current_period_end } = getItem(subscription);
   return {
     id: subscription.id,
-    plan: planOf(price.id),
-    nextPlan: planOf(books.pricesFromRenewal.get(subscription.id)),
+    plan: findPlan(price.id),
+    nextPlan: findPlan(store.scheduledPrices.get(subscription.id)),
     status: subscription.status,
     startedAt: new Date(1_000 * subscription.start_date),
     currentPeriodEnd: new Date(1_000 * current_period_end),
@@ -116,17 +116,17 @@ function subscriptionSummary(
   };
 }
 
-function topupsOf(books: Books): Map<string, TopupSummary> {
+function summarizeTopups(store: StripeStore): Map<string, TopupSummary> {
   const topups = new Map<string, TopupSummary>();
-  for (const intent of books.list('payment_intent')) {
+  for (const intent of store.list('payment_intent')) {
     const uuid = intent.metadata['topup_uuid'];
     if (uuid === undefined) continue;
     const known = topups.get(uuid) ?? { paidCents: 0, refundedCents: 0, disputedCents: 0, succeeded: 0, failed: 0 };
-    const charge = books.find('charge', idIn(intent.latest_charge));
-    const disputes = books.list('dispute').filter((dispute) => idIn(dispute.charge) === charge?.id);
+    const charge = store.find('charge', getId(intent.latest_charge));
+    const disputes = store.list('dispute').filter((dispute) => getId(dispute.charge) === charge?.id);
     const lost = disputes.filter(({ status }) => status !== 'won' && !status.startsWith('warning_'));
     topups.set(uuid, {
-      customerId: idIn(intent.customer),
+      customerId: getId(intent.customer),
       paidCents: known.paidCents + intent.amount_received,
       refundedCents: known.refundedCents + (charge?.amount_refunded ?? 0),
       disputedCents: known.disputedCents + sum(lost.map(({ amount }) => amount)),
@@ -141,6 +141,6 @@ function sum(numbers: number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
 }
 
-function repeated(names: string[]): string[] {
+function findDuplicates(names: string[]): string[] {
   return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))];
 }

@@ -1,8 +1,8 @@
 /** A form's values as what they stand for: `true` and `false`, but numbers are left as they are. */
-export function typed(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(typed);
+export function parseBooleans(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(parseBooleans);
   if (typeof value === 'object' && value !== null) {
-    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, typed(item)]));
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, parseBooleans(item)]));
   }
   return value === 'true' ? true : value === 'false' ? false : value;
 }

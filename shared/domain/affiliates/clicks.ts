@@ -1,11 +1,11 @@
 import { createBatcher } from '../../lib/batcher.ts';
 import { now } from '../../lib/clock.ts';
-import { utcDay } from '../../lib/calendar.ts';
-import { isRefusal, prepared, run } from '../../lib/db.ts';
+import { formatUtcDay } from '../../lib/calendar.ts';
+import { isRejection, prepared, runStatement } from '../../lib/db.ts';
 import { ReferralClicks } from '../../tables/ReferralClicks.ts';
 
 /** Each affiliate's row of the day once a statement, whatever the number of clicks; in one order over all processes. */
-const COUNT = prepared(
+const COUNT_CLICKS = prepared(
   'count_clicks',
   `INSERT INTO referral_clicks AS c (affiliate_id, day, clicks)
    SELECT id, cast(:day AS date), count(*) FROM unnest(cast(:affiliates AS bigint[])) AS id GROUP BY id ORDER BY id
@@ -16,18 +16,18 @@ const COUNT = prepared(
  * Counts a click on an affiliate's link. Nobody should wait for it: what comes while one statement runs goes together
  * in the next, and a process that dies takes along what it had not counted yet. No money hangs on it.
  */
-export const countClick = createBatcher<number, void>({
+export const countReferralClick = createBatcher<number, void>({
   maxItems: 1_000,
   maxInFlight: 1,
-  isOneItemsFault: isRefusal,
+  isItemError: isRejection,
   run: async (affiliates) => {
-    await run(COUNT, { affiliates, day: utcDay(now()) });
+    await runStatement(COUNT_CLICKS, { affiliates, day: formatUtcDay(now()) });
     return [];
   },
 });
 
 /** How often an affiliate's link was followed, ever. */
-export async function clicksOf(affiliateId: number): Promise<number> {
+export async function getReferralClickCount(affiliateId: number): Promise<number> {
   const [row] = (await ReferralClicks.query()
     .where({ affiliate_id: affiliateId })
     .sum('clicks as clicks')) as unknown as { clicks: number | string | null }[];

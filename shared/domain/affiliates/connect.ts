@@ -4,15 +4,15 @@ import { addMilliseconds, now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
 import { Account } from '../../tables/Account.ts';
 import { Affiliate } from '../../tables/Affiliate.ts';
-import { attempt, type Effect, takeTicket } from '../billing/effects.ts';
-import { orUnavailable } from '../billing/orUnavailable.ts';
-import { affiliateOf } from './enroll.ts';
+import { tryApply, type AccountChange, nextSyncVersion } from '../billing/effects.ts';
+import { mapProcessorErrors } from '../billing/orUnavailable.ts';
+import { getAffiliate } from './enroll.ts';
 
 /** Where the payment processor sends an affiliate back to; and where it does when the link is too old. */
-export const ONBOARDING_PATHS = { returned: '/account/payouts/returned', again: '/account/payouts/again' };
+export const ONBOARDING_PATHS = { returned: '/account/payouts/returned', refresh: '/account/payouts/again' };
 
 /** Said where the processor refuses what it is asked for: Connect may not be switched on, which the operator mends. */
-const REFUSED = 'Payouts cannot be set up at the moment. Try again later, or write to us.';
+const REJECTED_DETAIL = 'Payouts cannot be set up at the moment. Try again later, or write to us.';
 
 /**
  * Where an affiliate tells the payment processor who they are and where their money goes. The account there is made
@@ -21,19 +21,19 @@ const REFUSED = 'Payouts cannot be set up at the moment. Try again later, or wri
  * @throws ServiceError not_found before the account has enrolled; internal_error (503) while the processor is away, or
  * refuses.
  */
-export async function onboardingLink(accountId: number): Promise<string> {
-  const affiliate = await affiliateOf(accountId);
+export async function createPayoutOnboardingLink(accountId: number): Promise<string> {
+  const affiliate = await getAffiliate(accountId);
   if (processor.isSimulated) {
     await affiliate.$query().patch({ connect_onboarded: true, payout_enabled: true, synced_at: now() });
     return `${config.BASE_URL}/account/?done=payouts`;
   }
-  const { account_id: ownerId, connect_account_id: known } = affiliate;
-  const link = known === null ? null : await linkTo(known);
+  const { account_id: ownerId, connect_account_id: connectAccountId } = affiliate;
+  const link = connectAccountId === null ? null : await createAccountLink(connectAccountId);
   if (link !== null) return link;
-  if (known !== null) logger.warn({ accountId: ownerId, known }, 'a connected account is gone: made anew');
-  const anew = await linkTo(await makeConnectAccount(ownerId, known));
-  if (anew === null) throw new Error('A connected account that was just made is gone.');
-  return anew;
+  if (connectAccountId !== null) logger.warn({ accountId: ownerId, connectAccountId }, 'a connected account is gone: made anew');
+  const newLink = await createAccountLink(await createPayoutAccount(ownerId, connectAccountId));
+  if (newLink === null) throw new Error('A connected account that was just made is gone.');
+  return newLink;
 }
 
 /**
@@ -41,38 +41,38 @@ export async function onboardingLink(accountId: number): Promise<string> {
  * @returns null where they never were, or what they had there is gone.
  * @throws ServiceError internal_error (503) while the processor is away, or refuses.
  */
-export async function reopenOnboarding(accountId: number): Promise<string | null> {
+export async function refreshPayoutOnboardingLink(accountId: number): Promise<string | null> {
   const affiliate = await Affiliate.query().findById(accountId);
   if (affiliate === undefined || affiliate.connect_account_id === null) return null;
-  return linkTo(affiliate.connect_account_id);
+  return createAccountLink(affiliate.connect_account_id);
 }
 
 /** @returns null where the account is gone. */
-async function linkTo(connectAccountId: string): Promise<string | null> {
-  const addresses = {
+async function createAccountLink(connectAccountId: string): Promise<string | null> {
+  const urls = {
     returnUrl: config.BASE_URL + ONBOARDING_PATHS.returned,
-    refreshUrl: config.BASE_URL + ONBOARDING_PATHS.again,
+    refreshUrl: config.BASE_URL + ONBOARDING_PATHS.refresh,
   };
-  const opened = processor.openOnboarding(connectAccountId, addresses).catch((error: unknown) => {
+  const opened = processor.openOnboarding(connectAccountId, urls).catch((error: unknown) => {
     if (error instanceof ProcessorError && error.isConnectedAccountGone) return null;
     throw error;
   });
-  return orUnavailable(opened, REFUSED);
+  return mapProcessorErrors(opened, REJECTED_DETAIL);
 }
 
-/** @param instead the one that is gone, whose place it takes. @returns the one that counts. */
-async function makeConnectAccount(accountId: number, instead: string | null): Promise<string> {
+/** @param replaces the one that is gone, whose place it takes. @returns the one that counts. */
+async function createPayoutAccount(accountId: number, replaces: string | null): Promise<string> {
   const { uuid: accountUuid, email } = await Account.query().findById(accountId).throwIfNotFound();
   // Under a key of the account's: of two at once, or after a crash, there is one still.
-  const owner = { accountUuid, email, ...(instead !== null && { instead }) };
-  const made = await orUnavailable(processor.createConnectedAccount(owner), REFUSED);
+  const owner = { accountUuid, email, ...(replaces !== null && { replaces }) };
+  const createdId = await mapProcessorErrors(processor.createConnectedAccount(owner), REJECTED_DETAIL);
   await Affiliate.query()
     // What was simulated, or known of the one before, counts no more.
-    .patch({ connect_account_id: made, connect_onboarded: false, payout_enabled: false, synced_at: now() })
+    .patch({ connect_account_id: createdId, connect_onboarded: false, payout_enabled: false, synced_at: now() })
     .where({ account_id: accountId })
     // One that is gone stays until its place is taken: the key is made of it.
-    .whereRaw('connect_account_id IS NOT DISTINCT FROM ?', [instead]);
-  const stored = await affiliateOf(accountId);
+    .whereRaw('connect_account_id IS NOT DISTINCT FROM ?', [replaces]);
+  const stored = await getAffiliate(accountId);
   return stored.connect_account_id as string;
 }
 
@@ -80,10 +80,10 @@ async function makeConnectAccount(accountId: number, instead: string | null): Pr
  * Looks at a connected account, and takes over how far its owner has got.
  * @returns null where it is none of our affiliates'.
  */
-export async function connectEffect(connectAccountId: string): Promise<Effect | null> {
+export async function fetchPayoutAccountChange(connectAccountId: string): Promise<AccountChange | null> {
   const affiliate = await Affiliate.query().findOne({ connect_account_id: connectAccountId });
   if (affiliate === undefined) return null;
-  const ticket = await takeTicket();
+  const syncVersion = await nextSyncVersion();
   const connected = await processor.readConnectedAccount(connectAccountId);
   return {
     accountId: affiliate.account_id,
@@ -91,11 +91,11 @@ export async function connectEffect(connectAccountId: string): Promise<Effect | 
       await Affiliate.query(transaction)
         // By now another one may have taken its place.
         .where({ account_id: affiliate.account_id, connect_account_id: connectAccountId })
-        .where('sync_ticket', '<', ticket)
+        .where('sync_ticket', '<', syncVersion)
         .patch({
           connect_onboarded: connected?.isOnboarded ?? false,
-          payout_enabled: connected?.canBePaid ?? false,
-          sync_ticket: ticket,
+          payout_enabled: connected?.canReceiveTransfers ?? false,
+          sync_ticket: syncVersion,
           synced_at: now(),
         });
       return undefined;
@@ -104,24 +104,24 @@ export async function connectEffect(connectAccountId: string): Promise<Effect | 
 }
 
 /** Looks at an affiliate's connected account right now: they have just come back from there. */
-export async function lookAtConnectAccount(accountId: number): Promise<void> {
-  const { connect_account_id: id } = await affiliateOf(accountId);
-  if (id !== null) await attempt(() => connectEffect(id));
+export async function syncPayoutAccount(accountId: number): Promise<void> {
+  const { connect_account_id: id } = await getAffiliate(accountId);
+  if (id !== null) await tryApply(() => fetchPayoutAccountChange(id));
 }
 
-const HOUR_MS = 3_600_000;
-const AT_ONCE = 200;
+const RESYNC_INTERVAL_MS = 3_600_000;
+const BATCH_SIZE = 200;
 
 /** Looks at those who are not through yet: nobody may have told us that they are by now. */
-export async function lookAtOnboardings(): Promise<void> {
+export async function syncPendingOnboardings(): Promise<void> {
   const waiting = await Affiliate.query()
     .whereNotNull('connect_account_id')
     .where({ payout_enabled: false })
-    .where('synced_at', '<=', addMilliseconds(now(), -HOUR_MS))
+    .where('synced_at', '<=', addMilliseconds(now(), -RESYNC_INTERVAL_MS))
     .orderBy('synced_at')
-    .limit(AT_ONCE);
+    .limit(BATCH_SIZE);
   for (const { account_id: ownerId, connect_account_id: id } of waiting) {
-    if (await attempt(() => connectEffect(id as string))) continue;
+    if (await tryApply(() => fetchPayoutAccountChange(id as string))) continue;
     // Those that cannot be looked at do not keep the others from it.
     await Affiliate.query().findById(ownerId).patch({ synced_at: now() });
   }

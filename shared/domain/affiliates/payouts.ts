@@ -2,23 +2,23 @@ import type { Transaction } from 'objection';
 import { v7 as uuidv7 } from 'uuid';
 import { processor, ProcessorError } from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
-import { utcDay } from '../../lib/calendar.ts';
-import { isDuplicate, prepared, run } from '../../lib/db.ts';
+import { formatUtcDay } from '../../lib/calendar.ts';
+import { isDuplicate, prepared, runStatement } from '../../lib/db.ts';
 import { logger } from '../../lib/logger.ts';
 import { Affiliate } from '../../tables/Affiliate.ts';
 import { Commission } from '../../tables/Commission.ts';
 import { Payout } from '../../tables/Payout.ts';
 import { PayoutItem } from '../../tables/PayoutItem.ts';
-import { attempt } from '../billing/effects.ts';
-import { connectEffect } from './connect.ts';
+import { tryApply } from '../billing/effects.ts';
+import { fetchPayoutAccountChange } from './connect.ts';
 
 /** The first moment of the month (UTC): what is payable by then is paid in it. */
-export function monthStartOf(moment: Date): Date {
+export function getMonthStart(moment: Date): Date {
   return new Date(Date.UTC(moment.getUTCFullYear(), moment.getUTCMonth(), 1));
 }
 
 /** What is neither paid nor on its way, of one affiliate: earned by then, or paid and to be taken off again. */
-export function unsettled(affiliateId: number, until: Date, transaction?: Transaction) {
+export function outstandingCommissions(affiliateId: number, until: Date, transaction?: Transaction) {
   return Commission.query(transaction)
     .where({ affiliate_id: affiliateId, is_simulated: processor.isSimulated })
     .whereColumn('amount_cents', '<>', 'settled_cents')
@@ -28,20 +28,20 @@ export function unsettled(affiliateId: number, until: Date, transaction?: Transa
 }
 
 /** What was looked at within this time is not looked at again before it is paid for. */
-const FRESH_MS = 6 * 3_600_000;
+const SYNC_FRESHNESS_MS = 6 * 3_600_000;
 
 /**
  * The moment since when a look is good enough to pay for what it has seen. What is simulated never changes: there any
  * look is.
  */
-export function freshSince(): Date {
-  return processor.isSimulated ? new Date(0) : addMilliseconds(now(), -FRESH_MS);
+export function getFreshnessCutoff(): Date {
+  return processor.isSimulated ? new Date(0) : addMilliseconds(now(), -SYNC_FRESHNESS_MS);
 }
 
 /** Left for a moment to whoever has written it, before somebody else takes it up. */
-const OWN_MS = 60_000;
+const RETRY_GRACE_MS = 60_000;
 
-const SETTLE = prepared(
+const ADD_SETTLED_CENTS = prepared(
   'settle_commissions',
   `UPDATE commissions c SET settled_cents = c.settled_cents + :sign * i.amount_cents
      FROM payout_items i WHERE i.payout_uuid = :payout AND c.id = i.commission_id`,
@@ -54,12 +54,12 @@ const SETTLE = prepared(
  * @returns undefined where there is nothing to pay, this month's is written already, or the outcome of another payout is
  * unknown.
  */
-export async function openPayout(affiliateId: number): Promise<Payout | undefined> {
-  const monthStart = monthStartOf(now());
-  const month = utcDay(monthStart);
+export async function createPayout(affiliateId: number): Promise<Payout | undefined> {
+  const monthStart = getMonthStart(now());
+  const month = formatUtcDay(monthStart);
   return Affiliate.transaction(async (transaction) => {
     const affiliate = await Affiliate.query(transaction).findById(affiliateId).forNoKeyUpdate().throwIfNotFound();
-    if (!canBePaid(affiliate)) return undefined;
+    if (!canReceivePayouts(affiliate)) return undefined;
     // While the outcome of one is unknown, of whichever month, another could hold back what that one may return.
     const before = Payout.query(transaction)
       .where({ affiliate_id: affiliateId })
@@ -69,9 +69,9 @@ export async function openPayout(affiliateId: number): Promise<Payout | undefine
         });
       });
     if ((await before.first()) !== undefined) return undefined;
-    const due = unsettled(affiliateId, monthStart, transaction).orderBy('id').forNoKeyUpdate();
-    const commissions = await due.where((seen) => {
-      void seen.where('looked_at', '>', freshSince()).orWhereColumn('amount_cents', '<', 'settled_cents');
+    const due = outstandingCommissions(affiliateId, monthStart, transaction).orderBy('id').forNoKeyUpdate();
+    const commissions = await due.where((synced) => {
+      void synced.where('looked_at', '>', getFreshnessCutoff()).orWhereColumn('amount_cents', '<', 'settled_cents');
     });
     const items = commissions.map((row) => ({ id: row.id, cents: row.amount_cents - row.settled_cents }));
     const amountCents = items.reduce((sum, { cents }) => sum + cents, 0);
@@ -83,19 +83,19 @@ export async function openPayout(affiliateId: number): Promise<Payout | undefine
       status: 'pending',
       amount_cents: amountCents,
       connect_account_id: affiliate.connect_account_id,
-      due_at: addMilliseconds(now(), OWN_MS),
+      due_at: addMilliseconds(now(), RETRY_GRACE_MS),
       created_at: now(),
     });
     await PayoutItem.query(transaction).insert(
       items.map(({ id, cents }) => ({ payout_uuid: payout.uuid, commission_id: id, amount_cents: cents })),
     );
-    await run(SETTLE, { payout: payout.uuid, sign: 1 }, transaction);
+    await runStatement(ADD_SETTLED_CENTS, { payout: payout.uuid, sign: 1 }, transaction);
     return payout;
   });
 }
 
 /** Whether payouts may be made; those that were simulated say nothing about a real account. */
-export function canBePaid({ payout_enabled: isEnabled, connect_account_id: id }: Affiliate): boolean {
+export function canReceivePayouts({ payout_enabled: isEnabled, connect_account_id: id }: Affiliate): boolean {
   return isEnabled && (processor.isSimulated || id !== null);
 }
 
@@ -103,31 +103,31 @@ export function canBePaid({ payout_enabled: isEnabled, connect_account_id: id }:
  * Has the processor transfer a payout, under a key of its own. Where nobody knows what came of it, it stays pending,
  * and is looked for before it is asked for again.
  */
-export async function transfer(payout: Payout): Promise<void> {
+export async function transferPayout(payout: Payout): Promise<void> {
   const { uuid: payoutUuid, amount_cents: amountCents, connect_account_id: connectAccountId } = payout;
-  const order = { payoutUuid, amountCents, connectAccountId: connectAccountId as string };
+  const request = { payoutUuid, amountCents, connectAccountId: connectAccountId as string };
   try {
-    await markPaid(payout, await processor.transfer(order));
+    await markPayoutPaid(payout, await processor.createTransfer(request));
   } catch (error) {
     if (!(error instanceof ProcessorError)) throw error;
     const problem = error.message.slice(0, 500);
     logger.warn({ payout: payoutUuid, fault: error.fault, problem }, 'a payout is not made yet');
-    if (error.fault === 'refused') return putBack(payout, problem);
+    if (error.fault === 'refused') return releasePayout(payout, problem);
     await Payout.query().findById(payoutUuid).where({ status: 'pending' }).patch({ problem });
   }
 }
 
-async function markPaid(payout: Payout, transferId: string | null): Promise<void> {
+async function markPayoutPaid(payout: Payout, transferId: string | null): Promise<void> {
   const paid = { status: 'paid', stripe_transfer_id: transferId, problem: null, completed_at: now() } as const;
   const marked = await Payout.query().findById(payout.uuid).where({ status: 'pending' }).patch(paid);
-  if (marked === 0 && transferId !== null) await payAfterAll(payout, transferId, paid);
+  if (marked === 0 && transferId !== null) await reinstatePayout(payout, transferId, paid);
 }
 
 /**
  * Somebody else had taken the payout up and was refused, while the money moved: it holds its commissions again. Where
  * another payout holds them by now, more is settled of them than was earned, which is taken off the next ones.
  */
-async function payAfterAll(
+async function reinstatePayout(
   { uuid, affiliate_id: affiliateId }: Payout,
   transferId: string,
   paid: Partial<Payout>,
@@ -137,7 +137,7 @@ async function payAfterAll(
       await Affiliate.query(transaction).findById(affiliateId).forNoKeyUpdate();
       const again = await Payout.query(transaction).findById(uuid).where({ status: 'refused' }).patch(paid);
       if (again === 0) return;
-      await run(SETTLE, { payout: uuid, sign: 1 }, transaction);
+      await runStatement(ADD_SETTLED_CENTS, { payout: uuid, sign: 1 }, transaction);
       logger.warn({ payout: uuid, transferId }, 'a payout that was refused is made after all');
     });
   } catch (error) {
@@ -152,51 +152,51 @@ async function payAfterAll(
  * have asked for it at a time: one was refused, and the other succeeded and died before it could say so.
  * @throws ProcessorError while the processor cannot be asked.
  */
-export async function findRefusedTransfer(affiliateId: number): Promise<void> {
+export async function recoverRejectedTransfer(affiliateId: number): Promise<void> {
   const last = await Payout.query()
     .where({ affiliate_id: affiliateId, status: 'refused' })
     .orderBy('completed_at', 'desc')
     .first();
   if (last === undefined) return;
-  const made = await processor.findTransfer(last.uuid, addMilliseconds(last.created_at, -MARGIN_MS));
-  if (made !== null) await markPaid(last, made);
+  const made = await processor.findTransfer(last.uuid, addMilliseconds(last.created_at, -CLOCK_SKEW_MS));
+  if (made !== null) await markPayoutPaid(last, made);
 }
 
 /** No money has moved: what it held is payable again, with whatever has become of it since. */
-async function putBack({ uuid, connect_account_id: connectAccountId }: Payout, problem: string): Promise<void> {
+async function releasePayout({ uuid, connect_account_id: connectAccountId }: Payout, problem: string): Promise<void> {
   await Payout.transaction(async (transaction) => {
     const refused = await Payout.query(transaction)
       .findById(uuid)
       .where({ status: 'pending' })
       .patch({ status: 'refused', problem, completed_at: now() });
-    if (refused === 1) await run(SETTLE, { payout: uuid, sign: -1 }, transaction);
+    if (refused === 1) await runStatement(ADD_SETTLED_CENTS, { payout: uuid, sign: -1 }, transaction);
   });
   // It may be the affiliate's account that cannot take it any more.
-  if (connectAccountId !== null) await attempt(() => connectEffect(connectAccountId));
+  if (connectAccountId !== null) await tryApply(() => fetchPayoutAccountChange(connectAccountId));
 }
 
-const AT_ONCE = 200;
+const BATCH_SIZE = 200;
 /** The processor's clock may differ from ours by so much. */
-const MARGIN_MS = 600_000;
-const AGAIN_MS = { least: 60_000, most: 3_600_000 };
+const CLOCK_SKEW_MS = 600_000;
+const RETRY_BACKOFF_MS = { min: 60_000, max: 3_600_000 };
 
 /** Takes up payouts of which nobody knows whether they were made: looked for first, and asked for again if not. */
-export async function settlePendingPayouts(): Promise<void> {
+export async function retryPendingPayouts(): Promise<void> {
   const pending = await Payout.query()
     .where({ status: 'pending' })
     .where('due_at', '<=', now())
     .orderBy('due_at')
-    .limit(AT_ONCE);
+    .limit(BATCH_SIZE);
   for (const payout of pending) {
     const ageMs = now().getTime() - payout.created_at.getTime();
-    const waitMs = Math.min(AGAIN_MS.most, Math.max(AGAIN_MS.least, ageMs / 4));
+    const waitMs = Math.min(RETRY_BACKOFF_MS.max, Math.max(RETRY_BACKOFF_MS.min, ageMs / 4));
     const due_at = addMilliseconds(now(), waitMs);
     await Payout.query().findById(payout.uuid).where({ status: 'pending' }).patch({ due_at });
-    await attempt(async () => {
-      const since = addMilliseconds(payout.created_at, -MARGIN_MS);
+    await tryApply(async () => {
+      const since = addMilliseconds(payout.created_at, -CLOCK_SKEW_MS);
       const made = await processor.findTransfer(payout.uuid, since);
-      if (made !== null) await markPaid(payout, made);
-      else await transfer(payout);
+      if (made !== null) await markPayoutPaid(payout, made);
+      else await transferPayout(payout);
       return null;
     });
   }

@@ -1,22 +1,22 @@
 import type { Transaction } from 'objection';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
-import { REFERRAL_DAYS } from '../../spec/limits.ts';
+import { REFERRAL_WINDOW_DAYS } from '../../spec/limits.ts';
 import { Account } from '../../tables/Account.ts';
 import { Affiliate } from '../../tables/Affiliate.ts';
 import { Referral } from '../../tables/Referral.ts';
-import { countClick } from './clicks.ts';
-import { asCode } from './codes.ts';
-import { mailboxOf } from './mailbox.ts';
+import { countReferralClick } from './clicks.ts';
+import { parseReferralCode } from './codes.ts';
+import { normalizeEmail } from './mailbox.ts';
 
-export const REFERRAL_MS = REFERRAL_DAYS * 86_400_000;
+export const REFERRAL_WINDOW_MS = REFERRAL_WINDOW_DAYS * 86_400_000;
 
 /** The link that somebody came by, as their browser remembers it. */
-export interface FollowedLink {
+export interface ReferralClick {
   code: string;
-  followedAt: Date;
+  clickedAt: Date;
   /** Who is signed in in that browser, if anybody is. */
-  signedInAs: number | null;
+  signedInAccountId: number | null;
 }
 
 /**
@@ -24,11 +24,11 @@ export interface FollowedLink {
  * @param accountId who is signed in in that browser, if anybody is.
  * @returns the code that the browser is to remember; null where it is nobody's, or the visitor's own.
  */
-export async function followLink(text: string, accountId: number | null): Promise<string | null> {
-  const code = asCode(text);
+export async function recordReferralClick(text: string, accountId: number | null): Promise<string | null> {
+  const code = parseReferralCode(text);
   const affiliate = code === null ? undefined : await Affiliate.query().findOne({ code });
   if (affiliate === undefined || affiliate.account_id === accountId) return null;
-  countClick(affiliate.account_id).catch((error: unknown) => {
+  countReferralClick(affiliate.account_id).catch((error: unknown) => {
     logger.warn({ error: (error as Error).message }, 'a click was not counted');
   });
   return affiliate.code;
@@ -41,22 +41,22 @@ export async function followLink(text: string, accountId: number | null): Promis
  * many at once, would be waited for for ever.
  * @returns the affiliate's account, or null.
  */
-export async function referrerOf(link: FollowedLink, email: string, within?: Transaction): Promise<number | null> {
-  const earliest = addMilliseconds(now(), -REFERRAL_MS);
-  if (link.followedAt <= earliest || link.followedAt > addMilliseconds(now(), FAST_CLOCK_MS)) return null;
-  const affiliate = await Affiliate.query(within).findOne({ code: link.code });
+export async function findReferrer(click: ReferralClick, email: string, within?: Transaction): Promise<number | null> {
+  const earliest = addMilliseconds(now(), -REFERRAL_WINDOW_MS);
+  if (click.clickedAt <= earliest || click.clickedAt > addMilliseconds(now(), CLOCK_SKEW_MS)) return null;
+  const affiliate = await Affiliate.query(within).findOne({ code: click.code });
   if (affiliate === undefined) return null;
   // An affiliate who makes a second account, in the browser where the first is signed in or with the same mailbox.
-  if (affiliate.account_id === link.signedInAs) return null;
+  if (affiliate.account_id === click.signedInAccountId) return null;
   const owner = await Account.query(within).findById(affiliate.account_id).throwIfNotFound();
-  return mailboxOf(owner.email) === mailboxOf(email) ? null : affiliate.account_id;
+  return normalizeEmail(owner.email) === normalizeEmail(email) ? null : affiliate.account_id;
 }
 
 /** The moment comes from another web process, whose clock may be ahead. */
-const FAST_CLOCK_MS = 60_000;
+const CLOCK_SKEW_MS = 60_000;
 
 /** What checkout pages are told about who brought the customer, for whoever looks at the payment. */
-export async function referralMetadata(accountId: number): Promise<Record<string, string>> {
+export async function getReferralMetadata(accountId: number): Promise<Record<string, string>> {
   const referral = await Referral.query().findById(accountId);
   if (referral === undefined) return {};
   const { code } = await Affiliate.query().findById(referral.affiliate_id).throwIfNotFound();

@@ -1,7 +1,7 @@
 import { COMMISSION_PERCENT } from '../../spec/limits.ts';
 
 /** The money of one invoice, in cents. */
-export interface InvoiceMoney {
+export interface InvoiceAmounts {
   paidCents: number;
   /** Of what was paid, without tax. */
   netCents: number;
@@ -14,7 +14,7 @@ export interface InvoiceMoney {
  * payment is here still (spec: What the service does, 6). Rounded down at the end; what it brought in net is in whole
  * cents before that.
  */
-export function shareOf({ paidCents, netCents, reversedCents }: InvoiceMoney): number {
+export function commissionAmountCents({ paidCents, netCents, reversedCents }: InvoiceAmounts): number {
   if (paidCents <= 0) return 0;
   const kept = BigInt(Math.max(0, paidCents - reversedCents));
   // The product of three amounts may be beyond what numbers hold exactly.

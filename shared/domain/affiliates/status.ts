@@ -1,12 +1,12 @@
 import { now } from '../../lib/clock.ts';
-import { prepared, run } from '../../lib/db.ts';
-import { AFFILIATE_MONTHS } from '../../spec/limits.ts';
+import { prepared, runStatement } from '../../lib/db.ts';
+import { AFFILIATE_STATUS_MONTHS } from '../../spec/limits.ts';
 import type { Affiliate } from '../../tables/Affiliate.ts';
-import { affiliateOf } from './enroll.ts';
-import { canBePaid, monthStartOf } from './payouts.ts';
+import { getAffiliate } from './enroll.ts';
+import { canReceivePayouts, getMonthStart } from './payouts.ts';
 
 /** What an affiliate has brought and earned. Money in cents; what was refunded is taken off. */
-export interface AffiliateStatus {
+export interface AffiliateOverview {
   affiliate: Affiliate;
   isPayoutEnabled: boolean;
   stats: {
@@ -22,7 +22,7 @@ export interface AffiliateStatus {
   recent: { month: string; referrals: number; commissionCents: number }[];
 }
 
-const STATS = prepared(
+const AFFILIATE_STATS = prepared(
   'affiliate_stats',
   `SELECT (SELECT cast(count(*) AS int) FROM referrals WHERE affiliate_id = :affiliate) AS referrals,
           (SELECT cast(count(*) AS int) FROM referrals r JOIN accounts a ON a.id = r.account_id
@@ -32,7 +32,7 @@ const STATS = prepared(
             WHERE affiliate_id = :affiliate AND status = 'paid') AS paid`,
 );
 
-const RECENT = prepared(
+const AFFILIATE_MONTHLY_TOTALS = prepared(
   'affiliate_months',
   `WITH months AS (
      SELECT cast(:first AS timestamp) + make_interval(months => n) AS begin FROM generate_series(0, :count - 1) AS n
@@ -52,25 +52,25 @@ const RECENT = prepared(
  * What an affiliate sees of their program (spec: Affiliate).
  * @throws ServiceError not_found before the account has enrolled.
  */
-export async function affiliateStatus(accountId: number): Promise<AffiliateStatus> {
-  const affiliate = await affiliateOf(accountId);
-  const first = monthStartOf(now());
-  first.setUTCMonth(first.getUTCMonth() - (AFFILIATE_MONTHS - 1));
+export async function getAffiliateOverview(accountId: number): Promise<AffiliateOverview> {
+  const affiliate = await getAffiliate(accountId);
+  const first = getMonthStart(now());
+  first.setUTCMonth(first.getUTCMonth() - (AFFILIATE_STATUS_MONTHS - 1));
   const [[sums], months] = await Promise.all([
-    run<{ referrals: number; active: number; earned: number; paid: number }>(STATS, {
+    runStatement<{ referrals: number; active: number; earned: number; paid: number }>(AFFILIATE_STATS, {
       affiliate: accountId,
       now: now(),
     }),
-    run<{ month: string; referrals: number; cents: number }>(RECENT, {
+    runStatement<{ month: string; referrals: number; cents: number }>(AFFILIATE_MONTHLY_TOTALS, {
       affiliate: accountId,
       first: first.toISOString().slice(0, 19),
-      count: AFFILIATE_MONTHS,
+      count: AFFILIATE_STATUS_MONTHS,
     }),
   ]);
   const { referrals = 0, active = 0, earned = 0, paid = 0 } = sums ?? {};
   return {
     affiliate,
-    isPayoutEnabled: canBePaid(affiliate),
+    isPayoutEnabled: canReceivePayouts(affiliate),
     stats: {
       referrals,
       active,

@@ -1,6 +1,6 @@
 import type { Transaction } from 'objection';
 import { ProcessorError } from '../../gateways/payments/index.ts';
-import { prepared, run } from '../../lib/db.ts';
+import { prepared, runStatement } from '../../lib/db.ts';
 import { logger } from '../../lib/logger.ts';
 import { Account } from '../../tables/Account.ts';
 import { lockAccount } from '../credits.ts';
@@ -9,7 +9,7 @@ import { lockAccount } from '../credits.ts';
  * What a look at the payment processor means to an account. Looking is done first and without any lock; what it means
  * is worked out and written under the account's lock, against what the database says by then.
  */
-export interface Effect {
+export interface AccountChange {
   accountId: number;
   /** Why only a part of it could be worked out. The event stays unapplied, so that it is retried once that is mended. */
   problem?: string;
@@ -18,25 +18,25 @@ export interface Effect {
 }
 
 /** Two effects of one look, on the same account: either may be none. */
-export function both(first: Effect | null, second: Effect | null): Effect | null {
+export function combineChanges(first: AccountChange | null, second: AccountChange | null): AccountChange | null {
   if (first === null || second === null) return first ?? second;
   return {
     accountId: first.accountId,
     problem: first.problem ?? second.problem,
     apply: async (transaction, account) => {
       // The second one reads nothing of the account that the first one changes.
-      const [left, alsoLeft] = [await first.apply(transaction, account), await second.apply(transaction, account)];
-      if (left === undefined || alsoLeft === undefined) return left ?? alsoLeft;
+      const [firstFollowUp, secondFollowUp] = [await first.apply(transaction, account), await second.apply(transaction, account)];
+      if (firstFollowUp === undefined || secondFollowUp === undefined) return firstFollowUp ?? secondFollowUp;
       return async () => {
-        await left();
-        await alsoLeft();
+        await firstFollowUp();
+        await secondFollowUp();
       };
     },
   };
 }
 
 /** An effect that could not be worked out. */
-export function unresolved(accountId: number, problem: string): Effect {
+export function unresolvedChange(accountId: number, problem: string): AccountChange {
   return { accountId, problem, apply: async () => undefined };
 }
 
@@ -45,23 +45,23 @@ export type AfterCommit = () => Promise<void>;
 
 /**
  * Applies an effect.
- * @param mark writes down in the same transaction that it was; false where it had been before.
+ * @param markApplied writes down in the same transaction that it was; false where it had been before.
  */
-export async function carryOut(
-  effect: Effect,
-  mark: (transaction: Transaction) => Promise<boolean> = async () => true,
+export async function applyChange(
+  change: AccountChange,
+  markApplied: (transaction: Transaction) => Promise<boolean> = async () => true,
 ): Promise<void> {
   const afterCommit = await Account.transaction(async (transaction) => {
-    const account = await lockAccount(transaction, effect.accountId);
-    if (!(await mark(transaction))) return undefined;
-    return effect.apply(transaction, account);
+    const account = await lockAccount(transaction, change.accountId);
+    if (!(await markApplied(transaction))) return undefined;
+    return change.apply(transaction, account);
   });
   try {
     await afterCommit?.();
   } catch (error) {
     const level = error instanceof ProcessorError ? 'warn' : 'error';
     logger[level](
-      { accountId: effect.accountId, error: (error as Error).message },
+      { accountId: change.accountId, error: (error as Error).message },
       'follow-up failed; sweep will retry',
     );
   }
@@ -71,10 +71,10 @@ export async function carryOut(
  * Looks, and applies what follows from it. One look that fails does not keep the next from being taken.
  * @returns whether it came about.
  */
-export async function attempt(look: () => Promise<Effect | null>): Promise<boolean> {
+export async function tryApply(fetchChange: () => Promise<AccountChange | null>): Promise<boolean> {
   try {
-    const effect = await look();
-    if (effect !== null) await carryOut(effect);
+    const change = await fetchChange();
+    if (change !== null) await applyChange(change);
     return true;
   } catch (error) {
     const level = error instanceof ProcessorError ? 'warn' : 'error';
@@ -84,26 +84,26 @@ export async function attempt(look: () => Promise<Effect | null>): Promise<boole
 }
 
 /** Runs the parts of a job one after the other. One that fails does not keep the next from its turn. */
-export async function runEach(parts: (() => Promise<void>)[]): Promise<void> {
+export async function runSteps(steps: (() => Promise<void>)[]): Promise<void> {
   let failure: unknown;
-  for (const part of parts) {
+  for (const step of steps) {
     try {
-      await part();
+      await step();
     } catch (error) {
-      logger.warn({ part: part.name, error: (error as Error).message }, 'part of a job failed; will be tried again');
+      logger.warn({ step: step.name, error: (error as Error).message }, 'part of a job failed; will be tried again');
       failure = error;
     }
   }
   if (failure !== undefined) throw failure;
 }
 
-const TICKET = prepared('sync_ticket', `SELECT nextval('sync_tickets') AS ticket`);
+const NEXT_SYNC_VERSION = prepared('sync_ticket', `SELECT nextval('sync_tickets') AS ticket`);
 
 /**
  * Taken before a look at the processor. Of two looks the one with the later ticket is applied last, or alone: it began
  * after the other, and each change is followed by a look that begins after it.
  */
-export async function takeTicket(): Promise<number> {
-  const [row] = await run<{ ticket: number }>(TICKET, {});
+export async function nextSyncVersion(): Promise<number> {
+  const [row] = await runStatement<{ ticket: number }>(NEXT_SYNC_VERSION, {});
   return (row as { ticket: number }).ticket;
 }

@@ -1,12 +1,12 @@
 import type { Transaction } from 'objection';
 import { addMonths } from '../../lib/calendar.ts';
 import { addMilliseconds } from '../../lib/clock.ts';
-import { PAST_DUE_DAYS } from '../../spec/limits.ts';
-import { planBySlug } from '../../spec/plans.ts';
+import { PAST_DUE_GRACE_DAYS } from '../../spec/limits.ts';
+import { getPlanBySlug } from '../../spec/plans.ts';
 import type { Account } from '../../tables/Account.ts';
 import type { Subscription } from '../../tables/Subscription.ts';
-import { moveCredits, type Movement } from '../credits.ts';
-import { turnPeriodsOf } from '../grants.ts';
+import { postEntries, type EntryInput } from '../credits.ts';
+import { renewCreditPeriods } from '../grants.ts';
 
 /**
  * What a subscription's life means to its account: what may be spent, and which credits come and go with it. All of it
@@ -18,44 +18,44 @@ const DAY_MS = 86_400_000;
 /** The processor begins a new year some time before it says so. */
 const RENEWAL_GRACE_MS = DAY_MS;
 
-type Standing = Pick<Account, 'plan_slug' | 'spend_until' | 'parallel_limit'>;
+type Entitlement = Pick<Account, 'plan_slug' | 'spend_until' | 'parallel_limit'>;
 
 /** What an account may do under a live subscription. */
-function standingUnder(subscription: Subscription): Standing {
-  const plan = planBySlug(subscription.plan_slug);
-  return { plan_slug: plan.slug, parallel_limit: plan.parallelLimit, spend_until: spendUntil(subscription) };
+function entitlementFor(subscription: Subscription): Entitlement {
+  const plan = getPlanBySlug(subscription.plan_slug);
+  return { plan_slug: plan.slug, parallel_limit: plan.parallelLimit, spend_until: getSpendableUntil(subscription) };
 }
 
-function spendUntil(subscription: Subscription): Date {
-  const { past_due_since: since, current_period_end: end } = subscription;
-  if (since !== null) return addMilliseconds(since, PAST_DUE_DAYS * DAY_MS);
+function getSpendableUntil(subscription: Subscription): Date {
+  const { past_due_since: pastDueSince, current_period_end: periodEnd } = subscription;
+  if (pastDueSince !== null) return addMilliseconds(pastDueSince, PAST_DUE_GRACE_DAYS * DAY_MS);
   const isRenewed = subscription.stripe_subscription_id !== null && !subscription.cancel_at_period_end;
-  return isRenewed ? addMilliseconds(end, RENEWAL_GRACE_MS) : end;
+  return isRenewed ? addMilliseconds(periodEnd, RENEWAL_GRACE_MS) : periodEnd;
 }
 
-const NO_STANDING: Standing = { plan_slug: null, spend_until: null, parallel_limit: 0 };
+const NO_ENTITLEMENT: Entitlement = { plan_slug: null, spend_until: null, parallel_limit: 0 };
 
 /**
  * Puts an account under a subscription, with its first month's credits, and completes the onboarding where only the
  * plan was missing. Plan credits that another one has left, or a refund after its end, are not the new one's: they
  * expire.
  */
-export async function begin(transaction: Transaction, account: Account, subscription: Subscription): Promise<Account> {
-  const plan = planBySlug(subscription.plan_slug);
-  const expiry = expiryOfPlanCredits(
+export async function startSubscription(transaction: Transaction, account: Account, subscription: Subscription): Promise<Account> {
+  const plan = getPlanBySlug(subscription.plan_slug);
+  const expiry = buildPlanCreditsExpiry(
     account,
     'Plan credits expired with the subscription before',
     `expiry:${subscription.uuid}:begin`,
   );
-  const grant: Movement = {
+  const grant: EntryInput = {
     entryType: 'grant',
     amount: plan.monthlyCredits,
     planAmount: plan.monthlyCredits,
     description: `Monthly credits: ${plan.name} plan`,
     effectKey: `grant:${subscription.uuid}:0`,
   };
-  return moveCredits(transaction, account, [...expiry, grant], {
-    ...standingUnder(subscription),
+  return postEntries(transaction, account, [...expiry, grant], {
+    ...entitlementFor(subscription),
     ...(account.onboarding_step === 'plan' ? { onboarding_step: 'complete' } : {}),
     subscription_id: subscription.id,
     period_index: 0,
@@ -69,9 +69,9 @@ export async function begin(transaction: Transaction, account: Account, subscrip
 }
 
 /** Nothing may be spent for the time, and nothing is lost. */
-export async function suspend(transaction: Transaction, account: Account, { id }: Subscription): Promise<Account> {
+export async function suspendSubscription(transaction: Transaction, account: Account, { id }: Subscription): Promise<Account> {
   if (account.subscription_id !== id) return account;
-  return account.$query(transaction).patchAndFetch(NO_STANDING);
+  return account.$query(transaction).patchAndFetch(NO_ENTITLEMENT);
 }
 
 /**
@@ -80,55 +80,55 @@ export async function suspend(transaction: Transaction, account: Account, { id }
  * again grants nothing twice. Not in the last month of what is paid: the price of so short a rest is next to nothing.
  * @param isPaid whether the last invoice is.
  */
-export async function goOn(
+export async function applySubscriptionChange(
   transaction: Transaction,
   account: Account,
   subscription: Subscription,
   isPaid: boolean,
 ): Promise<Account> {
   if (account.subscription_id !== subscription.id) return account;
-  const plan = planBySlug(subscription.plan_slug);
-  const placed = await account.$query(transaction).patchAndFetch(standingUnder(subscription));
-  if (!isPaid || subscription.status !== 'active' || placed.period_granted >= plan.monthlyCredits) return placed;
+  const plan = getPlanBySlug(subscription.plan_slug);
+  const entitled = await account.$query(transaction).patchAndFetch(entitlementFor(subscription));
+  if (!isPaid || subscription.status !== 'active' || entitled.period_granted >= plan.monthlyCredits) return entitled;
   // A month that is due is the new plan's already.
-  const current = await turnPeriodsOf(transaction, placed);
+  const current = await renewCreditPeriods(transaction, entitled);
   const missing = plan.monthlyCredits - current.period_granted;
   const isLastMonth = current.period_end === null || current.period_end >= subscription.paid_until;
   if (missing <= 0 || isLastMonth) return current;
-  const difference: Movement = {
+  const difference: EntryInput = {
     entryType: 'grant',
     amount: missing,
     planAmount: missing,
     description: `Upgrade to the ${plan.name} plan: rest of this month's credits`,
     effectKey: `grant:${subscription.uuid}:${current.period_index}:${plan.slug}`,
   };
-  return moveCredits(transaction, current, [difference], { period_granted: plan.monthlyCredits });
+  return postEntries(transaction, current, [difference], { period_granted: plan.monthlyCredits });
 }
 
 /**
  * Grants the months of a subscription that began before its end and were not granted yet. To be called before its row
  * says that it has ended: only what is active is granted.
  */
-export async function renewUntil(
+export async function renewPeriodsUntil(
   transaction: Transaction,
   account: Account,
   subscription: Subscription,
   until: Date,
 ): Promise<Account> {
   if (account.subscription_id !== subscription.id) return account;
-  return turnPeriodsOf(transaction, account, until);
+  return renewCreditPeriods(transaction, account, until);
 }
 
 /** Ends a subscription. Plan credits end with it; top-up credits stay. */
-export async function end(transaction: Transaction, account: Account, subscription: Subscription): Promise<Account> {
+export async function endSubscription(transaction: Transaction, account: Account, subscription: Subscription): Promise<Account> {
   if (account.subscription_id !== subscription.id) return account;
-  const expiry = expiryOfPlanCredits(
+  const expiry = buildPlanCreditsExpiry(
     account,
     'Plan credits expired with the subscription',
     `expiry:${subscription.uuid}:end`,
   );
-  return moveCredits(transaction, account, expiry, {
-    ...NO_STANDING,
+  return postEntries(transaction, account, expiry, {
+    ...NO_ENTITLEMENT,
     subscription_id: null,
     period_index: 0,
     period_start: null,
@@ -141,7 +141,7 @@ export async function end(transaction: Transaction, account: Account, subscripti
 }
 
 /** All plan credits that are left; nothing where none are. */
-function expiryOfPlanCredits({ plan_credits: left }: Account, description: string, effectKey: string): Movement[] {
+function buildPlanCreditsExpiry({ plan_credits: left }: Account, description: string, effectKey: string): EntryInput[] {
   if (left <= 0) return [];
   return [{ entryType: 'expiry', amount: -left, planAmount: -left, description, effectKey }];
 }

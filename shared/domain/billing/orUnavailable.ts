@@ -4,18 +4,18 @@ import { ServiceError } from '../../spec/errors.ts';
 
 /**
  * What the processor answers; while it cannot be asked, the request may be sent again.
- * @param refusal what is said where the processor refuses something that no caller can mend, but the operator;
+ * @param rejectionDetail what is said where the processor refuses something that no caller can mend, but the operator;
  * without it, what it refuses is thrown on.
  */
-export async function orUnavailable<Result>(answer: Promise<Result>, refusal?: string): Promise<Result> {
+export async function mapProcessorErrors<Result>(request: Promise<Result>, rejectionDetail?: string): Promise<Result> {
   try {
-    return await answer;
+    return await request;
   } catch (error) {
-    if (!(error instanceof ProcessorError) || (error.fault === 'refused' && refusal === undefined)) throw error;
-    const isRefused = error.fault === 'refused';
-    logger.error({ error: error.message }, `the payment processor ${isRefused ? 'refuses' : 'cannot be asked'}`);
-    const away = 'Payments cannot be made at the moment. Try again in a minute.';
-    throw new ServiceError('internal_error', isRefused ? (refusal as string) : away, {
+    if (!(error instanceof ProcessorError) || (error.fault === 'refused' && rejectionDetail === undefined)) throw error;
+    const isRejected = error.fault === 'refused';
+    logger.error({ error: error.message }, `the payment processor ${isRejected ? 'refuses' : 'cannot be asked'}`);
+    const unavailableDetail = 'Payments cannot be made at the moment. Try again in a minute.';
+    throw new ServiceError('internal_error', isRejected ? (rejectionDetail as string) : unavailableDetail, {
       status: 503,
       headers: { 'retry-after': '60' },
     });

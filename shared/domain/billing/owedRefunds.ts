@@ -7,19 +7,19 @@ import type { Subscription } from '../../tables/Subscription.ts';
 
 const BATCH_SIZE = 200;
 const DAY_MS = 86_400_000;
-const RETRY_BACKOFF_MS = { least: 30_000, most: 3_600_000 };
+const RETRY_BACKOFF_MS = { min: 30_000, max: 3_600_000 };
 /** Left to the process that wrote the row before the sweep finds it. */
-const GRACE_MS = 30_000;
+const SWEEP_GRACE_MS = 30_000;
 /** After so many attempts, what the processor does not list was not paid through it. */
 const INCOMPLETE_ATTEMPTS = 3;
 /** Why staff have to pay the customer back. */
-const PROBLEMS = {
+const REJECTION_REASONS = {
   lost: 'The processor refunds nothing of a charge that was disputed.',
   incomplete: 'Not all of the invoice was paid through the processor: only that part is refunded.',
 };
 
 /** Records that invoices are to be refunded, once each, in the transaction that decides so. */
-export async function oweRefunds(
+export async function recordOwedRefunds(
   transaction: Transaction,
   subscription: Subscription,
   invoices: SubscriptionInvoice[],
@@ -30,35 +30,35 @@ export async function oweRefunds(
     invoice_id: id,
     subscription_id: subscription.id,
     account_id: subscription.account_id,
-    due_at: addMilliseconds(at, GRACE_MS),
+    due_at: addMilliseconds(at, SWEEP_GRACE_MS),
     created_at: at,
   }));
   await OwedRefund.query(transaction).insert(rows).onConflict('invoice_id').ignore();
 }
 
 /** Carries out the refunds of a subscription that are owed, ahead of the sweep. */
-export async function refundSubscription({ id }: Subscription): Promise<void> {
+export async function issueSubscriptionRefunds({ id }: Subscription): Promise<void> {
   for (const owed of await OwedRefund.query().where({ subscription_id: id, status: 'owed' }))
-    await carryOutRefund(owed);
+    await issueRefund(owed);
 }
 
 /** Carries out refunds that are due: a process died, or the processor could not be reached. */
-export async function settleOwedRefunds(): Promise<void> {
+export async function issueDueRefunds(): Promise<void> {
   if (processor.isSimulated) return;
   const due = await OwedRefund.query()
     .where({ status: 'owed' })
     .where('due_at', '<=', now())
     .orderBy('due_at')
     .limit(BATCH_SIZE);
-  for (const owed of due) await carryOutRefund(owed);
+  for (const owed of due) await issueRefund(owed);
 }
 
 /** Refunds an invoice. May be repeated at any time: the processor refunds a payment once. */
-async function carryOutRefund(owed: OwedRefund): Promise<void> {
+async function issueRefund(owed: OwedRefund): Promise<void> {
   const { invoice_id: invoiceId, account_id: accountId } = owed;
   const row = () => OwedRefund.query().where({ invoice_id: invoiceId, status: 'owed' });
   const attempts = owed.attempts + 1;
-  const waitMs = Math.min(RETRY_BACKOFF_MS.most, RETRY_BACKOFF_MS.least * 2 ** Math.min(attempts - 1, 10));
+  const waitMs = Math.min(RETRY_BACKOFF_MS.max, RETRY_BACKOFF_MS.min * 2 ** Math.min(attempts - 1, 10));
   try {
     const outcome = await processor.refundInvoice(invoiceId);
     if (outcome === 'disputed') {
@@ -68,10 +68,10 @@ async function carryOutRefund(owed: OwedRefund): Promise<void> {
     }
     // The processor may list a payment some time after it was made.
     if (outcome === 'incomplete' && attempts < INCOMPLETE_ATTEMPTS) {
-      await row().patch({ attempts, problem: PROBLEMS.incomplete, due_at: addMilliseconds(now(), waitMs) });
+      await row().patch({ attempts, problem: REJECTION_REASONS.incomplete, due_at: addMilliseconds(now(), waitMs) });
       return;
     }
-    const problem = outcome === 'refunded' ? null : PROBLEMS[outcome];
+    const problem = outcome === 'refunded' ? null : REJECTION_REASONS[outcome];
     await row().patch({
       status: problem === null ? 'refunded' : 'refused',
       attempts,
@@ -82,8 +82,8 @@ async function carryOutRefund(owed: OwedRefund): Promise<void> {
     else logger.info({ invoiceId, accountId }, 'an owed refund is carried out');
   } catch (error) {
     const problem = (error as Error).message.slice(0, 500);
-    const isAway = error instanceof ProcessorError && error.fault === 'away';
-    logger[isAway ? 'warn' : 'error']({ invoiceId, accountId, problem }, 'refund failed; will retry');
+    const isUnavailable = error instanceof ProcessorError && error.fault === 'away';
+    logger[isUnavailable ? 'warn' : 'error']({ invoiceId, accountId, problem }, 'refund failed; will retry');
     await row().patch({ attempts, problem, due_at: addMilliseconds(now(), waitMs) });
   }
 }
@@ -92,7 +92,7 @@ async function carryOutRefund(owed: OwedRefund): Promise<void> {
  * Notes that a refund which was carried out failed later: the money is with us again, and staff decide. What is still
  * owed stays owed: the refund that failed was another one.
  */
-export async function noteFailedRefund(invoiceId: string): Promise<void> {
+export async function markRefundFailed(invoiceId: string): Promise<void> {
   await OwedRefund.query()
     .findById(invoiceId)
     .where({ status: 'refunded' })

@@ -1,21 +1,21 @@
 import { processor } from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { Topup } from '../../tables/Topup.ts';
-import { charge, chargeEffect } from './autoTopups.ts';
-import { attempt, type Effect, takeTicket } from './effects.ts';
-import { failedEffect, PAGE_MS, paymentEffect } from './topups.ts';
+import { retryAutoTopup, chargeAutoTopup } from './autoTopups.ts';
+import { tryApply, type AccountChange, nextSyncVersion } from './effects.ts';
+import { buildFailedTopupChange, CHECKOUT_SESSION_MS, buildPaymentChange } from './topups.ts';
 
-const AT_ONCE = 200;
+const BATCH_SIZE = 200;
 /** How long until a pending one is looked at again: the older, the less often. */
-const AGAIN_MS = { least: 60_000, most: 3_600_000 };
+const RETRY_BACKOFF_MS = { min: 60_000, max: 3_600_000 };
 
 /** Asks what became of top-ups that nobody has heard of: a charge whose end is unknown, a page that nobody paid on. */
-export async function settlePendingTopups(): Promise<void> {
+export async function syncPendingTopups(): Promise<void> {
   // Apart: pages that nobody pays on are many, and must not keep charges from being settled.
-  for (const topup of [...(await pending('automatic')), ...(await pending('manual'))]) {
-    await attempt(() => pendingEffect(topup));
+  for (const topup of [...(await findPendingTopups('automatic')), ...(await findPendingTopups('manual'))]) {
+    await tryApply(() => fetchPendingTopupChange(topup));
     const ageMs = now().getTime() - topup.created_at.getTime();
-    const waitMs = Math.min(AGAIN_MS.most, Math.max(AGAIN_MS.least, ageMs / 4));
+    const waitMs = Math.min(RETRY_BACKOFF_MS.max, Math.max(RETRY_BACKOFF_MS.min, ageMs / 4));
     await Topup.query()
       .findById(topup.uuid)
       .where({ status: 'pending' })
@@ -23,38 +23,38 @@ export async function settlePendingTopups(): Promise<void> {
   }
 }
 
-function pending(kind: Topup['kind']): Promise<Topup[]> {
+function findPendingTopups(kind: Topup['kind']): Promise<Topup[]> {
   return Topup.query()
     .where({ status: 'pending', kind })
     .where('due_at', '<=', now())
     .orderBy('due_at')
-    .limit(AT_ONCE)
+    .limit(BATCH_SIZE)
     .execute();
 }
 
-function pendingEffect(topup: Topup): Promise<Effect | null> {
+function fetchPendingTopupChange(topup: Topup): Promise<AccountChange | null> {
   // A payment that is simulated always succeeds, however late, and there is no page that it could wait for.
-  if (processor.isSimulated) return chargeEffect(topup);
-  return topup.kind === 'automatic' ? chargedEffect(topup) : pageEffect(topup);
+  if (processor.isSimulated) return chargeAutoTopup(topup);
+  return topup.kind === 'automatic' ? retryPendingAutoTopup(topup) : fetchCheckoutTopupChange(topup);
 }
 
-async function chargedEffect(topup: Topup): Promise<Effect | null> {
-  await charge(topup);
+async function retryPendingAutoTopup(topup: Topup): Promise<AccountChange | null> {
+  await retryAutoTopup(topup);
   return null;
 }
 
-async function pageEffect(topup: Topup): Promise<Effect | null> {
-  const ticket = await takeTicket();
+async function fetchCheckoutTopupChange(topup: Topup): Promise<AccountChange | null> {
+  const syncVersion = await nextSyncVersion();
   const { stripe_session_id: sessionId } = topup;
-  if (sessionId === null) return isOlder(topup, PAGE_MS) ? failedEffect(topup, 'canceled', ticket) : null;
-  const session = await processor.readSession(sessionId);
+  if (sessionId === null) return isTopupOlderThan(topup, CHECKOUT_SESSION_MS) ? buildFailedTopupChange(topup, 'canceled', syncVersion) : null;
+  const session = await processor.readCheckoutSession(sessionId);
   const intentId = session?.intentId ?? topup.stripe_payment_intent_id;
   const payment = intentId === null ? null : await processor.readPayment(intentId);
-  if (payment !== null && payment.status !== 'failed') return paymentEffect(payment, ticket);
+  if (payment !== null && payment.status !== 'failed') return buildPaymentChange(payment, syncVersion);
   // As long as the page is open another card may be tried.
-  return session?.isOpen === true ? null : failedEffect(topup, 'canceled', ticket);
+  return session?.isOpen === true ? null : buildFailedTopupChange(topup, 'canceled', syncVersion);
 }
 
-function isOlder({ created_at: createdAt }: Topup, ageMs: number): boolean {
+function isTopupOlderThan({ created_at: createdAt }: Topup, ageMs: number): boolean {
   return createdAt <= addMilliseconds(now(), -ageMs);
 }

@@ -2,11 +2,11 @@ import { processor } from '../../gateways/payments/index.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { topupCredits } from '../../spec/plans.ts';
 import { Account } from '../../tables/Account.ts';
-import { activePlan } from '../subscriptions.ts';
-import { knownCustomer } from './customers.ts';
-import { orUnavailable } from './orUnavailable.ts';
+import { getActivePlan } from '../subscriptions.ts';
+import { getCustomerId } from './customers.ts';
+import { mapProcessorErrors } from './orUnavailable.ts';
 
-export interface TopupSettings {
+export interface AutoTopupSettings {
   isEnabled: boolean;
   amountCents: number;
   thresholdCredits: number;
@@ -16,38 +16,38 @@ export interface TopupSettings {
   problem: string | null;
 }
 
-export interface SettingsChange {
+export interface AutoTopupSettingsPatch {
   auto_topup_enabled?: boolean;
   auto_topup_amount_cents?: number;
   auto_topup_threshold_credits?: number;
 }
 
-export async function topupSettings(accountId: number): Promise<TopupSettings> {
-  return asSettings(await Account.query().findById(accountId).throwIfNotFound());
+export async function getAutoTopupSettings(accountId: number): Promise<AutoTopupSettings> {
+  return toAutoTopupSettings(await Account.query().findById(accountId).throwIfNotFound());
 }
 
 /**
  * Changes the settings of automatic top-ups. To switch them on clears what they were switched off for.
  * @throws ServiceError subscription_required when they are to be on without an active subscription or a payment method.
  */
-export async function changeTopupSettings(accountId: number, change: SettingsChange): Promise<TopupSettings> {
+export async function updateAutoTopupSettings(accountId: number, patch: AutoTopupSettingsPatch): Promise<AutoTopupSettings> {
   const account = await Account.query().findById(accountId).throwIfNotFound();
-  if (Object.keys(change).length === 0) return asSettings(account);
-  const isSwitchedOn = change.auto_topup_enabled === true;
-  if (isSwitchedOn) await requireMeans(account);
-  const cleared = isSwitchedOn ? { auto_topup_declines: 0, auto_topup_problem: null } : {};
-  return asSettings(await Account.query().patchAndFetchById(accountId, { ...change, ...cleared }));
+  if (Object.keys(patch).length === 0) return toAutoTopupSettings(account);
+  const isEnabling = patch.auto_topup_enabled === true;
+  if (isEnabling) await assertCanAutoTopUp(account);
+  const cleared = isEnabling ? { auto_topup_declines: 0, auto_topup_problem: null } : {};
+  return toAutoTopupSettings(await Account.query().patchAndFetchById(accountId, { ...patch, ...cleared }));
 }
 
-async function requireMeans(account: Account): Promise<void> {
-  if (activePlan(account) === null) {
+async function assertCanAutoTopUp(account: Account): Promise<void> {
+  if (getActivePlan(account) === null) {
     throw new ServiceError(
       'subscription_required',
       'Automatic top-ups need an active subscription: choose a plan first.',
     );
   }
-  const customerId = knownCustomer(account);
-  const method = customerId === null ? null : await orUnavailable(processor.paymentMethodOf(customerId));
+  const customerId = getCustomerId(account);
+  const method = customerId === null ? null : await mapProcessorErrors(processor.findPaymentMethod(customerId));
   // Of a customer that is stored: one that is simulated, or was replaced meanwhile, says nothing about it.
   await Account.query()
     .patch({ has_payment_method: method !== null })
@@ -59,8 +59,8 @@ async function requireMeans(account: Account): Promise<void> {
   );
 }
 
-function asSettings(account: Account): TopupSettings {
-  const plan = activePlan(account);
+function toAutoTopupSettings(account: Account): AutoTopupSettings {
+  const plan = getActivePlan(account);
   return {
     isEnabled: account.auto_topup_enabled,
     amountCents: account.auto_topup_amount_cents,

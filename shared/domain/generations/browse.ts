@@ -1,8 +1,8 @@
-import { prepared, run } from '../../lib/db.ts';
+import { prepared, runStatement } from '../../lib/db.ts';
 import { PAGE_SIZE } from '../../spec/limits.ts';
 import { Generation } from '../../tables/Generation.ts';
 
-const BROWSE = prepared(
+const LIST_BY_CURSOR = prepared(
   'browse_generations',
   `SELECT uuid, number, model, prompt, params, status, credits_charged, created_at, completed_at, output_path,
           thumbnail_path, is_watermarked, error_message
@@ -13,7 +13,7 @@ const BROWSE = prepared(
 );
 
 /** A stretch of an account's generations, newest first, and where the next one begins. */
-export interface Stretch {
+export interface CursorPage {
   items: Generation[];
   /** What to go on from; null at the end. */
   next: number | null;
@@ -23,8 +23,8 @@ export interface Stretch {
  * Generations of an account, newest first, from the one whose number comes before this on. What is created or deleted
  * meanwhile moves nothing: no generation is left out or told twice.
  */
-export async function browseGenerations(accountId: number, before = Number.MAX_SAFE_INTEGER): Promise<Stretch> {
-  const rows = await run<Generation>(BROWSE, { accountId, before, limit: PAGE_SIZE + 1 });
+export async function listGenerationsByCursor(accountId: number, before = Number.MAX_SAFE_INTEGER): Promise<CursorPage> {
+  const rows = await runStatement<Generation>(LIST_BY_CURSOR, { accountId, before, limit: PAGE_SIZE + 1 });
   const items = rows.slice(0, PAGE_SIZE).map((row) => Generation.fromDatabaseJson(row));
   return { items, next: rows.length > PAGE_SIZE ? (items.at(-1) as Generation).number : null };
 }

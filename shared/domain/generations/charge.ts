@@ -2,23 +2,23 @@ import { setTimeout } from 'node:timers/promises';
 import { createBatcher } from '../../lib/batcher.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { config } from '../../lib/config.ts';
-import { DATABASE_PATIENCE, isDuplicate, isRefusal, outcomeIsUnknown, prepared, run } from '../../lib/db.ts';
+import { DB_WAIT_TIMEOUT, isDuplicate, isRejection, isOutcomeUnknown, prepared, runStatement } from '../../lib/db.ts';
 import { logger } from '../../lib/logger.ts';
 import { creditsBurned } from '../../lib/meters.ts';
-import { ringForTopup } from '../../queues/enqueue.ts';
+import { enqueueAutoTopup } from '../../queues/enqueue.ts';
 import type { GenerationParams, ModelSlug } from '../../spec/catalog.ts';
 import { PROBE_STALE_MS } from '../../spec/limits.ts';
 import { Generation } from '../../tables/Generation.ts';
 
 /** A job as a client orders it, validated and with its defaults filled in. */
-export interface Order {
+export interface CreateInput {
   model: ModelSlug;
   prompt: string;
   params: GenerationParams;
 }
 
 /** One order on its way into the charge. */
-export interface Charge extends Order {
+export interface Debit extends CreateInput {
   uuid: string;
   account_id: number;
   key_hash: string | null;
@@ -28,7 +28,7 @@ export interface Charge extends Order {
   idempotency_key: string | null;
 }
 
-export type Outcome =
+export type ChargeOutcome =
   | 'accepted'
   | 'replayed'
   | 'invalid_api_key'
@@ -43,7 +43,7 @@ export type Outcome =
 const DISPATCH_GRACE_MS = 5_000;
 
 /** One that is not there yet when the statement begins, but is committed before it ends, is refused by its unique key. */
-const FIRST_WITH_KEY = `
+const JOIN_FIRST_WITH_KEY = `
        LEFT JOIN generations first
          ON first.account_id = ANY (cast(:accounts AS bigint[])) AND first.idempotency_key = ANY (cast(:keys AS text[]))
         AND first.account_id = r.account_id AND first.idempotency_key = r.idempotency_key`;
@@ -58,7 +58,7 @@ const FIRST_WITH_KEY = `
  * The arrays repeat what the rows say: without them the planner, who takes every batch for a hundred rows, would read
  * small tables whole.
  */
-const charging = (name: string, hasKeys: boolean) =>
+const prepareChargeStatement = (name: string, hasKeys: boolean) =>
   prepared(
     name,
     `WITH request AS MATERIALIZED (
@@ -86,7 +86,7 @@ const charging = (name: string, hasKeys: boolean) =>
        FROM request r
        JOIN accounts a ON a.id = ANY (cast(:accounts AS bigint[])) AND a.id = r.account_id
        LEFT JOIN usable ON usable.model = r.model
-       ${hasKeys ? FIRST_WITH_KEY : ''}
+       ${hasKeys ? JOIN_FIRST_WITH_KEY : ''}
       ORDER BY a.id
         FOR NO KEY UPDATE OF a
    ), charged AS (
@@ -129,14 +129,14 @@ const charging = (name: string, hasKeys: boolean) =>
    SELECT uuid, outcome, outcome = 'accepted' AND leaves_low AS is_low FROM gate`,
   );
 
-const CHARGE = charging('charge_generations', false);
-const CHARGE_WITH_KEYS = charging('charge_generations_with_keys', true);
+const CHARGE_STATEMENT = prepareChargeStatement('charge_generations', false);
+const CHARGE_STATEMENT_WITH_KEYS = prepareChargeStatement('charge_generations_with_keys', true);
 
-async function chargeAll(charges: Charge[]): Promise<Outcome[]> {
+async function chargeBatch(charges: Debit[]): Promise<ChargeOutcome[]> {
   const at = now();
   const keys = charges.map((charge) => charge.idempotency_key).filter((key) => key !== null);
-  const rows = await run<{ uuid: string; outcome: Outcome; is_low: boolean }>(
-    keys.length > 0 ? CHARGE_WITH_KEYS : CHARGE,
+  const rows = await runStatement<{ uuid: string; outcome: ChargeOutcome; is_low: boolean }>(
+    keys.length > 0 ? CHARGE_STATEMENT_WITH_KEYS : CHARGE_STATEMENT,
     {
       charges: JSON.stringify(charges),
       accounts: charges.map((charge) => charge.account_id),
@@ -149,13 +149,13 @@ async function chargeAll(charges: Charge[]): Promise<Outcome[]> {
   );
   const outcomes = new Map(rows.map((row) => [row.uuid, row.outcome]));
   const low = new Set(rows.filter((row) => row.is_low).map((row) => row.uuid));
-  for (const charge of charges) if (low.has(charge.uuid)) void ringForTopup(charge.account_id);
+  for (const charge of charges) if (low.has(charge.uuid)) void enqueueAutoTopup(charge.account_id);
   return charges.map((charge) => outcomes.get(charge.uuid) ?? 'invalid_api_key');
 }
 
 const CHARGE_ATTEMPTS = 3;
 /** So long after it was first sent nobody looks any more for what became of a charge. */
-const lookUntilMs = () => 2 * config.DATABASE_TIMEOUT_MS;
+const getLookupTimeoutMs = () => 2 * config.DATABASE_TIMEOUT_MS;
 
 /**
  * Charges a batch to a certain end. Where an answer was lost, the batch may have been committed, or still be about to
@@ -171,62 +171,62 @@ const lookUntilMs = () => 2 * config.DATABASE_TIMEOUT_MS;
  * Once an answer was lost, only `accepted` and `replayed` are certain: the lost statement may still arrive after a
  * second one was refused. The outcome of all others is `unknown`.
  */
-async function chargeSurely(charges: Charge[]): Promise<Outcome[]> {
-  const outcomes = new Map<string, Outcome>();
-  const lookUntil = performance.now() + lookUntilMs();
-  let rest = charges;
-  let wasLost = false;
-  const unlessLost = (error: unknown): null => {
-    if (wasLost) return null;
+async function chargeExactlyOnce(charges: Debit[]): Promise<ChargeOutcome[]> {
+  const outcomes = new Map<string, ChargeOutcome>();
+  const lookupDeadline = performance.now() + getLookupTimeoutMs();
+  let remaining = charges;
+  let responseLost = false;
+  const nullIfLost = (error: unknown): null => {
+    if (responseLost) return null;
     throw error;
   };
-  for (let attempt = 1; rest.length > 0; attempt += 1) {
+  for (let attempt = 1; remaining.length > 0; attempt += 1) {
     try {
-      const answers = await chargeAll(rest);
-      const refused = rest.filter((_, index) => answers[index] !== 'accepted');
-      const charged = new Set(attempt === 1 ? [] : await chargedAmong(refused));
-      rest.forEach(({ uuid }, index) =>
-        outcomes.set(uuid, charged.has(uuid) ? 'accepted' : certain(answers[index] as Outcome, wasLost)),
+      const results = await chargeBatch(remaining);
+      const rejected = remaining.filter((_, index) => results[index] !== 'accepted');
+      const charged = new Set(attempt === 1 ? [] : await findCharged(rejected));
+      remaining.forEach(({ uuid }, index) =>
+        outcomes.set(uuid, charged.has(uuid) ? 'accepted' : toCertainOutcome(results[index] as ChargeOutcome, responseLost)),
       );
-      rest = [];
+      remaining = [];
     } catch (error) {
-      const isLost = outcomeIsUnknown(error);
-      wasLost ||= isLost;
+      const isLost = isOutcomeUnknown(error);
+      responseLost ||= isLost;
       const charged =
         attempt === CHARGE_ATTEMPTS || !(isLost || isDuplicate(error))
           ? null
-          : await (isLost ? chargedInTime(lookUntil, rest) : chargedAmong(rest)).catch(unlessLost);
-      if (charged === null && !wasLost) throw error;
+          : await (isLost ? findChargedWithin(lookupDeadline, remaining) : findCharged(remaining)).catch(nullIfLost);
+      if (charged === null && !responseLost) throw error;
       if (charged === null)
-        logger.error({ error: (error as Error).message, charges: rest.length }, 'charge outcome unknown');
+        logger.error({ error: (error as Error).message, charges: remaining.length }, 'charge outcome unknown');
       for (const uuid of charged ?? []) outcomes.set(uuid, 'accepted');
-      if (charged === null) for (const { uuid } of rest) outcomes.set(uuid, 'unknown');
-      rest = rest.filter(({ uuid }) => !outcomes.has(uuid));
+      if (charged === null) for (const { uuid } of remaining) outcomes.set(uuid, 'unknown');
+      remaining = remaining.filter(({ uuid }) => !outcomes.has(uuid));
     }
   }
   for (const { uuid, model, credits } of charges) {
     if (outcomes.get(uuid) === 'accepted') creditsBurned.inc({ model }, credits);
   }
-  return charges.map(({ uuid }) => outcomes.get(uuid) as Outcome);
+  return charges.map(({ uuid }) => outcomes.get(uuid) as ChargeOutcome);
 }
 
-function certain(outcome: Outcome, wasLost: boolean): Outcome {
-  return wasLost && outcome !== 'accepted' && outcome !== 'replayed' ? 'unknown' : outcome;
+function toCertainOutcome(outcome: ChargeOutcome, responseLost: boolean): ChargeOutcome {
+  return responseLost && outcome !== 'accepted' && outcome !== 'replayed' ? 'unknown' : outcome;
 }
 
-/** @param until by the clock of `performance`. @returns null where nobody knows by then. */
-async function chargedInTime(until: number, charges: Charge[]): Promise<string[] | null> {
-  const enough = new AbortController();
-  const late = setTimeout(Math.max(0, until - performance.now()), null, { signal: enough.signal });
+/** @param deadline by the clock of `performance`. @returns null where nobody knows by then. */
+async function findChargedWithin(deadline: number, charges: Debit[]): Promise<string[] | null> {
+  const abortTimer = new AbortController();
+  const timeout = setTimeout(Math.max(0, deadline - performance.now()), null, { signal: abortTimer.signal });
   try {
-    return await Promise.race([chargedAmong(charges), late]);
+    return await Promise.race([findCharged(charges), timeout]);
   } finally {
-    late.catch(() => {});
-    enough.abort();
+    timeout.catch(() => {});
+    abortTimer.abort();
   }
 }
 
-async function chargedAmong(charges: Charge[]): Promise<string[]> {
+async function findCharged(charges: Debit[]): Promise<string[]> {
   if (charges.length === 0) return [];
   const uuids = charges.map(({ uuid }) => uuid);
   const rows = await Generation.query().whereIn('uuid', uuids).select('uuid');
@@ -234,12 +234,12 @@ async function chargedAmong(charges: Charge[]): Promise<string[]> {
 }
 
 /** Charges and queues an order, together with those of others, or says why not. */
-export const submitCharge = createBatcher<Charge, Outcome>({
+export const chargeGeneration = createBatcher<Debit, ChargeOutcome>({
   maxItems: 64,
   maxInFlight: 2,
-  patience: DATABASE_PATIENCE,
+  waitTimeout: DB_WAIT_TIMEOUT,
   // One account's charges would wait for each other's row lock anyway; here they wait without holding a connection.
-  keyOf: (charge) => charge.account_id,
-  isOneItemsFault: isRefusal,
-  run: chargeSurely,
+  getKey: (charge) => charge.account_id,
+  isItemError: isRejection,
+  run: chargeExactlyOnce,
 });

@@ -3,19 +3,19 @@ import { v7 as uuidv7 } from 'uuid';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { isOutage } from '../../lib/db.ts';
 import { logger } from '../../lib/logger.ts';
-import { noteRequest } from '../../lib/trail.ts';
-import { ring } from '../../queues/enqueue.ts';
-import { modelBySlug, priceInCredits } from '../../spec/catalog.ts';
+import { rememberRequestId } from '../../lib/trail.ts';
+import { enqueueGeneration } from '../../queues/enqueue.ts';
+import { getModelBySlug, priceInCredits } from '../../spec/catalog.ts';
 import { ServiceError } from '../../spec/errors.ts';
-import { JOB_DEADLINE_MS } from '../../spec/limits.ts';
+import { GENERATION_DEADLINE_MS } from '../../spec/limits.ts';
 import { Generation } from '../../tables/Generation.ts';
 import type { Caller } from '../accounts.ts';
-import { topUpFor } from '../billing/autoTopups.ts';
-import { usedForAnother } from '../idempotentRequests.ts';
-import { type Charge, type Order, type Outcome, submitCharge } from './charge.ts';
+import { chargeAutoTopupForGeneration } from '../billing/autoTopups.ts';
+import { keyReusedError } from '../idempotentRequests.ts';
+import { type Debit, type CreateInput, type ChargeOutcome, chargeGeneration } from './charge.ts';
 
 /** What became of an order. */
-export interface Creation {
+export interface CreateResult {
   generation: Generation;
   /** Whether this is the answer to an earlier request with the same idempotency key: nothing was charged now. */
   isReplay: boolean;
@@ -36,38 +36,38 @@ export interface Creation {
  */
 export async function createGeneration(
   caller: Caller,
-  order: Order,
+  input: CreateInput,
   idempotencyKey: string | null = null,
   requestId: string | null = null,
-): Promise<Creation> {
+): Promise<CreateResult> {
   const createdAt = now();
-  const charge: Charge = {
+  const debit: Debit = {
     uuid: uuidv7(),
     account_id: caller.accountId,
     key_hash: caller.keyHash?.toString('hex') ?? null,
-    ...order,
-    credits: priceInCredits(order.params),
+    ...input,
+    credits: priceInCredits(input.params),
     created_at: createdAt,
-    deadline_at: addMilliseconds(createdAt, JOB_DEADLINE_MS[modelBySlug(order.model).kind]),
+    deadline_at: addMilliseconds(createdAt, GENERATION_DEADLINE_MS[getModelBySlug(input.model).kind]),
     idempotency_key: idempotencyKey,
   };
-  if (requestId !== null) noteRequest(charge.uuid, requestId);
-  const outcome = await chargeOrTopUp(charge).catch((error: unknown) => {
-    throw isOutage(error) ? unavailable(NOT_CREATED, error) : error;
+  if (requestId !== null) rememberRequestId(debit.uuid, requestId);
+  const outcome = await chargeWithAutoTopup(debit).catch((error: unknown) => {
+    throw isOutage(error) ? databaseUnavailableError(NOT_CREATED_DETAIL, error) : error;
   });
   if (outcome === 'replayed') {
-    return replay(charge).catch((error: unknown) => {
-      throw isOutage(error) ? unavailable(OUTCOME_UNKNOWN, error) : error;
+    return replayCreate(debit).catch((error: unknown) => {
+      throw isOutage(error) ? databaseUnavailableError(OUTCOME_UNKNOWN_DETAIL, error) : error;
     });
   }
-  if (outcome === 'unknown') throw unavailable(OUTCOME_UNKNOWN);
-  if (outcome !== 'accepted') throw new ServiceError(outcome, refusals[outcome](charge));
-  return accepted(charge);
+  if (outcome === 'unknown') throw databaseUnavailableError(OUTCOME_UNKNOWN_DETAIL);
+  if (outcome !== 'accepted') throw new ServiceError(outcome, rejectionDetails[outcome](debit));
+  return dispatchCreated(debit);
 }
 
-function accepted(charge: Charge): Creation {
-  void ring('generation.dispatch', charge.uuid);
-  return { generation: asQueued({ ...charge, credits_charged: charge.credits }), isReplay: false };
+function dispatchCreated(debit: Debit): CreateResult {
+  void enqueueGeneration('generation.dispatch', debit.uuid);
+  return { generation: buildQueuedGeneration({ ...debit, credits_charged: debit.credits }), isReplay: false };
 }
 
 /**
@@ -75,22 +75,22 @@ function accepted(charge: Charge): Creation {
  * @throws ServiceError internal_error (503) while the outcome of the top-up is unknown: a 402 would say that nothing was
  *   charged, and the card may still be.
  */
-async function chargeOrTopUp(charge: Charge): Promise<Outcome> {
-  const outcome = await submitCharge(charge);
+async function chargeWithAutoTopup(debit: Debit): Promise<ChargeOutcome> {
+  const outcome = await chargeGeneration(debit);
   if (outcome !== 'insufficient_credits') return outcome;
-  const topup = await topUpFor(charge.account_id, charge.credits).catch((error: unknown) => {
+  const topup = await chargeAutoTopupForGeneration(debit.account_id, debit.credits).catch((error: unknown) => {
     // The claim may have been committed, and a claimed top-up is charged by the sweep.
-    if (isOutage(error)) throw topupIsUnknown(charge);
+    if (isOutage(error)) throw topupUnknownError(debit);
     throw error;
   });
-  if (topup === 'unknown') throw topupIsUnknown(charge);
+  if (topup === 'unknown') throw topupUnknownError(debit);
   if (topup === 'none') return outcome;
-  const afterTopup = await submitCharge(charge);
+  const afterTopup = await chargeGeneration(debit);
   if (afterTopup === 'accepted' || afterTopup === 'replayed' || afterTopup === 'unknown') return afterTopup;
-  throw new ServiceError(afterTopup, `${refusals[afterTopup](charge)} An automatic top-up was charged and credited.`);
+  throw new ServiceError(afterTopup, `${rejectionDetails[afterTopup](debit)} An automatic top-up was charged and credited.`);
 }
 
-function topupIsUnknown({ credits }: Charge): ServiceError {
+function topupUnknownError({ credits }: Debit): ServiceError {
   return new ServiceError(
     'internal_error',
     `No generation was created: the balance does not cover its ${credits} credits, and the outcome of the automatic top-up is unknown. Send the request again with the same Idempotency-Key to get the outcome, or look for the top-up in GET /api/ledger/.`,
@@ -99,7 +99,7 @@ function topupIsUnknown({ credits }: Charge): ServiceError {
 }
 
 /** A generation as it is answered when it has just been created. */
-function asQueued({
+function buildQueuedGeneration({
   uuid,
   model,
   prompt,
@@ -124,8 +124,8 @@ function asQueued({
 }
 
 /** The first answer again, if the order is the same. */
-async function replay(charge: Charge): Promise<Creation> {
-  const { account_id, idempotency_key } = charge;
+async function replayCreate(debit: Debit): Promise<CreateResult> {
+  const { account_id, idempotency_key } = debit;
   const first = await Generation.query().findOne({ account_id, idempotency_key });
   // Forgotten just now: it is as good as new.
   if (first === undefined) {
@@ -133,29 +133,29 @@ async function replay(charge: Charge): Promise<Creation> {
     throw new ServiceError('internal_error', 'Please send that again.', { status: 503, headers });
   }
   // It was this very request that was charged, and its answer was lost on the way from the database.
-  if (first.uuid === charge.uuid) return accepted(charge);
+  if (first.uuid === debit.uuid) return dispatchCreated(debit);
   const isSame =
-    first.model === charge.model && first.prompt === charge.prompt && isDeepStrictEqual(first.params, charge.params);
-  if (!isSame) throw usedForAnother();
-  return { generation: asQueued(first), isReplay: true };
+    first.model === debit.model && first.prompt === debit.prompt && isDeepStrictEqual(first.params, debit.params);
+  if (!isSame) throw keyReusedError();
+  return { generation: buildQueuedGeneration(first), isReplay: true };
 }
 
-const NOT_CREATED =
+const NOT_CREATED_DETAIL =
   'The service is out of reach for the moment. No generation was created and no credits were charged. ' +
   'Try again in some seconds.';
 
-const OUTCOME_UNKNOWN =
+const OUTCOME_UNKNOWN_DETAIL =
   'The outcome of this request is unknown: the generation may have been created and charged. Repeat the request with ' +
   'the same Idempotency-Key to get its outcome. Without a key, look for it in the list of generations ' +
   '(GET /api/generations/, over MCP list_library) first: a repeat without the same key may be charged again.';
 
 /** @param error what the database failed with, for the log. */
-function unavailable(detail: string, error?: unknown): ServiceError {
+function databaseUnavailableError(detail: string, error?: unknown): ServiceError {
   if (error !== undefined) logger.error({ error: (error as Error).message }, 'create failed: database out of reach');
   return new ServiceError('internal_error', detail, { status: 503, headers: { 'retry-after': '5' } });
 }
 
-const refusals: Record<Exclude<Outcome, 'accepted' | 'replayed' | 'unknown'>, (charge: Charge) => string> = {
+const rejectionDetails: Record<Exclude<ChargeOutcome, 'accepted' | 'replayed' | 'unknown'>, (charge: Debit) => string> = {
   invalid_api_key: () => 'The API key is unknown or revoked.',
   subscription_required: () => 'Generating needs an active subscription: choose a plan, then try again.',
   model_unavailable: ({ model }) => `${model} is unavailable at the moment. No credits were charged; try again later.`,

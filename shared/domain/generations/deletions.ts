@@ -1,25 +1,25 @@
-import { prepared, run } from '../../lib/db.ts';
+import { prepared, runStatement } from '../../lib/db.ts';
 
 /**
  * Deleted numbers are counted in blocks of 256 and again in blocks of 65,536, so that the rank-th item that is left
  * is found by looking at the blocks with deletions of one level and then at those inside one block of it: some
  * hundreds of rows at the most for an account with ten million generations, none for one that never deleted.
  */
-export const LEVELS = [1, 2] as const;
-const FAN_OUT = 256;
+export const BLOCK_LEVELS = [1, 2] as const;
+const BLOCK_FAN_OUT = 256;
 
 export function blockSize(level: number): number {
-  return FAN_OUT ** level;
+  return BLOCK_FAN_OUT ** level;
 }
 
-const BLOCKS = prepared(
+const LIST_DELETION_BLOCKS = prepared(
   'deletion_blocks',
   `SELECT block, deleted FROM generation_deletions
     WHERE account_id = :accountId AND level = :level AND block BETWEEN :first AND :last
     ORDER BY block`,
 );
 
-interface Position {
+interface BlockPosition {
   /** The number that the block begins after. */
   before: number;
   /** How many items are left up to there. */
@@ -30,27 +30,27 @@ interface Position {
  * The smallest block that the rank-th oldest item left lies in.
  * @returns its last number, and how many items are left up to that one.
  */
-export async function blockOf(
+export async function findBlock(
   accountId: number,
   rank: number,
 ): Promise<{ lastNumber: number; livesUpToItsEnd: number }> {
-  let position: Position = { before: 0, lives: 0 };
+  let position: BlockPosition = { before: 0, lives: 0 };
   let end = { number: Number.MAX_SAFE_INTEGER, lives: Number.MAX_SAFE_INTEGER };
-  for (const level of LEVELS.toReversed()) {
+  for (const level of BLOCK_LEVELS.toReversed()) {
     const size = blockSize(level);
-    const rows = await run<{ block: number; deleted: number }>(BLOCKS, {
+    const rows = await runStatement<{ block: number; deleted: number }>(LIST_DELETION_BLOCKS, {
       accountId,
       level,
       first: position.before / size,
       last: Math.ceil(end.number / size) - 1,
     });
-    ({ position, end } = descend(position, rank, size, rows));
+    ({ position, end } = findBlockAtLevel(position, rank, size, rows));
   }
   return { lastNumber: end.number, livesUpToItsEnd: end.lives };
 }
 
 /** Passes over the blocks that end before the rank-th item; blocks without a row have no deletions. */
-function descend(start: Position, rank: number, size: number, rows: { block: number; deleted: number }[]) {
+function findBlockAtLevel(start: BlockPosition, rank: number, size: number, rows: { block: number; deleted: number }[]) {
   let position = start;
   for (const { block, deleted } of rows) {
     const begin = { before: block * size, lives: position.lives + (block * size - position.before) };

@@ -1,13 +1,13 @@
-import { prepared, run } from '../../lib/db.ts';
+import { prepared, runStatement } from '../../lib/db.ts';
 
-const ENDED = prepared(
+const FILTER_COMPLETED = prepared(
   'ended_generations',
   `SELECT uuid FROM generations WHERE uuid = ANY (cast(:uuids AS uuid[])) AND status <> 'queued'`,
 );
 
 /** Which of these generations have ended, deleted ones among them. */
-export async function endedAmong(uuids: readonly string[]): Promise<string[]> {
+export async function filterCompleted(uuids: readonly string[]): Promise<string[]> {
   if (uuids.length === 0) return [];
-  const rows = await run<{ uuid: string }>(ENDED, { uuids });
+  const rows = await runStatement<{ uuid: string }>(FILTER_COMPLETED, { uuids });
   return rows.map(({ uuid }) => uuid);
 }

@@ -1,11 +1,11 @@
 import { addMilliseconds, now } from '../../lib/clock.ts';
-import { prepared, run } from '../../lib/db.ts';
-import { DELETED_PROMPT_DAYS } from '../../spec/limits.ts';
+import { prepared, runStatement } from '../../lib/db.ts';
+import { DELETED_PROMPT_RETENTION_DAYS } from '../../spec/limits.ts';
 
 const BATCH_SIZE = 1_000;
 
 /** The clauses that empty what a customer wrote, and what came of it. Credits, costs and times stay for the books. */
-const PURGE = `
+const PURGE_UPDATE = `
    UPDATE generations g SET prompt = '', params = '{}',
           error_message = CASE WHEN error_message IS NOT NULL THEN '' END, purged_at = :now
      FROM old WHERE g.uuid = old.uuid
@@ -17,7 +17,7 @@ const PURGE_OLD = prepared(
      SELECT uuid FROM generations
       WHERE deleted_at IS NOT NULL AND purged_at IS NULL AND status <> 'queued' AND deleted_at <= :before
       ORDER BY deleted_at LIMIT ${BATCH_SIZE} FOR NO KEY UPDATE SKIP LOCKED
-   )${PURGE}`,
+   )${PURGE_UPDATE}`,
 );
 
 const PURGE_ACCOUNT = prepared(
@@ -26,17 +26,17 @@ const PURGE_ACCOUNT = prepared(
      SELECT uuid FROM generations
       WHERE deleted_at IS NOT NULL AND purged_at IS NULL AND status <> 'queued' AND account_id = :accountId
       LIMIT ${BATCH_SIZE} FOR NO KEY UPDATE
-   )${PURGE}`,
+   )${PURGE_UPDATE}`,
 );
 
 /** Purges prompts, parameters and errors of generations that were deleted long ago. */
 export async function purgeDeletedGenerations(): Promise<void> {
   const at = now();
-  const before = addMilliseconds(at, -DELETED_PROMPT_DAYS * 86_400_000);
-  while ((await run(PURGE_OLD, { now: at, before })).length === BATCH_SIZE);
+  const before = addMilliseconds(at, -DELETED_PROMPT_RETENTION_DAYS * 86_400_000);
+  while ((await runStatement(PURGE_OLD, { now: at, before })).length === BATCH_SIZE);
 }
 
 /** Purges all deleted generations of an account at once. */
-export async function purgeGenerationsOf(accountId: number): Promise<void> {
-  while ((await run(PURGE_ACCOUNT, { now: now(), accountId })).length === BATCH_SIZE);
+export async function purgeAccountGenerations(accountId: number): Promise<void> {
+  while ((await runStatement(PURGE_ACCOUNT, { now: now(), accountId })).length === BATCH_SIZE);
 }

@@ -1,19 +1,19 @@
 import { createBatcher } from '../../lib/batcher.ts';
 import { now } from '../../lib/clock.ts';
-import { DATABASE_PATIENCE, isRefusal, prepared, run } from '../../lib/db.ts';
-import { maySleep, refreshedWithin } from '../../queues/announcements.ts';
-import { ringForReader } from '../../queues/enqueue.ts';
+import { DB_WAIT_TIMEOUT, isRejection, prepared, runStatement } from '../../lib/db.ts';
+import { isAcceptingWaiters, waitForGenerationUpdate } from '../../queues/announcements.ts';
+import { enqueueRefresh } from '../../queues/enqueue.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { REFRESH_INTERVAL_MS, REFRESH_WAIT_MS } from '../../spec/limits.ts';
 import type { Generation } from '../../tables/Generation.ts';
 import type { Caller } from '../accounts.ts';
 
-interface Wanted {
+interface ReadRequest {
   uuid: string;
   caller: Caller;
 }
 
-type Found = Generation & { place: number; known: boolean; submitted: boolean };
+type ReadRow = Generation & { place: number; known: boolean; submitted: boolean };
 
 /** The key's look-up and the read as one statement, for all the reads that wait in this process at the moment. */
 const READ = prepared(
@@ -29,29 +29,29 @@ const READ = prepared(
        ON g.uuid = wanted.uuid AND g.account_id = wanted.account_id AND g.deleted_at IS NULL`,
 );
 
-const readRow = createBatcher<Wanted, Found>({
+const readRow = createBatcher<ReadRequest, ReadRow>({
   maxItems: 64,
   maxInFlight: 2,
-  patience: DATABASE_PATIENCE,
-  isOneItemsFault: isRefusal,
+  waitTimeout: DB_WAIT_TIMEOUT,
+  isItemError: isRejection,
   run: async (wanted) => {
-    const rows = await run<Found>(READ, {
+    const rows = await runStatement<ReadRow>(READ, {
       uuids: wanted.map(({ uuid }) => uuid),
       accounts: wanted.map(({ caller }) => caller.accountId),
       hashes: wanted.map(({ caller }) => caller.keyHash),
     });
-    const byPlace: Found[] = [];
+    const byPlace: ReadRow[] = [];
     for (const row of rows) byPlace[row.place - 1] = row;
     return byPlace;
   },
 });
 
 /** How a reader waits for the end of a generation. */
-export interface Wait {
+export interface WaitOptions {
   /** For how long at the most; 0 for not at all. */
   seconds: number;
   /** Whether nobody is there any more to be answered. */
-  isPointless: () => boolean;
+  isAborted: () => boolean;
 }
 
 /**
@@ -60,37 +60,37 @@ export interface Wait {
  * so again and again until the generation has ended or the time is over.
  * @throws ServiceError not_found where it is missing, deleted or somebody else's; invalid_api_key.
  */
-export async function readGeneration(caller: Caller, uuid: string, wait?: Wait): Promise<Generation> {
-  const row = await find(caller, uuid);
+export async function readGeneration(caller: Caller, uuid: string, wait?: WaitOptions): Promise<Generation> {
+  const row = await findGeneration(caller, uuid);
   if (row.status !== 'queued') return row;
-  if (wait !== undefined && wait.seconds > 0) return waitForEnd(caller, row, wait);
-  if (!refreshIsDue(row)) return row;
-  const refreshed = refreshedWithin(uuid, REFRESH_WAIT_MS);
-  if (await ringForReader(uuid)) await refreshed;
-  return find(caller, uuid);
+  if (wait !== undefined && wait.seconds > 0) return waitForCompletion(caller, row, wait);
+  if (!isRefreshDue(row)) return row;
+  const refreshed = waitForGenerationUpdate(uuid, REFRESH_WAIT_MS);
+  if (await enqueueRefresh(uuid)) await refreshed;
+  return findGeneration(caller, uuid);
 }
 
 /** Looks again whenever there is news, and every 2 seconds where none comes: announcements may get lost. */
-async function waitForEnd(caller: Caller, found: Found, { seconds, isPointless }: Wait): Promise<Generation> {
-  const until = performance.now() + 1_000 * seconds;
+async function waitForCompletion(caller: Caller, initial: ReadRow, { seconds, isAborted }: WaitOptions): Promise<Generation> {
+  const deadline = performance.now() + 1_000 * seconds;
   for (;;) {
-    const leftMs = until - performance.now();
+    const leftMs = deadline - performance.now();
     // Listened for before the row is read: what happens in between is heard.
-    const news = refreshedWithin(found.uuid, Math.min(REFRESH_INTERVAL_MS, leftMs));
-    const row = await find(caller, found.uuid);
-    if (row.status !== 'queued' || leftMs <= 0 || !maySleep() || isPointless()) return row;
-    if (refreshIsDue(row)) void ringForReader(row.uuid);
-    await news;
+    const update = waitForGenerationUpdate(initial.uuid, Math.min(REFRESH_INTERVAL_MS, leftMs));
+    const row = await findGeneration(caller, initial.uuid);
+    if (row.status !== 'queued' || leftMs <= 0 || !isAcceptingWaiters() || isAborted()) return row;
+    if (isRefreshDue(row)) void enqueueRefresh(row.uuid);
+    await update;
   }
 }
 
-async function find(caller: Caller, uuid: string): Promise<Found> {
+async function findGeneration(caller: Caller, uuid: string): Promise<ReadRow> {
   const row = await readRow({ uuid, caller });
   if (!row.known) throw new ServiceError('invalid_api_key', 'The API key is unknown or revoked.');
   if (row.uuid === null) throw new ServiceError('not_found', 'There is no such generation on this account.');
   return row;
 }
 
-function refreshIsDue(row: Found): boolean {
+function isRefreshDue(row: ReadRow): boolean {
   return row.submitted && (row.polled_at === null || now().getTime() - row.polled_at.getTime() >= REFRESH_INTERVAL_MS);
 }

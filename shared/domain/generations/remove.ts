@@ -1,9 +1,9 @@
 import { now } from '../../lib/clock.ts';
-import { prepared, run } from '../../lib/db.ts';
+import { prepared, runStatement } from '../../lib/db.ts';
 import { ServiceError } from '../../spec/errors.ts';
-import { blockSize, LEVELS } from './deletions.ts';
+import { blockSize, BLOCK_LEVELS } from './deletions.ts';
 
-const LEVEL_VALUES = LEVELS.map((level) => `(${level}, ${blockSize(level)})`).join(', ');
+const LEVEL_VALUES = BLOCK_LEVELS.map((level) => `(${level}, ${blockSize(level)})`).join(', ');
 
 const DELETE = prepared(
   'delete_generation',
@@ -39,6 +39,6 @@ const DELETE = prepared(
  * @throws ServiceError not_found where it is missing, deleted already or somebody else's.
  */
 export async function deleteGeneration(accountId: number, uuid: string): Promise<void> {
-  const rows = await run(DELETE, { accountId, uuid, now: now() });
+  const rows = await runStatement(DELETE, { accountId, uuid, now: now() });
   if (rows.length === 0) throw new ServiceError('not_found', 'There is no such generation on this account.');
 }

@@ -1,13 +1,13 @@
-import { COMMISSION_PENDING_DAYS, COMMISSION_PERCENT, REFERRAL_DAYS } from '../../spec/limits.ts';
-import { CLOCKS_DIFFER, type Invariant } from './invariant.ts';
+import { COMMISSION_PENDING_DAYS, COMMISSION_PERCENT, REFERRAL_WINDOW_DAYS } from '../../spec/limits.ts';
+import { CLOCK_SKEW_INTERVAL, type Invariant } from './invariant.ts';
 
 /** Who brought whom, what that earned, and what was paid out for it. */
-export const AFFILIATES: readonly Invariant[] = [
+export const AFFILIATE_INVARIANTS: readonly Invariant[] = [
   {
     name: 'nobody-brings-themselves',
-    says: 'Nobody was brought by themselves, nor earns by their own payments.',
-    holds: 'always',
-    sql: `
+    statement: 'Nobody was brought by themselves, nor earns by their own payments.',
+    checkedWhen: 'always',
+    query: `
       SELECT account_id, 'referral' AS subject, 'brought by themselves' AS detail FROM referrals WHERE account_id = affiliate_id
        UNION ALL
       SELECT account_id, 'invoice ' || invoice_id, format('a commission of %s cents to themselves', amount_cents)
@@ -15,38 +15,38 @@ export const AFFILIATES: readonly Invariant[] = [
   },
   {
     name: 'referrals-are-of-new-accounts',
-    says: 'A link counts for an account that is made within 30 days of it being followed, and only when it is made.',
-    holds: 'always',
-    sql: `
+    statement: 'A link counts for an account that is made within 30 days of it being followed, and only when it is made.',
+    checkedWhen: 'always',
+    query: `
       SELECT r.account_id, 'referral' AS subject,
              format('followed %s, written down %s, the account was made %s', r.followed_at, r.created_at, a.created_at) AS detail
         FROM referrals r JOIN accounts a ON a.id = r.account_id
-       WHERE r.followed_at < a.created_at - interval '${REFERRAL_DAYS} days' - ${CLOCKS_DIFFER}
-          OR r.followed_at > a.created_at + ${CLOCKS_DIFFER}
-          OR r.created_at NOT BETWEEN a.created_at - ${CLOCKS_DIFFER} AND a.created_at + ${CLOCKS_DIFFER}`,
+       WHERE r.followed_at < a.created_at - interval '${REFERRAL_WINDOW_DAYS} days' - ${CLOCK_SKEW_INTERVAL}
+          OR r.followed_at > a.created_at + ${CLOCK_SKEW_INTERVAL}
+          OR r.created_at NOT BETWEEN a.created_at - ${CLOCK_SKEW_INTERVAL} AND a.created_at + ${CLOCK_SKEW_INTERVAL}`,
   },
   {
     name: 'affiliates-know-that-they-are',
-    says: 'An account says that it is an affiliate exactly if it has enrolled.',
-    holds: 'always',
-    sql: `
+    statement: 'An account says that it is an affiliate exactly if it has enrolled.',
+    checkedWhen: 'always',
+    query: `
       SELECT a.id AS account_id, 'affiliate' AS subject, format('the account says %s, enrolled %s', a.is_affiliate, coalesce(f.created_at::text, 'never')) AS detail
         FROM accounts a LEFT JOIN affiliates f ON f.account_id = a.id
        WHERE a.is_affiliate <> (f.account_id IS NOT NULL)`,
   },
   {
     name: 'one-commission-an-invoice',
-    says: 'An invoice earns one commission.',
-    holds: 'always',
-    sql: `
+    statement: 'An invoice earns one commission.',
+    checkedWhen: 'always',
+    query: `
       SELECT min(affiliate_id) AS account_id, 'invoice ' || invoice_id AS subject, count(*) || ' commissions' AS detail
         FROM commissions GROUP BY invoice_id HAVING count(*) > 1`,
   },
   {
     name: 'commissions-go-to-who-brought-the-customer',
-    says: 'A commission is for the affiliate that brought the customer.',
-    holds: 'always',
-    sql: `
+    statement: 'A commission is for the affiliate that brought the customer.',
+    checkedWhen: 'always',
+    query: `
       SELECT c.affiliate_id AS account_id, 'invoice ' || c.invoice_id AS subject,
              format('paid by account %s, who was brought by %s', c.account_id, coalesce('account ' || r.affiliate_id, 'nobody')) AS detail
         FROM commissions c LEFT JOIN referrals r ON r.account_id = c.account_id
@@ -54,9 +54,9 @@ export const AFFILIATES: readonly Invariant[] = [
   },
   {
     name: 'commissions-are-their-share',
-    says: `A commission is ${COMMISSION_PERCENT} % of what is left of what was paid net in whole cents, rounded down, and payable after ${COMMISSION_PENDING_DAYS} days.`,
-    holds: 'always',
-    sql: `
+    statement: `A commission is ${COMMISSION_PERCENT} % of what is left of what was paid net in whole cents, rounded down, and payable after ${COMMISSION_PENDING_DAYS} days.`,
+    checkedWhen: 'always',
+    query: `
       SELECT affiliate_id AS account_id, 'invoice ' || invoice_id AS subject,
              format('%s cents; paid %s, net %s, reversed %s; paid at %s, payable at %s', amount_cents, paid_cents, net_cents,
                     reversed_cents, paid_at, payable_at) AS detail
@@ -66,9 +66,9 @@ export const AFFILIATES: readonly Invariant[] = [
   },
   {
     name: 'settled-is-what-payouts-hold',
-    says: 'What is settled of a commission is what payouts hold of it that were not refused, all of them to its affiliate.',
-    holds: 'always',
-    sql: `
+    statement: 'What is settled of a commission is what payouts hold of it that were not refused, all of them to its affiliate.',
+    checkedWhen: 'always',
+    query: `
       SELECT c.affiliate_id AS account_id, 'invoice ' || c.invoice_id AS subject,
              format('%s cents settled, payouts hold %s, of which %s go to somebody else', c.settled_cents, coalesce(p.cents, 0),
                     coalesce(p.astray, 0)) AS detail
@@ -81,9 +81,9 @@ export const AFFILIATES: readonly Invariant[] = [
   },
   {
     name: 'payouts-are-their-parts',
-    says: 'A payout is the sum of what it holds of commissions, and above zero.',
-    holds: 'always',
-    sql: `
+    statement: 'A payout is the sum of what it holds of commissions, and above zero.',
+    checkedWhen: 'always',
+    query: `
       SELECT o.affiliate_id AS account_id, 'payout ' || o.uuid AS subject,
              format('%s cents, its parts add up to %s', o.amount_cents, coalesce(i.cents, 0)) AS detail
         FROM payouts o
@@ -92,17 +92,17 @@ export const AFFILIATES: readonly Invariant[] = [
   },
   {
     name: 'one-payout-a-month',
-    says: 'An affiliate is paid at most once a month.',
-    holds: 'always',
-    sql: `
+    statement: 'An affiliate is paid at most once a month.',
+    checkedWhen: 'always',
+    query: `
       SELECT affiliate_id AS account_id, 'month ' || month AS subject, 'payouts ' || string_agg(uuid::text, ', ' ORDER BY uuid) AS detail
         FROM payouts WHERE status <> 'refused' GROUP BY affiliate_id, month HAVING count(*) > 1`,
   },
   {
     name: 'payouts-are-of-what-was-payable',
-    says: 'A payout holds of a commission only what was payable when its month began, or takes off what was paid too much; and real money is paid for real payments only.',
-    holds: 'always',
-    sql: `
+    statement: 'A payout holds of a commission only what was payable when its month began, or takes off what was paid too much; and real money is paid for real payments only.',
+    checkedWhen: 'always',
+    query: `
       SELECT o.affiliate_id AS account_id, 'payout ' || o.uuid AS subject,
              format('of %s: %s cents of invoice %s, payable %s; transfer %s', o.month, i.amount_cents, c.invoice_id,
                     coalesce(c.payable_at::text, 'never'), coalesce(o.stripe_transfer_id, 'none')) AS detail
@@ -113,9 +113,9 @@ export const AFFILIATES: readonly Invariant[] = [
   },
   {
     name: 'payouts-end-whole',
-    says: 'A payout has an end exactly if it was paid or refused, and a transfer only if it was paid.',
-    holds: 'always',
-    sql: `
+    statement: 'A payout has an end exactly if it was paid or refused, and a transfer only if it was paid.',
+    checkedWhen: 'always',
+    query: `
       SELECT affiliate_id AS account_id, 'payout ' || uuid AS subject,
              format('%s, completed %s, transfer %s', status, coalesce(completed_at::text, 'never'), coalesce(stripe_transfer_id, 'none')) AS detail
         FROM payouts
@@ -123,9 +123,9 @@ export const AFFILIATES: readonly Invariant[] = [
   },
   {
     name: 'no-payout-is-overdue',
-    says: 'No payout of which nobody knows what came of it waits to be looked at.',
-    holds: 'when settled',
-    sql: `
+    statement: 'No payout of which nobody knows what came of it waits to be looked at.',
+    checkedWhen: 'when settled',
+    query: `
       SELECT affiliate_id AS account_id, 'payout ' || uuid AS subject, format('pending since %s, due %s: %s', created_at, due_at, coalesce(problem, 'no problem')) AS detail
         FROM payouts WHERE status = 'pending' AND due_at <= $1`,
   },

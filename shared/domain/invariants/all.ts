@@ -1,23 +1,23 @@
-import { AFFILIATES } from './affiliates.ts';
-import { CREDITS } from './credits.ts';
-import { GENERATIONS } from './generations.ts';
-import { GRANTS } from './grants.ts';
+import { AFFILIATE_INVARIANTS } from './affiliates.ts';
+import { LEDGER_INVARIANTS } from './credits.ts';
+import { GENERATION_INVARIANTS } from './generations.ts';
+import { CREDIT_PERIOD_INVARIANTS } from './grants.ts';
 import type { Invariant } from './invariant.ts';
-import { KEYS } from './keys.ts';
-import { METRICS } from './metrics.ts';
-import { SUBSCRIPTIONS } from './subscriptions.ts';
-import { TOPUPS } from './topups.ts';
-import { USAGE } from './usage.ts';
+import { API_KEY_INVARIANTS } from './keys.ts';
+import { STAFF_METRIC_INVARIANTS } from './metrics.ts';
+import { SUBSCRIPTION_INVARIANTS } from './subscriptions.ts';
+import { TOPUP_INVARIANTS } from './topups.ts';
+import { USAGE_INVARIANTS } from './usage.ts';
 
 /** All of them, in the order in which they are checked and told. */
 export const INVARIANTS: readonly Invariant[] = [
-  ...CREDITS,
-  ...GENERATIONS,
-  ...SUBSCRIPTIONS,
-  ...GRANTS,
-  ...TOPUPS,
-  ...AFFILIATES,
-  ...KEYS,
-  ...USAGE,
-  ...METRICS,
+  ...LEDGER_INVARIANTS,
+  ...GENERATION_INVARIANTS,
+  ...SUBSCRIPTION_INVARIANTS,
+  ...CREDIT_PERIOD_INVARIANTS,
+  ...TOPUP_INVARIANTS,
+  ...AFFILIATE_INVARIANTS,
+  ...API_KEY_INVARIANTS,
+  ...USAGE_INVARIANTS,
+  ...STAFF_METRIC_INVARIANTS,
 ];

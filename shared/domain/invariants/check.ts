@@ -11,7 +11,7 @@ export interface CheckOptions {
   now: Date;
 }
 
-export interface Checked {
+export interface CheckResult {
   invariant: Invariant;
   violations: Violation[];
   milliseconds: number;
@@ -20,21 +20,21 @@ export interface Checked {
 /** What breaks an invariant in the transaction that the session is in, at most 1,000 of it. */
 export async function findViolations(
   client: Queryable,
-  { name, says, sql }: Invariant,
+  { name, statement, query }: Invariant,
   now: Date,
 ): Promise<Violation[]> {
   // The parameter is given to each, whether it asks for the time or not.
   const { rows } = await client.query(
     `WITH moment AS (SELECT $1::timestamptz AS now)
-     SELECT account_id::text AS "accountId", subject::text, detail::text FROM (${sql}) AS found
+     SELECT account_id::text AS "accountId", subject::text, detail::text FROM (${query}) AS found
       ORDER BY found.account_id, subject, detail LIMIT ${VIOLATIONS_MAX}`,
     [now],
   );
-  return rows.map((row: Pick<Violation, 'accountId' | 'subject' | 'detail'>) => ({ invariant: name, says, ...row }));
+  return rows.map((row: Pick<Violation, 'accountId' | 'subject' | 'detail'>) => ({ invariant: name, statement, ...row }));
 }
 
 /** Runs some work in one snapshot of the database, in which it can change nothing. */
-export async function inSnapshot<Result>(client: Queryable, work: () => Promise<Result>): Promise<Result> {
+export async function withReadOnlySnapshot<Result>(client: Queryable, work: () => Promise<Result>): Promise<Result> {
   await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
   try {
     // Room for sums by account, and one core at the most: the database has customers to serve.
@@ -50,9 +50,9 @@ export async function inSnapshot<Result>(client: Queryable, work: () => Promise<
 }
 
 /** Checks one invariant after the other, in the transaction that the session is in. */
-export async function* checkEach(client: Queryable, { isSettled, now }: CheckOptions): AsyncGenerator<Checked> {
+export async function* checkEach(client: Queryable, { isSettled, now }: CheckOptions): AsyncGenerator<CheckResult> {
   for (const invariant of INVARIANTS) {
-    if (invariant.holds === 'when settled' && !isSettled) continue;
+    if (invariant.checkedWhen === 'when settled' && !isSettled) continue;
     const start = performance.now();
     const violations = await findViolations(client, invariant, now);
     yield { invariant, violations, milliseconds: performance.now() - start };
@@ -61,7 +61,7 @@ export async function* checkEach(client: Queryable, { isSettled, now }: CheckOpt
 
 /** What breaks any of the invariants, all of them seen in one snapshot of the database. */
 export async function checkInvariants(client: Queryable, options: CheckOptions): Promise<Violation[]> {
-  return inSnapshot(client, async () => {
+  return withReadOnlySnapshot(client, async () => {
     const found: Violation[] = [];
     for await (const { violations } of checkEach(client, options)) found.push(...violations);
     return found;

@@ -1,11 +1,11 @@
-import { UNKNOWN_SUBMITS_MAX } from '../../spec/limits.ts';
+import { UNCONFIRMED_SUBMITS_MAX } from '../../spec/limits.ts';
 import { PLANS } from '../../spec/plans.ts';
-import { CLOCKS_DIFFER, type Invariant } from './invariant.ts';
+import { CLOCK_SKEW_INTERVAL, type Invariant } from './invariant.ts';
 
 /** Generations: what they cost and give back, the slots that they take, and how they end. */
 
 /** What of a generation the ledger says: one burn, and one refund exactly if it has failed. */
-const PAID = `
+const GENERATION_ENTRIES = `
   SELECT generation_uuid, min(account_id) AS account_id,
          count(*) FILTER (WHERE entry_type = 'burn') AS burns, count(*) FILTER (WHERE entry_type = 'refund') AS refunds,
          count(*) FILTER (WHERE entry_type NOT IN ('burn', 'refund')) AS others,
@@ -14,14 +14,14 @@ const PAID = `
          count(DISTINCT account_id) AS accounts
     FROM ledger_entries WHERE generation_uuid IS NOT NULL GROUP BY generation_uuid`;
 
-const PARALLEL = PLANS.map((plan) => `('${plan.slug}', ${plan.monthlyCredits}, ${plan.parallelLimit})`).join(', ');
+const PARALLEL_LIMITS = PLANS.map((plan) => `('${plan.slug}', ${plan.monthlyCredits}, ${plan.parallelLimit})`).join(', ');
 
 /**
  * The most that an account can have under way. A charge is accepted below the limit of the moment only, and what is
  * under way falls from one charge to the next; but the limit falls, too, when a plan is changed for a smaller one or
  * ends, and leaves alone what is under way. What it was stands in the subscriptions and in what was granted.
  */
-const LIMITS = `
+const MAX_PARALLEL_LIMITS = `
   SELECT a.id, greatest(a.parallel_limit, max(plan.parallel_limit)) AS most
     FROM accounts a
     LEFT JOIN (SELECT account_id, plan_slug, NULL::bigint AS credits FROM subscriptions
@@ -29,54 +29,54 @@ const LIMITS = `
                SELECT account_id, NULL, sum(amount) FROM ledger_entries
                 WHERE entry_type = 'grant' AND effect_key LIKE 'grant:%'
                 GROUP BY account_id, split_part(effect_key, ':', 2), split_part(effect_key, ':', 3)) had ON had.account_id = a.id
-    LEFT JOIN (VALUES ${PARALLEL}) AS plan (slug, credits, parallel_limit)
+    LEFT JOIN (VALUES ${PARALLEL_LIMITS}) AS plan (slug, credits, parallel_limit)
            ON plan.slug = had.plan_slug OR plan.credits = had.credits
    WHERE a.in_flight > a.parallel_limit
    GROUP BY a.id, a.parallel_limit`;
 
-export const GENERATIONS: readonly Invariant[] = [
+export const GENERATION_INVARIANTS: readonly Invariant[] = [
   {
     name: 'one-burn-a-generation',
-    says: 'Each generation was paid for once, by its account, with what it costs, out of the buckets that it says.',
-    holds: 'always',
-    sql: `
+    statement: 'Each generation was paid for once, by its account, with what it costs, out of the buckets that it says.',
+    checkedWhen: 'always',
+    query: `
       SELECT g.account_id, 'generation ' || g.uuid AS subject,
              format('costs %s (plan %s); %s burns of %s (plan %s) on account %s', g.credits_charged, g.plan_credits_charged,
                     coalesce(p.burns, 0), coalesce(p.burned, 0), coalesce(p.plan_burned, 0),
                     coalesce(p.account_id::text, 'none')) AS detail
-        FROM generations g LEFT JOIN (${PAID}) p ON p.generation_uuid = g.uuid
+        FROM generations g LEFT JOIN (${GENERATION_ENTRIES}) p ON p.generation_uuid = g.uuid
        WHERE (1, g.credits_charged, g.plan_credits_charged, g.account_id, 1)
                IS DISTINCT FROM (p.burns, p.burned, p.plan_burned, p.account_id, p.accounts)`,
   },
   {
     name: 'one-refund-a-failure',
-    says: 'A generation was refunded exactly if it has failed: once, all of it, into the buckets that paid.',
-    holds: 'always',
-    sql: `
+    statement: 'A generation was refunded exactly if it has failed: once, all of it, into the buckets that paid.',
+    checkedWhen: 'always',
+    query: `
       SELECT g.account_id, 'generation ' || g.uuid AS subject,
              format('%s, cost %s (plan %s); %s refunds of %s (plan %s)', g.status, g.credits_charged, g.plan_credits_charged,
                     coalesce(p.refunds, 0), coalesce(p.refunded, 0), coalesce(p.plan_refunded, 0)) AS detail
-        FROM generations g LEFT JOIN (${PAID}) p ON p.generation_uuid = g.uuid
+        FROM generations g LEFT JOIN (${GENERATION_ENTRIES}) p ON p.generation_uuid = g.uuid
        WHERE CASE WHEN g.status = 'failed'
                   THEN (1, g.credits_charged, g.plan_credits_charged) IS DISTINCT FROM (p.refunds, p.refunded, p.plan_refunded)
                   ELSE p.refunds > 0 END`,
   },
   {
     name: 'burns-have-their-generation',
-    says: 'No ledger entry is of a generation that does not exist, and generations have burns and refunds only.',
-    holds: 'always',
-    sql: `
+    statement: 'No ledger entry is of a generation that does not exist, and generations have burns and refunds only.',
+    checkedWhen: 'always',
+    query: `
       SELECT p.account_id, 'generation ' || p.generation_uuid AS subject,
              format('%s, %s burns, %s refunds, %s others', CASE WHEN g.uuid IS NULL THEN 'missing' ELSE g.status END,
                     p.burns, p.refunds, p.others) AS detail
-        FROM (${PAID}) p LEFT JOIN generations g ON g.uuid = p.generation_uuid
+        FROM (${GENERATION_ENTRIES}) p LEFT JOIN generations g ON g.uuid = p.generation_uuid
        WHERE g.uuid IS NULL OR p.others > 0`,
   },
   {
     name: 'slots-are-what-is-queued',
-    says: 'The slots that an account has taken are its generations that are queued.',
-    holds: 'always',
-    sql: `
+    statement: 'The slots that an account has taken are its generations that are queued.',
+    checkedWhen: 'always',
+    query: `
       SELECT a.id AS account_id, 'slots' AS subject, format('%s taken, %s queued', a.in_flight, coalesce(g.queued, 0)) AS detail
         FROM accounts a
         LEFT JOIN (SELECT account_id, count(*) AS queued FROM generations WHERE status = 'queued' GROUP BY 1) g
@@ -85,22 +85,22 @@ export const GENERATIONS: readonly Invariant[] = [
   },
   {
     name: 'slots-within-the-limit',
-    says: 'No account has more generations under way than any plan allowed that it has been on, nor more than its plan allows if one was begun since that was last looked at.',
-    holds: 'always',
-    sql: `
+    statement: 'No account has more generations under way than any plan allowed that it has been on, nor more than its plan allows if one was begun since that was last looked at.',
+    checkedWhen: 'always',
+    query: `
       SELECT a.id AS account_id, 'slots' AS subject,
              format('%s taken, %s allowed, %s at the most so far', a.in_flight, a.parallel_limit, l.most) AS detail
-        FROM accounts a JOIN (${LIMITS}) l ON l.id = a.id
+        FROM accounts a JOIN (${MAX_PARALLEL_LIMITS}) l ON l.id = a.id
         LEFT JOIN subscriptions s ON s.id = a.subscription_id
        WHERE a.in_flight > l.most
           OR EXISTS (SELECT FROM generations g WHERE g.account_id = a.id AND g.status = 'queued'
-                                                 AND g.created_at > s.synced_at + ${CLOCKS_DIFFER})`,
+                                                 AND g.created_at > s.synced_at + ${CLOCK_SKEW_INTERVAL})`,
   },
   {
     name: 'generations-are-numbered',
-    says: 'The generations of an account are numbered 1, 2, 3, ..., and it knows how many there are and how many were deleted.',
-    holds: 'always',
-    sql: `
+    statement: 'The generations of an account are numbered 1, 2, 3, ..., and it knows how many there are and how many were deleted.',
+    checkedWhen: 'always',
+    query: `
       SELECT a.id AS account_id, 'generations' AS subject,
              format('counted %s, deleted %s; there are %s, numbered %s to %s, and %s deleted', a.generation_count,
                     a.generations_deleted, coalesce(g.times, 0), coalesce(g.first, 0), coalesce(g.last, 0), coalesce(g.deleted, 0)) AS detail
@@ -114,9 +114,9 @@ export const GENERATIONS: readonly Invariant[] = [
   },
   {
     name: 'deletions-are-counted',
-    says: 'Of each block of 256 numbers, and of 65,536, an account knows how many generations were deleted.',
-    holds: 'always',
-    sql: `
+    statement: 'Of each block of 256 numbers, and of 65,536, an account knows how many generations were deleted.',
+    checkedWhen: 'always',
+    query: `
       SELECT account_id, format('block %s of level %s', block, level) AS subject,
              format('counted %s, there are %s', coalesce(d.deleted, 0), coalesce(g.deleted, 0)) AS detail
         FROM generation_deletions d
@@ -127,9 +127,9 @@ export const GENERATIONS: readonly Invariant[] = [
   },
   {
     name: 'ends-are-whole',
-    says: 'One that has succeeded has an output and no error, one that has failed the reverse, and one that is queued none of it.',
-    holds: 'always',
-    sql: `
+    statement: 'One that has succeeded has an output and no error, one that has failed the reverse, and one that is queued none of it.',
+    checkedWhen: 'always',
+    query: `
       SELECT account_id, 'generation ' || uuid AS subject,
              format('%s at %s, created at %s; output %s, thumbnail %s, error %s, cost %s', status,
                     coalesce(completed_at::text, 'no time'), created_at, coalesce(output_path, 'none'), coalesce(thumbnail_path, 'none'),
@@ -138,32 +138,32 @@ export const GENERATIONS: readonly Invariant[] = [
        WHERE (status = 'queued') <> (completed_at IS NULL) OR (status = 'succeeded') <> (output_path IS NOT NULL)
           OR (status = 'failed') <> (error_message IS NOT NULL)
           OR (status <> 'succeeded' AND (thumbnail_path IS NOT NULL OR provider_cost_cents IS NOT NULL OR is_watermarked))
-          OR completed_at < created_at - ${CLOCKS_DIFFER} OR deleted_at < created_at - ${CLOCKS_DIFFER}
+          OR completed_at < created_at - ${CLOCK_SKEW_INTERVAL} OR deleted_at < created_at - ${CLOCK_SKEW_INTERVAL}
           OR (upstream_handle IS NOT NULL AND submitting_since IS NOT NULL)`,
   },
   {
     // Who claims a third time gives up at once, so that nothing comes of it but a failure. A receipt that came after
     // two leases, while the process that was giving up died, would break this; that was never seen.
     name: 'submits-are-given-up',
-    says: 'What was submitted without an answer more than once is given up: it has not succeeded.',
-    holds: 'always',
-    sql: `
+    statement: 'What was submitted without an answer more than once is given up: it has not succeeded.',
+    checkedWhen: 'always',
+    query: `
       SELECT account_id, 'generation ' || uuid AS subject, format('%s after %s submits without an answer', status, unknown_submits) AS detail
-        FROM generations WHERE status = 'succeeded' AND unknown_submits > ${UNKNOWN_SUBMITS_MAX}`,
+        FROM generations WHERE status = 'succeeded' AND unknown_submits > ${UNCONFIRMED_SUBMITS_MAX}`,
   },
   {
     name: 'one-generation-an-idempotency-key',
-    says: 'Of the generations of an account no two came with the same Idempotency-Key.',
-    holds: 'always',
-    sql: `
+    statement: 'Of the generations of an account no two came with the same Idempotency-Key.',
+    checkedWhen: 'always',
+    query: `
       SELECT account_id, 'generation ' || min(uuid::text) AS subject, count(*) || ' generations came with the same key' AS detail
         FROM generations WHERE idempotency_key IS NOT NULL GROUP BY account_id, idempotency_key HAVING count(*) > 1`,
   },
   {
     name: 'nothing-past-its-deadline',
-    says: 'No generation is queued past its deadline.',
-    holds: 'when settled',
-    sql: `
+    statement: 'No generation is queued past its deadline.',
+    checkedWhen: 'when settled',
+    query: `
       SELECT account_id, 'generation ' || uuid AS subject, format('deadline %s', deadline_at) AS detail
         FROM generations WHERE status = 'queued' AND deadline_at <= $1`,
   },

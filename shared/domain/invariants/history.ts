@@ -1,10 +1,10 @@
 import type { Queryable } from './invariant.ts';
 
 /** Of each kind of thing that happened so many are told, the newest. */
-const OF_A_KIND = 500;
+const MAX_LINES_PER_KIND = 500;
 
 /** Each kind: the moment and what happened then. $1 is the account's id. */
-const HAPPENED: readonly string[] = [
+const HISTORY_QUERIES: readonly string[] = [
   `SELECT created_at AS at, format('account %s (%s) is made', id, uuid) AS line FROM accounts WHERE id = $1`,
   `SELECT created_at, format('ledger %s: %s %s (plan %s), balance %s; %s%s', number, entry_type, amount, plan_amount,
           balance_after, description, coalesce(' [' || coalesce(effect_key, generation_uuid::text) || ']', ''))
@@ -41,7 +41,7 @@ const HAPPENED: readonly string[] = [
 ];
 
 /** What the account is now: its columns, but for what only a person may read. */
-const NOW = `
+const CURRENT_ACCOUNT_COLUMNS = `
   SELECT key, value FROM accounts a, jsonb_each_text(to_jsonb(a)) WHERE a.id = $1
      AND key NOT IN ('id', 'uuid', 'email', 'first_name', 'use_case', 'language') AND value IS NOT NULL ORDER BY key`;
 
@@ -49,16 +49,16 @@ const NOW = `
  * What is known of an account, as lines for people, in order of time: its ledger, generations, top-ups, subscriptions,
  * events, keys and commissions, the newest 500 of each, and what its row says now.
  */
-export async function historyOf(client: Queryable, accountId: string): Promise<string[]> {
-  const newest = HAPPENED.map(
-    (kind, index) => `(SELECT * FROM (${kind}) AS k${index} (at, line) ORDER BY at DESC LIMIT ${OF_A_KIND})`,
+export async function readAccountHistory(client: Queryable, accountId: string): Promise<string[]> {
+  const newest = HISTORY_QUERIES.map(
+    (kind, index) => `(SELECT * FROM (${kind}) AS k${index} (at, line) ORDER BY at DESC LIMIT ${MAX_LINES_PER_KIND})`,
   );
   const happened = await client.query(
     `SELECT to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS at, line
        FROM (${newest.join(' UNION ALL ')}) AS happened ORDER BY happened.at, line`,
     [accountId],
   );
-  const now = await client.query(NOW, [accountId]);
+  const now = await client.query(CURRENT_ACCOUNT_COLUMNS, [accountId]);
   return [
     ...happened.rows.map(({ at, line }: { at: string; line: string }) => `${at}  ${line}`),
     `now  ${now.rows.map(({ key, value }: { key: string; value: string }) => `${key} ${value}`).join(', ')}`,

@@ -4,13 +4,13 @@
  */
 export { INVARIANTS } from './all.ts';
 export {
-  type Checked,
+  type CheckResult,
   checkEach,
   checkInvariants,
   type CheckOptions,
   findViolations,
-  inSnapshot,
+  withReadOnlySnapshot,
   VIOLATIONS_MAX,
 } from './check.ts';
-export { historyOf } from './history.ts';
+export { readAccountHistory } from './history.ts';
 export type { Invariant, Queryable, Violation } from './invariant.ts';

@@ -3,19 +3,19 @@ export interface Invariant {
   /** Short, in kebab case: `balance-is-the-ledger`. */
   name: string;
   /** A sentence. */
-  says: string;
+  statement: string;
   /** Whether it holds at every moment of the database, or only once all that is under way has settled. */
-  holds: 'always' | 'when settled';
+  checkedWhen: 'always' | 'when settled';
   /**
    * Finds what breaks it: rows of account_id (bigint or null), subject (text) and detail (text). May refer to $1: now,
    * as a timestamptz, by the service's clock.
    */
-  sql: string;
+  query: string;
 }
 
 export interface Violation {
   invariant: string;
-  says: string;
+  statement: string;
   accountId: string | null;
   subject: string;
   detail: string;
@@ -28,4 +28,4 @@ export interface Queryable {
 }
 
 /** Two moments that different processes wrote down may be out of order by so much: their clocks differ. */
-export const CLOCKS_DIFFER = `interval '2 minutes'`;
+export const CLOCK_SKEW_INTERVAL = `interval '2 minutes'`;

@@ -2,12 +2,12 @@ import { ACTIVE_API_KEYS_MAX } from '../../spec/limits.ts';
 import type { Invariant } from './invariant.ts';
 
 /** API keys, and requests that may be repeated. */
-export const KEYS: readonly Invariant[] = [
+export const API_KEY_INVARIANTS: readonly Invariant[] = [
   {
     name: 'keys-are-counted',
-    says: 'The API keys of an account are numbered 1, 2, 3, ..., and it knows how many there are and how many are active.',
-    holds: 'always',
-    sql: `
+    statement: 'The API keys of an account are numbered 1, 2, 3, ..., and it knows how many there are and how many are active.',
+    checkedWhen: 'always',
+    query: `
       SELECT a.id AS account_id, 'API keys' AS subject,
              format('counted %s, active %s; there are %s, the last is number %s, active %s', a.key_count, a.active_key_count,
                     coalesce(k.times, 0), coalesce(k.last, 0), coalesce(k.active, 0)) AS detail
@@ -19,18 +19,18 @@ export const KEYS: readonly Invariant[] = [
   },
   {
     name: 'keys-within-the-limit',
-    says: `An account has at most ${ACTIVE_API_KEYS_MAX} active API keys.`,
-    holds: 'always',
-    sql: `
+    statement: `An account has at most ${ACTIVE_API_KEYS_MAX} active API keys.`,
+    checkedWhen: 'always',
+    query: `
       SELECT account_id, 'API keys' AS subject, count(*) || ' are active' AS detail
         FROM api_keys WHERE revoked_at IS NULL GROUP BY account_id HAVING count(*) > ${ACTIVE_API_KEYS_MAX}`,
   },
   {
     // One that has ended without an answer, or died, is dated back by a minute, or older: see idempotentRequests.ts.
     name: 'repeatable-requests-are-answered',
-    says: 'A request with an Idempotency-Key has its answer, or is given up and may be made again.',
-    holds: 'when settled',
-    sql: `
+    statement: 'A request with an Idempotency-Key has its answer, or is given up and may be made again.',
+    checkedWhen: 'when settled',
+    query: `
       SELECT account_id, 'request ' || id AS subject, format('%s, under way since %s', scope, created_at) AS detail
         FROM idempotent_requests WHERE answer IS NULL AND created_at > $1 - interval '1 minute'`,
   },

@@ -2,7 +2,7 @@ import type { Invariant } from './invariant.ts';
 
 /** The sums for the staff (docs/metrics.md), against the rows that they are of, counted anew. */
 
-const ROWS = `
+const COUNTED_SUMS = `
   SELECT 'accounts' AS metric, onboarding_step AS label, (created_at AT TIME ZONE 'UTC')::date AS day, count(*) AS times,
          0::numeric AS amount FROM accounts GROUP BY 2, 3
    UNION ALL SELECT 'subscriptions', plan_slug, NULL, count(*), 0 FROM subscriptions
@@ -19,7 +19,7 @@ const ROWS = `
                FROM generations WHERE provider_cost_cents IS NOT NULL GROUP BY 2, 3`;
 
 /** What differs between sums, which count as nothing where they are missing. */
-const differences = (subject: string, rows: string, kept: string) => `
+const compareSumsSql = (subject: string, rows: string, kept: string) => `
   SELECT NULL::bigint AS account_id, ${subject} AS subject,
          format('the sums say %s times and %s, the rows %s times and %s', coalesce(sum(times) FILTER (WHERE is_kept), 0),
                 coalesce(sum(amount) FILTER (WHERE is_kept), 0), coalesce(sum(times) FILTER (WHERE NOT is_kept), 0),
@@ -29,25 +29,25 @@ const differences = (subject: string, rows: string, kept: string) => `
    GROUP BY ${subject}
   HAVING sum(CASE WHEN is_kept THEN times ELSE -times END) <> 0 OR sum(CASE WHEN is_kept THEN amount ELSE -amount END) <> 0`;
 
-export const METRICS: readonly Invariant[] = [
+export const STAFF_METRIC_INVARIANTS: readonly Invariant[] = [
   {
     name: 'metric-days-are-their-rows',
-    says: 'What the staff sees of a day is what the rows of that day add up to.',
-    holds: 'always',
-    sql: differences(
+    statement: 'What the staff sees of a day is what the rows of that day add up to.',
+    checkedWhen: 'always',
+    query: compareSumsSql(
       `format('%s, %s on %s', metric, label, day)`,
-      `SELECT * FROM (${ROWS}) raw WHERE day IS NOT NULL`,
+      `SELECT * FROM (${COUNTED_SUMS}) raw WHERE day IS NOT NULL`,
       `SELECT metric, label, day, times, amount FROM metric_days
         UNION ALL SELECT metric, label, day, times, amount FROM metric_gains WHERE day IS NOT NULL`,
     ),
   },
   {
     name: 'metric-totals-are-their-rows',
-    says: 'What the staff sees of all the time since the service began is what all rows add up to.',
-    holds: 'always',
-    sql: differences(
+    statement: 'What the staff sees of all the time since the service began is what all rows add up to.',
+    checkedWhen: 'always',
+    query: compareSumsSql(
       `format('%s, %s', metric, label)`,
-      ROWS,
+      COUNTED_SUMS,
       `SELECT metric, label, NULL::date AS day, times, amount FROM metric_totals
         UNION ALL SELECT metric, label, day, times, amount FROM metric_gains`,
     ),

@@ -1,25 +1,25 @@
-import { PAST_DUE_DAYS } from '../../spec/limits.ts';
+import { PAST_DUE_GRACE_DAYS } from '../../spec/limits.ts';
 import { PLANS } from '../../spec/plans.ts';
-import { CLOCKS_DIFFER, type Invariant } from './invariant.ts';
+import { CLOCK_SKEW_INTERVAL, type Invariant } from './invariant.ts';
 
 /** What a subscription lets its account do, and for how long. */
 
 const PLAN = `(VALUES ${PLANS.map(({ slug, parallelLimit }) => `('${slug}', ${parallelLimit})`).join(', ')}) AS plan (slug, parallel_limit)`;
 
-export const SUBSCRIPTIONS: readonly Invariant[] = [
+export const SUBSCRIPTION_INVARIANTS: readonly Invariant[] = [
   {
     name: 'one-live-subscription',
-    says: 'An account has at most one subscription that credits can be spent under.',
-    holds: 'always',
-    sql: `
+    statement: 'An account has at most one subscription that credits can be spent under.',
+    checkedWhen: 'always',
+    query: `
       SELECT account_id, 'subscriptions' AS subject, 'alive: ' || string_agg(uuid::text, ', ' ORDER BY id) AS detail
         FROM subscriptions WHERE status IN ('active', 'past_due') GROUP BY account_id HAVING count(*) > 1`,
   },
   {
     name: 'accounts-live-under-their-own',
-    says: 'A subscription that is alive has begun, and its account lives under it; no account lives under one that has ended, or is not its own.',
-    holds: 'always',
-    sql: `
+    statement: 'A subscription that is alive has begun, and its account lives under it; no account lives under one that has ended, or is not its own.',
+    checkedWhen: 'always',
+    query: `
       SELECT s.account_id, 'subscription ' || s.uuid AS subject,
              format('%s, begun %s; the account lives under number %s, this is number %s', s.status,
                     coalesce(s.begun_at::text, 'never'), coalesce(a.subscription_id::text, 'none'), s.id) AS detail
@@ -33,16 +33,16 @@ export const SUBSCRIPTIONS: readonly Invariant[] = [
   },
   {
     name: 'standing-is-the-subscriptions',
-    says: 'An account may do what the subscription that it lives under allows, for as long as that does, and nothing without one.',
-    holds: 'always',
-    sql: `
+    statement: 'An account may do what the subscription that it lives under allows, for as long as that does, and nothing without one.',
+    checkedWhen: 'always',
+    query: `
       SELECT a.id AS account_id, 'standing' AS subject,
              format('%s, %s at a time, until %s; the subscription says %s, %s at a time, until %s', coalesce(a.plan_slug, 'no plan'),
                     a.parallel_limit, coalesce(a.spend_until::text, 'never'), coalesce(s.plan_slug, 'no plan'),
                     coalesce(s.parallel_limit, 0), coalesce(s.spend_until::text, 'never')) AS detail
         FROM accounts a
         LEFT JOIN (SELECT l.id, l.plan_slug, plan.parallel_limit,
-                          CASE WHEN l.past_due_since IS NOT NULL THEN l.past_due_since + interval '${PAST_DUE_DAYS} days'
+                          CASE WHEN l.past_due_since IS NOT NULL THEN l.past_due_since + interval '${PAST_DUE_GRACE_DAYS} days'
                                WHEN l.stripe_subscription_id IS NOT NULL AND NOT l.cancel_at_period_end
                                THEN l.current_period_end + interval '1 day' ELSE l.current_period_end END AS spend_until
                      FROM subscriptions l JOIN ${PLAN} ON plan.slug = l.plan_slug
@@ -51,9 +51,9 @@ export const SUBSCRIPTIONS: readonly Invariant[] = [
   },
   {
     name: 'plan-credits-end-with-their-subscription',
-    says: 'Without a subscription an account has no plan credits but what was refunded since.',
-    holds: 'always',
-    sql: `
+    statement: 'Without a subscription an account has no plan credits but what was refunded since.',
+    checkedWhen: 'always',
+    query: `
       WITH running AS (
         SELECT l.account_id, l.number, l.entry_type, l.plan_amount,
                sum(l.plan_amount) OVER (PARTITION BY l.account_id ORDER BY l.number) AS plan
@@ -67,29 +67,29 @@ export const SUBSCRIPTIONS: readonly Invariant[] = [
   },
   {
     name: 'events-are-applied',
-    says: 'Every event of the payment processor was applied or abandoned.',
-    holds: 'when settled',
-    sql: `
+    statement: 'Every event of the payment processor was applied or abandoned.',
+    checkedWhen: 'when settled',
+    query: `
       SELECT NULL::bigint AS account_id, 'event ' || event_id AS subject,
              format('%s of %s, received %s, %s tries, %s', type, object_id, received_at, attempts, coalesce(problem, 'no problem')) AS detail
         FROM payment_events WHERE applied_at IS NULL AND abandoned_at IS NULL`,
   },
   {
     name: 'owed-refunds-are-attempted',
-    says: 'The attempt of every owed refund was made when it was due.',
-    holds: 'when settled',
-    sql: `
+    statement: 'The attempt of every owed refund was made when it was due.',
+    checkedWhen: 'when settled',
+    query: `
       SELECT account_id, 'invoice ' || invoice_id AS subject,
              format('owed since %s, due %s, %s attempts, %s', created_at, due_at, attempts, coalesce(problem, 'no problem')) AS detail
-        FROM owed_refunds WHERE status = 'owed' AND due_at < $1::timestamptz - ${CLOCKS_DIFFER}`,
+        FROM owed_refunds WHERE status = 'owed' AND due_at < $1::timestamptz - ${CLOCK_SKEW_INTERVAL}`,
   },
   {
     name: 'follow-ups-are-attempted',
-    says: 'The attempt of every follow-up at the payment processor was made when it was due.',
-    holds: 'when settled',
-    sql: `
+    statement: 'The attempt of every follow-up at the payment processor was made when it was due.',
+    checkedWhen: 'when settled',
+    query: `
       SELECT account_id, 'subscription ' || uuid AS subject,
              format('%s since %s, due %s', coalesce(follow_up, 'nothing'), coalesce(follow_up_at::text, 'never'), follow_up_due_at) AS detail
-        FROM subscriptions WHERE follow_up_due_at < $1::timestamptz - ${CLOCKS_DIFFER}`,
+        FROM subscriptions WHERE follow_up_due_at < $1::timestamptz - ${CLOCK_SKEW_INTERVAL}`,
   },
 ];

@@ -1,12 +1,12 @@
 import type { Invariant } from './invariant.ts';
 
 /** What was used, as the sums that are kept say. */
-export const USAGE: readonly Invariant[] = [
+export const USAGE_INVARIANTS: readonly Invariant[] = [
   {
     name: 'days-are-their-generations',
-    says: 'What an account has used on a day of a model is what its generations of that day cost, less refunds.',
-    holds: 'always',
-    sql: `
+    statement: 'What an account has used on a day of a model is what its generations of that day cost, less refunds.',
+    checkedWhen: 'always',
+    query: `
       SELECT account_id, format('%s on %s', model, day) AS subject,
              format('%s generations for %s credits; the rows say %s for %s', coalesce(u.generations, 0), coalesce(u.credits, 0),
                     coalesce(g.generations, 0), coalesce(g.credits, 0)) AS detail
@@ -18,9 +18,9 @@ export const USAGE: readonly Invariant[] = [
   },
   {
     name: 'totals-are-their-days',
-    says: 'What an account has used of a model since it began is the sum of its days.',
-    holds: 'always',
-    sql: `
+    statement: 'What an account has used of a model since it began is the sum of its days.',
+    checkedWhen: 'always',
+    query: `
       SELECT account_id, model AS subject,
              format('%s generations for %s credits; the days add up to %s for %s', coalesce(t.generations, 0), coalesce(t.credits, 0),
                     coalesce(d.generations, 0), coalesce(d.credits, 0)) AS detail
@@ -31,9 +31,9 @@ export const USAGE: readonly Invariant[] = [
   },
   {
     name: 'used-this-month-is-burned-this-month',
-    says: 'What an account has used this month is what its generations since the month was turned cost, less refunds.',
-    holds: 'always',
-    sql: `
+    statement: 'What an account has used this month is what its generations since the month was turned cost, less refunds.',
+    checkedWhen: 'always',
+    query: `
       SELECT a.id AS account_id, 'used this month' AS subject,
              format('the account says %s, the generations after number %s say %s', a.period_used, a.period_after_number, coalesce(g.used, 0)) AS detail
         FROM accounts a
@@ -44,9 +44,9 @@ export const USAGE: readonly Invariant[] = [
   },
   {
     name: 'no-use-is-negative',
-    says: 'What an account has used, this month, of a day or of a model, is not below zero.',
-    holds: 'always',
-    sql: `
+    statement: 'What an account has used, this month, of a day or of a model, is not below zero.',
+    checkedWhen: 'always',
+    query: `
       SELECT id AS account_id, 'used this month' AS subject, period_used::text AS detail FROM accounts WHERE period_used < 0
        UNION ALL
       SELECT account_id, format('%s on %s', model, day), format('%s generations for %s credits', generations, credits)

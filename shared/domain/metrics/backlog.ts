@@ -1,10 +1,10 @@
 import { now } from '../../lib/clock.ts';
-import { prepared, run } from '../../lib/db.ts';
-import { backlog, backlogLookedAt, oldestInBacklog, oldestJob, queuedJobs } from '../../lib/meters.ts';
-import { depthOfQueues } from '../../queues/depth.ts';
+import { prepared, runStatement } from '../../lib/db.ts';
+import { backlogRows, backlogLastSuccess, backlogOldestSeconds, queueOldestJobSeconds, queueJobs } from '../../lib/meters.ts';
+import { getQueueDepths } from '../../queues/depth.ts';
 
 /** By way of the indexes of what is under way, which hold little else; the first uuid is the oldest. */
-const WAITING = prepared(
+const BACKLOG_ROWS = prepared(
   'waiting_rows',
   `SELECT 'generations' AS of, cast(count(*) AS int) AS rows, min(created_at) AS oldest
      FROM generations WHERE status = 'queued'
@@ -14,35 +14,35 @@ const WAITING = prepared(
 );
 
 /** Looks how much there is to do, for whoever scrapes next: a scrape itself asks nobody. */
-export async function meterBacklog(): Promise<void> {
+export async function measureBacklog(): Promise<void> {
   await Promise.all([
-    look('queues', meterQueues, [queuedJobs, oldestJob]),
-    look('rows', meterRows, [backlog, oldestInBacklog]),
+    runMeasurement('queues', measureQueues, [queueJobs, queueOldestJobSeconds]),
+    runMeasurement('rows', measureRows, [backlogRows, backlogOldestSeconds]),
   ]);
 }
 
 /** What cannot be seen is not told any more: the last that was seen would say for good that all is well. */
-async function look(of: string, meter: () => Promise<void>, told: { reset(): void }[]): Promise<void> {
+async function runMeasurement(source: string, measurement: () => Promise<void>, gauges: { reset(): void }[]): Promise<void> {
   try {
-    await meter();
-    backlogLookedAt.set({ of }, now().getTime() / 1_000);
+    await measurement();
+    backlogLastSuccess.set({ of: source }, now().getTime() / 1_000);
   } catch (error) {
-    for (const gauge of told) gauge.reset();
+    for (const gauge of gauges) gauge.reset();
     throw error;
   }
 }
 
-async function meterQueues(): Promise<void> {
-  for (const { queue, counts, oldestSeconds } of await depthOfQueues()) {
-    for (const [state, count] of Object.entries(counts)) queuedJobs.set({ queue, state }, count);
-    oldestJob.set({ queue }, oldestSeconds);
+async function measureQueues(): Promise<void> {
+  for (const { queue, counts, oldestSeconds } of await getQueueDepths()) {
+    for (const [state, count] of Object.entries(counts)) queueJobs.set({ queue, state }, count);
+    queueOldestJobSeconds.set({ queue }, oldestSeconds);
   }
 }
 
-async function meterRows(): Promise<void> {
+async function measureRows(): Promise<void> {
   const at = now().getTime();
-  for (const { of, rows, oldest } of await run<{ of: string; rows: number; oldest: Date | null }>(WAITING, {})) {
-    backlog.set({ of }, rows);
-    oldestInBacklog.set({ of }, oldest === null ? 0 : Math.max(0, (at - oldest.getTime()) / 1_000));
+  for (const { of, rows, oldest } of await runStatement<{ of: string; rows: number; oldest: Date | null }>(BACKLOG_ROWS, {})) {
+    backlogRows.set({ of }, rows);
+    backlogOldestSeconds.set({ of }, oldest === null ? 0 : Math.max(0, (at - oldest.getTime()) / 1_000));
   }
 }

@@ -1,19 +1,19 @@
-import { db, prepared, run } from '../../lib/db.ts';
+import { db, prepared, runStatement } from '../../lib/db.ts';
 
 /** Gains that one statement folds. */
-const AT_ONCE = 10_000;
+const BATCH_SIZE = 10_000;
 
 /** One folds at a time; who comes second leaves it to the first. */
-const TAKE_TURN = prepared('take_fold_turn', 'SELECT pg_try_advisory_xact_lock(7206512008) AS is_mine');
+const LOCK_ROLLUP = prepared('take_fold_turn', 'SELECT pg_try_advisory_xact_lock(7206512008) AS is_mine');
 
 /**
  * Takes gains away and adds them to the sums, in one statement: each is counted once, whatever dies when. How far it
  * has come needs no writing down, as what is folded is gone.
  */
-const FOLD = prepared(
+const ROLL_UP_DELTAS = prepared(
   'fold_metric_gains',
   `WITH gained AS MATERIALIZED (
-     DELETE FROM metric_gains WHERE ctid = ANY (ARRAY(SELECT ctid FROM metric_gains LIMIT ${AT_ONCE}))
+     DELETE FROM metric_gains WHERE ctid = ANY (ARRAY(SELECT ctid FROM metric_gains LIMIT ${BATCH_SIZE}))
      RETURNING metric, label, day, times, amount
    ), days AS (
      INSERT INTO metric_days AS d (day, metric, label, times, amount)
@@ -30,14 +30,14 @@ const FOLD = prepared(
 );
 
 /** Folds what the platform-wide sums have gained into them (docs/metrics.md). */
-export async function foldMetrics(): Promise<void> {
+export async function rollUpMetrics(): Promise<void> {
   for (;;) {
-    const gains = await db.transaction(async (transaction) => {
-      const [turn] = await run<{ is_mine: boolean }>(TAKE_TURN, {}, transaction);
-      if (turn?.is_mine !== true) return 0;
-      const [row] = await run<{ gains: number }>(FOLD, {}, transaction);
-      return row?.gains ?? 0;
+    const deltaCount = await db.transaction(async (transaction) => {
+      const [lock] = await runStatement<{ is_mine: boolean }>(LOCK_ROLLUP, {}, transaction);
+      if (lock?.is_mine !== true) return 0;
+      const [row] = await runStatement<{ deltaCount: number }>(ROLL_UP_DELTAS, {}, transaction);
+      return row?.deltaCount ?? 0;
     });
-    if (gains < AT_ONCE) return;
+    if (deltaCount < BATCH_SIZE) return;
   }
 }

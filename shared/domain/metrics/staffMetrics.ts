@@ -1,13 +1,13 @@
-import { lastDays } from '../../lib/calendar.ts';
+import { listLastUtcDays } from '../../lib/calendar.ts';
 import { now } from '../../lib/clock.ts';
-import { prepared, run } from '../../lib/db.ts';
-import { MODELS, modelBySlug } from '../../spec/catalog.ts';
+import { prepared, runStatement } from '../../lib/db.ts';
+import { MODELS, getModelBySlug } from '../../spec/catalog.ts';
 import { METRIC_DAYS } from '../../spec/limits.ts';
-import { type Plan, PLANS, planBySlug } from '../../spec/plans.ts';
+import { type Plan, PLANS, getPlanBySlug } from '../../spec/plans.ts';
 import { ONBOARDING_STEPS, type OnboardingStep } from '../../spec/states.ts';
 
 /** What was on one UTC day. */
-export interface MetricDay {
+export interface DailyMetrics {
   /** YYYY-MM-DD. */
   date: string;
   signups: number;
@@ -17,7 +17,7 @@ export interface MetricDay {
   /** Of the same generations; cents with fractions. */
   providerCostCents: number;
   /** A year of the subscriptions that began, and top-ups less what was reversed; cents. */
-  soldCents: number;
+  salesCents: number;
 }
 
 export interface StaffMetrics {
@@ -32,14 +32,14 @@ export interface StaffMetrics {
   costs: { provider30DaysCents: number; perActiveUserMonthlyCents: number };
   margins: { monthlyRevenueCents: number; monthlyCostCents: number; grossMarginPercent: number };
   /** The last 30 UTC days, today last. */
-  daily: MetricDay[];
+  daily: DailyMetrics[];
   /** Since the service began. */
-  byModel: ModelSums[];
+  byModel: ModelMetrics[];
   /** The same for the generations created in the last 30 days. */
-  byModelIn30Days: ModelSums[];
+  byModelIn30Days: ModelMetrics[];
 }
 
-export interface ModelSums {
+export interface ModelMetrics {
   name: string;
   generations: number;
   /** Less refunds. */
@@ -48,7 +48,7 @@ export interface ModelSums {
 }
 
 /** Of a metric and its label: on a day, or since the service began where that is null. */
-interface Sum {
+interface MetricSum {
   metric: 'accounts' | 'subscriptions' | 'canceling' | 'begun' | 'topups' | 'usage' | 'cost';
   label: string;
   day: string | null;
@@ -60,7 +60,7 @@ interface Sum {
  * The sums as they are at this moment: what has been folded, and what has not been yet. How much there is to read
  * depends on the number of days, models and plans, not on how much has happened.
  */
-const SUMS = prepared(
+const READ_METRIC_SUMS = prepared(
   'staff_metrics',
   `SELECT metric, label, to_char(day, 'YYYY-MM-DD') AS day, cast(sum(times) AS float8) AS times,
           cast(sum(amount) AS float8) AS amount
@@ -77,34 +77,34 @@ const SUMS = prepared(
 );
 
 /** What staff see of the whole service (spec: Admin metrics); every formula is in docs/metrics.md. */
-export async function staffMetrics(): Promise<StaffMetrics> {
+export async function getStaffMetrics(): Promise<StaffMetrics> {
   const generatedAt = now();
   // One more, for what lies before the first day that counts.
-  const [before, ...days] = lastDays(generatedAt, METRIC_DAYS + 1);
-  const sums = await run<Sum>(SUMS, { before });
+  const [before, ...days] = listLastUtcDays(generatedAt, METRIC_DAYS + 1);
+  const sums = await runStatement<MetricSum>(READ_METRIC_SUMS, { before });
   const totals = sums.filter(({ day }) => day === null);
-  const lately = sums.filter(({ day }) => day !== null);
+  const recent = sums.filter(({ day }) => day !== null);
 
   const byPlan = PLANS.map((plan) => {
-    const count = timesOf(totals, 'subscriptions', plan.slug);
+    const count = sumCounts(totals, 'subscriptions', plan.slug);
     return { plan, count, yearlyCents: count * plan.priceYearlyCents };
   });
-  const activeTotal = timesOf(totals, 'subscriptions');
+  const activeTotal = sumCounts(totals, 'subscriptions');
   const runRateYearlyCents = byPlan.reduce((sum, { yearlyCents }) => sum + yearlyCents, 0);
   const effectiveMonthlyCents = Math.round(runRateYearlyCents / 12);
-  const topups30DaysCents = amountOf(lately, 'topups');
-  const provider30DaysCents = Math.round(amountOf(lately, 'cost'));
+  const topups30DaysCents = sumAmounts(recent, 'topups');
+  const provider30DaysCents = Math.round(sumAmounts(recent, 'cost'));
   const monthlyRevenueCents = effectiveMonthlyCents + topups30DaysCents;
   return {
     generatedAt,
     users: {
-      total: timesOf(totals, 'accounts'),
-      newIn30Days: timesOf(lately, 'accounts'),
+      total: sumCounts(totals, 'accounts'),
+      newIn30Days: sumCounts(recent, 'accounts'),
       onboarding: Object.fromEntries(
-        ONBOARDING_STEPS.map((step) => [step, timesOf(totals, 'accounts', step)]),
+        ONBOARDING_STEPS.map((step) => [step, sumCounts(totals, 'accounts', step)]),
       ) as Record<OnboardingStep, number>,
     },
-    subscriptions: { activeTotal, cancelAtPeriodEnd: timesOf(totals, 'canceling'), byPlan },
+    subscriptions: { activeTotal, cancelAtPeriodEnd: sumCounts(totals, 'canceling'), byPlan },
     revenue: { runRateYearlyCents, effectiveMonthlyCents, topups30DaysCents },
     costs: {
       provider30DaysCents,
@@ -113,60 +113,60 @@ export async function staffMetrics(): Promise<StaffMetrics> {
     margins: {
       monthlyRevenueCents,
       monthlyCostCents: provider30DaysCents,
-      grossMarginPercent: grossMarginPercent(monthlyRevenueCents, provider30DaysCents),
+      grossMarginPercent: computeGrossMarginPercent(monthlyRevenueCents, provider30DaysCents),
     },
-    daily: dailyOf(lately, days),
-    byModel: byModel(totals),
-    byModelIn30Days: byModel(lately),
+    daily: buildDailyMetrics(recent, days),
+    byModel: buildModelMetrics(totals),
+    byModelIn30Days: buildModelMetrics(recent),
   };
 }
 
-function byModel(sums: Sum[]): ModelSums[] {
+function buildModelMetrics(sums: MetricSum[]): ModelMetrics[] {
   return MODELS.map(({ slug }) => ({
-    name: modelBySlug(slug).name,
-    generations: timesOf(sums, 'usage', slug),
-    credits: amountOf(sums, 'usage', slug),
-    providerCostCents: Math.round(amountOf(sums, 'cost', slug)),
+    name: getModelBySlug(slug).name,
+    generations: sumCounts(sums, 'usage', slug),
+    credits: sumAmounts(sums, 'usage', slug),
+    providerCostCents: Math.round(sumAmounts(sums, 'cost', slug)),
   }));
 }
 
 /** What of the revenue is left, in per cent with one decimal; 0 where there is no revenue to be left of. */
-export function grossMarginPercent(revenueCents: number, costCents: number): number {
+export function computeGrossMarginPercent(revenueCents: number, costCents: number): number {
   if (revenueCents <= 0) return 0;
   return Math.round((1_000 * (revenueCents - costCents)) / revenueCents) / 10;
 }
 
-function dailyOf(sums: Sum[], days: string[]): MetricDay[] {
+function buildDailyMetrics(sums: MetricSum[], days: string[]): DailyMetrics[] {
   const byDay = groupByDay(sums);
   return days.map((date) => {
-    const ofDay = byDay.get(date) ?? [];
-    const begun = ofDay.filter(({ metric }) => metric === 'begun');
-    const yearsCents = begun.reduce((sum, { label, times }) => sum + times * planBySlug(label).priceYearlyCents, 0);
+    const daySums = byDay.get(date) ?? [];
+    const begun = daySums.filter(({ metric }) => metric === 'begun');
+    const yearsCents = begun.reduce((sum, { label, times }) => sum + times * getPlanBySlug(label).priceYearlyCents, 0);
     return {
       date,
-      signups: timesOf(ofDay, 'accounts'),
-      newSubscriptions: timesOf(ofDay, 'begun'),
-      creditsUsed: amountOf(ofDay, 'usage'),
-      providerCostCents: amountOf(ofDay, 'cost'),
-      soldCents: yearsCents + amountOf(ofDay, 'topups'),
+      signups: sumCounts(daySums, 'accounts'),
+      newSubscriptions: sumCounts(daySums, 'begun'),
+      creditsUsed: sumAmounts(daySums, 'usage'),
+      providerCostCents: sumAmounts(daySums, 'cost'),
+      salesCents: yearsCents + sumAmounts(daySums, 'topups'),
     };
   });
 }
 
-function timesOf(sums: Sum[], metric: Sum['metric'], label?: string): number {
-  return matching(sums, metric, label).reduce((sum, { times }) => sum + times, 0);
+function sumCounts(sums: MetricSum[], metric: MetricSum['metric'], label?: string): number {
+  return filterSums(sums, metric, label).reduce((sum, { times }) => sum + times, 0);
 }
 
-function amountOf(sums: Sum[], metric: Sum['metric'], label?: string): number {
-  return matching(sums, metric, label).reduce((sum, { amount }) => sum + amount, 0);
+function sumAmounts(sums: MetricSum[], metric: MetricSum['metric'], label?: string): number {
+  return filterSums(sums, metric, label).reduce((sum, { amount }) => sum + amount, 0);
 }
 
-function matching(sums: Sum[], metric: Sum['metric'], label?: string): Sum[] {
+function filterSums(sums: MetricSum[], metric: MetricSum['metric'], label?: string): MetricSum[] {
   return sums.filter((sum) => sum.metric === metric && (label === undefined || sum.label === label));
 }
 
-function groupByDay(sums: Sum[]): Map<string | null, Sum[]> {
-  const groups = new Map<string | null, Sum[]>();
+function groupByDay(sums: MetricSum[]): Map<string | null, MetricSum[]> {
+  const groups = new Map<string | null, MetricSum[]>();
   for (const sum of sums) groups.set(sum.day, [...(groups.get(sum.day) ?? []), sum]);
   return groups;
 }

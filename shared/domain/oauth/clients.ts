@@ -1,20 +1,20 @@
 import { v4 as uuidv4 } from 'uuid';
-import { fetchClientDocument, isDocumentAddress, UnusableDocument } from '../../gateways/clientDocuments.ts';
+import { fetchClientMetadataDocument, isMetadataDocumentUrl, InvalidMetadataError } from '../../gateways/clientDocuments.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { config } from '../../lib/config.ts';
 import { perService } from '../../lib/serviceScope.ts';
-import { prepared, run } from '../../lib/db.ts';
+import { prepared, runStatement } from '../../lib/db.ts';
 import {
   CLIENT_ID_MAX_CHARACTERS,
-  APPROVAL_REQUEST_MS,
-  DISUSED_CLIENT_MS,
-  NEW_CLIENT_MS,
+  APPROVAL_REQUEST_GRACE_MS,
+  INACTIVE_CLIENT_RETENTION_MS,
+  NEW_CLIENT_GRACE_MS,
   UNAPPROVED_CLIENTS_MAX,
-  UNUSED_CLIENT_MS,
+  UNAPPROVED_CLIENT_RETENTION_MS,
 } from '../../spec/limits.ts';
-import { OAuthRefusal } from '../../spec/oauth.ts';
+import { OAuthError } from '../../spec/oauth.ts';
 import { OAuthClient } from '../../tables/OAuthClient.ts';
-import { type ClientMetadata, readClientMetadata } from './clientMetadata.ts';
+import { type ClientMetadata, parseClientMetadata } from './clientMetadata.ts';
 
 /** Registers a client under an id of our own (RFC 7591). */
 export async function registerClient({ name, redirectUris }: ClientMetadata): Promise<OAuthClient> {
@@ -27,11 +27,11 @@ export async function registerClient({ name, redirectUris }: ClientMetadata): Pr
 }
 
 /** What an id may consist of; no other text is looked for. */
-const CLIENT_ID = new RegExp(`^[\\x21-\\x7e]{1,${CLIENT_ID_MAX_CHARACTERS}}$`);
+const CLIENT_ID_PATTERN = new RegExp(`^[\\x21-\\x7e]{1,${CLIENT_ID_MAX_CHARACTERS}}$`);
 
 /** Whether a client has ever been heard of, and not been forgotten. */
 export async function isKnownClient(clientId: string): Promise<boolean> {
-  if (!CLIENT_ID.test(clientId)) return false;
+  if (!CLIENT_ID_PATTERN.test(clientId)) return false;
   return (await OAuthClient.query().findById(clientId).select('client_id')) !== undefined;
 }
 
@@ -41,51 +41,51 @@ export async function isKnownClient(clientId: string): Promise<boolean> {
  * @param accountId of the person who is asked; bounds the documents that are fetched for one account at a time.
  * @throws OAuthRefusal invalid_client, where there is none
  */
-export async function clientForApproval(clientId: string, accountId: number | undefined): Promise<OAuthClient> {
-  const stored = CLIENT_ID.test(clientId) ? await OAuthClient.query().findById(clientId) : undefined;
+export async function findClientForConsent(clientId: string, accountId: number | undefined): Promise<OAuthClient> {
+  const stored = CLIENT_ID_PATTERN.test(clientId) ? await OAuthClient.query().findById(clientId) : undefined;
   const isDocument =
-    stored === undefined ? CLIENT_ID.test(clientId) && isDocumentAddress(clientId) : stored.fresh_until !== null;
+    stored === undefined ? CLIENT_ID_PATTERN.test(clientId) && isMetadataDocumentUrl(clientId) : stored.fresh_until !== null;
   if (isDocument && config.OAUTH_CLIENT_METADATA_DOCUMENTS === 'off') {
-    throw new OAuthRefusal(
+    throw new OAuthError(
       'invalid_client',
       'This service reads no client metadata documents: register at /register.',
       {},
-      ADVICE,
+      DOCUMENT_ADVICE,
     );
   }
   if (stored !== undefined && (stored.fresh_until === null || stored.fresh_until > now())) return stored;
   if (!isDocument) {
-    throw new OAuthRefusal(
+    throw new OAuthError(
       'invalid_client',
       'The application is not registered here, or no longer: have it register again.',
     );
   }
-  return readDocument(clientId, accountId);
+  return fetchClientOnce(clientId, accountId);
 }
 
 /** Documents being fetched, so that simultaneous requests for one cause one fetch. */
-const underWay = perService(() => new Map<string, { reading: Promise<OAuthClient>; accountId: number | undefined }>());
+const inFlightFetches = perService(() => new Map<string, { reading: Promise<OAuthClient>; accountId: number | undefined }>());
 /** Of the few fetches that a process has at a time, an account gets no more than this. */
 const FETCHES_PER_ACCOUNT = 2;
 
-function readDocument(clientId: string, accountId: number | undefined): Promise<OAuthClient> {
-  const known = underWay().get(clientId);
+function fetchClientOnce(clientId: string, accountId: number | undefined): Promise<OAuthClient> {
+  const known = inFlightFetches().get(clientId);
   if (known !== undefined) return known.reading;
-  if ([...underWay().values()].filter((other) => other.accountId === accountId).length >= FETCHES_PER_ACCOUNT) {
-    return Promise.reject(unusable(new UnusableDocument('cannot be fetched now: wait for the others to arrive')));
+  if ([...inFlightFetches().values()].filter((other) => other.accountId === accountId).length >= FETCHES_PER_ACCOUNT) {
+    return Promise.reject(invalidDocumentError(new InvalidMetadataError('cannot be fetched now: wait for the others to arrive')));
   }
-  const reading = fetchAndKeep(clientId).finally(() => {
-    underWay().delete(clientId);
+  const reading = fetchAndStoreClient(clientId).finally(() => {
+    inFlightFetches().delete(clientId);
   });
-  underWay().set(clientId, { reading, accountId });
+  inFlightFetches().set(clientId, { reading, accountId });
   return reading;
 }
 
-async function fetchAndKeep(clientId: string): Promise<OAuthClient> {
+async function fetchAndStoreClient(clientId: string): Promise<OAuthClient> {
   try {
-    const { metadata, freshMs } = await fetchClientDocument(clientId);
-    if (metadata['client_id'] !== clientId) throw new UnusableDocument('says that it is of another client_id');
-    const { name, redirectUris } = readClientMetadata(metadata, new URL(clientId).host);
+    const { metadata, cacheLifetimeMs: freshMs } = await fetchClientMetadataDocument(clientId);
+    if (metadata['client_id'] !== clientId) throw new InvalidMetadataError('says that it is of another client_id');
+    const { name, redirectUris } = parseClientMetadata(metadata, new URL(clientId).host);
     const at = now();
     const row = { name, redirect_uris: redirectUris, fresh_until: addMilliseconds(at, freshMs) };
     await OAuthClient.query()
@@ -94,23 +94,23 @@ async function fetchAndKeep(clientId: string): Promise<OAuthClient> {
       .merge(['name', 'redirect_uris', 'fresh_until']);
     return await OAuthClient.query().findById(clientId).throwIfNotFound();
   } catch (error) {
-    throw error instanceof UnusableDocument || error instanceof OAuthRefusal ? unusable(error) : error;
+    throw error instanceof InvalidMetadataError || error instanceof OAuthError ? invalidDocumentError(error) : error;
   }
 }
 
-function unusable(error: Error): OAuthRefusal {
-  const reason = error instanceof OAuthRefusal ? `is not acceptable: ${error.message}` : `${error.message}.`;
-  return new OAuthRefusal('invalid_client', `The document that the application is described by ${reason}`, {}, ADVICE);
+function invalidDocumentError(error: Error): OAuthError {
+  const reason = error instanceof OAuthError ? `is not acceptable: ${error.message}` : `${error.message}.`;
+  return new OAuthError('invalid_client', `The document that the application is described by ${reason}`, {}, DOCUMENT_ADVICE);
 }
 
-const ADVICE =
+const DOCUMENT_ADVICE =
   'Try again in a minute. If it does not help, connect with an API key instead: create one on your account page. Whoever runs this service can set OAUTH_CLIENT_METADATA_DOCUMENTS=off, and the application registers in another way.';
 
 /**
  * Notes that a signed-in person is being asked to approve a client, so that a flood of registrations does not push it
  * out meanwhile. Written for clients that were never approved, at most once a minute.
  */
-export async function noteApprovalRequest({ client_id, last_used_at }: OAuthClient): Promise<void> {
+export async function recordApprovalRequest({ client_id, last_used_at }: OAuthClient): Promise<void> {
   if (last_used_at !== null) return;
   const at = now();
   await OAuthClient.query()
@@ -119,7 +119,7 @@ export async function noteApprovalRequest({ client_id, last_used_at }: OAuthClie
     .whereRaw('(approval_requested_at IS NULL OR approval_requested_at <= ?)', [addMilliseconds(at, -60_000)]);
 }
 
-const FORGET = prepared(
+const PRUNE_UNUSED_CLIENTS = prepared(
   'forget_oauth_clients',
   `DELETE FROM oauth_clients c
     WHERE c.client_id IN (
@@ -132,7 +132,7 @@ const FORGET = prepared(
 );
 
 /** Looked at again when its turn comes: one that is approved in that moment stays. */
-const FORGET_CROWD = prepared(
+const PRUNE_EXCESS_UNAPPROVED_CLIENTS = prepared(
   'forget_crowd_of_oauth_clients',
   `DELETE FROM oauth_clients c
     WHERE c.last_used_at IS NULL
@@ -147,7 +147,7 @@ const FORGET_CROWD = prepared(
    RETURNING c.client_id`,
 );
 
-const AT_ONCE = 1_000;
+const PRUNE_CLIENTS_BATCH_SIZE = 1_000;
 
 /**
  * Forgets clients that nobody approved in the first day, and those that nobody has used for long. Of those that nobody
@@ -155,16 +155,16 @@ const AT_ONCE = 1_000;
  * about to be
  * approved: those that registered just now, or that a person is being asked about, are not counted.
  */
-export async function forgetUnusedClients(): Promise<void> {
+export async function pruneUnusedClients(): Promise<void> {
   const at = now();
-  const unused = addMilliseconds(at, -UNUSED_CLIENT_MS);
-  const disused = addMilliseconds(at, -DISUSED_CLIENT_MS);
-  const young = addMilliseconds(at, -NEW_CLIENT_MS);
-  const asked = addMilliseconds(at, -APPROVAL_REQUEST_MS);
-  for (let forgotten = AT_ONCE; forgotten === AT_ONCE; ) {
-    forgotten = (await run(FORGET, { unused, disused, atOnce: AT_ONCE })).length;
+  const unused = addMilliseconds(at, -UNAPPROVED_CLIENT_RETENTION_MS);
+  const disused = addMilliseconds(at, -INACTIVE_CLIENT_RETENTION_MS);
+  const young = addMilliseconds(at, -NEW_CLIENT_GRACE_MS);
+  const asked = addMilliseconds(at, -APPROVAL_REQUEST_GRACE_MS);
+  for (let forgotten = PRUNE_CLIENTS_BATCH_SIZE; forgotten === PRUNE_CLIENTS_BATCH_SIZE; ) {
+    forgotten = (await runStatement(PRUNE_UNUSED_CLIENTS, { unused, disused, atOnce: PRUNE_CLIENTS_BATCH_SIZE })).length;
   }
-  for (let forgotten = AT_ONCE; forgotten === AT_ONCE; ) {
-    forgotten = (await run(FORGET_CROWD, { kept: UNAPPROVED_CLIENTS_MAX, atOnce: AT_ONCE, young, asked })).length;
+  for (let forgotten = PRUNE_CLIENTS_BATCH_SIZE; forgotten === PRUNE_CLIENTS_BATCH_SIZE; ) {
+    forgotten = (await runStatement(PRUNE_EXCESS_UNAPPROVED_CLIENTS, { kept: UNAPPROVED_CLIENTS_MAX, atOnce: PRUNE_CLIENTS_BATCH_SIZE, young, asked })).length;
   }
 }

@@ -1,15 +1,15 @@
 import { v7 as uuidv7 } from 'uuid';
 import { createBatcher } from '../../lib/batcher.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
-import { DATABASE_PATIENCE, isRefusal, prepared, run } from '../../lib/db.ts';
+import { DB_WAIT_TIMEOUT, isRejection, prepared, runStatement } from '../../lib/db.ts';
 import { randomHex, sha256 } from '../../lib/secrets.ts';
-import { CODE_SECONDS, USED_CODE_MS } from '../../spec/limits.ts';
-import { OAuthRefusal, type Scope } from '../../spec/oauth.ts';
+import { AUTHORIZATION_CODE_SECONDS, USED_CODE_RETENTION_MS } from '../../spec/limits.ts';
+import { OAuthError, type Scope } from '../../spec/oauth.ts';
 import { resourceUrl } from './accessTokens.ts';
-import { type IssuedGrant, newRefreshToken, refreshTokenExpiry } from './refreshTokens.ts';
+import { type IssuedGrant, generateRefreshToken, getRefreshTokenExpiry } from './refreshTokens.ts';
 
 /** What a person has just allowed. */
-export interface Approval {
+export interface ApprovedRequest {
   accountId: number;
   clientId: string;
   scopes: Scope[];
@@ -18,7 +18,7 @@ export interface Approval {
   codeChallenge: string;
 }
 
-const APPROVE = prepared(
+const ISSUE_CODE = prepared(
   'approve_client',
   `WITH client AS (
      UPDATE oauth_clients SET last_used_at = :now WHERE client_id = :clientId
@@ -38,25 +38,25 @@ const APPROVE = prepared(
  * @returns the authorization code, of which only the hash is stored.
  * @throws OAuthRefusal invalid_client where the client was forgotten while the person made up their mind
  */
-export async function approve({ codeChallenge, ...approval }: Approval): Promise<string> {
+export async function issueCode({ codeChallenge, ...request }: ApprovedRequest): Promise<string> {
   const code = randomHex(32);
   const at = now();
-  const written = await run(APPROVE, {
-    ...approval,
+  const written = await runStatement(ISSUE_CODE, {
+    ...request,
     codeChallenge,
     uuid: uuidv7(),
     resource: resourceUrl(),
     codeHash: sha256(code),
-    expiresAt: addMilliseconds(at, CODE_SECONDS * 1_000),
+    expiresAt: addMilliseconds(at, AUTHORIZATION_CODE_SECONDS * 1_000),
     now: at,
   });
   if (written.length === 0)
-    throw new OAuthRefusal('invalid_client', 'The application is no longer registered here: have it register again.');
+    throw new OAuthError('invalid_client', 'The application is no longer registered here: have it register again.');
   return code;
 }
 
 /** What comes with a code when it is exchanged. */
-export interface Exchange {
+export interface CodeExchange {
   code: string;
   clientId: string;
   /** The challenge that the client's verifier gives. */
@@ -69,7 +69,7 @@ export interface Exchange {
  * One statement, for all exchanges that wait at a moment: a code is used up, whatever comes of it, and where all fits
  * the first refresh token is there, too.
  */
-const EXCHANGE = prepared(
+const EXCHANGE_CODES = prepared(
   'exchange_codes',
   `WITH item AS (
      SELECT * FROM unnest(cast(:codeHashes AS bytea[]), cast(:clientIds AS text[]), cast(:codeChallenges AS text[]),
@@ -97,7 +97,7 @@ const EXCHANGE = prepared(
      FROM used LEFT JOIN connected ON connected.uuid = used.grant_uuid`,
 );
 
-interface ExchangeRow {
+interface CodeExchangeRow {
   /** Counted from 1. */
   place: number;
   code_challenge: string;
@@ -108,24 +108,24 @@ interface ExchangeRow {
   account_uuid: string;
 }
 
-type ExchangeItem = Omit<Exchange, 'code'> & { codeHash: Buffer; tokenHash: Buffer };
+type CodeExchangeItem = Omit<CodeExchange, 'code'> & { codeHash: Buffer; tokenHash: Buffer };
 
-const exchange = createBatcher<ExchangeItem, ExchangeRow | undefined>({
+const exchangeBatched = createBatcher<CodeExchangeItem, CodeExchangeRow | undefined>({
   maxItems: 32,
   maxInFlight: 2,
-  patience: DATABASE_PATIENCE,
-  keyOf: ({ codeHash }) => codeHash.toString('base64'),
+  waitTimeout: DB_WAIT_TIMEOUT,
+  getKey: ({ codeHash }) => codeHash.toString('base64'),
   // Such as two processes with the same codes in another order.
-  isOneItemsFault: isRefusal,
+  isItemError: isRejection,
   run: async (items) => {
     const at = now();
-    const rows = await run<ExchangeRow>(EXCHANGE, {
+    const rows = await runStatement<CodeExchangeRow>(EXCHANGE_CODES, {
       codeHashes: items.map(({ codeHash }) => codeHash),
       clientIds: items.map(({ clientId }) => clientId),
       codeChallenges: items.map(({ codeChallenge }) => codeChallenge),
       redirectUris: items.map(({ redirectUri }) => redirectUri ?? null),
       tokenHashes: items.map(({ tokenHash }) => tokenHash),
-      tokenExpiresAt: refreshTokenExpiry(at),
+      tokenExpiresAt: getRefreshTokenExpiry(at),
       now: at,
     });
     const byPlace = new Map(rows.map((row) => [row.place, row]));
@@ -143,15 +143,15 @@ export interface ExchangedCode extends IssuedGrant {
  * that came of it: somebody has got hold of it who should not have (RFC 6749, 4.1.2).
  * @throws OAuthRefusal invalid_grant
  */
-export async function exchangeCode({ code, clientId, codeChallenge, redirectUri }: Exchange): Promise<ExchangedCode> {
+export async function exchangeCode({ code, clientId, codeChallenge, redirectUri }: CodeExchange): Promise<ExchangedCode> {
   const codeHash = sha256(code);
-  const token = newRefreshToken();
-  const row = await exchange({ codeHash, clientId, codeChallenge, redirectUri, tokenHash: token.hash });
+  const token = generateRefreshToken();
+  const row = await exchangeBatched({ codeHash, clientId, codeChallenge, redirectUri, tokenHash: token.hash });
   if (row === undefined) {
-    await run(REVOKE_REPLAYED, { codeHash, clientId, now: now() });
-    throw new OAuthRefusal('invalid_grant', 'The code is unknown, was used before, or is of another client.');
+    await runStatement(REVOKE_REPLAYED, { codeHash, clientId, now: now() });
+    throw new OAuthError('invalid_grant', 'The code is unknown, was used before, or is of another client.');
   }
-  if (row.uuid === null) throw new OAuthRefusal('invalid_grant', faultOf(row, codeChallenge, redirectUri));
+  if (row.uuid === null) throw new OAuthError('invalid_grant', describeExchangeError(row, codeChallenge, redirectUri));
   return {
     grantUuid: row.uuid,
     accountUuid: row.account_uuid,
@@ -162,8 +162,8 @@ export async function exchangeCode({ code, clientId, codeChallenge, redirectUri 
   };
 }
 
-function faultOf(row: ExchangeRow, codeChallenge: string, redirectUri: string | undefined): string {
-  if (row.expires_at <= now()) return `The code has expired: it is good for ${CODE_SECONDS} seconds.`;
+function describeExchangeError(row: CodeExchangeRow, codeChallenge: string, redirectUri: string | undefined): string {
+  if (row.expires_at <= now()) return `The code has expired: it is good for ${AUTHORIZATION_CODE_SECONDS} seconds.`;
   if (row.code_challenge !== codeChallenge)
     return 'code_verifier does not fit the code_challenge of the authorization.';
   if (row.redirect_uri !== (redirectUri ?? row.redirect_uri))
@@ -179,7 +179,7 @@ const REVOKE_REPLAYED = prepared(
       AND g.uuid = c.grant_uuid AND g.client_id = :clientId AND g.revoked_at IS NULL`,
 );
 
-const FORGET = prepared(
+const PRUNE_CODES = prepared(
   'forget_oauth_codes',
   `WITH gone AS (
      DELETE FROM oauth_codes WHERE code_hash IN (
@@ -192,12 +192,12 @@ const FORGET = prepared(
    SELECT grant_uuid FROM gone`,
 );
 
-const AT_ONCE = 1_000;
+const PRUNE_CODES_BATCH_SIZE = 1_000;
 
 /** Forgets codes that are long over, and grants whose code nobody came for. */
-export async function forgetOldCodes(): Promise<void> {
-  const before = addMilliseconds(now(), -USED_CODE_MS);
-  for (let forgotten = AT_ONCE; forgotten === AT_ONCE; ) {
-    forgotten = (await run(FORGET, { before, atOnce: AT_ONCE })).length;
+export async function pruneExpiredCodes(): Promise<void> {
+  const before = addMilliseconds(now(), -USED_CODE_RETENTION_MS);
+  for (let forgotten = PRUNE_CODES_BATCH_SIZE; forgotten === PRUNE_CODES_BATCH_SIZE; ) {
+    forgotten = (await runStatement(PRUNE_CODES, { before, atOnce: PRUNE_CODES_BATCH_SIZE })).length;
   }
 }

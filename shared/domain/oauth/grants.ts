@@ -1,10 +1,10 @@
 import type { Knex } from 'knex';
 import { createBatcher } from '../../lib/batcher.ts';
 import { now } from '../../lib/clock.ts';
-import { DATABASE_PATIENCE, db, prepared, run } from '../../lib/db.ts';
-import { API_KEY_TOUCH_MS } from '../../spec/limits.ts';
+import { DB_WAIT_TIMEOUT, db, prepared, runStatement } from '../../lib/db.ts';
+import { API_KEY_LAST_USED_INTERVAL_MS } from '../../spec/limits.ts';
 import type { Scope } from '../../spec/oauth.ts';
-import { redirectHost } from './redirects.ts';
+import { getRedirectHost } from './redirects.ts';
 
 /** An application that a person has connected, whatever number of times. */
 export interface ConnectedApplication {
@@ -18,7 +18,7 @@ export interface ConnectedApplication {
   lastUsedAt: Date | null;
 }
 
-const CONNECTED = prepared(
+const LIST_CONNECTED_APPLICATIONS = prepared(
   'list_connected_applications',
   `SELECT (array_agg(g.uuid ORDER BY g.created_at DESC))[1] AS uuid, c.name, g.client_id,
           coalesce(array_agg(DISTINCT g.redirect_uri) FILTER (WHERE g.redirect_uri IS NOT NULL), c.redirect_uris) AS redirect_uris,
@@ -33,7 +33,7 @@ const CONNECTED = prepared(
     ORDER BY min(g.connected_at) DESC`,
 );
 
-interface ConnectedRow {
+interface ConnectedApplicationRow {
   uuid: string;
   name: string;
   redirect_uris: string[];
@@ -44,19 +44,19 @@ interface ConnectedRow {
 }
 
 /** The applications that may act for an account, newest first. */
-export async function connectedApplications(accountId: number): Promise<ConnectedApplication[]> {
-  const rows = await run<ConnectedRow>(CONNECTED, { accountId, now: now() });
+export async function listConnectedApplications(accountId: number): Promise<ConnectedApplication[]> {
+  const rows = await runStatement<ConnectedApplicationRow>(LIST_CONNECTED_APPLICATIONS, { accountId, now: now() });
   return rows.map((row) => ({
     uuid: row.uuid,
     clientName: row.name,
-    clientHosts: [...new Set(row.redirect_uris.map(redirectHost))],
+    clientHosts: [...new Set(row.redirect_uris.map(getRedirectHost))],
     scopes: row.scopes,
     connectedAt: row.connected_at,
     lastUsedAt: row.last_used_at,
   }));
 }
 
-const END = prepared(
+const DISCONNECT_APPLICATION = prepared(
   'end_application',
   `UPDATE oauth_grants SET revoked_at = :now
     WHERE account_id = :accountId AND revoked_at IS NULL
@@ -68,15 +68,15 @@ const END = prepared(
  * Ends an application's access to an account: at once, and for all that it was ever allowed there.
  * @returns whether there was anything to end.
  */
-export async function endApplication(accountId: number, uuid: string): Promise<boolean> {
-  return (await run(END, { accountId, uuid, now: now() })).length > 0;
+export async function disconnectApplication(accountId: number, uuid: string): Promise<boolean> {
+  return (await runStatement(DISCONNECT_APPLICATION, { accountId, uuid, now: now() })).length > 0;
 }
 
 /**
  * Ends all that was ever allowed to act for an account.
  * @returns how many grants that were.
  */
-export async function endGrantsOf(accountId: number, transaction: Knex): Promise<number> {
+export async function revokeAccountGrants(accountId: number, transaction: Knex): Promise<number> {
   return transaction('oauth_grants')
     .where({ account_id: accountId })
     .whereNull('revoked_at')
@@ -87,7 +87,7 @@ export async function endGrantsOf(accountId: number, transaction: Knex): Promise
  * Ends a grant, at once and with all its tokens.
  * @returns the grant and its account; undefined where it had ended already.
  */
-export async function revokeGrant(uuid: string): Promise<EndedGrant | undefined> {
+export async function revokeGrant(uuid: string): Promise<RevokedGrant | undefined> {
   const rows = await db('oauth_grants')
     .where({ uuid })
     .whereNull('revoked_at')
@@ -97,29 +97,29 @@ export async function revokeGrant(uuid: string): Promise<EndedGrant | undefined>
 }
 
 /** A grant that has just been ended. */
-export interface EndedGrant {
+export interface RevokedGrant {
   uuid: string;
   accountId: number;
 }
 
-const FIND_LIVE = prepared(
+const FIND_ACTIVE_GRANTS = prepared(
   'find_live_grants',
   `SELECT uuid, account_id FROM oauth_grants WHERE uuid = ANY (cast(:uuids AS uuid[])) AND revoked_at IS NULL`,
 );
 
 /** The account of a grant that still stands, or undefined. Asked anew each time: an ended one ends at once. */
-export const accountOfGrant = createBatcher<string, number | undefined>({
+export const findGrantAccount = createBatcher<string, number | undefined>({
   maxItems: 64,
   maxInFlight: 2,
-  patience: DATABASE_PATIENCE,
+  waitTimeout: DB_WAIT_TIMEOUT,
   run: async (uuids) => {
-    const rows = await run<{ uuid: string; account_id: number }>(FIND_LIVE, { uuids });
+    const rows = await runStatement<{ uuid: string; account_id: number }>(FIND_ACTIVE_GRANTS, { uuids });
     const accounts = new Map(rows.map((row) => [row.uuid, row.account_id]));
     return uuids.map((uuid) => accounts.get(uuid));
   },
 });
 
-const TOUCH = prepared(
+const RECORD_GRANT_USE = prepared(
   'touch_grants',
   `UPDATE oauth_grants SET last_used_at = :now
     WHERE uuid IN (
@@ -129,12 +129,12 @@ const TOUCH = prepared(
 );
 
 /** Notes that grants were used, at most once in 60 seconds each over all processes. */
-export const touchGrant = createBatcher<string, void>({
+export const recordGrantUse = createBatcher<string, void>({
   maxItems: 64,
   maxInFlight: 1,
   run: async (uuids) => {
     const at = now();
-    await run(TOUCH, { uuids, now: at, before: new Date(at.getTime() - API_KEY_TOUCH_MS) });
+    await runStatement(RECORD_GRANT_USE, { uuids, now: at, before: new Date(at.getTime() - API_KEY_LAST_USED_INTERVAL_MS) });
     return [];
   },
 });

@@ -1,10 +1,10 @@
 import { createBatcher } from '../../lib/batcher.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
-import { DATABASE_PATIENCE, isRefusal, prepared, run } from '../../lib/db.ts';
+import { DB_WAIT_TIMEOUT, isRejection, prepared, runStatement } from '../../lib/db.ts';
 import { randomHex, sha256 } from '../../lib/secrets.ts';
 import { REFRESH_GRACE_SECONDS, REFRESH_TOKEN_DAYS } from '../../spec/limits.ts';
-import { OAuthRefusal, type Scope } from '../../spec/oauth.ts';
-import { type EndedGrant, revokeGrant } from './grants.ts';
+import { OAuthError, type Scope } from '../../spec/oauth.ts';
+import { type RevokedGrant, revokeGrant } from './grants.ts';
 
 /** What tokens are made out for, with the refresh token that belongs to it. */
 export interface IssuedGrant {
@@ -15,18 +15,18 @@ export interface IssuedGrant {
 }
 
 /** A refresh token that is yet to be stored, by its hash. */
-export function newRefreshToken(): { text: string; hash: Buffer } {
+export function generateRefreshToken(): { text: string; hash: Buffer } {
   const text = randomHex(32);
   return { text, hash: sha256(text) };
 }
 
 /** Until when a refresh token is good that was made out at a time. */
-export function refreshTokenExpiry(at: Date): Date {
+export function getRefreshTokenExpiry(at: Date): Date {
   return addMilliseconds(at, REFRESH_TOKEN_DAYS * 86_400_000);
 }
 
 /** So many successors one token has at most: more than the processes of a client that ask at the same time. */
-const SUCCESSORS_MAX = 20;
+const ROTATIONS_MAX = 20;
 
 /**
  * Whether a successor of the token `t` was itself used: who holds that one has had the answer, so that nobody honest
@@ -40,7 +40,7 @@ const IS_SUPERSEDED =
  * successor is there. Whoever comes with the same one at the same time, or shortly after, gets a successor of their own,
  * until one of the successors is used or there are too many; their number is kept in the row that all of them lock.
  */
-const REFRESH = prepared(
+const ROTATE_REFRESH_TOKENS = prepared(
   'refresh_grants',
   `WITH item AS (
      SELECT * FROM unnest(cast(:tokenHashes AS bytea[]), cast(:clientIds AS text[]), cast(:scopes AS text[]),
@@ -63,14 +63,14 @@ const REFRESH = prepared(
      FROM used JOIN accounts a ON a.id = used.account_id`,
 );
 
-interface RefreshItem {
+interface RotationItem {
   tokenHash: Buffer;
   clientId: string;
   scopes: Scope[];
   newHash: Buffer;
 }
 
-interface RefreshRow {
+interface RotationRow {
   /** Counted from 1. */
   place: number;
   uuid: string;
@@ -78,24 +78,24 @@ interface RefreshRow {
   account_uuid: string;
 }
 
-const refresh = createBatcher<RefreshItem, RefreshRow | undefined>({
+const rotateBatched = createBatcher<RotationItem, RotationRow | undefined>({
   maxItems: 32,
   maxInFlight: 2,
-  patience: DATABASE_PATIENCE,
-  keyOf: ({ tokenHash }) => tokenHash.toString('base64'),
+  waitTimeout: DB_WAIT_TIMEOUT,
+  getKey: ({ tokenHash }) => tokenHash.toString('base64'),
   // Such as two processes with the same tokens in another order.
-  isOneItemsFault: isRefusal,
+  isItemError: isRejection,
   run: async (items) => {
     const at = now();
-    const rows = await run<RefreshRow>(REFRESH, {
+    const rows = await runStatement<RotationRow>(ROTATE_REFRESH_TOKENS, {
       tokenHashes: items.map(({ tokenHash }) => tokenHash),
       clientIds: items.map(({ clientId }) => clientId),
       // Arrays of arrays must have one length in SQL.
       scopes: items.map(({ scopes }) => scopes.join(' ')),
       newHashes: items.map(({ newHash }) => newHash),
-      graceBegan: graceBeganAt(at),
-      successorsMax: SUCCESSORS_MAX,
-      expiresAt: refreshTokenExpiry(at),
+      graceBegan: getGraceStart(at),
+      successorsMax: ROTATIONS_MAX,
+      expiresAt: getRefreshTokenExpiry(at),
       now: at,
     });
     const byPlace = new Map(rows.map((row) => [row.place, row]));
@@ -103,7 +103,7 @@ const refresh = createBatcher<RefreshItem, RefreshRow | undefined>({
   },
 });
 
-function graceBeganAt(at: Date): Date {
+function getGraceStart(at: Date): Date {
   return addMilliseconds(at, -REFRESH_GRACE_SECONDS * 1_000);
 }
 
@@ -113,22 +113,22 @@ function graceBeganAt(at: Date): Date {
  * @throws OAuthRefusal invalid_grant; where the token was used before, the whole grant is ended by then
  * @throws OAuthRefusal invalid_scope
  */
-export async function refreshGrant(tokenText: string, clientId: string, scopes: Scope[]): Promise<IssuedGrant> {
+export async function rotateRefreshToken(tokenText: string, clientId: string, scopes: Scope[]): Promise<IssuedGrant> {
   const tokenHash = sha256(tokenText);
-  const next = newRefreshToken();
-  const row = await refresh({ tokenHash, clientId, scopes, newHash: next.hash });
-  if (row === undefined) throw await refusalOf(tokenHash, clientId, scopes);
+  const next = generateRefreshToken();
+  const row = await rotateBatched({ tokenHash, clientId, scopes, newHash: next.hash });
+  if (row === undefined) throw await explainRejection(tokenHash, clientId, scopes);
   return { grantUuid: row.uuid, accountUuid: row.account_uuid, scopes: row.scopes, refreshToken: next.text };
 }
 
-const FIND = prepared(
+const FIND_REFRESH_TOKEN = prepared(
   'find_refresh_token',
   `SELECT g.uuid, g.client_id, g.scopes, g.revoked_at, t.used_at, t.successors, ${IS_SUPERSEDED} AS is_superseded
      FROM oauth_refresh_tokens t JOIN oauth_grants g ON g.uuid = t.grant_uuid
     WHERE t.token_hash = :tokenHash`,
 );
 
-interface TokenRow {
+interface RefreshTokenRow {
   uuid: string;
   client_id: string;
   scopes: Scope[];
@@ -142,34 +142,34 @@ interface TokenRow {
  * Why a token was not taken. One that comes back long after it was used, or after its successor was, was copied: nothing
  * of its grant is safe.
  */
-async function refusalOf(tokenHash: Buffer, clientId: string, scopes: Scope[]): Promise<OAuthRefusal> {
-  const [row] = await run<TokenRow>(FIND, { tokenHash });
+async function explainRejection(tokenHash: Buffer, clientId: string, scopes: Scope[]): Promise<OAuthError> {
+  const [row] = await runStatement<RefreshTokenRow>(FIND_REFRESH_TOKEN, { tokenHash });
   if (row === undefined || row.client_id !== clientId)
-    return new OAuthRefusal('invalid_grant', 'The refresh token is unknown, or of another client.');
-  if (row.is_superseded || (row.used_at !== null && row.used_at <= graceBeganAt(now()))) {
+    return new OAuthError('invalid_grant', 'The refresh token is unknown, or of another client.');
+  if (row.is_superseded || (row.used_at !== null && row.used_at <= getGraceStart(now()))) {
     await revokeGrant(row.uuid);
-    return new OAuthRefusal('invalid_grant', 'The refresh token was used before: the application must connect again.');
+    return new OAuthError('invalid_grant', 'The refresh token was used before: the application must connect again.');
   }
-  if (row.revoked_at !== null) return new OAuthRefusal('invalid_grant', 'The application was disconnected.');
+  if (row.revoked_at !== null) return new OAuthError('invalid_grant', 'The application was disconnected.');
   if (!scopes.every((scope) => row.scopes.includes(scope)))
-    return new OAuthRefusal('invalid_scope', `Only ${row.scopes.join(' and ')} was allowed.`);
-  if (row.successors >= SUCCESSORS_MAX)
-    return new OAuthRefusal('invalid_grant', 'The refresh token has given enough others: use one of those.');
-  return new OAuthRefusal('invalid_grant', 'The refresh token has expired.');
+    return new OAuthError('invalid_scope', `Only ${row.scopes.join(' and ')} was allowed.`);
+  if (row.successors >= ROTATIONS_MAX)
+    return new OAuthError('invalid_grant', 'The refresh token has given enough others: use one of those.');
+  return new OAuthError('invalid_grant', 'The refresh token has expired.');
 }
 
 /**
  * Ends the grant of a refresh token, used or not; does nothing where there is no such token.
  * @throws OAuthRefusal invalid_grant where it is another client's.
  */
-export async function revokeRefreshToken(tokenText: string, clientId: string): Promise<EndedGrant | undefined> {
-  const [row] = await run<TokenRow>(FIND, { tokenHash: sha256(tokenText) });
+export async function revokeRefreshToken(tokenText: string, clientId: string): Promise<RevokedGrant | undefined> {
+  const [row] = await runStatement<RefreshTokenRow>(FIND_REFRESH_TOKEN, { tokenHash: sha256(tokenText) });
   if (row === undefined) return undefined;
-  if (row.client_id !== clientId) throw new OAuthRefusal('invalid_grant', 'The token is of another client.');
+  if (row.client_id !== clientId) throw new OAuthError('invalid_grant', 'The token is of another client.');
   return revokeGrant(row.uuid);
 }
 
-const FORGET = prepared(
+const PRUNE_REFRESH_TOKENS = prepared(
   'forget_refresh_tokens',
   `WITH gone AS (
      DELETE FROM oauth_refresh_tokens WHERE token_hash IN (
@@ -184,11 +184,11 @@ const FORGET = prepared(
    SELECT grant_uuid FROM gone`,
 );
 
-const AT_ONCE = 1_000;
+const PRUNE_TOKENS_BATCH_SIZE = 1_000;
 
 /** Forgets refresh tokens that have expired, and grants that have no other. */
-export async function forgetExpiredRefreshTokens(): Promise<void> {
-  for (let forgotten = AT_ONCE; forgotten === AT_ONCE; ) {
-    forgotten = (await run(FORGET, { now: now(), atOnce: AT_ONCE })).length;
+export async function pruneExpiredRefreshTokens(): Promise<void> {
+  for (let forgotten = PRUNE_TOKENS_BATCH_SIZE; forgotten === PRUNE_TOKENS_BATCH_SIZE; ) {
+    forgotten = (await runStatement(PRUNE_REFRESH_TOKENS, { now: now(), atOnce: PRUNE_TOKENS_BATCH_SIZE })).length;
   }
 }

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
 import { perService } from '../../lib/serviceScope.ts';
-import { ACCESS_TOKEN_SECONDS, KEY_AHEAD_MS } from '../../spec/limits.ts';
+import { ACCESS_TOKEN_SECONDS, SIGNING_KEY_ACTIVATION_DELAY_MS } from '../../spec/limits.ts';
 import { OAuthSigningKey } from '../../tables/OAuthSigningKey.ts';
 
 /** A key as it is used: ready to sign and to verify with. */
@@ -17,11 +17,11 @@ export interface SigningKey {
 }
 
 /** How old what this process knows of the keys may be. */
-const STALE_MS = 30_000;
+const CACHE_MAX_AGE_MS = 30_000;
 /** For an unknown key id the keys are read again, but not more often than this, however many are made up. */
-const LOOK_AGAIN_MS = 2_000;
+const REFETCH_INTERVAL_MS = 2_000;
 /** A key is published for so long after it has signed for the last time. */
-const PUBLISHED_AFTER_MS = ACCESS_TOKEN_SECONDS * 1_000 + KEY_AHEAD_MS;
+const RETIRED_KEY_PUBLISH_MS = ACCESS_TOKEN_SECONDS * 1_000 + SIGNING_KEY_ACTIVATION_DELAY_MS;
 
 const state = perService(() => ({
   known: [] as SigningKey[],
@@ -31,31 +31,31 @@ const state = perService(() => ({
 }));
 
 /** The keys that tokens may be signed with at this moment, newest first; the first one is made here. */
-export async function publishedKeys(): Promise<readonly SigningKey[]> {
-  if (state().known.length === 0) await read();
-  else if (performance.now() - state().readAt > STALE_MS) readInPassing();
+export async function getPublishedKeys(): Promise<readonly SigningKey[]> {
+  if (state().known.length === 0) await refreshKeys();
+  else if (performance.now() - state().readAt > CACHE_MAX_AGE_MS) refreshKeysInBackground();
   return state().known;
 }
 
 /** The key to sign with: the newest one whose time has come. */
-export async function signingKey(): Promise<SigningKey> {
-  const keys = await publishedKeys();
+export async function getSigningKey(): Promise<SigningKey> {
+  const keys = await getPublishedKeys();
   const at = now();
   return (keys.find(({ signsFrom }) => signsFrom <= at) ?? keys.at(-1)) as SigningKey;
 }
 
 /** The key that a token names in its header, or undefined where there is no such key, also after looking again. */
-export function keyOfHeader(header: string): SigningKey | undefined | Promise<SigningKey | undefined> {
+export function findKeyByHeader(header: string): SigningKey | undefined | Promise<SigningKey | undefined> {
   const { byHeader, readAt } = state();
   const key = byHeader.get(header);
-  if (key === undefined) return lookAgain(header);
-  if (performance.now() - readAt > STALE_MS) readInPassing();
+  if (key === undefined) return refetchAndFindKey(header);
+  if (performance.now() - readAt > CACHE_MAX_AGE_MS) refreshKeysInBackground();
   return key;
 }
 
-async function lookAgain(header: string): Promise<SigningKey | undefined> {
+async function refetchAndFindKey(header: string): Promise<SigningKey | undefined> {
   const { reading, readAt } = state();
-  if (reading !== undefined || performance.now() - readAt > LOOK_AGAIN_MS) await read();
+  if (reading !== undefined || performance.now() - readAt > REFETCH_INTERVAL_MS) await refreshKeys();
   return state().byHeader.get(header);
 }
 
@@ -67,12 +67,12 @@ async function lookAgain(header: string): Promise<SigningKey | undefined> {
 export async function rotateSigningKeys(): Promise<{ kid: string; signsFrom: Date } | undefined> {
   const newest = await OAuthSigningKey.query().orderBy('number', 'desc').first();
   const at = now();
-  const signsFrom = newest === undefined ? at : addMilliseconds(at, KEY_AHEAD_MS);
-  return makeKey((newest?.number ?? 0) + 1, at, signsFrom);
+  const signsFrom = newest === undefined ? at : addMilliseconds(at, SIGNING_KEY_ACTIVATION_DELAY_MS);
+  return createSigningKey((newest?.number ?? 0) + 1, at, signsFrom);
 }
 
 /** Forgets keys that have signed nothing that is still good. */
-export async function forgetRetiredKeys(): Promise<void> {
+export async function pruneRetiredKeys(): Promise<void> {
   const keys = await OAuthSigningKey.query().orderBy('number', 'desc');
   const retired = keys.filter((_, index) => isRetired(keys[index - 1]));
   await OAuthSigningKey.query()
@@ -82,40 +82,40 @@ export async function forgetRetiredKeys(): Promise<void> {
 
 /** @param next the key that took over from the one in question. */
 function isRetired(next: OAuthSigningKey | undefined): boolean {
-  return next !== undefined && addMilliseconds(next.signs_from, PUBLISHED_AFTER_MS) <= now();
+  return next !== undefined && addMilliseconds(next.signs_from, RETIRED_KEY_PUBLISH_MS) <= now();
 }
 
-function readInPassing(): void {
-  read().catch((error: Error) => logger.warn({ error: error.message }, 'the signing keys could not be read again'));
+function refreshKeysInBackground(): void {
+  refreshKeys().catch((error: Error) => logger.warn({ error: error.message }, 'the signing keys could not be read again'));
 }
 
 /** Reads the keys; those who ask at the same time share one reading. */
-function read(): Promise<void> {
+function refreshKeys(): Promise<void> {
   const current = state();
-  current.reading ??= readKeys().finally(() => {
+  current.reading ??= loadKeys().finally(() => {
     current.reading = undefined;
   });
   return current.reading;
 }
 
-async function readKeys(): Promise<void> {
+async function loadKeys(): Promise<void> {
   let rows = await OAuthSigningKey.query().orderBy('number', 'desc');
   if (rows.length === 0) {
     const at = now();
     // Of several processes at their first start one makes the key, and all read it.
-    await makeKey(1, at, at);
+    await createSigningKey(1, at, at);
     rows = await OAuthSigningKey.query().orderBy('number', 'desc');
   }
   const current = state();
   const before = new Map(current.known.map((key) => [key.kid, key]));
   current.known = rows
     .filter((_, index) => !isRetired(rows[index - 1]))
-    .map((row) => before.get(row.kid) ?? readyKey(row));
+    .map((row) => before.get(row.kid) ?? toSigningKey(row));
   current.byHeader = new Map(current.known.map((key) => [key.header, key]));
   current.readAt = performance.now();
 }
 
-function readyKey(row: OAuthSigningKey): SigningKey {
+function toSigningKey(row: OAuthSigningKey): SigningKey {
   const privateKey = createPrivateKey(row.private_key);
   const header = { alg: 'RS256', typ: 'at+jwt', kid: row.kid };
   return {
@@ -127,7 +127,7 @@ function readyKey(row: OAuthSigningKey): SigningKey {
   };
 }
 
-async function makeKey(number: number, createdAt: Date, signsFrom: Date) {
+async function createSigningKey(number: number, createdAt: Date, signsFrom: Date) {
   const { privateKey, publicKey } = await promisify(generateKeyPair)('rsa', { modulusLength: 2_048 });
   const { e, kty, n } = publicKey.export({ format: 'jwk' });
   // The thumbprint of RFC 7638.

@@ -1,15 +1,15 @@
-import { routes, upstreamOf } from '../../gateways/upstreams/index.ts';
+import { getUpstreamRoutes, getUpstream } from '../../gateways/upstreams/index.ts';
 import { now } from '../../lib/clock.ts';
 import { config } from '../../lib/config.ts';
-import { lastProbedAt, recordProbe } from '../modelHealth.ts';
+import { getOldestProbeTime, recordProbe } from '../modelHealth.ts';
 
 /** Probes every upstream of every model and records what it finds. */
-export async function checkModels(): Promise<void> {
+export async function checkModelHealth(): Promise<void> {
   await Promise.all(
-    Object.values(routes())
+    Object.values(getUpstreamRoutes())
       .flat()
       .map(async (route) => {
-        const problem = await upstreamOf(route)
+        const problem = await getUpstream(route)
           .probe()
           .then(
             () => null,
@@ -21,7 +21,7 @@ export async function checkModels(): Promise<void> {
 }
 
 /** Probes where the schedule, which lives in Redis, has not done so for a while: models do not go offline with Redis. */
-export async function checkModelsIfOverdue(): Promise<void> {
-  const probedAt = await lastProbedAt();
-  if (probedAt === null || now().getTime() - probedAt.getTime() > 1.5 * config.PROBE_INTERVAL_MS) await checkModels();
+export async function checkModelHealthIfOverdue(): Promise<void> {
+  const probedAt = await getOldestProbeTime();
+  if (probedAt === null || now().getTime() - probedAt.getTime() > 1.5 * config.PROBE_INTERVAL_MS) await checkModelHealth();
 }

@@ -1,31 +1,31 @@
 import type { Knex } from 'knex';
-import { type Route, takesTurns } from '../../gateways/upstreams/index.ts';
+import { type UpstreamRoute, isThrottled } from '../../gateways/upstreams/index.ts';
 import { createBatcher } from '../../lib/batcher.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { config } from '../../lib/config.ts';
-import { isRefusal, prepared, run } from '../../lib/db.ts';
+import { isRejection, prepared, runStatement } from '../../lib/db.ts';
 import { REFRESH_INTERVAL_MS } from '../../spec/limits.ts';
-import { currentRoutes } from '../modelHealth.ts';
-import { CLOCKS_DIFFER_MS, GRACE_MS, type Job, JOB_COLUMNS, step } from './steps.ts';
+import { getActiveRoutes } from '../modelHealth.ts';
+import { CLOCK_SKEW_MS, SWEEP_GRACE_MS, type ClaimedGeneration, CLAIMED_COLUMNS, transition } from './steps.ts';
 
 /** The claim's own way to the database and back, and the submit, take no longer; then another worker may have the job. */
-export const leaseMs = () => config.UPSTREAM_TIMEOUT_MS + 2 * config.DATABASE_TIMEOUT_MS + 1_500;
+export const getLeaseMs = () => config.UPSTREAM_TIMEOUT_MS + 2 * config.DATABASE_TIMEOUT_MS + 1_500;
 
 /** What both ways of claiming a job do to it. One that is found in the middle of a submit counts as a submit. */
-const CLAIM = `
+const CLAIM_UPDATE = `
      UPDATE generations g
         SET unknown_submits = g.unknown_submits + cast(g.submitting_since IS NOT NULL AS int), submitting_since = :now,
             leased_until = :lease, due_at = :lease, media_token = coalesce(g.media_token, gen_random_uuid()),
             upstream = free.upstream, upstream_model = free.upstream_model
        FROM free WHERE g.uuid = free.uuid
-     RETURNING ${JOB_COLUMNS}`;
+     RETURNING ${CLAIMED_COLUMNS}`;
 
-const ROUTE = 'json_to_recordset(:routes) AS route (model text, upstream text, upstream_model text)';
-const IS_FREE = `g.status = 'queued' AND g.upstream_handle IS NULL AND g.deadline_at > :now
+const ROUTE_RECORDSET = 'json_to_recordset(:routes) AS route (model text, upstream text, upstream_model text)';
+const IS_CLAIMABLE = `g.status = 'queued' AND g.upstream_handle IS NULL AND g.deadline_at > :now
           AND (g.leased_until IS NULL OR g.leased_until <= :now)`;
 
 /** Routes as the claiming statements take them. */
-function routeBindings(routes: Route[]): string {
+function toRouteBindings(routes: UpstreamRoute[]): string {
   return JSON.stringify(
     routes.map(({ model, upstream, modelId }) => ({ model, upstream: upstream.name, upstream_model: modelId })),
   );
@@ -36,23 +36,23 @@ function routeBindings(routes: Route[]): string {
  * upstream where jobs wait for their turn. A job that is found in the middle of a submit was left there by a worker
  * that died or got no answer: that one is counted.
  */
-export const claimSubmit = step(
+export const claimForSubmit = transition(
   prepared(
     'claim_submit',
     `WITH free AS (
        SELECT g.uuid, route.upstream, route.upstream_model
-         FROM generations g JOIN ${ROUTE} ON route.model = g.model
-        WHERE g.uuid = ANY (:uuids) AND ${IS_FREE}
+         FROM generations g JOIN ${ROUTE_RECORDSET} ON route.model = g.model
+        WHERE g.uuid = ANY (:uuids) AND ${IS_CLAIMABLE}
         ORDER BY g.uuid FOR NO KEY UPDATE OF g SKIP LOCKED
-     ) ${CLAIM}`,
+     ) ${CLAIM_UPDATE}`,
   ),
   async (at) => ({
-    lease: addMilliseconds(at, leaseMs()),
-    routes: routeBindings((await currentRoutes()).filter((route) => !takesTurns(route))),
+    lease: addMilliseconds(at, getLeaseMs()),
+    routes: toRouteBindings((await getActiveRoutes()).filter((route) => !isThrottled(route))),
   }),
 );
 
-const OLDEST = prepared(
+const CLAIM_OLDEST = prepared(
   'claim_oldest',
   `WITH taken AS (
      SELECT count(*) AS jobs FROM generations
@@ -60,32 +60,32 @@ const OLDEST = prepared(
         AND (upstream_handle IS NOT NULL OR (submitting_since IS NOT NULL AND leased_until > :now))
    ), free AS (
      SELECT g.uuid, route.upstream, route.upstream_model
-       FROM generations g JOIN ${ROUTE} ON route.model = g.model
-      WHERE ${IS_FREE}
+       FROM generations g JOIN ${ROUTE_RECORDSET} ON route.model = g.model
+      WHERE ${IS_CLAIMABLE}
       ORDER BY g.uuid
       LIMIT (SELECT least(:limit, greatest(0, coalesce(cast(:concurrency AS int) - taken.jobs, :limit))) FROM taken)
         FOR NO KEY UPDATE OF g SKIP LOCKED
-   ) ${CLAIM}`,
+   ) ${CLAIM_UPDATE}`,
 );
 
 /**
  * Takes the oldest jobs that wait for an upstream, as many as its limits leave room for. To be called by whoever has
  * the upstream's turn, in the transaction that holds it: what is counted then stays so until the claim is committed.
  */
-export async function claimOldest(transaction: Knex, routes: Route[], limit: number, at: Date): Promise<Job[]> {
-  const upstream = (routes[0] as Route).upstream;
+export async function claimOldest(transaction: Knex, routes: UpstreamRoute[], limit: number, at: Date): Promise<ClaimedGeneration[]> {
+  const upstream = (routes[0] as UpstreamRoute).upstream;
   const bindings = {
-    routes: routeBindings(routes),
+    routes: toRouteBindings(routes),
     upstream: upstream.name,
     concurrency: upstream.concurrency,
     limit,
     now: at,
-    lease: addMilliseconds(at, leaseMs()),
+    lease: addMilliseconds(at, getLeaseMs()),
   };
-  return run<Job>(OLDEST, bindings, transaction);
+  return runStatement<ClaimedGeneration>(CLAIM_OLDEST, bindings, transaction);
 }
 
-interface Receipt {
+interface AcceptedSubmit {
   uuid: string;
   handle: Record<string, unknown>;
   /** Whose handle it is: another claim may have gone elsewhere in the meantime. */
@@ -93,7 +93,7 @@ interface Receipt {
   upstream_model: string;
 }
 
-const ACCEPTED = prepared(
+const RECORD_ACCEPTED = prepared(
   'record_accepted',
   `WITH mine AS (
      SELECT g.uuid, r.handle, r.upstream, r.upstream_model
@@ -118,22 +118,22 @@ const ACCEPTED = prepared(
  * row that already has this handle counts as recorded.
  * @returns false where the generation has ended, or has the handle of another submission.
  */
-export const recordAccepted = createBatcher<Receipt, boolean>({
+export const recordAccepted = createBatcher<AcceptedSubmit, boolean>({
   maxItems: 64,
   maxInFlight: 2,
-  isOneItemsFault: isRefusal,
+  isItemError: isRejection,
   // Two submissions of one generation must not share a statement: only one of them is recorded.
-  keyOf: ({ uuid }) => uuid,
+  getKey: ({ uuid }) => uuid,
   run: async (receipts) => {
-    const due = addMilliseconds(now(), REFRESH_INTERVAL_MS + GRACE_MS);
+    const due = addMilliseconds(now(), REFRESH_INTERVAL_MS + SWEEP_GRACE_MS);
     const uuids = receipts.map(({ uuid }) => uuid);
-    const rows = await run<{ uuid: string }>(ACCEPTED, { uuids, receipts: JSON.stringify(receipts), due });
+    const rows = await runStatement<{ uuid: string }>(RECORD_ACCEPTED, { uuids, receipts: JSON.stringify(receipts), due });
     const recorded = new Set(rows.map((row) => row.uuid));
     return uuids.map((uuid) => recorded.has(uuid));
   },
 });
 
-const RETURN = prepared(
+const RELEASE_GENERATION = prepared(
   'return_job',
   `UPDATE generations
       SET leased_until = :earliest, due_at = :due, submitting_since = CASE WHEN :unknown THEN submitting_since END
@@ -144,15 +144,15 @@ const RETURN = prepared(
  * Gives a claimed job back to be submitted again later; where the outcome is unknown, the next claim counts that. One
  * that another worker has claimed since is left to it.
  */
-export async function returnJob(job: Job, delayMs: number, outcome: 'not accepted' | 'unknown'): Promise<void> {
-  const { uuid, submitting_since: since } = job;
+export async function releaseGeneration(generation: ClaimedGeneration, delayMs: number, outcome: 'not accepted' | 'unknown'): Promise<void> {
+  const { uuid, submitting_since: since } = generation;
   const at = now();
-  await run(RETURN, {
+  await runStatement(RELEASE_GENERATION, {
     uuid,
     since,
     // The ring for it must not come too early by the clock of another machine.
-    earliest: addMilliseconds(at, delayMs - CLOCKS_DIFFER_MS),
-    due: addMilliseconds(at, delayMs + GRACE_MS),
+    notBefore: addMilliseconds(at, delayMs - CLOCK_SKEW_MS),
+    due: addMilliseconds(at, delayMs + SWEEP_GRACE_MS),
     unknown: outcome === 'unknown',
   });
 }

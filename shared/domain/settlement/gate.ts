@@ -1,7 +1,7 @@
 import { addMilliseconds } from '../../lib/clock.ts';
 import { prepared } from '../../lib/db.ts';
 import { REFRESH_INTERVAL_MS } from '../../spec/limits.ts';
-import { CLOCKS_DIFFER_MS, GRACE_MS, JOB_COLUMNS, step } from './steps.ts';
+import { CLOCK_SKEW_MS, SWEEP_GRACE_MS, CLAIMED_COLUMNS, transition } from './steps.ts';
 
 /** `age / 5`, but at least 2 and at most 8 seconds: how long to wait before looking at a running job again. */
 const POLL_DELAY = `least(interval '8 seconds', greatest(interval '2 seconds', (cast(:now AS timestamptz) - g.created_at) / 5))`;
@@ -11,8 +11,8 @@ const POLL_DELAY = `least(interval '8 seconds', greatest(interval '2 seconds', (
  * of reads and polls over all processes. Whoever passes it rings for the next poll, `poll_delay_ms` later, and so a
  * poll that comes earlier than the last passage has set finds the gate shut, and its chain ends in favour of that one.
  */
-function gate(name: string, isDue: string) {
-  return step(
+function createRefreshThrottle(name: string, isDue: string) {
+  return transition(
     prepared(
       name,
       `WITH open AS (
@@ -23,17 +23,17 @@ function gate(name: string, isDue: string) {
        )
        UPDATE generations g
           SET polled_at = :now, next_poll_at = cast(:now AS timestamptz) + ${POLL_DELAY},
-              due_at = cast(:now AS timestamptz) + ${POLL_DELAY} + interval '${GRACE_MS} milliseconds'
+              due_at = cast(:now AS timestamptz) + ${POLL_DELAY} + interval '${SWEEP_GRACE_MS} milliseconds'
          FROM open WHERE g.uuid = open.uuid
-       RETURNING ${JOB_COLUMNS}, cast(1000 * extract(epoch FROM ${POLL_DELAY}) AS int) AS poll_delay_ms`,
+       RETURNING ${CLAIMED_COLUMNS}, cast(1000 * extract(epoch FROM ${POLL_DELAY}) AS int) AS poll_delay_ms`,
     ),
     (at) => ({ before: addMilliseconds(at, -REFRESH_INTERVAL_MS) }),
   );
 }
 
-export const passGateToRead = gate('gate_read', '');
-export const passGateToPoll = gate(
+export const acquireReadRefresh = createRefreshThrottle('gate_read', '');
+export const acquirePoll = createRefreshThrottle(
   'gate_poll',
   `AND (g.next_poll_at IS NULL
-        OR g.next_poll_at <= cast(:now AS timestamptz) + interval '${CLOCKS_DIFFER_MS} milliseconds')`,
+        OR g.next_poll_at <= cast(:now AS timestamptz) + interval '${CLOCK_SKEW_MS} milliseconds')`,
 );

@@ -1,90 +1,90 @@
-import { takesTurns } from '../../gateways/upstreams/index.ts';
+import { isThrottled } from '../../gateways/upstreams/index.ts';
 import { config } from '../../lib/config.ts';
 import { logger } from '../../lib/logger.ts';
 import { perService } from '../../lib/serviceScope.ts';
-import { currentRoutes } from '../modelHealth.ts';
-import { submit } from './submit.ts';
-import { claimTurn } from './turns.ts';
-import { isStopping, keepTrackOf } from './underWay.ts';
+import { getActiveRoutes } from '../modelHealth.ts';
+import { submitClaimed } from './submit.ts';
+import { claimWithinLimits } from './turns.ts';
+import { isDraining, trackInFlight } from './underWay.ts';
 
 /** What this process has to do with an upstream where jobs wait for their turn. */
-interface Desk {
+interface DispatchLoop {
   /** Submits under way here. */
-  busy: number;
+  activeSubmits: number;
   /** Whether jobs are being claimed, and whether somebody has asked for more since that began. */
-  isOpen: boolean;
-  wantsMore: boolean;
+  isFetching: boolean;
+  refetch: boolean;
   /** Set while the upstream's rate leaves no room. */
-  timer: NodeJS.Timeout | undefined;
+  cooldown: NodeJS.Timeout | undefined;
 }
 
-const desks = perService(() => new Map<string, Desk>());
+const dispatchLoops = perService(() => new Map<string, DispatchLoop>());
 
 /**
  * Hands the oldest waiting jobs of an upstream out, as many as its limits and this process have room for. To be called
  * whenever there may be something to hand out: a job has come, another has ended. Resolves when no more can be claimed
  * now, not when those that were are submitted: that may take minutes.
  */
-export async function handOut(upstream: string): Promise<void> {
-  const desk = deskOf(upstream);
-  desk.wantsMore = true;
-  if (desk.isOpen) return;
-  desk.isOpen = true;
+export async function dispatchThrottled(upstream: string): Promise<void> {
+  const loop = getDispatchLoop(upstream);
+  loop.refetch = true;
+  if (loop.isFetching) return;
+  loop.isFetching = true;
   try {
-    while (desk.wantsMore && !isStopping()) {
-      desk.wantsMore = false;
-      await serve(upstream, desk);
+    while (loop.refetch && !isDraining()) {
+      loop.refetch = false;
+      await dispatchNext(upstream, loop);
     }
   } finally {
-    desk.isOpen = false;
+    loop.isFetching = false;
   }
 }
 
-function deskOf(upstream: string): Desk {
-  let desk = desks().get(upstream);
-  if (desk === undefined) {
-    desk = { busy: 0, isOpen: false, wantsMore: false, timer: undefined };
-    desks().set(upstream, desk);
+function getDispatchLoop(upstream: string): DispatchLoop {
+  let loop = dispatchLoops().get(upstream);
+  if (loop === undefined) {
+    loop = { activeSubmits: 0, isFetching: false, refetch: false, cooldown: undefined };
+    dispatchLoops().set(upstream, loop);
   }
-  return desk;
+  return loop;
 }
 
-async function serve(upstream: string, desk: Desk): Promise<void> {
-  const routes = (await currentRoutes()).filter((route) => route.upstream.name === upstream && takesTurns(route));
-  const room = config.UPSTREAM_CONCURRENCY - desk.busy;
-  if (routes.length === 0 || room < 1) return;
-  const { jobs, waitMs } = await claimTurn(routes, room);
-  for (const job of jobs) {
-    desk.busy += 1;
-    const work = submit(job).catch((error: unknown) =>
-      logger.error({ generationId: job.uuid, err: error }, 'not submitted'),
+async function dispatchNext(upstream: string, loop: DispatchLoop): Promise<void> {
+  const routes = (await getActiveRoutes()).filter((route) => route.upstream.name === upstream && isThrottled(route));
+  const capacity = config.UPSTREAM_CONCURRENCY - loop.activeSubmits;
+  if (routes.length === 0 || capacity < 1) return;
+  const { jobs, waitMs } = await claimWithinLimits(routes, capacity);
+  for (const generation of jobs) {
+    loop.activeSubmits += 1;
+    const work = submitClaimed(generation).catch((error: unknown) =>
+      logger.error({ generationId: generation.uuid, err: error }, 'not submitted'),
     );
-    keepTrackOf(
+    trackInFlight(
       work.finally(() => {
-        desk.busy -= 1;
-        handOutSoon(upstream);
+        loop.activeSubmits -= 1;
+        triggerDispatch(upstream);
       }),
     );
   }
-  if (waitMs > 0) comeBack(upstream, desk, waitMs);
+  if (waitMs > 0) scheduleRetry(upstream, loop, waitMs);
 }
 
 /** For whoever has made room and does not wait for what comes of it; what is missed the sweep finds. */
-export function handOutSoon(upstream: string): void {
-  handOut(upstream).catch((error: unknown) => {
+export function triggerDispatch(upstream: string): void {
+  dispatchThrottled(upstream).catch((error: unknown) => {
     logger.warn({ upstream, error: (error as Error).message }, 'nothing handed out; the sweep rings again');
   });
 }
 
-function comeBack(upstream: string, desk: Desk, waitMs: number): void {
-  desk.timer ??= setTimeout(() => {
-    desk.timer = undefined;
-    handOutSoon(upstream);
+function scheduleRetry(upstream: string, loop: DispatchLoop, waitMs: number): void {
+  loop.cooldown ??= setTimeout(() => {
+    loop.cooldown = undefined;
+    triggerDispatch(upstream);
   }, waitMs);
 }
 
 /** When a job ends, an upstream that has a limit has room for the next. */
-export async function makeRoom(upstream: string | null): Promise<void> {
-  const routes = await currentRoutes();
-  if (routes.some((route) => route.upstream.name === upstream && takesTurns(route))) handOutSoon(upstream as string);
+export async function onSlotFreed(upstream: string | null): Promise<void> {
+  const routes = await getActiveRoutes();
+  if (routes.some((route) => route.upstream.name === upstream && isThrottled(route))) triggerDispatch(upstream as string);
 }

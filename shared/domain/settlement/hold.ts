@@ -1,23 +1,23 @@
 import { addMilliseconds, now } from '../../lib/clock.ts';
-import { prepared, run, type Statement } from '../../lib/db.ts';
+import { prepared, runStatement, type Statement } from '../../lib/db.ts';
 import { REFRESH_INTERVAL_MS } from '../../spec/limits.ts';
-import { leaseMs } from './claim.ts';
-import { GRACE_MS, type Job } from './steps.ts';
+import { getLeaseMs } from './claim.ts';
+import { SWEEP_GRACE_MS, type ClaimedGeneration } from './steps.ts';
 
 /** Work on a job that takes longer than a step's hold on it lasts: the hold is renewed every second until it is done. */
 
-const MINE = `(SELECT uuid FROM generations WHERE uuid = ANY (:uuids) AND status = 'queued'
+const LOCKED_QUEUED = `(SELECT uuid FROM generations WHERE uuid = ANY (:uuids) AND status = 'queued'
             ORDER BY uuid FOR NO KEY UPDATE SKIP LOCKED) mine`;
 
-const HOLD_GATES = prepared(
+const RENEW_REFRESH_THROTTLES = prepared(
   'hold_gates',
-  `UPDATE generations g SET polled_at = :now, due_at = :until FROM ${MINE} WHERE g.uuid = mine.uuid`,
+  `UPDATE generations g SET polled_at = :now, due_at = :until FROM ${LOCKED_QUEUED} WHERE g.uuid = mine.uuid`,
 );
 
-const HOLD_LEASES = prepared(
+const RENEW_LEASES = prepared(
   'hold_leases',
   `UPDATE generations g SET leased_until = :until, due_at = :until
-     FROM ${MINE}, json_to_recordset(:claims) AS claim (uuid uuid, since timestamptz)
+     FROM ${LOCKED_QUEUED}, json_to_recordset(:claims) AS claim (uuid uuid, since timestamptz)
     WHERE g.uuid = mine.uuid AND g.uuid = claim.uuid AND g.submitting_since = claim.since AND g.upstream_handle IS NULL`,
 );
 
@@ -25,36 +25,36 @@ const HOLD_LEASES = prepared(
  * Keeps a job's gate shut while its output is being collected: nobody else starts on the same output, and when this
  * process dies the gate opens 2 seconds later.
  */
-export const whileHoldingGate = holding(HOLD_GATES, () => GRACE_MS);
+export const withRefreshThrottle = createLeaseHolder(RENEW_REFRESH_THROTTLES, () => SWEEP_GRACE_MS);
 
 /**
  * Keeps a job's lease while its upstream works on it, where a submission lasts until the output is there: when this
  * process dies, another one finds a submit of unknown outcome when the lease is over. Who has lost a lease to another
  * claim does not renew that one's.
  */
-export const whileHoldingLease = holding(HOLD_LEASES, leaseMs);
+export const withLease = createLeaseHolder(RENEW_LEASES, getLeaseMs);
 
-function holding(statement: Statement, holdMs: () => number) {
-  const held = new Set<Job>();
-  let renewing: NodeJS.Timeout | undefined;
+function createLeaseHolder(statement: Statement, getDurationMs: () => number) {
+  const held = new Set<ClaimedGeneration>();
+  let heartbeat: NodeJS.Timeout | undefined;
 
   function renew(): void {
     const at = now();
     const uuids = [...held].map(({ uuid }) => uuid);
     const claims = JSON.stringify([...held].map(({ uuid, submitting_since: since }) => ({ uuid, since })));
-    run(statement, { uuids, claims, now: at, until: addMilliseconds(at, holdMs()) }).catch(() => {});
+    runStatement(statement, { uuids, claims, now: at, until: addMilliseconds(at, getDurationMs()) }).catch(() => {});
   }
 
-  return async <Result>(job: Job, work: () => Promise<Result>): Promise<Result> => {
-    held.add(job);
-    renewing ??= setInterval(renew, REFRESH_INTERVAL_MS / 2);
+  return async <Result>(generation: ClaimedGeneration, work: () => Promise<Result>): Promise<Result> => {
+    held.add(generation);
+    heartbeat ??= setInterval(renew, REFRESH_INTERVAL_MS / 2);
     try {
       return await work();
     } finally {
-      held.delete(job);
+      held.delete(generation);
       if (held.size === 0) {
-        clearInterval(renewing);
-        renewing = undefined;
+        clearInterval(heartbeat);
+        heartbeat = undefined;
       }
     }
   };

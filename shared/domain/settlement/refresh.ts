@@ -1,26 +1,26 @@
 import pLimit from 'p-limit';
 import {
-  type Route,
-  type UpstreamEnd,
+  type UpstreamRoute,
+  type UpstreamResult,
   UpstreamError,
-  upstreamOf,
+  getUpstream,
   type UpstreamProgress,
 } from '../../gateways/upstreams/index.ts';
 import { now } from '../../lib/clock.ts';
 import { config } from '../../lib/config.ts';
 import { logger } from '../../lib/logger.ts';
 import { perService } from '../../lib/serviceScope.ts';
-import { announce } from '../../queues/announcements.ts';
-import { ring } from '../../queues/enqueue.ts';
-import { deliver, routeOf } from './deliver.ts';
-import { makeRoom } from './handOut.ts';
-import { whileHoldingGate } from './hold.ts';
-import { passGateToPoll, passGateToRead } from './gate.ts';
-import type { Job } from './steps.ts';
-import { keepTrackOf } from './underWay.ts';
+import { publishGenerationUpdate } from '../../queues/announcements.ts';
+import { enqueueGeneration } from '../../queues/enqueue.ts';
+import { finalizeGeneration, getGenerationRoute } from './deliver.ts';
+import { onSlotFreed } from './handOut.ts';
+import { withRefreshThrottle } from './hold.ts';
+import { acquirePoll, acquireReadRefresh } from './gate.ts';
+import type { ClaimedGeneration } from './steps.ts';
+import { trackInFlight } from './underWay.ts';
 
 /** An upstream that has just taken a job may not know it yet everywhere; one that still doesn't has lost it. */
-const GONE_AFTER_MS = 60_000;
+const LOST_AFTER_MS = 60_000;
 
 const pollSlots = perService(() => pLimit(config.UPSTREAM_CONCURRENCY));
 const readSlots = perService(() => pLimit(config.UPSTREAM_CONCURRENCY));
@@ -32,22 +32,22 @@ const readSlots = perService(() => pLimit(config.UPSTREAM_CONCURRENCY));
  * Resolves when all have been looked at, so that a slow download holds no job of the queue up. Each keeps its slot
  * until its output is collected: no more is begun than can be carried at a time, and the rest waits in the queue.
  */
-export async function refresh(generationIds: string[], askedBy: 'read' | 'poll'): Promise<void> {
-  const slots = askedBy === 'read' ? readSlots() : pollSlots();
-  const passGate = askedBy === 'read' ? passGateToRead : passGateToPoll;
+export async function pollGenerations(generationIds: string[], trigger: 'read' | 'poll'): Promise<void> {
+  const slots = trigger === 'read' ? readSlots() : pollSlots();
+  const acquire = trigger === 'read' ? acquireReadRefresh : acquirePoll;
   await Promise.all(
     generationIds.map(
       (uuid) =>
-        new Promise<void>((looked, failed) => {
-          keepTrackOf(
+        new Promise<void>((resolvePolled, reject) => {
+          trackInFlight(
             slots(async () => {
-              const job = await passGate(uuid);
-              const progress = job === undefined ? undefined : await check(job);
-              looked();
-              if (job === undefined || progress === undefined) return;
-              if (progress.state === 'running') goOn(job);
-              else await end(job, progress);
-            }).catch(failed),
+              const generation = await acquire(uuid);
+              const progress = generation === undefined ? undefined : await pollUpstream(generation);
+              resolvePolled();
+              if (generation === undefined || progress === undefined) return;
+              if (progress.state === 'running') scheduleNextPoll(generation);
+              else await finalizeOrRetry(generation, progress);
+            }).catch(reject),
           );
         }),
     ),
@@ -55,41 +55,41 @@ export async function refresh(generationIds: string[], askedBy: 'read' | 'poll')
 }
 
 /** What cannot be found out now counts as running: it is asked again. */
-async function check(job: Job): Promise<UpstreamProgress> {
+async function pollUpstream(generation: ClaimedGeneration): Promise<UpstreamProgress> {
   try {
-    const route = routeOf(job);
-    if (route === undefined) throw new UpstreamError('unavailable', `${job.upstream} is not configured any more`);
-    return await upstreamOf(route).check(job.upstream_handle);
+    const route = getGenerationRoute(generation);
+    if (route === undefined) throw new UpstreamError('unavailable', `${generation.upstream} is not configured any more`);
+    return await getUpstream(route).check(generation.upstream_handle);
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error;
-    const isGone = error.fault === 'gone';
-    if (isGone && isOlderThan(job, GONE_AFTER_MS)) return { state: 'failed', message: 'The model lost this job.' };
-    logger[isGone ? 'info' : 'warn'](
-      { generationId: job.uuid, error: error.message },
+    const isNotFound = error.fault === 'gone';
+    if (isNotFound && isOlderThan(generation, LOST_AFTER_MS)) return { state: 'failed', message: 'The model lost this job.' };
+    logger[isNotFound ? 'info' : 'warn'](
+      { generationId: generation.uuid, error: error.message },
       'not refreshed; will look again',
     );
     return { state: 'running' };
   }
 }
 
-function goOn(job: Job): void {
-  announce(job.uuid);
+function scheduleNextPoll(generation: ClaimedGeneration): void {
+  publishGenerationUpdate(generation.uuid);
   // Whole seconds, so that jobs of about the same age share a ring; up, so that none comes before it is due.
-  void ring('generation.poll', job.uuid, Math.ceil(job.poll_delay_ms / 1_000) * 1_000);
+  void enqueueGeneration('generation.poll', generation.uuid, Math.ceil(generation.poll_delay_ms / 1_000) * 1_000);
 }
 
 /** Never rejects: what could not be ended now is looked at again. */
-async function end(job: Job, end: UpstreamEnd): Promise<void> {
-  const { uuid, upstream } = job;
+async function finalizeOrRetry(generation: ClaimedGeneration, result: UpstreamResult): Promise<void> {
+  const { uuid, upstream } = generation;
   try {
-    await whileHoldingGate(job, () => deliver(job, routeOf(job) as Route, end));
-    await makeRoom(upstream);
+    await withRefreshThrottle(generation, () => finalizeGeneration(generation, getGenerationRoute(generation) as UpstreamRoute, result));
+    await onSlotFreed(upstream);
   } catch (error) {
     logger.warn({ generationId: uuid, error: (error as Error).message }, 'not ended; will look again');
-    goOn(job);
+    scheduleNextPoll(generation);
   }
 }
 
-function isOlderThan(job: Job, milliseconds: number): boolean {
-  return now().getTime() - job.created_at.getTime() > milliseconds;
+function isOlderThan(generation: ClaimedGeneration, milliseconds: number): boolean {
+  return now().getTime() - generation.created_at.getTime() > milliseconds;
 }

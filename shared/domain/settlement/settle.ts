@@ -1,10 +1,10 @@
 import { createBatcher } from '../../lib/batcher.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
-import { isRefusal, prepared, run, type Statement } from '../../lib/db.ts';
+import { isRejection, prepared, runStatement, type Statement } from '../../lib/db.ts';
 import { logger } from '../../lib/logger.ts';
-import { creditsRefunded, generationsEnded } from '../../lib/meters.ts';
-import { announce } from '../../queues/announcements.ts';
-import { LATE_FILES_MS } from '../../spec/limits.ts';
+import { creditsRefunded, generationsCompleted } from '../../lib/meters.ts';
+import { publishGenerationUpdate } from '../../queues/announcements.ts';
+import { ORPHANED_MEDIA_DELAY_MS } from '../../spec/limits.ts';
 
 /**
  * The end of a generation. Each of the two statements starts from `status = 'queued'`, for all the jobs that end in
@@ -13,7 +13,7 @@ import { LATE_FILES_MS } from '../../spec/limits.ts';
  * say, so that the planner goes by the index, however small the table.
  */
 
-export interface Success {
+export interface GenerationSuccess {
   uuid: string;
   output_path: string;
   thumbnail_path: string | null;
@@ -22,13 +22,13 @@ export interface Success {
   provider_cost_cents: number | null;
 }
 
-export interface Failure {
+export interface GenerationFailure {
   uuid: string;
   /** Shown to the customer. */
   message: string;
 }
 
-const OWNERS = `
+const LOCK_OWNERS = `
   SELECT a.id, a.balance, a.plan_credits, a.topup_credits, a.period_after_number, a.period_used, a.in_flight, a.ledger_count
     FROM accounts a
    WHERE a.id IN (SELECT g.account_id FROM generations g
@@ -36,12 +36,12 @@ const OWNERS = `
    ORDER BY a.id
      FOR NO KEY UPDATE`;
 
-const SUCCEED = prepared(
+const COMPLETE_GENERATIONS = prepared(
   'succeed_generations',
   `WITH answer AS MATERIALIZED (
      SELECT * FROM json_to_recordset(:answers)
          AS r (uuid uuid, output_path text, thumbnail_path text, is_watermarked boolean, provider_cost_cents numeric)
-   ), owner AS MATERIALIZED (${OWNERS}
+   ), owner AS MATERIALIZED (${LOCK_OWNERS}
    ), ended AS (
      UPDATE generations g
         SET status = 'succeeded', completed_at = :now, output_path = answer.output_path,
@@ -64,11 +64,11 @@ const SUCCEED = prepared(
    SELECT uuid FROM ended`,
 );
 
-const FAIL = prepared(
+const FAIL_GENERATIONS = prepared(
   'fail_generations',
   `WITH answer AS MATERIALIZED (
      SELECT * FROM json_to_recordset(:answers) AS r (uuid uuid, message text)
-   ), owner AS MATERIALIZED (${OWNERS}
+   ), owner AS MATERIALIZED (${LOCK_OWNERS}
    ), ended AS (
      UPDATE generations g SET status = 'failed', completed_at = :now, error_message = answer.message
        FROM answer, owner
@@ -118,39 +118,39 @@ const FAIL = prepared(
 );
 
 /** Ends a generation with its output. @returns whether this call did it, rather than an earlier one. */
-export const succeed: (success: Success) => Promise<boolean> = settling(SUCCEED);
+export const completeGeneration: (success: GenerationSuccess) => Promise<boolean> = createEndBatcher(COMPLETE_GENERATIONS);
 
 /** Ends a generation without one and gives its credits back. @returns whether this call did it. */
-export const fail: (failure: Failure) => Promise<boolean> = settling(FAIL);
+export const failGeneration: (failure: GenerationFailure) => Promise<boolean> = createEndBatcher(FAIL_GENERATIONS);
 
-function settling(statement: Statement) {
-  return createBatcher<Success | Failure, boolean>({
+function createEndBatcher(statement: Statement) {
+  return createBatcher<GenerationSuccess | GenerationFailure, boolean>({
     maxItems: 64,
     maxInFlight: 2,
-    isOneItemsFault: isRefusal,
-    keyOf: (answer) => answer.uuid,
-    run: async (answers) => {
-      const uuids = answers.map(({ uuid }) => uuid);
+    isItemError: isRejection,
+    getKey: (end) => end.uuid,
+    run: async (ends) => {
+      const uuids = ends.map(({ uuid }) => uuid);
       const at = now();
-      const bindings = { uuids, answers: JSON.stringify(answers), now: at, late: addMilliseconds(at, LATE_FILES_MS) };
-      const rows = await run<{ uuid: string; credits_charged?: number }>(statement, bindings);
+      const bindings = { uuids, ends: JSON.stringify(ends), now: at, late: addMilliseconds(at, ORPHANED_MEDIA_DELAY_MS) };
+      const rows = await runStatement<{ uuid: string; credits_charged?: number }>(statement, bindings);
       const ended = new Set(rows.map((row) => row.uuid));
-      for (const answer of answers) if (ended.has(answer.uuid)) tell(answer);
-      count(statement === SUCCEED ? 'succeeded' : 'failed', rows);
-      return answers.map((answer) => ended.has(answer.uuid));
+      for (const end of ends) if (ended.has(end.uuid)) publishCompletion(end);
+      recordMetrics(statement === COMPLETE_GENERATIONS ? 'succeeded' : 'failed', rows);
+      return ends.map((end) => ended.has(end.uuid));
     },
   });
 }
 
-function count(outcome: 'succeeded' | 'failed', rows: { credits_charged?: number }[]): void {
+function recordMetrics(outcome: 'succeeded' | 'failed', rows: { credits_charged?: number }[]): void {
   if (rows.length === 0) return;
-  generationsEnded.inc({ outcome }, rows.length);
+  generationsCompleted.inc({ outcome }, rows.length);
   // Only what failed is given back.
   creditsRefunded.inc(rows.reduce((sum, { credits_charged: credits = 0 }) => sum + credits, 0));
 }
 
-function tell(answer: Success | Failure): void {
-  announce(answer.uuid);
-  if ('message' in answer) logger.info({ generationId: answer.uuid, reason: answer.message }, 'failed and refunded');
-  else logger.info({ generationId: answer.uuid }, 'succeeded');
+function publishCompletion(end: GenerationSuccess | GenerationFailure): void {
+  publishGenerationUpdate(end.uuid);
+  if ('message' in end) logger.info({ generationId: end.uuid, reason: end.message }, 'failed and refunded');
+  else logger.info({ generationId: end.uuid }, 'succeeded');
 }

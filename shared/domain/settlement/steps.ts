@@ -1,6 +1,6 @@
 import { createBatcher } from '../../lib/batcher.ts';
 import { now } from '../../lib/clock.ts';
-import { type Bindings, isRefusal, run, type Statement } from '../../lib/db.ts';
+import { type Bindings, isRejection, runStatement, type Statement } from '../../lib/db.ts';
 import type { Generation } from '../../tables/Generation.ts';
 
 /**
@@ -9,13 +9,13 @@ import type { Generation } from '../../tables/Generation.ts';
  */
 
 /** How long after the time that a step was due the sweep rings for it again. */
-export const GRACE_MS = 3_000;
+export const SWEEP_GRACE_MS = 3_000;
 
 /** So much difference between two machines' clocks is forgiven. */
-export const CLOCKS_DIFFER_MS = 500;
+export const CLOCK_SKEW_MS = 500;
 
 /** What a step needs to know of its job. */
-export type Job = Pick<
+export type ClaimedGeneration = Pick<
   Generation,
   'uuid' | 'model' | 'prompt' | 'params' | 'created_at' | 'deadline_at' | 'unknown_submits'
 > & {
@@ -29,24 +29,24 @@ export type Job = Pick<
   poll_delay_ms: number;
 };
 
-export const JOB_COLUMNS = `g.uuid, g.model, g.prompt, g.params, g.created_at, g.deadline_at, g.unknown_submits, g.media_token,
+export const CLAIMED_COLUMNS = `g.uuid, g.model, g.prompt, g.params, g.created_at, g.deadline_at, g.unknown_submits, g.media_token,
   g.upstream, g.upstream_model, g.upstream_handle, g.submitting_since`;
 
 /** A step for one generation that goes together with those of others in one statement. */
-export function step(
+export function transition(
   statement: Statement,
   moreBindings: (at: Date) => Bindings | Promise<Bindings>,
-): (uuid: string) => Promise<Job | undefined> {
-  return createBatcher<string, Job | undefined>({
+): (uuid: string) => Promise<ClaimedGeneration | undefined> {
+  return createBatcher<string, ClaimedGeneration | undefined>({
     maxItems: 64,
     maxInFlight: 2,
-    isOneItemsFault: isRefusal,
-    keyOf: (uuid) => uuid,
+    isItemError: isRejection,
+    getKey: (uuid) => uuid,
     run: async (uuids) => {
       const at = now();
-      const rows = await run<Job>(statement, { uuids, now: at, ...(await moreBindings(at)) });
-      const jobs = new Map(rows.map((row) => [row.uuid, row]));
-      return uuids.map((uuid) => jobs.get(uuid));
+      const rows = await runStatement<ClaimedGeneration>(statement, { uuids, now: at, ...(await moreBindings(at)) });
+      const byUuid = new Map(rows.map((row) => [row.uuid, row]));
+      return uuids.map((uuid) => byUuid.get(uuid));
     },
   });
 }

@@ -19,16 +19,16 @@ export function appleProvider(settings: AppleSettings): IdentityProvider {
   return openIdProvider({
     issuer: settings.issuer,
     clientId: settings.clientId,
-    authentication: signedSecret(settings),
+    authentication: createAppleClientAuth(settings),
     parameters: { scope: 'openid email name', response_mode: 'form_post' },
-    nameIn: firstNameIn,
+    readFirstName: parseFirstName,
   });
 }
 
 /** How long a secret is good for: as long as it takes to be used. */
 const SECRET_SECONDS = 300;
 
-function signedSecret({ issuer, clientId, teamId, keyId, privateKey }: AppleSettings): ClientAuth {
+function createAppleClientAuth({ issuer, clientId, teamId, keyId, privateKey }: AppleSettings): ClientAuth {
   const key = createPrivateKey(privateKey);
   // The library awaits it, though its type does not say so.
   // oxlint-disable-next-line typescript/no-misused-promises
@@ -48,7 +48,7 @@ function signedSecret({ issuer, clientId, teamId, keyId, privateKey }: AppleSett
 }
 
 /** The name is told once, on the very first sign-in, in a field of the form; it is not signed, and no more than a name. */
-function firstNameIn(parameters: URLSearchParams): string {
+function parseFirstName(parameters: URLSearchParams): string {
   try {
     const user = JSON.parse(parameters.get('user') ?? '{}') as { name?: { firstName?: unknown } } | null;
     const firstName = user?.name?.firstName;

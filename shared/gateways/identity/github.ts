@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { ask } from './http.ts';
-import { firstWordOf } from './openid.ts';
-import { faultOfAnswer, IdentityError, type IdentityProvider, type ProviderIdentity } from './provider.ts';
+import { fetchBounded } from './http.ts';
+import { getFirstWord } from './openid.ts';
+import { toIdentityFault, IdentityError, type IdentityProvider, type ProviderIdentity } from './provider.ts';
 
 export interface GitHubSettings {
   /** Of its pages and of its API, without a slash at the end. */
@@ -14,7 +14,7 @@ export interface GitHubSettings {
 /** GitHub speaks plain OAuth: who it is, and at which address, is asked of its API. */
 export function gitHubProvider(settings: GitHubSettings): IdentityProvider {
   return {
-    begin: async ({ state, verifier }, redirectUri) => {
+    createAuthorizationUrl: async ({ state, verifier }, redirectUri) => {
       const address = new URL(`${settings.baseUrl}/login/oauth/authorize`);
       address.search = new URLSearchParams({
         client_id: settings.clientId,
@@ -28,36 +28,36 @@ export function gitHubProvider(settings: GitHubSettings): IdentityProvider {
       return address.href;
     },
 
-    complete: async (parameters, { verifier }, redirectUri) => {
+    completeSignIn: async (parameters, { verifier }, redirectUri) => {
       const error = parameters.get('error');
-      if (error !== null) throw new IdentityError(faultOfAnswer(error), `it answered ${error.slice(0, 100)}`);
+      if (error !== null) throw new IdentityError(toIdentityFault(error), `it answered ${error.slice(0, 100)}`);
       const code = parameters.get('code');
       if (code === null) throw new IdentityError('refused', 'it answered without a code');
-      const token = await tokenFor(settings, { code, code_verifier: verifier, redirect_uri: redirectUri });
-      const [user, emails] = await Promise.all([read(settings, '/user', token), read(settings, '/user/emails', token)]);
-      return identityFrom(user, emails);
+      const token = await requestAccessToken(settings, { code, code_verifier: verifier, redirect_uri: redirectUri });
+      const [user, emails] = await Promise.all([fetchGitHubApi(settings, '/user', token), fetchGitHubApi(settings, '/user/emails', token)]);
+      return toGitHubIdentity(user, emails);
     },
   };
 }
 
-async function tokenFor(
+async function requestAccessToken(
   { baseUrl, clientId, clientSecret }: GitHubSettings,
   grant: Record<string, string>,
 ): Promise<string> {
-  const answer = await json(`${baseUrl}/login/oauth/access_token`, {
+  const body = await fetchGitHubJson(`${baseUrl}/login/oauth/access_token`, {
     method: 'POST',
     headers: { accept: 'application/json' },
     body: new URLSearchParams({ client_id: clientId, client_secret: clientSecret, ...grant }),
   });
   // A refusal comes with the status 200.
-  const { access_token: token, error } = answer as { access_token?: unknown; error?: unknown };
+  const { access_token: token, error } = body as { access_token?: unknown; error?: unknown };
   if (typeof token === 'string' && token !== '') return token;
   if (typeof error === 'string') throw new IdentityError('refused', `it answered ${error.slice(0, 100)}`);
   throw new IdentityError('away', 'it answered without a token');
 }
 
-function read({ apiBaseUrl }: GitHubSettings, path: string, token: string): Promise<unknown> {
-  return json(`${apiBaseUrl}${path}`, {
+function fetchGitHubApi({ apiBaseUrl }: GitHubSettings, path: string, token: string): Promise<unknown> {
+  return fetchGitHubJson(`${apiBaseUrl}${path}`, {
     headers: {
       accept: 'application/vnd.github+json',
       authorization: `Bearer ${token}`,
@@ -67,19 +67,19 @@ function read({ apiBaseUrl }: GitHubSettings, path: string, token: string): Prom
   });
 }
 
-async function json(url: string, options: RequestInit): Promise<unknown> {
+async function fetchGitHubJson(url: string, options: RequestInit): Promise<unknown> {
   try {
-    const response = await ask(url, options);
+    const response = await fetchBounded(url, options);
     if (response.status !== 200) throw new Error(`${new URL(url).pathname} answered ${response.status}`);
-    const answer = (await response.json()) as unknown;
-    if (typeof answer !== 'object' || answer === null) throw new Error('what it answered makes no sense');
-    return answer;
+    const body = (await response.json()) as unknown;
+    if (typeof body !== 'object' || body === null) throw new Error('what it answered makes no sense');
+    return body;
   } catch (error) {
     throw new IdentityError('away', (error as Error).message, { cause: error });
   }
 }
 
-function identityFrom(user: unknown, emails: unknown): ProviderIdentity {
+function toGitHubIdentity(user: unknown, emails: unknown): ProviderIdentity {
   const { id, name } = user as { id?: unknown; name?: unknown };
   if (!Number.isSafeInteger(id)) throw new IdentityError('away', 'it did not say who it is');
   const addresses = (Array.isArray(emails) ? emails : []) as {
@@ -93,6 +93,6 @@ function identityFrom(user: unknown, emails: unknown): ProviderIdentity {
     subject: String(id),
     email: typeof primary?.email === 'string' ? primary.email : null,
     isEmailVerified: primary?.verified === true,
-    firstName: typeof name === 'string' ? firstWordOf(name) : '',
+    firstName: typeof name === 'string' ? getFirstWord(name) : '',
   };
 }

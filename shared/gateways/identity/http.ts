@@ -1,27 +1,27 @@
 import { config } from '../../lib/config.ts';
 
 /** No honest answer of a sign-in provider is longer. */
-const ANSWER_MAX_BYTES = 1024 * 1024;
-const WITHOUT_BODY = new Set([101, 204, 205, 304]);
+const RESPONSE_MAX_BYTES = 1024 * 1024;
+const NULL_BODY_STATUSES = new Set([101, 204, 205, 304]);
 
 /** A request to a provider: its whole answer comes within the configured time and a sensible size, and from that address. */
-export async function ask(url: string, options: RequestInit): Promise<Response> {
+export async function fetchBounded(url: string, options: RequestInit): Promise<Response> {
   const response = await fetch(url, {
     ...options,
     redirect: 'manual',
     signal: AbortSignal.timeout(config.SIGN_IN_TIMEOUT_MS),
   });
   const { status, headers } = response;
-  const body = await bytesOf(response);
-  return new Response(WITHOUT_BODY.has(status) ? null : body, { status, headers });
+  const body = await readBoundedBody(response);
+  return new Response(NULL_BODY_STATUSES.has(status) ? null : body, { status, headers });
 }
 
-async function bytesOf(response: Response): Promise<Uint8Array<ArrayBuffer>> {
+async function readBoundedBody(response: Response): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     bytes += chunk.length;
-    if (bytes > ANSWER_MAX_BYTES) throw new Error(`an answer of more than ${ANSWER_MAX_BYTES} bytes`);
+    if (bytes > RESPONSE_MAX_BYTES) throw new Error(`an answer of more than ${RESPONSE_MAX_BYTES} bytes`);
     chunks.push(chunk);
   }
   return Uint8Array.from(Buffer.concat(chunks));

@@ -6,7 +6,7 @@ import { googleProvider } from './google.ts';
 import type { IdentityProvider, ProviderName } from './provider.ts';
 
 /** The sign-in providers; null for each that is not configured. */
-export const providers = perService(
+export const getIdentityProviders = perService(
   (): Record<ProviderName, IdentityProvider | null> => ({
     google:
       config.GOOGLE_CLIENT_ID === undefined
@@ -39,7 +39,7 @@ export const providers = perService(
 );
 
 /** Where a provider's people are known: another address means other people. */
-export function issuerOf(provider: ProviderName): string {
+export function getIssuer(provider: ProviderName): string {
   const addresses = { google: config.GOOGLE_ISSUER, apple: config.APPLE_ISSUER, github: config.GITHUB_BASE_URL };
   return addresses[provider].replace(/\/+$/, '');
 }

@@ -1,6 +1,6 @@
 import * as client from 'openid-client';
-import { ask } from './http.ts';
-import { faultOfAnswer, IdentityError, type IdentityProvider, type ProviderIdentity } from './provider.ts';
+import { fetchBounded } from './http.ts';
+import { toIdentityFault, IdentityError, type IdentityProvider, type ProviderIdentity } from './provider.ts';
 
 /** What sets one OpenID provider apart from another. */
 export interface OpenIdSettings {
@@ -11,23 +11,23 @@ export interface OpenIdSettings {
   /** What the authorization address carries beyond what they all do. */
   parameters: Record<string, string>;
   /** The name as the browser brings it, where it is not in the claims. */
-  nameIn?: (parameters: URLSearchParams) => string;
+  readFirstName?: (parameters: URLSearchParams) => string;
 }
 
 /** A provider that speaks OpenID Connect. What it says of itself is read when it is first needed, and kept. */
 export function openIdProvider(settings: OpenIdSettings): IdentityProvider {
-  let discovered: Promise<client.Configuration> | undefined;
+  let configurationPromise: Promise<client.Configuration> | undefined;
   const discover = () => {
     // One that failed is tried again the next time.
-    discovered ??= read(settings).catch((error: unknown) => {
-      discovered = undefined;
+    configurationPromise ??= discoverConfiguration(settings).catch((error: unknown) => {
+      configurationPromise = undefined;
       throw error;
     });
-    return discovered;
+    return configurationPromise;
   };
   return {
-    begin: (secrets, redirectUri) =>
-      translated(async () => {
+    createAuthorizationUrl: (secrets, redirectUri) =>
+      withIdentityErrors(async () => {
         const challenge = await client.calculatePKCECodeChallenge(secrets.verifier);
         const address = client.buildAuthorizationUrl(await discover(), {
           redirect_uri: redirectUri,
@@ -41,25 +41,25 @@ export function openIdProvider(settings: OpenIdSettings): IdentityProvider {
         return address.href;
       }),
 
-    complete: (parameters, secrets, redirectUri) =>
-      translated(async () => {
+    completeSignIn: (parameters, secrets, redirectUri) =>
+      withIdentityErrors(async () => {
         const configuration = await discover();
-        const tokens = await client.authorizationCodeGrant(configuration, answerAddress(redirectUri, parameters), {
+        const tokens = await client.authorizationCodeGrant(configuration, buildCallbackUrl(redirectUri, parameters), {
           expectedState: secrets.state,
           expectedNonce: secrets.nonce,
           pkceCodeVerifier: secrets.verifier,
           idTokenExpected: true,
         });
         const { sub, ...claims } = tokens.claims() as client.IDToken;
-        const known = await withAddress(configuration, tokens.access_token, sub, claims);
-        return identityFrom(sub, known, settings.nameIn?.(parameters));
+        const allClaims = await addUserInfoClaims(configuration, tokens.access_token, sub, claims);
+        return toOpenIdIdentity(sub, allClaims, settings.readFirstName?.(parameters));
       }),
   };
 }
 
-async function read({ issuer, clientId, authentication }: OpenIdSettings): Promise<client.Configuration> {
+async function discoverConfiguration({ issuer, clientId, authentication }: OpenIdSettings): Promise<client.Configuration> {
   return client.discovery(new URL(issuer), clientId, undefined, authentication, {
-    [client.customFetch]: (url, options) => ask(url, options as RequestInit),
+    [client.customFetch]: (url, options) => fetchBounded(url, options as RequestInit),
     execute: [
       // Signatures are checked, too, though the token comes straight from the provider.
       client.enableNonRepudiationChecks,
@@ -69,7 +69,7 @@ async function read({ issuer, clientId, authentication }: OpenIdSettings): Promi
 }
 
 /** The address that the browser came back to, without anything that has no business there. */
-function answerAddress(redirectUri: string, parameters: URLSearchParams): URL {
+function buildCallbackUrl(redirectUri: string, parameters: URLSearchParams): URL {
   const address = new URL(redirectUri);
   for (const name of ['code', 'state', 'iss', 'error', 'error_description']) {
     for (const value of parameters.getAll(name)) address.searchParams.append(name, value);
@@ -77,41 +77,41 @@ function answerAddress(redirectUri: string, parameters: URLSearchParams): URL {
   return address;
 }
 
-type Claims = Record<string, unknown>;
+type OpenIdClaims = Record<string, unknown>;
 
 /** Some providers tell the address only when they are asked again. */
-async function withAddress(
+async function addUserInfoClaims(
   configuration: client.Configuration,
   accessToken: string,
   subject: string,
-  claims: Claims,
-): Promise<Claims> {
+  claims: OpenIdClaims,
+): Promise<OpenIdClaims> {
   if (claims['email'] !== undefined || configuration.serverMetadata().userinfo_endpoint === undefined) return claims;
   return { ...claims, ...(await client.fetchUserInfo(configuration, accessToken, subject)) };
 }
 
-function identityFrom(subject: string, claims: Claims, name: string | undefined): ProviderIdentity {
+function toOpenIdIdentity(subject: string, claims: OpenIdClaims, name: string | undefined): ProviderIdentity {
   const { email, email_verified: isVerified, given_name: givenName, name: fullName } = claims;
   return {
     subject,
     email: typeof email === 'string' ? email : null,
     // Apple has been known to send the word.
     isEmailVerified: isVerified === true || isVerified === 'true',
-    firstName: name || textOf(givenName) || firstWordOf(textOf(fullName)),
+    firstName: name || claimToString(givenName) || getFirstWord(claimToString(fullName)),
   };
 }
 
-function textOf(claim: unknown): string {
+function claimToString(claim: unknown): string {
   return typeof claim === 'string' ? claim : '';
 }
 
 /** What people are called, where only the whole name is told. */
-export function firstWordOf(name: string): string {
+export function getFirstWord(name: string): string {
   return name.trim().split(/\s+/)[0] ?? '';
 }
 
 /** Answers that have the right form, but say what they must not. */
-const UNTRUSTWORTHY = new Set([
+const UNTRUSTED_RESPONSE_CODES = new Set([
   'OAUTH_INVALID_RESPONSE',
   'OAUTH_JWT_CLAIM_COMPARISON_FAILED',
   'OAUTH_JWT_TIMESTAMP_CHECK_FAILED',
@@ -119,19 +119,19 @@ const UNTRUSTWORTHY = new Set([
   'OAUTH_UNSUPPORTED_OPERATION',
 ]);
 
-async function translated<Result>(work: () => Promise<Result>): Promise<Result> {
+async function withIdentityErrors<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {
     if (error instanceof client.AuthorizationResponseError) {
-      throw new IdentityError(faultOfAnswer(error.error), `it answered ${error.error}`, { cause: error });
+      throw new IdentityError(toIdentityFault(error.error), `it answered ${error.error}`, { cause: error });
     }
     if (error instanceof client.ResponseBodyError) {
-      const isItsOwn = error.status >= 500 || faultOfAnswer(error.error) === 'away';
-      throw new IdentityError(isItsOwn ? 'away' : 'refused', `it answered ${error.error}`, { cause: error });
+      const isProviderFailure = error.status >= 500 || toIdentityFault(error.error) === 'away';
+      throw new IdentityError(isProviderFailure ? 'away' : 'refused', `it answered ${error.error}`, { cause: error });
     }
     const { code = '', message } = error as client.ClientError;
-    throw new IdentityError(UNTRUSTWORTHY.has(code) ? 'refused' : 'away', `${message} ${code}`.trim(), {
+    throw new IdentityError(UNTRUSTED_RESPONSE_CODES.has(code) ? 'refused' : 'away', `${message} ${code}`.trim(), {
       cause: error,
     });
   }

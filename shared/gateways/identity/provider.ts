@@ -23,9 +23,9 @@ export interface ProviderIdentity {
 /** A sign-in provider. Both calls throw IdentityError. */
 export interface IdentityProvider {
   /** @returns where the browser is to go. */
-  begin(secrets: SignInSecrets, redirectUri: string): Promise<string>;
+  createAuthorizationUrl(secrets: SignInSecrets, redirectUri: string): Promise<string>;
   /** @param parameters what the browser came back with. */
-  complete(parameters: URLSearchParams, secrets: SignInSecrets, redirectUri: string): Promise<ProviderIdentity>;
+  completeSignIn(parameters: URLSearchParams, secrets: SignInSecrets, redirectUri: string): Promise<ProviderIdentity>;
 }
 
 /**
@@ -44,7 +44,7 @@ export class IdentityError extends Error {
 }
 
 /** What an `error` that the browser brings back means. Apple has a name of its own for it. */
-export function faultOfAnswer(error: string): IdentityError['fault'] {
+export function toIdentityFault(error: string): IdentityError['fault'] {
   if (error === 'access_denied' || error === 'user_cancelled_authorize') return 'denied';
   return error === 'server_error' || error === 'temporarily_unavailable' ? 'away' : 'refused';
 }

@@ -3,7 +3,7 @@ import { BlockList, isIP } from 'node:net';
 import type { LookupFunction } from 'node:net';
 
 /** Networks that a download from the outside must not reach: this machine, its neighbours, cloud metadata. */
-const PRIVATE = new BlockList();
+const PRIVATE_NETWORKS = new BlockList();
 for (const [network, bits] of [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -19,7 +19,7 @@ for (const [network, bits] of [
   ['198.18.0.0', 15],
   ['224.0.0.0', 3],
 ] as const) {
-  PRIVATE.addSubnet(network, bits, 'ipv4');
+  PRIVATE_NETWORKS.addSubnet(network, bits, 'ipv4');
 }
 for (const [network, bits] of [
   ['::', 96],
@@ -37,21 +37,21 @@ for (const [network, bits] of [
   ['fe80::', 10],
   ['ff00::', 8],
 ] as const) {
-  PRIVATE.addSubnet(network, bits, 'ipv6');
+  PRIVATE_NETWORKS.addSubnet(network, bits, 'ipv6');
 }
 
 /** Whether an IP address is one that only this machine or its network can reach. IPv4 written as IPv6 counts as IPv4. */
 export function isPrivateAddress(address: string): boolean {
   const [plain = ''] = address.split('%');
-  return PRIVATE.check(plain, isIP(plain) === 6 ? 'ipv6' : 'ipv4');
+  return PRIVATE_NETWORKS.check(plain, isIP(plain) === 6 ? 'ipv6' : 'ipv4');
 }
 
 /**
  * Resolves a name like the system does, but answers with an error where it leads to a private address: checked at the
  * moment of connecting, so that a name cannot be pointed elsewhere after it was looked at.
  */
-export const lookupPublic: LookupFunction = (hostname, options, callback) => {
-  lookup(hostname, { ...options, all: true }, publicOnly(hostname, options, callback));
+export const lookupPublicAddress: LookupFunction = (hostname, options, callback) => {
+  lookup(hostname, { ...options, all: true }, rejectPrivateAddresses(hostname, options, callback));
 };
 
 const resolver = new Resolver({ timeout: 1_000, tries: 1 });
@@ -60,27 +60,27 @@ const resolver = new Resolver({ timeout: 1_000, tries: 1 });
  * The same for names that strangers give us: asked of the name servers alone, and not for long. The system's way holds a
  * thread of the process for as long as it takes, and has few of them.
  */
-export const resolvePublic: LookupFunction = (hostname, options, callback) => {
-  const answer = publicOnly(hostname, options, callback);
+export const resolvePublicAddress: LookupFunction = (hostname, options, callback) => {
+  const answer = rejectPrivateAddresses(hostname, options, callback);
   resolver.resolve4(hostname, (error4, ipv4) => {
-    if (error4 === null) return answer(null, ipv4.map(asIPv4));
-    resolver.resolve6(hostname, (error6, ipv6) => answer(error6, error6 === null ? ipv6.map(asIPv6) : []));
+    if (error4 === null) return answer(null, ipv4.map(toIPv4));
+    resolver.resolve6(hostname, (error6, ipv6) => answer(error6, error6 === null ? ipv6.map(toIPv6) : []));
   });
 };
 
-const asIPv4 = (address: string): LookupAddress => ({ address, family: 4 });
-const asIPv6 = (address: string): LookupAddress => ({ address, family: 6 });
+const toIPv4 = (address: string): LookupAddress => ({ address, family: 4 });
+const toIPv6 = (address: string): LookupAddress => ({ address, family: 6 });
 
-type Callback = Parameters<LookupFunction>[2];
+type LookupCallback = Parameters<LookupFunction>[2];
 
-function publicOnly(hostname: string, { all: isAll }: { all?: boolean | undefined }, callback: Callback) {
-  return (error: NodeJS.ErrnoException | null, found: LookupAddress[] = []): void => {
-    const refused = found.find(({ address }) => isPrivateAddress(address));
-    const first = found[0];
+function rejectPrivateAddresses(hostname: string, { all: isAll }: { all?: boolean | undefined }, callback: LookupCallback) {
+  return (error: NodeJS.ErrnoException | null, addresses: LookupAddress[] = []): void => {
+    const privateAddress = addresses.find(({ address }) => isPrivateAddress(address));
+    const first = addresses[0];
     if (error !== null) callback(error, '', 0);
-    else if (refused !== undefined || first === undefined) {
+    else if (privateAddress !== undefined || first === undefined) {
       callback(Object.assign(new Error(`${hostname} is not a public address`), { code: 'EPRIVATE' }), '', 0);
-    } else if (isAll === true) callback(null, found);
+    } else if (isAll === true) callback(null, addresses);
     else callback(null, first.address, first.family);
   };
 }

@@ -1,6 +1,6 @@
 import { access, constants, mkdir, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type MediaStore, UnusableStore } from './mediaStore.ts';
+import { type MediaStore, StoreConfigError } from './mediaStore.ts';
 
 /**
  * Keeps outputs below a folder. Local files are moved there, and so must come from the same file system. What was
@@ -8,15 +8,15 @@ import { type MediaStore, UnusableStore } from './mediaStore.ts';
  */
 export function diskStore(root: string): MediaStore {
   return {
-    keep: async (folder, files) => {
+    putFiles: async (folder, files) => {
       const target = join(root, folder);
       await mkdir(target, { recursive: true });
       for (const { localFile, name } of files) await rename(localFile, join(target, name));
       // Not every platform and file system lets a folder be settled by itself.
-      await settleNames(target).catch(() => {});
+      await syncDirectory(target).catch(() => {});
     },
     movesFiles: true,
-    removeFolder: async (folder) => {
+    deleteFolder: async (folder) => {
       await rm(join(root, folder), { recursive: true, force: true });
     },
     probe: async () => {
@@ -24,7 +24,7 @@ export function diskStore(root: string): MediaStore {
         await mkdir(root, { recursive: true });
         await access(root, constants.W_OK);
       } catch (error) {
-        throw new UnusableStore((error as Error).message, { cause: error });
+        throw new StoreConfigError((error as Error).message, { cause: error });
       }
     },
     close: async () => {},
@@ -32,7 +32,7 @@ export function diskStore(root: string): MediaStore {
 }
 
 /** Waits until the names in a folder are on the disk itself. */
-async function settleNames(folder: string): Promise<void> {
+async function syncDirectory(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {
     await handle.sync();

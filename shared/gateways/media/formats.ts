@@ -1,9 +1,9 @@
 import { open } from 'node:fs/promises';
-import type { Kind } from '../../spec/catalog.ts';
-import { HEAD_BYTES, UnusableOutput } from './download.ts';
+import type { ModelKind } from '../../spec/catalog.ts';
+import { HEAD_BYTES, InvalidOutputError } from './download.ts';
 
 interface Format {
-  kind: Kind;
+  kind: ModelKind;
   /** The ending of its name. */
   extension: string;
   contentType: string;
@@ -27,11 +27,11 @@ const FORMATS: Format[] = [
 
 /**
  * What a file really is, by its first bytes, whatever its sender called it.
- * @throws UnusableOutput where it is not of the kind that was ordered.
+ * @throws InvalidOutputError where it is not of the kind that was ordered.
  */
-export function sniffFormat(head: Buffer, kind: Kind): Format {
+export function sniffFormat(head: Buffer, kind: ModelKind): Format {
   const found = FORMATS.find((format) => format.kind === kind && format.matches(head));
-  if (found === undefined) throw new UnusableOutput(`The output is no ${kind}.`);
+  if (found === undefined) throw new InvalidOutputError(`The output is no ${kind}.`);
   return found;
 }
 

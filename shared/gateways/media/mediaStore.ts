@@ -12,11 +12,11 @@ export interface MediaStore {
    * Puts finished files in their places in a folder, one after the other, each whole or not at all; what lies there
    * already is replaced. Their content has been flushed to the disk by whoever wrote them.
    */
-  keep(folder: string, files: FinishedFile[]): Promise<void>;
+  putFiles(folder: string, files: FinishedFile[]): Promise<void>;
   /** Whether files that are kept are gone from where they lay. */
   movesFiles: boolean;
   /** Removes all that lies below a folder. That there is nothing is not an error. */
-  removeFolder(folder: string): Promise<void>;
+  deleteFolder(folder: string): Promise<void>;
   /**
    * Resolves when files can be kept and removed; an Error's message says why they cannot.
    * @throws UnusableStore where somebody has to change something; any other error where it may pass.
@@ -27,4 +27,4 @@ export interface MediaStore {
 }
 
 /** A store that refuses what is asked of it: trying again does not help, other settings or rights may. */
-export class UnusableStore extends Error {}
+export class StoreConfigError extends Error {}

@@ -1,5 +1,5 @@
 import type { S3Client } from '@aws-sdk/client-s3';
-import { explainFault } from './s3Faults.ts';
+import { explainS3Error } from './s3Faults.ts';
 
 export interface S3Options {
   bucket: string;
@@ -21,7 +21,7 @@ export const S3_LIMITS = {
   requestMs: 15_000,
   /** Of an upload with its repetitions, and what it gets in addition for its size. */
   uploadMs: 90_000,
-  leastBytesPerMs: 1_000,
+  minBytesPerMs: 1_000,
   /** How long a process that starts waits for the store. */
   probeMs: 10_000,
   attempts: 3,
@@ -29,7 +29,7 @@ export const S3_LIMITS = {
 export type S3Limits = typeof S3_LIMITS;
 
 /** Whoever catches its errors says so; it would say more than that, on the console. */
-const SILENT = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+const SILENT_LOGGER = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 type Sdk = typeof import('@aws-sdk/client-s3');
 
@@ -39,13 +39,13 @@ export interface S3Connection {
   sdk: Sdk;
   limits: S3Limits;
   bucket: string;
-  keyOf: (path: string) => string;
+  toKey: (path: string) => string;
   /** Gives what goes wrong with a request a message that says what to do about it. */
-  explained: <Result>(request: Promise<Result>) => Promise<Result>;
+  withExplainedErrors: <Result>(request: Promise<Result>) => Promise<Result>;
 }
 
 /** Loads the SDK, which takes 25 MB of memory. Nothing is sent yet. */
-export async function connectTo(options: S3Options, limits: S3Limits): Promise<S3Connection> {
+export async function connectS3(options: S3Options, limits: S3Limits): Promise<S3Connection> {
   const { bucket, endpoint, region, accessKeyId, secretAccessKey, prefix } = options;
   const sdk = await import('@aws-sdk/client-s3');
   const hasKeys = accessKeyId !== undefined && secretAccessKey !== undefined;
@@ -62,7 +62,7 @@ export async function connectTo(options: S3Options, limits: S3Limits): Promise<S
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     expectContinueHeader: false,
-    logger: SILENT,
+    logger: SILENT_LOGGER,
     requestHandler: {
       connectionTimeout: limits.connectMs,
       socketTimeout: limits.idleMs,
@@ -70,16 +70,16 @@ export async function connectTo(options: S3Options, limits: S3Limits): Promise<S
       httpsAgent: agent,
     },
   });
-  const where = `bucket ${bucket}${endpoint === undefined ? '' : ` at ${endpoint}`}`;
+  const location = `bucket ${bucket}${endpoint === undefined ? '' : ` at ${endpoint}`}`;
   return {
     client,
     sdk,
     limits,
     bucket,
-    keyOf: (path) => (prefix === '' ? path : `${prefix}/${path}`),
-    explained: (request) =>
+    toKey: (path) => (prefix === '' ? path : `${prefix}/${path}`),
+    withExplainedErrors: (request) =>
       request.catch((error: unknown) => {
-        throw explainFault(error, where);
+        throw explainS3Error(error, location);
       }),
   };
 }

@@ -1,7 +1,7 @@
-import { UnusableStore } from './mediaStore.ts';
+import { StoreConfigError } from './mediaStore.ts';
 
 /** What the errors of the SDK, of the network and of Node have in common. */
-interface Fault extends Error {
+interface S3SdkError extends Error {
   code?: string;
   $metadata?: { httpStatusCode?: number };
 }
@@ -19,30 +19,30 @@ const REMEDIES: Record<string, string> = {
 };
 
 /** What the SDK says of an answer that says nothing itself, or not in S3's way. */
-const NO_MESSAGE = 'UnknownError';
+const UNKNOWN_ERROR_MESSAGE = 'UnknownError';
 
 /** Those of the answers that refuse a request which may be taken later. */
-const PASSING = [408, 425, 429];
+const RETRYABLE_STATUSES = [408, 425, 429];
 
 /**
  * Says what went wrong with a request to a bucket, for whoever runs the service.
  * @returns an UnusableStore where trying again would not help, else another Error.
  */
-export function explainFault(error: unknown, where: string): Error {
-  const { name, message, code, $metadata } = error as Fault;
+export function explainS3Error(error: unknown, location: string): Error {
+  const { name, message, code, $metadata } = error as S3SdkError;
   const status = $metadata?.httpStatusCode;
   const remedy = REMEDIES[name];
   if (status === undefined) {
-    if (remedy !== undefined) return new UnusableStore(remedy, { cause: error });
+    if (remedy !== undefined) return new StoreConfigError(remedy, { cause: error });
     const isTimeout = name === 'AbortError' || (name === 'TimeoutError' && code === undefined);
     const [reason] = isTimeout ? ['it does not answer in time'] : (message || code || name).split('\n');
-    return new Error(`${where} cannot be reached: ${reason}`, { cause: error });
+    return new Error(`${location} cannot be reached: ${reason}`, { cause: error });
   }
-  if (status >= 300 && status < 500 && !PASSING.includes(status)) {
-    const advice = remedy ?? (message === NO_MESSAGE ? 'is that the address of an S3 store?' : message);
-    return new UnusableStore(`${where} answered ${status} ${name}: ${advice}`, { cause: error });
+  if (status >= 300 && status < 500 && !RETRYABLE_STATUSES.includes(status)) {
+    const advice = remedy ?? (message === UNKNOWN_ERROR_MESSAGE ? 'is that the address of an S3 store?' : message);
+    return new StoreConfigError(`${location} answered ${status} ${name}: ${advice}`, { cause: error });
   }
-  return new Error(`${where} answered ${status}${message === NO_MESSAGE ? '' : ` ${name}: ${message}`}`, {
+  return new Error(`${location} answered ${status}${message === UNKNOWN_ERROR_MESSAGE ? '' : ` ${name}: ${message}`}`, {
     cause: error,
   });
 }

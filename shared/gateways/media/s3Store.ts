@@ -2,22 +2,22 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import { MEDIA_CACHE_SECONDS } from '../../spec/limits.ts';
-import { type FinishedFile, type MediaStore, UnusableStore } from './mediaStore.ts';
-import { connectTo, S3_LIMITS, type S3Connection, type S3Limits, type S3Options } from './s3Connection.ts';
+import { type FinishedFile, type MediaStore, StoreConfigError } from './mediaStore.ts';
+import { connectS3, S3_LIMITS, type S3Connection, type S3Limits, type S3Options } from './s3Connection.ts';
 
-const PAUSE_MS = 500;
+const RETRY_DELAY_MS = 500;
 const CACHE_CONTROL = `public, max-age=${MEDIA_CACHE_SECONDS}`;
 
 /** Keeps outputs in a bucket of anything that speaks S3. An upload that breaks off leaves nothing there. */
 export function s3Store(options: S3Options, limits: S3Limits = S3_LIMITS): MediaStore {
   let connection: Promise<S3Connection> | undefined;
-  const connect = () => (connection ??= connectTo(options, limits));
+  const connect = () => (connection ??= connectS3(options, limits));
   return {
-    keep: async (folder, files) => {
+    putFiles: async (folder, files) => {
       for (const file of files) await upload(await connect(), `${folder}/${file.name}`, file);
     },
     movesFiles: false,
-    removeFolder: async (folder) => removeBelow(await connect(), folder),
+    deleteFolder: async (folder) => deletePrefix(await connect(), folder),
     probe: async () => probe(await connect()),
     close: async () => (await connection)?.client.destroy(),
   };
@@ -27,19 +27,19 @@ export function s3Store(options: S3Options, limits: S3Limits = S3_LIMITS): Media
 async function upload(connection: S3Connection, path: string, file: FinishedFile): Promise<void> {
   const { limits } = connection;
   const { size } = await stat(file.localFile);
-  const signal = AbortSignal.timeout(limits.uploadMs + Math.ceil(size / limits.leastBytesPerMs));
+  const signal = AbortSignal.timeout(limits.uploadMs + Math.ceil(size / limits.minBytesPerMs));
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await put(connection, path, file, size, signal);
+      return await putObject(connection, path, file, size, signal);
     } catch (error) {
-      if (attempt === limits.attempts || error instanceof UnusableStore || signal.aborted) throw error;
-      await setTimeout(attempt * PAUSE_MS);
+      if (attempt === limits.attempts || error instanceof StoreConfigError || signal.aborted) throw error;
+      await setTimeout(attempt * RETRY_DELAY_MS);
     }
   }
 }
 
-async function put(
-  { client, sdk, bucket, keyOf, explained }: S3Connection,
+async function putObject(
+  { client, sdk, bucket, toKey, withExplainedErrors }: S3Connection,
   path: string,
   { localFile, contentType }: FinishedFile,
   size: number,
@@ -50,14 +50,14 @@ async function put(
   body.once('error', (error) => unreadable.abort(error));
   const command = new sdk.PutObjectCommand({
     Bucket: bucket,
-    Key: keyOf(path),
+    Key: toKey(path),
     Body: body,
     ContentLength: size,
     ContentType: contentType,
     CacheControl: CACHE_CONTROL,
   });
   try {
-    await explained(client.send(command, { abortSignal: AbortSignal.any([signal, unreadable.signal]) }));
+    await withExplainedErrors(client.send(command, { abortSignal: AbortSignal.any([signal, unreadable.signal]) }));
   } catch (error) {
     unreadable.signal.throwIfAborted();
     throw error;
@@ -66,26 +66,26 @@ async function put(
   }
 }
 
-async function removeBelow(connection: S3Connection, folder: string): Promise<void> {
-  const { client, sdk, bucket, keyOf, explained, limits } = connection;
+async function deletePrefix(connection: S3Connection, folder: string): Promise<void> {
+  const { client, sdk, bucket, toKey, withExplainedErrors, limits } = connection;
   let token: string | undefined;
   do {
     const list = new sdk.ListObjectsV2Command({
       Bucket: bucket,
-      Prefix: `${keyOf(folder)}/`,
+      Prefix: `${toKey(folder)}/`,
       ContinuationToken: token,
     });
-    const page = await explained(client.send(list, { abortSignal: AbortSignal.timeout(limits.requestMs) }));
+    const page = await withExplainedErrors(client.send(list, { abortSignal: AbortSignal.timeout(limits.requestMs) }));
     // One by one: for a bulk delete some stores want a checksum that others do not know.
     for (const { Key } of page.Contents ?? []) {
-      await remove(connection, Key as string, AbortSignal.timeout(limits.requestMs));
+      await deleteObject(connection, Key as string, AbortSignal.timeout(limits.requestMs));
     }
     token = page.NextContinuationToken;
   } while (token !== undefined);
 }
 
-async function remove(
-  { client, sdk, bucket, explained }: S3Connection,
+async function deleteObject(
+  { client, sdk, bucket, withExplainedErrors }: S3Connection,
   key: string,
   abortSignal: AbortSignal,
 ): Promise<void> {
@@ -94,16 +94,16 @@ async function remove(
     // Another worker was quicker; not every store calls that a success.
     if (error.name !== 'NoSuchKey') throw error;
   });
-  await explained(deleted);
+  await withExplainedErrors(deleted);
 }
 
 /** Does with a small object all that is done with outputs, so that rights that lack come to light at once. */
 async function probe(connection: S3Connection): Promise<void> {
-  const { client, sdk, bucket, keyOf, explained, limits } = connection;
+  const { client, sdk, bucket, toKey, withExplainedErrors, limits } = connection;
   const abortSignal = AbortSignal.timeout(limits.probeMs);
-  const key = keyOf('.probe');
-  await explained(client.send(new sdk.PutObjectCommand({ Bucket: bucket, Key: key, Body: 'probe' }), { abortSignal }));
+  const key = toKey('.probe');
+  await withExplainedErrors(client.send(new sdk.PutObjectCommand({ Bucket: bucket, Key: key, Body: 'probe' }), { abortSignal }));
   const list = new sdk.ListObjectsV2Command({ Bucket: bucket, Prefix: key, MaxKeys: 1 });
-  await explained(client.send(list, { abortSignal }));
-  await remove(connection, key, abortSignal);
+  await withExplainedErrors(client.send(list, { abortSignal }));
+  await deleteObject(connection, key, abortSignal);
 }

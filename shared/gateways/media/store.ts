@@ -5,7 +5,7 @@ import type { MediaStore } from './mediaStore.ts';
 import { s3Store } from './s3Store.ts';
 
 /** Where the outputs of this installation live: in a bucket if there is one, else on the disk. */
-export const store = perService(
+export const getMediaStore = perService(
   (): MediaStore =>
     config.MEDIA_S3_BUCKET === undefined
       ? diskStore(config.MEDIA_DIR)
@@ -20,12 +20,12 @@ export const store = perService(
 );
 
 /** `ab/cdef…`: 122 random bits that nobody can guess, spread over 256 folders. */
-export function folderOf(mediaToken: string): string {
+export function getMediaFolder(mediaToken: string): string {
   const hex = mediaToken.replaceAll('-', '');
   return `${hex.slice(0, 2)}/${hex.slice(2)}`;
 }
 
 /** Lets go of idle connections, at the end of a process. */
-export async function closeStore(): Promise<void> {
-  await store().close();
+export async function closeMediaStore(): Promise<void> {
+  await getMediaStore().close();
 }

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { decoderEnvironment } from './decoderEnvironment.ts';
+import { getDecoderEnvironment } from './decoderEnvironment.ts';
 
 export interface ThumbnailSource {
   kind: 'image' | 'video';
@@ -17,41 +17,41 @@ export interface ThumbnailOptions {
 export interface ThumbnailRequest extends ThumbnailSource {
   ffmpegPath: string;
 }
-export interface ThumbnailReply {
+export interface ThumbnailResponse {
   /** The thumbnail, or why there is none. */
   result: Uint8Array | string;
   /** Whether the process begins on nothing more. */
   isLast: boolean;
 }
 
-interface Order {
+interface ThumbnailTask {
   request: ThumbnailRequest;
-  askedAt: number;
+  enqueuedAt: number;
   resolve(thumbnail: Uint8Array): void;
   reject(error: Error): void;
 }
 
 /** A child, and what it was sent and has not answered: it is at work on the first of these. */
-interface Painter {
+interface ThumbnailWorker {
   child: ChildProcess;
-  orders: Order[];
+  tasks: ThumbnailTask[];
   /** Until the first must be done, or while there is none, until the child is let go. */
   timer: NodeJS.Timeout | undefined;
 }
 
-const TIME_LIMIT_MS = 20_000;
+const THUMBNAIL_TIMEOUT_MS = 20_000;
 /** Who has waited longer for their turn goes without. */
-const WAIT_LIMIT_MS = 20_000;
-const IDLE_MS = 30_000;
+const QUEUE_TIMEOUT_MS = 20_000;
+const IDLE_TIMEOUT_MS = 30_000;
 /** So many files are told to a child ahead, so that it need not wait for this process between two of them. */
-const ORDERS_AHEAD = 16;
+const MAX_TASKS_SENT = 16;
 
-const waiting: Order[] = [];
-let painter: Painter | null = null;
+const pendingTasks: ThumbnailTask[] = [];
+let activeWorker: ThumbnailWorker | null = null;
 
 /** Ends the child process, if there is one. */
 export function stopThumbnailProcess(): void {
-  if (painter !== null) dismiss(painter);
+  if (activeWorker !== null) terminateWorker(activeWorker);
 }
 
 /**
@@ -72,82 +72,82 @@ export function stopThumbnailProcess(): void {
 export function makeThumbnail(input: ThumbnailSource, options: ThumbnailOptions = {}): Promise<Uint8Array> {
   const request = { ...input, ffmpegPath: options.ffmpegPath ?? 'ffmpeg' };
   return new Promise((resolve, reject) => {
-    waiting.push({ request, askedAt: performance.now(), resolve, reject });
-    giveOut();
+    pendingTasks.push({ request, enqueuedAt: performance.now(), resolve, reject });
+    sendPendingTasks();
   });
 }
 
 /** Sends on what waits, as far as the child may know ahead. */
-function giveOut(): void {
-  while (waiting.length > 0 && (painter === null || painter.orders.length < ORDERS_AHEAD)) {
-    const order = waiting.shift() as Order;
-    if (performance.now() - order.askedAt > WAIT_LIMIT_MS) {
-      order.reject(new Error('too many thumbnails are being made'));
+function sendPendingTasks(): void {
+  while (pendingTasks.length > 0 && (activeWorker === null || activeWorker.tasks.length < MAX_TASKS_SENT)) {
+    const task = pendingTasks.shift() as ThumbnailTask;
+    if (performance.now() - task.enqueuedAt > QUEUE_TIMEOUT_MS) {
+      task.reject(new Error('too many thumbnails are being made'));
       continue;
     }
-    painter ??= startPainter();
-    painter.orders.push(order);
-    if (painter.orders.length === 1) beginNext(painter);
+    activeWorker ??= startThumbnailWorker();
+    activeWorker.tasks.push(task);
+    if (activeWorker.tasks.length === 1) startNextTask(activeWorker);
     // What could not be sent the end of the child tells.
-    painter.child.send(order.request, () => {});
+    activeWorker.child.send(task.request, () => {});
   }
 }
 
 /** The child goes on with its next order, or rests, without keeping this process alive. */
-function beginNext(at: Painter): void {
-  const { child, orders } = at;
-  clearTimeout(at.timer);
-  if (orders.length > 0) {
+function startNextTask(worker: ThumbnailWorker): void {
+  const { child, tasks } = worker;
+  clearTimeout(worker.timer);
+  if (tasks.length > 0) {
     child.ref();
     child.channel?.ref();
-    at.timer = setTimeout(
-      () => dismiss(at, new Error(`the thumbnail took longer than ${TIME_LIMIT_MS} ms`)),
-      TIME_LIMIT_MS,
+    worker.timer = setTimeout(
+      () => terminateWorker(worker, new Error(`the thumbnail took longer than ${THUMBNAIL_TIMEOUT_MS} ms`)),
+      THUMBNAIL_TIMEOUT_MS,
     );
   } else {
     child.unref();
     child.channel?.unref();
-    at.timer = setTimeout(() => dismiss(at), IDLE_MS).unref();
+    worker.timer = setTimeout(() => terminateWorker(worker), IDLE_TIMEOUT_MS).unref();
   }
 }
 
-function startPainter(): Painter {
+function startThumbnailWorker(): ThumbnailWorker {
   const isSource = import.meta.url.endsWith('.ts');
   const script = new URL(`./thumbnailProcess.${isSource ? 'ts' : 'js'}`, import.meta.url);
   const execArgv = isSource ? ['--import', createRequire(import.meta.url).resolve('tsx')] : [];
   const child = fork(fileURLToPath(script), [], {
     execArgv,
-    env: decoderEnvironment(),
+    env: getDecoderEnvironment(),
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     serialization: 'advanced',
   });
-  const started: Painter = { child, orders: [], timer: undefined };
-  child.on('message', (reply: ThumbnailReply) => {
-    const order = started.orders.shift() as Order;
-    if (typeof reply.result === 'string') order.reject(new Error(reply.result));
-    else order.resolve(reply.result);
-    if (reply.isLast) dismiss(started);
-    else beginNext(started);
-    giveOut();
+  const worker: ThumbnailWorker = { child, tasks: [], timer: undefined };
+  child.on('message', (reply: ThumbnailResponse) => {
+    const task = worker.tasks.shift() as ThumbnailTask;
+    if (typeof reply.result === 'string') task.reject(new Error(reply.result));
+    else task.resolve(reply.result);
+    if (reply.isLast) terminateWorker(worker);
+    else startNextTask(worker);
+    sendPendingTasks();
   });
-  child.on('error', (error) => dismiss(started, error));
-  child.on('exit', (code, signal) => dismiss(started, new Error(`the thumbnail process ended (${signal ?? code})`)));
-  return started;
+  child.on('error', (error) => terminateWorker(worker, error));
+  child.on('exit', (code, signal) => terminateWorker(worker, new Error(`the thumbnail process ended (${signal ?? code})`)));
+  return worker;
 }
 
 /**
  * Lets go of a child, and has another one do what it has not begun.
- * @param fault why the file that it is at work on goes without a thumbnail.
+ * @param error why the file that it is at work on goes without a thumbnail.
  */
-function dismiss(from: Painter, fault?: Error): void {
-  const { child, orders } = from;
-  clearTimeout(from.timer);
+function terminateWorker(worker: ThumbnailWorker, error?: Error): void {
+  const { child, tasks } = worker;
+  clearTimeout(worker.timer);
   child.removeAllListeners();
   // What fails or dies after its last answer concerns nobody any more.
   child.on('error', () => {});
   child.kill('SIGKILL');
-  painter = null;
-  if (fault !== undefined) orders.shift()?.reject(fault);
-  waiting.unshift(...orders);
-  giveOut();
+  activeWorker = null;
+  if (error !== undefined) tasks.shift()?.reject(error);
+  pendingTasks.unshift(...tasks);
+  sendPendingTasks();
 }

@@ -1,5 +1,5 @@
 import sharp from 'sharp';
-import type { ThumbnailReply, ThumbnailRequest } from './thumbnail.ts';
+import type { ThumbnailResponse, ThumbnailRequest } from './thumbnail.ts';
 import { readEarlyFrame } from './videoFrame.ts';
 
 const LONGER_SIDE_PX = 512;
@@ -14,27 +14,27 @@ sharp.unblock({ operation: ['VipsForeignLoadPng', 'VipsForeignLoadJpeg', 'VipsFo
 /** The decoder's memory is out of the garbage collector's sight: a process that has grown to this ends. */
 const MAX_RESIDENT_BYTES = 256 * 1024 ** 2;
 
-let previous = Promise.resolve();
-let isDone = false;
+let lastTask = Promise.resolve();
+let isExiting = false;
 
 process.on('message', (request: ThumbnailRequest) => {
-  previous = previous.then(() => answer(request));
+  lastTask = lastTask.then(() => handleRequest(request));
 });
 // The worker has let go of this process, or is gone.
 process.on('disconnect', () => process.exit(0));
 
 /** Whoever is told that an answer is the last one takes what is still waiting elsewhere. */
-async function answer(request: ThumbnailRequest): Promise<void> {
-  if (isDone) return;
-  const result = await render(request).catch((error: unknown) =>
+async function handleRequest(request: ThumbnailRequest): Promise<void> {
+  if (isExiting) return;
+  const result = await renderThumbnail(request).catch((error: unknown) =>
     error instanceof Error ? error.message : String(error),
   );
-  isDone = process.memoryUsage.rss() >= MAX_RESIDENT_BYTES;
-  const reply: ThumbnailReply = { result, isLast: isDone };
+  isExiting = process.memoryUsage.rss() >= MAX_RESIDENT_BYTES;
+  const reply: ThumbnailResponse = { result, isLast: isExiting };
   process.send?.(reply);
 }
 
-async function render({ kind, filePath, ffmpegPath }: ThumbnailRequest): Promise<Buffer> {
+async function renderThumbnail({ kind, filePath, ffmpegPath }: ThumbnailRequest): Promise<Buffer> {
   const options = { limitInputPixels: MAX_INPUT_PIXELS, failOn: 'error', sequentialRead: true } as const;
   const frame = kind === 'video' ? await readEarlyFrame(filePath, ffmpegPath) : null;
   const picture = frame ? sharp(frame.data, options) : sharp(filePath, options).autoOrient();

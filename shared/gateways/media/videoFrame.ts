@@ -2,25 +2,25 @@ import { execFile } from 'node:child_process';
 import { readFile, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { FfmpegCore } from '@ffmpeg/core';
-import { decoderEnvironment } from './decoderEnvironment.ts';
+import { getDecoderEnvironment } from './decoderEnvironment.ts';
 
 /** A decoded frame, as a PNG. */
-export interface VideoFramePicture {
+export interface DecodedFrame {
   data: Uint8Array;
 }
 
-const FFMPEG_LIMIT_MS = 8000;
+const FFMPEG_TIMEOUT_MS = 8000;
 /** About half a second of a usual film: past a fade-in, and still cheap to reach. */
-const EARLY_SECONDS = 0.5;
-const SCALE = "scale=w='min(1024,iw)':h='min(1024,ih)':force_original_aspect_ratio=decrease";
+const SEEK_SECONDS = 0.5;
+const SCALE_FILTER = "scale=w='min(1024,iw)':h='min(1024,ih)':force_original_aspect_ratio=decrease";
 
 /**
  * Decodes a frame from the first second of a film, by ffmpeg or else by `@ffmpeg/core`. Throws an Error when
  * neither can.
  */
-export async function readEarlyFrame(filePath: string, ffmpegPath: string): Promise<VideoFramePicture> {
+export async function readEarlyFrame(filePath: string, ffmpegPath: string): Promise<DecodedFrame> {
   const failures: string[] = [];
-  for (const decode of [() => decodeByFfmpeg(filePath, ffmpegPath), () => decodeByPackage(filePath)]) {
+  for (const decode of [() => decodeWithFfmpeg(filePath, ffmpegPath), () => decodeWithWasm(filePath)]) {
     try {
       return await decode();
     } catch (error) {
@@ -30,9 +30,9 @@ export async function readEarlyFrame(filePath: string, ffmpegPath: string): Prom
   throw new Error(`no frame could be decoded: ${failures.join('; ')}`);
 }
 
-async function decodeByFfmpeg(filePath: string, ffmpegPath: string): Promise<VideoFramePicture> {
+async function decodeWithFfmpeg(filePath: string, ffmpegPath: string): Promise<DecodedFrame> {
   // A film shorter than the place looked for has no frame there, but has a first one.
-  for (const seconds of [EARLY_SECONDS, 0]) {
+  for (const seconds of [SEEK_SECONDS, 0]) {
     const data = await runFfmpeg(ffmpegPath, filePath, seconds);
     if (data.length > 0) return { data };
   }
@@ -45,10 +45,10 @@ const DEMUXERS = ['-format_whitelist', 'mov,matroska'];
 function runFfmpeg(ffmpegPath: string, filePath: string, seconds: number): Promise<Uint8Array> {
   const source = ['-ss', String(seconds), '-i', `file:${filePath}`];
   const input = ['-threads', '1', '-protocol_whitelist', 'file', ...DEMUXERS, ...source];
-  const output = ['-map', '0:v:0', '-frames:v', '1', '-vf', SCALE, '-f', 'image2pipe', '-c:v', 'png', 'pipe:1'];
+  const output = ['-map', '0:v:0', '-frames:v', '1', '-vf', SCALE_FILTER, '-f', 'image2pipe', '-c:v', 'png', 'pipe:1'];
   const args = ['-v', 'error', '-nostdin', ...input, ...output];
-  const limits = { timeout: FFMPEG_LIMIT_MS, killSignal: 'SIGKILL', maxBuffer: 16 * 1024 * 1024 } as const;
-  const env = decoderEnvironment();
+  const limits = { timeout: FFMPEG_TIMEOUT_MS, killSignal: 'SIGKILL', maxBuffer: 16 * 1024 * 1024 } as const;
+  const env = getDecoderEnvironment();
   return new Promise((resolve, reject) => {
     execFile(ffmpegPath, args, { ...limits, env, encoding: 'buffer' }, (error, stdout, stderr) => {
       if (!error) resolve(stdout);
@@ -59,11 +59,11 @@ function runFfmpeg(ffmpegPath: string, filePath: string, seconds: number): Promi
 }
 
 /** Largest film that `@ffmpeg/core` is given: it needs the file in memory twice. */
-const PACKAGE_MAX_BYTES = 100 * 1024 ** 2;
+const WASM_INPUT_MAX_BYTES = 100 * 1024 ** 2;
 
-async function decodeByPackage(filePath: string): Promise<VideoFramePicture> {
+async function decodeWithWasm(filePath: string): Promise<DecodedFrame> {
   const { size } = await stat(filePath);
-  if (size > PACKAGE_MAX_BYTES) throw new Error(`@ffmpeg/core: skipped, the file has ${size} bytes`);
+  if (size > WASM_INPUT_MAX_BYTES) throw new Error(`@ffmpeg/core: skipped, the file has ${size} bytes`);
   // Made for browsers: it asks where its page is, and would fetch its binary from there.
   Object.assign(globalThis, { self: { location: { href: import.meta.url } } });
   const { resolve } = createRequire(import.meta.url);
@@ -74,10 +74,10 @@ async function decodeByPackage(filePath: string): Promise<VideoFramePicture> {
   let lastLine = '';
   core.setLogger(({ message }) => (lastLine = message));
   core.FS.writeFile('film', await readFile(filePath));
-  const args = ['-v', 'error', ...DEMUXERS, '-i', 'film', '-map', '0:v:0', '-frames:v', '1', '-vf', SCALE, 'frame.png'];
-  for (const seconds of [EARLY_SECONDS, 0]) {
+  const args = ['-v', 'error', ...DEMUXERS, '-i', 'film', '-map', '0:v:0', '-frames:v', '1', '-vf', SCALE_FILTER, 'frame.png'];
+  for (const seconds of [SEEK_SECONDS, 0]) {
     if (core.exec('-ss', String(seconds), ...args) === 0) {
-      const data = tryRead(core, 'frame.png');
+      const data = tryReadFile(core, 'frame.png');
       if (data !== null) return { data };
     }
   }
@@ -85,7 +85,7 @@ async function decodeByPackage(filePath: string): Promise<VideoFramePicture> {
 }
 
 /** No frame at the place that was asked for is no error to ffmpeg: there is no file then. */
-function tryRead(core: FfmpegCore, path: string): Uint8Array | null {
+function tryReadFile(core: FfmpegCore, path: string): Uint8Array | null {
   try {
     return core.FS.readFile(path);
   } catch {

@@ -9,13 +9,13 @@ export let processor: PaymentProcessor;
  * Sets the payment processor: Stripe, or a simulated one where STRIPE_SECRET_KEY is not set. The configuration refuses
  * the latter with NODE_ENV=production.
  */
-export async function openPayments(config: Config): Promise<void> {
-  processor = config.STRIPE_SECRET_KEY === undefined ? new SimulatedProcessor() : await openStripe(config);
+export async function openPaymentProcessor(config: Config): Promise<void> {
+  processor = config.STRIPE_SECRET_KEY === undefined ? new SimulatedProcessor() : await openStripeProcessor(config);
 }
 
-async function openStripe(config: Config): Promise<PaymentProcessor> {
+async function openStripeProcessor(config: Config): Promise<PaymentProcessor> {
   // Stripe's library is loaded only where it is used.
-  const { stripeProcessor } = await import('./stripe.ts');
+  const { createStripeProcessor: stripeProcessor } = await import('./stripe.ts');
   return stripeProcessor({
     secretKey: config.STRIPE_SECRET_KEY as string,
     webhookSecret: config.STRIPE_WEBHOOK_SECRET as string,
@@ -47,5 +47,5 @@ export type {
   ProcessorSubscription,
   SubscriptionCharge,
   SubscriptionInvoice,
-  ToldEvent,
+  EventWithPayload,
 } from './processor.ts';

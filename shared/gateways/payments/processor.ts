@@ -16,7 +16,7 @@ export interface ProcessorSubscription {
   /** When it ended; null while it has not. */
   endedAt: Date | null;
   /** Whether the last invoice is: of a year, or of the change to another plan. */
-  isPaid: boolean;
+  isLatestInvoicePaid: boolean;
   /** The end of the last year that was paid; null where none ever was. */
   paidUntil: Date | null;
   /** All invoices of it that were paid, newest first. */
@@ -27,7 +27,7 @@ export interface ProcessorSubscription {
 export interface SubscriptionInvoice {
   id: string;
   /** Whether it bills a whole year, not the change to another plan. */
-  isYear: boolean;
+  isAnnual: boolean;
   /** The plan that it bills; null where none of its prices is of our plans. */
   plan: PlanSlug | null;
   paidAt: Date;
@@ -89,7 +89,7 @@ export interface PaidInvoice {
   /** Of the account that the subscription was started for; null where that is not said. */
   accountUuid: string | null;
   /** Whether it is in the currency that all else is in; where not, the amounts are no cents. */
-  isInOurCurrency: boolean;
+  isSupportedCurrency: boolean;
   /** Whether one of our plans is on it, those that were sold before included. */
   isForPlan: boolean;
   paidAt: Date;
@@ -106,7 +106,7 @@ export interface ConnectedAccount {
   /** They have told the processor all that it asked for. */
   isOnboarded: boolean;
   /** Transfers reach them, and their bank. */
-  canBePaid: boolean;
+  canReceiveTransfers: boolean;
 }
 
 export interface ProcessorEvent {
@@ -117,24 +117,24 @@ export interface ProcessorEvent {
 }
 
 /** An event, and the text that it came as, or would have. */
-export type ToldEvent = ProcessorEvent & { payload: string };
+export type EventWithPayload = ProcessorEvent & { payload: string };
 
 export interface NewCustomer {
   accountUuid: string;
   email: string;
   /** The one that it takes the place of, if that is gone. */
-  instead?: string;
+  replaces?: string;
 }
 
 export interface NewConnectedAccount {
   accountUuid: string;
   email: string;
   /** The one that it takes the place of, if that is gone. */
-  instead?: string;
+  replaces?: string;
 }
 
 /** The pages that a customer comes back to. */
-export interface ReturnAddresses {
+export interface CheckoutReturnUrls {
   successUrl: string;
   cancelUrl: string;
 }
@@ -155,7 +155,7 @@ export interface PaymentProcessor {
 
   createCustomer(customer: NewCustomer): Promise<string>;
   /** The id of a payment method that can be charged without the customer, or null. */
-  paymentMethodOf(customerId: string): Promise<string | null>;
+  findPaymentMethod(customerId: string): Promise<string | null>;
 
   /**
    * Opens a page where a plan's year is paid and a subscription begins. Pages that are open still are closed.
@@ -163,11 +163,11 @@ export interface PaymentProcessor {
    */
   openSubscriptionCheckout(
     order: { customerId: string; accountUuid: string; plan: PlanSlug; metadata: Record<string, string> },
-    addresses: ReturnAddresses,
+    addresses: CheckoutReturnUrls,
     key: string,
   ): Promise<string | null>;
   /** Opens a page where the change to another plan is confirmed. @returns null where nothing has to be. */
-  openPlanSwitch(
+  openPlanChange(
     order: { customerId: string; subscriptionId: string; plan: PlanSlug },
     returnUrl: string,
   ): Promise<string | null>;
@@ -176,7 +176,7 @@ export interface PaymentProcessor {
   /** Opens a page where a top-up is paid, or takes the payment without one. */
   openTopupCheckout(
     order: { customerId: string; topupUuid: string; amountCents: number; credits: number },
-    addresses: ReturnAddresses,
+    addresses: CheckoutReturnUrls,
   ): Promise<TopupCheckout>;
   /** Charges a top-up to the payment method on file, the customer being away. Repeated, it says what came of the first. */
   chargeTopup(order: {
@@ -190,7 +190,7 @@ export interface PaymentProcessor {
   /** Ends a subscription at once, and asks for nothing more. That it had ended before is not an error. */
   cancelSubscription(subscriptionId: string): Promise<void>;
   /** Whether the payment of its last invoice is under way: a bank may take days. */
-  isBeingPaid(subscriptionId: string): Promise<boolean>;
+  isPaymentProcessing(subscriptionId: string): Promise<boolean>;
   /** Switches to another plan at once, without charging or crediting anything; the next renewal charges its price. */
   changePlan(subscriptionId: string, plan: PlanSlug): Promise<void>;
   /** What went back, or is claimed back, of an invoice. */
@@ -207,18 +207,18 @@ export interface PaymentProcessor {
   /** The payment of a top-up that was charged since then, if there is one. */
   findPayment(customerId: string, topupUuid: string, since: Date): Promise<ProcessorPayment | null>;
   /** What a checkout page led to so far. */
-  readSession(
+  readCheckoutSession(
     sessionId: string,
   ): Promise<{ subscriptionId: string | null; intentId: string | null; isOpen: boolean } | null>;
   /** The payment behind a charge, if it was a top-up's; else the subscription's invoice that it paid. */
   readCharge(chargeId: string): Promise<ProcessorPayment | SubscriptionCharge | null>;
   /** The charge that a dispute is about. */
-  chargeOfDispute(disputeId: string): Promise<string | null>;
+  findDisputedCharge(disputeId: string): Promise<string | null>;
   /** The subscription that an invoice is for; null where it is for something else. */
-  subscriptionOfInvoice(invoiceId: string): Promise<string | null>;
+  findInvoiceSubscription(invoiceId: string): Promise<string | null>;
 
   /** The invoice that a credit note takes something back of. */
-  invoiceOfCreditNote(creditNoteId: string): Promise<string | null>;
+  findCreditedInvoice(creditNoteId: string): Promise<string | null>;
 
   /** An invoice, if it is a subscription's and is paid. */
   readInvoice(invoiceId: string): Promise<PaidInvoice | null>;
@@ -239,16 +239,16 @@ export interface PaymentProcessor {
    * Pays somebody, once for each payout, however often it is asked for within a day.
    * @returns the transfer's id; null where it is simulated.
    */
-  transfer(order: { payoutUuid: string; connectAccountId: string; amountCents: number }): Promise<string | null>;
+  createTransfer(order: { payoutUuid: string; connectAccountId: string; amountCents: number }): Promise<string | null>;
   /** The id of the transfer of a payout that was made since then, if there is one. */
   findTransfer(payoutUuid: string, since: Date): Promise<string | null>;
 
   /** The ids of a customer's last subscriptions that are not over. */
-  subscriptionsOf(customerId: string): Promise<string[]>;
-  subscriptionsSince(since: Date): AsyncIterable<string>;
-  paymentsSince(since: Date): AsyncIterable<string>;
+  listOpenSubscriptions(customerId: string): Promise<string[]>;
+  listSubscriptionsSince(since: Date): AsyncIterable<string>;
+  listPaymentsSince(since: Date): AsyncIterable<string>;
   /** What it has told of, or tried to; it remembers for a month. */
-  eventsSince(since: Date): AsyncIterable<ToldEvent>;
+  listEventsSince(since: Date): AsyncIterable<EventWithPayload>;
 
   /**
    * Checks that a webhook's body is the processor's, and fresh.

@@ -10,7 +10,7 @@ import {
 } from './processor.ts';
 
 /** The one payment method of every customer. */
-const PAYMENT_METHOD = 'simulated';
+const SIMULATED_PAYMENT_METHOD = 'simulated';
 
 /**
  * The payment processor of local development: every payment succeeds at once, and no money moves. It keeps nothing: what
@@ -23,15 +23,15 @@ export class SimulatedProcessor implements PaymentProcessor {
     return `simulated_${accountUuid}`;
   }
 
-  async paymentMethodOf(): Promise<string> {
-    return PAYMENT_METHOD;
+  async findPaymentMethod(): Promise<string> {
+    return SIMULATED_PAYMENT_METHOD;
   }
 
   async openSubscriptionCheckout(): Promise<null> {
     return null;
   }
 
-  async openPlanSwitch(): Promise<null> {
+  async openPlanChange(): Promise<null> {
     return null;
   }
 
@@ -61,7 +61,7 @@ export class SimulatedProcessor implements PaymentProcessor {
 
   async cancelSubscription(): Promise<void> {}
 
-  async isBeingPaid(): Promise<boolean> {
+  async isPaymentProcessing(): Promise<boolean> {
     return false;
   }
 
@@ -88,7 +88,7 @@ export class SimulatedProcessor implements PaymentProcessor {
     return null;
   }
 
-  async readSession(): Promise<null> {
+  async readCheckoutSession(): Promise<null> {
     return null;
   }
 
@@ -96,15 +96,15 @@ export class SimulatedProcessor implements PaymentProcessor {
     return null;
   }
 
-  async chargeOfDispute(): Promise<null> {
+  async findDisputedCharge(): Promise<null> {
     return null;
   }
 
-  async subscriptionOfInvoice(): Promise<null> {
+  async findInvoiceSubscription(): Promise<null> {
     return null;
   }
 
-  async invoiceOfCreditNote(): Promise<null> {
+  async findCreditedInvoice(): Promise<null> {
     return null;
   }
 
@@ -113,19 +113,19 @@ export class SimulatedProcessor implements PaymentProcessor {
   }
 
   async createConnectedAccount(): Promise<string> {
-    throw noConnectedAccount();
+    throw createNoConnectedAccountError();
   }
 
   async openOnboarding(): Promise<string> {
-    throw noConnectedAccount();
+    throw createNoConnectedAccountError();
   }
 
   /** Refuses: to answer null would switch off the payouts of an account of Stripe's that was stored before. */
   async readConnectedAccount(): Promise<ConnectedAccount> {
-    throw noConnectedAccount();
+    throw createNoConnectedAccountError();
   }
 
-  async transfer(): Promise<null> {
+  async createTransfer(): Promise<null> {
     return null;
   }
 
@@ -133,20 +133,20 @@ export class SimulatedProcessor implements PaymentProcessor {
     return null;
   }
 
-  async subscriptionsOf(): Promise<string[]> {
+  async listOpenSubscriptions(): Promise<string[]> {
     return [];
   }
 
-  subscriptionsSince(): AsyncIterable<never> {
-    return none();
+  listSubscriptionsSince(): AsyncIterable<never> {
+    return emptyList();
   }
 
-  paymentsSince(): AsyncIterable<never> {
-    return none();
+  listPaymentsSince(): AsyncIterable<never> {
+    return emptyList();
   }
 
-  eventsSince(): AsyncIterable<never> {
-    return none();
+  listEventsSince(): AsyncIterable<never> {
+    return emptyList();
   }
 
   verifyEvent(): ProcessorEvent {
@@ -154,10 +154,10 @@ export class SimulatedProcessor implements PaymentProcessor {
   }
 }
 
-function noConnectedAccount(): ProcessorError {
+function createNoConnectedAccountError(): ProcessorError {
   return new ProcessorError('refused', 'The simulated payment processor has no connected accounts.', {
     isConnectedAccountGone: true,
   });
 }
 
-async function* none(): AsyncGenerator<never> {}
+async function* emptyList(): AsyncGenerator<never> {}

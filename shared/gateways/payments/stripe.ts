@@ -3,18 +3,18 @@ import type { PlanSlug } from '../../spec/plans.ts';
 import { EVENT_TYPES } from './eventTypes.ts';
 import { type PaymentProcessor, ProcessorError, type ProcessorPayment, type SubscriptionCharge } from './processor.ts';
 import { SIGNATURE_TOLERANCE_SECONDS } from './signature.ts';
-import { connect } from './stripeConnect.ts';
+import { buildConnectMethods } from './stripeConnect.ts';
 import { readPaidInvoice } from './stripeInvoices.ts';
-import { subscriptions } from './stripeSubscriptions.ts';
-import { asEvent, asProcessorError, found, ids, said, told, underKey } from './stripeAnswers.ts';
+import { buildSubscriptionMethods } from './stripeSubscriptions.ts';
+import { parseEvent, toProcessorError, findOrNull, listIds, unwrap, listEvents, withIdempotencyKey } from './stripeAnswers.ts';
 import {
   ACCOUNT_KEY,
-  asPayment,
+  toProcessorPayment,
   CURRENCY,
-  idOf,
+  getStripeId,
   type PlanPrices,
-  seconds,
-  subscriptionIn,
+  toUnixSeconds,
+  getSubscriptionId,
   TOPUP_KEY,
 } from './stripeShapes.ts';
 
@@ -34,20 +34,20 @@ const TIMEOUT_MS = 4_000;
 /** A bank is asked, which may take its time. */
 const CHARGE_TIMEOUT_MS = 10_000;
 /** Stripe's library repeats what it may, under the same key. */
-const RETRIES = 1;
+const MAX_NETWORK_RETRIES = 1;
 
 /** The most types that one list of events may name. */
 const EVENT_TYPES_MAX = 20;
 
 /** Stripe may show a page in the customer's currency; all our money is in one. */
-const IN_OUR_CURRENCY = { enabled: false };
+const NO_ADAPTIVE_PRICING = { enabled: false };
 
 /** The client of Stripe's library, at Stripe's address or another one. */
-export function stripeClient(secretKey: string, apiBase?: string): Stripe {
+export function createStripeClient(secretKey: string, apiBase?: string): Stripe {
   const base = apiBase === undefined ? undefined : new URL(apiBase);
   return new Stripe(secretKey, {
     timeout: TIMEOUT_MS,
-    maxNetworkRetries: RETRIES,
+    maxNetworkRetries: MAX_NETWORK_RETRIES,
     telemetry: false,
     ...(base && {
       host: base.hostname,
@@ -57,10 +57,10 @@ export function stripeClient(secretKey: string, apiBase?: string): Stripe {
   });
 }
 
-export type StripeProcessor = ReturnType<typeof stripeProcessor>;
+export type StripeProcessor = ReturnType<typeof createStripeProcessor>;
 
 /** Stripe, by its own library. */
-export function stripeProcessor({
+export function createStripeProcessor({
   secretKey,
   webhookSecret,
   connectWebhookSecret = webhookSecret,
@@ -68,46 +68,46 @@ export function stripeProcessor({
   portalConfiguration,
   apiBase,
 }: StripeOptions) {
-  const stripe = stripeClient(secretKey, apiBase);
-  const portal = portalConfiguration === undefined ? {} : { configuration: portalConfiguration };
+  const stripe = createStripeClient(secretKey, apiBase);
+  const portalOptions = portalConfiguration === undefined ? {} : { configuration: portalConfiguration };
 
-  const sold = (plan: PlanSlug) => prices[plan][0] as string;
+  const getCurrentPrice = (plan: PlanSlug) => prices[plan][0] as string;
 
-  async function readIntent(intentId: string): Promise<ProcessorPayment | null> {
-    const intent = await found(stripe.paymentIntents.retrieve(intentId, { expand: ['latest_charge'] }));
+  async function readPaymentIntent(intentId: string): Promise<ProcessorPayment | null> {
+    const intent = await findOrNull(stripe.paymentIntents.retrieve(intentId, { expand: ['latest_charge'] }));
     if (intent === null) return null;
     const charge = intent.latest_charge;
-    const disputes = typeof charge === 'object' && charge !== null ? await disputesOf(charge) : [];
-    return asPayment(intent, disputes);
+    const disputes = typeof charge === 'object' && charge !== null ? await listDisputes(charge) : [];
+    return toProcessorPayment(intent, disputes);
   }
 
-  async function disputesOf({ id, disputed: isDisputed }: Stripe.Charge): Promise<Stripe.Dispute[]> {
-    return isDisputed ? (await said(stripe.disputes.list({ charge: id, limit: 10 }))).data : [];
+  async function listDisputes({ id, disputed: isDisputed }: Stripe.Charge): Promise<Stripe.Dispute[]> {
+    return isDisputed ? (await unwrap(stripe.disputes.list({ charge: id, limit: 10 }))).data : [];
   }
 
-  async function chargeOfSubscription(intentId: string): Promise<SubscriptionCharge | null> {
+  async function findSubscriptionCharge(intentId: string): Promise<SubscriptionCharge | null> {
     const payment = { type: 'payment_intent', payment_intent: intentId } as const;
-    const { data } = await said(stripe.invoicePayments.list({ payment, limit: 1 }));
-    const invoiceId = idOf(data[0]?.invoice);
-    const invoice = invoiceId === null ? null : await found(stripe.invoices.retrieve(invoiceId));
-    const subscriptionId = subscriptionIn(invoice);
+    const { data } = await unwrap(stripe.invoicePayments.list({ payment, limit: 1 }));
+    const invoiceId = getStripeId(data[0]?.invoice);
+    const invoice = invoiceId === null ? null : await findOrNull(stripe.invoices.retrieve(invoiceId));
+    const subscriptionId = getSubscriptionId(invoice);
     if (invoice === null || subscriptionId === null) return null;
     return { invoiceId: invoice.id, subscriptionId };
   }
 
-  async function subscriptionOfInvoice(invoiceId: string): Promise<string | null> {
-    return subscriptionIn(await found(stripe.invoices.retrieve(invoiceId)));
+  async function findInvoiceSubscription(invoiceId: string): Promise<string | null> {
+    return getSubscriptionId(await findOrNull(stripe.invoices.retrieve(invoiceId)));
   }
 
   /** Closes what else a customer could subscribe on. One that was paid in the meantime cannot be closed, and will tell. */
-  async function closeOtherPages(customerId: string, { id: own, created }: Stripe.Checkout.Session): Promise<void> {
-    const open = await said(stripe.checkout.sessions.list({ customer: customerId, status: 'open', limit: 100 }));
+  async function expireOlderCheckoutSessions(customerId: string, { id: own, created }: Stripe.Checkout.Session): Promise<void> {
+    const open = await unwrap(stripe.checkout.sessions.list({ customer: customerId, status: 'open', limit: 100 }));
     // Of two that are opened at once one stays.
     const isOlder = (other: Stripe.Checkout.Session) =>
       other.created < created || (other.created === created && other.id < own);
     const others = open.data.filter((other) => other.mode === 'subscription' && isOlder(other));
     for (const { id } of others) {
-      await said(stripe.checkout.sessions.expire(id)).catch((error: unknown) => {
+      await unwrap(stripe.checkout.sessions.expire(id)).catch((error: unknown) => {
         if (!(error instanceof ProcessorError) || error.fault !== 'refused') throw error;
       });
     }
@@ -116,30 +116,30 @@ export function stripeProcessor({
   return {
     isSimulated: false,
 
-    createCustomer: async ({ accountUuid, email, instead }) => {
+    createCustomer: async ({ accountUuid, email, replaces }) => {
       const customer = { email, metadata: { [ACCOUNT_KEY]: accountUuid } };
-      const key = ['customer', accountUuid, instead].filter((part) => part !== undefined).join('-');
-      return (await said(underKey(key, (options) => stripe.customers.create(customer, options)))).id;
+      const key = ['customer', accountUuid, replaces].filter((part) => part !== undefined).join('-');
+      return (await unwrap(withIdempotencyKey(key, (options) => stripe.customers.create(customer, options)))).id;
     },
 
-    paymentMethodOf: async (customerId) => {
-      const customer = await found(stripe.customers.retrieve(customerId));
+    findPaymentMethod: async (customerId) => {
+      const customer = await findOrNull(stripe.customers.retrieve(customerId));
       if (customer === null || customer.deleted === true) return null;
-      const preferred = idOf(customer.invoice_settings.default_payment_method);
+      const preferred = getStripeId(customer.invoice_settings.default_payment_method);
       if (preferred !== null) return preferred;
-      return (await said(stripe.customers.listPaymentMethods(customerId, { limit: 1 }))).data[0]?.id ?? null;
+      return (await unwrap(stripe.customers.listPaymentMethods(customerId, { limit: 1 }))).data[0]?.id ?? null;
     },
 
     openSubscriptionCheckout: async ({ customerId, accountUuid, plan, metadata }, addresses, key) => {
       const ours = { ...metadata, [ACCOUNT_KEY]: accountUuid };
-      const session = await said(
+      const session = await unwrap(
         stripe.checkout.sessions.create(
           {
             mode: 'subscription',
             customer: customerId,
             client_reference_id: accountUuid,
-            line_items: [{ price: sold(plan), quantity: 1 }],
-            adaptive_pricing: IN_OUR_CURRENCY,
+            line_items: [{ price: getCurrentPrice(plan), quantity: 1 }],
+            adaptive_pricing: NO_ADAPTIVE_PRICING,
             metadata: ours,
             subscription_data: { metadata: ours },
             success_url: addresses.successUrl,
@@ -148,16 +148,16 @@ export function stripeProcessor({
           { idempotencyKey: key },
         ),
       );
-      await closeOtherPages(customerId, session);
-      return addressIn(session.url);
+      await expireOlderCheckoutSessions(customerId, session);
+      return requireUrl(session.url);
     },
 
-    openPlanSwitch: async ({ customerId, subscriptionId, plan }, returnUrl) => {
-      const subscription = await said(stripe.subscriptions.retrieve(subscriptionId));
+    openPlanChange: async ({ customerId, subscriptionId, plan }, returnUrl) => {
+      const subscription = await unwrap(stripe.subscriptions.retrieve(subscriptionId));
       const item = subscription.items.data[0]?.id ?? '';
-      const session = await said(
+      const session = await unwrap(
         stripe.billingPortal.sessions.create({
-          ...portal,
+          ...portalOptions,
           customer: customerId,
           return_url: returnUrl,
           flow_data: {
@@ -165,7 +165,7 @@ export function stripeProcessor({
             after_completion: { type: 'redirect', redirect: { return_url: returnUrl } },
             subscription_update_confirm: {
               subscription: subscriptionId,
-              items: [{ id: item, price: sold(plan), quantity: 1 }],
+              items: [{ id: item, price: getCurrentPrice(plan), quantity: 1 }],
             },
           },
         }),
@@ -174,12 +174,12 @@ export function stripeProcessor({
     },
 
     openPortal: async (customerId, returnUrl) =>
-      (await said(stripe.billingPortal.sessions.create({ ...portal, customer: customerId, return_url: returnUrl })))
+      (await unwrap(stripe.billingPortal.sessions.create({ ...portalOptions, customer: customerId, return_url: returnUrl })))
         .url,
 
     openTopupCheckout: async ({ customerId, topupUuid, amountCents, credits }, addresses) => {
       const metadata = { [TOPUP_KEY]: topupUuid };
-      const session = await said(
+      const session = await unwrap(
         stripe.checkout.sessions.create(
           {
             mode: 'payment',
@@ -194,7 +194,7 @@ export function stripeProcessor({
                 },
               },
             ],
-            adaptive_pricing: IN_OUR_CURRENCY,
+            adaptive_pricing: NO_ADAPTIVE_PRICING,
             metadata,
             payment_intent_data: { metadata, setup_future_usage: 'off_session' },
             success_url: addresses.successUrl,
@@ -204,7 +204,7 @@ export function stripeProcessor({
           { idempotencyKey: `topup-session-${topupUuid}-${customerId}` },
         ),
       );
-      return { sessionId: session.id, url: addressIn(session.url) };
+      return { sessionId: session.id, url: requireUrl(session.url) };
     },
 
     chargeTopup: async ({ customerId, paymentMethodId, topupUuid, amountCents }) => {
@@ -220,7 +220,7 @@ export function stripeProcessor({
         metadata: { [TOPUP_KEY]: topupUuid },
       };
       try {
-        return asPayment(
+        return toProcessorPayment(
           await stripe.paymentIntents.create(order, {
             // Without the customer and the card, on purpose: another key could charge the top-up a second time.
             idempotencyKey: `topup-${topupUuid}`,
@@ -230,62 +230,62 @@ export function stripeProcessor({
       } catch (error) {
         // A card that is declined is an answer, too, with the payment that it declined in it.
         if (error instanceof Stripe.errors.StripeCardError && error.payment_intent !== undefined) {
-          return asPayment(error.payment_intent);
+          return toProcessorPayment(error.payment_intent);
         }
-        throw asProcessorError(error);
+        throw toProcessorError(error);
       }
     },
 
-    ...subscriptions({ stripe, prices, disputesOf }),
+    ...buildSubscriptionMethods({ stripe, prices, listDisputes }),
 
-    readPayment: (intentId) => readIntent(intentId),
+    readPayment: (intentId) => readPaymentIntent(intentId),
 
     findPayment: async (customerId, topupUuid, since) => {
-      const charged = ids(stripe.paymentIntents.list({ customer: customerId, created: { gte: seconds(since) } }));
+      const charged = listIds(stripe.paymentIntents.list({ customer: customerId, created: { gte: toUnixSeconds(since) } }));
       for await (const intentId of charged) {
-        const payment = await readIntent(intentId);
+        const payment = await readPaymentIntent(intentId);
         if (payment?.topupUuid === topupUuid) return payment;
       }
       return null;
     },
 
-    readSession: async (sessionId) => {
-      const session = await found(stripe.checkout.sessions.retrieve(sessionId));
+    readCheckoutSession: async (sessionId) => {
+      const session = await findOrNull(stripe.checkout.sessions.retrieve(sessionId));
       if (session === null) return null;
       return {
-        subscriptionId: idOf(session.subscription),
-        intentId: idOf(session.payment_intent),
+        subscriptionId: getStripeId(session.subscription),
+        intentId: getStripeId(session.payment_intent),
         isOpen: session.status === 'open',
       };
     },
 
     readCharge: async (chargeId) => {
-      const charge = await found(stripe.charges.retrieve(chargeId));
-      const intentId = idOf(charge?.payment_intent);
+      const charge = await findOrNull(stripe.charges.retrieve(chargeId));
+      const intentId = getStripeId(charge?.payment_intent);
       if (charge === null || intentId === null) return null;
-      const payment = await readIntent(intentId);
-      return payment?.topupUuid === null ? chargeOfSubscription(intentId) : payment;
+      const payment = await readPaymentIntent(intentId);
+      return payment?.topupUuid === null ? findSubscriptionCharge(intentId) : payment;
     },
 
-    chargeOfDispute: async (disputeId) => idOf((await found(stripe.disputes.retrieve(disputeId)))?.charge),
-    subscriptionOfInvoice,
-    invoiceOfCreditNote: async (creditNoteId) =>
-      idOf((await found(stripe.creditNotes.retrieve(creditNoteId)))?.invoice),
+    findDisputedCharge: async (disputeId) => getStripeId((await findOrNull(stripe.disputes.retrieve(disputeId)))?.charge),
+    findInvoiceSubscription,
+    findCreditedInvoice: async (creditNoteId) =>
+      getStripeId((await findOrNull(stripe.creditNotes.retrieve(creditNoteId)))?.invoice),
     readInvoice: (invoiceId) =>
-      readPaidInvoice(invoiceId, { stripe, readIntent, ourPrices: new Set(Object.values(prices).flat()) }),
-    ...connect(stripe),
+      readPaidInvoice(invoiceId, { stripe, readPaymentIntent, planPriceIds: new Set(Object.values(prices).flat()) }),
+    ...buildConnectMethods(stripe),
 
-    subscriptionsOf: async (customerId) => {
-      const { data } = await said(stripe.subscriptions.list({ customer: customerId, limit: 20 }));
+    listOpenSubscriptions: async (customerId) => {
+      const { data } = await unwrap(stripe.subscriptions.list({ customer: customerId, limit: 20 }));
       return data.map(({ id }) => id);
     },
-    subscriptionsSince: (since) => ids(stripe.subscriptions.list({ status: 'all', created: { gte: seconds(since) } })),
-    paymentsSince: (since) => ids(stripe.paymentIntents.list({ created: { gte: seconds(since) } })),
+    listSubscriptionsSince: (since) => listIds(stripe.subscriptions.list({ status: 'all', created: { gte: toUnixSeconds(since) } })),
+    listPaymentsSince: (since) => listIds(stripe.paymentIntents.list({ created: { gte: toUnixSeconds(since) } })),
 
-    eventsSince: async function* (since) {
+    listEventsSince: async function* (since) {
       for (let from = 0; from < EVENT_TYPES.length; from += EVENT_TYPES_MAX) {
         const types = EVENT_TYPES.slice(from, from + EVENT_TYPES_MAX);
-        yield* told(stripe.events.list({ types, created: { gte: seconds(since) }, limit: 100 }));
+        yield* listEvents(stripe.events.list({ types, created: { gte: toUnixSeconds(since) }, limit: 100 }));
       }
     },
 
@@ -299,7 +299,7 @@ export function stripeProcessor({
           problem = error;
           continue;
         }
-        return asEvent(event);
+        return parseEvent(event);
       }
       const isUnreadable = problem instanceof SyntaxError;
       const message = isUnreadable ? 'The body is no JSON.' : 'Stripe-Signature is none of this body, or is too old.';
@@ -308,7 +308,7 @@ export function stripeProcessor({
   } satisfies PaymentProcessor;
 }
 
-function addressIn(url: string | null): string {
+function requireUrl(url: string | null): string {
   if (url === null) throw new ProcessorError('away', 'Stripe opened a page without an address.');
   return url;
 }

@@ -3,14 +3,14 @@ import { config } from '../../lib/config.ts';
 import { perService } from '../../lib/serviceScope.ts';
 import { UpstreamError } from './upstream.ts';
 
-export interface JsonAnswer {
+export interface JsonResponse {
   status: number;
   headers: Record<string, string | string[] | undefined>;
   /** undefined where the body is not JSON. */
   body: unknown;
 }
 
-export interface Question {
+export interface UpstreamRequestOptions {
   headers: Record<string, string>;
   /** Sent as JSON, or as the form that it is. */
   body?: Record<string, unknown> | FormData;
@@ -19,7 +19,7 @@ export interface Question {
 }
 
 /** No honest answer of a queue is longer: outputs are asked for as addresses. */
-const ANSWER_MAX_BYTES = 8 * 1024 * 1024;
+const RESPONSE_MAX_BYTES = 8 * 1024 * 1024;
 
 function newAgent(connections: number): Agent {
   return new Agent({
@@ -40,18 +40,18 @@ const agents = perService(() => ({
 }));
 
 /** Codes of errors that come before a request could have been read at the other end. */
-const NEVER_SENT =
+const NOT_SENT_CODES =
   /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EPROTO|CERT_\w+|DEPTH_ZERO_\w+|SELF_SIGNED_\w+|UNABLE_TO_\w+|ERR_TLS_\w+|UND_ERR_CONNECT_TIMEOUT|ERR_INVALID_URL)$/;
 
 /**
  * One JSON exchange with an upstream, within the configured time.
  * @throws UpstreamError `unavailable` when the request was never sent, `unknown` when its answer was lost.
  */
-export function exchange(method: Dispatcher.HttpMethod, url: string, question: Question): Promise<JsonAnswer> {
-  return converse(method, url, question, async (response) => ({
+export function requestJson(method: Dispatcher.HttpMethod, url: string, question: UpstreamRequestOptions): Promise<JsonResponse> {
+  return requestStream(method, url, question, async (response) => ({
     status: response.statusCode,
     headers: response.headers,
-    body: parseJson(await textOf(response.body)),
+    body: tryParseJson(await readText(response.body)),
   }));
 }
 
@@ -59,10 +59,10 @@ export function exchange(method: Dispatcher.HttpMethod, url: string, question: Q
  * One exchange whose answer the caller reads as it comes.
  * @throws UpstreamError as `exchange`, also where `read` throws anything else.
  */
-export async function converse<Read>(
+export async function requestStream<Read>(
   method: Dispatcher.HttpMethod,
   url: string,
-  { headers, body, timeoutMs }: Question,
+  { headers, body, timeoutMs }: UpstreamRequestOptions,
   read: (response: Dispatcher.ResponseData) => Promise<Read>,
 ): Promise<Read> {
   const isJson = body !== undefined && !(body instanceof FormData);
@@ -79,22 +79,22 @@ export async function converse<Read>(
   } catch (error) {
     if (error instanceof UpstreamError) throw error;
     const { code = '', message } = error as Error & { code?: string };
-    throw new UpstreamError(NEVER_SENT.test(code) ? 'unavailable' : 'unknown', message || code, { wasAnswered: false });
+    throw new UpstreamError(NOT_SENT_CODES.test(code) ? 'unavailable' : 'unknown', message || code, { wasAnswered: false });
   }
 }
 
-async function textOf(body: Dispatcher.ResponseData['body']): Promise<string> {
+async function readText(body: Dispatcher.ResponseData['body']): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of body as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > ANSWER_MAX_BYTES) throw new Error(`an answer of more than ${ANSWER_MAX_BYTES} bytes`);
+    if (bytes > RESPONSE_MAX_BYTES) throw new Error(`an answer of more than ${RESPONSE_MAX_BYTES} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString();
 }
 
-export function parseJson(text: string): unknown {
+export function tryParseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {

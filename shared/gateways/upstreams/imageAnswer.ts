@@ -1,10 +1,10 @@
 import { writeFile } from 'node:fs/promises';
-import { UnusableOutput } from '../media/download.ts';
-import { discard } from '../media/incoming.ts';
-import { parseJson } from './http.ts';
+import { InvalidOutputError } from '../media/download.ts';
+import { deleteTempFile } from '../media/incoming.ts';
+import { tryParseJson } from './http.ts';
 
 /** An answer of the Images API, whose image may be tens of megabytes of base64 in the middle of its JSON. */
-export interface ImageAnswer {
+export interface ImageResponse {
   /** What was left when the image was taken out; undefined where that is not JSON. */
   body: unknown;
   /** The image, in a file of ours or at an address. */
@@ -12,39 +12,39 @@ export interface ImageAnswer {
 }
 
 /** How much there may be of what is not the image. */
-const REST_MAX_BYTES = 1024 * 1024;
+const METADATA_MAX_BYTES = 1024 * 1024;
 /** How much of a text it takes to see what it is. */
-const BEGINNING_CHARACTERS = 256;
-const ADDRESS_MAX_CHARACTERS = 8 * 1024;
+const PREFIX_CHARACTERS = 256;
+const URL_MAX_CHARACTERS = 8 * 1024;
 
 /**
  * Reads an answer as it comes, and writes the first image in it to a new file.
- * @throws UnusableOutput where it has more than `maxBytes`; else what the chunks or the file throw. Then there is no
+ * @throws InvalidOutputError where it has more than `maxBytes`; else what the chunks or the file throw. Then there is no
  * file.
  */
-export async function receiveImage(
+export async function readImageResponse(
   chunks: AsyncIterable<Buffer>,
   newFile: () => Promise<string>,
   maxBytes: number,
-): Promise<ImageAnswer> {
-  const answer: Sifted = { field: '', rest: '' };
-  const text = imageText(chunks, answer);
+): Promise<ImageResponse> {
+  const extracted: ExtractedImageField = { field: '', rest: '' };
+  const text = extractImageText(chunks, extracted);
   try {
-    const beginning = await take(text, BEGINNING_CHARACTERS);
+    const prefix = await readCharacters(text, PREFIX_CHARACTERS);
     // An address may hold the image itself, and base64 may come with the beginning of such an address.
-    const preamble = /^data:[^,]*,/i.exec(beginning)?.[0];
-    let image: ImageAnswer['image'];
-    if (answer.field === 'url' && preamble === undefined) {
-      const url = beginning + (await take(text, ADDRESS_MAX_CHARACTERS));
-      if (url.length > ADDRESS_MAX_CHARACTERS) throw new Error('an address that is none');
-      image = { url: unescape(textOf(url)) };
-    } else if (beginning !== '') {
+    const dataUrlHeader = /^data:[^,]*,/i.exec(prefix)?.[0];
+    let image: ImageResponse['image'];
+    if (extracted.field === 'url' && dataUrlHeader === undefined) {
+      const url = prefix + (await readCharacters(text, URL_MAX_CHARACTERS));
+      if (url.length > URL_MAX_CHARACTERS) throw new Error('an address that is none');
+      image = { url: unescapeJson(latin1ToUtf8(url)) };
+    } else if (prefix !== '') {
       image = { file: await newFile() };
-      await save(decode(beginning.slice(preamble?.length), text, maxBytes), image.file);
+      await writeImageFile(decodeBase64(prefix.slice(dataUrlHeader?.length), text, maxBytes), image.file);
     }
-    const body = parseJson(textOf(answer.rest));
+    const body = tryParseJson(latin1ToUtf8(extracted.rest));
     if (body !== undefined) return { body, image };
-    if (image !== undefined && 'file' in image) await discard(image.file);
+    if (image !== undefined && 'file' in image) await deleteTempFile(image.file);
     return { body, image: undefined };
   } finally {
     await text.return(undefined);
@@ -52,7 +52,7 @@ export async function receiveImage(
 }
 
 /** So many characters of a text, or a few more, or all that there are. */
-async function take(text: Parts, characters: number): Promise<string> {
+async function readCharacters(text: TextParts, characters: number): Promise<string> {
   let taken = '';
   while (taken.length < characters) {
     const { value } = await text.next();
@@ -62,50 +62,50 @@ async function take(text: Parts, characters: number): Promise<string> {
   return taken;
 }
 
-async function save(bytes: AsyncIterable<Buffer>, file: string): Promise<void> {
+async function writeImageFile(bytes: AsyncIterable<Buffer>, file: string): Promise<void> {
   try {
     await writeFile(file, bytes, { flush: true });
   } catch (error) {
-    await discard(file);
+    await deleteTempFile(file);
     throw error;
   }
 }
 
 /** The bytes of base64 as it is written in JSON. */
-async function* decode(beginning: string, text: Parts, maxBytes: number): AsyncGenerator<Buffer> {
+async function* decodeBase64(prefix: string, text: TextParts, maxBytes: number): AsyncGenerator<Buffer> {
   let bytes = 0;
   let escaped = '';
   let base64 = '';
-  for (let part: string | undefined = beginning; part !== undefined; part = (await text.next()).value) {
+  for (let part: string | undefined = prefix; part !== undefined; part = (await text.next()).value) {
     escaped += part;
     // What is cut in two waits for its second half: an escape, or a group of four characters.
     const whole = escaped.length - (/\\(?:u[\da-fA-F]{0,3})?$/.exec(escaped)?.[0].length ?? 0);
-    base64 += unescape(escaped.slice(0, whole)).replaceAll(/[^\w+/-]/g, '');
+    base64 += unescapeJson(escaped.slice(0, whole)).replaceAll(/[^\w+/-]/g, '');
     escaped = escaped.slice(whole);
     const groups = base64.length - (base64.length % 4);
     const decoded = Buffer.from(base64.slice(0, groups), 'base64');
     base64 = base64.slice(groups);
     bytes += decoded.length;
-    if (bytes > maxBytes) throw new UnusableOutput(`The output is larger than ${maxBytes} bytes.`);
+    if (bytes > maxBytes) throw new InvalidOutputError(`The output is larger than ${maxBytes} bytes.`);
     yield decoded;
   }
   yield Buffer.from(base64, 'base64');
 }
 
 /** What is given as a character for each byte. */
-function textOf(bytes: string): string {
+function latin1ToUtf8(bytes: string): string {
   return Buffer.from(bytes, 'latin1').toString();
 }
 
 /** What a JSON text means, given what stands between its quotes. */
-function unescape(text: string): string {
+function unescapeJson(text: string): string {
   return text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text;
 }
 
 /** A text that comes in parts. */
-type Parts = AsyncGenerator<string, undefined>;
+type TextParts = AsyncGenerator<string, undefined>;
 
-interface Sifted {
+interface ExtractedImageField {
   /** The name of the image's field; empty while none has come. */
   field: string;
   /** The JSON without the contents of such fields, a character for each byte. */
@@ -116,11 +116,11 @@ interface Sifted {
  * What stands between the quotes of the first `data[].b64_json` or `data[].url` that is not empty, in parts, as it is
  * written there; the rest of the answer is put into `answer`.
  */
-async function* imageText(chunks: AsyncIterable<Buffer>, answer: Sifted): Parts {
-  const sift = createSieve(answer);
+async function* extractImageText(chunks: AsyncIterable<Buffer>, extracted: ExtractedImageField): TextParts {
+  const extract = createImageExtractor(extracted);
   for await (const chunk of chunks) {
-    const part = sift(chunk.toString('latin1'));
-    if (answer.rest.length > REST_MAX_BYTES) throw new Error(`an answer of more than ${REST_MAX_BYTES} bytes`);
+    const part = extract(chunk.toString('latin1'));
+    if (extracted.rest.length > METADATA_MAX_BYTES) throw new Error(`an answer of more than ${METADATA_MAX_BYTES} bytes`);
     if (part !== '') yield part;
   }
 }
@@ -129,7 +129,7 @@ async function* imageText(chunks: AsyncIterable<Buffer>, answer: Sifted): Parts 
  * Takes the image out of JSON, character by character: it only tells what is a text, whose, and how deep. Whether all
  * is as it should be, the parser of the rest says.
  */
-function createSieve(answer: Sifted): (json: string) => string {
+function createImageExtractor(extracted: ExtractedImageField): (json: string) => string {
   let depth = 0;
   let isInText = false;
   let isEscaped = false;
@@ -138,20 +138,20 @@ function createSieve(answer: Sifted): (json: string) => string {
   let text = '';
   let name = '';
   let outerName = '';
-  let isLeftOut = false;
+  let isExtracted = false;
   let isImage = false;
 
   return (json) => {
     let image = '';
     let from = 0;
-    const sort = (to: number): void => {
+    const flush = (to: number): void => {
       const part = json.slice(from, to);
       from = to;
-      if (!isLeftOut) {
-        answer.rest += part;
+      if (!isExtracted) {
+        extracted.rest += part;
         if (isInText) text += part;
-      } else if (isImage || (answer.field === '' && part !== '')) {
-        answer.field = name;
+      } else if (isImage || (extracted.field === '' && part !== '')) {
+        extracted.field = name;
         isImage = true;
         image += part;
       }
@@ -162,14 +162,14 @@ function createSieve(answer: Sifted): (json: string) => string {
         if (isEscaped) isEscaped = false;
         else if (char === '\\') isEscaped = true;
         else if (char === '"') {
-          sort(at);
-          isInText = isLeftOut = isImage = false;
+          flush(at);
+          isInText = isExtracted = isImage = false;
         }
       } else if (char === '"') {
-        sort(at + 1);
+        flush(at + 1);
         isInText = true;
         text = '';
-        isLeftOut = isAfterColon && depth === 3 && outerName === 'data' && ['b64_json', 'url'].includes(name);
+        isExtracted = isAfterColon && depth === 3 && outerName === 'data' && ['b64_json', 'url'].includes(name);
         isAfterColon = false;
       } else if (!' \t\n\r'.includes(char)) {
         isAfterColon = char === ':';
@@ -179,7 +179,7 @@ function createSieve(answer: Sifted): (json: string) => string {
         if (char === '}' || char === ']') depth -= 1;
       }
     }
-    sort(json.length);
+    flush(json.length);
     return image;
   };
 }

@@ -1,50 +1,50 @@
 import { ConfigError } from '../../lib/config.ts';
 import { perService } from '../../lib/serviceScope.ts';
-import type { Adapter } from './knownModels.ts';
+import type { AdapterName } from './knownModels.ts';
 import { falUpstream } from './fal.ts';
 import { openaiUpstream } from './openai.ts';
 import { replicateUpstream } from './replicate.ts';
-import { routes, type Route } from './settings.ts';
-import { metered } from './metered.ts';
+import { getUpstreamRoutes, type UpstreamRoute } from './settings.ts';
+import { withMetrics } from './metered.ts';
 import type { Upstream } from './upstream.ts';
 
-const ADAPTERS: Record<Adapter, (route: Route) => Upstream> = {
+const ADAPTER_FACTORIES: Record<AdapterName, (route: UpstreamRoute) => Upstream> = {
   fal: falUpstream,
   openai: openaiUpstream,
   replicate: replicateUpstream,
 };
 
-const upstreams = perService(() => new Map<string, Upstream>());
+const upstreamCache = perService(() => new Map<string, Upstream>());
 
 /** Who answers at the end of a route. */
-export function upstreamOf(route: Route): Upstream {
+export function getUpstream(route: UpstreamRoute): Upstream {
   const name = `${route.upstream.name}:${route.modelId}:${route.kind}`;
-  let upstream = upstreams().get(name);
+  let upstream = upstreamCache().get(name);
   if (upstream === undefined) {
-    upstream = metered(route.upstream.name, ADAPTERS[route.upstream.adapter](route));
-    upstreams().set(name, upstream);
+    upstream = withMetrics(route.upstream.name, ADAPTER_FACTORIES[route.upstream.adapter](route));
+    upstreamCache().set(name, upstream);
   }
   return upstream;
 }
 
 /** Whether jobs wait for their turn at it: its use is limited, or a submission lasts until the output is there. */
-export function takesTurns(route: Route): boolean {
+export function isThrottled(route: UpstreamRoute): boolean {
   const { concurrency, perMinute } = route.upstream;
-  return concurrency !== null || perMinute !== null || upstreamOf(route).isSynchronous;
+  return concurrency !== null || perMinute !== null || getUpstream(route).isSynchronous;
 }
 
 /** The variables of the providers that take nobody without a key. */
-const KEYS: Partial<Record<Adapter, string>> = { fal: 'FAL_KEY', replicate: 'REPLICATE_API_TOKEN' };
+const KEY_VARIABLES: Partial<Record<AdapterName, string>> = { fal: 'FAL_KEY', replicate: 'REPLICATE_API_TOKEN' };
 
 /** Reads the upstreams of the configuration. @throws ConfigError if they cannot be used. */
-export function checkUpstreams(): void {
-  routes();
+export function validateUpstreams(): void {
+  getUpstreamRoutes();
 }
 
 /** @throws ConfigError if an upstream that is in use requires a key and none is set. */
-export function requireKeys(): void {
-  for (const { upstream } of Object.values(routes()).flat()) {
-    const variable = KEYS[upstream.adapter];
+export function requireUpstreamKeys(): void {
+  for (const { upstream } of Object.values(getUpstreamRoutes()).flat()) {
+    const variable = KEY_VARIABLES[upstream.adapter];
     if (upstream.key !== null || variable === undefined) continue;
     const place = upstream.name === upstream.adapter ? variable : `UPSTREAMS/upstreams/${upstream.name}/key`;
     throw new ConfigError(`${place} is not set: it must be the key of ${upstream.baseUrl}.`);
@@ -52,7 +52,7 @@ export function requireKeys(): void {
 }
 
 export { closeUpstreamConnections } from './http.ts';
-export { costCentsOf, inputOf, type Route, routes, routeTo } from './settings.ts';
-export { MESSAGES } from './answers.ts';
+export { computeCostCents, buildUpstreamInput, type UpstreamRoute, getUpstreamRoutes, findUpstreamRoute } from './settings.ts';
+export { FAILURE_MESSAGES } from './answers.ts';
 export { UpstreamError } from './upstream.ts';
-export type { UpstreamEnd, UpstreamHandle, UpstreamOutput, UpstreamProgress } from './upstream.ts';
+export type { UpstreamResult, UpstreamHandle, UpstreamOutput, UpstreamProgress } from './upstream.ts';

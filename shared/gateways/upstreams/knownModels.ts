@@ -1,11 +1,11 @@
-import type { Kind } from '../../spec/catalog.ts';
+import type { ModelKind } from '../../spec/catalog.ts';
 import type { Template } from './template.ts';
 
-export const ADAPTERS = ['fal', 'openai', 'replicate'] as const;
-export type Adapter = (typeof ADAPTERS)[number];
+export const ADAPTER_NAMES = ['fal', 'openai', 'replicate'] as const;
+export type AdapterName = (typeof ADAPTER_NAMES)[number];
 
 /** What is to be known of an upstream's model: its input, and what a finished run costs us, in cents. */
-export interface ModelTable {
+export interface UpstreamModelSettings {
   input: Template;
   cents?: Template;
   cents_per_second?: Template;
@@ -34,7 +34,7 @@ const IMAGE_SIZES = {
 };
 
 /** What a model is sent of which no more is known than the protocol that it is reached by. */
-export const USUAL_INPUTS: Record<Adapter, Record<Kind, Template>> = {
+export const DEFAULT_INPUTS: Record<AdapterName, Record<ModelKind, Template>> = {
   fal: {
     video: {
       prompt: '$prompt',
@@ -65,9 +65,9 @@ export const USUAL_INPUTS: Record<Adapter, Record<Kind, Template>> = {
  * Models that need no description in UPSTREAMS, by adapter and id. Prices are the providers' list prices of November
  * 2026, for the staff's figures only; what a contract says otherwise goes into UPSTREAMS.
  */
-export const KNOWN_MODELS: Record<string, ModelTable> = {
+export const MODEL_PRESETS: Record<string, UpstreamModelSettings> = {
   'fal:fal-ai/bytedance/seedance/v1.5/pro/text-to-video': {
-    input: USUAL_INPUTS.fal.video,
+    input: DEFAULT_INPUTS.fal.video,
     // By tokens, of which a second at 24 frames has 21,600 in 720p and 48,600 in 1080p: 240 cents a million, half silent.
     cents_per_second: {
       $by: 'resolution audio',
@@ -78,7 +78,7 @@ export const KNOWN_MODELS: Record<string, ModelTable> = {
     },
   },
   'fal:fal-ai/nano-banana-2': {
-    input: USUAL_INPUTS.fal.image,
+    input: DEFAULT_INPUTS.fal.image,
     cents: { $by: 'resolution', '1K': 8, '2K': 12, '4K': 16 },
   },
 };

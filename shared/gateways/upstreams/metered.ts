@@ -1,19 +1,19 @@
-import { upstreamRequests } from '../../lib/meters.ts';
+import { upstreamRequestDuration } from '../../lib/meters.ts';
 import { type Upstream, UpstreamError } from './upstream.ts';
 
 /** An upstream of which it is counted how long its answers take, and what becomes of them. */
-export function metered(name: string, upstream: Upstream): Upstream {
-  const meter = <Asked extends unknown[], Answer>(operation: string, ask: (...asked: Asked) => Promise<Answer>) => {
+export function withMetrics(name: string, upstream: Upstream): Upstream {
+  const measure = <Asked extends unknown[], Answer>(operation: string, ask: (...asked: Asked) => Promise<Answer>) => {
     return async (...asked: Asked): Promise<Answer> => {
       const startedAt = performance.now();
-      const note = (outcome: string) =>
-        upstreamRequests.observe({ upstream: name, operation, outcome }, (performance.now() - startedAt) / 1_000);
+      const observe = (outcome: string) =>
+        upstreamRequestDuration.observe({ upstream: name, operation, outcome }, (performance.now() - startedAt) / 1_000);
       try {
         const answer = await ask(...asked);
-        note('ok');
+        observe('ok');
         return answer;
       } catch (error) {
-        note(error instanceof UpstreamError ? error.fault : 'error');
+        observe(error instanceof UpstreamError ? error.fault : 'error');
         throw error;
       }
     };
@@ -21,9 +21,9 @@ export function metered(name: string, upstream: Upstream): Upstream {
   return {
     kind: upstream.kind,
     isSynchronous: upstream.isSynchronous,
-    submit: meter('submit', (job) => upstream.submit(job)),
-    check: meter('check', (handle) => upstream.check(handle)),
-    cancel: meter('cancel', (handle) => upstream.cancel(handle)),
-    probe: meter('probe', () => upstream.probe()),
+    submit: measure('submit', (request) => upstream.submit(request)),
+    check: measure('check', (handle) => upstream.check(handle)),
+    cancel: measure('cancel', (handle) => upstream.cancel(handle)),
+    probe: measure('probe', () => upstream.probe()),
   };
 }

@@ -1,30 +1,30 @@
 import { type Dispatcher, FormData } from 'undici';
 import { now } from '../../lib/clock.ts';
 import { config } from '../../lib/config.ts';
-import { UnusableOutput } from '../media/download.ts';
-import { discard } from '../media/incoming.ts';
+import { InvalidOutputError } from '../media/download.ts';
+import { deleteTempFile } from '../media/incoming.ts';
 import {
-  asked,
-  fieldOf,
-  isPlain,
-  MESSAGES,
-  notSubmitted,
-  ourFault,
-  sameOrigin,
-  sentence,
-  textOf,
-  unavailable,
+  withRetryableErrors,
+  getField,
+  isSafeString,
+  FAILURE_MESSAGES,
+  toSubmitError,
+  accountError,
+  isSameOrigin,
+  truncateMessage,
+  toNonEmptyString,
+  unavailableError,
 } from './answers.ts';
-import { converse, exchange, type JsonAnswer } from './http.ts';
-import { receiveImage } from './imageAnswer.ts';
-import type { Route } from './settings.ts';
+import { requestStream, requestJson, type JsonResponse } from './http.ts';
+import { readImageResponse } from './imageAnswer.ts';
+import type { UpstreamRoute } from './settings.ts';
 import {
-  type Submission,
+  type SubmitResult,
   type Upstream,
-  type UpstreamEnd,
+  type UpstreamResult,
   UpstreamError,
   type UpstreamHandle,
-  type UpstreamJob,
+  type SubmitRequest,
   type UpstreamOutput,
   type UpstreamProgress,
 } from './upstream.ts';
@@ -33,118 +33,118 @@ interface VideoHandle extends UpstreamHandle {
   id: string;
 }
 
-const DONE = ['completed', 'succeeded'];
-const FAILED = ['failed', 'cancelled', 'expired'];
+const COMPLETED_STATUSES = ['completed', 'succeeded'];
+const FAILED_STATUSES = ['failed', 'cancelled', 'expired'];
 
 /**
  * OpenAI's Videos and Images APIs, which gateways, vLLM-Omni and SGLang speak as well. A video is created, looked at,
  * and downloaded; an image comes with the answer, minutes later. The idempotency key is heeded by some gateways only,
  * so that a submit whose reply is lost has an unknown outcome.
  */
-export function openaiUpstream({ upstream: { baseUrl, key, takesForms }, modelId, kind }: Route): Upstream {
+export function openaiUpstream({ upstream: { baseUrl, key, takesForms }, modelId, kind }: UpstreamRoute): Upstream {
   const credentials: Record<string, string> = key === null ? {} : { authorization: `Bearer ${key}` };
   const headers = { ...credentials, accept: 'application/json' };
   const origin = new URL(baseUrl).origin;
 
-  function addressOf(handle: UpstreamHandle): string {
+  function getVideoUrl(handle: UpstreamHandle): string {
     return `${baseUrl}/videos/${encodeURIComponent((handle as VideoHandle).id)}`;
   }
 
   /** Addresses may be relative. Our key goes to the upstream's own address and nowhere else. */
-  function outputAt(address: string, answer: unknown): UpstreamEnd {
-    if (!URL.canParse(address, baseUrl)) return NO_OUTPUT;
+  function buildOutputResult(address: string, response: unknown): UpstreamResult {
+    if (!URL.canParse(address, baseUrl)) return NO_OUTPUT_RESULT;
     const url = new URL(address, baseUrl).href;
-    return succeeded({ url, headers: sameOrigin(url, origin) ? credentials : undefined }, answer);
+    return succeededResult({ url, headers: isSameOrigin(url, origin) ? credentials : undefined }, response);
   }
 
-  async function createVideo({ generationId, input }: UpstreamJob): Promise<Submission> {
+  async function createVideo({ generationId, input }: SubmitRequest): Promise<SubmitResult> {
     const body = { model: modelId, ...input };
-    const answer = await exchange('POST', `${baseUrl}/videos`, {
+    const response = await requestJson('POST', `${baseUrl}/videos`, {
       headers: { ...headers, 'idempotency-key': generationId },
-      body: takesForms ? formOf(body) : body,
+      body: takesForms ? toFormData(body) : body,
     });
-    if (answer.status < 300 && isFailed(answer.body)) return failed(answer.body);
-    const id = fieldOf(answer.body, 'id');
-    if (answer.status < 300 && isId(id)) return { state: 'accepted', handle: { id } satisfies VideoHandle };
-    throw notTaken(answer);
+    if (response.status < 300 && isFailedStatus(response.body)) return failedResult(response.body);
+    const id = getField(response.body, 'id');
+    if (response.status < 300 && isSafePathId(id)) return { state: 'accepted', handle: { id } satisfies VideoHandle };
+    throw toOpenaiSubmitError(response);
   }
 
   async function check(handle: UpstreamHandle): Promise<UpstreamProgress> {
-    const answer = await asked(() => exchange('GET', addressOf(handle), { headers }));
-    if (answer.status === 404) throw new UpstreamError('gone', 'The upstream does not know the video.');
-    const status = textOf(fieldOf(answer.body, 'status'));
-    if (answer.status !== 200 || status === undefined) throw unavailable(answer);
-    if (isFailed(answer.body)) return failed(answer.body);
-    if (!DONE.includes(status)) return { state: 'running' };
+    const response = await withRetryableErrors(() => requestJson('GET', getVideoUrl(handle), { headers }));
+    if (response.status === 404) throw new UpstreamError('gone', 'The upstream does not know the video.');
+    const status = toNonEmptyString(getField(response.body, 'status'));
+    if (response.status !== 200 || status === undefined) throw unavailableError(response);
+    if (isFailedStatus(response.body)) return failedResult(response.body);
+    if (!COMPLETED_STATUSES.includes(status)) return { state: 'running' };
     // Not OpenAI's: SGLang that keeps videos in a bucket does not give them out itself.
-    const url = fieldOf(answer.body, 'url');
-    return outputAt(isPlain(url) ? url : `${addressOf(handle)}/content`, answer.body);
+    const url = getField(response.body, 'url');
+    return buildOutputResult(isSafeString(url) ? url : `${getVideoUrl(handle)}/content`, response.body);
   }
 
   async function cancel(handle: UpstreamHandle): Promise<void> {
-    await exchange('DELETE', addressOf(handle), { headers });
+    await requestJson('DELETE', getVideoUrl(handle), { headers });
   }
 
-  function createImage(job: UpstreamJob): Promise<Submission> {
-    const question = {
-      headers: { ...headers, 'idempotency-key': job.generationId },
-      body: { model: modelId, ...job.input },
-      timeoutMs: Math.max(1, Math.min(config.UPSTREAM_SYNC_TIMEOUT_MS, job.deadlineAt.getTime() - now().getTime())),
+  function createImage(request: SubmitRequest): Promise<SubmitResult> {
+    const options = {
+      headers: { ...headers, 'idempotency-key': request.generationId },
+      body: { model: modelId, ...request.input },
+      timeoutMs: Math.max(1, Math.min(config.UPSTREAM_SYNC_TIMEOUT_MS, request.deadlineAt.getTime() - now().getTime())),
     };
-    return converse('POST', `${baseUrl}/images/generations`, question, async (response) => {
+    return requestStream('POST', `${baseUrl}/images/generations`, options, async (response) => {
       try {
-        return await endOf(response, job);
+        return await parseImageResponse(response, request);
       } catch (error) {
-        if (error instanceof UnusableOutput) return UNUSABLE;
+        if (error instanceof InvalidOutputError) return INVALID_OUTPUT_RESULT;
         throw error;
       }
     });
   }
 
-  async function endOf(response: Dispatcher.ResponseData, job: UpstreamJob): Promise<UpstreamEnd> {
+  async function parseImageResponse(response: Dispatcher.ResponseData, request: SubmitRequest): Promise<UpstreamResult> {
     const { statusCode: status, headers } = response;
-    const { body, image } = await receiveImage(response.body, () => job.newFile(), config.MEDIA_MAX_BYTES);
+    const { body, image } = await readImageResponse(response.body, () => request.newFile(), config.MEDIA_MAX_BYTES);
     if (status === 200 && image !== undefined) {
-      return 'url' in image ? outputAt(image.url, body) : succeeded(image, body);
+      return 'url' in image ? buildOutputResult(image.url, body) : succeededResult(image, body);
     }
-    if (image !== undefined && 'file' in image) await discard(image.file);
-    if (status === 200 && Array.isArray(fieldOf(body, 'data'))) return NO_OUTPUT;
-    throw notTaken({ status, headers, body }, { isSynchronous: true });
+    if (image !== undefined && 'file' in image) await deleteTempFile(image.file);
+    if (status === 200 && Array.isArray(getField(body, 'data'))) return NO_OUTPUT_RESULT;
+    throw toOpenaiSubmitError({ status, headers, body }, { isSynchronous: true });
   }
 
   async function probe(): Promise<void> {
-    const answer = await asked(() => exchange('GET', `${baseUrl}/models`, { headers }));
+    const response = await withRetryableErrors(() => requestJson('GET', `${baseUrl}/models`, { headers }));
     // Some have no list of their models, and say so in JSON.
-    const isUnderstood = typeof answer.body === 'object' && answer.body !== null;
-    if (!isUnderstood || (answer.status !== 200 && answer.status !== 404)) throw unavailable(answer);
+    const isUnderstood = typeof response.body === 'object' && response.body !== null;
+    if (!isUnderstood || (response.status !== 200 && response.status !== 404)) throw unavailableError(response);
   }
 
   const isSynchronous = kind === 'image';
   return { kind, isSynchronous, submit: isSynchronous ? createImage : createVideo, check, cancel, probe };
 }
 
-function isFailed(body: unknown): boolean {
-  return FAILED.includes(String(fieldOf(body, 'status')));
+function isFailedStatus(body: unknown): boolean {
+  return FAILED_STATUSES.includes(String(getField(body, 'status')));
 }
 
-function failed(body: unknown): UpstreamEnd {
-  return { state: 'failed', message: failureMessage(body) };
+function failedResult(body: unknown): UpstreamResult {
+  return { state: 'failed', message: describeOpenaiFailure(body) };
 }
 
-function succeeded(output: UpstreamOutput, body: unknown): UpstreamEnd {
-  return { state: 'succeeded', output, isWatermarked: fieldOf(body, 'watermarked') === true };
+function succeededResult(output: UpstreamOutput, body: unknown): UpstreamResult {
+  return { state: 'succeeded', output, isWatermarked: getField(body, 'watermarked') === true };
 }
 
-const NO_OUTPUT: UpstreamEnd = { state: 'failed', message: MESSAGES.noOutput };
-const UNUSABLE: UpstreamEnd = { state: 'failed', message: MESSAGES.unusableOutput };
+const NO_OUTPUT_RESULT: UpstreamResult = { state: 'failed', message: FAILURE_MESSAGES.noOutput };
+const INVALID_OUTPUT_RESULT: UpstreamResult = { state: 'failed', message: FAILURE_MESSAGES.unusableOutput };
 
 /** It goes into a path, where dots alone would lead elsewhere. */
-function isId(value: unknown): value is string {
-  return isPlain(value) && !/^\.+$/.test(value);
+function isSafePathId(value: unknown): value is string {
+  return isSafeString(value) && !/^\.+$/.test(value);
 }
 
 /** Fields of a form are texts; what is more than that is JSON in one. */
-function formOf(body: Record<string, unknown>): FormData {
+function toFormData(body: Record<string, unknown>): FormData {
   const form = new FormData();
   for (const [name, value] of Object.entries(body)) {
     form.set(name, typeof value === 'string' ? value : JSON.stringify(value));
@@ -153,36 +153,36 @@ function formOf(body: Record<string, unknown>): FormData {
 }
 
 /** What is wrong with our account there, which OpenAI says with a 400, as if the order were at fault. */
-const OUR_FAULT = /^(billing_|insufficient_quota|account_)/;
+const ACCOUNT_ERROR_CODE = /^(billing_|insufficient_quota|account_)/;
 /** `moderation_blocked`, `content_policy_violation`, `content_filter`, ... */
-const AGAINST_POLICY = /moderation|content_?(policy|filter)|safety/i;
+const POLICY_ERROR_CODE = /moderation|content_?(policy|filter)|safety/i;
 /** `server_error`, `InternalServerError`, vLLM-Omni's `500`, ... */
-const BREAKDOWN = /server_?error|internal_?error|^5\d\d$/i;
+const SERVER_ERROR_CODE = /server_?error|internal_?error|^5\d\d$/i;
 
 /** What became of a submission that brought no receipt and no output. */
-function notTaken(answer: JsonAnswer, how: { isSynchronous?: boolean } = {}): UpstreamError {
-  const codes = codesOf(answer.body);
-  if (codes.some((code) => OUR_FAULT.test(code))) return ourFault(answer);
-  const isRefusal = answer.status >= 400 && answer.status < 500 && codes.some((code) => AGAINST_POLICY.test(code));
-  return isRefusal
-    ? new UpstreamError('refused', failureMessage(answer.body))
-    : notSubmitted(answer, failureMessage, how);
+function toOpenaiSubmitError(response: JsonResponse, how: { isSynchronous?: boolean } = {}): UpstreamError {
+  const codes = getErrorCodes(response.body);
+  if (codes.some((code) => ACCOUNT_ERROR_CODE.test(code))) return accountError(response);
+  const isPolicyError = response.status >= 400 && response.status < 500 && codes.some((code) => POLICY_ERROR_CODE.test(code));
+  return isPolicyError
+    ? new UpstreamError('refused', describeOpenaiFailure(response.body))
+    : toSubmitError(response, describeOpenaiFailure, how);
 }
 
 /** What is wrong, in words for a customer. `detail` is FastAPI's, by which vLLM-Omni and SGLang are served. */
-function failureMessage(body: unknown): string {
-  const codes = codesOf(body);
-  if (codes.some((code) => AGAINST_POLICY.test(code))) return MESSAGES.notAllowed;
-  if (codes.some((code) => BREAKDOWN.test(code))) return MESSAGES.brokeDown;
-  const [error, detail] = [fieldOf(body, 'error'), fieldOf(body, 'detail')];
-  const first: unknown = Array.isArray(detail) ? fieldOf(detail[0], 'msg') : detail;
-  const said = textOf(fieldOf(error, 'message')) ?? textOf(error) ?? textOf(first);
-  return said === undefined ? MESSAGES.notMade : sentence(said);
+function describeOpenaiFailure(body: unknown): string {
+  const codes = getErrorCodes(body);
+  if (codes.some((code) => POLICY_ERROR_CODE.test(code))) return FAILURE_MESSAGES.notAllowed;
+  if (codes.some((code) => SERVER_ERROR_CODE.test(code))) return FAILURE_MESSAGES.brokeDown;
+  const [error, detail] = [getField(body, 'error'), getField(body, 'detail')];
+  const first: unknown = Array.isArray(detail) ? getField(detail[0], 'msg') : detail;
+  const text = toNonEmptyString(getField(error, 'message')) ?? toNonEmptyString(error) ?? toNonEmptyString(first);
+  return text === undefined ? FAILURE_MESSAGES.notMade : truncateMessage(text);
 }
 
-function codesOf(body: unknown): string[] {
-  const error = fieldOf(body, 'error');
-  return [fieldOf(error, 'code'), fieldOf(error, 'type')]
+function getErrorCodes(body: unknown): string[] {
+  const error = getField(body, 'error');
+  return [getField(error, 'code'), getField(error, 'type')]
     .filter((code) => typeof code === 'string' || typeof code === 'number')
     .map(String);
 }

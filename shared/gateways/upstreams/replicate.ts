@@ -1,23 +1,23 @@
 import { now } from '../../lib/clock.ts';
 import {
-  asked,
-  fieldOf,
-  isPlain,
-  MESSAGES,
-  notSubmitted,
-  sameOrigin,
-  sentence,
-  textOf,
-  unavailable,
+  withRetryableErrors,
+  getField,
+  isSafeString,
+  FAILURE_MESSAGES,
+  toSubmitError,
+  isSameOrigin,
+  truncateMessage,
+  toNonEmptyString,
+  unavailableError,
 } from './answers.ts';
-import { exchange, type JsonAnswer } from './http.ts';
-import type { Route } from './settings.ts';
+import { requestJson, type JsonResponse } from './http.ts';
+import type { UpstreamRoute } from './settings.ts';
 import {
-  type Submission,
+  type SubmitResult,
   type Upstream,
   UpstreamError,
   type UpstreamHandle,
-  type UpstreamJob,
+  type SubmitRequest,
   type UpstreamProgress,
 } from './upstream.ts';
 
@@ -37,81 +37,81 @@ const NO_SUCH_VERSION = 'Invalid version or not permitted';
  * (an official one), or `owner/name:version`. There is no idempotency key, so that a creation whose reply is lost has
  * an unknown outcome; what nobody knows of is stopped by Replicate itself at the job's deadline.
  */
-export function replicateUpstream({ upstream: { baseUrl, key }, modelId, kind }: Route): Upstream {
+export function replicateUpstream({ upstream: { baseUrl, key }, modelId, kind }: UpstreamRoute): Upstream {
   const headers = { authorization: `Bearer ${key}`, accept: 'application/json' };
   const origin = new URL(baseUrl).origin;
   const [model, version] = modelId.split(':');
 
   /** Our key goes to Replicate's own address and nowhere else. */
-  function ask(method: 'GET' | 'POST', url: string): Promise<JsonAnswer> {
-    if (!sameOrigin(url, origin)) throw new UpstreamError('unavailable', `${url} is not an address of this upstream`);
-    return exchange(method, url, { headers });
+  function sendToOrigin(method: 'GET' | 'POST', url: string): Promise<JsonResponse> {
+    if (!isSameOrigin(url, origin)) throw new UpstreamError('unavailable', `${url} is not an address of this upstream`);
+    return requestJson(method, url, { headers });
   }
 
-  async function submit({ input, deadlineAt }: UpstreamJob): Promise<Submission> {
-    const answer = await exchange('POST', `${baseUrl}${version === undefined ? `/models/${model}` : ''}/predictions`, {
+  async function submit({ input, deadlineAt }: SubmitRequest): Promise<SubmitResult> {
+    const response = await requestJson('POST', `${baseUrl}${version === undefined ? `/models/${model}` : ''}/predictions`, {
       headers: { ...headers, prefer: 'respond-async', 'cancel-after': `${secondsUntil(deadlineAt)}s` },
       body: version === undefined ? { input } : { version, input },
     });
-    const id = fieldOf(answer.body, 'id');
-    if ([200, 201, 202].includes(answer.status) && isPlain(id)) {
-      const progress = progressOf(answer.body);
-      return progress.state === 'running' ? { state: 'accepted', handle: handleOf(id, answer.body) } : progress;
+    const id = getField(response.body, 'id');
+    if ([200, 201, 202].includes(response.status) && isSafeString(id)) {
+      const progress = parseProgress(response.body);
+      return progress.state === 'running' ? { state: 'accepted', handle: buildHandle(id, response.body) } : progress;
     }
-    if (answer.status === 429) throw unavailable(withWait(answer));
+    if (response.status === 429) throw unavailableError(withRetryAfter(response));
     // Of a version that is not there, which no customer could do anything about.
-    if (answer.status === 422 && fieldOf(answer.body, 'title') === NO_SUCH_VERSION) throw unavailable(answer);
-    throw notSubmitted(answer, refusal);
+    if (response.status === 422 && getField(response.body, 'title') === NO_SUCH_VERSION) throw unavailableError(response);
+    throw toSubmitError(response, describeReplicateRejection);
   }
 
   /** An address that is missing, or is not Replicate's own, is made from the id. */
-  function handleOf(id: string, receipt: unknown): ReplicateHandle {
-    const addressOf = (name: string, otherwise: string): string => {
-      const url = fieldOf(fieldOf(receipt, 'urls'), name);
-      return isPlain(url) && sameOrigin(url, origin) ? url : otherwise;
+  function buildHandle(id: string, receipt: unknown): ReplicateHandle {
+    const getUrl = (name: string, otherwise: string): string => {
+      const url = getField(getField(receipt, 'urls'), name);
+      return isSafeString(url) && isSameOrigin(url, origin) ? url : otherwise;
     };
     const own = `${baseUrl}/predictions/${encodeURIComponent(id)}`;
-    return { id, get_url: addressOf('get', own), cancel_url: addressOf('cancel', `${own}/cancel`) };
+    return { id, get_url: getUrl('get', own), cancel_url: getUrl('cancel', `${own}/cancel`) };
   }
 
   async function check(handle: UpstreamHandle): Promise<UpstreamProgress> {
-    const answer = await asked(() => ask('GET', (handle as ReplicateHandle).get_url));
-    if (answer.status === 404) throw new UpstreamError('gone', 'The upstream does not know the prediction.');
-    if (answer.status !== 200 || textOf(fieldOf(answer.body, 'status')) === undefined) throw unavailable(answer);
-    return progressOf(answer.body);
+    const response = await withRetryableErrors(() => sendToOrigin('GET', (handle as ReplicateHandle).get_url));
+    if (response.status === 404) throw new UpstreamError('gone', 'The upstream does not know the prediction.');
+    if (response.status !== 200 || toNonEmptyString(getField(response.body, 'status')) === undefined) throw unavailableError(response);
+    return parseProgress(response.body);
   }
 
-  function progressOf(prediction: unknown): UpstreamProgress {
-    switch (fieldOf(prediction, 'status')) {
+  function parseProgress(prediction: unknown): UpstreamProgress {
+    switch (getField(prediction, 'status')) {
       case 'succeeded':
-        return outputOf(fieldOf(prediction, 'output'), fieldOf(prediction, 'watermarked') === true);
+        return parseOutput(getField(prediction, 'output'), getField(prediction, 'watermarked') === true);
       case 'failed':
-        return { state: 'failed', message: inPlainWords(textOf(fieldOf(prediction, 'error'))) };
+        return { state: 'failed', message: describeReplicateFailure(toNonEmptyString(getField(prediction, 'error'))) };
       case 'canceled':
-        return { state: 'failed', message: MESSAGES.cancelled };
+        return { state: 'failed', message: FAILURE_MESSAGES.cancelled };
       case 'aborted':
-        return { state: 'failed', message: MESSAGES.notStarted };
+        return { state: 'failed', message: FAILURE_MESSAGES.notStarted };
       default:
         return { state: 'running' };
     }
   }
 
-  function outputOf(output: unknown, isWatermarked: boolean): UpstreamProgress {
-    const url = Array.isArray(output) ? output.map(textOf).find((text) => text !== undefined) : textOf(output);
-    if (url === undefined) return { state: 'failed', message: MESSAGES.noOutput };
+  function parseOutput(output: unknown, isWatermarked: boolean): UpstreamProgress {
+    const url = Array.isArray(output) ? output.map(toNonEmptyString).find((text) => text !== undefined) : toNonEmptyString(output);
+    if (url === undefined) return { state: 'failed', message: FAILURE_MESSAGES.noOutput };
     // Most files lie on a host of their own, open to who has the address; those of the API itself want the key.
-    const file = sameOrigin(url, origin) ? { url, headers: { authorization: headers.authorization } } : { url };
+    const file = isSameOrigin(url, origin) ? { url, headers: { authorization: headers.authorization } } : { url };
     return { state: 'succeeded', output: file, isWatermarked };
   }
 
   async function cancel(handle: UpstreamHandle): Promise<void> {
-    await ask('POST', (handle as ReplicateHandle).cancel_url);
+    await sendToOrigin('POST', (handle as ReplicateHandle).cancel_url);
   }
 
   async function probe(): Promise<void> {
-    const answer = await asked(() => ask('GET', `${baseUrl}/models/${model}`));
-    const { status, body } = answer;
-    if (status !== 200 || typeof body !== 'object' || body === null || Array.isArray(body)) throw unavailable(answer);
+    const response = await withRetryableErrors(() => sendToOrigin('GET', `${baseUrl}/models/${model}`));
+    const { status, body } = response;
+    if (status !== 200 || typeof body !== 'object' || body === null || Array.isArray(body)) throw unavailableError(response);
   }
 
   return { kind, isSynchronous: false, submit, check, cancel, probe };
@@ -124,28 +124,28 @@ function secondsUntil(deadlineAt: Date): number {
 }
 
 /** Where there is no header Retry-After, the seconds are in the body: by themselves, or in its sentence. */
-function withWait(answer: JsonAnswer): JsonAnswer {
-  const own = fieldOf(answer.body, 'retry_after');
-  const told = /resets in ~?(\d+)s/.exec(textOf(fieldOf(answer.body, 'detail')) ?? '')?.[1];
-  const seconds = typeof own === 'number' ? String(own) : told;
-  return seconds === undefined ? answer : { ...answer, headers: { 'retry-after': seconds, ...answer.headers } };
+function withRetryAfter(response: JsonResponse): JsonResponse {
+  const bodySeconds = getField(response.body, 'retry_after');
+  const detailSeconds = /resets in ~?(\d+)s/.exec(toNonEmptyString(getField(response.body, 'detail')) ?? '')?.[1];
+  const seconds = typeof bodySeconds === 'number' ? String(bodySeconds) : detailSeconds;
+  return seconds === undefined ? response : { ...response, headers: { 'retry-after': seconds, ...response.headers } };
 }
 
 /** What Replicate and its models say of failures, and what that means to a customer; the first that fits. */
-const MEANINGS: [RegExp, string][] = [
-  [/nsfw|sensitive|safety|moderation|polic(y|ies)\b|\bE005\b/i, MESSAGES.notAllowed],
-  [/out of memory|timed?[ -]?out|interrupted|(code: |\()PA\)|\bE\d{3,4}\b/i, MESSAGES.brokeDown],
+const MESSAGE_BY_ERROR_PATTERN: [RegExp, string][] = [
+  [/nsfw|sensitive|safety|moderation|polic(y|ies)\b|\bE005\b/i, FAILURE_MESSAGES.notAllowed],
+  [/out of memory|timed?[ -]?out|interrupted|(code: |\()PA\)|\bE\d{3,4}\b/i, FAILURE_MESSAGES.brokeDown],
 ];
 
-function inPlainWords(said: string | undefined): string {
-  if (said === undefined || said.trim() === '') return MESSAGES.notMade;
-  return MEANINGS.find(([words]) => words.test(said))?.[1] ?? sentence(said.trim());
+function describeReplicateFailure(text: string | undefined): string {
+  if (text === undefined || text.trim() === '') return FAILURE_MESSAGES.notMade;
+  return MESSAGE_BY_ERROR_PATTERN.find(([words]) => words.test(text))?.[1] ?? truncateMessage(text.trim());
 }
 
 /** `detail` is a sentence; for an input that does not fit there is a list of the fields, with a description each. */
-function refusal(body: unknown): string {
-  const fields = [fieldOf(body, 'invalid_fields'), fieldOf(body, 'detail')].find(Array.isArray) ?? [];
-  const descriptions = fields.map((field: unknown) => textOf(fieldOf(field, 'description') ?? fieldOf(field, 'msg')));
-  const said = descriptions.filter((description) => description !== undefined).join('; ');
-  return inPlainWords(textOf(said) ?? textOf(fieldOf(body, 'detail')) ?? textOf(fieldOf(body, 'title')));
+function describeReplicateRejection(body: unknown): string {
+  const fields = [getField(body, 'invalid_fields'), getField(body, 'detail')].find(Array.isArray) ?? [];
+  const descriptions = fields.map((field: unknown) => toNonEmptyString(getField(field, 'description') ?? getField(field, 'msg')));
+  const text = descriptions.filter((description) => description !== undefined).join('; ');
+  return describeReplicateFailure(toNonEmptyString(text) ?? toNonEmptyString(getField(body, 'detail')) ?? toNonEmptyString(getField(body, 'title')));
 }

@@ -1,14 +1,14 @@
 import { config, type Config, ConfigError } from '../../lib/config.ts';
 import { perService } from '../../lib/serviceScope.ts';
-import { everyParams, type Kind, MODEL_SLUGS, modelBySlug, type ModelSlug } from '../../spec/catalog.ts';
-import { ADAPTERS, type Adapter, KNOWN_MODELS, type ModelTable, USUAL_INPUTS } from './knownModels.ts';
-import { fill, type Order } from './template.ts';
-import { CENTS_MAX, parseVariable, type UpstreamsVariable } from './variable.ts';
+import { allParams, type ModelKind, MODEL_SLUGS, getModelBySlug, type ModelSlug } from '../../spec/catalog.ts';
+import { ADAPTER_NAMES, type AdapterName, MODEL_PRESETS, type UpstreamModelSettings, DEFAULT_INPUTS } from './knownModels.ts';
+import { fillTemplate, type TemplateVariables } from './template.ts';
+import { PRICE_MAX_CENTS, parseUpstreamsVariable, type UpstreamsVariable } from './variable.ts';
 
 /** A provider, or a gateway to some, that generations can be run at. */
 export interface UpstreamSettings {
   name: string;
-  adapter: Adapter;
+  adapter: AdapterName;
   /** Without a slash at the end. */
   baseUrl: string;
   key: string | null;
@@ -23,24 +23,24 @@ export interface UpstreamSettings {
 }
 
 /** One way to have a model's generations made: which upstream, and which of its models. */
-export interface Route {
+export interface UpstreamRoute {
   model: ModelSlug;
-  kind: Kind;
+  kind: ModelKind;
   upstream: UpstreamSettings;
   modelId: string;
-  table: ModelTable;
+  modelSettings: UpstreamModelSettings;
 }
 
 /** All that is known of the upstreams. */
-export interface Directory {
+export interface UpstreamConfig {
   upstreams: Map<string, UpstreamSettings>;
   /** What UPSTREAMS says about models, by `upstream:model id`. */
-  tables: Record<string, Partial<ModelTable>>;
+  modelOverrides: Record<string, Partial<UpstreamModelSettings>>;
   /** For each model its first choice, and its fallback if it has one. */
-  routes: Record<ModelSlug, Route[]>;
+  routes: Record<ModelSlug, UpstreamRoute[]>;
 }
 
-const VARIABLES = {
+const ROUTE_VARIABLES = {
   'vidmodel-video': ['VIDEO_UPSTREAM', 'VIDEO_UPSTREAM_FALLBACK'],
   'imgmodel-2': ['IMAGE_UPSTREAM', 'IMAGE_UPSTREAM_FALLBACK'],
 } as const satisfies Record<ModelSlug, readonly (keyof Config)[]>;
@@ -49,42 +49,42 @@ const VARIABLES = {
  * Reads who makes what from the configuration, and tries every order that a model takes on the tables of its routes.
  * @throws ConfigError that names the variable.
  */
-export function parseUpstreams(settings: Config): Directory {
-  const given = parseVariable(settings.UPSTREAMS);
-  const directory: Directory = {
-    upstreams: upstreamsOf(settings, given),
-    tables: given.models ?? {},
+export function parseUpstreams(settings: Config): UpstreamConfig {
+  const declared = parseUpstreamsVariable(settings.UPSTREAMS);
+  const parsed: UpstreamConfig = {
+    upstreams: readUpstreams(settings, declared),
+    modelOverrides: declared.models ?? {},
     routes: { 'vidmodel-video': [], 'imgmodel-2': [] },
   };
-  for (const name of Object.keys(directory.tables)) {
-    if (directory.upstreams.has(name.slice(0, name.indexOf(':')))) continue;
+  for (const name of Object.keys(parsed.modelOverrides)) {
+    if (parsed.upstreams.has(name.slice(0, name.indexOf(':')))) continue;
     throw new ConfigError(`UPSTREAMS/models/${name} must begin with the name of an upstream and a colon.`);
   }
   for (const model of MODEL_SLUGS) {
-    for (const variable of VARIABLES[model]) {
+    for (const variable of ROUTE_VARIABLES[model]) {
       const value = settings[variable];
       if (value === undefined) continue;
-      const isTwice = directory.routes[model].some(({ upstream, modelId }) => `${upstream.name}:${modelId}` === value);
+      const isTwice = parsed.routes[model].some(({ upstream, modelId }) => `${upstream.name}:${modelId}` === value);
       if (isTwice) throw new ConfigError(`${variable} must be another one than the first choice.`);
-      directory.routes[model].push(readRoute(directory, model, variable, value));
+      parsed.routes[model].push(readRoute(parsed, model, variable, value));
     }
   }
-  return directory;
+  return parsed;
 }
 
 /** Those of each protocol that have variables of their own, and what UPSTREAMS adds to them or changes. */
-function upstreamsOf(settings: Config, given: UpstreamsVariable): Map<string, UpstreamSettings> {
+function readUpstreams(settings: Config, declared: UpstreamsVariable): Map<string, UpstreamSettings> {
   const builtIn = {
     fal: { base_url: settings.FAL_BASE_URL, key: settings.FAL_KEY },
     openai: { base_url: settings.OPENAI_BASE_URL, key: settings.OPENAI_API_KEY },
     replicate: { base_url: settings.REPLICATE_BASE_URL, key: settings.REPLICATE_API_TOKEN },
   };
-  const names = new Set([...Object.keys(builtIn), ...Object.keys(given.upstreams ?? {})]);
+  const names = new Set([...Object.keys(builtIn), ...Object.keys(declared.upstreams ?? {})]);
   const upstreams = [...names].map((name): [string, UpstreamSettings] => {
-    const own = given.upstreams?.[name] ?? {};
-    const usual = (builtIn as Record<string, { base_url: string; key?: string }>)[name];
-    const adapter = own.adapter ?? ADAPTERS.find((candidate) => candidate === name);
-    const baseUrl = own.base_url ?? usual?.base_url;
+    const overrides = declared.upstreams?.[name] ?? {};
+    const defaults = (builtIn as Record<string, { base_url: string; key?: string }>)[name];
+    const adapter = overrides.adapter ?? ADAPTER_NAMES.find((candidate) => candidate === name);
+    const baseUrl = overrides.base_url ?? defaults?.base_url;
     if (adapter === undefined || baseUrl === undefined || !URL.canParse(baseUrl)) {
       throw new ConfigError(`UPSTREAMS/upstreams/${name} must have an "adapter" and a "base_url".`);
     }
@@ -94,29 +94,29 @@ function upstreamsOf(settings: Config, given: UpstreamsVariable): Map<string, Up
         name,
         adapter,
         baseUrl: baseUrl.replace(/\/+$/, ''),
-        key: own.key ?? usual?.key ?? null,
-        concurrency: own.concurrency ?? null,
-        perMinute: own.per_minute ?? null,
-        isLocal: own.local ?? false,
-        takesForms: own.form ?? false,
+        key: overrides.key ?? defaults?.key ?? null,
+        concurrency: overrides.concurrency ?? null,
+        perMinute: overrides.per_minute ?? null,
+        isLocal: overrides.local ?? false,
+        takesForms: overrides.form ?? false,
       },
     ];
   });
   return new Map(upstreams);
 }
 
-function readRoute(directory: Directory, model: ModelSlug, variable: string, value: string): Route {
+function readRoute(partialConfig: UpstreamConfig, model: ModelSlug, variable: string, value: string): UpstreamRoute {
   const colon = value.indexOf(':');
-  const route = routeTo(model, value.slice(0, colon), value.slice(colon + 1), directory);
+  const route = findUpstreamRoute(model, value.slice(0, colon), value.slice(colon + 1), partialConfig);
   if (route === undefined) {
-    const names = [...directory.upstreams.keys()].join(', ');
+    const names = [...partialConfig.upstreams.keys()].join(', ');
     throw new ConfigError(`${variable} must begin with the name of an upstream (${names}) and a colon.`);
   }
-  for (const params of everyParams(model)) {
+  for (const params of allParams(model)) {
     try {
-      const order = { prompt: PROMPT, ...params };
-      if (!JSON.stringify(inputOf(route, order)).includes(PROMPT)) throw new Error('the prompt is not in it');
-      costCentsOf(route, order);
+      const variables = { prompt: SAMPLE_PROMPT, ...params };
+      if (!JSON.stringify(buildUpstreamInput(route, variables)).includes(SAMPLE_PROMPT)) throw new Error('the prompt is not in it');
+      computeCostCents(route, variables);
     } catch (error) {
       const place = `UPSTREAMS/models/${value}`;
       throw new ConfigError(`${place} does not fit ${JSON.stringify(params)}: ${(error as Error).message}.`);
@@ -126,48 +126,48 @@ function readRoute(directory: Directory, model: ModelSlug, variable: string, val
 }
 
 /** The way to a certain model of an upstream; undefined where there is no upstream of that name. */
-export function routeTo(
+export function findUpstreamRoute(
   model: ModelSlug,
   upstreamName: string,
   modelId: string,
-  { upstreams, tables }: Directory = directory(),
-): Route | undefined {
+  { upstreams, modelOverrides }: UpstreamConfig = upstreamConfig(),
+): UpstreamRoute | undefined {
   const upstream = upstreams.get(upstreamName);
   if (upstream === undefined) return undefined;
-  const kind = modelBySlug(model).kind;
-  const usual = { input: USUAL_INPUTS[upstream.adapter][kind] };
-  const known = KNOWN_MODELS[`${upstream.adapter}:${modelId}`];
-  const table = { ...usual, ...known, ...tables[`${upstreamName}:${modelId}`] };
-  return { model, kind, upstream, modelId, table };
+  const kind = getModelBySlug(model).kind;
+  const defaults = { input: DEFAULT_INPUTS[upstream.adapter][kind] };
+  const preset = MODEL_PRESETS[`${upstream.adapter}:${modelId}`];
+  const table = { ...defaults, ...preset, ...modelOverrides[`${upstreamName}:${modelId}`] };
+  return { model, kind, upstream, modelId, modelSettings: table };
 }
 
 /** Stands for any. */
-const PROMPT = 'a prompt of a customer';
+const SAMPLE_PROMPT = 'a prompt of a customer';
 
 /** What the route's upstream is sent for an order. */
-export function inputOf({ table }: Route, order: Order): Record<string, unknown> {
-  const input = fill(table.input, order);
+export function buildUpstreamInput({ modelSettings }: UpstreamRoute, variables: TemplateVariables): Record<string, unknown> {
+  const input = fillTemplate(modelSettings.input, variables);
   if (typeof input === 'object' && input !== null && !Array.isArray(input)) return input as Record<string, unknown>;
   throw new Error(`an input must be an object, not ${JSON.stringify(input)}`);
 }
 
 /** What a finished run costs us, in cents with four decimals at the most; null where no price is known. */
-export function costCentsOf({ table }: Route, order: Order): number | null {
-  const { cents, cents_per_second: perSecond } = table;
+export function computeCostCents({ modelSettings }: UpstreamRoute, variables: TemplateVariables): number | null {
+  const { cents, cents_per_second: perSecond } = modelSettings;
   if (cents === undefined && perSecond === undefined) return null;
-  const seconds = 'duration' in order ? order.duration : 0;
-  const sum = numberOf(fill(cents ?? 0, order)) + seconds * numberOf(fill(perSecond ?? 0, order));
+  const seconds = 'duration' in variables ? variables.duration : 0;
+  const sum = requirePrice(fillTemplate(cents ?? 0, variables)) + seconds * requirePrice(fillTemplate(perSecond ?? 0, variables));
   return Math.round(sum * 10_000) / 10_000;
 }
 
-function numberOf(value: unknown): number {
-  if (typeof value === 'number' && value >= 0 && value <= CENTS_MAX) return value;
-  throw new Error(`a price must be a number from 0 to ${CENTS_MAX}, not ${JSON.stringify(value)}`);
+function requirePrice(value: unknown): number {
+  if (typeof value === 'number' && value >= 0 && value <= PRICE_MAX_CENTS) return value;
+  throw new Error(`a price must be a number from 0 to ${PRICE_MAX_CENTS}, not ${JSON.stringify(value)}`);
 }
 
-const directory = perService(() => parseUpstreams(config));
+const upstreamConfig = perService(() => parseUpstreams(config));
 
 /** The upstreams of each model: its first choice, and its fallback if it has one. */
-export function routes(): Readonly<Record<ModelSlug, readonly Route[]>> {
-  return directory().routes;
+export function getUpstreamRoutes(): Readonly<Record<ModelSlug, readonly UpstreamRoute[]>> {
+  return upstreamConfig().routes;
 }

@@ -12,35 +12,35 @@ import type { GenerationParams } from '../../spec/catalog.ts';
 export type Template = string | number | boolean | null | Template[] | { [field: string]: Template };
 
 /** What a template may refer to: the prompt and the params by their names. */
-export type Order = { prompt: string } & GenerationParams;
+export type TemplateVariables = { prompt: string } & GenerationParams;
 
 /** @throws Error in words where the template refers to something that is not there. */
-export function fill(template: Template, order: Order): unknown {
-  if (typeof template === 'string') return fillText(template, order);
-  if (Array.isArray(template)) return template.map((item) => fill(item, order));
+export function fillTemplate(template: Template, variables: TemplateVariables): unknown {
+  if (typeof template === 'string') return fillString(template, variables);
+  if (Array.isArray(template)) return template.map((item) => fillTemplate(item, variables));
   if (typeof template !== 'object' || template === null) return template;
-  if ('$by' in template) return fill(lookUp(template, order), order);
-  const fields = Object.entries(template).map(([name, value]) => [name, fill(value, order)] as const);
+  if ('$by' in template) return fillTemplate(resolveTable(template, variables), variables);
+  const fields = Object.entries(template).map(([name, value]) => [name, fillTemplate(value, variables)] as const);
   return Object.fromEntries(fields.filter(([, value]) => value !== null));
 }
 
-function fillText(text: string, order: Order): unknown {
+function fillString(text: string, variables: TemplateVariables): unknown {
   const whole = /^\$(\w+)$/.exec(text)?.[1];
-  if (whole !== undefined) return valueOf(whole, order);
-  return text.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(valueOf(name, order)));
+  if (whole !== undefined) return getVariable(whole, variables);
+  return text.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(getVariable(name, variables)));
 }
 
-function lookUp(table: { [field: string]: Template }, order: Order): Template {
+function resolveTable(table: { [field: string]: Template }, variables: TemplateVariables): Template {
   const by = table['$by'];
   if (typeof by !== 'string') throw new Error('"$by" must be the names of what the table goes by');
   const names = by.split(' ');
-  const key = names.map((name) => String(valueOf(name, order))).join(' ');
+  const key = names.map((name) => String(getVariable(name, variables))).join(' ');
   const found = Object.hasOwn(table, key) ? table[key] : undefined;
   if (found === undefined) throw new Error(`the table by ${names.join(' and ')} has no "${key}"`);
   return found;
 }
 
-function valueOf(name: string, order: Order): unknown {
-  if (Object.hasOwn(order, name)) return (order as Record<string, unknown>)[name];
-  throw new Error(`there is no "${name}": there are ${Object.keys(order).join(', ')}`);
+function getVariable(name: string, variables: TemplateVariables): unknown {
+  if (Object.hasOwn(variables, name)) return (variables as Record<string, unknown>)[name];
+  throw new Error(`there is no "${name}": there are ${Object.keys(variables).join(', ')}`);
 }

@@ -1,7 +1,7 @@
-import type { Kind } from '../../spec/catalog.ts';
+import type { ModelKind } from '../../spec/catalog.ts';
 
 /** What an upstream is asked to make. */
-export interface UpstreamJob {
+export interface SubmitRequest {
   /** Also the idempotency key, where the upstream takes one. */
   generationId: string;
   /** As the upstream's model wants it. */
@@ -18,22 +18,22 @@ export type UpstreamHandle = Record<string, unknown>;
 /** Where an output is to be had: at an address, perhaps with headers for its own host alone; or here already. */
 export type UpstreamOutput = { url: string; headers?: Record<string, string> } | { file: string };
 
-export type UpstreamEnd =
+export type UpstreamResult =
   | { state: 'succeeded'; output: UpstreamOutput; isWatermarked: boolean }
   /** `message` is shown to the customer. */
   | { state: 'failed'; message: string };
 
-export type UpstreamProgress = { state: 'running' } | UpstreamEnd;
+export type UpstreamProgress = { state: 'running' } | UpstreamResult;
 
 /** An upstream that answers at once has ended the job with its answer; any other has only accepted it. */
-export type Submission = { state: 'accepted'; handle: UpstreamHandle } | UpstreamEnd;
+export type SubmitResult = { state: 'accepted'; handle: UpstreamHandle } | UpstreamResult;
 
 /** One model at a provider. Every adapter implements this, and throws nothing but `UpstreamError`. */
 export interface Upstream {
-  kind: Kind;
+  kind: ModelKind;
   /** Whether `submit` lasts until the output is there: minutes, not a moment. */
   isSynchronous: boolean;
-  submit(job: UpstreamJob): Promise<Submission>;
+  submit(job: SubmitRequest): Promise<SubmitResult>;
   /** Never called where submissions are synchronous. */
   check(handle: UpstreamHandle): Promise<UpstreamProgress>;
   /** Asks for a job to be stopped. That it came too late is not an error. */
@@ -58,18 +58,18 @@ export class UpstreamError extends Error {
   /** How long the upstream asked to be left alone. */
   readonly retryAfterMs: number;
   /** Whether our account there is what is wrong: then nothing can be made there for the time. */
-  readonly isOurFault: boolean;
+  readonly isAccountError: boolean;
 
   constructor(
     fault: UpstreamFault,
     message: string,
-    { wasAnswered = true, retryAfterMs = 0, isOurFault = false } = {},
+    { wasAnswered = true, retryAfterMs = 0, isAccountError = false } = {},
   ) {
     super(message);
     this.name = 'UpstreamError';
     this.fault = fault;
     this.wasAnswered = wasAnswered;
     this.retryAfterMs = retryAfterMs;
-    this.isOurFault = isOurFault;
+    this.isAccountError = isAccountError;
   }
 }

@@ -1,13 +1,13 @@
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import Type, { type Static } from 'typebox';
 import { ConfigError } from '../../lib/config.ts';
-import { ADAPTERS } from './knownModels.ts';
+import { ADAPTER_NAMES } from './knownModels.ts';
 import type { Template } from './template.ts';
 
 /** A thousand dollars a run, or a second of one, is a slip of the pen. */
-export const CENTS_MAX = 100_000;
+export const PRICE_MAX_CENTS = 100_000;
 
-const Table = Type.Unsafe<Template>(Type.Union([Type.Number({ minimum: 0, maximum: CENTS_MAX }), Type.Object({})]));
+const PriceTemplate = Type.Unsafe<Template>(Type.Union([Type.Number({ minimum: 0, maximum: PRICE_MAX_CENTS }), Type.Object({})]));
 
 /** What the variable UPSTREAMS holds. */
 const UpstreamsVariable = Type.Object(
@@ -17,7 +17,7 @@ const UpstreamsVariable = Type.Object(
         Type.String({ pattern: '^[a-z0-9_-]+$' }),
         Type.Object(
           {
-            adapter: Type.Optional(Type.Enum([...ADAPTERS])),
+            adapter: Type.Optional(Type.Enum([...ADAPTER_NAMES])),
             base_url: Type.Optional(Type.String({ pattern: '^https?://\\S+$' })),
             key: Type.Optional(Type.String({ pattern: '^[^$]' })),
             concurrency: Type.Optional(Type.Integer({ minimum: 1 })),
@@ -36,8 +36,8 @@ const UpstreamsVariable = Type.Object(
         Type.Object(
           {
             input: Type.Optional(Type.Unsafe<Template>(Type.Object({}))),
-            cents: Type.Optional(Table),
-            cents_per_second: Type.Optional(Table),
+            cents: Type.Optional(PriceTemplate),
+            cents_per_second: Type.Optional(PriceTemplate),
           },
           { additionalProperties: false },
         ),
@@ -54,7 +54,7 @@ const ajv = new Ajv2020({ allErrors: true, verbose: true, validateSchema: false 
  * Reads the variable UPSTREAMS.
  * @throws ConfigError that says what of it is wrong, and repeats nothing that may be a key.
  */
-export function parseVariable(text: string): UpstreamsVariable {
+export function parseUpstreamsVariable(text: string): UpstreamsVariable {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -65,35 +65,35 @@ export function parseVariable(text: string): UpstreamsVariable {
   }
   const validate = ajv.compile<UpstreamsVariable>(UpstreamsVariable);
   if (validate(value)) return value;
-  const sentences = new Set((validate.errors ?? []).filter(isPlain).map(describe));
-  throw new ConfigError([...sentences].join(' '));
+  const messages = new Set((validate.errors ?? []).filter(isNotUnionBranchError).map(describeVariableError));
+  throw new ConfigError([...messages].join(' '));
 }
 
 /** Of a choice between shapes, each shape's own complaint says less than that none fits. */
-function isPlain({ schemaPath }: ErrorObject): boolean {
+function isNotUnionBranchError({ schemaPath }: ErrorObject): boolean {
   return !/\/anyOf\/\d/.test(schemaPath);
 }
 
-function describe({ instancePath, keyword, params, propertyName, parentSchema }: ErrorObject): string {
-  const place = `UPSTREAMS${instancePath.replaceAll('~1', '/')}`;
+function describeVariableError({ instancePath, keyword, params, propertyName, parentSchema }: ErrorObject): string {
+  const path = `UPSTREAMS${instancePath.replaceAll('~1', '/')}`;
   const { pattern, allowedValues, additionalProperty, type, limit } = params as Record<string, unknown>;
   switch (keyword) {
     case 'additionalProperties': {
-      const known = Object.keys((parentSchema?.['properties'] as object | undefined) ?? {});
-      if (known.length === 0)
-        return `${place}: the name "${String(additionalProperty)}" may have a-z, 0-9, _ and - only.`;
-      return `${place} has no field "${String(additionalProperty)}": there are ${known.join(', ')}.`;
+      const allowedFields = Object.keys((parentSchema?.['properties'] as object | undefined) ?? {});
+      if (allowedFields.length === 0)
+        return `${path}: the name "${String(additionalProperty)}" may have a-z, 0-9, _ and - only.`;
+      return `${path} has no field "${String(additionalProperty)}": there are ${allowedFields.join(', ')}.`;
     }
     case 'enum':
-      return `${place} must be one of ${(allowedValues as string[]).join(', ')}.`;
+      return `${path} must be one of ${(allowedValues as string[]).join(', ')}.`;
     case 'pattern':
-      if (propertyName !== undefined) return `${place}: the name "${propertyName}" may have a-z, 0-9, _ and - only.`;
-      return `${place} must be ${String(pattern).startsWith('^https') ? 'an address such as http://host/v1' : 'the key itself, or ${NAME} for a variable'}.`;
+      if (propertyName !== undefined) return `${path}: the name "${propertyName}" may have a-z, 0-9, _ and - only.`;
+      return `${path} must be ${String(pattern).startsWith('^https') ? 'an address such as http://host/v1' : 'the key itself, or ${NAME} for a variable'}.`;
     case 'anyOf':
-      return `${place} must be a number from 0 to ${CENTS_MAX}, or a table with "$by".`;
+      return `${path} must be a number from 0 to ${PRICE_MAX_CENTS}, or a table with "$by".`;
     case 'type':
-      return `${place} must be ${/^[aeio]/.test(String(type)) ? 'an' : 'a'} ${String(type)}.`;
+      return `${path} must be ${/^[aeio]/.test(String(type)) ? 'an' : 'a'} ${String(type)}.`;
     default:
-      return `${place} must be ${keyword === 'minimum' ? `at least ${String(limit)}` : 'of another form'}.`;
+      return `${path} must be ${keyword === 'minimum' ? `at least ${String(limit)}` : 'of another form'}.`;
   }
 }

@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type Misbehaviour, misbehave, readBody, send } from '../../../dev/standins/misbehave.ts';
-import { listening } from './listening.ts';
-import type { Person } from './person.ts';
+import { type Misbehaviour, misbehave, readTextBody, sendJson } from '../../../dev/standins/misbehave.ts';
+import { startHttpServer } from './listening.ts';
+import type { FakePerson } from './person.ts';
 
 interface GitHubAddress {
   email: string;
@@ -11,19 +11,19 @@ interface GitHubAddress {
 }
 
 interface Grant {
-  person: Person;
+  person: FakePerson;
   addresses: GitHubAddress[];
   challenge: string;
   redirectUri: string;
 }
 
 /** GitHub's pages and API, as far as a sign-in needs them. It insists on PKCE, a state and the scopes. */
-export class StandInGitHub {
+export class FakeGitHub {
   readonly clientId = 'Iv1.0123456789abcdef';
   readonly clientSecret = 'github-secret';
   url = '';
-  person: Person | undefined;
-  does: 'sign in' | 'refuse' = 'sign in';
+  person: FakePerson | undefined;
+  behavior: 'sign in' | 'refuse' = 'sign in';
   /** In the place of the person's one address. */
   addresses: GitHubAddress[] | undefined;
   /** By path. */
@@ -31,35 +31,35 @@ export class StandInGitHub {
 
   private readonly codes = new Map<string, Grant>();
   private readonly tokens = new Map<string, Grant>();
-  private halt: () => Promise<void> = async () => {};
+  private stopServer: () => Promise<void> = async () => {};
 
   async start(): Promise<this> {
-    const { url, stop } = await listening((request, response) => void this.serve(request, response));
+    const { url, stop } = await startHttpServer((request, response) => void this.serve(request, response));
     this.url = url;
-    this.halt = stop;
+    this.stopServer = stop;
     return this;
   }
 
   stop(): Promise<void> {
-    return this.halt();
+    return this.stopServer();
   }
 
   private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname, searchParams } = new URL(request.url ?? '/', this.url);
     if (misbehave(this.misbehaviour.get(pathname), request, response)) return;
     if (pathname === '/login/oauth/authorize') return this.authorize(searchParams, response);
-    const body = new URLSearchParams(await readBody(request));
-    if (pathname === '/login/oauth/access_token') return this.exchange(body, response);
+    const body = new URLSearchParams(await readTextBody(request));
+    if (pathname === '/login/oauth/access_token') return this.exchangeCode(body, response);
     const grant = this.tokens.get(request.headers.authorization?.replace('Bearer ', '') ?? '');
     if (grant === undefined || request.headers['user-agent'] === undefined) {
-      return send(response, 401, { message: 'Bad credentials' });
+      return sendJson(response, 401, { message: 'Bad credentials' });
     }
     if (pathname === '/api/v3/user') {
       const { subject, firstName } = grant.person;
-      return send(response, 200, { id: numberFor(subject), login: 'somebody', name: `${firstName} Lovelace` });
+      return sendJson(response, 200, { id: toNumericId(subject), login: 'somebody', name: `${firstName} Lovelace` });
     }
-    if (pathname === '/api/v3/user/emails') return send(response, 200, grant.addresses);
-    send(response, 404, { message: 'Not Found' });
+    if (pathname === '/api/v3/user/emails') return sendJson(response, 200, grant.addresses);
+    sendJson(response, 404, { message: 'Not Found' });
   }
 
   private authorize(parameters: URLSearchParams, response: ServerResponse): void {
@@ -73,10 +73,10 @@ export class StandInGitHub {
       code_challenge !== undefined &&
       code_challenge_method === 'S256';
     const { person } = this;
-    if (!isSound || person === undefined) return send(response, 400, { error: 'not a sound request' });
+    if (!isSound || person === undefined) return sendJson(response, 400, { error: 'not a sound request' });
     const back = new URL(redirect_uri);
     back.searchParams.set('state', state);
-    if (this.does === 'refuse') back.searchParams.set('error', 'access_denied');
+    if (this.behavior === 'refuse') back.searchParams.set('error', 'access_denied');
     else {
       const code = randomUUID();
       const addresses = this.addresses ?? [{ email: person.email, primary: true, verified: person.isVerified }];
@@ -86,7 +86,7 @@ export class StandInGitHub {
     response.writeHead(302, { location: back.href }).end();
   }
 
-  private exchange(body: URLSearchParams, response: ServerResponse): void {
+  private exchangeCode(body: URLSearchParams, response: ServerResponse): void {
     const { client_id, client_secret, code = '', code_verifier = '', redirect_uri } = Object.fromEntries(body);
     const grant = this.codes.get(code);
     this.codes.delete(code);
@@ -96,14 +96,14 @@ export class StandInGitHub {
       grant?.redirectUri === redirect_uri &&
       grant?.challenge === createHash('sha256').update(code_verifier).digest('base64url');
     // GitHub refuses with the status 200.
-    if (grant === undefined || !isSound) return send(response, 200, { error: 'bad_verification_code' });
+    if (grant === undefined || !isSound) return sendJson(response, 200, { error: 'bad_verification_code' });
     const token = `gho_${randomUUID()}`;
     this.tokens.set(token, grant);
-    send(response, 200, { access_token: token, token_type: 'bearer', scope: 'read:user,user:email' });
+    sendJson(response, 200, { access_token: token, token_type: 'bearer', scope: 'read:user,user:email' });
   }
 }
 
 /** GitHub's subjects are numbers. */
-function numberFor(subject: string): number {
+function toNumericId(subject: string): number {
   return createHash('sha256').update(subject).digest().readUIntBE(0, 6);
 }

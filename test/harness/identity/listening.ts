@@ -3,7 +3,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** Listens on a free port of this machine. */
-export async function listening(answer: RequestListener): Promise<{ url: string; stop: () => Promise<void> }> {
+export async function startHttpServer(answer: RequestListener): Promise<{ url: string; stop: () => Promise<void> }> {
   const server: Server = createServer(answer);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -3,15 +3,15 @@ import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import type Koa from 'koa';
 import Provider, { type Configuration } from 'oidc-provider';
 import { type Misbehaviour, misbehave } from '../../../dev/standins/misbehave.ts';
-import { listening } from './listening.ts';
-import type { Person } from './person.ts';
+import { startHttpServer } from './listening.ts';
+import type { FakePerson } from './person.ts';
 
 type Client = NonNullable<Configuration['clients']>[number];
 /** What of it can be told to misbehave. */
-type Part = '/.well-known' | '/token' | '/jwks' | '/me';
+type MisbehavingPath = '/.well-known' | '/token' | '/jwks' | '/me';
 
 /** What comes from the token endpoint. */
-export interface TokenAnswer {
+export interface TokenResponse {
   id_token: string;
 }
 
@@ -19,32 +19,32 @@ export interface TokenAnswer {
  * A real OpenID provider in the place of Google's or Apple's: it knows whom it is told to know, signs them in without
  * asking or as it is told, and misbehaves on demand. It insists on PKCE.
  */
-export class StandInOpenId {
+export class FakeOpenIdProvider {
   url = '';
   /** Who comes to sign in. */
-  person: Person | undefined;
+  person: FakePerson | undefined;
   /** What the person does; on a page of the provider's they are asked. */
-  does: 'sign in' | 'refuse' | 'be asked' = 'sign in';
+  behavior: 'sign in' | 'refuse' | 'be asked' = 'sign in';
   /** Whether claims are told only when they are asked for, as some providers do. */
-  isTacit = false;
-  readonly misbehaviour = new Map<Part, Misbehaviour>();
+  conformsIdTokenClaims = false;
+  readonly misbehaviour = new Map<MisbehavingPath, Misbehaviour>();
   /** Changes what the token endpoint answers. */
-  onToken: (answer: TokenAnswer) => Promise<TokenAnswer> | TokenAnswer = (answer) => answer;
+  onToken: (answer: TokenResponse) => Promise<TokenResponse> | TokenResponse = (answer) => answer;
   /** Changes a page of the provider's, such as the form that brings its answer back. */
   onPage: (html: string) => string = (html) => html;
   /** The parameters of every request for authorization. */
-  readonly asked: URLSearchParams[] = [];
+  readonly authorizationRequests: URLSearchParams[] = [];
   /** The path of every request. */
   readonly requests: string[] = [];
 
-  private readonly people = new Map<string, Person>();
+  private readonly people = new Map<string, FakePerson>();
   private key: CryptoKey | undefined;
   private handle: (...request: Parameters<RequestListener>) => unknown = (_request, response) =>
     response.writeHead(503).end();
-  private halt: () => Promise<void> = async () => {};
+  private stopServer: () => Promise<void> = async () => {};
 
   async start(): Promise<this> {
-    const { url, stop } = await listening((request, response) => {
+    const { url, stop } = await startHttpServer((request, response) => {
       const path = new URL(request.url ?? '/', this.url).pathname;
       this.requests.push(path);
       for (const [part, how] of this.misbehaviour) {
@@ -53,12 +53,12 @@ export class StandInOpenId {
       this.handle(request, response);
     });
     this.url = url;
-    this.halt = stop;
+    this.stopServer = stop;
     return this;
   }
 
   stop(): Promise<void> {
-    return this.halt();
+    return this.stopServer();
   }
 
   /** Takes up its service for a client, whose address is known only once it has been started. */
@@ -70,14 +70,14 @@ export class StandInOpenId {
       jwks: { keys: [{ ...(await exportJWK(privateKey)), kid: 'stand-in', alg: 'RS256', use: 'sig' }] },
       scopes: ['openid', 'email', 'profile', 'name'],
       claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['given_name', 'name'] },
-      conformIdTokenClaims: this.isTacit,
+      conformIdTokenClaims: this.conformsIdTokenClaims,
       pkce: { required: () => true },
       cookies: { keys: ['a key of the tests'] },
       features: { devInteractions: { enabled: false } },
       interactions: { url: (_ctx, interaction) => `/interaction/${interaction.uid}` },
       findAccount: (_ctx, subject) => {
         const person = this.people.get(subject);
-        return person && { accountId: subject, claims: () => claimsOf(person) };
+        return person && { accountId: subject, claims: () => buildClaims(person) };
       },
       // Nobody is asked for consent: that is no affair of ours.
       loadExistingGrant: async ({ oidc: { session, client } }) => {
@@ -93,10 +93,10 @@ export class StandInOpenId {
     } satisfies Configuration);
     changes(provider);
     provider.use(async (ctx, next) => {
-      if (ctx.path === '/auth') this.asked.push(new URLSearchParams(ctx.querystring));
+      if (ctx.path === '/auth') this.authorizationRequests.push(new URLSearchParams(ctx.querystring));
       if (ctx.path.startsWith('/interaction/')) return this.interact(provider, ctx);
       await next();
-      if (ctx.path === '/token' && ctx.status === 200) ctx.body = await this.onToken(ctx.body as TokenAnswer);
+      if (ctx.path === '/token' && ctx.status === 200) ctx.body = await this.onToken(ctx.body as TokenResponse);
       if (ctx.type === 'text/html' && typeof ctx.body === 'string') ctx.body = this.onPage(ctx.body);
     });
     this.handle = provider.callback();
@@ -111,8 +111,8 @@ export class StandInOpenId {
   private async interact(provider: Provider, ctx: Koa.Context): Promise<void> {
     const { person } = this;
     if (person === undefined) throw new Error('Nobody has come to sign in.');
-    const does = this.does === 'be asked' ? ctx.query['does'] : this.does;
-    if (does === undefined) {
+    const behavior = this.behavior === 'be asked' ? ctx.query['does'] : this.behavior;
+    if (behavior === undefined) {
       ctx.type = 'html';
       ctx.body = `<!doctype html><title>The provider</title><h1>Sign in as ${person.email}?</h1>
         <a id="yes" href="${ctx.path}?does=sign+in">Sign in</a> <a id="no" href="${ctx.path}?does=refuse">Refuse</a>`;
@@ -120,7 +120,7 @@ export class StandInOpenId {
     }
     this.people.set(person.subject, person);
     const result =
-      does === 'refuse'
+      behavior === 'refuse'
         ? { error: 'access_denied', error_description: 'The person refused.' }
         : { login: { accountId: person.subject, remember: false } };
     const location = await provider.interactionResult(ctx.req, ctx.res, result);
@@ -129,6 +129,6 @@ export class StandInOpenId {
   }
 }
 
-function claimsOf({ subject, email, isVerified, firstName }: Person) {
+function buildClaims({ subject, email, isVerified, firstName }: FakePerson) {
   return { sub: subject, email, email_verified: isVerified, given_name: firstName, name: `${firstName} Lovelace` };
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
 /** Somebody whom the stand-ins know. */
-export interface Person {
+export interface FakePerson {
   subject: string;
   email: string;
   isVerified: boolean;
@@ -9,7 +9,7 @@ export interface Person {
 }
 
 /** Somebody new, whom nobody has seen before. */
-export function newPerson(changes: Partial<Person> = {}): Person {
+export function createPerson(changes: Partial<FakePerson> = {}): FakePerson {
   const id = randomUUID();
   return { subject: id, email: `${id}@example.com`, isVerified: true, firstName: 'Ada', ...changes };
 }

@@ -1,26 +1,26 @@
 import { exportPKCS8, exportSPKI, generateKeyPair, importSPKI, jwtVerify } from 'jose';
-import { StandInGitHub } from './github.ts';
-import { StandInOpenId } from './openid.ts';
+import { FakeGitHub } from './github.ts';
+import { FakeOpenIdProvider } from './openid.ts';
 
-const callbackOf = (baseUrl: string, provider: string) => `${baseUrl}/authentication/social/${provider}/callback`;
+const getCallbackUrl = (baseUrl: string, provider: string) => `${baseUrl}/authentication/social/${provider}/callback`;
 
 /** Google's stand-in, and what the service must be told to use it. */
-export async function startGoogle() {
-  const standIn = await new StandInOpenId().start();
-  const env = { GOOGLE_CLIENT_ID: 'google-client', GOOGLE_CLIENT_SECRET: 'google-secret', GOOGLE_ISSUER: standIn.url };
+export async function startFakeGoogle() {
+  const fake = await new FakeOpenIdProvider().start();
+  const env = { GOOGLE_CLIENT_ID: 'google-client', GOOGLE_CLIENT_SECRET: 'google-secret', GOOGLE_ISSUER: fake.url };
   const serve = (...baseUrls: string[]) =>
-    standIn.serve({
+    fake.serve({
       client_id: env.GOOGLE_CLIENT_ID,
       client_secret: env.GOOGLE_CLIENT_SECRET,
-      redirect_uris: baseUrls.map((baseUrl) => callbackOf(baseUrl, 'google')),
+      redirect_uris: baseUrls.map((baseUrl) => getCallbackUrl(baseUrl, 'google')),
       token_endpoint_auth_method: 'client_secret_post',
     });
-  return { standIn, env, serve };
+  return { fake, env, serve };
 }
 
 /** Apple's stand-in: its client has no fixed secret, but signs one each time; the name comes in a field of its form. */
-export async function startApple() {
-  const standIn = await new StandInOpenId().start();
+export async function startFakeApple() {
+  const fake = await new FakeOpenIdProvider().start();
   const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true });
   const pem = await exportPKCS8(privateKey);
   const known = await importSPKI(await exportSPKI(publicKey), 'ES256');
@@ -30,22 +30,22 @@ export async function startApple() {
     APPLE_KEY_ID: 'KEY1234567',
     // As it stands in the environment of a process.
     APPLE_PRIVATE_KEY: pem.trim().replaceAll('\n', '\\n'),
-    APPLE_ISSUER: standIn.url,
+    APPLE_ISSUER: fake.url,
   };
   const introduced = new Set<string>();
-  standIn.onPage = (html) => {
-    const { person } = standIn;
+  fake.onPage = (html) => {
+    const { person } = fake;
     if (person === undefined || introduced.has(person.subject) || !html.includes('name="code"')) return html;
     introduced.add(person.subject);
     const user = JSON.stringify({ name: { firstName: person.firstName, lastName: 'Lovelace' }, email: person.email });
     return html.replace('<noscript>', `<input type="hidden" name="user" value='${user}'/><noscript>`);
   };
   const serve = (...baseUrls: string[]) =>
-    standIn.serve(
+    fake.serve(
       {
         client_id: env.APPLE_CLIENT_ID,
         client_secret: 'never sent',
-        redirect_uris: baseUrls.map((baseUrl) => callbackOf(baseUrl, 'apple')),
+        redirect_uris: baseUrls.map((baseUrl) => getCallbackUrl(baseUrl, 'apple')),
         token_endpoint_auth_method: 'client_secret_post',
       },
       (provider) => {
@@ -56,7 +56,7 @@ export async function startApple() {
             algorithms: ['ES256'],
             issuer: env.APPLE_TEAM_ID,
             subject: env.APPLE_CLIENT_ID,
-            audience: standIn.url,
+            audience: fake.url,
           });
           const lastsSeconds = (payload.exp ?? Infinity) - (payload.iat ?? 0);
           // Apple takes none that is good for more than six months.
@@ -64,16 +64,16 @@ export async function startApple() {
         };
       },
     );
-  return { standIn, env, serve };
+  return { fake, env, serve };
 }
 
-export async function startGitHub() {
-  const standIn = await new StandInGitHub().start();
+export async function startFakeGitHub() {
+  const fake = await new FakeGitHub().start();
   const env = {
-    GITHUB_CLIENT_ID: standIn.clientId,
-    GITHUB_CLIENT_SECRET: standIn.clientSecret,
-    GITHUB_BASE_URL: standIn.url,
-    GITHUB_API_BASE_URL: `${standIn.url}/api/v3`,
+    GITHUB_CLIENT_ID: fake.clientId,
+    GITHUB_CLIENT_SECRET: fake.clientSecret,
+    GITHUB_BASE_URL: fake.url,
+    GITHUB_API_BASE_URL: `${fake.url}/api/v3`,
   };
-  return { standIn, env };
+  return { fake, env };
 }

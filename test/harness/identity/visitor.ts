@@ -4,7 +4,7 @@ interface Cookie {
   path: string;
 }
 
-export interface Visit {
+export interface HttpPage {
   url: URL;
   status: number;
   headers: Headers;
@@ -15,17 +15,17 @@ export interface Visit {
  * A browser without a window: it keeps cookies, by their paths, follows redirects, and sends the form of a page that
  * sends itself. All that it talks to is on this machine, so that its cookies go to each port, as in real ones.
  */
-export class Visitor {
+export class HttpBrowser {
   cookies: Cookie[] = [];
   /** The addresses that it was sent to, in order. */
-  readonly trail: string[] = [];
+  readonly redirects: string[] = [];
 
   cookie(name: string): string | undefined {
     return this.cookies.find((cookie) => cookie.name === name)?.value;
   }
 
   /** One request, without following anywhere. */
-  async ask(url: string | URL, init: RequestInit = {}): Promise<Visit> {
+  async request(url: string | URL, init: RequestInit = {}): Promise<HttpPage> {
     const address = new URL(url);
     const sent = this.cookies.filter(({ path }) => address.pathname.startsWith(path));
     const response = await fetch(address, {
@@ -37,41 +37,41 @@ export class Visitor {
         ...(init.headers as Record<string, string> | undefined),
       },
     });
-    for (const line of response.headers.getSetCookie()) this.keep(line);
+    for (const line of response.headers.getSetCookie()) this.storeCookie(line);
     return { url: address, status: response.status, headers: response.headers, text: await response.text() };
   }
 
   /** Opens an address, and goes on until a page is there; or until `until` says that the next address is the last. */
-  async open(url: string | URL, until: (next: URL) => boolean = () => false): Promise<Visit> {
-    let visit = await this.ask(url);
+  async navigate(url: string | URL, until: (next: URL) => boolean = () => false): Promise<HttpPage> {
+    let visit = await this.request(url);
     for (let steps = 0; steps < 20; steps += 1) {
       const location = visit.headers.get('location');
       if (location !== null) {
         const next = new URL(location, visit.url);
-        this.trail.push(next.href);
+        this.redirects.push(next.href);
         if (until(next)) return { ...visit, url: next };
-        visit = await this.ask(next);
+        visit = await this.request(next);
         continue;
       }
-      const form = selfSending(visit.text);
+      const form = findAutoSubmitForm(visit.text);
       if (form === undefined) return visit;
-      this.trail.push(form.action);
+      this.redirects.push(form.action);
       if (until(new URL(form.action))) return visit;
-      visit = await this.send(form.action, form.fields, visit.url.origin);
+      visit = await this.submitForm(form.action, form.fields, visit.url.origin);
     }
-    throw new Error(`No page after 20 steps: ${this.trail.join(' ')}`);
+    throw new Error(`No page after 20 steps: ${this.redirects.join(' ')}`);
   }
 
   /** Sends a form, without following anywhere. */
-  send(action: string | URL, fields: Record<string, string>, origin = new URL(action).origin): Promise<Visit> {
-    return this.ask(action, {
+  submitForm(action: string | URL, fields: Record<string, string>, origin = new URL(action).origin): Promise<HttpPage> {
+    return this.request(action, {
       method: 'POST',
       headers: { origin, 'content-type': 'application/x-www-form-urlencoded' },
       body: new URLSearchParams(fields).toString(),
     });
   }
 
-  private keep(line: string): void {
+  private storeCookie(line: string): void {
     const [pair = '', ...attributes] = line.split('; ');
     const [name = '', value = ''] = pair.split('=');
     const attribute = (wanted: string) =>
@@ -90,29 +90,29 @@ export interface PageForm {
 }
 
 /** The hidden fields of the form with an action, as they stand in a page. */
-export function formIn(html: string, action: string): PageForm {
+export function findForm(html: string, action: string): PageForm {
   const form = html.split('<form ').find((part) => part.includes(`action="${action}"`));
   if (form === undefined) throw new Error(`No form for ${action} in: ${html.slice(0, 2_000)}`);
-  return { action, fields: fieldsIn(form.split('</form>')[0] ?? '') };
+  return { action, fields: parseHiddenFields(form.split('</form>')[0] ?? '') };
 }
 
-function selfSending(html: string): PageForm | undefined {
+function findAutoSubmitForm(html: string): PageForm | undefined {
   if (!html.includes('.submit()')) return undefined;
   const [, action = ''] = /<form method="post" action="([^"]+)"/.exec(html) ?? [];
-  return { action: unescaped(action), fields: fieldsIn(html) };
+  return { action: unescapeHtml(action), fields: parseHiddenFields(html) };
 }
 
-function fieldsIn(html: string): Record<string, string> {
+function parseHiddenFields(html: string): Record<string, string> {
   const inputs = html.match(/<input[^>]*type="hidden"[^>]*>/g) ?? [];
-  return Object.fromEntries(inputs.map((input) => [attributeIn(input, 'name'), attributeIn(input, 'value')]));
+  return Object.fromEntries(inputs.map((input) => [parseAttribute(input, 'name'), parseAttribute(input, 'value')]));
 }
 
-function attributeIn(tag: string, name: string): string {
+function parseAttribute(tag: string, name: string): string {
   const [, double, single] = new RegExp(`${name}=(?:"([^"]*)"|'([^']*)')`).exec(tag) ?? [];
-  return unescaped(double ?? single ?? '');
+  return unescapeHtml(double ?? single ?? '');
 }
 
-function unescaped(text: string): string {
+function unescapeHtml(text: string): string {
   return text
     .replaceAll('&quot;', '"')
     .replaceAll('&#39;', "'")

@@ -1,48 +1,48 @@
 import {
-  findNamedStuckJobs,
-  findStuckJobs,
-  requeueJobs,
-  type StuckJob,
+  findStuckGenerationsByUuid,
+  findStuckGenerations,
+  requeueGenerations,
+  type StuckGeneration,
 } from '../../../shared/domain/settlement/stuck.ts';
 import { closeQueues, openQueues } from '../../../shared/queues/enqueue.ts';
-import { type Call, QUIET_SECONDS, table, time, UsageError, wholeNumber } from '../command.ts';
+import { type CommandContext, STUCK_AFTER_SECONDS, formatTable, formatTime, UsageError, parseIntegerOption } from '../command.ts';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-const AT_ONCE = 1_000;
+const BATCH_SIZE = 1_000;
 
 /** So many jobs at a time. */
-type Pages<Job> = AsyncIterable<Job[]> | Job[][];
+type GenerationBatches<Job> = AsyncIterable<Job[]> | Job[][];
 
-export async function stuckJobs({ options, say }: Call): Promise<void> {
-  const limit = wholeNumber(options['limit'] ?? '50', '--limit', 1, AT_ONCE);
-  const jobs = await findStuckJobs(quietMsOf(options), limit);
-  list(jobs, say);
-  if (jobs.length === limit) say(`There may be more: this lists ${limit} at most.`);
+export async function listStuckGenerations({ options, print }: CommandContext): Promise<void> {
+  const limit = parseIntegerOption(options['limit'] ?? '50', '--limit', 1, BATCH_SIZE);
+  const jobs = await findStuckGenerations(parseQuietMs(options), limit);
+  printGenerations(jobs, print);
+  if (jobs.length === limit) print(`There may be more: this lists ${limit} at most.`);
 }
 
-export async function requeue({ names, options, isForReal, say }: Call): Promise<void> {
+export async function requeueStuckGenerations({ args, options, shouldApply, print }: CommandContext): Promise<void> {
   const isAll = options['all'] === true;
-  if (isAll === names.length > 0) throw new UsageError('Name the uuids of the jobs, or say --all.');
-  const wrong = names.find((name) => !UUID.test(name));
+  if (isAll === args.length > 0) throw new UsageError('Name the uuids of the jobs, or say --all.');
+  const wrong = args.find((name) => !UUID.test(name));
   if (wrong !== undefined) throw new UsageError(`${wrong} is no uuid.`);
-  const named = [...new Set(names.map((name) => name.toLowerCase()))];
-  const quietMs = quietMsOf(options);
-  const done = isForReal
-    ? await putBack(isAll ? pagesOf(quietMs) : [named.map((uuid) => ({ uuid }))], quietMs, say)
-    : await foretell(isAll ? pagesOf(quietMs) : [await findNamedStuckJobs(named, quietMs)], say);
+  const named = [...new Set(args.map((name) => name.toLowerCase()))];
+  const quietMs = parseQuietMs(options);
+  const done = shouldApply
+    ? await requeueBatches(isAll ? listStuckBatches(quietMs) : [named.map((uuid) => ({ uuid }))], quietMs, print)
+    : await previewRequeue(isAll ? listStuckBatches(quietMs) : [await findStuckGenerationsByUuid(named, quietMs)], print);
   for (const uuid of named) {
-    if (!done.has(uuid)) say(`${uuid} is left alone: it is not stuck, has ended, or is not there.`);
+    if (!done.has(uuid)) print(`${uuid} is left alone: it is not stuck, has ended, or is not there.`);
   }
 }
 
 /** @returns the uuids of those that were put on their queue again: the statement itself leaves alone what is not stuck. */
-async function putBack(pages: Pages<{ uuid: string }>, quietMs: number, say: Call['say']): Promise<Set<string>> {
+async function requeueBatches(pages: GenerationBatches<{ uuid: string }>, quietMs: number, say: CommandContext['print']): Promise<Set<string>> {
   const done = new Set<string>();
   await openQueues();
   try {
     for await (const jobs of pages) {
       const uuids = jobs.map(({ uuid }) => uuid);
-      for (const { uuid, isHeard } of await requeueJobs(uuids, quietMs)) {
+      for (const { uuid, isHeard } of await requeueGenerations(uuids, quietMs)) {
         done.add(uuid);
         say(`${uuid} is on its queue again${isHeard ? '' : '; Redis is away: the sweep will find it'}.`);
       }
@@ -55,31 +55,31 @@ async function putBack(pages: Pages<{ uuid: string }>, quietMs: number, say: Cal
 }
 
 /** @returns the uuids of those that would be. */
-async function foretell(pages: Pages<StuckJob>, say: Call['say']): Promise<Set<string>> {
+async function previewRequeue(pages: GenerationBatches<StuckGeneration>, say: CommandContext['print']): Promise<Set<string>> {
   const found = new Set<string>();
   for await (const jobs of pages) {
     for (const { uuid } of jobs) found.add(uuid);
-    list(jobs, say);
+    printGenerations(jobs, say);
   }
   say(`${found.size} would be put on their queue again.`);
   return found;
 }
 
 /** All that are stuck, by uuid: those that were put back still count as stuck until somebody has been at them. */
-async function* pagesOf(quietMs: number): AsyncGenerator<StuckJob[]> {
-  let jobs = await findStuckJobs(quietMs, AT_ONCE);
+async function* listStuckBatches(quietMs: number): AsyncGenerator<StuckGeneration[]> {
+  let jobs = await findStuckGenerations(quietMs, BATCH_SIZE);
   yield jobs;
-  while (jobs.length === AT_ONCE) {
-    jobs = await findStuckJobs(quietMs, AT_ONCE, jobs.at(-1)?.uuid);
+  while (jobs.length === BATCH_SIZE) {
+    jobs = await findStuckGenerations(quietMs, BATCH_SIZE, jobs.at(-1)?.uuid);
     if (jobs.length > 0) yield jobs;
   }
 }
 
-function quietMsOf(options: Call['options']): number {
-  return 1_000 * wholeNumber(options['quiet'] ?? String(QUIET_SECONDS), '--quiet', 0, 86_400);
+function parseQuietMs(options: CommandContext['options']): number {
+  return 1_000 * parseIntegerOption(options['quiet'] ?? String(STUCK_AFTER_SECONDS), '--quiet', 0, 86_400);
 }
 
-function list(jobs: StuckJob[], say: Call['say']): void {
+function printGenerations(jobs: StuckGeneration[], say: CommandContext['print']): void {
   if (jobs.length === 0) {
     say('No job is stuck.');
     return;
@@ -88,12 +88,12 @@ function list(jobs: StuckJob[], say: Call['say']): void {
     job.uuid,
     String(job.account_id),
     job.model,
-    time(job.created_at),
-    time(job.deadline_at),
+    formatTime(job.created_at),
+    formatTime(job.deadline_at),
     job.is_submitted ? `submitted to ${job.upstream}` : 'not submitted',
-    time(job.polled_at),
+    formatTime(job.polled_at),
     String(job.unknown_submits),
   ]);
   const headings = ['uuid', 'account', 'model', 'created', 'deadline', 'state', 'looked at', 'lost submits'];
-  for (const line of table(headings, rows)) say(line);
+  for (const line of formatTable(headings, rows)) say(line);
 }
