@@ -16,7 +16,7 @@ export async function up(knex: Knex): Promise<void> {
 
       -- What the live subscription allows, kept here so that charging a generation reads one row. NULL: none.
       plan_slug        text,
-      spend_until      timestamptz,
+      spendable_until      timestamptz,
       parallel_limit   integer     NOT NULL DEFAULT 0,
 
       -- The balance, in credits, and the two buckets that it is the sum of.
@@ -40,7 +40,7 @@ export async function up(knex: Knex): Promise<void> {
       key_count           integer  NOT NULL DEFAULT 0,
       active_key_count    integer  NOT NULL DEFAULT 0 CHECK (active_key_count >= 0),
 
-      CONSTRAINT balance_is_the_sum_of_its_buckets CHECK (balance = plan_credits + topup_credits)
+      CONSTRAINT accounts_balance_check CHECK (balance = plan_credits + topup_credits)
       -- Every charge rewrites this row: half-filled pages, and no index on what a charge changes, keep that in place.
     ) WITH (fillfactor = 50);
 
@@ -51,8 +51,8 @@ export async function up(knex: Knex): Promise<void> {
       created_at  timestamptz NOT NULL,
       expires_at  timestamptz NOT NULL
     );
-    CREATE INDEX sessions_of_account ON sessions (account_id);
-    CREATE INDEX sessions_expiring ON sessions (expires_at);
+    CREATE INDEX sessions_account_id_idx ON sessions (account_id);
+    CREATE INDEX sessions_expires_at_idx ON sessions (expires_at);
 
     CREATE TABLE api_keys (
       key_hash      bytea       PRIMARY KEY,
@@ -81,8 +81,8 @@ export async function up(knex: Knex): Promise<void> {
       created_at            timestamptz NOT NULL
     );
     -- At most one subscription an account that credits can be spent under.
-    CREATE UNIQUE INDEX subscriptions_live ON subscriptions (account_id) WHERE status IN ('active', 'past_due');
-    CREATE INDEX subscriptions_of_account ON subscriptions (account_id, id);
+    CREATE UNIQUE INDEX subscriptions_one_live_per_account ON subscriptions (account_id) WHERE status IN ('active', 'past_due');
+    CREATE INDEX subscriptions_account_id_idx ON subscriptions (account_id, id);
   `);
 
   // No foreign keys on the tables that a charge writes: their account_id comes from the account row that the same
@@ -109,26 +109,26 @@ export async function up(knex: Knex): Promise<void> {
       error_message         text,
       deleted_at            timestamptz,
 
-      -- The workers' side. due_at: when the sweep rings again unless something has happened by then.
-      due_at                timestamptz NOT NULL,
+      -- The workers' side. next_attempt_at: when the sweep rings again unless something has happened by then.
+      next_attempt_at                timestamptz NOT NULL,
       leased_until          timestamptz,
-      submitting_since      timestamptz,
-      unknown_submits       smallint    NOT NULL DEFAULT 0,
+      submit_started_at      timestamptz,
+      unconfirmed_submits       smallint    NOT NULL DEFAULT 0,
       upstream_handle       jsonb,
       polled_at             timestamptz,
       next_poll_at          timestamptz,
       media_token           uuid,
 
-      CONSTRAINT finished_means_completed CHECK ((status = 'queued') = (completed_at IS NULL)),
-      CONSTRAINT succeeded_means_output CHECK ((status = 'succeeded') = (output_path IS NOT NULL))
+      CONSTRAINT generations_completed_at_check CHECK ((status = 'queued') = (completed_at IS NULL)),
+      CONSTRAINT generations_output_path_check CHECK ((status = 'succeeded') = (output_path IS NOT NULL))
     ) WITH (fillfactor = 80);
-    CREATE UNIQUE INDEX generations_listed ON generations (account_id, number) WHERE deleted_at IS NULL;
-    -- What is under way is few and found by its place in time; due_at is left out so that steps update in place.
-    CREATE INDEX generations_queued ON generations (uuid) WHERE status = 'queued';
+    CREATE UNIQUE INDEX generations_account_number_unique ON generations (account_id, number) WHERE deleted_at IS NULL;
+    -- What is under way is few and found by its place in time; next_attempt_at is left out so that steps update in place.
+    CREATE INDEX generations_queued_idx ON generations (uuid) WHERE status = 'queued';
 
     -- How many numbers in each block are of deleted generations, in blocks of 256^level: lets a page be found by
     -- its distance from the newest without reading what lies between.
-    CREATE TABLE generation_deletions (
+    CREATE TABLE generation_deletion_counts (
       account_id  bigint   NOT NULL,
       level       smallint NOT NULL,
       block       bigint   NOT NULL,
@@ -153,19 +153,19 @@ export async function up(knex: Knex): Promise<void> {
     );
     COMMENT ON COLUMN ledger_entries.plan_amount IS 'the part of amount that went into or out of the plan bucket';
     COMMENT ON COLUMN ledger_entries.effect_key IS 'names an effect that must happen once, other than those of a generation';
-    CREATE UNIQUE INDEX ledger_once_a_generation ON ledger_entries (generation_uuid, entry_type)
+    CREATE UNIQUE INDEX ledger_entries_generation_entry_type_unique ON ledger_entries (generation_uuid, entry_type)
       WHERE generation_uuid IS NOT NULL;
-    CREATE UNIQUE INDEX ledger_once_an_effect ON ledger_entries (effect_key) WHERE effect_key IS NOT NULL;
+    CREATE UNIQUE INDEX ledger_entries_effect_key_unique ON ledger_entries (effect_key) WHERE effect_key IS NOT NULL;
 
-    CREATE FUNCTION refuse_to_rewrite_the_ledger() RETURNS trigger LANGUAGE plpgsql AS $$
+    CREATE FUNCTION reject_ledger_rewrite() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN
         RAISE EXCEPTION 'ledger_entries is append-only: % refused', TG_OP;
       END
     $$;
-    CREATE TRIGGER ledger_is_append_only BEFORE UPDATE OR DELETE ON ledger_entries
-      FOR EACH ROW EXECUTE FUNCTION refuse_to_rewrite_the_ledger();
-    CREATE TRIGGER ledger_is_not_truncated BEFORE TRUNCATE ON ledger_entries
-      FOR EACH STATEMENT EXECUTE FUNCTION refuse_to_rewrite_the_ledger();
+    CREATE TRIGGER ledger_entries_append_only BEFORE UPDATE OR DELETE ON ledger_entries
+      FOR EACH ROW EXECUTE FUNCTION reject_ledger_rewrite();
+    CREATE TRIGGER ledger_entries_no_truncate BEFORE TRUNCATE ON ledger_entries
+      FOR EACH STATEMENT EXECUTE FUNCTION reject_ledger_rewrite();
 
     CREATE TABLE usage_days (
       account_id   bigint  NOT NULL,
@@ -188,8 +188,8 @@ export async function up(knex: Knex): Promise<void> {
     CREATE TABLE model_health (
       model        text        PRIMARY KEY,
       status       text        NOT NULL CHECK (status IN ('online', 'degraded', 'offline')),
-      bad_probes   integer     NOT NULL,
-      good_probes  integer     NOT NULL,
+      consecutive_failures   integer     NOT NULL,
+      consecutive_successes  integer     NOT NULL,
       probed_at    timestamptz NOT NULL,
       detail       text        NOT NULL
     ) WITH (fillfactor = 50);
@@ -198,8 +198,8 @@ export async function up(knex: Knex): Promise<void> {
 
 export async function down(knex: Knex): Promise<void> {
   await knex.raw(`
-    DROP TABLE model_health, usage_totals, usage_days, ledger_entries, generation_deletions, generations, subscriptions, api_keys,
+    DROP TABLE model_health, usage_totals, usage_days, ledger_entries, generation_deletion_counts, generations, subscriptions, api_keys,
       sessions, accounts;
-    DROP FUNCTION refuse_to_rewrite_the_ledger;
+    DROP FUNCTION reject_ledger_rewrite;
   `);
 }

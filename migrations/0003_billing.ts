@@ -19,23 +19,23 @@ export async function up(knex: Knex): Promise<void> {
       -- Why automatic top-ups were switched off by us.
       ADD COLUMN auto_topup_problem            text;
     -- A charge changes neither of these, so that it still rewrites its row in place.
-    CREATE INDEX accounts_period_due ON accounts (period_end) WHERE plan_slug IS NOT NULL;
-    CREATE INDEX accounts_auto_topup ON accounts (id) WHERE auto_topup_enabled;
+    CREATE INDEX accounts_period_end_idx ON accounts (period_end) WHERE plan_slug IS NOT NULL;
+    CREATE INDEX accounts_auto_topup_idx ON accounts (id) WHERE auto_topup_enabled;
 
     ALTER TABLE subscriptions
       ADD COLUMN stripe_subscription_id  text         UNIQUE,
       ADD COLUMN paid_until              timestamptz,
       ADD COLUMN past_due_since          timestamptz,
       -- When its first month was granted.
-      ADD COLUMN begun_at                timestamptz,
+      ADD COLUMN activated_at                timestamptz,
       ADD COLUMN is_disputed             boolean      NOT NULL DEFAULT false,
-      ADD COLUMN sync_ticket             bigint       NOT NULL DEFAULT 0,
+      ADD COLUMN sync_version             bigint       NOT NULL DEFAULT 0,
       ADD COLUMN synced_at               timestamptz;
-    CREATE INDEX subscriptions_ending ON subscriptions (current_period_end) WHERE status IN ('active', 'past_due');
-    CREATE INDEX subscriptions_looked_at ON subscriptions (synced_at) WHERE stripe_subscription_id IS NOT NULL;
-    UPDATE subscriptions SET paid_until = current_period_end, begun_at = started_at;
+    CREATE INDEX subscriptions_current_period_end_idx ON subscriptions (current_period_end) WHERE status IN ('active', 'past_due');
+    CREATE INDEX subscriptions_synced_at_idx ON subscriptions (synced_at) WHERE stripe_subscription_id IS NOT NULL;
+    UPDATE subscriptions SET paid_until = current_period_end, activated_at = started_at;
     ALTER TABLE subscriptions ALTER COLUMN paid_until SET NOT NULL;
-    COMMENT ON COLUMN subscriptions.sync_ticket IS
+    COMMENT ON COLUMN subscriptions.sync_version IS
       'the ticket of the last look at the processor that was applied; an older look changes nothing any more';
 
     CREATE TABLE topups (
@@ -50,15 +50,15 @@ export async function up(knex: Knex): Promise<void> {
       stripe_payment_intent_id  text         UNIQUE,
       failure                   text,
       -- What was taken back after a refund or a dispute, and how often that changed.
-      credits_taken_back        integer      NOT NULL DEFAULT 0 CHECK (credits_taken_back BETWEEN 0 AND credits),
-      adjustments               integer      NOT NULL DEFAULT 0,
-      sync_ticket               bigint       NOT NULL DEFAULT 0,
+      credits_reversed        integer      NOT NULL DEFAULT 0 CHECK (credits_reversed BETWEEN 0 AND credits),
+      reversal_count               integer      NOT NULL DEFAULT 0,
+      sync_version               bigint       NOT NULL DEFAULT 0,
       created_at                timestamptz  NOT NULL,
       completed_at              timestamptz
     );
-    CREATE INDEX topups_of_account ON topups (account_id, created_at);
-    CREATE UNIQUE INDEX topups_one_automatic ON topups (account_id) WHERE kind = 'automatic' AND status = 'pending';
-    CREATE INDEX topups_pending ON topups (created_at) WHERE status = 'pending';
+    CREATE INDEX topups_account_id_idx ON topups (account_id, created_at);
+    CREATE UNIQUE INDEX topups_one_pending_automatic_per_account ON topups (account_id) WHERE kind = 'automatic' AND status = 'pending';
+    CREATE INDEX topups_pending_idx ON topups (created_at) WHERE status = 'pending';
 
     CREATE TABLE payment_events (
       event_id     text         PRIMARY KEY,
@@ -66,16 +66,16 @@ export async function up(knex: Knex): Promise<void> {
       object_id    text         NOT NULL,
       payload      text         NOT NULL,
       received_at  timestamptz  NOT NULL,
-      applied_at   timestamptz,
+      processed_at   timestamptz,
       -- When it is tried again unless it has been applied by then.
-      due_at       timestamptz  NOT NULL,
+      next_attempt_at       timestamptz  NOT NULL,
       attempts     integer      NOT NULL DEFAULT 0,
       problem      text
     );
-    CREATE INDEX payment_events_waiting ON payment_events (due_at) WHERE applied_at IS NULL;
+    CREATE INDEX payment_events_pending_idx ON payment_events (next_attempt_at) WHERE processed_at IS NULL;
 
     -- Numbers looks at the processor in their order.
-    CREATE SEQUENCE sync_tickets;
+    CREATE SEQUENCE sync_versions;
 
     -- Answers to requests that came with an Idempotency-Key. The key is kept as a hash, and the answer encrypted with
     -- the key itself: it may hold an API key, of which no more than a hash is to be kept.
@@ -89,7 +89,7 @@ export async function up(knex: Knex): Promise<void> {
       created_at    timestamptz  NOT NULL,
       PRIMARY KEY (account_id, scope, key_hash)
     );
-    CREATE INDEX idempotent_requests_old ON idempotent_requests (created_at);
+    CREATE INDEX idempotent_requests_created_at_idx ON idempotent_requests (created_at);
   `);
 }
 
@@ -98,17 +98,17 @@ export async function down(knex: Knex): Promise<void> {
     CREATE TABLE model_health (
       model        text        PRIMARY KEY,
       status       text        NOT NULL CHECK (status IN ('online', 'degraded', 'offline')),
-      bad_probes   integer     NOT NULL,
-      good_probes  integer     NOT NULL,
+      consecutive_failures   integer     NOT NULL,
+      consecutive_successes  integer     NOT NULL,
       probed_at    timestamptz NOT NULL,
       detail       text        NOT NULL
     ) WITH (fillfactor = 50);
     DROP TABLE idempotent_requests, payment_events, topups;
-    DROP SEQUENCE sync_tickets;
+    DROP SEQUENCE sync_versions;
     ALTER TABLE subscriptions
-      DROP COLUMN stripe_subscription_id, DROP COLUMN paid_until, DROP COLUMN past_due_since, DROP COLUMN begun_at, DROP COLUMN is_disputed,
-      DROP COLUMN sync_ticket, DROP COLUMN synced_at;
-    DROP INDEX IF EXISTS accounts_period_due, accounts_auto_topup, subscriptions_ending, subscriptions_looked_at;
+      DROP COLUMN stripe_subscription_id, DROP COLUMN paid_until, DROP COLUMN past_due_since, DROP COLUMN activated_at, DROP COLUMN is_disputed,
+      DROP COLUMN sync_version, DROP COLUMN synced_at;
+    DROP INDEX IF EXISTS accounts_period_end_idx, accounts_auto_topup_idx, subscriptions_current_period_end_idx, subscriptions_synced_at_idx;
     ALTER TABLE accounts
       DROP COLUMN stripe_customer_id, DROP COLUMN has_payment_method, DROP COLUMN auto_topup_enabled,
       DROP COLUMN auto_topup_amount_cents, DROP COLUMN auto_topup_threshold_credits, DROP COLUMN auto_topup_claimed_at,

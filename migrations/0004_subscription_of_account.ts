@@ -10,7 +10,7 @@ export async function up(knex: Knex): Promise<void> {
        SET subscription_id = s.id
       FROM (SELECT DISTINCT ON (account_id) id, account_id
               FROM subscriptions
-             WHERE begun_at IS NOT NULL AND status <> 'canceled'
+             WHERE activated_at IS NOT NULL AND status <> 'canceled'
              ORDER BY account_id, status IN ('active', 'past_due') DESC, id DESC) AS s
      WHERE s.account_id = a.id;
 
@@ -22,25 +22,25 @@ export async function up(knex: Knex): Promise<void> {
       -- Of the money: what of the credits could be taken back for it is another matter.
       ADD COLUMN reversed_cents  integer      NOT NULL DEFAULT 0 CHECK (reversed_cents BETWEEN 0 AND amount_cents),
       -- When a pending one is looked at again.
-      ADD COLUMN due_at          timestamptz;
-    UPDATE topups SET due_at = created_at, reversed_cents = cast(ceil(amount_cents * credits_taken_back::numeric / credits) AS int);
-    ALTER TABLE topups ALTER COLUMN due_at SET NOT NULL;
-    DROP INDEX topups_pending;
-    CREATE INDEX topups_pending ON topups (kind, due_at) WHERE status = 'pending';
+      ADD COLUMN next_attempt_at          timestamptz;
+    UPDATE topups SET next_attempt_at = created_at, reversed_cents = cast(ceil(amount_cents * credits_reversed::numeric / credits) AS int);
+    ALTER TABLE topups ALTER COLUMN next_attempt_at SET NOT NULL;
+    DROP INDEX topups_pending_idx;
+    CREATE INDEX topups_pending_idx ON topups (kind, next_attempt_at) WHERE status = 'pending';
 
-    CREATE TABLE reconciliations (
+    CREATE TABLE sync_cursors (
       subject     text         PRIMARY KEY,
-      done_until  timestamptz  NOT NULL
+      synced_through  timestamptz  NOT NULL
     );
   `);
 }
 
 export async function down(knex: Knex): Promise<void> {
   await knex.raw(`
-    DROP TABLE reconciliations;
-    DROP INDEX topups_pending;
-    ALTER TABLE topups DROP COLUMN reversed_cents, DROP COLUMN due_at;
-    CREATE INDEX topups_pending ON topups (created_at) WHERE status = 'pending';
+    DROP TABLE sync_cursors;
+    DROP INDEX topups_pending_idx;
+    ALTER TABLE topups DROP COLUMN reversed_cents, DROP COLUMN next_attempt_at;
+    CREATE INDEX topups_pending_idx ON topups (created_at) WHERE status = 'pending';
     ALTER TABLE subscriptions DROP COLUMN disputed_charge_id, ADD COLUMN is_disputed boolean NOT NULL DEFAULT false;
     ALTER TABLE accounts DROP COLUMN subscription_id;
   `);

@@ -15,7 +15,7 @@ export async function up(knex: Knex): Promise<void> {
       created_at  timestamptz NOT NULL,
       PRIMARY KEY (provider, issuer, subject),
       -- A second one of the same provider is somebody who was given the address later.
-      CONSTRAINT one_of_each_provider UNIQUE (account_id, provider, issuer)
+      CONSTRAINT identities_account_provider_key UNIQUE (account_id, provider, issuer)
     );
 
     CREATE TABLE sign_in_attempts (
@@ -28,7 +28,7 @@ export async function up(knex: Knex): Promise<void> {
       return_to     text        NOT NULL,
       expires_at    timestamptz NOT NULL
     );
-    CREATE INDEX sign_in_attempts_expiring ON sign_in_attempts (expires_at);
+    CREATE INDEX sign_in_attempts_expires_at_idx ON sign_in_attempts (expires_at);
 
     ALTER TABLE sessions
       ADD COLUMN user_agent    text        NOT NULL DEFAULT '',

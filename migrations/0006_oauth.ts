@@ -20,11 +20,11 @@ export async function up(knex: Knex): Promise<void> {
       redirect_uris  text[]      NOT NULL,
       created_at     timestamptz NOT NULL,
       last_used_at   timestamptz,
-      fresh_until    timestamptz
+      metadata_expires_at    timestamptz
     );
-    COMMENT ON COLUMN oauth_clients.fresh_until IS
+    COMMENT ON COLUMN oauth_clients.metadata_expires_at IS
       'of a Client ID Metadata Document: until when this copy of it will do; null for a client that registered';
-    CREATE INDEX oauth_clients_in_disuse ON oauth_clients (coalesce(last_used_at, created_at));
+    CREATE INDEX oauth_clients_last_used_idx ON oauth_clients (coalesce(last_used_at, created_at));
 
     -- What a person has allowed a client: the family of all tokens that came of one approval.
     CREATE TABLE oauth_grants (
@@ -39,8 +39,8 @@ export async function up(knex: Knex): Promise<void> {
       revoked_at    timestamptz
     ) WITH (fillfactor = 70);
     COMMENT ON COLUMN oauth_grants.connected_at IS 'when its code was exchanged';
-    CREATE INDEX oauth_grants_of_account ON oauth_grants (account_id);
-    CREATE INDEX oauth_grants_of_client ON oauth_grants (client_id);
+    CREATE INDEX oauth_grants_account_id_idx ON oauth_grants (account_id);
+    CREATE INDEX oauth_grants_client_id_idx ON oauth_grants (client_id);
 
     CREATE TABLE oauth_codes (
       code_hash       bytea       PRIMARY KEY,
@@ -50,8 +50,8 @@ export async function up(knex: Knex): Promise<void> {
       expires_at      timestamptz NOT NULL,
       used_at         timestamptz
     ) WITH (fillfactor = 70);
-    CREATE INDEX oauth_codes_of_grant ON oauth_codes (grant_uuid);
-    CREATE INDEX oauth_codes_expiring ON oauth_codes (expires_at);
+    CREATE INDEX oauth_codes_grant_uuid_idx ON oauth_codes (grant_uuid);
+    CREATE INDEX oauth_codes_expires_at_idx ON oauth_codes (expires_at);
 
     CREATE TABLE oauth_refresh_tokens (
       token_hash   bytea       PRIMARY KEY,
@@ -59,15 +59,15 @@ export async function up(knex: Knex): Promise<void> {
       parent_hash  bytea,
       expires_at   timestamptz NOT NULL,
       used_at      timestamptz,
-      successors   integer     NOT NULL DEFAULT 0
+      rotations   integer     NOT NULL DEFAULT 0
     ) WITH (fillfactor = 70);
     COMMENT ON COLUMN oauth_refresh_tokens.parent_hash IS
       'the token that it was exchanged for, which may be forgotten by now; null where it came of a code';
     COMMENT ON COLUMN oauth_refresh_tokens.used_at IS 'when it was first exchanged for new ones';
-    COMMENT ON COLUMN oauth_refresh_tokens.successors IS 'how many it was exchanged for';
-    CREATE INDEX oauth_refresh_tokens_of_grant ON oauth_refresh_tokens (grant_uuid);
-    CREATE INDEX oauth_refresh_tokens_of_parent ON oauth_refresh_tokens (parent_hash);
-    CREATE INDEX oauth_refresh_tokens_expiring ON oauth_refresh_tokens (expires_at);
+    COMMENT ON COLUMN oauth_refresh_tokens.rotations IS 'how many it was exchanged for';
+    CREATE INDEX oauth_refresh_tokens_grant_uuid_idx ON oauth_refresh_tokens (grant_uuid);
+    CREATE INDEX oauth_refresh_tokens_parent_hash_idx ON oauth_refresh_tokens (parent_hash);
+    CREATE INDEX oauth_refresh_tokens_expires_at_idx ON oauth_refresh_tokens (expires_at);
   `);
 }
 

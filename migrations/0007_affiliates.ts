@@ -12,21 +12,21 @@ export async function up(knex: Knex): Promise<void> {
       connect_account_id text         UNIQUE,
       connect_onboarded  boolean      NOT NULL DEFAULT false,
       payout_enabled     boolean      NOT NULL DEFAULT false,
-      sync_ticket        bigint       NOT NULL DEFAULT 0,
+      sync_version        bigint       NOT NULL DEFAULT 0,
       synced_at          timestamptz,
       created_at         timestamptz  NOT NULL
     );
-    CREATE INDEX affiliates_onboarding ON affiliates (synced_at) WHERE connect_account_id IS NOT NULL AND NOT payout_enabled;
+    CREATE INDEX affiliates_pending_onboarding_idx ON affiliates (synced_at) WHERE connect_account_id IS NOT NULL AND NOT payout_enabled;
 
     -- An account is brought by one affiliate, when it is made, for good.
     CREATE TABLE referrals (
       account_id    bigint       PRIMARY KEY REFERENCES accounts (id),
       affiliate_id  bigint       NOT NULL REFERENCES affiliates (account_id),
-      followed_at   timestamptz  NOT NULL,
+      clicked_at   timestamptz  NOT NULL,
       created_at    timestamptz  NOT NULL,
       CHECK (account_id <> affiliate_id)
     );
-    CREATE INDEX referrals_of_affiliate ON referrals (affiliate_id, created_at);
+    CREATE INDEX referrals_affiliate_id_idx ON referrals (affiliate_id, created_at);
 
     CREATE TABLE referral_clicks (
       affiliate_id  bigint   NOT NULL REFERENCES affiliates (account_id),
@@ -52,11 +52,11 @@ export async function up(knex: Knex): Promise<void> {
       payable_at      timestamptz  NOT NULL,
       -- Earned without a payment processor: no real money is ever paid for it.
       is_simulated    boolean      NOT NULL DEFAULT false,
-      sync_ticket     bigint       NOT NULL DEFAULT 0,
+      sync_version     bigint       NOT NULL DEFAULT 0,
       created_at      timestamptz  NOT NULL
     ) WITH (fillfactor = 80);
-    CREATE INDEX commissions_of_affiliate ON commissions (affiliate_id, paid_at);
-    CREATE INDEX commissions_unsettled ON commissions (affiliate_id, payable_at) WHERE amount_cents <> settled_cents;
+    CREATE INDEX commissions_affiliate_id_idx ON commissions (affiliate_id, paid_at);
+    CREATE INDEX commissions_outstanding_idx ON commissions (affiliate_id, payable_at) WHERE amount_cents <> settled_cents;
 
     CREATE TABLE payouts (
       uuid                uuid         PRIMARY KEY,
@@ -69,13 +69,13 @@ export async function up(knex: Knex): Promise<void> {
       stripe_transfer_id  text         UNIQUE,
       problem             text,
       -- When a pending one is looked at again.
-      due_at              timestamptz  NOT NULL,
+      next_attempt_at              timestamptz  NOT NULL,
       created_at          timestamptz  NOT NULL,
       completed_at        timestamptz
     );
-    CREATE UNIQUE INDEX payouts_one_a_month ON payouts (affiliate_id, month) WHERE status <> 'refused';
-    CREATE INDEX payouts_of_affiliate ON payouts (affiliate_id, month);
-    CREATE INDEX payouts_pending ON payouts (due_at) WHERE status = 'pending';
+    CREATE UNIQUE INDEX payouts_one_per_month ON payouts (affiliate_id, month) WHERE status <> 'refused';
+    CREATE INDEX payouts_affiliate_id_idx ON payouts (affiliate_id, month);
+    CREATE INDEX payouts_pending_idx ON payouts (next_attempt_at) WHERE status = 'pending';
 
     CREATE TABLE payout_items (
       payout_uuid    uuid     NOT NULL REFERENCES payouts (uuid),
@@ -84,20 +84,20 @@ export async function up(knex: Knex): Promise<void> {
       amount_cents   integer  NOT NULL,
       PRIMARY KEY (payout_uuid, commission_id)
     );
-    CREATE INDEX payout_items_of_commission ON payout_items (commission_id);
+    CREATE INDEX payout_items_commission_id_idx ON payout_items (commission_id);
 
     ALTER TABLE sign_in_attempts
       -- The link that the browser came by: not every provider's answer brings its cookie along.
       ADD COLUMN referral_code         text,
-      ADD COLUMN referral_followed_at  timestamptz,
-      ADD COLUMN referral_signed_in_as bigint;
+      ADD COLUMN referral_clicked_at  timestamptz,
+      ADD COLUMN referral_signed_in_account_id bigint;
   `);
 }
 
 export async function down(knex: Knex): Promise<void> {
   await knex.raw(`
-    ALTER TABLE sign_in_attempts DROP COLUMN referral_code, DROP COLUMN referral_followed_at,
-      DROP COLUMN referral_signed_in_as;
+    ALTER TABLE sign_in_attempts DROP COLUMN referral_code, DROP COLUMN referral_clicked_at,
+      DROP COLUMN referral_signed_in_account_id;
     DROP TABLE payout_items, payouts, commissions, referral_clicks, referrals, affiliates;
     ALTER TABLE accounts DROP COLUMN is_affiliate;
   `);

@@ -7,10 +7,10 @@ import type { Knex } from 'knex';
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
-    ALTER TABLE accounts ADD COLUMN period_after_number bigint NOT NULL DEFAULT 0;
-    COMMENT ON COLUMN accounts.period_after_number IS 'the number of the last generation that was created before the period';
+    ALTER TABLE accounts ADD COLUMN generation_count_at_period_start bigint NOT NULL DEFAULT 0;
+    COMMENT ON COLUMN accounts.generation_count_at_period_start IS 'the number of the last generation that was created before the period';
     UPDATE accounts a
-       SET period_after_number = before.number
+       SET generation_count_at_period_start = before.number
       FROM (SELECT g.account_id, max(g.number) AS number
               FROM generations g JOIN accounts o ON o.id = g.account_id AND g.created_at < o.period_start
              GROUP BY g.account_id) before
@@ -19,5 +19,5 @@ export async function up(knex: Knex): Promise<void> {
 }
 
 export async function down(knex: Knex): Promise<void> {
-  await knex.raw('ALTER TABLE accounts DROP COLUMN period_after_number');
+  await knex.raw('ALTER TABLE accounts DROP COLUMN generation_count_at_period_start');
 }

@@ -32,19 +32,19 @@ export async function up(knex: Knex): Promise<void> {
 
     ALTER TABLE payment_events ADD COLUMN abandoned_at timestamptz;
     COMMENT ON COLUMN payment_events.abandoned_at IS 'when it was given up, after three days of attempts that failed';
-    DROP INDEX payment_events_waiting;
-    CREATE INDEX payment_events_waiting ON payment_events (due_at) WHERE applied_at IS NULL AND abandoned_at IS NULL;
-    CREATE INDEX payment_events_abandoned ON payment_events (abandoned_at) WHERE abandoned_at IS NOT NULL;
-    CREATE INDEX payment_events_old ON payment_events (received_at)
-      WHERE applied_at IS NOT NULL OR abandoned_at IS NOT NULL;
+    DROP INDEX payment_events_pending_idx;
+    CREATE INDEX payment_events_pending_idx ON payment_events (next_attempt_at) WHERE processed_at IS NULL AND abandoned_at IS NULL;
+    CREATE INDEX payment_events_abandoned_idx ON payment_events (abandoned_at) WHERE abandoned_at IS NOT NULL;
+    CREATE INDEX payment_events_prune_idx ON payment_events (received_at)
+      WHERE processed_at IS NOT NULL OR abandoned_at IS NOT NULL;
   `);
 }
 
 export async function down(knex: Knex): Promise<void> {
   await knex.raw(`
-    DROP INDEX payment_events_old, payment_events_abandoned, payment_events_waiting;
+    DROP INDEX payment_events_prune_idx, payment_events_abandoned_idx, payment_events_pending_idx;
     ALTER TABLE payment_events DROP COLUMN abandoned_at;
-    CREATE INDEX payment_events_waiting ON payment_events (due_at) WHERE applied_at IS NULL;
+    CREATE INDEX payment_events_pending_idx ON payment_events (next_attempt_at) WHERE processed_at IS NULL;
     ALTER TABLE topups DROP COLUMN is_disputed;
     DROP TRIGGER accounts_clear_auto_topup_trigger ON accounts;
     DROP FUNCTION clear_auto_topup_trigger();

@@ -14,7 +14,7 @@ export async function up(knex: Knex): Promise<void> {
 
     -- NULL: the local sign-in, a session from before this column, or an identity that was removed.
     ALTER TABLE sessions ADD COLUMN identity_uuid uuid REFERENCES identities (uuid) ON DELETE SET NULL;
-    CREATE INDEX sessions_of_identity ON sessions (identity_uuid) WHERE identity_uuid IS NOT NULL;
+    CREATE INDEX sessions_identity_uuid_idx ON sessions (identity_uuid) WHERE identity_uuid IS NOT NULL;
 
     ALTER TABLE sign_in_attempts ADD COLUMN linking_session_hash bytea;
     COMMENT ON COLUMN sign_in_attempts.linking_session_hash IS
@@ -22,7 +22,7 @@ export async function up(knex: Knex): Promise<void> {
 
     ALTER TABLE generations ADD COLUMN purged_at timestamptz;
     COMMENT ON COLUMN generations.purged_at IS 'prompt, params and error_message were emptied, some time after the deletion';
-    CREATE INDEX generations_to_purge ON generations (deleted_at) WHERE deleted_at IS NOT NULL AND purged_at IS NULL;
+    CREATE INDEX generations_purge_idx ON generations (deleted_at) WHERE deleted_at IS NOT NULL AND purged_at IS NULL;
 
     ALTER TABLE oauth_clients ADD COLUMN approval_requested_at timestamptz;
 
@@ -36,7 +36,7 @@ export async function down(knex: Knex): Promise<void> {
   await knex.raw(`
     ALTER TABLE oauth_grants DROP COLUMN redirect_uri;
     ALTER TABLE oauth_clients DROP COLUMN approval_requested_at;
-    DROP INDEX generations_to_purge;
+    DROP INDEX generations_purge_idx;
     ALTER TABLE generations DROP COLUMN purged_at;
     ALTER TABLE sign_in_attempts DROP COLUMN linking_session_hash;
     ALTER TABLE sessions DROP COLUMN identity_uuid;

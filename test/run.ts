@@ -21,7 +21,7 @@ import { sortLongestFirst, updateTimings } from './harness/timings.ts';
  * ports, a template database, the bundled programs, for `test/e2e` the build) and hands the files to mocha, longest
  * first. Options that are not known here are mocha's.
  *
- *     npm test -- test/unit test/contract/keys.test.ts
+ *     npm test -- test/unit test/contract/apiKeys.test.ts
  *     npm test -- -g 'parallel limit' --jobs 2
  *     npm test -- --update-timings
  */

@@ -30,30 +30,30 @@ export const createProcessors = (): Processors => ({
   'generation.poll': ({ generationIds }) => pollGenerations(generationIds, 'poll'),
   'generation.refresh': ({ generationIds }) => pollGenerations(generationIds, 'read'),
   'generation.sweep': () => sweepGenerations(),
-  'models.check': () => checkModelHealth(),
-  'media.tidy': () => cleanTempFiles(),
-  'media.remove': () => deleteDueMedia(),
+  'models.healthCheck': () => checkModelHealth(),
+  'media.cleanTemp': () => cleanTempFiles(),
+  'media.delete': () => deleteDueMedia(),
   'generations.purge': singleFlight(purgeDeletedGenerations),
-  'idempotencyKeys.forget': singleFlight(pruneIdempotencyKeys),
+  'idempotencyKeys.prune': singleFlight(pruneIdempotencyKeys),
   'idempotentRequests.prune': singleFlight(pruneIdempotentRequests),
   'paymentEvents.prune': singleFlight(prunePaymentEvents),
-  'payments.apply': ({ eventIds }) => processPaymentEvents(eventIds),
-  'payments.sweep': singleFlight(retryPaymentEvents),
-  'account.topUp': ({ accountIds }) => chargeTriggeredAutoTopups(accountIds),
-  'topups.sweep': singleFlight(sweepAutoTopups),
-  'billing.keepUp': singleFlight(runBillingMaintenance),
-  'payments.missed': singleFlight(backfillPaymentEvents),
+  'paymentEvents.process': ({ eventIds }) => processPaymentEvents(eventIds),
+  'paymentEvents.retry': singleFlight(retryPaymentEvents),
+  'autoTopups.charge': ({ accountIds }) => chargeTriggeredAutoTopups(accountIds),
+  'autoTopups.sweep': singleFlight(sweepAutoTopups),
+  'billing.maintain': singleFlight(runBillingMaintenance),
+  'paymentEvents.backfill': singleFlight(backfillPaymentEvents),
   'payments.reconcile': singleFlight(reconcilePayments),
-  'affiliates.pay': singleFlight(runPayouts),
-  'credits.grant': async () => void (await renewDueCreditPeriods()),
-  'metrics.fold': singleFlight(rollUpMetrics),
-  'oauth.forget': async () => {
+  'payouts.run': singleFlight(runPayouts),
+  'creditPeriods.renew': async () => void (await renewDueCreditPeriods()),
+  'metrics.rollup': singleFlight(rollUpMetrics),
+  'oauth.prune': async () => {
     await pruneExpiredCodes();
     await pruneExpiredRefreshTokens();
     await pruneUnusedClients();
     await pruneRetiredKeys();
   },
-  'sessions.forget': async () => {
+  'sessions.prune': async () => {
     await pruneExpiredSessions();
     await pruneExpiredSignIns();
   },

@@ -64,10 +64,10 @@ export async function startWorker(): Promise<WorkerHandle> {
   if (isMetricsEnabled()) await measureBacklog().catch(logRetry('looking at the backlog'));
   const maintenanceTimer = setInterval(() => void runMaintenance(), MAINTENANCE_MS);
   // Models are probed at once, not when the schedule next comes round: until then nothing could be created.
-  await processors['models.check']({}).catch(logRetry('probing the models'));
+  await processors['models.healthCheck']({}).catch(logRetry('probing the models'));
   // So is what was due while no worker ran; however long it takes, nothing waits for it.
-  runInBackground(processors['credits.grant']({}), 'granting credits');
-  runInBackground(processors['billing.keepUp']({}), 'keeping billing up');
+  runInBackground(processors['creditPeriods.renew']({}), 'granting credits');
+  runInBackground(processors['billing.maintain']({}), 'keeping billing up');
 
   return {
     close: async () => {

@@ -29,7 +29,7 @@ export const mcpKeys = {
 };
 
 /** Where it is said which session has something new. */
-export const eventsChannel = () => `${prefix()}:news`;
+export const eventsChannel = () => `${prefix()}:session-updates`;
 
 /** The connection for commands, opened at its first use. */
 export const mcpRedis = perService(() => connectForCommands('mcp'));

@@ -4,7 +4,7 @@ import type { Context } from '../context.ts';
 import { serviceOrigin } from '../middleware/ownOrigin.ts';
 
 /** The hidden field that a form of ours carries its token in. */
-export const CSRF_FIELD = 'form_token';
+export const CSRF_FIELD = 'csrf_token';
 
 /**
  * What shows that a form was on a page that we made for this very session. Nobody can make it without the session's

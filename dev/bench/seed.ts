@@ -40,7 +40,7 @@ const modelSql = (n: string) => `CASE WHEN ${n} % 5 = 0 THEN 'vidmodel-video' EL
 const KEY = `'svc_' || left(encode(sha256(convert_to('bench ' || id, 'UTF8')), 'hex'), 40)`;
 
 const ACCOUNTS = `
-  INSERT INTO accounts (id, uuid, email, social_provider, onboarding_step, created_at, plan_slug, spend_until,
+  INSERT INTO accounts (id, uuid, email, social_provider, onboarding_step, created_at, plan_slug, spendable_until,
                         parallel_limit, balance, plan_credits, period_start, period_end, period_granted, period_used,
                         generation_count, ledger_count, key_count, active_key_count)
   OVERRIDING SYSTEM VALUE
@@ -56,7 +56,7 @@ const KEYS = `
 
 const SUBSCRIPTIONS = `
   INSERT INTO subscriptions (uuid, account_id, plan_slug, status, processor, started_at, current_period_end, paid_until, created_at)
-  SELECT gen_random_uuid(), id, plan_slug, 'active', 'stripe', created_at, spend_until, spend_until, created_at FROM accounts;
+  SELECT gen_random_uuid(), id, plan_slug, 'active', 'stripe', created_at, spendable_until, spendable_until, created_at FROM accounts;
   UPDATE accounts a SET subscription_id = s.id FROM subscriptions s WHERE s.account_id = a.id`;
 
 const GRANTS = `
@@ -69,7 +69,7 @@ const GRANTS = `
 /** In the order of time, in which the accounts' generations lie mixed, as they would. */
 const GENERATIONS = `
   INSERT INTO generations (uuid, account_id, number, model, prompt, params, status, credits_charged,
-                           plan_credits_charged, created_at, deadline_at, completed_at, output_path, due_at, media_token,
+                           plan_credits_charged, created_at, deadline_at, completed_at, output_path, next_attempt_at, media_token,
                            upstream_handle)
   SELECT uuid, id, n, ${modelSql('n')}, 'A lighthouse at dusk, seen from the sea, number ' || n,
          CASE WHEN n % 5 = 0
@@ -104,7 +104,7 @@ const TOTALS = `
 
 /** What the platform-wide sums have gained, as the workers fold it. */
 const ROLLUP = `
-  WITH gained AS (DELETE FROM metric_gains RETURNING *), days AS (
+  WITH gained AS (DELETE FROM metric_deltas RETURNING *), days AS (
     INSERT INTO metric_days (day, metric, label, times, amount)
     SELECT day, metric, label, sum(times), sum(amount) FROM gained WHERE day IS NOT NULL GROUP BY 1, 2, 3
   )
@@ -113,7 +113,7 @@ const ROLLUP = `
 
 /** Fresh for the whole run, as no worker need be there to probe. */
 const HEALTH = `
-  INSERT INTO upstream_health (model, position, upstream, status, bad_probes, good_probes, probed_at, detail)
+  INSERT INTO upstream_health (model, position, upstream, status, consecutive_failures, consecutive_successes, probed_at, detail)
   SELECT model, 0, '', 'online', 0, 2, now() + interval '1 day', '' FROM unnest(ARRAY['vidmodel-video', 'imgmodel-2']) AS model`;
 
 /** Fills an empty database. */
@@ -138,8 +138,8 @@ export async function deleteSomeGenerations(client: Client): Promise<void> {
     ), counted AS (
       UPDATE accounts SET generations_deleted = (SELECT count(*) FROM gone) WHERE id = ${HOT_ACCOUNT}
     )
-    INSERT INTO generation_deletions (account_id, level, block, deleted)
+    INSERT INTO generation_deletion_counts (account_id, level, block, deleted)
     SELECT ${HOT_ACCOUNT}, level, (number - 1) / size, count(*)
       FROM gone, (VALUES (1, 256), (2, 65536)) AS l (level, size) GROUP BY 2, 3`);
-  await client.query('VACUUM ANALYZE generations, generation_deletions, accounts');
+  await client.query('VACUUM ANALYZE generations, generation_deletion_counts, accounts');
 }

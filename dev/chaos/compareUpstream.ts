@@ -13,7 +13,7 @@ interface GenerationRow {
   uuid: string;
   prompt: string;
   status: string;
-  unknown_submits: number;
+  unconfirmed_submits: number;
   request_id: string | null;
   ended_before_deadline: boolean;
 }
@@ -42,7 +42,7 @@ export async function findWronglyCancelled(jobs: readonly UpstreamJob[], client:
 /** Holds our generations against what the upstream was asked to run, when nothing is under way. */
 export async function compareUpstream(jobs: readonly UpstreamJob[], client: Queryable): Promise<Violation[]> {
   const { rows } = await client.query(
-    `SELECT account_id::text AS account_id, uuid, p.prompt, status, unknown_submits,
+    `SELECT account_id::text AS account_id, uuid, p.prompt, status, unconfirmed_submits,
             upstream_handle ->> 'request_id' AS request_id, completed_at < deadline_at AS ended_before_deadline
        FROM generations g JOIN chaos.prompts p ON p.generation = g.uuid`,
   );
@@ -56,8 +56,8 @@ export async function compareUpstream(jobs: readonly UpstreamJob[], client: Quer
   for (const [prompt, made] of runs) {
     const row = generations.get(prompt);
     if (row === undefined) report('runs-are-ordered', row, prompt, `${made.length} runs, and no generation`);
-    else if (made.length > Math.min(2, 1 + row.unknown_submits)) {
-      report('run-once', row, row.uuid, `${made.length} runs, ${row.unknown_submits} submissions of unknown outcome`);
+    else if (made.length > Math.min(2, 1 + row.unconfirmed_submits)) {
+      report('run-once', row, row.uuid, `${made.length} runs, ${row.unconfirmed_submits} submissions of unknown outcome`);
     }
   }
   for (const row of generations.values()) {

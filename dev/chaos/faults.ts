@@ -112,7 +112,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
       stage.stripe.delivery.sendDropped();
       stage.advanceTime(MONTH_MS);
       // Whoever looks what is due finds others looking.
-      return stage.enqueueDuplicateJobs(6, 'credits.grant');
+      return stage.enqueueDuplicateJobs(6, 'creditPeriods.renew');
     },
   },
   'everybody comes': {

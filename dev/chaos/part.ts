@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { readProcfileFlags, ROOT } from '../servers/builtService.ts';
 
-const PROCESS_CLOCK = new URL('../servers/processClock.mjs', import.meta.url).href;
+const PROCESS_CLOCK = new URL('../local/processClock.mjs', import.meta.url).href;
 /** How soon a platform starts a process again that has ended. */
 const RESTART_DELAY_MS = 500;
 

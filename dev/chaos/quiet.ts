@@ -4,15 +4,15 @@ import type { ChaosEnvironment } from './stage.ts';
 /** What is under way, as counts by name; what is old by a month that has passed is looked at by the hour only. */
 const PENDING_WORK_SQL = `
   SELECT (SELECT count(*) FROM generations WHERE status = 'queued')                         AS generations,
-         (SELECT count(*) FROM payment_events WHERE applied_at IS NULL AND abandoned_at IS NULL) AS "payment events",
+         (SELECT count(*) FROM payment_events WHERE processed_at IS NULL AND abandoned_at IS NULL) AS "payment events",
          (SELECT count(*) FROM owed_refunds WHERE status = 'owed'
-                                              AND due_at <= $1::timestamptz + interval '2 minutes')      AS "owed refunds",
-         (SELECT count(*) FROM subscriptions WHERE follow_up_due_at <= $1::timestamptz + interval '2 minutes') AS "follow-ups",
+                                              AND next_attempt_at <= $1::timestamptz + interval '2 minutes')      AS "owed refunds",
+         (SELECT count(*) FROM subscriptions WHERE follow_up_next_attempt_at <= $1::timestamptz + interval '2 minutes') AS "follow-ups",
          (SELECT count(*) FROM topups WHERE status = 'pending' AND kind = 'automatic'
-                                          AND due_at <= $1::timestamptz + interval '2 minutes')          AS "automatic top-ups",
+                                          AND next_attempt_at <= $1::timestamptz + interval '2 minutes')          AS "automatic top-ups",
          (SELECT count(*) FROM payouts WHERE status = 'pending'
-                                           AND due_at <= $1::timestamptz + interval '2 minutes')         AS payouts,
-         (SELECT count(*) FROM media_removals WHERE due_at <= $1)                         AS "files to remove",
+                                           AND next_attempt_at <= $1::timestamptz + interval '2 minutes')         AS payouts,
+         (SELECT count(*) FROM media_deletions WHERE next_attempt_at <= $1)                         AS "files to remove",
          (SELECT count(*) FROM accounts a JOIN subscriptions s ON s.id = a.subscription_id AND s.status = 'active'
            WHERE a.plan_slug IS NOT NULL AND a.period_end <= $1 AND a.period_end < s.paid_until) AS "periods to turn"`;
 
@@ -24,11 +24,11 @@ const UNTRACKED_EVENT_TYPES = ['account.updated'];
 /** Finds owed refunds whose attempt was due, although Stripe answers and workers run. */
 export async function findOverdueRefunds(client: Queryable, dueBefore: Date): Promise<Violation[]> {
   const { rows } = await client.query(
-    `SELECT account_id::text AS account_id, invoice_id, attempts, problem, due_at
-       FROM owed_refunds WHERE status = 'owed' AND due_at < $1`,
+    `SELECT account_id::text AS account_id, invoice_id, attempts, problem, next_attempt_at
+       FROM owed_refunds WHERE status = 'owed' AND next_attempt_at < $1`,
     [dueBefore],
   );
-  return rows.map(({ account_id: accountId, invoice_id: invoiceId, attempts, problem, due_at: dueAt }) => ({
+  return rows.map(({ account_id: accountId, invoice_id: invoiceId, attempts, problem, next_attempt_at: dueAt }) => ({
     invariant: 'owed-refunds-are-paid',
     statement: 'An owed refund is attempted within a minute of being due while the payment processor answers.',
     accountId,

@@ -5,8 +5,8 @@ import type { ChaosEnvironment } from './stage.ts';
 
 /** What is rung for by the clock, by queue: see shared/queues/catalog.ts. */
 const SCHEDULED_JOBS: Partial<Record<QueueName, JobName[]>> = {
-  upkeep: ['credits.grant', 'generation.sweep'],
-  payments: ['payments.sweep', 'topups.sweep', 'billing.keepUp', 'affiliates.pay'],
+  maintenance: ['creditPeriods.renew', 'generation.sweep'],
+  billing: ['paymentEvents.retry', 'autoTopups.sweep', 'billing.maintain', 'payouts.run'],
 };
 
 /**

@@ -50,7 +50,7 @@ export async function ensureServiceRunning(
 
 /** Runs `npm start` in the background, in a process group of its own: a ctrl-C is passed on by us, once. */
 async function startLocalService(baseUrl: string, onStarted: (stop: StopService) => void): Promise<void> {
-  const [wrapper, program] = ['../stack/child.ts', '../start.ts'].map((path) =>
+  const [wrapper, program] = ['../local/stack/programWrapper.ts', '../local/start.ts'].map((path) =>
     fileURLToPath(new URL(path, import.meta.url)),
   );
   const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), wrapper!, program!], {

@@ -2,8 +2,8 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readProcessCommandLine, terminateProcess, isAlive } from '../servers/processes.ts';
 
-/** What marks a process as a program of ours: see child.ts. */
-const WRAPPER_MARKER = 'stack/child.ts';
+/** What marks a process as a program of ours: see programWrapper.ts. */
+const WRAPPER_MARKER = 'stack/programWrapper.ts';
 
 /** Keeps, in the data folder, the process ids of the programs that run, for the start after a kill. */
 export interface PidFile {

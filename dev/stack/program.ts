@@ -11,7 +11,7 @@ const RESTART_WINDOW_MS = 60_000;
 /** How a program ends that cannot be run with its configuration: trying again would not help. */
 const EXIT_INVALID_CONFIG = 78;
 
-const PROJECT_ROOT = new URL('../../', import.meta.url);
+const PROJECT_ROOT = new URL('../../../', import.meta.url);
 const TSX = import.meta.resolve('tsx');
 
 /** A program of the service that is kept running. */
@@ -99,7 +99,7 @@ export function startProgram(options: ProgramOptions): Program {
  * signal, the launcher's, for "end at once".
  */
 function spawnProgram({ name, main, env, dataDir, pidFile }: ProgramOptions): ChildProcess {
-  const [wrapper, program] = [new URL('child.ts', import.meta.url), new URL(main, PROJECT_ROOT)].map((url) =>
+  const [wrapper, program] = [new URL('programWrapper.ts', import.meta.url), new URL(main, PROJECT_ROOT)].map((url) =>
     fileURLToPath(url),
   );
   // The last arguments only say, to whoever lists processes, whose this is.

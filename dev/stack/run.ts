@@ -108,7 +108,7 @@ async function startEverything(
 async function startSampleProgram(settings: Settings, running: Running, start: StartProgram): Promise<string | null> {
   if (!settings.upstreams.needsSample) return null;
   const { url, env } = await prepareSampleUpstream(settings.dataDir);
-  running.upstream.push(start('upstream', 'dev/upstream/main.ts', env));
+  running.upstream.push(start('upstream', 'dev/sampleUpstream/main.ts', env));
   return url;
 }
 

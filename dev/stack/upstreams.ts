@@ -114,7 +114,7 @@ export function buildSampleEnv({ replacedBySample }: UpstreamPlan, sampleUrl: st
 /** A line for each upstream in use; where there are several, with the models that it is used for. */
 export function formatUpstreamRows({ inUse }: UpstreamPlan, sampleUrl: string | null): SummaryRow[] {
   return inUse.map(({ upstream, configuredBy: givenBy, models }) => {
-    const how = givenBy ?? 'the sample upstream, dev/upstream';
+    const how = givenBy ?? 'the sample upstream, dev/sampleUpstream';
     const address = givenBy === null && sampleUrl !== null ? getSampleAddress(upstream, sampleUrl) : upstream.baseUrl;
     const note = inUse.length === 1 ? how : `${how}, for ${models.join(' and ')}`;
     return ['Upstream', upstream.name, address, note];

@@ -99,7 +99,7 @@ export async function revokeApiKey(accountId: number, uuid: string): Promise<Buf
 }
 
 const FIND_KEY_OWNERS = prepared(
-  'find_key_owners',
+  'find_api_key_owners',
   `SELECT k.key_hash, k.account_id
      FROM api_keys k
     WHERE k.key_hash = ANY (:hashes) AND k.revoked_at IS NULL`,
@@ -120,7 +120,7 @@ export const findApiKeyOwner = createBatcher<Buffer, number | undefined>({
 });
 
 const RECORD_LAST_USED = prepared(
-  'touch_keys',
+  'record_keys_last_used',
   `UPDATE api_keys SET last_used_at = :now
     WHERE key_hash IN (
       SELECT key_hash FROM api_keys

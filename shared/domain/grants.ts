@@ -44,7 +44,7 @@ const prepareRenewal = (name: string, condition: string, limit: string) =>
             period_end = (due.started_at AT TIME ZONE 'UTC' + make_interval(months => due.period_index + 2)) AT TIME ZONE 'UTC',
             period_granted = due.granted,
             period_rollover = due.carried,
-            period_after_number = due.generation_count,
+            generation_count_at_period_start = due.generation_count,
             period_used = 0
        FROM due WHERE a.id = due.id
    ), entries AS (
@@ -64,8 +64,8 @@ const prepareRenewal = (name: string, condition: string, limit: string) =>
    SELECT cast(count(*) AS int) AS accounts FROM due`,
   );
 
-const RENEW_DUE_PERIODS = prepareRenewal('turn_periods', '', `ORDER BY a.period_end LIMIT ${BATCH_SIZE}`);
-const RENEW_ACCOUNT_PERIOD = prepareRenewal('turn_period_of', 'AND a.id = :account', '');
+const RENEW_DUE_PERIODS = prepareRenewal('renew_credit_periods', '', `ORDER BY a.period_end LIMIT ${BATCH_SIZE}`);
+const RENEW_ACCOUNT_PERIOD = prepareRenewal('renew_account_credit_period', 'AND a.id = :account', '');
 
 const PLAN_ROWS = JSON.stringify(
   PLANS.map(({ slug, name, monthlyCredits }) => ({ slug, name, credits: monthlyCredits })),

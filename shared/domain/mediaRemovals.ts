@@ -17,19 +17,19 @@ const CLAIM_TIMEOUT_MS = 5 * 60_000;
 const RETRY_DELAY_MS = 60_000;
 
 const CLAIM_DELETIONS = prepared(
-  'claim_media_removals',
+  'claim_media_deletions',
   `WITH due AS (
-     SELECT media_token FROM media_removals WHERE due_at <= :now
-      ORDER BY due_at LIMIT ${BATCH_SIZE} FOR UPDATE SKIP LOCKED
+     SELECT media_token FROM media_deletions WHERE next_attempt_at <= :now
+      ORDER BY next_attempt_at LIMIT ${BATCH_SIZE} FOR UPDATE SKIP LOCKED
    )
-   UPDATE media_removals r SET due_at = :claim FROM due WHERE r.media_token = due.media_token
+   UPDATE media_deletions r SET next_attempt_at = :claim FROM due WHERE r.media_token = due.media_token
    RETURNING r.media_token`,
 );
 // Whoever has asked for another removal meanwhile has set another time.
-const COMPLETE_DELETION = prepared('media_removed', 'DELETE FROM media_removals WHERE media_token = :token AND due_at = :claim');
+const COMPLETE_DELETION = prepared('complete_media_deletion', 'DELETE FROM media_deletions WHERE media_token = :token AND next_attempt_at = :claim');
 const RELEASE_DELETIONS = prepared(
-  'media_not_removed',
-  'UPDATE media_removals SET due_at = :due WHERE media_token = ANY (:tokens) AND due_at = :claim',
+  'release_media_deletions',
+  'UPDATE media_deletions SET next_attempt_at = :due WHERE media_token = ANY (:tokens) AND next_attempt_at = :claim',
 );
 
 /** Removes the files whose time has come. While the storage cannot do it, it is left alone for a minute. */
@@ -70,11 +70,11 @@ async function deleteMediaBatch(tokens: string[], claim: Date): Promise<string[]
 }
 
 const SCHEDULE_ORPHANED_DELETION = prepared(
-  'late_files',
-  `INSERT INTO media_removals (media_token, due_at)
+  'schedule_orphaned_media_deletion',
+  `INSERT INTO media_deletions (media_token, next_attempt_at)
    SELECT media_token, :now FROM generations
     WHERE uuid = :uuid AND media_token IS NOT NULL AND (status = 'failed' OR (status = 'succeeded' AND deleted_at IS NOT NULL))
-   ON CONFLICT (media_token) DO UPDATE SET due_at = excluded.due_at`,
+   ON CONFLICT (media_token) DO UPDATE SET next_attempt_at = excluded.next_attempt_at`,
 );
 
 /** For whoever has put files in their place and finds that the generation ended without them. */

@@ -55,7 +55,7 @@ async function loadStatuses(): Promise<(model: ModelSlug, position: number) => M
   const rows = await UpstreamHealth.query();
   const freshSince = addMilliseconds(now(), -PROBE_STALE_MS);
   const at = now();
-  const fresh = rows.filter((row) => row.probed_at > freshSince && (row.avoid_until === null || row.avoid_until <= at));
+  const fresh = rows.filter((row) => row.probed_at > freshSince && (row.circuit_open_until === null || row.circuit_open_until <= at));
   return (model, position) =>
     fresh.find((row) => row.model === model && row.position === position)?.status ?? 'offline';
 }
@@ -63,27 +63,27 @@ async function loadStatuses(): Promise<(model: ModelSlug, position: number) => M
 /** Degraded after one bad probe, offline after three in a row, online again after two good ones in a row. */
 const RECORD_PROBE = prepared(
   'record_probe',
-  `INSERT INTO upstream_health AS h (model, position, upstream, status, good_probes, bad_probes, probed_at, detail)
+  `INSERT INTO upstream_health AS h (model, position, upstream, status, consecutive_successes, consecutive_failures, probed_at, detail)
    VALUES (:model, :position, :upstream, CASE WHEN :good THEN 'online' ELSE 'degraded' END,
            cast(cast(:good AS boolean) AS int), 1 - cast(cast(:good AS boolean) AS int), :now, :detail)
    ON CONFLICT (model, position) DO UPDATE SET
      upstream = excluded.upstream,
-     good_probes = CASE WHEN h.upstream <> excluded.upstream THEN excluded.good_probes
-                        WHEN :good THEN h.good_probes + 1 ELSE 0 END,
-     bad_probes = CASE WHEN h.upstream <> excluded.upstream THEN excluded.bad_probes
+     consecutive_successes = CASE WHEN h.upstream <> excluded.upstream THEN excluded.consecutive_successes
+                        WHEN :good THEN h.consecutive_successes + 1 ELSE 0 END,
+     consecutive_failures = CASE WHEN h.upstream <> excluded.upstream THEN excluded.consecutive_failures
                        WHEN :good THEN 0
-                       WHEN :probe THEN h.bad_probes + 1
-                       ELSE greatest(h.bad_probes, least(h.bad_probes + 1, ${FAILED_PROBES_TO_OFFLINE} - 1)) END,
+                       WHEN :probe THEN h.consecutive_failures + 1
+                       ELSE greatest(h.consecutive_failures, least(h.consecutive_failures + 1, ${FAILED_PROBES_TO_OFFLINE} - 1)) END,
      status = CASE
        WHEN h.upstream <> excluded.upstream THEN excluded.status
-       WHEN :good AND (h.status = 'online' OR h.good_probes + 1 >= ${GOOD_PROBES_TO_ONLINE}) THEN 'online'
-       WHEN NOT :good AND :probe AND h.bad_probes + 1 >= ${FAILED_PROBES_TO_OFFLINE} THEN 'offline'
-       WHEN NOT :good AND h.bad_probes + 1 >= ${FAILED_PROBES_TO_DEGRADE} AND h.status = 'online' THEN 'degraded'
+       WHEN :good AND (h.status = 'online' OR h.consecutive_successes + 1 >= ${GOOD_PROBES_TO_ONLINE}) THEN 'online'
+       WHEN NOT :good AND :probe AND h.consecutive_failures + 1 >= ${FAILED_PROBES_TO_OFFLINE} THEN 'offline'
+       WHEN NOT :good AND h.consecutive_failures + 1 >= ${FAILED_PROBES_TO_DEGRADE} AND h.status = 'online' THEN 'degraded'
        ELSE h.status END,
      probed_at = excluded.probed_at,
      -- What the probes saw, too, is over when they say so.
-     avoid_until = CASE WHEN :good AND h.status = 'offline' AND h.good_probes + 1 >= ${GOOD_PROBES_TO_ONLINE} THEN NULL
-                        ELSE h.avoid_until END,
+     circuit_open_until = CASE WHEN :good AND h.status = 'offline' AND h.consecutive_successes + 1 >= ${GOOD_PROBES_TO_ONLINE} THEN NULL
+                        ELSE h.circuit_open_until END,
      detail = CASE WHEN :good AND h.upstream = excluded.upstream THEN h.detail ELSE excluded.detail END
    RETURNING status`,
 );
@@ -117,8 +117,8 @@ export async function recordProbe(
 }
 
 const OPEN_CIRCUIT = prepared(
-  'avoid_upstream',
-  'UPDATE upstream_health SET avoid_until = :until, detail = :problem WHERE model = :model AND position = :position',
+  'open_upstream_circuit',
+  'UPDATE upstream_health SET circuit_open_until = :until, detail = :problem WHERE model = :model AND position = :position',
 );
 
 /**

@@ -143,7 +143,7 @@ export async function revokeOtherWebSessions(accountId: number, token: string): 
 }
 
 const RECORD_LAST_USED = prepared(
-  'touch_sessions',
+  'record_sessions_last_used',
   `UPDATE sessions SET last_used_at = :now
     WHERE token_hash IN (
       SELECT token_hash FROM sessions

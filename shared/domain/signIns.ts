@@ -54,8 +54,8 @@ export async function startSignIn(
       return_to: returnTo,
       // Who follows their own link is told apart here: in the answer no session counts.
       referral_code: referralClick?.code ?? null,
-      referral_followed_at: referralClick?.clickedAt ?? null,
-      referral_signed_in_as: referralClick?.signedInAccountId ?? null,
+      referral_clicked_at: referralClick?.clickedAt ?? null,
+      referral_signed_in_account_id: referralClick?.signedInAccountId ?? null,
       linking_session_hash: linkingToken === undefined ? null : sha256(linkingToken),
       expires_at: addMilliseconds(now(), SIGN_IN_ATTEMPT_MS),
     });
@@ -92,7 +92,7 @@ export async function completeSignIn(
 }
 
 function toReferralClick(attempt: SignInAttempt): ReferralClick | null {
-  const { referral_code: code, referral_followed_at: clickedAt, referral_signed_in_as: signedInAccountId } = attempt;
+  const { referral_code: code, referral_clicked_at: clickedAt, referral_signed_in_account_id: signedInAccountId } = attempt;
   return code === null || clickedAt === null ? null : { code, clickedAt, signedInAccountId };
 }
 

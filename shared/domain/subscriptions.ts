@@ -45,6 +45,6 @@ function hasPaymentMethod(account: Account): boolean {
 
 /** The plan that an account may spend under right now, or null. */
 export function getActivePlan(account: Account, at: Date = now()): Plan | null {
-  if (account.plan_slug === null || account.spend_until === null || account.spend_until <= at) return null;
+  if (account.plan_slug === null || account.spendable_until === null || account.spendable_until <= at) return null;
   return getPlanBySlug(account.plan_slug);
 }

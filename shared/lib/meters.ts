@@ -107,7 +107,7 @@ export const backlogOldestSeconds = new Gauge({
 });
 
 export const backlogLastSuccess = new Gauge({
-  name: 'genmeter_backlog_looked_at_seconds',
+  name: 'genmeter_backlog_last_success_timestamp_seconds',
   help: 'When this worker last saw the queues (of: queues) and the rows (of: rows), in seconds since 1970.',
   labelNames: ['of'],
   registers: [metricsRegistry],

@@ -8,7 +8,7 @@ import { perService } from '../lib/serviceScope.ts';
  * "This generation was looked at", from the worker that did to whoever waits for it. A hint, never the truth: who
  * hears it, or hears nothing in time, reads the row.
  */
-const channelName = () => `${config.REDIS_PREFIX}:refreshed`;
+const channelName = () => `${config.REDIS_PREFIX}:generation-updates`;
 
 const state = perService(() => ({
   publisher: undefined as Redis | undefined,

@@ -33,7 +33,7 @@ const EventsPayload = Type.Object(
 const EmptyPayload = Type.Object({}, { additionalProperties: false });
 
 /** One for each duty, so that none waits behind another. */
-export const QUEUES = ['dispatches', 'polls', 'refreshes', 'payments', 'files', 'upkeep'] as const;
+export const QUEUES = ['dispatch', 'poll', 'refresh', 'billing', 'media', 'maintenance'] as const;
 export type QueueName = (typeof QUEUES)[number];
 
 interface JobDefinition {
@@ -47,51 +47,51 @@ interface JobDefinition {
 
 export const JOBS = {
   /** Hand queued generations to their upstream. */
-  'generation.dispatch': { queue: 'dispatches', payload: GenerationsPayload, attempts: 3 },
+  'generation.dispatch': { queue: 'dispatch', payload: GenerationsPayload, attempts: 3 },
   /** Ask the upstream how submitted generations are getting on. */
-  'generation.poll': { queue: 'polls', payload: GenerationsPayload, attempts: 3 },
+  'generation.poll': { queue: 'poll', payload: GenerationsPayload, attempts: 3 },
   /** The same, since somebody is reading the generation right now. */
-  'generation.refresh': { queue: 'refreshes', payload: GenerationsPayload, attempts: 1 },
+  'generation.refresh': { queue: 'refresh', payload: GenerationsPayload, attempts: 1 },
   /** Ring again for whatever is overdue, and end what is past its deadline. */
-  'generation.sweep': { queue: 'upkeep', payload: EmptyPayload, attempts: 1, everyMs: () => config.SWEEP_INTERVAL_MS },
+  'generation.sweep': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: () => config.SWEEP_INTERVAL_MS },
   /** Probe the upstream of each model. */
-  'models.check': { queue: 'upkeep', payload: EmptyPayload, attempts: 1, everyMs: () => config.PROBE_INTERVAL_MS },
+  'models.healthCheck': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: () => config.PROBE_INTERVAL_MS },
   /** Act upon events of the payment processor. */
-  'payments.apply': { queue: 'payments', payload: EventsPayload, attempts: 1 },
+  'paymentEvents.process': { queue: 'billing', payload: EventsPayload, attempts: 1 },
   /** Act upon events that were missed, or could not be acted upon. */
-  'payments.sweep': { queue: 'payments', payload: EmptyPayload, attempts: 1, everyMs: () => config.SWEEP_INTERVAL_MS },
+  'paymentEvents.retry': { queue: 'billing', payload: EmptyPayload, attempts: 1, everyMs: () => config.SWEEP_INTERVAL_MS },
   /** Buy credits for accounts that have fallen below their threshold. */
-  'account.topUp': { queue: 'payments', payload: AccountsPayload, attempts: 1 },
+  'autoTopups.charge': { queue: 'billing', payload: AccountsPayload, attempts: 1 },
   /** The same for those that were missed. */
-  'topups.sweep': { queue: 'payments', payload: EmptyPayload, attempts: 1, everyMs: 60_000 },
+  'autoTopups.sweep': { queue: 'billing', payload: EmptyPayload, attempts: 1, everyMs: 60_000 },
   /** Settle, end and look after whatever is due by the clock. */
-  'billing.keepUp': { queue: 'payments', payload: EmptyPayload, attempts: 1, everyMs: 30_000 },
+  'billing.maintain': { queue: 'billing', payload: EmptyPayload, attempts: 1, everyMs: 30_000 },
   /** Ask the payment processor for the events that never arrived. */
-  'payments.missed': { queue: 'payments', payload: EmptyPayload, attempts: 4, everyMs: 300_000 },
+  'paymentEvents.backfill': { queue: 'billing', payload: EmptyPayload, attempts: 4, everyMs: 300_000 },
   /** Look at what it may have told of in vain: subscriptions and payments of the last days. */
-  'payments.reconcile': { queue: 'payments', payload: EmptyPayload, attempts: 4, everyMs: 3_600_000 },
+  'payments.reconcile': { queue: 'billing', payload: EmptyPayload, attempts: 4, everyMs: 3_600_000 },
   /** Pay affiliates what has become payable, and settle what is not known to be paid. */
-  'affiliates.pay': { queue: 'payments', payload: EmptyPayload, attempts: 4, everyMs: 600_000 },
+  'payouts.run': { queue: 'billing', payload: EmptyPayload, attempts: 4, everyMs: 600_000 },
   /** Turn the credit periods that are over, and grant the next month. */
-  'credits.grant': { queue: 'upkeep', payload: EmptyPayload, attempts: 1, everyMs: 30_000 },
+  'creditPeriods.renew': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: 30_000 },
   /** Remove what dead workers left of downloads. */
-  'media.tidy': { queue: 'files', payload: EmptyPayload, attempts: 1, everyMs: 3_600_000 },
+  'media.cleanTemp': { queue: 'media', payload: EmptyPayload, attempts: 1, everyMs: 3_600_000 },
   /** Remove the files of generations that are gone. */
-  'media.remove': { queue: 'files', payload: EmptyPayload, attempts: 1, everyMs: 5_000 },
+  'media.delete': { queue: 'media', payload: EmptyPayload, attempts: 1, everyMs: 5_000 },
   /** Purge prompts, parameters and errors of generations that were deleted long ago. */
-  'generations.purge': { queue: 'upkeep', payload: EmptyPayload, attempts: 1, everyMs: 3_600_000 },
+  'generations.purge': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: 3_600_000 },
   /** Forget idempotency keys that have done their service. */
-  'idempotencyKeys.forget': { queue: 'upkeep', payload: EmptyPayload, attempts: 1, everyMs: 3_600_000 },
+  'idempotencyKeys.prune': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: 3_600_000 },
   /** Delete answers to repeated requests that have done their service. */
-  'idempotentRequests.prune': { queue: 'upkeep', payload: EmptyPayload, attempts: 1, everyMs: 3_600_000 },
+  'idempotentRequests.prune': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: 3_600_000 },
   /** Delete old payment events. */
-  'paymentEvents.prune': { queue: 'upkeep', payload: EmptyPayload, attempts: 1, everyMs: 3_600_000 },
+  'paymentEvents.prune': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: 3_600_000 },
   /** Forget sessions that are over, and sign-ins that were never completed. */
-  'sessions.forget': { queue: 'upkeep', payload: EmptyPayload, attempts: 1, everyMs: 3_600_000 },
+  'sessions.prune': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: 3_600_000 },
   /** Fold what the platform-wide sums have gained into them. */
-  'metrics.fold': { queue: 'upkeep', payload: EmptyPayload, attempts: 1, everyMs: () => 5 * config.SWEEP_INTERVAL_MS },
+  'metrics.rollup': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: () => 5 * config.SWEEP_INTERVAL_MS },
   /** Forget codes, refresh tokens, clients and signing keys that are over. */
-  'oauth.forget': { queue: 'upkeep', payload: EmptyPayload, attempts: 1, everyMs: 600_000 },
+  'oauth.prune': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: 600_000 },
 } as const satisfies Record<string, JobDefinition>;
 
 export type JobName = keyof typeof JOBS;

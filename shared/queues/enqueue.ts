@@ -93,12 +93,12 @@ export function enqueueRefresh(generationId: string): Promise<boolean> {
 
 /** Rings for an event that was stored. */
 export function enqueuePaymentEvent(eventId: string): Promise<boolean> {
-  return enqueueBatched('payments.apply', eventId, (eventIds) => enqueue('payments.apply', { eventIds }));
+  return enqueueBatched('paymentEvents.process', eventId, (eventIds) => enqueue('paymentEvents.process', { eventIds }));
 }
 
 /** Rings for an account whose balance has fallen below its threshold. */
 export function enqueueAutoTopup(accountId: number): Promise<boolean> {
-  return enqueueBatched('account.topUp', String(accountId), (ids) => enqueue('account.topUp', { accountIds: ids.map(Number) }));
+  return enqueueBatched('autoTopups.charge', String(accountId), (ids) => enqueue('autoTopups.charge', { accountIds: ids.map(Number) }));
 }
 
 async function enqueueBatched(key: string, id: string, enqueueIds: (ids: string[]) => Promise<unknown>) {

@@ -23,7 +23,7 @@ export class Account extends Model {
   /** The subscription that it lives under, and whose plan credits it has. */
   declare subscription_id: number | null;
   declare plan_slug: string | null;
-  declare spend_until: Date | null;
+  declare spendable_until: Date | null;
   declare parallel_limit: number;
 
   declare balance: number;
@@ -36,7 +36,7 @@ export class Account extends Model {
   declare period_granted: number;
   declare period_rollover: number;
   /** Of the last generation that was created before the period. */
-  declare period_after_number: number;
+  declare generation_count_at_period_start: number;
   declare period_used: number;
 
   declare stripe_customer_id: string | null;

@@ -12,7 +12,7 @@ export class Affiliate extends Model {
   declare connect_account_id: string | null;
   declare connect_onboarded: boolean;
   declare payout_enabled: boolean;
-  declare sync_ticket: number;
+  declare sync_version: number;
   declare synced_at: Date | null;
   declare created_at: Date;
 }

@@ -21,10 +21,10 @@ export class Commission extends Model {
   declare paid_at: Date;
   declare payable_at: Date;
   declare is_simulated: boolean;
-  declare sync_ticket: number;
+  declare sync_version: number;
   /** When the processor was last asked what has become of it. */
-  declare looked_at: Date | null;
+  declare synced_at: Date | null;
   /** Since when that cannot be done, where the last look failed. */
-  declare failing_since: Date | null;
+  declare sync_failing_since: Date | null;
   declare created_at: Date;
 }

@@ -34,12 +34,12 @@ export class Generation extends Model {
   declare purged_at: Date | null;
 
   /** When the sweep rings again, unless something has happened by then. */
-  declare due_at: Date;
+  declare next_attempt_at: Date;
   /** No worker takes it for submitting before this time. */
   declare leased_until: Date | null;
   /** Set while a submit is under way: found set by the next worker, it means that the outcome is unknown. */
-  declare submitting_since: Date | null;
-  declare unknown_submits: number;
+  declare submit_started_at: Date | null;
+  declare unconfirmed_submits: number;
   /** How the upstream that accepted it knows it. */
   declare upstream_handle: Record<string, unknown> | null;
   /** The last look at the upstream, by anyone. */

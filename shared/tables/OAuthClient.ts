@@ -14,5 +14,5 @@ export class OAuthClient extends Model {
   /** When a person was last asked to approve it; kept for clients that were never approved. */
   declare approval_requested_at: Date | null;
   /** Until when this copy of its metadata document will do; null for one that registered. */
-  declare fresh_until: Date | null;
+  declare metadata_expires_at: Date | null;
 }

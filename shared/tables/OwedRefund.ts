@@ -13,7 +13,7 @@ export class OwedRefund extends Model {
   declare attempts: number;
   declare problem: string | null;
   /** When the next attempt is made. */
-  declare due_at: Date;
+  declare next_attempt_at: Date;
   declare created_at: Date;
   declare completed_at: Date | null;
 }

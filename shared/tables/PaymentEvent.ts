@@ -11,10 +11,10 @@ export class PaymentEvent extends Model {
   declare object_id: string;
   declare payload: string;
   declare received_at: Date;
-  declare applied_at: Date | null;
+  declare processed_at: Date | null;
   /** When it was given up, after days of attempts that failed. */
   declare abandoned_at: Date | null;
-  declare due_at: Date;
+  declare next_attempt_at: Date;
   declare attempts: number;
   /** Why the last attempt failed. */
   declare problem: string | null;

@@ -16,7 +16,7 @@ export class Payout extends Model {
   declare stripe_transfer_id: string | null;
   declare problem: string | null;
   /** When it is looked at again while it is pending. */
-  declare due_at: Date;
+  declare next_attempt_at: Date;
   declare created_at: Date;
   declare completed_at: Date | null;
 }

@@ -8,6 +8,6 @@ export class Referral extends Model {
   declare account_id: number;
   declare affiliate_id: number;
   /** When the link was followed. */
-  declare followed_at: Date;
+  declare clicked_at: Date;
   declare created_at: Date;
 }

@@ -13,9 +13,9 @@ export class SignInAttempt extends Model {
   declare return_to: string;
   /** The referral link that the browser came by. */
   declare referral_code: string | null;
-  declare referral_followed_at: Date | null;
+  declare referral_clicked_at: Date | null;
   /** Who was signed in in it. */
-  declare referral_signed_in_as: number | null;
+  declare referral_signed_in_account_id: number | null;
   /** Session whose account the identity is to be linked to; null for a plain sign-in. */
   declare linking_session_hash: Buffer | null;
   declare expires_at: Date;

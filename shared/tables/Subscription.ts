@@ -22,18 +22,18 @@ export class Subscription extends Model {
   declare paid_until: Date;
   declare past_due_since: Date | null;
   /** When its first month was granted; null where none was yet. */
-  declare begun_at: Date | null;
+  declare activated_at: Date | null;
   /** The charge of it that is being disputed: nothing may be spent then. */
   declare disputed_charge_id: string | null;
   /** What is to be done at the payment processor, or was: which of two live ones stays, its end, its end and refund. */
   declare follow_up: 'resolve' | 'cancel' | 'refund' | null;
   declare follow_up_at: Date | null;
   /** When the next attempt is made; null once it is done. */
-  declare follow_up_due_at: Date | null;
+  declare follow_up_next_attempt_at: Date | null;
   /** The plan whose upgrade was refunded in the running year. */
   declare refunded_upgrade: string | null;
   /** Of the last look at the processor that was applied. */
-  declare sync_ticket: number;
+  declare sync_version: number;
   declare synced_at: Date | null;
   declare created_at: Date;
 

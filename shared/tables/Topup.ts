@@ -20,12 +20,12 @@ export class Topup extends Model {
   /** Whether the payment was disputed at the last look. */
   declare is_disputed: boolean;
   /** Of the credits, for what was reversed: as far as they were there. */
-  declare credits_taken_back: number;
+  declare credits_reversed: number;
   /** How often that has changed: names each change. */
-  declare adjustments: number;
-  declare sync_ticket: number;
+  declare reversal_count: number;
+  declare sync_version: number;
   /** When it is looked at again while it is pending. */
-  declare due_at: Date;
+  declare next_attempt_at: Date;
   declare created_at: Date;
   declare completed_at: Date | null;
 }

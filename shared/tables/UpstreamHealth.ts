@@ -14,12 +14,12 @@ export class UpstreamHealth extends Model {
   declare upstream: string;
   declare status: ModelStatus;
   /** Failed probes in a row. */
-  declare bad_probes: number;
+  declare consecutive_failures: number;
   /** Good probes in a row. */
-  declare good_probes: number;
+  declare consecutive_successes: number;
   declare probed_at: Date;
   /** What the last failed probe met. */
   declare detail: string;
   /** It turned us away for reasons that probes do not see: it counts as offline until then. */
-  declare avoid_until: Date | null;
+  declare circuit_open_until: Date | null;
 }

@@ -358,8 +358,8 @@ describe('pages', () => {
       const another = new HttpBrowser();
       await another.submitForm(at('/sign-in'), { email: customer.email });
       const { fields } = findForm((await another.request(at('/account/'))).text, '/account/profile/');
-      for (const token of ['', 'x', fields['form_token'] as string]) {
-        const answer = await visitor.submitForm(at('/account/profile/'), { form_token: token, first_name: 'stolen' });
+      for (const token of ['', 'x', fields['csrf_token'] as string]) {
+        const answer = await visitor.submitForm(at('/account/profile/'), { csrf_token: token, first_name: 'stolen' });
         expect(answer.status).to.equal(403);
       }
       expect((await another.submitForm(at('/account/profile/'), { ...fields, first_name: 'mine' })).status).to.equal(303);

@@ -116,7 +116,7 @@ describe('generations', () => {
       expectError(await customer.createGeneration(IMAGE), 'subscription_required');
       const lapsed = await service.createCustomer('pro');
       service.fabricated.add('standing-is-the-subscriptions');
-      await service.sql(`UPDATE accounts SET spend_until = now() - interval '1 second' WHERE email = $1`, [
+      await service.sql(`UPDATE accounts SET spendable_until = now() - interval '1 second' WHERE email = $1`, [
         lapsed.email,
       ]);
       expectError(await lapsed.createGeneration(IMAGE), 'subscription_required');

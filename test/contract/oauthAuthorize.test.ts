@@ -233,7 +233,7 @@ describe('the authorization endpoint', () => {
       const { token } = await loadConsentPage(service.baseUrl, someone, path);
       await someone.requestWithSession('POST', '/authentication/logout/');
       const headers = { cookie: someone.cookie, origin: service.baseUrl };
-      const answer = await postUrlEncoded(service.baseUrl, path, { form_token: token, decision: 'allow' }, headers);
+      const answer = await postUrlEncoded(service.baseUrl, path, { csrf_token: token, decision: 'allow' }, headers);
       expect(getRedirectLocation(answer)).to.match(/^\/sign-in\?return_to=/);
     });
   });
@@ -314,12 +314,12 @@ describe('the authorization endpoint', () => {
       const foreign = await loadConsentPage(service.baseUrl, stranger, path);
       const before = await grants();
       const forged: [Record<string, string>, Record<string, string>][] = [
-        [{ form_token: token, decision: 'allow' }, { origin: 'https://evil.example' }],
-        [{ form_token: token, decision: 'allow' }, { origin: 'null' }],
-        [{ form_token: token, decision: 'allow' }, {}],
+        [{ csrf_token: token, decision: 'allow' }, { origin: 'https://evil.example' }],
+        [{ csrf_token: token, decision: 'allow' }, { origin: 'null' }],
+        [{ csrf_token: token, decision: 'allow' }, {}],
         [{ decision: 'allow' }, { origin: service.baseUrl }],
-        [{ form_token: 'x', decision: 'allow' }, { origin: service.baseUrl }],
-        [{ form_token: foreign.token, decision: 'allow' }, { origin: service.baseUrl }],
+        [{ csrf_token: 'x', decision: 'allow' }, { origin: service.baseUrl }],
+        [{ csrf_token: foreign.token, decision: 'allow' }, { origin: service.baseUrl }],
       ];
       for (const [fields, headers] of forged) {
         const answer = await postUrlEncoded(service.baseUrl, path, fields, { cookie: person.cookie, ...headers });

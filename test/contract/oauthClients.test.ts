@@ -369,7 +369,7 @@ describe('clients of the authorization server', () => {
       await forgetting.query('BEGIN');
       await forgetting.query('DELETE FROM oauth_clients WHERE client_id = $1', [client.clientId]);
       const headers = { cookie: person.cookie, origin: service.baseUrl };
-      const answering = postUrlEncoded(service.baseUrl, path, { form_token: token, decision: 'allow' }, headers);
+      const answering = postUrlEncoded(service.baseUrl, path, { csrf_token: token, decision: 'allow' }, headers);
       await eventually('the approval waits for the forgetting', async () => {
         const waiting = await service.sql(
           `SELECT 1 FROM pg_stat_activity
@@ -457,7 +457,7 @@ describe('clients of the authorization server', () => {
         Number(
           (
             await service.sql(
-              'SELECT extract(epoch FROM fresh_until - now()) AS s FROM oauth_clients WHERE client_id = $1',
+              'SELECT extract(epoch FROM metadata_expires_at - now()) AS s FROM oauth_clients WHERE client_id = $1',
               [`${documents.url}${path}`],
             )
           )[0].s,
@@ -471,7 +471,7 @@ describe('clients of the authorization server', () => {
         await ask(documented(path, {}, { 'cache-control': header }));
         expect(await freshFor(path), path).to.be.within(seconds - 60, seconds);
       }
-      await service.sql('UPDATE oauth_clients SET fresh_until = now() WHERE fresh_until IS NOT NULL');
+      await service.sql('UPDATE oauth_clients SET metadata_expires_at = now() WHERE metadata_expires_at IS NOT NULL');
       documented('/hour.json', { redirect_uris: ['https://moved.example/cb'] });
       await expectUnusable(hour, /redirect_uri/);
       expect(asked('/hour.json')).to.equal(2);

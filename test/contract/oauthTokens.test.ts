@@ -18,7 +18,7 @@ const expectOAuthError = ({ status, body, headers }: any, code: string, expected
 /** The applications on the account page, each with the address that disconnects it. */
 const rows = async (someone: TestCustomer): Promise<{ page: string; path: string; token: string }[]> => {
   const page = await someone.requestWithSession('GET', '/account/');
-  const token = /name="form_token" value="([^"]+)"/.exec(page.body)?.[1] ?? '';
+  const token = /name="csrf_token" value="([^"]+)"/.exec(page.body)?.[1] ?? '';
   return [...page.body.matchAll(/href="(\/account\/applications\/[^"]+)"/g)].map(([, path]) => ({
     page: page.body,
     path: path as string,
@@ -200,7 +200,7 @@ describe('the token endpoint', () => {
       for (const token of [second.refresh_token, third.refresh_token]) expect(await isAlive(token)).to.equal(false);
     });
 
-    it('used again after one of its successors was used it ends the whole grant, within the 60 seconds, too', async () => {
+    it('used again after one of its rotations was used it ends the whole grant, within the 60 seconds, too', async () => {
       const first = await client.authorizeAndExchange(person);
       const second = (await client.refresh(first.refresh_token)).body;
       const sibling = (await client.refresh(first.refresh_token)).body;
@@ -217,7 +217,7 @@ describe('the token endpoint', () => {
       expect(grant.revoked_at).to.be.instanceOf(Date);
     });
 
-    it('gives 20 successors and no more, however many ask at once over two processes; that ends nothing', async () => {
+    it('gives 20 rotations and no more, however many ask at once over two processes; that ends nothing', async () => {
       const first = await client.authorizeAndExchange(person);
       const answers = await Promise.all(
         Array.from({ length: 30 }, (_, index) => client.on(service.baseUrls[index % 2]!).refresh(first.refresh_token)),
@@ -451,8 +451,8 @@ describe('the token endpoint', () => {
       const row = listed.find(({ path }) => grants.some(({ uuid }) => path.includes(uuid)))!;
       const headers = { cookie: someone.cookie, origin: service.baseUrl };
       const stranger = { ...headers, cookie: (await service.createCustomer(null)).cookie };
-      expect((await postUrlEncoded(service.baseUrl, row.path, { form_token: row.token }, stranger)).status).to.equal(403);
-      expect((await postUrlEncoded(service.baseUrl, row.path, { form_token: row.token }, headers)).status).to.equal(303);
+      expect((await postUrlEncoded(service.baseUrl, row.path, { csrf_token: row.token }, stranger)).status).to.equal(403);
+      expect((await postUrlEncoded(service.baseUrl, row.path, { csrf_token: row.token }, headers)).status).to.equal(303);
       for (const { refresh_token: token } of mine) expect(await isAlive(token)).to.equal(false);
       expect((await other.refresh(kept.refresh_token)).status).to.equal(200);
       expect(await rows(someone)).to.have.length(1);

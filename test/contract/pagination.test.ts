@@ -94,7 +94,7 @@ describe('lists', () => {
       await expectPages(customer, numbers, allPages(numbers));
     }
     const blocks = await service.sql(
-      `SELECT level, sum(deleted)::int AS deleted FROM generation_deletions
+      `SELECT level, sum(deleted)::int AS deleted FROM generation_deletion_counts
         WHERE account_id = (SELECT id FROM accounts WHERE email = $1) GROUP BY level ORDER BY level`,
       [customer.email],
     );

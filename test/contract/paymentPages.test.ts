@@ -31,7 +31,7 @@ describe('account pages with a payment processor', () => {
     const [row] = await billing.service.sql(
       `SELECT coalesce(sum(times), 0)::int AS times FROM
          (SELECT times FROM metric_totals WHERE (metric, label) = ('accounts', 'complete')
-          UNION ALL SELECT times FROM metric_gains WHERE (metric, label) = ('accounts', 'complete')) sums`,
+          UNION ALL SELECT times FROM metric_deltas WHERE (metric, label) = ('accounts', 'complete')) sums`,
     );
     return row.times;
   };

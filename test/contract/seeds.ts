@@ -9,7 +9,7 @@ type ModelStatus = 'online' | 'degraded' | 'offline';
 /** Says how a model is, from a probe so many seconds ago; by default from one that stays fresh for an hour. */
 export async function setModelHealth(service: TestService, model: ModelSlug, status: ModelStatus, probedSecondsAgo = -3_600) {
   await service.sql(
-    `INSERT INTO upstream_health (model, position, upstream, status, bad_probes, good_probes, probed_at, detail)
+    `INSERT INTO upstream_health (model, position, upstream, status, consecutive_failures, consecutive_successes, probed_at, detail)
      VALUES ($1, 0, '', $2, 0, 0, now() - $3 * interval '1 second', '')
      ON CONFLICT (model, position) DO UPDATE SET status = excluded.status, probed_at = excluded.probed_at`,
     [model, status, probedSecondsAgo],
@@ -40,7 +40,7 @@ export async function addTopupCredits(service: TestService, { email }: TestCusto
        UPDATE accounts SET balance = balance + $2, topup_credits = topup_credits + $2, ledger_count = ledger_count + 1
         WHERE email = $1 RETURNING *
      ), paid AS (
-       INSERT INTO topups (uuid, account_id, kind, status, amount_cents, credits, due_at, created_at, completed_at)
+       INSERT INTO topups (uuid, account_id, kind, status, amount_cents, credits, next_attempt_at, created_at, completed_at)
        SELECT gen_random_uuid(), id, 'manual', 'succeeded', 5000, $2, now(), now(), now() FROM owner RETURNING uuid
      )
      INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description, effect_key,
@@ -62,7 +62,7 @@ export async function seedImages(service: TestService, { email }: TestCustomer, 
        SELECT *, least(plan_credits, $2::int) AS from_plan FROM accounts WHERE email = $1
      ), made AS (
        INSERT INTO generations (uuid, account_id, number, model, prompt, params, status, credits_charged,
-                                plan_credits_charged, created_at, deadline_at, due_at, completed_at, output_path)
+                                plan_credits_charged, created_at, deadline_at, next_attempt_at, completed_at, output_path)
        SELECT gen_random_uuid(), id, generation_count + i, 'imgmodel-2', generation_count + i,
               '{"resolution": "1K", "aspect_ratio": "1:1"}', 'succeeded', 1, (i <= from_plan)::int,
               now() - $3 * interval '1 day', now(), now(), now(), 'aa/seeded/image.png'
@@ -105,7 +105,7 @@ export async function deleteGenerationsByNumber(service: TestService, { email }:
      ), counted AS (
        UPDATE accounts SET generations_deleted = generations_deleted + (SELECT count(*) FROM gone) WHERE email = $1
      )
-     INSERT INTO generation_deletions AS d (account_id, level, block, deleted)
+     INSERT INTO generation_deletion_counts AS d (account_id, level, block, deleted)
      SELECT account_id, level, (number - 1) / size, count(*)
        FROM gone, (VALUES (1, 256), (2, 65536)) AS levels (level, size) GROUP BY 1, 2, 3
      ON CONFLICT (account_id, level, block) DO UPDATE SET deleted = d.deleted + excluded.deleted`,

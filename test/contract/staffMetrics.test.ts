@@ -26,7 +26,7 @@ const RAW = `
            WHERE (created_at AT TIME ZONE 'UTC')::date >= since) AS cost,
          (SELECT json_agg(json_build_object('date', to_char(d, 'YYYY-MM-DD'),
              'signups', (SELECT count(*) FROM accounts WHERE (created_at AT TIME ZONE 'UTC')::date = d),
-             'new_subscriptions', (SELECT count(*) FROM subscriptions WHERE (begun_at AT TIME ZONE 'UTC')::date = d),
+             'new_subscriptions', (SELECT count(*) FROM subscriptions WHERE (activated_at AT TIME ZONE 'UTC')::date = d),
              'credits_used', (SELECT coalesce(sum(credits_charged), 0) FROM generations
                                WHERE status <> 'failed' AND (created_at AT TIME ZONE 'UTC')::date = d),
              'provider_cost_cents', (SELECT coalesce(round(sum(provider_cost_cents)), 0) FROM generations
@@ -85,7 +85,7 @@ describe('staff metrics', () => {
 
   /** Gains that are not folded yet. */
   const waiting = async (): Promise<number> =>
-    (await service.sql('SELECT count(*)::int AS rows FROM metric_gains'))[0].rows;
+    (await service.sql('SELECT count(*)::int AS rows FROM metric_deltas'))[0].rows;
 
   describe('who may ask', () => {
     it('401 without a credential, or with one that is unknown', async () => {
@@ -175,7 +175,7 @@ describe('staff metrics', () => {
   describe('the sums', () => {
     it('have vacuum come to the gains by the number of dead ones, however many there are', async () => {
       const [{ options }] = await service.sql(
-        `SELECT reloptions AS options FROM pg_class WHERE relname = 'metric_gains'`,
+        `SELECT reloptions AS options FROM pg_class WHERE relname = 'metric_deltas'`,
       );
       expect(options).to.include.members(['autovacuum_vacuum_scale_factor=0', 'autovacuum_vacuum_threshold=200']);
     });

@@ -38,7 +38,7 @@ describe('staff pages', () => {
     service.request('PUT', `${BOARD}/api/queues/${path}`, { headers: { cookie: customer.cookie, ...headers } });
 
   describe('who may see them', () => {
-    for (const path of ['/admin/', BOARD, `${BOARD}/`, `${BOARD}/queue/polls`]) {
+    for (const path of ['/admin/', BOARD, `${BOARD}/`, `${BOARD}/queue/poll`]) {
       it(`${path}: nobody is sent to sign in, and comes back`, async () => {
         const { status, headers } = await visit(path);
         expect(status).to.equal(303);
@@ -97,19 +97,19 @@ describe('staff pages', () => {
       expect(text).to.not.match(/https?:\/\/fonts/);
       const { body } = await service.request('GET', `${BOARD}/api/queues`, { headers: { cookie: staff.cookie } });
       expect(body.queues.map(({ name }: { name: string }) => name)).to.have.members([
-        'dispatches',
-        'polls',
-        'refreshes',
-        'payments',
-        'files',
-        'upkeep',
+        'dispatch',
+        'poll',
+        'refresh',
+        'billing',
+        'media',
+        'maintenance',
       ]);
     });
 
     it('takes changes from its own pages only', async () => {
       const isPaused = async () => {
         const answer = await service.request('GET', `${BOARD}/api/queues`, { headers: { cookie: staff.cookie } });
-        return answer.body.queues.find(({ name }: { name: string }) => name === 'files').isPaused as boolean;
+        return answer.body.queues.find(({ name }: { name: string }) => name === 'media').isPaused as boolean;
       };
       for (const origin of ['https://evil.example', 'null', undefined]) {
         const answer = await change('files/pause', staff, origin === undefined ? {} : { origin });
@@ -133,7 +133,7 @@ describe('staff pages', () => {
       const headers = { origin: service.baseUrl, 'x-request-id': id };
       const [{ id: account }] = await service.sql('SELECT id FROM accounts WHERE email = $1', [email]);
       await service.request('GET', `${BOARD}/api/queues`, { headers: { cookie: staff.cookie, 'x-request-id': id } });
-      for (const path of ['files/pause', 'files/resume', 'polls/clean/completed']) {
+      for (const path of ['media/pause', 'media/resume', 'poll/clean/completed']) {
         expect((await change(path, staff, headers)).status).to.equal(200);
       }
       const lines = () => {
@@ -144,9 +144,9 @@ describe('staff pages', () => {
       const changes = lines().filter(({ msg }) => msg === 'a change on the queue board');
       const told = changes.map(({ queue, action, account: who, status }) => [queue, action, String(who), status]);
       expect(told).to.deep.equal([
-        ['files', 'pause', String(account), 200],
-        ['files', 'resume', String(account), 200],
-        ['polls', 'clean/completed', String(account), 200],
+        ['media', 'pause', String(account), 200],
+        ['media', 'resume', String(account), 200],
+        ['poll', 'clean/completed', String(account), 200],
       ]);
     });
   });
@@ -180,8 +180,8 @@ describe('staff pages', () => {
       expect((await staff.request('POST', '/api/billing/topup/', { body: { amount_cents: 12_300 } })).status).to.equal(
         200,
       );
-      await service.sql(`INSERT INTO metric_gains VALUES ('usage', 'imgmodel-2', current_date - 90, 4000, 32000)`);
-      await service.sql(`INSERT INTO metric_gains VALUES ('cost', 'imgmodel-2', current_date - 90, 4000, 5540000)`);
+      await service.sql(`INSERT INTO metric_deltas VALUES ('usage', 'imgmodel-2', current_date - 90, 4000, 32000)`);
+      await service.sql(`INSERT INTO metric_deltas VALUES ('cost', 'imgmodel-2', current_date - 90, 4000, 5540000)`);
       try {
         const { text } = await visit('/admin/', staff);
         const { margins } = (await staff.request('GET', '/api/admin/metrics/')).body;
@@ -193,7 +193,7 @@ describe('staff pages', () => {
           .to.include('in the last 30 days')
           .and.to.not.match(/4,000|32,000|55,4/);
       } finally {
-        await service.sql(`DELETE FROM metric_gains WHERE day = current_date - 90`);
+        await service.sql(`DELETE FROM metric_deltas WHERE day = current_date - 90`);
         await service.sql(`DELETE FROM metric_days WHERE day = current_date - 90`);
         await service.sql(
           `UPDATE metric_totals SET times = times - 4000, amount = amount - 32000 WHERE (metric, label) = ('usage', 'imgmodel-2') AND times >= 4000`,
@@ -241,11 +241,11 @@ describe('staff pages', () => {
 
     it('the dashboard works under its policy, and changes what it is told to', async () => {
       const { page, complaints } = await open(BOARD);
-      await page.getByText('dispatches').first().waitFor();
-      await page.goto(`${service.baseUrl}${BOARD}/queue/dispatches?status=completed`);
+      await page.getByText('dispatch').first().waitFor();
+      await page.goto(`${service.baseUrl}${BOARD}/queue/dispatch?status=completed`);
       await page.getByText('generation.dispatch').first().waitFor();
       const paused = await page.evaluate(
-        `fetch('${BOARD}/api/queues/files/pause', { method: 'PUT' }).then((answer) => answer.status)`,
+        `fetch('${BOARD}/api/queues/media/pause', { method: 'PUT' }).then((answer) => answer.status)`,
       );
       expect(paused).to.equal(200);
       expect(complaints).to.deep.equal([]);
@@ -256,7 +256,7 @@ describe('staff pages', () => {
       const { page, complaints } = await open('/admin/');
       expect(await page.locator('svg.chart').count()).to.equal(8);
       await page.getByRole('link', { name: 'Queues and jobs' }).click();
-      await page.getByText('dispatches').first().waitFor();
+      await page.getByText('dispatch').first().waitFor();
       await page.getByRole('link', { name: 'Back to the service' }).click();
       await page.getByRole('heading', { name: 'Signups' }).waitFor();
       await eventually('nothing is complained about', () => complaints.length === 0, 1_000);

@@ -187,11 +187,11 @@ describe('the webhook of the payment processor', () => {
       );
       expect(answers.map((answer) => answer.status)).to.deep.equal(Array(50).fill(200));
       for (const answer of answers) expect(answer.body).to.deep.equal({ received: true });
-      await eventually('applied', async () => (await stored(id))[0].applied_at !== null);
-      const [{ applied_at: appliedAt }] = await stored(id);
+      await eventually('applied', async () => (await stored(id))[0].processed_at !== null);
+      const [{ processed_at: appliedAt }] = await stored(id);
       expect((await signed(body)).status).to.equal(200);
       const rows = await stored(id);
-      expect(rows.map((row) => row.applied_at)).to.deep.equal([appliedAt]);
+      expect(rows.map((row) => row.processed_at)).to.deep.equal([appliedAt]);
     });
 
     it('many events at once, the good among the bad', async () => {
@@ -221,9 +221,9 @@ describe('the webhook of the payment processor', () => {
       const { id } = JSON.parse(body);
       await eventually(`${id} was tried`, async () => (await stored(id))[0].attempts > 0);
       const [row] = await stored(id);
-      expect(row.applied_at).to.equal(null);
+      expect(row.processed_at).to.equal(null);
       expect(row.problem).to.be.a('string').with.length.above(0);
-      expect(row.due_at.getTime()).to.be.above(row.received_at.getTime());
+      expect(row.next_attempt_at.getTime()).to.be.above(row.received_at.getTime());
     }
     expect(await customer.ledger()).to.deep.equal([]);
     expect((await customer.request('GET', '/api/billing/status/')).body.status).to.equal('none');
@@ -232,7 +232,7 @@ describe('the webhook of the payment processor', () => {
   it('applies what it does not handle by marking it, and nothing else', async () => {
     const body = buildEvent('radar.early_fraud_warning.updated', { id: 'issfr_1' });
     await signed(body);
-    await eventually('applied', async () => (await stored(JSON.parse(body).id))[0].applied_at !== null);
+    await eventually('applied', async () => (await stored(JSON.parse(body).id))[0].processed_at !== null);
     const [row] = await stored(JSON.parse(body).id);
     expect([row.attempts, row.problem]).to.deep.equal([0, null]);
   });

@@ -5,11 +5,11 @@ import { CommandLineError, parseCommandLine } from '../../shared/lib/commandLine
 
 /** Every command that people run, and its main file. */
 const COMMANDS: [name: string, main: string][] = [
-  ['npm start', 'dev/start.ts'],
+  ['npm start', 'dev/local/start.ts'],
   ['npm run demo', 'dev/demo/main.ts'],
   ['npm run bench', 'dev/bench/main.ts'],
   ['npm run chaos', 'dev/chaos/main.ts'],
-  ['npm run chaos:planted', 'dev/chaos/planted/main.ts'],
+  ['npm run chaos:planted', 'dev/chaos/seededBugs/main.ts'],
   ['npm run conformance', 'dev/conformance/main.ts'],
   ['npm run stripe:setup', 'dev/stripeSetup.ts'],
   ['npm run admin', 'worker/admin/main.ts'],

@@ -10,7 +10,7 @@ const run = promisify(execFile);
 /** Starts a Redis as `npm start` does, has BullMQ process a job on it, and stops it. */
 const SCRIPT = `
   const { Queue, QueueEvents, Worker } = await import('bullmq');
-  const { startRedis } = await import('./dev/servers/redis.ts');
+  const { startRedis } = await import('./dev/local/servers/redis.ts');
   const redis = await startRedis({ dataDir: process.argv[1] });
   const connection = { url: redis.url, maxRetriesPerRequest: null };
   const parts = [

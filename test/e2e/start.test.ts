@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { expect } from 'chai';
 import { parseConfig } from '../../shared/lib/config.ts';
-import { startSampleUpstream } from '../../dev/upstream/server.ts';
+import { startSampleUpstream } from '../../dev/sampleUpstream/server.ts';
 import { createCustomer, request } from '../harness/client.ts';
 import { requireTestEnv } from '../harness/databases.ts';
 import { allocatePort } from '../harness/ports.ts';
@@ -27,7 +27,7 @@ describe('npm start', function () {
 
   async function start(port: number, folder = dataDir, settings: Record<string, string> = {}): Promise<StartedProcess> {
     const { PATH, HOME } = process.env;
-    const child = spawn(process.execPath, ['--import', 'tsx', 'dev/start.ts'], {
+    const child = spawn(process.execPath, ['--import', 'tsx', 'dev/local/start.ts'], {
       env: { PATH, HOME, PORT: String(port), DATA_DIR: folder, ...settings },
     });
     running.push(child);
@@ -148,7 +148,7 @@ describe('npm start', function () {
         `${given.url}/v1`,
         'OPENAI_BASE_URL, for vidmodel-video and imgmodel-2 as fallback',
       ]);
-      expect(sample?.[3]).to.equal('the sample upstream, dev/upstream, for imgmodel-2');
+      expect(sample?.[3]).to.equal('the sample upstream, dev/sampleUpstream, for imgmodel-2');
       expect(sample?.[2])
         .to.match(/^http:\/\/127\.0\.0\.1:\d+\/v1$/)
         .and.not.equal(`${given.url}/v1`);

@@ -49,7 +49,7 @@ describe('npm run admin', () => {
   const stuckImage = async () => {
     const { uuid } = await customer.createImage();
     await service.sql(
-      `UPDATE generations SET created_at = created_at - ${LONG_AGO}, due_at = now() + interval '1 hour' WHERE uuid = $1`,
+      `UPDATE generations SET created_at = created_at - ${LONG_AGO}, next_attempt_at = now() + interval '1 hour' WHERE uuid = $1`,
       [uuid],
     );
     return uuid as string;
@@ -243,7 +243,7 @@ describe('npm run admin', () => {
       const uuid = await stuckImage();
       const tried = await admin('requeue-jobs', '--all');
       expect(tried.out).to.include(uuid).and.to.include('Nothing was changed');
-      const [{ due_at: before }] = await service.sql('SELECT due_at FROM generations WHERE uuid = $1', [uuid]);
+      const [{ next_attempt_at: before }] = await service.sql('SELECT next_attempt_at FROM generations WHERE uuid = $1', [uuid]);
       expect(before.getTime()).to.be.above(Date.now());
       const { status, out } = await admin('requeue-jobs', '--all', '--apply');
       expect(status).to.equal(0);
@@ -279,7 +279,7 @@ describe('npm run admin', () => {
       expect((await admin('requeue-jobs', '--all')).out).to.include(`${count} would be put on their queue again.`);
       expect((await admin('requeue-jobs', '--all', '--apply')).out).to.include(`\n${count} were put on their queue`);
       const [{ due }] = await service.sql(
-        `SELECT count(*)::int AS due FROM generations WHERE due_at <= now() AND ${isCopy}`,
+        `SELECT count(*)::int AS due FROM generations WHERE next_attempt_at <= now() AND ${isCopy}`,
       );
       expect(due).to.equal(older);
       await unseen(`DELETE FROM generations WHERE ${isCopy}`);

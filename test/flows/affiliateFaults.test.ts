@@ -39,7 +39,7 @@ describe('commissions and payouts, where things go wrong', () => {
     return { affiliate, code, accountId, transfers, stats, bring: () => signUpReferred(billing.service.baseUrl, code) };
   }
 
-  const pay = () => runJob(billing, 'payments', 'affiliates.pay');
+  const pay = () => runJob(billing, 'billing', 'payouts.run');
 
   let calls = 0;
 
@@ -47,7 +47,7 @@ describe('commissions and payouts, where things go wrong', () => {
   async function later(): Promise<void> {
     calls += 1;
     await billing.service.sql(
-      `UPDATE commissions SET payable_at = payable_at - make_interval(months => $1), looked_at = looked_at - interval '1 day'`,
+      `UPDATE commissions SET payable_at = payable_at - make_interval(months => $1), synced_at = synced_at - interval '1 day'`,
       [calls + 3],
     );
     await billing.service.sql(
@@ -58,7 +58,7 @@ describe('commissions and payouts, where things go wrong', () => {
   }
 
   /** Lets what waits to be tried again be due. */
-  const soon = () => billing.service.sql(`UPDATE payouts SET due_at = now() WHERE status = 'pending'`);
+  const soon = () => billing.service.sql(`UPDATE payouts SET next_attempt_at = now() WHERE status = 'pending'`);
 
   const invoiceOf = (customer: TestCustomer): string => {
     const { customerId = '' } = billing.stripe.summarize().customers.find(({ email }) => email === customer.email) ?? {};
@@ -80,11 +80,11 @@ describe('commissions and payouts, where things go wrong', () => {
     const { body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
     billing.stripe.completeCheckout(body.checkout_url);
     billing.stripe.onboard(accountId, 'blocked');
-    await runJob(billing, 'payments', 'payments.missed');
+    await runJob(billing, 'billing', 'paymentEvents.backfill');
     await eventually('earned', async () => (await stats()).lifetime_earnings_cents === SHARE.lite);
     await eventually('blocked', async () => !(await getAffiliateStatus(affiliate)).payout_enabled);
     billing.stripe.refund(invoiceOf(customer));
-    await runJob(billing, 'payments', 'payments.missed');
+    await runJob(billing, 'billing', 'paymentEvents.backfill');
     await eventually('clawed back', async () => (await stats()).lifetime_earnings_cents === 0);
     billing.stripe.delivery.dropped.length = 0;
   });
@@ -279,7 +279,7 @@ describe('commissions and payouts, where things go wrong', () => {
     await pay();
     expect(transfers()).to.deep.equal([SHARE.lite]);
     expect(looksAt(keptInvoice) - before).to.equal(1);
-    await billing.service.sql(`UPDATE commissions SET failing_since = failing_since - interval '25 hours'`);
+    await billing.service.sql(`UPDATE commissions SET sync_failing_since = sync_failing_since - interval '25 hours'`);
     await pay();
     // What was paid too much is taken off nonetheless.
     expect(transfers()).to.have.members([SHARE.lite, SHARE.pro - SHARE.lite / 2]);
@@ -340,7 +340,7 @@ describe('commissions and payouts, where things go wrong', () => {
     billing.stripe.payOutOfBand(billing.customerId(customer));
     await billing.eventsAttempted();
     expect(await stats()).to.include({ referrals: 4, active: 4, lifetime_earnings_cents: 0 });
-    const waiting = await billing.service.sql('SELECT problem FROM payment_events WHERE applied_at IS NULL');
+    const waiting = await billing.service.sql('SELECT problem FROM payment_events WHERE processed_at IS NULL');
     for (const problem of ['it is in another currency', 'no price of STRIPE_PRICE_', '3000000000 cents are more']) {
       expect(waiting.map((row) => row.problem).join()).to.include(problem);
     }
@@ -349,7 +349,7 @@ describe('commissions and payouts, where things go wrong', () => {
     expect(await stats()).to.include({ lifetime_earnings_cents: 3 * SHARE.lite });
   });
 
-  for (const how of ['forget', 'disconnect'] as const) {
+  for (const how of ['deleteCustomer', 'disconnect'] as const) {
     it(`a connected account that is gone (${how}) is made anew, once; a payout to it is put back and paid to the new one`, async () => {
       const { affiliate, bring, accountId, stats } = await anAffiliate();
       await billing.subscribe(await bring(), 'lite');
@@ -448,7 +448,7 @@ describe('commissions and payouts, where things go wrong', () => {
       const other = randomUUID();
       if (isTakenAgain) {
         await billing.service.sql(
-          `INSERT INTO payouts (uuid, affiliate_id, month, status, amount_cents, due_at, created_at)
+          `INSERT INTO payouts (uuid, affiliate_id, month, status, amount_cents, next_attempt_at, created_at)
            SELECT $1, affiliate_id, month, 'pending', 1, now() + interval '1 day', now() FROM payouts WHERE uuid = $2`,
           [other, uuid],
         );

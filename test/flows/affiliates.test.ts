@@ -25,7 +25,7 @@ describe('a year of an affiliate', () => {
 
   const status = () => getAffiliateStatus(billing.onFirstApi(affiliate));
   const stats = async () => (await status()).stats;
-  const pay = () => runJob(billing, 'payments', 'affiliates.pay');
+  const pay = () => runJob(billing, 'billing', 'payouts.run');
   const transfers = () => [...billing.stripe.summarize().transfers.values()].map(({ amountCents }) => amountCents);
 
   it('earns 30 % of the first invoice; checkout says who brought the customer', async () => {

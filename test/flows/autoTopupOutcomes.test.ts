@@ -42,10 +42,10 @@ describe('automatic top-ups through the payment processor', () => {
        UPDATE accounts SET auto_topup_claimed_at = auto_topup_claimed_at - interval '61 minutes' WHERE email = $1`,
       [email],
     );
-  const sweep = () => runJob(billing, 'payments', 'topups.sweep');
+  const sweep = () => runJob(billing, 'billing', 'autoTopups.sweep');
   const settlePending = async () => {
-    await billing.service.sql(`UPDATE topups SET due_at = now() WHERE status = 'pending'`);
-    await runJob(billing, 'payments', 'billing.keepUp');
+    await billing.service.sql(`UPDATE topups SET next_attempt_at = now() WHERE status = 'pending'`);
+    await runJob(billing, 'billing', 'billing.maintain');
   };
 
   /** On the smallest plan, with less left than a video of 10 s costs. */
@@ -178,7 +178,7 @@ describe('automatic top-ups through the payment processor', () => {
       expect(await automatic(customer)).to.have.length(1);
       // Whoever switches them on again has been told; another sync of the same dispute changes nothing.
       await enableAutoTopups(customer);
-      await runJob(billing, 'payments', 'payments.reconcile');
+      await runJob(billing, 'billing', 'payments.reconcile');
       expect(await readSettings(customer)).to.include({ auto_topup_enabled: true });
       billing.stripe.closeDispute(dispute.id, 'won');
       await billing.drained();

@@ -50,13 +50,13 @@ describe('automatic top-ups', () => {
 
   async function withPayments(work: (queue: Queue) => Promise<void>): Promise<void> {
     const connection = new Redis(service.env['REDIS_URL'] as string, { maxRetriesPerRequest: null });
-    const queue = new Queue('payments', { connection, prefix: `{${service.env['REDIS_PREFIX']}}` });
+    const queue = new Queue('billing', { connection, prefix: `{${service.env['REDIS_PREFIX']}}` });
     await work(queue);
     await queue.close();
     connection.disconnect();
   }
 
-  const sweep = (name = 'topups.sweep') =>
+  const sweep = (name = 'autoTopups.sweep') =>
     withPayments(async (queue) => {
       const job = await queue.add(name, {}, { removeOnComplete: false });
       await eventually('swept', () => job.isCompleted());
@@ -67,7 +67,7 @@ describe('automatic top-ups', () => {
     withPayments(async (queue) => {
       await queue.pause();
       await work();
-      const enqueued = async () => (await queue.getJobs(['wait'])).filter(({ name }) => name === 'account.topUp');
+      const enqueued = async () => (await queue.getJobs(['wait'])).filter(({ name }) => name === 'autoTopups.charge');
       await eventually('enqueued', async () => (await enqueued()).length > 0);
       await Promise.all((await enqueued()).map((job) => job.remove()));
       await queue.resume();
@@ -254,21 +254,21 @@ describe('automatic top-ups', () => {
         `WITH customer AS (
            UPDATE accounts SET auto_topup_claimed_at = now() - interval '2 days' WHERE email = $1 RETURNING id
          )
-         INSERT INTO topups (uuid, account_id, kind, status, amount_cents, credits, due_at, created_at)
+         INSERT INTO topups (uuid, account_id, kind, status, amount_cents, credits, next_attempt_at, created_at)
          SELECT gen_random_uuid(), id, kind, 'pending', 5000, 1896, now(), now() - interval '2 days'
            FROM customer, unnest(ARRAY['automatic', 'manual']) AS kind`,
         [customer.email],
       );
-      await sweep('billing.keepUp');
+      await sweep('billing.maintain');
       expect(await listTopupCredits(customer)).to.deep.equal([1896, 1896]);
-      await sweep('billing.keepUp');
+      await sweep('billing.maintain');
       expect(await listTopupCredits(customer)).to.deep.equal([1896, 1896]);
     });
 
     it('do not happen once the subscription is over', async () => {
       const customer = await customerOn('pro');
       service.fabricated.add('standing-is-the-subscriptions');
-      await service.sql('UPDATE accounts SET spend_until = now() WHERE email = $1', [customer.email]);
+      await service.sql('UPDATE accounts SET spendable_until = now() WHERE email = $1', [customer.email]);
       await change(customer, { auto_topup_threshold_credits: 5000 });
       await sweep();
       expect(await listTopupCredits(customer)).to.deep.equal([]);

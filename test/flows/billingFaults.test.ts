@@ -52,11 +52,11 @@ describe('events of the payment processor', () => {
     const { body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'pro' } });
     billing.stripe.completeCheckout(body.checkout_url);
     expect(await customer.balance()).to.equal(0);
-    await runJob(billing, 'payments', 'payments.reconcile');
+    await runJob(billing, 'billing', 'payments.reconcile');
     await eventually('subscribed', async () => (await customer.balance()) === 1100);
     const topup = await customer.request('POST', '/api/billing/topup/', { body: { amount_cents: 10_000 } });
     billing.stripe.completeCheckout(topup.body.checkout_url);
-    await runJob(billing, 'payments', 'payments.reconcile');
+    await runJob(billing, 'billing', 'payments.reconcile');
     await eventually('topped up', async () => (await customer.balance()) === 1100 + 3793);
     billing.stripe.delivery.dropped.length = 0;
   });
@@ -68,7 +68,7 @@ describe('events of the payment processor', () => {
     billing.stripe.completeCheckout(body.checkout_url);
     await billing.stripe.drained();
     await eventually('tried', async () => {
-      const rows = await billing.service.sql('SELECT 1 FROM payment_events WHERE applied_at IS NULL AND attempts > 0');
+      const rows = await billing.service.sql('SELECT 1 FROM payment_events WHERE processed_at IS NULL AND attempts > 0');
       return rows.length > 0;
     });
     expect(await customer.balance()).to.equal(0);
@@ -161,7 +161,7 @@ describe('events of the payment processor', () => {
         WHERE account_id = (SELECT id FROM accounts WHERE email = $1)`,
       [customer.email],
     );
-    await runJob(billing, 'payments', 'billing.keepUp');
+    await runJob(billing, 'billing', 'billing.maintain');
     const status = async () => (await customer.request('GET', '/api/billing/status/')).body.status;
     await eventually('active', async () => (await status()) === 'active');
     expect(await customer.balance()).to.equal(1100);
@@ -265,9 +265,9 @@ describe('automatic top-ups by the payment processor', () => {
     expect((await customer.createGeneration(LONG)).status).to.be.oneOf([201, 503]);
     delete billing.stripe.faults['intents.create'];
     await billing.service.sql(
-      `UPDATE topups SET created_at = created_at - interval '2 minutes', due_at = now() WHERE status = 'pending'`,
+      `UPDATE topups SET created_at = created_at - interval '2 minutes', next_attempt_at = now() WHERE status = 'pending'`,
     );
-    await runJob(billing, 'payments', 'billing.keepUp');
+    await runJob(billing, 'billing', 'billing.maintain');
     await eventually('credited', async () => (await customer.ledger()).some(([type]) => type === 'topup'));
     expect((await customer.ledger()).filter(([type]) => type === 'topup')).to.have.length(1);
     expect((await customer.createGeneration(LONG)).status).to.equal(201);
@@ -280,15 +280,15 @@ describe('automatic top-ups by the payment processor', () => {
     for (let hour = 0; hour < 3; hour += 1) {
       expect((await customer.createGeneration(LONG)).status).to.equal(503);
       await hourLater(customer);
-      await runJob(billing, 'payments', 'topups.sweep');
+      await runJob(billing, 'billing', 'autoTopups.sweep');
     }
     delete billing.stripe.faults['intents.create'];
     await billing.service.sql(
-      `UPDATE topups SET created_at = created_at - interval '2 minutes', due_at = now() WHERE status = 'pending'`,
+      `UPDATE topups SET created_at = created_at - interval '2 minutes', next_attempt_at = now() WHERE status = 'pending'`,
     );
     // The first is given up after so long; without a burn in the meantime, only the next create asks for another.
-    await runJob(billing, 'payments', 'billing.keepUp');
-    await runJob(billing, 'payments', 'topups.sweep');
+    await runJob(billing, 'billing', 'billing.maintain');
+    await runJob(billing, 'billing', 'autoTopups.sweep');
     expect(await customer.balance()).to.equal(25);
     expect((await customer.createGeneration(LONG)).status).to.equal(201);
     expect(await customer.balance()).to.equal(25 + 1666 - 70);

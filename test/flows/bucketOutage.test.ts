@@ -66,7 +66,7 @@ describe('when the bucket is away', () => {
     await waitFor('not removed; will be tried again');
     await bucket.acceptConnections();
     expect((await bucket.keys()).filter((key) => key.includes(uuid))).to.have.length(2);
-    await service.sql('UPDATE media_removals SET due_at = now()');
+    await service.sql('UPDATE media_deletions SET next_attempt_at = now()');
     await eventually('gone', async () => (await bucket.keys()).every((key) => !key.includes(uuid)));
   });
 

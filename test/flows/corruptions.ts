@@ -100,8 +100,8 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     breakCustomer('UPDATE generations SET number = 2 WHERE account_id = 1 AND number = 3'),
   ],
   'deletions-are-counted': [
-    breakCustomer('DELETE FROM generation_deletions WHERE level = 1'),
-    breakCustomer('UPDATE generation_deletions SET deleted = 2 WHERE level = 2'),
+    breakCustomer('DELETE FROM generation_deletion_counts WHERE level = 1'),
+    breakCustomer('UPDATE generation_deletion_counts SET deleted = 2 WHERE level = 2'),
   ],
   'ends-are-whole': [
     breakCustomer(`UPDATE generations SET completed_at = now() WHERE ${QUEUED}`),
@@ -110,7 +110,7 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     breakAffiliate('UPDATE generations SET provider_cost_cents = 1 WHERE account_id = 2'),
     breakAffiliate(`UPDATE generations SET completed_at = created_at - interval '1 hour' WHERE account_id = 2`),
   ],
-  'submits-are-given-up': [breakCustomer('UPDATE generations SET unknown_submits = 2 WHERE account_id = 1 AND number = 1')],
+  'submits-are-given-up': [breakCustomer('UPDATE generations SET unconfirmed_submits = 2 WHERE account_id = 1 AND number = 1')],
   'one-generation-an-idempotency-key': [
     breakCustomer(`UPDATE generations SET idempotency_key = 'k' WHERE account_id = 1 AND number < 3`),
   ],
@@ -121,26 +121,26 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
   'accounts-live-under-their-own': [
     breakCustomer('UPDATE accounts SET subscription_id = NULL WHERE id = 1'),
     breakCustomer(`UPDATE subscriptions SET status = 'canceled' WHERE id = 1`),
-    breakCustomer('UPDATE subscriptions SET begun_at = NULL WHERE id = 1'),
+    breakCustomer('UPDATE subscriptions SET activated_at = NULL WHERE id = 1'),
     breakAffiliate('UPDATE accounts SET subscription_id = 1 WHERE id = 2'),
   ],
   'standing-is-the-subscriptions': [
     breakCustomer('UPDATE accounts SET parallel_limit = 6 WHERE id = 1'),
-    breakCustomer(`UPDATE accounts SET spend_until = spend_until + interval '1 day' WHERE id = 1`),
+    breakCustomer(`UPDATE accounts SET spendable_until = spendable_until + interval '1 day' WHERE id = 1`),
     breakCustomer(`UPDATE subscriptions SET past_due_since = '2037-03-01T10:00:00Z', status = 'past_due' WHERE id = 1`),
-    breakAffiliate(`UPDATE accounts SET plan_slug = 'lite', spend_until = '2028-01-01T10:00:00Z' WHERE id = 2`),
+    breakAffiliate(`UPDATE accounts SET plan_slug = 'lite', spendable_until = '2028-01-01T10:00:00Z' WHERE id = 2`),
   ],
   'plan-credits-end-with-their-subscription': [
     breakAffiliate(`DELETE FROM ledger_entries WHERE effect_key LIKE 'expiry:%:end'`),
   ],
-  'events-are-applied': [breakPlatform(`UPDATE payment_events SET applied_at = NULL`)],
+  'events-are-applied': [breakPlatform(`UPDATE payment_events SET processed_at = NULL`)],
   'owed-refunds-are-attempted': [
-    breakCustomer(`INSERT INTO owed_refunds (invoice_id, subscription_id, account_id, due_at, created_at)
+    breakCustomer(`INSERT INTO owed_refunds (invoice_id, subscription_id, account_id, next_attempt_at, created_at)
       VALUES ('in_2', 1, 1, '2037-03-15T11:00:00Z', '2037-03-15T10:59:30Z')`),
   ],
   'follow-ups-are-attempted': [
     breakCustomer(`UPDATE subscriptions SET follow_up = 'cancel', follow_up_at = '2037-03-15T10:59:30Z',
-      follow_up_due_at = '2037-03-15T11:00:00Z' WHERE id = 1`),
+      follow_up_next_attempt_at = '2037-03-15T11:00:00Z' WHERE id = 1`),
   ],
   'grants-are-their-subscribers': [
     breakCustomer(`UPDATE subscriptions SET account_id = 2 WHERE id = 1`),
@@ -150,7 +150,7 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     breakCustomer(`DELETE FROM ledger_entries WHERE effect_key LIKE 'grant:%:4'`),
     breakCustomer(`DELETE FROM ledger_entries WHERE effect_key LIKE 'grant:1%'`),
     breakCustomer(duplicateEntrySql(`effect_key LIKE 'grant:%:5'`, {})),
-    breakAffiliate(`UPDATE subscriptions SET begun_at = NULL WHERE id = 2`),
+    breakAffiliate(`UPDATE subscriptions SET activated_at = NULL WHERE id = 2`),
   ],
   'a-month-grants-its-plan': [
     breakCustomer(`UPDATE ledger_entries SET amount = 1101 WHERE effect_key LIKE 'grant:%:5'`),
@@ -190,12 +190,12 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     breakCustomer(duplicateEntrySql(`entry_type = 'topup'`, {})),
   ],
   'credits-taken-back-are-entries': [
-    breakCustomer('UPDATE topups SET credits_taken_back = 900 WHERE adjustments = 1'),
-    breakCustomer('UPDATE topups SET adjustments = 2 WHERE adjustments = 1'),
+    breakCustomer('UPDATE topups SET credits_reversed = 900 WHERE reversal_count = 1'),
+    breakCustomer('UPDATE topups SET reversal_count = 2 WHERE reversal_count = 1'),
     breakCustomer(`DELETE FROM ledger_entries WHERE effect_key LIKE 'topup:%:1'`),
   ],
   'no-more-is-taken-back-than-went-back': [
-    breakCustomer('UPDATE topups SET reversed_cents = 2400 WHERE adjustments = 1'),
+    breakCustomer('UPDATE topups SET reversed_cents = 2400 WHERE reversal_count = 1'),
     breakCustomer(`UPDATE topups SET completed_at = NULL WHERE status = 'succeeded'`),
   ],
   'automatic-topups-are-an-hour-apart': [
@@ -223,7 +223,7 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     breakAffiliate('UPDATE commissions SET account_id = 2 WHERE id = 1'),
   ],
   'referrals-are-of-new-accounts': [
-    breakCustomer(`UPDATE referrals SET followed_at = '2036-02-20T10:00:00Z'`),
+    breakCustomer(`UPDATE referrals SET clicked_at = '2036-02-20T10:00:00Z'`),
     breakCustomer(`UPDATE referrals SET created_at = '2036-04-20T10:00:00Z'`),
   ],
   'affiliates-know-that-they-are': [
@@ -247,7 +247,7 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     breakAffiliate('DELETE FROM payout_items'),
   ],
   'one-payout-a-month': [
-    breakAffiliate(`INSERT INTO payouts (uuid, affiliate_id, month, status, amount_cents, due_at, created_at)
+    breakAffiliate(`INSERT INTO payouts (uuid, affiliate_id, month, status, amount_cents, next_attempt_at, created_at)
                 VALUES (gen_random_uuid(), 2, '2036-05-01', 'pending', 1, now(), now())`),
   ],
   'payouts-are-of-what-was-payable': [
@@ -259,7 +259,7 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     breakAffiliate('UPDATE payouts SET completed_at = NULL'),
     breakAffiliate(`UPDATE payouts SET status = 'refused'`),
   ],
-  'no-payout-is-overdue': [breakAffiliate(`UPDATE payouts SET status = 'pending', due_at = '2037-03-15T11:59:00Z'`)],
+  'no-payout-is-overdue': [breakAffiliate(`UPDATE payouts SET status = 'pending', next_attempt_at = '2037-03-15T11:59:00Z'`)],
   'keys-are-counted': [
     breakCustomer('UPDATE accounts SET active_key_count = 19 WHERE id = 1'),
     breakCustomer('UPDATE accounts SET key_count = 20 WHERE id = 1'),
@@ -285,8 +285,8 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     breakCustomer('UPDATE usage_totals SET credits = -8 WHERE account_id = 1'),
   ],
   'metric-days-are-their-rows': [
-    breakPlatform(`INSERT INTO metric_gains VALUES ('usage', 'imgmodel-2', '2037-03-01', 1, 8)`),
-    breakPlatform(`DELETE FROM metric_gains WHERE metric = 'topups'`),
+    breakPlatform(`INSERT INTO metric_deltas VALUES ('usage', 'imgmodel-2', '2037-03-01', 1, 8)`),
+    breakPlatform(`DELETE FROM metric_deltas WHERE metric = 'topups'`),
   ],
   'metric-totals-are-their-rows': [breakPlatform(`INSERT INTO metric_totals VALUES ('subscriptions', 'pro', 1, 0)`)],
 };

@@ -135,7 +135,7 @@ describe('monthly grants', () => {
         () => 'granted',
         (error: Error) => error.message,
       ),
-    ).to.match(/ledger_once_an_effect/);
+    ).to.match(/ledger_entries_effect_key_unique/);
   });
 
   it('go on for the others when the database refuses one account its month', async () => {
@@ -155,13 +155,13 @@ describe('monthly grants', () => {
     const ids = [first, ...others].map(({ id }) => id as number);
     await service.sql('UPDATE subscriptions SET started_at = $1 WHERE account_id = ANY($2)', [began, ids]);
     await service.sql('UPDATE accounts SET period_end = $1 WHERE id = ANY($2)', [addMonthsModel(began, 1), ids]);
-    await runJob({ service }, 'upkeep', 'credits.grant');
+    await runJob({ service }, 'maintenance', 'creditPeriods.renew');
     const indexOf = async (id: number) =>
       (await service.sql('SELECT period_index FROM accounts WHERE id = $1', [id]))[0].period_index;
     for (const { id } of others) await eventually('turned', async () => (await indexOf(id)) === 1);
     expect(await indexOf(first.id)).to.equal(0);
     await service.sql('ALTER TABLE ledger_entries DROP CONSTRAINT in_the_way');
-    await runJob({ service }, 'upkeep', 'credits.grant');
+    await runJob({ service }, 'maintenance', 'creditPeriods.renew');
     await eventually('turned, too', async () => (await indexOf(first.id)) === 1);
   });
 });
@@ -178,7 +178,7 @@ async function countDue(service: TestService, at: Date): Promise<number> {
 async function insert(service: TestService, account: Sample): Promise<void> {
   const { plan, status, startedAt, index, planCredits, topupCredits, granted, paidMonths } = account;
   const [row] = await service.sql(
-    `INSERT INTO accounts (uuid, email, social_provider, created_at, plan_slug, spend_until, parallel_limit, balance, plan_credits,
+    `INSERT INTO accounts (uuid, email, social_provider, created_at, plan_slug, spendable_until, parallel_limit, balance, plan_credits,
                            topup_credits, period_index, period_start, period_end, period_granted, period_used, ledger_count)
      VALUES ($1, $2, 'test', $3, $4, now() + interval '1 day', 5, $5, $6, $7, $8, $9, $10, $11, 3, $12) RETURNING id`,
     [
@@ -230,7 +230,7 @@ describe('a year that ended while nothing ran', () => {
       // A row that is locked is passed over by the job that grants, and awaited by the one that ends.
       await granting.query('BEGIN');
       await granting.query(
-        'UPDATE accounts SET period_start = $2, period_end = $3, spend_until = $4 WHERE email = $1',
+        'UPDATE accounts SET period_start = $2, period_end = $3, spendable_until = $4 WHERE email = $1',
         [customer.email, startedAt, addMonthsModel(startedAt, 1), addMonthsModel(startedAt, 12)],
       );
       await service.sql(
@@ -238,7 +238,7 @@ describe('a year that ended while nothing ran', () => {
           WHERE account_id = (SELECT id FROM accounts WHERE email = $1)`,
         values,
       );
-      const ending = runJob({ service }, 'payments', 'billing.keepUp');
+      const ending = runJob({ service }, 'billing', 'billing.maintain');
       await eventually('the end waits for the account', async () => {
         const waiting = await service.sql(
           `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,

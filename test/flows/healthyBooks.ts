@@ -84,7 +84,7 @@ class FixtureAccount {
     this.generations += 1;
     await this.client.query(
       `INSERT INTO generations (uuid, account_id, number, model, prompt, params, status, credits_charged, plan_credits_charged,
-                                created_at, deadline_at, due_at, completed_at, output_path, error_message, provider_cost_cents)
+                                created_at, deadline_at, next_attempt_at, completed_at, output_path, error_message, provider_cost_cents)
        VALUES ($1, $2, $3, 'imgmodel-2', 'a fox', '{"resolution": "1K"}', $4, 8, 8, $5, $6, $5, $7, $8, $9, $10)`,
       [
         uuid,
@@ -117,7 +117,7 @@ class FixtureAccount {
       generations_deleted: this.deleted,
       in_flight: this.queued,
       period_used: this.used,
-      period_after_number: this.periodStartNumber,
+      generation_count_at_period_start: this.periodStartNumber,
       ...more,
     };
     const columns = Object.keys(row);
@@ -134,7 +134,7 @@ export async function writeLedgerFixture(client: pg.ClientBase): Promise<void> {
     INSERT INTO accounts (uuid, email, social_provider, created_at, stripe_customer_id)
     VALUES (gen_random_uuid(), 'customer@example.com', 'google', '2036-03-30T10:00:00Z', 'cus_1'),
            (gen_random_uuid(), 'affiliate@example.com', 'google', '2035-01-10T10:00:00Z', NULL);
-    INSERT INTO subscriptions (uuid, account_id, plan_slug, status, processor, started_at, current_period_end, paid_until, begun_at,
+    INSERT INTO subscriptions (uuid, account_id, plan_slug, status, processor, started_at, current_period_end, paid_until, activated_at,
                                stripe_subscription_id, synced_at, created_at)
     VALUES ('${CUSTOMER_SUBSCRIPTION}', 1, 'pro', 'active', 'stripe', '2036-03-31T10:00:00Z', '2037-03-31T10:00:00Z',
             '2037-03-31T10:00:00Z', '2036-03-31T10:01:00Z', 'sub_1', '2037-03-15T11:59:00Z', '2036-03-31T10:00:00Z'),
@@ -148,7 +148,7 @@ export async function writeLedgerFixture(client: pg.ClientBase): Promise<void> {
            coalesce(sum(credits_charged) FILTER (WHERE status <> 'failed'), 0), count(*) FROM generations GROUP BY 1, 2, 3;
     INSERT INTO usage_totals (account_id, model, credits, generations)
     SELECT account_id, model, sum(credits), sum(generations) FROM usage_days GROUP BY 1, 2;
-    INSERT INTO payment_events (event_id, type, object_id, payload, received_at, applied_at, due_at)
+    INSERT INTO payment_events (event_id, type, object_id, payload, received_at, processed_at, next_attempt_at)
     VALUES ('evt_1', 'invoice.paid', 'in_1', '{"customer":"cus_1"}', '2036-03-31T10:01:00Z', '2036-03-31T10:01:01Z', '2036-03-31T10:01:05Z');
     INSERT INTO idempotent_requests (account_id, scope, key_hash, id, request_hash, answer, created_at)
     VALUES (1, 'keys.create', 'a', gen_random_uuid(), 'b', 'c', '2037-03-15T11:59:30Z')`);
@@ -177,7 +177,7 @@ async function writeCustomer(account: FixtureAccount): Promise<void> {
     if (month !== 5) continue;
     await client.query('UPDATE generations SET deleted_at = $2 WHERE uuid = $1', [uuid, addHours(start, 20)]);
     await client.query(
-      `INSERT INTO generation_deletions SELECT $1, level, (number - 1) / size, 1
+      `INSERT INTO generation_deletion_counts SELECT $1, level, (number - 1) / size, 1
          FROM generations, (VALUES (1, 256), (2, 65536)) AS blocks (level, size) WHERE uuid = $2`,
       [id, uuid],
     );
@@ -196,7 +196,7 @@ async function writeCustomer(account: FixtureAccount): Promise<void> {
     subscription_id: 1,
     plan_slug: 'pro',
     parallel_limit: 5,
-    spend_until: '2037-04-01T10:00:00Z',
+    spendable_until: '2037-04-01T10:00:00Z',
     period_index: 11,
     period_start: MONTHS[11],
     period_end: MONTHS[12],
@@ -212,8 +212,8 @@ async function writeTopups(account: FixtureAccount): Promise<void> {
   const { client, id } = account;
   const [manual, first, second] = [randomUUID(), randomUUID(), randomUUID()];
   await client.query(
-    `INSERT INTO topups (uuid, account_id, kind, status, amount_cents, credits, reversed_cents, credits_taken_back, adjustments,
-                         due_at, created_at, completed_at)
+    `INSERT INTO topups (uuid, account_id, kind, status, amount_cents, credits, reversed_cents, credits_reversed, reversal_count,
+                         next_attempt_at, created_at, completed_at)
      VALUES ($2, $1, 'manual', 'succeeded', 5000, 1896, 2500, 948, 1, '2037-03-10T10:00:00Z', '2037-03-10T10:00:00Z', '2037-03-10T10:01:00Z'),
             ($3, $1, 'automatic', 'succeeded', 5000, 1896, 0, 0, 0, '2037-03-10T11:00:00Z', '2037-03-10T11:00:00Z', '2037-03-10T11:00:01Z'),
             ($4, $1, 'automatic', 'failed', 5000, 1896, 0, 0, 0, '2037-03-10T12:00:00Z', '2037-03-10T12:00:00Z', '2037-03-10T12:00:01Z'),
@@ -249,13 +249,13 @@ async function writeAffiliate(account: FixtureAccount): Promise<void> {
   await client.query(`
     INSERT INTO affiliates (account_id, code, connect_account_id, connect_onboarded, payout_enabled, created_at)
     VALUES (${id}, 'bcdfghjkmnpq', 'acct_1', true, true, '2035-02-01T10:00:00Z');
-    INSERT INTO referrals (account_id, affiliate_id, followed_at, created_at)
+    INSERT INTO referrals (account_id, affiliate_id, clicked_at, created_at)
     VALUES (${CUSTOMER}, ${id}, '2036-03-29T10:00:00Z', '2036-03-30T10:00:00Z');
     INSERT INTO commissions (invoice_id, affiliate_id, account_id, paid_cents, net_cents, reversed_cents, amount_cents, settled_cents,
                              paid_at, payable_at, created_at)
     VALUES ('in_1', ${id}, ${CUSTOMER}, 14400, 12000, 0, 3600, 3600, '2036-03-31T10:00:00Z', '2036-04-30T10:00:00Z', '2036-03-31T10:01:00Z'),
            ('in_2', ${id}, ${CUSTOMER}, 20400, 17000, 6800, 3400, 0, '2037-03-01T10:00:00Z', '2037-03-31T10:00:00Z', '2037-03-01T10:01:00Z');
-    INSERT INTO payouts (uuid, affiliate_id, month, status, amount_cents, connect_account_id, stripe_transfer_id, due_at, created_at, completed_at)
+    INSERT INTO payouts (uuid, affiliate_id, month, status, amount_cents, connect_account_id, stripe_transfer_id, next_attempt_at, created_at, completed_at)
     VALUES ('${payout}', ${id}, '2036-05-01', 'paid', 3600, 'acct_1', 'tr_1', '2036-05-01T00:01:00Z', '2036-05-01T00:00:00Z', '2036-05-01T00:00:01Z');
     INSERT INTO payout_items (payout_uuid, commission_id, amount_cents) VALUES ('${payout}', 1, 3600)`);
 }

@@ -125,8 +125,8 @@ describe('a create with an Idempotency-Key', () => {
       first.body.uuid,
     ]);
     const connection = new Redis(service.env['REDIS_URL'] as string, { maxRetriesPerRequest: null });
-    const queue = new Queue('upkeep', { connection, prefix: `{${service.env['REDIS_PREFIX']}}` });
-    await queue.add('idempotencyKeys.forget', {});
+    const queue = new Queue('maintenance', { connection, prefix: `{${service.env['REDIS_PREFIX']}}` });
+    await queue.add('idempotencyKeys.prune', {});
     await eventually('forgotten', async () => {
       const [row] = await service.sql('SELECT idempotency_key FROM generations WHERE uuid = $1', [first.body.uuid]);
       return row.idempotency_key === null;

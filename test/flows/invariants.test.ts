@@ -36,7 +36,7 @@ interface Ended {
 
 /** Runs the program as a deployment does, from what was built. */
 async function runCheck(args: string[], env: Record<string, string> = {}): Promise<Ended> {
-  const child = spawn(process.execPath, ['--import', './dev/servers/processClock.mjs', `${BUNDLE}/check.js`, ...args], {
+  const child = spawn(process.execPath, ['--import', './dev/local/processClock.mjs', `${BUNDLE}/check.js`, ...args], {
     env: { PATH: process.env['PATH'], NODE_ENV: 'test', ...env },
   });
   const ended: Ended = { status: null, out: '', err: '' };
@@ -147,10 +147,10 @@ describe('the invariants', () => {
 
     it('ends with 1, and says what is wrong, with whom, and what happened to them', async () => {
       await client.query('UPDATE accounts SET period_rollover = 7 WHERE id = 1');
-      await client.query(`UPDATE payment_events SET applied_at = NULL`);
+      await client.query(`UPDATE payment_events SET processed_at = NULL`);
       const [usual, json] = await Promise.all([runCheck([], env()), runCheck(['--settled', '--json'], env())]);
       await client.query('UPDATE accounts SET period_rollover = 1100 WHERE id = 1');
-      await client.query(`UPDATE payment_events SET applied_at = received_at`);
+      await client.query(`UPDATE payment_events SET processed_at = received_at`);
       expect([usual.status, json.status]).to.deep.equal([1, 1]);
       expect(usual.out).to.match(/^accounts-are-in-their-last-month +VIOLATED \(1\) +\d+$/m);
       expect(usual.out)

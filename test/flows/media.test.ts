@@ -111,7 +111,7 @@ for (const place of ['in a bucket', 'on the disk'] as const) {
       for (const url of [kept.output_url, kept.thumbnail_url]) expect((await fetch(url)).status).to.equal(200);
       await eventually(
         'nothing left to do',
-        async () => (await service.sql('SELECT FROM media_removals')).length === 0,
+        async () => (await service.sql('SELECT FROM media_deletions')).length === 0,
       );
     });
 

@@ -34,7 +34,7 @@ describe('migrations', () => {
       SELECT gen_random_uuid(), n || '@example.com', 'google', now(), now() - interval '4.5 days', ${GENERATIONS_EACH}
         FROM generate_series(1, ${ACCOUNTS}) AS n;
       INSERT INTO generations (uuid, account_id, number, model, prompt, params, credits_charged, plan_credits_charged,
-                               created_at, deadline_at, due_at, deleted_at)
+                               created_at, deadline_at, next_attempt_at, deleted_at)
       SELECT gen_random_uuid(), a.id, n, 'imgmodel-2', 'x', '{}', 8, 8, now() - (${GENERATIONS_EACH} - n) * interval '1 day', now(), now(),
              CASE WHEN n = 5 THEN now() END
         FROM accounts a, generate_series(1, ${GENERATIONS_EACH}) AS n`);
@@ -42,7 +42,7 @@ describe('migrations', () => {
     await db.transaction((transaction) => usedThisPeriod.up(transaction));
     // Once an account would be minutes.
     expect(performance.now() - startedAt).to.be.below(scaleTimeout(10_000));
-    const { rows } = await db.raw('SELECT period_after_number, count(*)::int AS accounts FROM accounts GROUP BY 1');
-    expect(rows).to.deep.equal([{ period_after_number: '5', accounts: ACCOUNTS }]);
+    const { rows } = await db.raw('SELECT generation_count_at_period_start, count(*)::int AS accounts FROM accounts GROUP BY 1');
+    expect(rows).to.deep.equal([{ generation_count_at_period_start: '5', accounts: ACCOUNTS }]);
   });
 });

@@ -106,11 +106,11 @@ describe('observability', () => {
         return isThere && readSample(text, 'genmeter_backlog_oldest_seconds', { of: 'generations' }) > 0;
       });
       const text = await scrape('worker');
-      for (const queue of ['dispatches', 'polls', 'refreshes', 'payments', 'files', 'upkeep']) {
+      for (const queue of ['dispatch', 'poll', 'refresh', 'billing', 'media', 'maintenance']) {
         expect(text).to.include(`genmeter_queue_jobs{queue="${queue}",state="waiting"}`);
         expect(text).to.include(`genmeter_queue_oldest_job_seconds{queue="${queue}"}`);
       }
-      expect(readSample(text, 'genmeter_queue_jobs', { queue: 'upkeep', state: 'delayed' })).to.be.above(0);
+      expect(readSample(text, 'genmeter_queue_jobs', { queue: 'maintenance', state: 'delayed' })).to.be.above(0);
       service.upstream.outcome = 'succeed';
       service.upstream.end('the oldest', 'succeeded');
       await customer.waitForEnd(uuid);
@@ -131,8 +131,8 @@ describe('observability', () => {
           rows: /^genmeter_backlog\{/m.test(text) && /^genmeter_backlog_oldest_seconds\{/m.test(text),
           isAnyOfQueues: /^genmeter_queue_\w+\{/m.test(text),
           isAnyOfRows: /^genmeter_backlog(_oldest_seconds)?\{/m.test(text),
-          queuesAt: readSample(text, 'genmeter_backlog_looked_at_seconds', { of: 'queues' }),
-          rowsAt: readSample(text, 'genmeter_backlog_looked_at_seconds', { of: 'rows' }),
+          queuesAt: readSample(text, 'genmeter_backlog_last_success_timestamp_seconds', { of: 'queues' }),
+          rowsAt: readSample(text, 'genmeter_backlog_last_success_timestamp_seconds', { of: 'rows' }),
         };
       };
       try {
@@ -207,7 +207,7 @@ describe('observability', () => {
         ['succeeded', uuid],
       ]);
       expect(worker.every(({ jobId }) => typeof jobId === 'string' && jobId !== '')).to.equal(true);
-      for (const { queue } of worker) expect(queue).to.be.oneOf(['dispatches', 'polls', 'refreshes', 'upkeep']);
+      for (const { queue } of worker) expect(queue).to.be.oneOf(['dispatch', 'poll', 'refresh', 'maintenance']);
     });
 
     it('take an id over from the client only where it is fit to be one, and never twice in a line', async () => {

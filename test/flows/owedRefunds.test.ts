@@ -27,11 +27,11 @@ describe('money that an account has no use for', () => {
 
   /** Makes what is owed due now, and lets the sweep find it. */
   const sweep = async () => {
-    await billing.service.sql(`UPDATE owed_refunds SET due_at = now() - interval '1 second' WHERE status = 'owed'`);
+    await billing.service.sql(`UPDATE owed_refunds SET next_attempt_at = now() - interval '1 second' WHERE status = 'owed'`);
     await billing.service.sql(
-      `UPDATE subscriptions SET follow_up_due_at = now() - interval '1 second' WHERE follow_up_due_at IS NOT NULL`,
+      `UPDATE subscriptions SET follow_up_next_attempt_at = now() - interval '1 second' WHERE follow_up_next_attempt_at IS NOT NULL`,
     );
-    await runJob(billing, 'payments', 'billing.keepUp');
+    await runJob(billing, 'billing', 'billing.maintain');
   };
 
   const paidAfterTheEnd = async () => {
@@ -142,7 +142,7 @@ describe('money that an account has no use for', () => {
     const other = await billing.createCustomer('lite');
     await other.request('POST', '/api/billing/topup/', { body: { amount_cents: 5_000 } });
     const sql = (text: string) => billing.service.sql(text);
-    await sql(`UPDATE topups SET due_at = now() - interval '1 second' WHERE status = 'pending'`);
+    await sql(`UPDATE topups SET next_attempt_at = now() - interval '1 second' WHERE status = 'pending'`);
     await sql(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused'; END $$`);
     await sql('CREATE TRIGGER refuse BEFORE UPDATE ON topups FOR EACH STATEMENT EXECUTE FUNCTION refuse()');
     try {

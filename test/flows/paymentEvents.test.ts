@@ -35,21 +35,21 @@ describe('payment events', () => {
     await billing.eventsAttempted();
     const { id } = lastEvent('customer.subscription.updated') as { id: string };
     await billing.service.sql(
-      `UPDATE payment_events SET received_at = received_at - interval '71 hours', attempts = 20, due_at = now()
+      `UPDATE payment_events SET received_at = received_at - interval '71 hours', attempts = 20, next_attempt_at = now()
         WHERE event_id = $1`,
       [id],
     );
     await eventually('retried', async () => (await event(id)).attempts === 21);
     expect((await event(id)).abandoned_at).to.equal(null);
     await billing.service.sql(
-      `UPDATE payment_events SET received_at = received_at - interval '2 hours', due_at = now() WHERE event_id = $1`,
+      `UPDATE payment_events SET received_at = received_at - interval '2 hours', next_attempt_at = now() WHERE event_id = $1`,
       [id],
     );
     await eventually('abandoned', async () => (await event(id)).abandoned_at !== null);
     delete billing.stripe.faults.all;
-    await billing.service.sql('UPDATE payment_events SET due_at = now() WHERE event_id = $1', [id]);
-    await runJob(billing, 'payments', 'payments.sweep');
-    expect((await event(id)).applied_at).to.equal(null);
+    await billing.service.sql('UPDATE payment_events SET next_attempt_at = now() WHERE event_id = $1', [id]);
+    await runJob(billing, 'billing', 'paymentEvents.retry');
+    expect((await event(id)).processed_at).to.equal(null);
     expect(await staffPage())
       .to.include('Abandoned payment events')
       .and.include(id);
@@ -73,7 +73,7 @@ describe('payment events', () => {
     billing.stripe.delivery.pause = false;
     await billing.eventsAttempted();
     expect(await customer.balance()).to.equal(0);
-    const [{ problem }] = await billing.service.sql('SELECT problem FROM payment_events WHERE applied_at IS NULL');
+    const [{ problem }] = await billing.service.sql('SELECT problem FROM payment_events WHERE processed_at IS NULL');
     expect(problem).to.include('STRIPE_PRICE_');
     price.id = known;
     await billing.retryEvents();
@@ -95,7 +95,7 @@ describe('payment events', () => {
     const [{ id: account }] = await billing.service.sql('SELECT id FROM accounts LIMIT 1');
     const waiting = `evt_${randomUUID()}`;
     await billing.service.sql(
-      `INSERT INTO payment_events (event_id, type, object_id, payload, received_at, due_at, applied_at, abandoned_at)
+      `INSERT INTO payment_events (event_id, type, object_id, payload, received_at, next_attempt_at, processed_at, abandoned_at)
        SELECT 'evt_old_' || i, 'product.created', 'x', '{}', now() - interval '61 days', now(),
               CASE WHEN i % 2 = 0 THEN now() END, CASE WHEN i % 2 = 1 THEN now() END FROM generate_series(1, 2500) AS i
        UNION ALL SELECT $1, 'product.created', 'x', '{}', now() - interval '61 days', now() + interval '1 day', NULL, NULL`,
@@ -110,8 +110,8 @@ describe('payment events', () => {
     const recent = await billing.service.sql(
       `SELECT 1 FROM payment_events WHERE received_at > now() - interval '1 day'`,
     );
-    await runJob(billing, 'upkeep', 'paymentEvents.prune');
-    await runJob(billing, 'upkeep', 'idempotentRequests.prune');
+    await runJob(billing, 'maintenance', 'paymentEvents.prune');
+    await runJob(billing, 'maintenance', 'idempotentRequests.prune');
     const events = await billing.service.sql('SELECT event_id FROM payment_events');
     expect(events.length).to.be.at.least(recent.length + 1);
     expect(events.some(({ event_id: id }) => id === waiting)).to.equal(true);

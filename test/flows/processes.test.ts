@@ -42,11 +42,11 @@ describe('the processes of the Procfile', () => {
     const { prompt, uuid } = await customer.createImage();
     await eventually('submitted', () => service.upstream.jobsFor(prompt).length === 1);
     expect(await worker?.stop()).to.equal(0);
-    const [row] = await service.sql('SELECT upstream_handle, submitting_since FROM generations WHERE uuid = $1', [
+    const [row] = await service.sql('SELECT upstream_handle, submit_started_at FROM generations WHERE uuid = $1', [
       uuid,
     ]);
     expect(row.upstream_handle).to.have.property('request_id');
-    expect(row.submitting_since).to.equal(null);
+    expect(row.submit_started_at).to.equal(null);
     await service.startWorker();
     expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
   });

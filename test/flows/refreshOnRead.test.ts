@@ -22,7 +22,7 @@ describe('reading a queued generation', () => {
       // The last look is over two seconds ago, and the worker's own next one is not due for long.
       await service.sql(
         `UPDATE generations SET polled_at = now() - interval '3 seconds', next_poll_at = now() + interval '1 minute',
-                due_at = now() + interval '1 minute' WHERE uuid = $1`,
+                next_attempt_at = now() + interval '1 minute' WHERE uuid = $1`,
         [uuid],
       );
       const startedAt = Date.now();

@@ -36,7 +36,7 @@ describe('with Replicate as the upstream', () => {
     standIn.reset();
     // What one test has lost of answers counts against the models of the next.
     await service.sql(
-      "UPDATE upstream_health SET status = 'online', bad_probes = 0, good_probes = 2, probed_at = now()",
+      "UPDATE upstream_health SET status = 'online', consecutive_failures = 0, consecutive_successes = 2, probed_at = now()",
     );
   });
 

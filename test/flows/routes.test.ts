@@ -193,9 +193,9 @@ describe('an upstream whose use is limited', () => {
     await service.sql(`
       CREATE TABLE handed_out (at timestamptz);
       CREATE FUNCTION note_turn() RETURNS trigger LANGUAGE plpgsql AS $$
-        BEGIN INSERT INTO handed_out VALUES (NEW.submitting_since); RETURN NULL; END $$;
-      CREATE TRIGGER note_turn AFTER UPDATE OF submitting_since ON generations FOR EACH ROW
-        WHEN (NEW.submitting_since IS NOT NULL) EXECUTE FUNCTION note_turn()`);
+        BEGIN INSERT INTO handed_out VALUES (NEW.submit_started_at); RETURN NULL; END $$;
+      CREATE TRIGGER note_turn AFTER UPDATE OF submit_started_at ON generations FOR EACH ROW
+        WHEN (NEW.submit_started_at IS NOT NULL) EXECUTE FUNCTION note_turn()`);
     const at: number[] = [];
     // Those that run do not count: there is no limit to how many may.
     service.upstream.outcome = 'wait';

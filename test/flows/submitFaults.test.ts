@@ -180,7 +180,7 @@ describe('an upstream that turns our account away', () => {
       return status === 503 && body.error === 'model_unavailable';
     });
     service.upstream.submit = undefined;
-    await service.sql('UPDATE upstream_health SET avoid_until = now()');
+    await service.sql('UPDATE upstream_health SET circuit_open_until = now()');
     expect((await customer.waitForEnd(video.uuid, 40_000)).status).to.equal('succeeded');
     expect(await customer.balance()).to.be.below(balance);
     await service.stop();

@@ -26,12 +26,12 @@ describe('a subscription whose payment goes wrong', () => {
     );
     billing.stripe.faults['subscriptions.retrieve'] = 'error';
     const asked = billing.stripe.requests.length;
-    await runJob(billing, 'payments', 'billing.keepUp');
+    await runJob(billing, 'billing', 'billing.maintain');
     const tries = () =>
       billing.stripe.requests.slice(asked).filter(({ name }) => name === 'subscriptions.retrieve').length;
     await eventually('looked at in vain', async () => tries() >= 2);
     delete billing.stripe.faults['subscriptions.retrieve'];
-    await runJob(billing, 'payments', 'billing.keepUp');
+    await runJob(billing, 'billing', 'billing.maintain');
     await eventually('active', async () => (await statusOf(customer)) === 'active');
     expect(billing.stripe.requests.slice(asked).some(({ name }) => name === 'subscriptions.cancel')).to.equal(false);
   });
@@ -63,7 +63,7 @@ describe('a subscription whose payment goes wrong', () => {
     billing.stripe.store.add<'invoice'>(upgrade);
     live.latest_invoice = 'in_of_an_upgrade';
     live.status = 'past_due';
-    await runJob(billing, 'payments', 'payments.reconcile');
+    await runJob(billing, 'billing', 'payments.reconcile');
     await billing.drained();
     expect([await statusOf(customer), await customer.balance()]).to.deep.equal(['active', 200]);
     live.status = 'active';
@@ -83,7 +83,7 @@ describe('a subscription whose payment goes wrong', () => {
     Object.assign(change, { id: 'in_that_is_void', status: 'void', billing_reason: 'subscription_update' });
     billing.stripe.store.add<'invoice'>(change);
     live.latest_invoice = 'in_that_is_void';
-    await runJob(billing, 'payments', 'payments.reconcile');
+    await runJob(billing, 'billing', 'payments.reconcile');
     await eventually('begun', async () => (await customer.balance()) === 1100);
     live.latest_invoice = year.id;
     billing.stripe.delivery.dropped.length = 0;
@@ -119,7 +119,7 @@ describe('a subscription whose payment goes wrong', () => {
     expect(await statusOf(customer)).to.equal('unpaid');
     billing.stripe.delivery.drop = 1;
     billing.stripe.closeDispute(dispute.id, 'lost');
-    await runJob(billing, 'payments', 'payments.reconcile');
+    await runJob(billing, 'billing', 'payments.reconcile');
     expect([await statusOf(customer), await customer.balance()]).to.deep.equal(['canceled', 0]);
     billing.stripe.delivery.dropped.length = 0;
   });

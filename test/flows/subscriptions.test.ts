@@ -125,7 +125,7 @@ describe('the subscription that an account lives under', () => {
     billing.stripe.cancelNow(subscription.id);
     await billing.eventsAttempted();
     expect(await customer.balance()).to.equal(0);
-    const waiting = await billing.service.sql('SELECT problem FROM payment_events WHERE applied_at IS NULL');
+    const waiting = await billing.service.sql('SELECT problem FROM payment_events WHERE processed_at IS NULL');
     expect(waiting.length).to.be.above(0);
     for (const { problem } of waiting) expect(problem).to.include('STRIPE_PRICE_');
     price.id = known;
@@ -141,7 +141,7 @@ describe('the subscription that an account lives under', () => {
     billing.stripe.confirmPlanSwitch(body.checkout_url);
     const invoice = billing.stripe.store.get('invoice', getId(live.latest_invoice));
     invoice.status = 'open';
-    await runJob(billing, 'payments', 'payments.reconcile');
+    await runJob(billing, 'billing', 'payments.reconcile');
     await billing.drained();
     await eventually('looked at', async () => {
       const [row] = await subscriptionsOf(customer);
@@ -149,7 +149,7 @@ describe('the subscription that an account lives under', () => {
     });
     expect([(await getBillingStatus(customer)).plan.slug, await customer.balance()]).to.deep.equal(['lite', 200]);
     invoice.status = 'paid';
-    await runJob(billing, 'payments', 'payments.reconcile');
+    await runJob(billing, 'billing', 'payments.reconcile');
     await eventually('granted', async () => (await customer.balance()) === 3000);
     expect((await getBillingStatus(customer)).plan.slug).to.equal('studio');
     billing.stripe.delivery.dropped.length = 0;
@@ -166,9 +166,9 @@ describe('what the payment processor has told in vain', () => {
   it('is asked for after weeks: a refund and a dispute of long ago', async () => {
     const [refunded, disputed] = [await billing.createCustomer('pro'), await billing.createCustomer('pro')];
     await billing.topUp(refunded, 5_000);
-    await runJob(billing, 'payments', 'payments.missed');
+    await runJob(billing, 'billing', 'paymentEvents.backfill');
     await eventually('reconciled', async () => {
-      return (await billing.service.sql(`SELECT 1 FROM reconciliations WHERE subject = 'events'`)).length === 1;
+      return (await billing.service.sql(`SELECT 1 FROM sync_cursors WHERE subject = 'events'`)).length === 1;
     });
     await billing.advanceTo(new Date(Date.now() + 20 * DAY_MS));
     billing.stripe.delivery.drop = 1;
@@ -178,7 +178,7 @@ describe('what the payment processor has told in vain', () => {
     // Everything is down for a week.
     await billing.advanceTo(new Date(Date.now() + 27 * DAY_MS));
     expect(await billing.onFirstApi(refunded).balance()).to.equal(1100 + 1896);
-    await runJob(billing, 'payments', 'payments.missed');
+    await runJob(billing, 'billing', 'paymentEvents.backfill');
     await eventually('refunded', async () => (await billing.onFirstApi(refunded).balance()) === 1100);
     const status = async () => (await billing.onFirstApi(disputed).request('GET', '/api/billing/status/')).body.status;
     await eventually('suspended', async () => (await status()) === 'unpaid');
@@ -191,9 +191,9 @@ describe('what the payment processor has told in vain', () => {
     billing.stripe.delivery.drop = 1;
     billing.stripe.closeDispute(dispute?.id as string, 'won');
     // Forgotten by the processor, too.
-    await billing.service.sql(`UPDATE reconciliations SET done_until = now() + interval '1 year'`);
+    await billing.service.sql(`UPDATE sync_cursors SET synced_through = now() + interval '1 year'`);
     await billing.service.sql(`UPDATE subscriptions SET synced_at = synced_at - interval '2 days'`);
-    await runJob(billing, 'payments', 'payments.reconcile');
+    await runJob(billing, 'billing', 'payments.reconcile');
     await eventually('taken up', async () => {
       const rows = await billing.service.sql(`SELECT 1 FROM subscriptions WHERE status <> 'active'`);
       return rows.length === 0;
@@ -220,7 +220,7 @@ describe('a payment processor that does not answer when it is asked what it has 
       billing.stripe.faults['events.list'] = 'error';
       const worker = await billing.service.startWorker();
       await worker.waitForLog(/^(?=.*payments\.missed).*"msg":"a job failed"/m);
-      const lookedAt = () => billing.service.sql(`SELECT 1 FROM reconciliations WHERE subject = 'events'`);
+      const lookedAt = () => billing.service.sql(`SELECT 1 FROM sync_cursors WHERE subject = 'events'`);
       expect(await lookedAt()).to.deep.equal([]);
       delete billing.stripe.faults['events.list'];
       await eventually('asked again, and answered', async () => (await lookedAt()).length === 1);

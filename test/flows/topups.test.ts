@@ -43,8 +43,8 @@ describe('top-ups that do not go straight', () => {
     );
   };
   const lookAgain = async () => {
-    await billing.service.sql(`UPDATE topups SET due_at = now() WHERE status = 'pending'`);
-    await runJob(billing, 'payments', 'billing.keepUp');
+    await billing.service.sql(`UPDATE topups SET next_attempt_at = now() WHERE status = 'pending'`);
+    await runJob(billing, 'billing', 'billing.maintain');
   };
 
   it('take credits back once for a refund, whatever is bought and looked at after it', async () => {
@@ -57,10 +57,10 @@ describe('top-ups that do not go straight', () => {
     await billing.drained();
     expect(await customer.balance()).to.equal(1100);
     await billing.topUp(customer, 5_000);
-    await runJob(billing, 'payments', 'payments.reconcile');
+    await runJob(billing, 'billing', 'payments.reconcile');
     await eventually('looked at', async () => {
       const [{ waiting }] = await billing.service.sql(
-        'SELECT count(*)::int AS waiting FROM topups WHERE sync_ticket < (SELECT last_value - 20 FROM sync_tickets)',
+        'SELECT count(*)::int AS waiting FROM topups WHERE sync_version < (SELECT last_value - 20 FROM sync_versions)',
       );
       return waiting === 0;
     });
@@ -90,7 +90,7 @@ describe('top-ups that do not go straight', () => {
     await lookAgain();
     const [{ uuid }] = await billing.service.sql(`SELECT uuid FROM topups WHERE status = 'pending'`);
     const row = async () => (await billing.service.sql('SELECT * FROM topups WHERE uuid = $1', [uuid]))[0];
-    await eventually('put off', async () => new Date((await row()).due_at).getTime() > Date.now() + 20 * 60_000);
+    await eventually('put off', async () => new Date((await row()).next_attempt_at).getTime() > Date.now() + 20 * 60_000);
     await billing.advanceTo(new Date(Date.now() + 2 * DAY_MS));
     await lookAgain();
     await eventually('ended', async () => (await row()).status === 'failed');
@@ -142,13 +142,13 @@ describe('top-ups that do not go straight', () => {
       );
     expect(await pending(), 'a refused one leaves no row').to.have.length(10);
 
-    const [{ spend_until: until }] = await billing.service.sql(
-      'UPDATE accounts SET spend_until = now() FROM accounts old WHERE old.id = accounts.id AND accounts.email = $1 RETURNING old.spend_until',
+    const [{ spendable_until: until }] = await billing.service.sql(
+      'UPDATE accounts SET spendable_until = now() FROM accounts old WHERE old.id = accounts.id AND accounts.email = $1 RETURNING old.spendable_until',
       [customer.email],
     );
     const unsubscribed = await topUp();
     expect([unsubscribed.status, unsubscribed.body.error]).to.deep.equal([402, 'subscription_required']);
-    await billing.service.sql('UPDATE accounts SET spend_until = $2 WHERE email = $1', [customer.email, until]);
+    await billing.service.sql('UPDATE accounts SET spendable_until = $2 WHERE email = $1', [customer.email, until]);
   });
 
   it('whose page could not be opened do not keep others from being opened', async () => {
@@ -186,7 +186,7 @@ describe('top-ups that do not go straight', () => {
     expect(await row()).to.include({ status: 'failed', failure: 'amount_mismatch' });
     expect(await customer.balance()).to.equal(1100);
     intent.amount_received = 5_000;
-    await runJob(billing, 'payments', 'payments.reconcile');
+    await runJob(billing, 'billing', 'payments.reconcile');
     expect(await customer.balance()).to.equal(1100 + 1896);
   });
 

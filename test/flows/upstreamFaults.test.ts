@@ -68,7 +68,7 @@ describe('when the upstream misbehaves', () => {
     expect(Math.min(...gaps)).to.be.above(1_900);
     // When it comes next is in its row, and the sweep finds it soon after if the job of the queue is lost.
     const [row] = await service.sql(
-      `SELECT extract(epoch FROM next_poll_at - polled_at)::float AS next, extract(epoch FROM due_at - polled_at)::float AS due
+      `SELECT extract(epoch FROM next_poll_at - polled_at)::float AS next, extract(epoch FROM next_attempt_at - polled_at)::float AS due
          FROM generations WHERE uuid = $1`,
       [uuid],
     );
@@ -137,7 +137,7 @@ describe('when the upstream misbehaves', () => {
 });
 
 async function waitForModelsOnline(service: TestService): Promise<void> {
-  await service.sql("UPDATE upstream_health SET status = 'online', bad_probes = 0, good_probes = 2, probed_at = now()");
+  await service.sql("UPDATE upstream_health SET status = 'online', consecutive_failures = 0, consecutive_successes = 2, probed_at = now()");
 }
 
 async function hasModelStatus(service: TestService, slug: string, status: string): Promise<boolean> {
@@ -152,13 +152,13 @@ describe('submissions that fail in transport', () => {
     await eventually('probed', async () => (await service.sql('SELECT 1 FROM upstream_health')).length === 2);
     service.upstream.submit = 'drop';
     const images = await Promise.all(Array.from({ length: 4 }, () => customer.createImage()));
-    const health = () => service.sql("SELECT status, bad_probes FROM upstream_health WHERE model = 'imgmodel-2'");
+    const health = () => service.sql("SELECT status, consecutive_failures FROM upstream_health WHERE model = 'imgmodel-2'");
     // Four failures in a row, and no probe between them.
-    const degraded = { status: 'degraded', bad_probes: 2 };
+    const degraded = { status: 'degraded', consecutive_failures: 2 };
     await eventually('degraded', async () => isDeepStrictEqual(await health(), [degraded]));
     await eventually('each was tried', async () => {
       const rows = await service.sql(
-        'SELECT 1 FROM generations WHERE unknown_submits > 0 OR submitting_since IS NOT NULL',
+        'SELECT 1 FROM generations WHERE unconfirmed_submits > 0 OR submit_started_at IS NOT NULL',
       );
       return rows.length === images.length;
     });

@@ -54,7 +54,7 @@ describe('the money of a running year', () => {
     billing.stripe.refund(upgrade);
     await billing.stripe.drained();
     await eventually('tried', async () => {
-      const rows = await billing.service.sql('SELECT 1 FROM payment_events WHERE applied_at IS NULL AND attempts > 0');
+      const rows = await billing.service.sql('SELECT 1 FROM payment_events WHERE processed_at IS NULL AND attempts > 0');
       return rows.length > 0;
     });
     delete billing.stripe.faults['subscriptions.update'];
@@ -123,7 +123,7 @@ describe('the money of a running year', () => {
     expect(await getBillingStatus(customers[0])).to.deep.equal(['unpaid', null]);
     billing.stripe.delivery.drop = 1;
     billing.stripe.escalateDispute(inquiries[1]?.id as string);
-    await runJob(billing, 'payments', 'payments.reconcile');
+    await runJob(billing, 'billing', 'payments.reconcile');
     expect(await getBillingStatus(customers[1])).to.deep.equal(['unpaid', null]);
     billing.stripe.delivery.dropped.length = 0;
   });
@@ -159,7 +159,7 @@ describe('the money of a running year', () => {
     expect((await customer.request('POST', '/api/billing/portal/')).status).to.equal(200);
     billing.stripe.delivery.drop = 0;
     billing.stripe.delivery.dropped.length = 0;
-    await runJob(billing, 'payments', 'payments.missed');
+    await runJob(billing, 'billing', 'paymentEvents.backfill');
     await billing.drained();
     expect([await getBillingStatus(customer), await customer.balance()]).to.deep.equal([['canceled', null], 0]);
     await billing.subscribe(customer, 'pro');
@@ -176,10 +176,10 @@ describe('the money of a running year', () => {
         [id, new Date(Date.now() - days * DAY_MS)],
       );
       await billing.service.sql(
-        `UPDATE accounts SET spend_until = $2::timestamptz + interval '1 day' WHERE email = $1`,
+        `UPDATE accounts SET spendable_until = $2::timestamptz + interval '1 day' WHERE email = $1`,
         [customer.email, new Date(Date.now() - days * DAY_MS)],
       );
-      await runJob(billing, 'payments', 'billing.keepUp');
+      await runJob(billing, 'billing', 'billing.maintain');
     };
     await passed(1);
     expect((await rowOf(customer)).status).to.equal('active');

@@ -49,7 +49,7 @@ export class BillingService {
     await this.stripe.drained();
     await eventually('all events are applied', async () => {
       const [row] = await this.service.sql(
-        'SELECT count(*)::int AS waiting FROM payment_events WHERE applied_at IS NULL AND abandoned_at IS NULL',
+        'SELECT count(*)::int AS waiting FROM payment_events WHERE processed_at IS NULL AND abandoned_at IS NULL',
       );
       return row.waiting === 0;
     });
@@ -60,7 +60,7 @@ export class BillingService {
     await this.stripe.drained();
     await eventually('all events are tried', async () => {
       const rows = await this.service.sql(
-        'SELECT 1 FROM payment_events WHERE applied_at IS NULL AND abandoned_at IS NULL AND attempts = 0',
+        'SELECT 1 FROM payment_events WHERE processed_at IS NULL AND abandoned_at IS NULL AND attempts = 0',
       );
       return rows.length === 0;
     });
@@ -68,7 +68,7 @@ export class BillingService {
 
   /** Retries what could not be applied, now. */
   async retryEvents(): Promise<void> {
-    await this.service.sql('UPDATE payment_events SET due_at = now() WHERE applied_at IS NULL');
+    await this.service.sql('UPDATE payment_events SET next_attempt_at = now() WHERE processed_at IS NULL');
     await this.drained();
   }
 
@@ -78,12 +78,12 @@ export class BillingService {
     await service.moveClockTo(date, () => stripe.advanceTo(date));
     // Not left to the schedules, which run twice a minute.
     await Promise.all([
-      runJob(this, 'upkeep', 'models.check'),
-      runJob(this, 'upkeep', 'credits.grant'),
-      runJob(this, 'payments', 'billing.keepUp'),
+      runJob(this, 'maintenance', 'models.healthCheck'),
+      runJob(this, 'maintenance', 'creditPeriods.renew'),
+      runJob(this, 'billing', 'billing.maintain'),
     ]);
     await this.drained();
-    await runJob(this, 'upkeep', 'credits.grant');
+    await runJob(this, 'maintenance', 'creditPeriods.renew');
     await this.drained();
     await eventually(
       'all periods are turned',

@@ -105,7 +105,7 @@ export async function loadConsentPage(
   path: string,
 ): Promise<ApiResponse & { token: string }> {
   const page = await request(baseUrl, 'GET', path, { headers: { cookie: person.cookie } });
-  const token = /name="form_token" value="([^"]+)"/.exec(String(page.body))?.[1] ?? '';
+  const token = /name="csrf_token" value="([^"]+)"/.exec(String(page.body))?.[1] ?? '';
   return { ...page, token };
 }
 
@@ -115,7 +115,7 @@ export async function submitConsent(baseUrl: string, person: TestCustomer, path:
   if (page.status !== 200)
     throw new Error(`No consent page: ${page.status} ${page.headers.get('location')} ${page.body}`);
   const headers = { cookie: person.cookie, origin: new URL(baseUrl).origin };
-  return postUrlEncoded(baseUrl, path, { form_token: page.token, decision }, headers);
+  return postUrlEncoded(baseUrl, path, { csrf_token: page.token, decision }, headers);
 }
 
 /** Where an answer sends the browser, as it is written. */

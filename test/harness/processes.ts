@@ -26,7 +26,7 @@ const START_TIMEOUT_MS = 50_000;
 const LOG_TIMEOUT_MS = 20_000;
 
 /** Lets the clock of a process be moved while it runs. */
-const PROCESS_CLOCK = new URL('../../dev/servers/processClock.mjs', import.meta.url).href;
+const PROCESS_CLOCK = new URL('../../dev/local/processClock.mjs', import.meta.url).href;
 
 const READY_MESSAGE = { api: 'api listening', worker: 'worker ready' } as const;
 

@@ -111,7 +111,7 @@ export class FileReporter extends Mocha.reporters.Base {
   }
 }
 
-/** `contract/keys` for `test/contract/keys.test.ts`. */
+/** `contract/apiKeys` for `test/contract/apiKeys.test.ts`. */
 export function toTestName(file: string): string {
   return relative('test', file)
     .replaceAll('\\', '/')

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { toTestName } from './reporter.ts';
 import type { RunEvent } from './runEvents.ts';
 
-/** Seconds that each file took when `npm test -- --update-timings` last ran, by name: `contract/keys`. */
+/** Seconds that each file took when `npm test -- --update-timings` last ran, by name: `contract/apiKeys`. */
 const TIMINGS_FILE = 'test/timings.json';
 
 type Timings = Record<string, number>;

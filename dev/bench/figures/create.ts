@@ -35,9 +35,9 @@ export async function measureCreates(environment: BenchEnvironment): Promise<Mea
   const fixture: CreateFixture = {
     environment,
     api,
-    http: await environment.child('./load/http.ts', url),
-    statement: await environment.child('./load/statement.ts', url),
-    bareKoa: await environment.child('./standins/bareKoa.ts', url),
+    http: await environment.child('./load/httpLoad.ts', url),
+    statement: await environment.child('./load/statementLoad.ts', url),
+    bareKoa: await environment.child('./baselines/bareKoa.ts', url),
     spread: listSpreadAccounts(environment.options.accounts + 1),
     // The two that were made to catch the statement.
     created: { total: 2, byApi: 0 },

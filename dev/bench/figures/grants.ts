@@ -9,13 +9,13 @@ const ENTRIES_PER_ACCOUNT = 3;
 
 /** Accounts on the largest plan, all of whose first month is unspent and over since yesterday. */
 const buildSeedSql = (accounts: number) => `
-  INSERT INTO accounts (uuid, email, social_provider, onboarding_step, created_at, plan_slug, spend_until, parallel_limit,
+  INSERT INTO accounts (uuid, email, social_provider, onboarding_step, created_at, plan_slug, spendable_until, parallel_limit,
                         balance, plan_credits, period_start, period_end, period_granted, ledger_count)
   SELECT gen_random_uuid(), 'bench-' || n || '@example.com', 'dev', 'complete', began, 'studio', now() + interval '1 year', 8,
          3000, 3000, began, began + interval '1 month', 3000, 1
     FROM generate_series(1, ${accounts}) AS n, LATERAL (SELECT ${monthAgoSql('n')} AS began) s;
   INSERT INTO subscriptions (uuid, account_id, plan_slug, status, processor, started_at, current_period_end, paid_until, created_at)
-  SELECT gen_random_uuid(), id, plan_slug, 'active', 'stripe', created_at, spend_until, spend_until, created_at FROM accounts;
+  SELECT gen_random_uuid(), id, plan_slug, 'active', 'stripe', created_at, spendable_until, spendable_until, created_at FROM accounts;
   UPDATE accounts a SET subscription_id = s.id FROM subscriptions s WHERE s.account_id = a.id;
   INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description, effect_key, created_at)
   SELECT a.id, 1, 'grant', 3000, 3000, 3000, 'Monthly credits: Studio plan', 'grant:' || s.uuid || ':0', a.created_at
@@ -61,7 +61,7 @@ export async function measureCreditPeriods(environment: BenchEnvironment): Promi
   await client.query(buildSeedSql(fixture.accounts));
   await vacuumTables(client);
   await client.query('CHECKPOINT');
-  const child = await environment.child('./load/grants.ts', url);
+  const child = await environment.child('./load/creditPeriods.ts', url);
 
   async function renewPeriods(): Promise<number> {
     const { turned, ms } = await child.call<{ turned: number; ms: number }>('turn');

@@ -29,7 +29,7 @@ export async function measureGrowth(environment: BenchEnvironment): Promise<Meas
     await prepareDatabase(environment, 'bench_small', { hotRows: small, rowsPerAccount: 0 }),
     await prepareDatabase(environment, 'bench_large', { hotRows: large - others * rowsPerAccount, rowsPerAccount }),
   ];
-  const http = await environment.child('./load/http.ts', environment.postgres.url);
+  const http = await environment.child('./load/httpLoad.ts', environment.postgres.url);
   const middle = small / PAGE_SIZE;
   const compare = (request: string, expect = 200) => compareDatabases(http, databases, request, expect, requests);
 

@@ -25,8 +25,8 @@ export async function measureMcp(environment: BenchEnvironment): Promise<Measure
   const { url, client } = await environment.database('bench_mcp');
   await seedDatabase(client, { accounts, hotRows: 10, rowsPerAccount: 10 });
   const api = await environment.api(url);
-  const http = await environment.child('./load/http.ts', url);
-  const bare = await environment.child('./standins/bareMcp.ts', url);
+  const http = await environment.child('./load/httpLoad.ts', url);
+  const bare = await environment.child('./baselines/bareMcp.ts', url);
   const { built, kept } = await bare.call<{ built: number; kept: number }>('ports');
   const callers = listSpreadAccounts(accounts).slice(0, CLIENTS);
   await prepareCalls(http, 'api', api.port, callers);

@@ -40,17 +40,17 @@ interface PipelineFixture {
 export async function measurePipeline(environment: BenchEnvironment): Promise<Measurement[]> {
   const { url, client } = await environment.database('bench_pipeline');
   await seedDatabase(client, { accounts: environment.options.accounts, hotRows: 0, rowsPerAccount: 0 });
-  const upstream = await environment.child('./standins/upstream.ts', url);
+  const upstream = await environment.child('./baselines/instantUpstream.ts', url);
   const base = await upstream.call<string>('base');
   const api = await environment.api(url);
   const env = { FAL_BASE_URL: base, FAL_KEY: 'bench', WORKER_CONCURRENCY: String(CONCURRENCY) };
   const worker = await environment.worker(url, env);
   await waitForWorker(client);
-  const http = await environment.child('./load/http.ts', url);
+  const http = await environment.child('./load/httpLoad.ts', url);
   const requests = listSpreadAccounts(environment.options.accounts).map((account) => buildCreateRequest(account));
   await http.call('prepare', { name: 'create', port: api.port, expect: 201, requests });
-  const adder = await environment.child('./standins/bareQueue.ts', url);
-  const performer = await environment.child('./standins/bareQueue.ts', url);
+  const adder = await environment.child('./baselines/bareQueue.ts', url);
+  const performer = await environment.child('./baselines/bareQueue.ts', url);
   await performer.call('startWorking', CONCURRENCY);
   const idle = readProcessMemory(worker.pid);
   const fixture: PipelineFixture = { environment, client, api, worker, http, upstream, adder, performer, created: 0 };

@@ -16,8 +16,8 @@ export async function measureReads(environment: BenchEnvironment): Promise<Measu
   const { url, client } = await environment.database('bench_read');
   await seedDatabase(client, { accounts, hotRows: 10, rowsPerAccount: 10 });
   const api = await environment.api(url);
-  const http = await environment.child('./load/http.ts', url);
-  const bareKoa = await environment.child('./standins/bareKoa.ts', url);
+  const http = await environment.child('./load/httpLoad.ts', url);
+  const bareKoa = await environment.child('./baselines/bareKoa.ts', url);
   const { rows } = await client.query<{ uuid: string; account: string }>(
     `SELECT uuid, account_id AS account FROM generations WHERE status = 'succeeded' ORDER BY md5(uuid::text) LIMIT 4000`,
   );

@@ -31,8 +31,8 @@ export async function measureTokens(environment: BenchEnvironment): Promise<Meas
                       VALUES ('${CLIENT_ID}', 'Bench', '{${REDIRECT_URI}}', now())`);
   const [api, http, provider, checks] = await Promise.all([
     environment.api(url),
-    environment.child('./load/http.ts', url),
-    environment.child('./standins/oidcProvider.ts', url),
+    environment.child('./load/httpLoad.ts', url),
+    environment.child('./baselines/oidcProvider.ts', url),
     environment.child('./load/accessTokens.ts', url),
   ]);
   const measurements: Measurement[] = [];

@@ -30,8 +30,8 @@ export async function measureWebhooks(environment: BenchEnvironment): Promise<Me
   const { url, client } = await environment.database('bench_webhooks');
   await client.query('CREATE TABLE bare_events (LIKE payment_events INCLUDING ALL)');
   const api = await environment.api(url, PROCESSOR_ENV);
-  const events = await environment.child('./load/events.ts', url);
-  const bareKoa = await environment.child('./standins/bareEvents.ts', url);
+  const events = await environment.child('./load/webhookEvents.ts', url);
+  const bareKoa = await environment.child('./baselines/bareEvents.ts', url);
   const barePort = await bareKoa.call<number>('port');
   const acknowledged = { service: 0, bare: 0 };
 

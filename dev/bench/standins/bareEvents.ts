@@ -12,7 +12,7 @@ import { serveParent } from '../child.ts';
 const pool = new pg.Pool({ connectionString: process.env['DATABASE_URL'], max: 10 });
 const PAYLOAD = 'x'.repeat(2_000);
 
-const INSERT = `INSERT INTO bare_events (event_id, type, object_id, payload, received_at, due_at)
+const INSERT = `INSERT INTO bare_events (event_id, type, object_id, payload, received_at, next_attempt_at)
                 VALUES ($1, 'radar.bench', 'in_bench', $2, now(), now() + interval '5 seconds')`;
 
 const app = new Koa();

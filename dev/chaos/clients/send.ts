@@ -74,7 +74,7 @@ export function reportInternalError({ store }: ClientState, accountUuid: string 
   );
 }
 
-// oxlint-disable-next-line typescript/no-explicit-any -- answers have many shapes, which `shapes.ts` has looked at
+// oxlint-disable-next-line typescript/no-explicit-any -- answers have many shapes, which `responseShapes.ts` has looked at
 export type Json = any;
 
 /** The JSON of an answer; undefined where it is empty or none. */

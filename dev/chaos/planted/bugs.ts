@@ -35,13 +35,13 @@ export const SEEDED_BUGS: readonly SeededBug[] = [
   {
     name: 'a unique index dropped: that of Idempotency-Key',
     changes: [],
-    sql: ['DROP INDEX generations_once_a_key'],
+    sql: ['DROP INDEX generations_idempotency_key_unique'],
     foundBy: ['same-key-same-answer', 'one-order-one-generation', 'one-generation-an-idempotency-key'],
   },
   {
     name: 'the status guard removed: whoever ends a failed job refunds it',
     changes: [{ file: SETTLE, find: `AND g.status = 'queued'`, times: 3, replace: '' }],
-    sql: ['DROP INDEX ledger_once_a_generation'],
+    sql: ['DROP INDEX ledger_entries_generation_entry_type_unique'],
     foundBy: ['one-refund-a-failure', 'slots-are-what-is-queued', 'end-is-final'],
   },
   {
@@ -127,7 +127,7 @@ export const SEEDED_BUGS: readonly SeededBug[] = [
       },
       {
         file: CLAIM,
-        find: 'unknown_submits = g.unknown_submits + cast(g.submitting_since IS NOT NULL AS int),',
+        find: 'unconfirmed_submits = g.unconfirmed_submits + cast(g.submit_started_at IS NOT NULL AS int),',
         replace: '',
       },
     ],
@@ -236,7 +236,7 @@ export const SEEDED_BUGS: readonly SeededBug[] = [
   {
     name: 'months are granted by whoever comes, without a lock',
     changes: [{ file: 'shared/domain/grants.js', find: 'FOR NO KEY UPDATE OF a SKIP LOCKED', replace: '' }],
-    sql: [...DROP_LEDGER_KEY_SQL, 'DROP INDEX ledger_once_an_effect'],
+    sql: [...DROP_LEDGER_KEY_SQL, 'DROP INDEX ledger_entries_effect_key_unique'],
     foundBy: [
       'one-grant-a-month',
       'effects-happen-once',

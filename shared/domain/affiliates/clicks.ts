@@ -6,7 +6,7 @@ import { ReferralClicks } from '../../tables/ReferralClicks.ts';
 
 /** Each affiliate's row of the day once a statement, whatever the number of clicks; in one order over all processes. */
 const COUNT_CLICKS = prepared(
-  'count_clicks',
+  'count_referral_clicks',
   `INSERT INTO referral_clicks AS c (affiliate_id, day, clicks)
    SELECT id, cast(:day AS date), count(*) FROM unnest(cast(:affiliates AS bigint[])) AS id GROUP BY id ORDER BY id
    ON CONFLICT (affiliate_id, day) DO UPDATE SET clicks = c.clicks + excluded.clicks`,

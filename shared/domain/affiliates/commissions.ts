@@ -21,13 +21,13 @@ const COMMISSION_PENDING_MS = COMMISSION_PENDING_DAYS * 86_400_000;
 const UPSERT_COMMISSION = prepared(
   'record_commission',
   `INSERT INTO commissions AS c (invoice_id, affiliate_id, account_id, paid_cents, net_cents, reversed_cents,
-                                 amount_cents, paid_at, payable_at, is_simulated, sync_ticket, looked_at, created_at)
+                                 amount_cents, paid_at, payable_at, is_simulated, sync_version, synced_at, created_at)
    VALUES (:invoice, :affiliate, :account, :paid, :net, :reversed, :amount, :paidAt, :payableAt, :isSimulated, :ticket, :now, :now)
    ON CONFLICT (invoice_id) DO UPDATE
      SET paid_cents = excluded.paid_cents, net_cents = excluded.net_cents, reversed_cents = excluded.reversed_cents,
-         amount_cents = excluded.amount_cents, sync_ticket = excluded.sync_ticket, looked_at = excluded.looked_at,
-         failing_since = NULL
-   WHERE c.sync_ticket < excluded.sync_ticket`,
+         amount_cents = excluded.amount_cents, sync_version = excluded.sync_version, synced_at = excluded.synced_at,
+         sync_failing_since = NULL
+   WHERE c.sync_version < excluded.sync_version`,
 );
 
 interface CommissionInput extends InvoiceAmounts {

@@ -91,11 +91,11 @@ export async function fetchPayoutAccountChange(connectAccountId: string): Promis
       await Affiliate.query(transaction)
         // By now another one may have taken its place.
         .where({ account_id: affiliate.account_id, connect_account_id: connectAccountId })
-        .where('sync_ticket', '<', syncVersion)
+        .where('sync_version', '<', syncVersion)
         .patch({
           connect_onboarded: connected?.isOnboarded ?? false,
           payout_enabled: connected?.canReceiveTransfers ?? false,
-          sync_ticket: syncVersion,
+          sync_version: syncVersion,
           synced_at: now(),
         });
       return undefined;

@@ -70,9 +70,9 @@ const SYNC_WAIT_MS = 86_400_000;
 const MAX_CONSECUTIVE_FAILURES = 3;
 
 const RECORD_SYNC_FAILURE = prepared(
-  'invoice_look_fails',
-  `UPDATE commissions SET failing_since = coalesce(failing_since, :now)
-    WHERE id = :id AND (looked_at IS NULL OR looked_at <= :freshSince) RETURNING id`,
+  'record_invoice_sync_failure',
+  `UPDATE commissions SET sync_failing_since = coalesce(sync_failing_since, :now)
+    WHERE id = :id AND (synced_at IS NULL OR synced_at <= :freshSince) RETURNING id`,
 );
 
 /**
@@ -83,11 +83,11 @@ const RECORD_SYNC_FAILURE = prepared(
 async function syncOutstandingInvoices(affiliateId: number, monthStart: Date): Promise<boolean> {
   const stale = () =>
     outstandingCommissions(affiliateId, monthStart).where((unsynced) => {
-      void unsynced.whereNull('looked_at').orWhere('looked_at', '<=', getFreshnessCutoff());
+      void unsynced.whereNull('synced_at').orWhere('synced_at', '<=', getFreshnessCutoff());
     });
   let failures = 0;
   // Those that failed before come last, and do not keep the others from being looked at.
-  for (const { id, invoice_id: invoiceId } of await stale().orderByRaw('failing_since DESC NULLS FIRST, id')) {
+  for (const { id, invoice_id: invoiceId } of await stale().orderByRaw('sync_failing_since DESC NULLS FIRST, id')) {
     await tryApply(() => fetchCommissionChange(invoiceId));
     // Also where the processor knows no such invoice any more, or none that earns.
     const failing = await runStatement(RECORD_SYNC_FAILURE, { id, now: now(), freshSince: getFreshnessCutoff() });
@@ -96,7 +96,7 @@ async function syncOutstandingInvoices(affiliateId: number, monthStart: Date): P
   }
   const waitDeadline = addMilliseconds(now(), -SYNC_WAIT_MS);
   const waiting = stale().where((recent) => {
-    void recent.whereNull('failing_since').orWhere('failing_since', '>', waitDeadline);
+    void recent.whereNull('sync_failing_since').orWhere('sync_failing_since', '>', waitDeadline);
   });
   return (await waiting.first()) === undefined;
 }

@@ -71,7 +71,7 @@ export async function createPayout(affiliateId: number): Promise<Payout | undefi
     if ((await before.first()) !== undefined) return undefined;
     const due = outstandingCommissions(affiliateId, monthStart, transaction).orderBy('id').forNoKeyUpdate();
     const commissions = await due.where((synced) => {
-      void synced.where('looked_at', '>', getFreshnessCutoff()).orWhereColumn('amount_cents', '<', 'settled_cents');
+      void synced.where('synced_at', '>', getFreshnessCutoff()).orWhereColumn('amount_cents', '<', 'settled_cents');
     });
     const items = commissions.map((row) => ({ id: row.id, cents: row.amount_cents - row.settled_cents }));
     const amountCents = items.reduce((sum, { cents }) => sum + cents, 0);
@@ -83,7 +83,7 @@ export async function createPayout(affiliateId: number): Promise<Payout | undefi
       status: 'pending',
       amount_cents: amountCents,
       connect_account_id: affiliate.connect_account_id,
-      due_at: addMilliseconds(now(), RETRY_GRACE_MS),
+      next_attempt_at: addMilliseconds(now(), RETRY_GRACE_MS),
       created_at: now(),
     });
     await PayoutItem.query(transaction).insert(
@@ -184,14 +184,14 @@ const RETRY_BACKOFF_MS = { min: 60_000, max: 3_600_000 };
 export async function retryPendingPayouts(): Promise<void> {
   const pending = await Payout.query()
     .where({ status: 'pending' })
-    .where('due_at', '<=', now())
-    .orderBy('due_at')
+    .where('next_attempt_at', '<=', now())
+    .orderBy('next_attempt_at')
     .limit(BATCH_SIZE);
   for (const payout of pending) {
     const ageMs = now().getTime() - payout.created_at.getTime();
     const waitMs = Math.min(RETRY_BACKOFF_MS.max, Math.max(RETRY_BACKOFF_MS.min, ageMs / 4));
-    const due_at = addMilliseconds(now(), waitMs);
-    await Payout.query().findById(payout.uuid).where({ status: 'pending' }).patch({ due_at });
+    const next_attempt_at = addMilliseconds(now(), waitMs);
+    await Payout.query().findById(payout.uuid).where({ status: 'pending' }).patch({ next_attempt_at });
     await tryApply(async () => {
       const since = addMilliseconds(payout.created_at, -CLOCK_SKEW_MS);
       const made = await processor.findTransfer(payout.uuid, since);

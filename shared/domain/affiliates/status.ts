@@ -26,7 +26,7 @@ const AFFILIATE_STATS = prepared(
   'affiliate_stats',
   `SELECT (SELECT cast(count(*) AS int) FROM referrals WHERE affiliate_id = :affiliate) AS referrals,
           (SELECT cast(count(*) AS int) FROM referrals r JOIN accounts a ON a.id = r.account_id
-            WHERE r.affiliate_id = :affiliate AND a.plan_slug IS NOT NULL AND a.spend_until > :now) AS active,
+            WHERE r.affiliate_id = :affiliate AND a.plan_slug IS NOT NULL AND a.spendable_until > :now) AS active,
           (SELECT cast(coalesce(sum(amount_cents), 0) AS float8) FROM commissions WHERE affiliate_id = :affiliate) AS earned,
           (SELECT cast(coalesce(sum(amount_cents), 0) AS float8) FROM payouts
             WHERE affiliate_id = :affiliate AND status = 'paid') AS paid`,

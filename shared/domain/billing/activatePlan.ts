@@ -40,7 +40,7 @@ export async function activateSimulatedPlan(accountId: number, slug: PlanSlug): 
       started_at: startedAt,
       current_period_end: paidUntil,
       paid_until: paidUntil,
-      begun_at: startedAt,
+      activated_at: startedAt,
       created_at: startedAt,
     });
     await startSubscription(transaction, unsubscribed, subscription);

@@ -188,7 +188,7 @@ export async function sweepAutoTopups(): Promise<void> {
         .whereNull('auto_topup_claimed_at')
         .orWhere('auto_topup_claimed_at', '<=', addMilliseconds(now(), -AUTO_TOPUP_INTERVAL_MS));
     })
-    .where('spend_until', '>', now())
+    .where('spendable_until', '>', now())
     .whereNotExists(
       Topup.query().whereColumn('topups.account_id', 'accounts.id').where({ kind: 'automatic', status: 'pending' }),
     )

@@ -97,7 +97,7 @@ export async function runSteps(steps: (() => Promise<void>)[]): Promise<void> {
   if (failure !== undefined) throw failure;
 }
 
-const NEXT_SYNC_VERSION = prepared('sync_ticket', `SELECT nextval('sync_tickets') AS ticket`);
+const NEXT_SYNC_VERSION = prepared('sync_version', `SELECT nextval('sync_versions') AS ticket`);
 
 /**
  * Taken before a look at the processor. Of two looks the one with the later ticket is applied last, or alone: it began

@@ -18,12 +18,12 @@ const DAY_MS = 86_400_000;
 /** The processor begins a new year some time before it says so. */
 const RENEWAL_GRACE_MS = DAY_MS;
 
-type Entitlement = Pick<Account, 'plan_slug' | 'spend_until' | 'parallel_limit'>;
+type Entitlement = Pick<Account, 'plan_slug' | 'spendable_until' | 'parallel_limit'>;
 
 /** What an account may do under a live subscription. */
 function entitlementFor(subscription: Subscription): Entitlement {
   const plan = getPlanBySlug(subscription.plan_slug);
-  return { plan_slug: plan.slug, parallel_limit: plan.parallelLimit, spend_until: getSpendableUntil(subscription) };
+  return { plan_slug: plan.slug, parallel_limit: plan.parallelLimit, spendable_until: getSpendableUntil(subscription) };
 }
 
 function getSpendableUntil(subscription: Subscription): Date {
@@ -33,7 +33,7 @@ function getSpendableUntil(subscription: Subscription): Date {
   return isRenewed ? addMilliseconds(periodEnd, RENEWAL_GRACE_MS) : periodEnd;
 }
 
-const NO_ENTITLEMENT: Entitlement = { plan_slug: null, spend_until: null, parallel_limit: 0 };
+const NO_ENTITLEMENT: Entitlement = { plan_slug: null, spendable_until: null, parallel_limit: 0 };
 
 /**
  * Puts an account under a subscription, with its first month's credits, and completes the onboarding where only the
@@ -63,7 +63,7 @@ export async function startSubscription(transaction: Transaction, account: Accou
     period_end: addMonths(subscription.started_at, 1),
     period_granted: plan.monthlyCredits,
     period_rollover: 0,
-    period_after_number: account.generation_count,
+    generation_count_at_period_start: account.generation_count,
     period_used: 0,
   });
 }
@@ -135,7 +135,7 @@ export async function endSubscription(transaction: Transaction, account: Account
     period_end: null,
     period_granted: 0,
     period_rollover: 0,
-    period_after_number: account.generation_count,
+    generation_count_at_period_start: account.generation_count,
     period_used: 0,
   });
 }

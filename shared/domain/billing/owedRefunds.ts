@@ -30,7 +30,7 @@ export async function recordOwedRefunds(
     invoice_id: id,
     subscription_id: subscription.id,
     account_id: subscription.account_id,
-    due_at: addMilliseconds(at, SWEEP_GRACE_MS),
+    next_attempt_at: addMilliseconds(at, SWEEP_GRACE_MS),
     created_at: at,
   }));
   await OwedRefund.query(transaction).insert(rows).onConflict('invoice_id').ignore();
@@ -47,8 +47,8 @@ export async function issueDueRefunds(): Promise<void> {
   if (processor.isSimulated) return;
   const due = await OwedRefund.query()
     .where({ status: 'owed' })
-    .where('due_at', '<=', now())
-    .orderBy('due_at')
+    .where('next_attempt_at', '<=', now())
+    .orderBy('next_attempt_at')
     .limit(BATCH_SIZE);
   for (const owed of due) await issueRefund(owed);
 }
@@ -63,12 +63,12 @@ async function issueRefund(owed: OwedRefund): Promise<void> {
     const outcome = await processor.refundInvoice(invoiceId);
     if (outcome === 'disputed') {
       const problem = 'A dispute is open. It decides whether anything is left to refund.';
-      await row().patch({ attempts, problem, due_at: addMilliseconds(now(), DAY_MS) });
+      await row().patch({ attempts, problem, next_attempt_at: addMilliseconds(now(), DAY_MS) });
       return;
     }
     // The processor may list a payment some time after it was made.
     if (outcome === 'incomplete' && attempts < INCOMPLETE_ATTEMPTS) {
-      await row().patch({ attempts, problem: REJECTION_REASONS.incomplete, due_at: addMilliseconds(now(), waitMs) });
+      await row().patch({ attempts, problem: REJECTION_REASONS.incomplete, next_attempt_at: addMilliseconds(now(), waitMs) });
       return;
     }
     const problem = outcome === 'refunded' ? null : REJECTION_REASONS[outcome];
@@ -84,7 +84,7 @@ async function issueRefund(owed: OwedRefund): Promise<void> {
     const problem = (error as Error).message.slice(0, 500);
     const isUnavailable = error instanceof ProcessorError && error.fault === 'away';
     logger[isUnavailable ? 'warn' : 'error']({ invoiceId, accountId, problem }, 'refund failed; will retry');
-    await row().patch({ attempts, problem, due_at: addMilliseconds(now(), waitMs) });
+    await row().patch({ attempts, problem, next_attempt_at: addMilliseconds(now(), waitMs) });
   }
 }
 

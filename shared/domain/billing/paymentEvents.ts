@@ -23,11 +23,11 @@ import { buildPaymentChange } from './topups.ts';
 const SWEEP_GRACE_MS = 5_000;
 
 const STORE_EVENTS = prepared(
-  'store_events',
-  `INSERT INTO payment_events (event_id, type, object_id, payload, received_at, due_at)
+  'store_payment_events',
+  `INSERT INTO payment_events (event_id, type, object_id, payload, received_at, next_attempt_at)
    SELECT event_id, type, object_id, payload, cast(:now AS timestamptz), cast(:due AS timestamptz)
      FROM json_to_recordset(:events) AS r (event_id text, type text, object_id text, payload text)
-   ON CONFLICT (event_id) DO UPDATE SET abandoned_at = NULL, attempts = 0, due_at = excluded.due_at
+   ON CONFLICT (event_id) DO UPDATE SET abandoned_at = NULL, attempts = 0, next_attempt_at = excluded.next_attempt_at
      WHERE payment_events.abandoned_at IS NOT NULL`,
 );
 
@@ -120,7 +120,7 @@ export async function processPaymentEvents(eventIds: string[]): Promise<void> {
 /** Acts upon an event, once; what cannot be done now is tried again later and later. */
 async function processPaymentEvent(eventId: string): Promise<void> {
   const event = await PaymentEvent.query().findById(eventId);
-  if (event === undefined || event.applied_at !== null || event.abandoned_at !== null) return;
+  if (event === undefined || event.processed_at !== null || event.abandoned_at !== null) return;
   try {
     const change = await fetchEventChange(event);
     if (change === null) await markEventApplied(eventId);
@@ -142,11 +142,11 @@ async function scheduleEventRetry(
 ) {
   const attempts = previousAttempts + 1;
   const problem = (err as Error).message.slice(0, 500);
-  const due_at = addMilliseconds(now(), Math.min(3_600_000, 2_000 * 2 ** Math.min(attempts, 11)));
+  const next_attempt_at = addMilliseconds(now(), Math.min(3_600_000, 2_000 * 2 ** Math.min(attempts, 11)));
   const isAbandoned = attempts >= MIN_ATTEMPTS && receivedAt <= addMilliseconds(now(), -ABANDON_AFTER_MS);
   const abandoned_at = isAbandoned ? now() : null;
-  const unapplied = PaymentEvent.query().findById(event).whereNull('applied_at');
-  if ((await unapplied.patch({ attempts, problem, due_at, abandoned_at })) === 0) {
+  const unapplied = PaymentEvent.query().findById(event).whereNull('processed_at');
+  if ((await unapplied.patch({ attempts, problem, next_attempt_at, abandoned_at })) === 0) {
     logger.warn({ err, event, type }, 'payment event failed after it was applied; not retried');
   } else if (isAbandoned) {
     paymentEventsAbandoned.inc();
@@ -180,9 +180,9 @@ export async function listAbandonedEvents(limit: number): Promise<{ count: numbe
 /** @returns whether it had not been. */
 async function markEventApplied(eventId: string, transaction?: Transaction): Promise<boolean> {
   const marked = await PaymentEvent.query(transaction)
-    .patch({ applied_at: now(), problem: null, abandoned_at: null })
+    .patch({ processed_at: now(), problem: null, abandoned_at: null })
     .where({ event_id: eventId })
-    .whereNull('applied_at');
+    .whereNull('processed_at');
   return marked === 1;
 }
 
@@ -279,7 +279,7 @@ const PRUNE_EVENTS = prepared(
   'prune_payment_events',
   `DELETE FROM payment_events
     WHERE event_id IN (SELECT event_id FROM payment_events
-                        WHERE (applied_at IS NOT NULL OR abandoned_at IS NOT NULL) AND received_at <= :before
+                        WHERE (processed_at IS NOT NULL OR abandoned_at IS NOT NULL) AND received_at <= :before
                         ORDER BY received_at LIMIT ${PRUNE_BATCH})
    RETURNING event_id`,
 );
@@ -296,10 +296,10 @@ const BATCH_SIZE = 200;
 export async function retryPaymentEvents(): Promise<void> {
   const waiting = await PaymentEvent.query()
     .select('event_id')
-    .whereNull('applied_at')
+    .whereNull('processed_at')
     .whereNull('abandoned_at')
-    .where('due_at', '<=', now())
-    .orderBy('due_at')
+    .where('next_attempt_at', '<=', now())
+    .orderBy('next_attempt_at')
     .limit(BATCH_SIZE);
   await processPaymentEvents(waiting.map(({ event_id: id }) => id));
 }

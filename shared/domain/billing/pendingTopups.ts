@@ -19,15 +19,15 @@ export async function syncPendingTopups(): Promise<void> {
     await Topup.query()
       .findById(topup.uuid)
       .where({ status: 'pending' })
-      .patch({ due_at: addMilliseconds(now(), waitMs) });
+      .patch({ next_attempt_at: addMilliseconds(now(), waitMs) });
   }
 }
 
 function findPendingTopups(kind: Topup['kind']): Promise<Topup[]> {
   return Topup.query()
     .where({ status: 'pending', kind })
-    .where('due_at', '<=', now())
-    .orderBy('due_at')
+    .where('next_attempt_at', '<=', now())
+    .orderBy('next_attempt_at')
     .limit(BATCH_SIZE)
     .execute();
 }

@@ -31,9 +31,9 @@ export async function backfillPaymentEvents(): Promise<void> {
   const startedAt = now();
   const cursor = await SyncCursor.query().findById('events');
   const earliest = addMilliseconds(startedAt, -EVENT_RETENTION_MS);
-  const since = addMilliseconds(cursor?.done_until ?? earliest, -EVENT_LIST_OVERLAP_MS);
+  const since = addMilliseconds(cursor?.synced_through ?? earliest, -EVENT_LIST_OVERLAP_MS);
   await storeEvents(processor.listEventsSince(since > earliest ? since : earliest));
-  await SyncCursor.query().insert({ subject: 'events', done_until: startedAt }).onConflict('subject').merge();
+  await SyncCursor.query().insert({ subject: 'events', synced_through: startedAt }).onConflict('subject').merge();
 }
 
 async function syncRecentSubscriptions(): Promise<void> {

@@ -74,8 +74,8 @@ function buildMissingSubscriptionChange({ id, account_id: accountId, stripe_subs
     accountId,
     apply: async (transaction, account) => {
       const current = await Subscription.query(transaction).findById(id).throwIfNotFound();
-      if (current.sync_ticket >= syncVersion) return undefined;
-      const syncedColumns = { sync_ticket: syncVersion, synced_at: now(), follow_up_due_at: null };
+      if (current.sync_version >= syncVersion) return undefined;
+      const syncedColumns = { sync_version: syncVersion, synced_at: now(), follow_up_next_attempt_at: null };
       const isOver = current.current_period_end <= addMilliseconds(now(), -MISSING_GRACE_MS);
       if (current.status === 'canceled' || !isOver) {
         await current.$query(transaction).patch(syncedColumns);
@@ -92,12 +92,12 @@ function buildMissingSubscriptionChange({ id, account_id: accountId, stripe_subs
 async function applySubscriptionSnapshot(transaction: Transaction, account: Account, synced: SubscriptionSnapshot): Promise<AfterCommit | undefined> {
   const { snapshot, syncVersion } = synced;
   const known = await Subscription.query(transaction).findOne({ stripe_subscription_id: snapshot.id });
-  if (known !== undefined && known.sync_ticket >= syncVersion) return undefined;
+  if (known !== undefined && known.sync_version >= syncVersion) return undefined;
   const before = known ?? (await insertIncompleteSubscription(transaction, account, snapshot));
   const customer = await applyCustomerSnapshot(transaction, account, synced);
   const after = buildSubscriptionPatch(before, synced);
   // Patching changes the row's object, too: what it was is kept.
-  const hasStarted = before.begun_at !== null && before.status !== 'canceled';
+  const hasStarted = before.activated_at !== null && before.status !== 'canceled';
   const wasLive = isLiveStatus(before.status);
   const isSuperseded = hasStarted && account.subscription_id !== before.id;
   const isRefundPending = before.follow_up === 'refund';
@@ -113,7 +113,7 @@ async function applySubscriptionSnapshot(transaction: Transaction, account: Acco
   if (isRefundPending || isSuperseded || (other !== undefined && other.stripe_subscription_id !== null)) {
     // What we know of the other one may be out of date: it is looked at before this one is turned down.
     const isCertain = isRefundPending || synced.isOtherSynced || other === undefined || other.stripe_subscription_id === null;
-    const syncedColumns = { sync_ticket: syncVersion, synced_at: now(), ...buildFollowUp(before, isCertain ? 'refund' : 'resolve') };
+    const syncedColumns = { sync_version: syncVersion, synced_at: now(), ...buildFollowUp(before, isCertain ? 'refund' : 'resolve') };
     const subscription = await before.$query(transaction).patchAndFetch(syncedColumns);
     return () => runFollowUp(subscription);
   }
@@ -144,7 +144,7 @@ async function applySubscriptionEnd(
   snapshot: ProcessorSubscription,
 ): Promise<AfterCommit | undefined> {
   const owed = selectOwedInvoices(before, snapshot);
-  const hasStarted = before.begun_at !== null && before.status !== 'canceled';
+  const hasStarted = before.activated_at !== null && before.status !== 'canceled';
   const current = hasStarted ? await renewPeriodsUntil(transaction, account, before, snapshot.endedAt ?? now()) : account;
   const subscription = await before.$query(transaction).patchAndFetch(after);
   if (hasStarted) await endSubscription(transaction, current, subscription);
@@ -154,7 +154,7 @@ async function applySubscriptionEnd(
 
 /** The invoices of a subscription that has ended whose money was never of use to the account. */
 function selectOwedInvoices(before: Subscription, { invoices, endedAt }: ProcessorSubscription): SubscriptionInvoice[] {
-  const { begun_at: activatedAt, follow_up: followUp, paid_until: paidUntil } = before;
+  const { activated_at: activatedAt, follow_up: followUp, paid_until: paidUntil } = before;
   return invoices.filter((invoice) => {
     if (invoice.paidCents <= 0) return false;
     // Never begun, a year of which no month was granted, and what was paid when it was over already.
@@ -164,7 +164,7 @@ function selectOwedInvoices(before: Subscription, { invoices, endedAt }: Process
   });
 }
 
-const FOLLOW_UP_DONE = { follow_up_due_at: null };
+const FOLLOW_UP_DONE = { follow_up_next_attempt_at: null };
 /** Left to the process that decides it before the sweep finds it. */
 const SWEEP_GRACE_MS = 30_000;
 
@@ -172,9 +172,9 @@ type FollowUp = Subscription['follow_up'];
 
 /** What is to be done at the processor, as state that the sweep finds. */
 function buildFollowUp(before: Subscription, followUp: FollowUp) {
-  if (followUp === null) return { follow_up: null, follow_up_at: null, follow_up_due_at: null };
+  if (followUp === null) return { follow_up: null, follow_up_at: null, follow_up_next_attempt_at: null };
   const since = before.follow_up === followUp && before.follow_up_at !== null ? before.follow_up_at : now();
-  return { follow_up: followUp, follow_up_at: since, follow_up_due_at: addMilliseconds(now(), SWEEP_GRACE_MS) };
+  return { follow_up: followUp, follow_up_at: since, follow_up_next_attempt_at: addMilliseconds(now(), SWEEP_GRACE_MS) };
 }
 
 function queryOtherSubscriptions(transaction: Transaction, { id, account_id: accountId }: Subscription) {
@@ -193,7 +193,7 @@ async function startAndCancelSuspended(
   subscription: Subscription,
 ): Promise<AfterCommit | undefined> {
   await startSubscription(transaction, account, subscription);
-  await subscription.$query(transaction).patch({ begun_at: now() });
+  await subscription.$query(transaction).patch({ activated_at: now() });
   // What was suspended, and gave way to a new one, is not to be collected any more.
   const suspendedSubscriptions: Subscription[] = [];
   const suspended = queryOtherSubscriptions(transaction, subscription).where({ status: 'unpaid' });
@@ -228,7 +228,7 @@ function buildSubscriptionPatch(
   const status = deriveSubscriptionStatus(snapshot, { paidUntil, isEverPaid: paidUntil > before.started_at, disputedChargeId });
   return {
     // Another plan counts from when it is paid for.
-    plan_slug: plan !== null && (isLatestInvoicePaid || before.begun_at === null) ? plan : before.plan_slug,
+    plan_slug: plan !== null && (isLatestInvoicePaid || before.activated_at === null) ? plan : before.plan_slug,
     status,
     current_period_end: snapshot.currentPeriodEnd,
     cancel_at_period_end: snapshot.cancelAtPeriodEnd,
@@ -236,7 +236,7 @@ function buildSubscriptionPatch(
     past_due_since: status === 'past_due' ? (before.past_due_since ?? now()) : null,
     disputed_charge_id: disputedChargeId,
     refunded_upgrade: refundedUpgrade,
-    sync_ticket: syncVersion,
+    sync_version: syncVersion,
     synced_at: now(),
   };
 }
@@ -291,16 +291,16 @@ const RETRY_BACKOFF_MS = { min: 30_000, max: 3_600_000 };
 export async function runDueFollowUps(): Promise<void> {
   if (processor.isSimulated) return;
   const dueSubscriptions = await Subscription.query()
-    .where('follow_up_due_at', '<=', now())
-    .orderBy('follow_up_due_at')
+    .where('follow_up_next_attempt_at', '<=', now())
+    .orderBy('follow_up_next_attempt_at')
     .limit(BATCH_SIZE);
   for (const subscription of dueSubscriptions) {
     const ageMs = now().getTime() - (subscription.follow_up_at ?? now()).getTime();
     const waitMs = Math.min(RETRY_BACKOFF_MS.max, Math.max(RETRY_BACKOFF_MS.min, ageMs / 4));
     await Subscription.query()
       .findById(subscription.id)
-      .whereNotNull('follow_up_due_at')
-      .patch({ follow_up_due_at: addMilliseconds(now(), waitMs) });
+      .whereNotNull('follow_up_next_attempt_at')
+      .patch({ follow_up_next_attempt_at: addMilliseconds(now(), waitMs) });
     await tryApply(async () => {
       await runFollowUp(subscription);
       return null;

@@ -100,7 +100,7 @@ export async function createTopup(
       status: 'pending',
       amount_cents: amountCents,
       credits: topupCredits(amountCents, plan),
-      due_at: addMilliseconds(createdAt, SYNC_GRACE_MS),
+      next_attempt_at: addMilliseconds(createdAt, SYNC_GRACE_MS),
       created_at: createdAt,
     })
     .onConflict('uuid')
@@ -143,7 +143,7 @@ function buildTopupChange(topup: Topup, snapshot: PaymentSnapshot): AccountChang
     accountId: topup.account_id,
     apply: async (transaction, account) => {
       const current = await Topup.query(transaction).findById(topup.uuid).throwIfNotFound();
-      if (current.sync_ticket >= snapshot.syncVersion) return undefined;
+      if (current.sync_version >= snapshot.syncVersion) return undefined;
       await applyPaymentSnapshot(transaction, account, current, snapshot);
       return undefined;
     },
@@ -165,7 +165,7 @@ async function applyPaymentSnapshot(transaction: Transaction, account: Account, 
     is_disputed: snapshot.isDisputed,
     failure: status === 'failed' ? (snapshot.failure ?? topup.failure) : null,
     stripe_payment_intent_id: topup.stripe_payment_intent_id ?? snapshot.intentId,
-    sync_ticket: snapshot.syncVersion,
+    sync_version: snapshot.syncVersion,
     completed_at: topup.completed_at ?? (status === 'pending' ? null : now()),
   });
 }
@@ -223,20 +223,20 @@ async function applyReversal(
   const reversed = Math.min(topup.amount_cents, reversedCents);
   const reversedCredits = getProportionalCredits(topup, reversed);
   const change = reversedCredits - getProportionalCredits(topup, topup.reversed_cents);
-  const amount = change > 0 ? -Math.min(change, account.topup_credits) : Math.max(0, topup.credits_taken_back - reversedCredits);
+  const amount = change > 0 ? -Math.min(change, account.topup_credits) : Math.max(0, topup.credits_reversed - reversedCredits);
   if (amount === 0) return { reversed_cents: reversed };
   const entry = {
     entryType: amount < 0 ? ('expiry' as const) : ('grant' as const),
     amount,
     planAmount: 0,
     description: amount < 0 ? 'Top-up refunded or disputed' : 'Top-up: dispute won',
-    effectKey: `topup:${topup.uuid}:${topup.adjustments + 1}`,
+    effectKey: `topup:${topup.uuid}:${topup.reversal_count + 1}`,
   };
   await postEntries(transaction, account, [entry]);
   return {
     reversed_cents: reversed,
-    credits_taken_back: topup.credits_taken_back - amount,
-    adjustments: topup.adjustments + 1,
+    credits_reversed: topup.credits_reversed - amount,
+    reversal_count: topup.reversal_count + 1,
   };
 }
 

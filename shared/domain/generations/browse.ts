@@ -3,7 +3,7 @@ import { PAGE_SIZE } from '../../spec/limits.ts';
 import { Generation } from '../../tables/Generation.ts';
 
 const LIST_BY_CURSOR = prepared(
-  'browse_generations',
+  'list_generations_by_cursor',
   `SELECT uuid, number, model, prompt, params, status, credits_charged, created_at, completed_at, output_path,
           thumbnail_path, is_watermarked, error_message
      FROM generations

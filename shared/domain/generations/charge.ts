@@ -70,7 +70,7 @@ const prepareChargeStatement = (name: string, hasKeys: boolean) =>
         AND k.account_id = r.account_id AND k.revoked_at IS NULL
    ), usable AS MATERIALIZED (
      SELECT DISTINCT model FROM upstream_health WHERE status <> 'offline' AND probed_at > :stale
-                                                         AND (avoid_until IS NULL OR avoid_until <= :now)
+                                                         AND (circuit_open_until IS NULL OR circuit_open_until <= :now)
    ), gate AS MATERIALIZED (
      SELECT a.id, r.uuid, r.model, r.prompt, r.params, r.credits, r.created_at, r.deadline_at, r.idempotency_key,
             a.balance, a.plan_credits, a.topup_credits, a.period_used, a.in_flight, a.generation_count, a.ledger_count,
@@ -78,7 +78,7 @@ const prepareChargeStatement = (name: string, hasKeys: boolean) =>
             a.auto_topup_enabled AND a.balance - r.credits < a.auto_topup_threshold_credits AS leaves_low,
             CASE WHEN NOT r.known THEN 'invalid_api_key'
                  ${hasKeys ? "WHEN first.uuid IS NOT NULL THEN 'replayed'" : ''}
-                 WHEN a.spend_until IS NULL OR a.spend_until <= :now THEN 'subscription_required'
+                 WHEN a.spendable_until IS NULL OR a.spendable_until <= :now THEN 'subscription_required'
                  WHEN usable.model IS NULL THEN 'model_unavailable'
                  WHEN a.in_flight >= a.parallel_limit THEN 'parallel_limit_reached'
                  WHEN a.balance < r.credits THEN 'insufficient_credits'
@@ -106,7 +106,7 @@ const prepareChargeStatement = (name: string, hasKeys: boolean) =>
                gate.credits, gate.from_plan, gate.created_at, gate.deadline_at, gate.idempotency_key
    ), generation AS (
      INSERT INTO generations (uuid, account_id, number, model, prompt, params, credits_charged, plan_credits_charged,
-                              created_at, deadline_at, due_at, idempotency_key)
+                              created_at, deadline_at, next_attempt_at, idempotency_key)
      SELECT uuid, id, generation_count, model, prompt, params, credits, from_plan, created_at, deadline_at,
             cast(:due AS timestamptz), idempotency_key
        FROM charged

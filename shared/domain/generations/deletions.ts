@@ -13,8 +13,8 @@ export function blockSize(level: number): number {
 }
 
 const LIST_DELETION_BLOCKS = prepared(
-  'deletion_blocks',
-  `SELECT block, deleted FROM generation_deletions
+  'list_deletion_blocks',
+  `SELECT block, deleted FROM generation_deletion_counts
     WHERE account_id = :accountId AND level = :level AND block BETWEEN :first AND :last
     ORDER BY block`,
 );

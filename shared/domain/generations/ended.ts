@@ -1,7 +1,7 @@
 import { prepared, runStatement } from '../../lib/db.ts';
 
 const FILTER_COMPLETED = prepared(
-  'ended_generations',
+  'filter_completed_generations',
   `SELECT uuid FROM generations WHERE uuid = ANY (cast(:uuids AS uuid[])) AND status <> 'queued'`,
 );
 

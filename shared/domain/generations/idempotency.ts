@@ -5,7 +5,7 @@ import { IDEMPOTENCY_KEY_RETENTION_MS } from '../../spec/limits.ts';
 const BATCH_SIZE = 1_000;
 
 const PRUNE_KEYS = prepared(
-  'forget_idempotency_keys',
+  'prune_idempotency_keys',
   `WITH old AS (
      SELECT uuid FROM generations WHERE idempotency_key IS NOT NULL AND created_at <= :before
       ORDER BY created_at LIMIT ${BATCH_SIZE} FOR NO KEY UPDATE SKIP LOCKED

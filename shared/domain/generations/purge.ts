@@ -21,7 +21,7 @@ const PURGE_OLD = prepared(
 );
 
 const PURGE_ACCOUNT = prepared(
-  'purge_generations_of_account',
+  'purge_account_generations',
   `WITH old AS (
      SELECT uuid FROM generations
       WHERE deleted_at IS NOT NULL AND purged_at IS NULL AND status <> 'queued' AND account_id = :accountId

@@ -19,13 +19,13 @@ const DELETE = prepared(
        FROM gone, owner
       WHERE a.id = gone.account_id
    ), blocks AS (
-     INSERT INTO generation_deletions AS d (account_id, level, block, deleted)
+     INSERT INTO generation_deletion_counts AS d (account_id, level, block, deleted)
      SELECT gone.account_id, l.level, (gone.number - 1) / l.size, 1
        FROM gone, (VALUES ${LEVEL_VALUES}) AS l (level, size)
      ON CONFLICT (account_id, level, block) DO UPDATE SET deleted = d.deleted + 1
    ), files AS (
      -- Of one that is still queued, whatever ends it sees to that.
-     INSERT INTO media_removals (media_token, due_at)
+     INSERT INTO media_deletions (media_token, next_attempt_at)
      SELECT media_token, cast(:now AS timestamptz) FROM gone WHERE status = 'succeeded' AND media_token IS NOT NULL
      ON CONFLICT (media_token) DO NOTHING
    )

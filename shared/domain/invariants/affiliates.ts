@@ -19,10 +19,10 @@ export const AFFILIATE_INVARIANTS: readonly Invariant[] = [
     checkedWhen: 'always',
     query: `
       SELECT r.account_id, 'referral' AS subject,
-             format('followed %s, written down %s, the account was made %s', r.followed_at, r.created_at, a.created_at) AS detail
+             format('followed %s, written down %s, the account was made %s', r.clicked_at, r.created_at, a.created_at) AS detail
         FROM referrals r JOIN accounts a ON a.id = r.account_id
-       WHERE r.followed_at < a.created_at - interval '${REFERRAL_WINDOW_DAYS} days' - ${CLOCK_SKEW_INTERVAL}
-          OR r.followed_at > a.created_at + ${CLOCK_SKEW_INTERVAL}
+       WHERE r.clicked_at < a.created_at - interval '${REFERRAL_WINDOW_DAYS} days' - ${CLOCK_SKEW_INTERVAL}
+          OR r.clicked_at > a.created_at + ${CLOCK_SKEW_INTERVAL}
           OR r.created_at NOT BETWEEN a.created_at - ${CLOCK_SKEW_INTERVAL} AND a.created_at + ${CLOCK_SKEW_INTERVAL}`,
   },
   {
@@ -126,7 +126,7 @@ export const AFFILIATE_INVARIANTS: readonly Invariant[] = [
     statement: 'No payout of which nobody knows what came of it waits to be looked at.',
     checkedWhen: 'when settled',
     query: `
-      SELECT affiliate_id AS account_id, 'payout ' || uuid AS subject, format('pending since %s, due %s: %s', created_at, due_at, coalesce(problem, 'no problem')) AS detail
-        FROM payouts WHERE status = 'pending' AND due_at <= $1`,
+      SELECT affiliate_id AS account_id, 'payout ' || uuid AS subject, format('pending since %s, due %s: %s', created_at, next_attempt_at, coalesce(problem, 'no problem')) AS detail
+        FROM payouts WHERE status = 'pending' AND next_attempt_at <= $1`,
   },
 ];

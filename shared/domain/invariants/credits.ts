@@ -142,7 +142,7 @@ export const LEDGER_INVARIANTS: readonly Invariant[] = [
     query: `
       SELECT owned.account_id, owned.of AS subject, 'there is no such account' AS detail
         FROM (SELECT account_id, 'ledger' AS of FROM ledger_entries UNION SELECT account_id, 'generations' FROM generations
-               UNION SELECT account_id, 'deletions' FROM generation_deletions
+               UNION SELECT account_id, 'deletions' FROM generation_deletion_counts
                UNION SELECT account_id, 'days' FROM usage_days UNION SELECT account_id, 'totals' FROM usage_totals) owned
         LEFT JOIN accounts a ON a.id = owned.account_id
        WHERE a.id IS NULL`,

@@ -119,7 +119,7 @@ export const GENERATION_INVARIANTS: readonly Invariant[] = [
     query: `
       SELECT account_id, format('block %s of level %s', block, level) AS subject,
              format('counted %s, there are %s', coalesce(d.deleted, 0), coalesce(g.deleted, 0)) AS detail
-        FROM generation_deletions d
+        FROM generation_deletion_counts d
         FULL JOIN (SELECT account_id, level::smallint, (number - 1) / size AS block, count(*) AS deleted
                      FROM generations, (VALUES (1, 256), (2, 65536)) AS blocks (level, size)
                     WHERE deleted_at IS NOT NULL GROUP BY 1, 2, 3) g USING (account_id, level, block)
@@ -139,7 +139,7 @@ export const GENERATION_INVARIANTS: readonly Invariant[] = [
           OR (status = 'failed') <> (error_message IS NOT NULL)
           OR (status <> 'succeeded' AND (thumbnail_path IS NOT NULL OR provider_cost_cents IS NOT NULL OR is_watermarked))
           OR completed_at < created_at - ${CLOCK_SKEW_INTERVAL} OR deleted_at < created_at - ${CLOCK_SKEW_INTERVAL}
-          OR (upstream_handle IS NOT NULL AND submitting_since IS NOT NULL)`,
+          OR (upstream_handle IS NOT NULL AND submit_started_at IS NOT NULL)`,
   },
   {
     // Who claims a third time gives up at once, so that nothing comes of it but a failure. A receipt that came after
@@ -148,8 +148,8 @@ export const GENERATION_INVARIANTS: readonly Invariant[] = [
     statement: 'What was submitted without an answer more than once is given up: it has not succeeded.',
     checkedWhen: 'always',
     query: `
-      SELECT account_id, 'generation ' || uuid AS subject, format('%s after %s submits without an answer', status, unknown_submits) AS detail
-        FROM generations WHERE status = 'succeeded' AND unknown_submits > ${UNCONFIRMED_SUBMITS_MAX}`,
+      SELECT account_id, 'generation ' || uuid AS subject, format('%s after %s submits without an answer', status, unconfirmed_submits) AS detail
+        FROM generations WHERE status = 'succeeded' AND unconfirmed_submits > ${UNCONFIRMED_SUBMITS_MAX}`,
   },
   {
     name: 'one-generation-an-idempotency-key',

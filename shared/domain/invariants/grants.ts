@@ -47,12 +47,12 @@ export const CREDIT_PERIOD_INVARIANTS: readonly Invariant[] = [
     checkedWhen: 'always',
     query: `
       SELECT s.account_id, 'subscription ' || s.uuid AS subject,
-             format('begun %s; %s grants for %s months, the last of them %s', coalesce(s.begun_at::text, 'never'),
+             format('begun %s; %s grants for %s months, the last of them %s', coalesce(s.activated_at::text, 'never'),
                     coalesce(m.times, 0), coalesce(m.months, 0), coalesce(m.last::text, 'none')) AS detail
         FROM subscriptions s
         LEFT JOIN (SELECT subscription, sum(times) AS times, count(*) AS months, max(month) AS last
                      FROM (${GRANTED_MONTHS}) months GROUP BY 1) m ON m.subscription = s.uuid::text
-       WHERE CASE WHEN s.begun_at IS NULL THEN m.times > 0
+       WHERE CASE WHEN s.activated_at IS NULL THEN m.times > 0
                   ELSE (m.months, m.times) IS DISTINCT FROM (m.last + 1, m.months) OR m.months IS NULL END`,
   },
   {

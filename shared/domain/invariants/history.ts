@@ -12,7 +12,7 @@ const HISTORY_QUERIES: readonly string[] = [
   `SELECT created_at, format('generation %s (%s) is created: %s, %s credits (plan %s)%s', number, uuid, model,
           credits_charged, plan_credits_charged, CASE WHEN status = 'queued' THEN format(
           '; it is queued, at %s, %s submits without an answer, due %s, deadline %s', coalesce(upstream, 'no upstream'),
-          unknown_submits, due_at, deadline_at) END)
+          unconfirmed_submits, next_attempt_at, deadline_at) END)
      FROM generations WHERE account_id = $1`,
   `SELECT completed_at, format('generation %s (%s) has %s%s', number, uuid, status, coalesce(': ' || error_message, ''))
      FROM generations WHERE account_id = $1 AND completed_at IS NOT NULL`,
@@ -21,14 +21,14 @@ const HISTORY_QUERIES: readonly string[] = [
   `SELECT created_at, format('top-up %s (%s) begins: %s cents for %s credits; it is %s', uuid, kind, amount_cents, credits, status)
      FROM topups WHERE account_id = $1`,
   `SELECT completed_at, format('top-up %s has %s%s; %s cents reversed, %s credits taken back in %s steps', uuid, status,
-          coalesce(' (' || failure || ')', ''), reversed_cents, credits_taken_back, adjustments)
+          coalesce(' (' || failure || ')', ''), reversed_cents, credits_reversed, reversal_count)
      FROM topups WHERE account_id = $1 AND completed_at IS NOT NULL`,
   `SELECT created_at, format('subscription %s (%s) is recorded: %s, %s, from %s, paid until %s, period ends %s, last look %s',
           id, uuid, plan_slug, status, started_at, paid_until, current_period_end, coalesce(synced_at::text, 'never'))
      FROM subscriptions WHERE account_id = $1`,
-  `SELECT begun_at, format('subscription %s begins', id) FROM subscriptions WHERE account_id = $1 AND begun_at IS NOT NULL`,
+  `SELECT activated_at, format('subscription %s begins', id) FROM subscriptions WHERE account_id = $1 AND activated_at IS NOT NULL`,
   `SELECT e.received_at, format('event %s (%s of %s) comes; %s', e.event_id, e.type, e.object_id,
-          coalesce('applied ' || e.applied_at, format('not applied after %s tries: %s', e.attempts, e.problem)))
+          coalesce('applied ' || e.processed_at, format('not applied after %s tries: %s', e.attempts, e.problem)))
      FROM payment_events e JOIN accounts a ON a.id = $1 AND strpos(e.payload, a.stripe_customer_id) > 0`,
   `SELECT created_at, format('API key %s (%s) is made', number, prefix) FROM api_keys WHERE account_id = $1`,
   `SELECT revoked_at, format('API key %s (%s) is revoked', number, prefix)

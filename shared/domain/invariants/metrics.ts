@@ -9,8 +9,8 @@ const COUNTED_SUMS = `
               WHERE status IN ('active', 'past_due') GROUP BY 2
    UNION ALL SELECT 'canceling', plan_slug, NULL, count(*), 0 FROM subscriptions
               WHERE status IN ('active', 'past_due') AND cancel_at_period_end GROUP BY 2
-   UNION ALL SELECT 'begun', plan_slug, (begun_at AT TIME ZONE 'UTC')::date, count(*), 0 FROM subscriptions
-              WHERE begun_at IS NOT NULL GROUP BY 2, 3
+   UNION ALL SELECT 'begun', plan_slug, (activated_at AT TIME ZONE 'UTC')::date, count(*), 0 FROM subscriptions
+              WHERE activated_at IS NOT NULL GROUP BY 2, 3
    UNION ALL SELECT 'topups', kind, (completed_at AT TIME ZONE 'UTC')::date, count(*), sum(amount_cents - reversed_cents)
                FROM topups WHERE status = 'succeeded' GROUP BY 2, 3
    UNION ALL SELECT 'usage', model, (created_at AT TIME ZONE 'UTC')::date, count(*),
@@ -38,7 +38,7 @@ export const STAFF_METRIC_INVARIANTS: readonly Invariant[] = [
       `format('%s, %s on %s', metric, label, day)`,
       `SELECT * FROM (${COUNTED_SUMS}) raw WHERE day IS NOT NULL`,
       `SELECT metric, label, day, times, amount FROM metric_days
-        UNION ALL SELECT metric, label, day, times, amount FROM metric_gains WHERE day IS NOT NULL`,
+        UNION ALL SELECT metric, label, day, times, amount FROM metric_deltas WHERE day IS NOT NULL`,
     ),
   },
   {
@@ -49,7 +49,7 @@ export const STAFF_METRIC_INVARIANTS: readonly Invariant[] = [
       `format('%s, %s', metric, label)`,
       COUNTED_SUMS,
       `SELECT metric, label, NULL::date AS day, times, amount FROM metric_totals
-        UNION ALL SELECT metric, label, day, times, amount FROM metric_gains`,
+        UNION ALL SELECT metric, label, day, times, amount FROM metric_deltas`,
     ),
   },
 ];

@@ -22,14 +22,14 @@ export const SUBSCRIPTION_INVARIANTS: readonly Invariant[] = [
     query: `
       SELECT s.account_id, 'subscription ' || s.uuid AS subject,
              format('%s, begun %s; the account lives under number %s, this is number %s', s.status,
-                    coalesce(s.begun_at::text, 'never'), coalesce(a.subscription_id::text, 'none'), s.id) AS detail
+                    coalesce(s.activated_at::text, 'never'), coalesce(a.subscription_id::text, 'none'), s.id) AS detail
         FROM subscriptions s JOIN accounts a ON a.id = s.account_id
-       WHERE s.status IN ('active', 'past_due') AND (a.subscription_id IS DISTINCT FROM s.id OR s.begun_at IS NULL)
+       WHERE s.status IN ('active', 'past_due') AND (a.subscription_id IS DISTINCT FROM s.id OR s.activated_at IS NULL)
        UNION ALL
       SELECT a.id, 'subscription ' || s.uuid,
-             format('of account %s, %s, begun %s', s.account_id, s.status, coalesce(s.begun_at::text, 'never'))
+             format('of account %s, %s, begun %s', s.account_id, s.status, coalesce(s.activated_at::text, 'never'))
         FROM accounts a JOIN subscriptions s ON s.id = a.subscription_id
-       WHERE s.account_id <> a.id OR s.status = 'canceled' OR s.begun_at IS NULL`,
+       WHERE s.account_id <> a.id OR s.status = 'canceled' OR s.activated_at IS NULL`,
   },
   {
     name: 'standing-is-the-subscriptions',
@@ -38,16 +38,16 @@ export const SUBSCRIPTION_INVARIANTS: readonly Invariant[] = [
     query: `
       SELECT a.id AS account_id, 'standing' AS subject,
              format('%s, %s at a time, until %s; the subscription says %s, %s at a time, until %s', coalesce(a.plan_slug, 'no plan'),
-                    a.parallel_limit, coalesce(a.spend_until::text, 'never'), coalesce(s.plan_slug, 'no plan'),
-                    coalesce(s.parallel_limit, 0), coalesce(s.spend_until::text, 'never')) AS detail
+                    a.parallel_limit, coalesce(a.spendable_until::text, 'never'), coalesce(s.plan_slug, 'no plan'),
+                    coalesce(s.parallel_limit, 0), coalesce(s.spendable_until::text, 'never')) AS detail
         FROM accounts a
         LEFT JOIN (SELECT l.id, l.plan_slug, plan.parallel_limit,
                           CASE WHEN l.past_due_since IS NOT NULL THEN l.past_due_since + interval '${PAST_DUE_GRACE_DAYS} days'
                                WHEN l.stripe_subscription_id IS NOT NULL AND NOT l.cancel_at_period_end
-                               THEN l.current_period_end + interval '1 day' ELSE l.current_period_end END AS spend_until
+                               THEN l.current_period_end + interval '1 day' ELSE l.current_period_end END AS spendable_until
                      FROM subscriptions l JOIN ${PLAN} ON plan.slug = l.plan_slug
                     WHERE l.status IN ('active', 'past_due')) s ON s.id = a.subscription_id
-       WHERE (a.plan_slug, a.parallel_limit, a.spend_until) IS DISTINCT FROM (s.plan_slug, coalesce(s.parallel_limit, 0), s.spend_until)`,
+       WHERE (a.plan_slug, a.parallel_limit, a.spendable_until) IS DISTINCT FROM (s.plan_slug, coalesce(s.parallel_limit, 0), s.spendable_until)`,
   },
   {
     name: 'plan-credits-end-with-their-subscription',
@@ -72,7 +72,7 @@ export const SUBSCRIPTION_INVARIANTS: readonly Invariant[] = [
     query: `
       SELECT NULL::bigint AS account_id, 'event ' || event_id AS subject,
              format('%s of %s, received %s, %s tries, %s', type, object_id, received_at, attempts, coalesce(problem, 'no problem')) AS detail
-        FROM payment_events WHERE applied_at IS NULL AND abandoned_at IS NULL`,
+        FROM payment_events WHERE processed_at IS NULL AND abandoned_at IS NULL`,
   },
   {
     name: 'owed-refunds-are-attempted',
@@ -80,8 +80,8 @@ export const SUBSCRIPTION_INVARIANTS: readonly Invariant[] = [
     checkedWhen: 'when settled',
     query: `
       SELECT account_id, 'invoice ' || invoice_id AS subject,
-             format('owed since %s, due %s, %s attempts, %s', created_at, due_at, attempts, coalesce(problem, 'no problem')) AS detail
-        FROM owed_refunds WHERE status = 'owed' AND due_at < $1::timestamptz - ${CLOCK_SKEW_INTERVAL}`,
+             format('owed since %s, due %s, %s attempts, %s', created_at, next_attempt_at, attempts, coalesce(problem, 'no problem')) AS detail
+        FROM owed_refunds WHERE status = 'owed' AND next_attempt_at < $1::timestamptz - ${CLOCK_SKEW_INTERVAL}`,
   },
   {
     name: 'follow-ups-are-attempted',
@@ -89,7 +89,7 @@ export const SUBSCRIPTION_INVARIANTS: readonly Invariant[] = [
     checkedWhen: 'when settled',
     query: `
       SELECT account_id, 'subscription ' || uuid AS subject,
-             format('%s since %s, due %s', coalesce(follow_up, 'nothing'), coalesce(follow_up_at::text, 'never'), follow_up_due_at) AS detail
-        FROM subscriptions WHERE follow_up_due_at < $1::timestamptz - ${CLOCK_SKEW_INTERVAL}`,
+             format('%s since %s, due %s', coalesce(follow_up, 'nothing'), coalesce(follow_up_at::text, 'never'), follow_up_next_attempt_at) AS detail
+        FROM subscriptions WHERE follow_up_next_attempt_at < $1::timestamptz - ${CLOCK_SKEW_INTERVAL}`,
   },
 ];

@@ -33,13 +33,13 @@ export const TOPUP_INVARIANTS: readonly Invariant[] = [
     checkedWhen: 'always',
     query: `
       SELECT coalesce(t.account_id, e.account_id) AS account_id, 'top-up ' || coalesce(t.uuid::text, e.topup) AS subject,
-             format('%s taken back in %s steps; the entries say %s in %s, up to number %s', coalesce(t.credits_taken_back, 0),
-                    coalesce(t.adjustments, 0), coalesce(e.credits, 0), coalesce(e.entries, 0), coalesce(e.last, 0)) AS detail
+             format('%s taken back in %s steps; the entries say %s in %s, up to number %s', coalesce(t.credits_reversed, 0),
+                    coalesce(t.reversal_count, 0), coalesce(e.credits, 0), coalesce(e.entries, 0), coalesce(e.last, 0)) AS detail
         FROM topups t
         FULL JOIN (SELECT topup, min(account_id) AS account_id, count(*) AS entries, -sum(amount) AS credits, max(adjustment) AS last,
                           count(DISTINCT account_id) AS accounts
                      FROM (${TOPUP_ENTRIES}) entry WHERE adjustment IS NOT NULL GROUP BY topup) e ON e.topup = t.uuid::text
-       WHERE (t.credits_taken_back, t.adjustments, t.adjustments)
+       WHERE (t.credits_reversed, t.reversal_count, t.reversal_count)
                IS DISTINCT FROM (coalesce(e.credits, 0), coalesce(e.entries, 0), coalesce(e.last, 0))
           OR e.account_id <> t.account_id OR e.accounts > 1`,
   },
@@ -49,12 +49,12 @@ export const TOPUP_INVARIANTS: readonly Invariant[] = [
     checkedWhen: 'always',
     query: `
       SELECT account_id, 'top-up ' || uuid AS subject,
-             format('%s: %s of %s credits taken back, %s of %s cents reversed, completed %s', status, credits_taken_back, credits,
+             format('%s: %s of %s credits taken back, %s of %s cents reversed, completed %s', status, credits_reversed, credits,
                     reversed_cents, amount_cents, coalesce(completed_at::text, 'never')) AS detail
         FROM topups
-       WHERE credits_taken_back > floor(credits::numeric * reversed_cents / amount_cents)
+       WHERE credits_reversed > floor(credits::numeric * reversed_cents / amount_cents)
           OR (status = 'succeeded' AND (completed_at IS NULL OR failure IS NOT NULL))
-          OR (status <> 'succeeded' AND (reversed_cents > 0 OR adjustments > 0))`,
+          OR (status <> 'succeeded' AND (reversed_cents > 0 OR reversal_count > 0))`,
   },
   {
     // Two minutes less, as the processes' clocks differ.
@@ -106,7 +106,7 @@ export const TOPUP_INVARIANTS: readonly Invariant[] = [
     statement: 'What became of every automatic top-up is known.',
     checkedWhen: 'when settled',
     query: `
-      SELECT account_id, 'top-up ' || uuid AS subject, format('pending since %s, looked at again %s', created_at, due_at) AS detail
+      SELECT account_id, 'top-up ' || uuid AS subject, format('pending since %s, looked at again %s', created_at, next_attempt_at) AS detail
         FROM topups WHERE kind = 'automatic' AND status = 'pending'`,
   },
 ];

@@ -35,10 +35,10 @@ export const USAGE_INVARIANTS: readonly Invariant[] = [
     checkedWhen: 'always',
     query: `
       SELECT a.id AS account_id, 'used this month' AS subject,
-             format('the account says %s, the generations after number %s say %s', a.period_used, a.period_after_number, coalesce(g.used, 0)) AS detail
+             format('the account says %s, the generations after number %s say %s', a.period_used, a.generation_count_at_period_start, coalesce(g.used, 0)) AS detail
         FROM accounts a
         LEFT JOIN (SELECT g.account_id, sum(g.credits_charged) AS used
-                     FROM generations g JOIN accounts owner ON owner.id = g.account_id AND g.number > owner.period_after_number
+                     FROM generations g JOIN accounts owner ON owner.id = g.account_id AND g.number > owner.generation_count_at_period_start
                     WHERE g.status <> 'failed' GROUP BY 1) g ON g.account_id = a.id
        WHERE a.period_used <> coalesce(g.used, 0)`,
   },

@@ -5,12 +5,12 @@ import { getQueueDepths } from '../../queues/depth.ts';
 
 /** By way of the indexes of what is under way, which hold little else; the first uuid is the oldest. */
 const BACKLOG_ROWS = prepared(
-  'waiting_rows',
+  'count_backlog',
   `SELECT 'generations' AS of, cast(count(*) AS int) AS rows, min(created_at) AS oldest
      FROM generations WHERE status = 'queued'
     UNION ALL
    SELECT 'payment_events', cast(count(*) AS int), min(received_at) FROM payment_events
-     WHERE applied_at IS NULL AND abandoned_at IS NULL`,
+     WHERE processed_at IS NULL AND abandoned_at IS NULL`,
 );
 
 /** Looks how much there is to do, for whoever scrapes next: a scrape itself asks nobody. */

@@ -4,16 +4,16 @@ import { db, prepared, runStatement } from '../../lib/db.ts';
 const BATCH_SIZE = 10_000;
 
 /** One folds at a time; who comes second leaves it to the first. */
-const LOCK_ROLLUP = prepared('take_fold_turn', 'SELECT pg_try_advisory_xact_lock(7206512008) AS is_mine');
+const LOCK_ROLLUP = prepared('lock_metric_rollup', 'SELECT pg_try_advisory_xact_lock(7206512008) AS is_mine');
 
 /**
  * Takes gains away and adds them to the sums, in one statement: each is counted once, whatever dies when. How far it
  * has come needs no writing down, as what is folded is gone.
  */
 const ROLL_UP_DELTAS = prepared(
-  'fold_metric_gains',
+  'rollup_metric_deltas',
   `WITH gained AS MATERIALIZED (
-     DELETE FROM metric_gains WHERE ctid = ANY (ARRAY(SELECT ctid FROM metric_gains LIMIT ${BATCH_SIZE}))
+     DELETE FROM metric_deltas WHERE ctid = ANY (ARRAY(SELECT ctid FROM metric_deltas LIMIT ${BATCH_SIZE}))
      RETURNING metric, label, day, times, amount
    ), days AS (
      INSERT INTO metric_days AS d (day, metric, label, times, amount)

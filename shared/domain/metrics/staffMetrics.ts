@@ -66,13 +66,13 @@ const READ_METRIC_SUMS = prepared(
           cast(sum(amount) AS float8) AS amount
      FROM (SELECT metric, label, day, times, amount FROM metric_days WHERE day > cast(:before AS date)
             UNION ALL
-           SELECT metric, label, day, times, amount FROM metric_gains WHERE day > cast(:before AS date)) days
+           SELECT metric, label, day, times, amount FROM metric_deltas WHERE day > cast(:before AS date)) days
     GROUP BY metric, label, days.day
     UNION ALL
    SELECT metric, label, NULL, cast(sum(times) AS float8), cast(sum(amount) AS float8)
      FROM (SELECT metric, label, times, amount FROM metric_totals
             UNION ALL
-           SELECT metric, label, times, amount FROM metric_gains) totals
+           SELECT metric, label, times, amount FROM metric_deltas) totals
     GROUP BY metric, label`,
 );
 

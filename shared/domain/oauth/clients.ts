@@ -44,7 +44,7 @@ export async function isKnownClient(clientId: string): Promise<boolean> {
 export async function findClientForConsent(clientId: string, accountId: number | undefined): Promise<OAuthClient> {
   const stored = CLIENT_ID_PATTERN.test(clientId) ? await OAuthClient.query().findById(clientId) : undefined;
   const isDocument =
-    stored === undefined ? CLIENT_ID_PATTERN.test(clientId) && isMetadataDocumentUrl(clientId) : stored.fresh_until !== null;
+    stored === undefined ? CLIENT_ID_PATTERN.test(clientId) && isMetadataDocumentUrl(clientId) : stored.metadata_expires_at !== null;
   if (isDocument && config.OAUTH_CLIENT_METADATA_DOCUMENTS === 'off') {
     throw new OAuthError(
       'invalid_client',
@@ -53,7 +53,7 @@ export async function findClientForConsent(clientId: string, accountId: number |
       DOCUMENT_ADVICE,
     );
   }
-  if (stored !== undefined && (stored.fresh_until === null || stored.fresh_until > now())) return stored;
+  if (stored !== undefined && (stored.metadata_expires_at === null || stored.metadata_expires_at > now())) return stored;
   if (!isDocument) {
     throw new OAuthError(
       'invalid_client',
@@ -87,11 +87,11 @@ async function fetchAndStoreClient(clientId: string): Promise<OAuthClient> {
     if (metadata['client_id'] !== clientId) throw new InvalidMetadataError('says that it is of another client_id');
     const { name, redirectUris } = parseClientMetadata(metadata, new URL(clientId).host);
     const at = now();
-    const row = { name, redirect_uris: redirectUris, fresh_until: addMilliseconds(at, freshMs) };
+    const row = { name, redirect_uris: redirectUris, metadata_expires_at: addMilliseconds(at, freshMs) };
     await OAuthClient.query()
       .insert({ client_id: clientId, created_at: at, ...row })
       .onConflict('client_id')
-      .merge(['name', 'redirect_uris', 'fresh_until']);
+      .merge(['name', 'redirect_uris', 'metadata_expires_at']);
     return await OAuthClient.query().findById(clientId).throwIfNotFound();
   } catch (error) {
     throw error instanceof InvalidMetadataError || error instanceof OAuthError ? invalidDocumentError(error) : error;
@@ -120,7 +120,7 @@ export async function recordApprovalRequest({ client_id, last_used_at }: OAuthCl
 }
 
 const PRUNE_UNUSED_CLIENTS = prepared(
-  'forget_oauth_clients',
+  'prune_oauth_clients',
   `DELETE FROM oauth_clients c
     WHERE c.client_id IN (
       SELECT o.client_id FROM oauth_clients o
@@ -133,7 +133,7 @@ const PRUNE_UNUSED_CLIENTS = prepared(
 
 /** Looked at again when its turn comes: one that is approved in that moment stays. */
 const PRUNE_EXCESS_UNAPPROVED_CLIENTS = prepared(
-  'forget_crowd_of_oauth_clients',
+  'prune_unapproved_oauth_clients',
   `DELETE FROM oauth_clients c
     WHERE c.last_used_at IS NULL
       AND c.created_at <= :young

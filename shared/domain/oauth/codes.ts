@@ -19,7 +19,7 @@ export interface ApprovedRequest {
 }
 
 const ISSUE_CODE = prepared(
-  'approve_client',
+  'issue_authorization_code',
   `WITH client AS (
      UPDATE oauth_clients SET last_used_at = :now WHERE client_id = :clientId
      RETURNING client_id
@@ -180,7 +180,7 @@ const REVOKE_REPLAYED = prepared(
 );
 
 const PRUNE_CODES = prepared(
-  'forget_oauth_codes',
+  'prune_oauth_codes',
   `WITH gone AS (
      DELETE FROM oauth_codes WHERE code_hash IN (
        SELECT code_hash FROM oauth_codes WHERE expires_at <= :before ORDER BY expires_at LIMIT :atOnce

@@ -57,7 +57,7 @@ export async function listConnectedApplications(accountId: number): Promise<Conn
 }
 
 const DISCONNECT_APPLICATION = prepared(
-  'end_application',
+  'disconnect_application',
   `UPDATE oauth_grants SET revoked_at = :now
     WHERE account_id = :accountId AND revoked_at IS NULL
       AND client_id = (SELECT client_id FROM oauth_grants WHERE uuid = :uuid AND account_id = :accountId)
@@ -120,7 +120,7 @@ export const findGrantAccount = createBatcher<string, number | undefined>({
 });
 
 const RECORD_GRANT_USE = prepared(
-  'touch_grants',
+  'record_grants_last_used',
   `UPDATE oauth_grants SET last_used_at = :now
     WHERE uuid IN (
       SELECT uuid FROM oauth_grants

@@ -25,7 +25,7 @@ export function getRefreshTokenExpiry(at: Date): Date {
   return addMilliseconds(at, REFRESH_TOKEN_DAYS * 86_400_000);
 }
 
-/** So many successors one token has at most: more than the processes of a client that ask at the same time. */
+/** So many rotations one token has at most: more than the processes of a client that ask at the same time. */
 const ROTATIONS_MAX = 20;
 
 /**
@@ -38,19 +38,19 @@ const IS_SUPERSEDED =
 /**
  * One statement, for all refreshes that wait at a moment: a token counts as used from its first use on, and its
  * successor is there. Whoever comes with the same one at the same time, or shortly after, gets a successor of their own,
- * until one of the successors is used or there are too many; their number is kept in the row that all of them lock.
+ * until one of the rotations is used or there are too many; their number is kept in the row that all of them lock.
  */
 const ROTATE_REFRESH_TOKENS = prepared(
-  'refresh_grants',
+  'rotate_refresh_tokens',
   `WITH item AS (
      SELECT * FROM unnest(cast(:tokenHashes AS bytea[]), cast(:clientIds AS text[]), cast(:scopes AS text[]),
                           cast(:newHashes AS bytea[]))
        WITH ORDINALITY AS i (token_hash, client_id, scopes, new_hash, place)
    ), used AS (
-     UPDATE oauth_refresh_tokens t SET used_at = coalesce(t.used_at, :now), successors = t.successors + 1
+     UPDATE oauth_refresh_tokens t SET used_at = coalesce(t.used_at, :now), rotations = t.rotations + 1
        FROM item i, oauth_grants g
       WHERE t.token_hash = ANY (cast(:tokenHashes AS bytea[])) AND t.token_hash = i.token_hash
-        AND t.expires_at > :now AND t.successors < :successorsMax
+        AND t.expires_at > :now AND t.rotations < :successorsMax
         AND (t.used_at IS NULL OR (t.used_at > :graceBegan AND NOT ${IS_SUPERSEDED}))
         AND g.uuid = t.grant_uuid AND g.client_id = i.client_id AND g.revoked_at IS NULL
         AND string_to_array(i.scopes, ' ') <@ g.scopes
@@ -123,7 +123,7 @@ export async function rotateRefreshToken(tokenText: string, clientId: string, sc
 
 const FIND_REFRESH_TOKEN = prepared(
   'find_refresh_token',
-  `SELECT g.uuid, g.client_id, g.scopes, g.revoked_at, t.used_at, t.successors, ${IS_SUPERSEDED} AS is_superseded
+  `SELECT g.uuid, g.client_id, g.scopes, g.revoked_at, t.used_at, t.rotations, ${IS_SUPERSEDED} AS is_superseded
      FROM oauth_refresh_tokens t JOIN oauth_grants g ON g.uuid = t.grant_uuid
     WHERE t.token_hash = :tokenHash`,
 );
@@ -134,7 +134,7 @@ interface RefreshTokenRow {
   scopes: Scope[];
   revoked_at: Date | null;
   used_at: Date | null;
-  successors: number;
+  rotations: number;
   is_superseded: boolean;
 }
 
@@ -153,7 +153,7 @@ async function explainRejection(tokenHash: Buffer, clientId: string, scopes: Sco
   if (row.revoked_at !== null) return new OAuthError('invalid_grant', 'The application was disconnected.');
   if (!scopes.every((scope) => row.scopes.includes(scope)))
     return new OAuthError('invalid_scope', `Only ${row.scopes.join(' and ')} was allowed.`);
-  if (row.successors >= ROTATIONS_MAX)
+  if (row.rotations >= ROTATIONS_MAX)
     return new OAuthError('invalid_grant', 'The refresh token has given enough others: use one of those.');
   return new OAuthError('invalid_grant', 'The refresh token has expired.');
 }
@@ -170,7 +170,7 @@ export async function revokeRefreshToken(tokenText: string, clientId: string): P
 }
 
 const PRUNE_REFRESH_TOKENS = prepared(
-  'forget_refresh_tokens',
+  'prune_refresh_tokens',
   `WITH gone AS (
      DELETE FROM oauth_refresh_tokens WHERE token_hash IN (
        SELECT token_hash FROM oauth_refresh_tokens WHERE expires_at <= :now ORDER BY expires_at LIMIT :atOnce

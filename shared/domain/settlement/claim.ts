@@ -14,8 +14,8 @@ export const getLeaseMs = () => config.UPSTREAM_TIMEOUT_MS + 2 * config.DATABASE
 /** What both ways of claiming a job do to it. One that is found in the middle of a submit counts as a submit. */
 const CLAIM_UPDATE = `
      UPDATE generations g
-        SET unknown_submits = g.unknown_submits + cast(g.submitting_since IS NOT NULL AS int), submitting_since = :now,
-            leased_until = :lease, due_at = :lease, media_token = coalesce(g.media_token, gen_random_uuid()),
+        SET unconfirmed_submits = g.unconfirmed_submits + cast(g.submit_started_at IS NOT NULL AS int), submit_started_at = :now,
+            leased_until = :lease, next_attempt_at = :lease, media_token = coalesce(g.media_token, gen_random_uuid()),
             upstream = free.upstream, upstream_model = free.upstream_model
        FROM free WHERE g.uuid = free.uuid
      RETURNING ${CLAIMED_COLUMNS}`;
@@ -57,7 +57,7 @@ const CLAIM_OLDEST = prepared(
   `WITH taken AS (
      SELECT count(*) AS jobs FROM generations
       WHERE status = 'queued' AND upstream = :upstream
-        AND (upstream_handle IS NOT NULL OR (submitting_since IS NOT NULL AND leased_until > :now))
+        AND (upstream_handle IS NOT NULL OR (submit_started_at IS NOT NULL AND leased_until > :now))
    ), free AS (
      SELECT g.uuid, route.upstream, route.upstream_model
        FROM generations g JOIN ${ROUTE_RECORDSET} ON route.model = g.model
@@ -106,7 +106,7 @@ const RECORD_ACCEPTED = prepared(
    ), recorded AS (
      UPDATE generations g
         SET upstream_handle = mine.handle, upstream = mine.upstream, upstream_model = mine.upstream_model,
-            submitting_since = NULL, leased_until = NULL, due_at = :due
+            submit_started_at = NULL, leased_until = NULL, next_attempt_at = :due
        FROM mine
       WHERE g.uuid = mine.uuid AND g.upstream_handle IS NULL
    )
@@ -134,10 +134,10 @@ export const recordAccepted = createBatcher<AcceptedSubmit, boolean>({
 });
 
 const RELEASE_GENERATION = prepared(
-  'return_job',
+  'release_generation',
   `UPDATE generations
-      SET leased_until = :earliest, due_at = :due, submitting_since = CASE WHEN :unknown THEN submitting_since END
-    WHERE uuid = :uuid AND upstream_handle IS NULL AND submitting_since = :since`,
+      SET leased_until = :earliest, next_attempt_at = :due, submit_started_at = CASE WHEN :unknown THEN submit_started_at END
+    WHERE uuid = :uuid AND upstream_handle IS NULL AND submit_started_at = :since`,
 );
 
 /**
@@ -145,7 +145,7 @@ const RELEASE_GENERATION = prepared(
  * that another worker has claimed since is left to it.
  */
 export async function releaseGeneration(generation: ClaimedGeneration, delayMs: number, outcome: 'not accepted' | 'unknown'): Promise<void> {
-  const { uuid, submitting_since: since } = generation;
+  const { uuid, submit_started_at: since } = generation;
   const at = now();
   await runStatement(RELEASE_GENERATION, {
     uuid,

@@ -54,7 +54,7 @@ export async function finalizeGeneration(generation: ClaimedGeneration, route: U
         policy: { upstreamHost: new URL(route.upstream.baseUrl).host, allowsPrivateAddresses: route.upstream.isLocal },
         kind: route.kind,
         // Of two runs, each has files of its own: what has been delivered never changes.
-        name: generation.unknown_submits === 0 ? uuid : `${uuid}-${generation.unknown_submits}`,
+        name: generation.unconfirmed_submits === 0 ? uuid : `${uuid}-${generation.unconfirmed_submits}`,
         generationId: uuid,
         mediaToken: generation.media_token,
       }),

@@ -23,7 +23,7 @@ function createRefreshThrottle(name: string, isDue: string) {
        )
        UPDATE generations g
           SET polled_at = :now, next_poll_at = cast(:now AS timestamptz) + ${POLL_DELAY},
-              due_at = cast(:now AS timestamptz) + ${POLL_DELAY} + interval '${SWEEP_GRACE_MS} milliseconds'
+              next_attempt_at = cast(:now AS timestamptz) + ${POLL_DELAY} + interval '${SWEEP_GRACE_MS} milliseconds'
          FROM open WHERE g.uuid = open.uuid
        RETURNING ${CLAIMED_COLUMNS}, cast(1000 * extract(epoch FROM ${POLL_DELAY}) AS int) AS poll_delay_ms`,
     ),
@@ -31,9 +31,9 @@ function createRefreshThrottle(name: string, isDue: string) {
   );
 }
 
-export const acquireReadRefresh = createRefreshThrottle('gate_read', '');
+export const acquireReadRefresh = createRefreshThrottle('acquire_read_refresh', '');
 export const acquirePoll = createRefreshThrottle(
-  'gate_poll',
+  'acquire_poll',
   `AND (g.next_poll_at IS NULL
         OR g.next_poll_at <= cast(:now AS timestamptz) + interval '${CLOCK_SKEW_MS} milliseconds')`,
 );

@@ -10,15 +10,15 @@ const LOCKED_QUEUED = `(SELECT uuid FROM generations WHERE uuid = ANY (:uuids) A
             ORDER BY uuid FOR NO KEY UPDATE SKIP LOCKED) mine`;
 
 const RENEW_REFRESH_THROTTLES = prepared(
-  'hold_gates',
-  `UPDATE generations g SET polled_at = :now, due_at = :until FROM ${LOCKED_QUEUED} WHERE g.uuid = mine.uuid`,
+  'renew_refresh_throttles',
+  `UPDATE generations g SET polled_at = :now, next_attempt_at = :until FROM ${LOCKED_QUEUED} WHERE g.uuid = mine.uuid`,
 );
 
 const RENEW_LEASES = prepared(
-  'hold_leases',
-  `UPDATE generations g SET leased_until = :until, due_at = :until
+  'renew_leases',
+  `UPDATE generations g SET leased_until = :until, next_attempt_at = :until
      FROM ${LOCKED_QUEUED}, json_to_recordset(:claims) AS claim (uuid uuid, since timestamptz)
-    WHERE g.uuid = mine.uuid AND g.uuid = claim.uuid AND g.submitting_since = claim.since AND g.upstream_handle IS NULL`,
+    WHERE g.uuid = mine.uuid AND g.uuid = claim.uuid AND g.submit_started_at = claim.since AND g.upstream_handle IS NULL`,
 );
 
 /**
@@ -41,7 +41,7 @@ function createLeaseHolder(statement: Statement, getDurationMs: () => number) {
   function renew(): void {
     const at = now();
     const uuids = [...held].map(({ uuid }) => uuid);
-    const claims = JSON.stringify([...held].map(({ uuid, submitting_since: since }) => ({ uuid, since })));
+    const claims = JSON.stringify([...held].map(({ uuid, submit_started_at: since }) => ({ uuid, since })));
     runStatement(statement, { uuids, claims, now: at, until: addMilliseconds(at, getDurationMs()) }).catch(() => {});
   }
 

@@ -29,7 +29,7 @@ export interface GenerationFailure {
 }
 
 const LOCK_OWNERS = `
-  SELECT a.id, a.balance, a.plan_credits, a.topup_credits, a.period_after_number, a.period_used, a.in_flight, a.ledger_count
+  SELECT a.id, a.balance, a.plan_credits, a.topup_credits, a.generation_count_at_period_start, a.period_used, a.in_flight, a.ledger_count
     FROM accounts a
    WHERE a.id IN (SELECT g.account_id FROM generations g
                    WHERE g.uuid = ANY (cast(:uuids AS uuid[])) AND g.status = 'queued')
@@ -37,7 +37,7 @@ const LOCK_OWNERS = `
      FOR NO KEY UPDATE`;
 
 const COMPLETE_GENERATIONS = prepared(
-  'succeed_generations',
+  'complete_generations',
   `WITH answer AS MATERIALIZED (
      SELECT * FROM json_to_recordset(:answers)
          AS r (uuid uuid, output_path text, thumbnail_path text, is_watermarked boolean, provider_cost_cents numeric)
@@ -52,7 +52,7 @@ const COMPLETE_GENERATIONS = prepared(
         AND g.status = 'queued'
      RETURNING g.uuid, g.account_id, g.deleted_at, g.media_token
    ), unwanted AS (
-     INSERT INTO media_removals (media_token, due_at)
+     INSERT INTO media_deletions (media_token, next_attempt_at)
      SELECT media_token, cast(:now AS timestamptz) FROM ended WHERE deleted_at IS NOT NULL AND media_token IS NOT NULL
      ON CONFLICT (media_token) DO NOTHING
    ), freed AS (
@@ -76,11 +76,11 @@ const FAIL_GENERATIONS = prepared(
         AND g.status = 'queued'
      RETURNING g.uuid, g.account_id, g.model, g.created_at, g.credits_charged, g.plan_credits_charged,
                g.media_token,
-               CASE WHEN g.number > owner.period_after_number THEN g.credits_charged ELSE 0 END AS used_this_period
+               CASE WHEN g.number > owner.generation_count_at_period_start THEN g.credits_charged ELSE 0 END AS used_this_period
    ), leftovers AS (
-     INSERT INTO media_removals (media_token, due_at)
+     INSERT INTO media_deletions (media_token, next_attempt_at)
      SELECT media_token, cast(:late AS timestamptz) FROM ended WHERE media_token IS NOT NULL
-     ON CONFLICT (media_token) DO UPDATE SET due_at = excluded.due_at
+     ON CONFLICT (media_token) DO UPDATE SET next_attempt_at = excluded.next_attempt_at
    ), jobs AS (
      SELECT account_id, cast(count(*) AS int) AS ended, cast(sum(credits_charged) AS int) AS credits,
             cast(sum(plan_credits_charged) AS int) AS plan_credits, cast(sum(used_this_period) AS int) AS used

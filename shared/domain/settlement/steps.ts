@@ -17,20 +17,20 @@ export const CLOCK_SKEW_MS = 500;
 /** What a step needs to know of its job. */
 export type ClaimedGeneration = Pick<
   Generation,
-  'uuid' | 'model' | 'prompt' | 'params' | 'created_at' | 'deadline_at' | 'unknown_submits'
+  'uuid' | 'model' | 'prompt' | 'params' | 'created_at' | 'deadline_at' | 'unconfirmed_submits'
 > & {
   upstream: string | null;
   upstream_model: string | null;
   media_token: string;
   upstream_handle: NonNullable<Generation['upstream_handle']>;
   /** When it was claimed for submitting. */
-  submitting_since: Date;
+  submit_started_at: Date;
   /** How long after passing the gate to look again. */
   poll_delay_ms: number;
 };
 
-export const CLAIMED_COLUMNS = `g.uuid, g.model, g.prompt, g.params, g.created_at, g.deadline_at, g.unknown_submits, g.media_token,
-  g.upstream, g.upstream_model, g.upstream_handle, g.submitting_since`;
+export const CLAIMED_COLUMNS = `g.uuid, g.model, g.prompt, g.params, g.created_at, g.deadline_at, g.unconfirmed_submits, g.media_token,
+  g.upstream, g.upstream_model, g.upstream_handle, g.submit_started_at`;
 
 /** A step for one generation that goes together with those of others in one statement. */
 export function transition(

@@ -12,14 +12,14 @@ export type StuckGeneration = Pick<
   | 'model'
   | 'created_at'
   | 'deadline_at'
-  | 'due_at'
+  | 'next_attempt_at'
   | 'polled_at'
-  | 'unknown_submits'
+  | 'unconfirmed_submits'
   | 'upstream'
   | 'upstream_model'
 > & { is_submitted: boolean };
 
-const STUCK_COLUMNS = `g.uuid, g.account_id, g.model, g.created_at, g.deadline_at, g.due_at, g.polled_at, g.unknown_submits, g.upstream,
+const STUCK_COLUMNS = `g.uuid, g.account_id, g.model, g.created_at, g.deadline_at, g.next_attempt_at, g.polled_at, g.unconfirmed_submits, g.upstream,
   g.upstream_model, g.upstream_handle IS NOT NULL AS is_submitted`;
 
 /** Nobody is at it: no worker holds it, and nobody has looked at its upstream for a while. */
@@ -27,22 +27,22 @@ const IS_STUCK = `g.status = 'queued' AND g.created_at <= :before AND (g.leased_
        AND (g.polled_at IS NULL OR g.polled_at <= :before)`;
 
 const FIND_STUCK = prepared(
-  'stuck_jobs',
+  'find_stuck_generations',
   `SELECT ${STUCK_COLUMNS} FROM generations g WHERE ${IS_STUCK} AND g.uuid > :after ORDER BY g.uuid LIMIT :limit`,
 );
 
 const FIND_STUCK_BY_UUID = prepared(
-  'stuck_jobs_named',
+  'find_stuck_generations_by_uuid',
   `SELECT ${STUCK_COLUMNS} FROM generations g WHERE g.uuid = ANY (cast(:uuids AS uuid[])) AND ${IS_STUCK} ORDER BY g.uuid`,
 );
 
 const REQUEUE_STUCK = prepared(
-  'requeue_jobs',
+  'requeue_generations',
   `WITH stuck AS (
      SELECT g.uuid FROM generations g WHERE g.uuid = ANY (cast(:uuids AS uuid[])) AND ${IS_STUCK}
       ORDER BY g.uuid FOR NO KEY UPDATE SKIP LOCKED
    )
-   UPDATE generations g SET due_at = :now, next_poll_at = NULL FROM stuck WHERE g.uuid = stuck.uuid
+   UPDATE generations g SET next_attempt_at = :now, next_poll_at = NULL FROM stuck WHERE g.uuid = stuck.uuid
    RETURNING g.uuid, g.upstream_handle IS NOT NULL AS is_submitted`,
 );
 

@@ -27,8 +27,8 @@ const FINALIZE_RETRY_DELAY_MS = 3_000;
 /** Submits a job that this process has claimed. */
 export async function submitClaimed(generation: ClaimedGeneration): Promise<void> {
   const { uuid } = generation;
-  if (generation.unknown_submits > UNCONFIRMED_SUBMITS_MAX) {
-    logger.error({ generationId: uuid, submits: generation.unknown_submits }, 'given up: nobody knows whether it runs');
+  if (generation.unconfirmed_submits > UNCONFIRMED_SUBMITS_MAX) {
+    logger.error({ generationId: uuid, submits: generation.unconfirmed_submits }, 'given up: nobody knows whether it runs');
     await failGeneration({ uuid, message: 'The model did not confirm this job. Please try again.' });
     return;
   }

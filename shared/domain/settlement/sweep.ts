@@ -14,17 +14,17 @@ const REQUEUE_AFTER_MS = 10_000;
 
 /** What is queued is looked through by its partial index, in the order of creation. */
 const SWEEP_OVERDUE = prepared(
-  'sweep_overdue',
+  'requeue_overdue_generations',
   `WITH overdue AS (
-     SELECT uuid FROM generations WHERE status = 'queued' AND due_at <= :now AND deadline_at > :now
+     SELECT uuid FROM generations WHERE status = 'queued' AND next_attempt_at <= :now AND deadline_at > :now
       ORDER BY uuid LIMIT ${BATCH_SIZE} FOR NO KEY UPDATE SKIP LOCKED
    )
-   UPDATE generations g SET due_at = :again, next_poll_at = NULL FROM overdue WHERE g.uuid = overdue.uuid
+   UPDATE generations g SET next_attempt_at = :again, next_poll_at = NULL FROM overdue WHERE g.uuid = overdue.uuid
    RETURNING g.uuid, g.upstream_handle IS NOT NULL AS submitted`,
 );
 
 const FIND_EXPIRED = prepared(
-  'sweep_expired',
+  'find_expired_generations',
   `SELECT uuid, model, upstream, upstream_model, upstream_handle FROM generations WHERE status = 'queued' AND deadline_at <= :now
     ORDER BY uuid LIMIT ${BATCH_SIZE}`,
 );

@@ -11,13 +11,13 @@ import type { ClaimedGeneration } from './steps.ts';
  */
 
 const LOCK_RATE_LIMIT = prepared(
-  'take_turn',
-  `INSERT INTO upstream_turns AS t (upstream, next_submit_at) VALUES (:upstream, :now)
-   ON CONFLICT (upstream) DO UPDATE SET next_submit_at = greatest(t.next_submit_at, excluded.next_submit_at)
-   RETURNING next_submit_at`,
+  'lock_upstream_rate_limit',
+  `INSERT INTO upstream_rate_limits AS t (upstream, theoretical_arrival_at) VALUES (:upstream, :now)
+   ON CONFLICT (upstream) DO UPDATE SET theoretical_arrival_at = greatest(t.theoretical_arrival_at, excluded.theoretical_arrival_at)
+   RETURNING theoretical_arrival_at`,
 );
 
-const UPDATE_RATE_LIMIT = prepared('end_turn', 'UPDATE upstream_turns SET next_submit_at = :next WHERE upstream = :upstream');
+const UPDATE_RATE_LIMIT = prepared('update_upstream_rate_limit', 'UPDATE upstream_rate_limits SET theoretical_arrival_at = :next WHERE upstream = :upstream');
 
 /**
  * Claims the oldest jobs that wait for an upstream, as many as its limits leave room for.
@@ -29,11 +29,11 @@ export async function claimWithinLimits(routes: UpstreamRoute[], limit: number):
   const { name, perMinute } = (routes[0] as UpstreamRoute).upstream;
   return db.transaction(async (transaction) => {
     const at = now();
-    const [row] = await runStatement<{ next_submit_at: Date }>(LOCK_RATE_LIMIT, { upstream: name, now: at }, transaction);
+    const [row] = await runStatement<{ theoretical_arrival_at: Date }>(LOCK_RATE_LIMIT, { upstream: name, now: at }, transaction);
     if (perMinute === null) return { jobs: await claimOldest(transaction, routes, limit, at), waitMs: 0 };
     const rate = computeRate(perMinute);
     // How far ahead of an even pace the next submit is already.
-    const aheadMs = (row as { next_submit_at: Date }).next_submit_at.getTime() - at.getTime();
+    const aheadMs = (row as { theoretical_arrival_at: Date }).theoretical_arrival_at.getTime() - at.getTime();
     const capacity = Math.floor(rate.burst - aheadMs / rate.intervalMs);
     if (capacity < 1) return { jobs: [], waitMs: Math.ceil(aheadMs - (rate.burst - 1) * rate.intervalMs) };
     const jobs = await claimOldest(transaction, routes, Math.min(limit, capacity), at);

@@ -92,7 +92,7 @@ function printGenerations(jobs: StuckGeneration[], say: CommandContext['print'])
     formatTime(job.deadline_at),
     job.is_submitted ? `submitted to ${job.upstream}` : 'not submitted',
     formatTime(job.polled_at),
-    String(job.unknown_submits),
+    String(job.unconfirmed_submits),
   ]);
   const headings = ['uuid', 'account', 'model', 'created', 'deadline', 'state', 'looked at', 'lost submits'];
   for (const line of formatTable(headings, rows)) say(line);
