@@ -3,11 +3,11 @@ import Koa from 'koa';
 import { config } from '../shared/lib/config.ts';
 import { logger } from '../shared/lib/logger.ts';
 import type { State } from './context.ts';
-import { queueBoard } from './pages/staff/queueBoard.ts';
-import { cors } from './middleware/crossOrigin.ts';
-import { discardUnreadBody } from './middleware/body.ts';
-import { handleErrors } from './middleware/errors.ts';
-import { requestLog } from './middleware/requestLog.ts';
+import { queueBoard } from './web/staff/queueBoard.ts';
+import { cors } from './pipeline/cors.ts';
+import { discardUnreadBody } from './pipeline/body.ts';
+import { handleErrors } from './pipeline/errors.ts';
+import { requestLog } from './pipeline/requestLog.ts';
 import { createRouter, notFound } from './router.ts';
 
 /** What is answered is data: nothing in it is to be run, framed or guessed at. */

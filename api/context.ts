@@ -1,5 +1,5 @@
 import type Koa from 'koa';
-import type { Caller } from '../shared/domain/accounts.ts';
+import type { Caller } from '../shared/domain/accounts/accounts.ts';
 import type { Logger } from '../shared/lib/logger.ts';
 
 /** What the middleware leaves for a handler. */

@@ -2,7 +2,7 @@ import { config, parseConfig } from '../shared/lib/config.ts';
 import { getInsecureModeWarning } from '../shared/lib/listenSettings.ts';
 import { logger } from '../shared/lib/logger.ts';
 import { runMain } from '../shared/lib/runMain.ts';
-import { onShutdownSignal } from '../shared/lib/stop.ts';
+import { onShutdownSignal } from '../shared/lib/shutdown.ts';
 import { openService } from '../shared/service.ts';
 import { startApi } from './server.ts';
 

@@ -2,36 +2,36 @@ import Router from '@koa/router';
 import { config } from '../shared/lib/config.ts';
 import { perService } from '../shared/lib/serviceScope.ts';
 import { isDevSignInAllowed } from '../shared/lib/signInSettings.ts';
-import { requireStaff } from '../shared/domain/staff.ts';
+import { requireStaff } from '../shared/domain/accounts/staff.ts';
 import { ServiceError } from '../shared/spec/errors.ts';
 import { requireCaller, type Context, type Handler, type State } from './context.ts';
-import { evictKey, authenticate, authenticateSession, recordLastUsed, verifyKey } from './middleware/authenticate.ts';
-import { readJsonBody } from './middleware/body.ts';
-import { consumeRateLimit, type RateClass, refundRateLimit } from './middleware/rateLimit.ts';
-import { authenticateMcp } from './mcp/admission.ts';
+import { evictKey, authenticate, authenticateSession, recordLastUsed, verifyKey } from './pipeline/authenticate.ts';
+import { readJsonBody } from './pipeline/body.ts';
+import { consumeRateLimit, type RateClass, refundRateLimit } from './pipeline/rateLimit.ts';
+import { authenticateMcp } from './mcp/authenticate.ts';
 import * as mcp from './mcp/endpoint.ts';
 import { showConsent, submitConsent } from './oauth/authorize.ts';
 import { authorizationServer, jwks, protectedResource } from './oauth/metadata.ts';
 import { register } from './oauth/register.ts';
 import { revoke } from './oauth/revoke.ts';
 import { token } from './oauth/token.ts';
-import { isPageCredentials, type PageCredentials, servePage } from './pages/serve.ts';
-import * as account from './routes/account.ts';
-import * as admin from './routes/admin.ts';
-import * as affiliate from './routes/affiliate.ts';
-import { stylesheet } from './routes/assets.ts';
-import * as billing from './routes/billing.ts';
-import * as description from './routes/description.ts';
-import * as generations from './routes/generations.ts';
-import * as identities from './routes/identities.ts';
-import { health, ready } from './routes/health.ts';
-import * as keys from './routes/keys.ts';
-import { media } from './routes/media.ts';
-import * as models from './routes/models.ts';
-import * as session from './routes/session.ts';
-import * as signIn from './routes/signIn.ts';
-import * as usage from './routes/usage.ts';
-import * as webhooks from './routes/webhooks.ts';
+import { isPageCredentials, type PageCredentials, servePage } from './pipeline/servePage.ts';
+import * as account from './web/account/handler.ts';
+import * as admin from './rest/admin/routes.ts';
+import * as affiliate from './rest/affiliate/routes.ts';
+import { stylesheet } from './static/stylesheet.ts';
+import * as billing from './rest/billing/routes.ts';
+import * as description from './rest/openapi/routes.ts';
+import * as generations from './rest/generations/routes.ts';
+import * as identities from './web/account/signInMethodHandlers.ts';
+import { health, ready } from './rest/health/routes.ts';
+import * as keys from './rest/apiKeys/routes.ts';
+import { media } from './static/media.ts';
+import * as models from './rest/models/routes.ts';
+import * as session from './rest/session/routes.ts';
+import * as signIn from './web/signIn/handler.ts';
+import * as usage from './rest/usage/routes.ts';
+import * as webhooks from './rest/billing/webhook.ts';
 
 /**
  * - `none`: public.
@@ -40,7 +40,7 @@ import * as webhooks from './routes/webhooks.ts';
  * - `staff`: as `account`, and the account is one of the staff's.
  * - `session`: the session cookie only.
  * - `assistant`: an access token or an API key, with the page's origin where a browser sends it.
- * - `visitor`, `member`, `operator`, `landing`: pages, for people; see `api/pages/serve.ts`.
+ * - `visitor`, `member`, `operator`, `landing`: pages, for people; see `api/pipeline/servePage.ts`.
  */
 type RouteCredentials = 'none' | 'account' | 'account*' | 'staff' | 'session' | 'assistant' | PageCredentials;
 type RouteMethod = 'GET' | 'POST' | 'PATCH' | 'DELETE';

@@ -5,12 +5,12 @@ import { getPublishedKeys } from '../shared/domain/oauth/signingKeys.ts';
 import { config, ConfigError } from '../shared/lib/config.ts';
 import { logger } from '../shared/lib/logger.ts';
 import { stopMetricsServer, startMetricsServer } from '../shared/lib/metricsServer.ts';
-import { subscribeToGenerationUpdates as listenToAnnouncements, releaseWaiters } from '../shared/queues/announcements.ts';
+import { subscribeToGenerationUpdates as listenToAnnouncements, releaseWaiters } from '../shared/queues/generationUpdates.ts';
 import { openQueues } from '../shared/queues/enqueue.ts';
 import { createApp } from './app.ts';
 import { trackConnections } from './connections.ts';
-import { closeMcpStreams, openMcp } from './mcp/lifecycle.ts';
-import { closeRateLimiters, openRateLimiters } from './middleware/rateLimit.ts';
+import { closeMcpStreams, openMcp } from './mcp/openMcp.ts';
+import { closeRateLimiters, openRateLimiters } from './pipeline/rateLimit.ts';
 
 /** Longer than load balancers keep idle connections (60 to 90 s): they must not reuse one that is being closed here. */
 const KEEP_ALIVE_MS = 95_000;

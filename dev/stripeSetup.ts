@@ -1,10 +1,10 @@
 import Stripe from 'stripe';
 import { readCommandLine } from '../shared/lib/commandLine.ts';
 import { EVENT_TYPES } from '../shared/gateways/payments/eventTypes.ts';
-import { createStripeClient } from '../shared/gateways/payments/stripe.ts';
+import { createStripeClient } from '../shared/gateways/payments/stripeProcessor.ts';
 import { type Plan, PLANS } from '../shared/spec/plans.ts';
-import { getErrorMessage } from './servers/failures.ts';
-import { loadEnvFile } from './stack/settings.ts';
+import { getErrorMessage } from './local/servers/errorDetails.ts';
+import { loadEnvFile } from './local/stack/settings.ts';
 
 const HELP = `npm run stripe:setup makes in a Stripe account what the service needs of it: a product and a yearly price for
 each plan, the webhooks, and a configuration of the customer portal. What is there already is used again: run it as

@@ -3,7 +3,7 @@ import { parseConfig, setConfig } from '../shared/lib/config.ts';
 import { createPool } from '../shared/lib/db.ts';
 import { logger, openLogger } from '../shared/lib/logger.ts';
 import { runMain } from '../shared/lib/runMain.ts';
-import { migrate } from './run.ts';
+import { migrate } from './migrate.ts';
 
 const USAGE = `npm run release
 In an image: node dist/migrations/main.js

@@ -1,7 +1,7 @@
 import type { DestinationStream } from 'pino';
-import { closeClientMetadataConnections } from './gateways/clientDocuments.ts';
+import { closeClientMetadataConnections } from './gateways/clientMetadataDocument.ts';
 import { closeDownloadConnections } from './gateways/media/download.ts';
-import { closeMediaStore } from './gateways/media/store.ts';
+import { closeMediaStore } from './gateways/media/configuredStore.ts';
 import { stopThumbnailProcess } from './gateways/media/thumbnail.ts';
 import { openPaymentProcessor } from './gateways/payments/index.ts';
 import { closeUpstreamConnections, validateUpstreams } from './gateways/upstreams/index.ts';
@@ -11,7 +11,7 @@ import { db, openDatabase } from './lib/db.ts';
 import { logger, openLogger } from './lib/logger.ts';
 import { resetServiceScope } from './lib/serviceScope.ts';
 import { closeQueues } from './queues/enqueue.ts';
-import { closeGenerationUpdates } from './queues/announcements.ts';
+import { closeGenerationUpdates } from './queues/generationUpdates.ts';
 
 export interface ServiceOptions {
   /** Default: the system's clock. */

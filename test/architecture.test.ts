@@ -24,8 +24,8 @@ const PROGRAMS = [
   'api/main.ts',
   'api/oauth/rotateKeys.ts',
   'migrations/main.ts',
-  'worker/admin/main.ts',
-  'worker/check/main.ts',
+  'worker/cli/admin/main.ts',
+  'worker/cli/check/main.ts',
   'worker/main.ts',
 ];
 

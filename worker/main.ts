@@ -1,7 +1,7 @@
 import { config, parseConfig } from '../shared/lib/config.ts';
 import { logger } from '../shared/lib/logger.ts';
 import { runMain } from '../shared/lib/runMain.ts';
-import { onShutdownSignal } from '../shared/lib/stop.ts';
+import { onShutdownSignal } from '../shared/lib/shutdown.ts';
 import { QUEUES } from '../shared/queues/catalog.ts';
 import { openService } from '../shared/service.ts';
 import { startWorker } from './worker.ts';

@@ -1,17 +1,17 @@
 import { setTimeout } from 'node:timers/promises';
 import { type Job, Worker } from 'bullmq';
-import { measureBacklog } from '../shared/domain/metrics/backlog.ts';
-import { checkModelHealthIfOverdue } from '../shared/domain/settlement/checkModels.ts';
-import { waitForInFlight, startDraining, resetDraining, trackInFlight } from '../shared/domain/settlement/underWay.ts';
-import { failExpired } from '../shared/domain/settlement/sweep.ts';
-import { verifyMediaStore } from '../shared/gateways/media/collect.ts';
+import { measureBacklog } from '../shared/domain/platform/backlogMetrics.ts';
+import { checkModelHealthIfOverdue } from '../shared/domain/generations/execution/healthCheck.ts';
+import { waitForInFlight, startDraining, resetDraining, trackInFlight } from '../shared/lib/drain.ts';
+import { failExpired } from '../shared/domain/generations/execution/sweep.ts';
+import { verifyMediaStore } from '../shared/gateways/media/storeOutput.ts';
 import { requireUpstreamKeys } from '../shared/gateways/upstreams/index.ts';
 import { config } from '../shared/lib/config.ts';
 import { logger } from '../shared/lib/logger.ts';
-import { jobDuration } from '../shared/lib/meters.ts';
+import { jobDuration } from '../shared/lib/metrics.ts';
 import { stopMetricsServer, isMetricsEnabled, startMetricsServer } from '../shared/lib/metricsServer.ts';
 import { connectForBlocking } from '../shared/lib/redis.ts';
-import { withLogContext } from '../shared/lib/trail.ts';
+import { withLogContext } from '../shared/lib/logContext.ts';
 import {
   isJobName,
   JOB_LOCK_MS,

@@ -2,18 +2,18 @@ import { isInitializeRequest, type JSONRPCRequest, type JSONRPCResponse } from '
 import { ServiceError } from '../../shared/spec/errors.ts';
 import type { Context, Handler } from '../context.ts';
 import { requireCaller } from '../context.ts';
-import { consumeRateLimit } from '../middleware/rateLimit.ts';
-import { type Principal, authenticateBearer, requireScope } from '../oauth/bearer.ts';
+import { consumeRateLimit } from '../pipeline/rateLimit.ts';
+import { type Principal, authenticateBearer, requireScope } from '../pipeline/authenticateBearer.ts';
 import type { Scope } from '../../shared/spec/oauth.ts';
-import type { McpRequestContext } from './call.ts';
-import { EVENT_ID_PATTERN } from './events.ts';
-import { handleMcpRequest, type AcceptedTypes, parseAcceptedTypes, handleNotification } from './exchanges.ts';
-import { getHeader, readMessageId, type InboundMessage, classifyMessage, readMessageBody, requireSupportedVersion } from './messages.ts';
-import { sendMcpInfoPage, isBrowserRequest } from './page.tsx';
-import { TRANSPORT_ERROR, McpTransportError } from './refusal.ts';
-import { createMcpSession, deleteMcpSession, findMcpSession, type McpSession } from './sessions.ts';
-import { handleStateless } from './stateless.ts';
-import { serveSessionStream } from './streams.ts';
+import type { McpRequestContext } from './requestContext.ts';
+import { EVENT_ID_PATTERN } from './transport/eventStore.ts';
+import { handleMcpRequest, type AcceptedTypes, parseAcceptedTypes, handleNotification } from './transport/requestHandler.ts';
+import { getHeader, readMessageId, type InboundMessage, classifyMessage, readMessageBody, requireSupportedVersion } from './transport/inboundMessage.ts';
+import { sendMcpInfoPage, isBrowserRequest } from './infoPage.tsx';
+import { TRANSPORT_ERROR, McpTransportError } from './transport/transportError.ts';
+import { createMcpSession, deleteMcpSession, findMcpSession, type McpSession } from './transport/sessions.ts';
+import { handleStateless } from './transport/stateless.ts';
+import { serveSessionStream } from './transport/sessionStream.ts';
 import { findTool } from './tools/index.ts';
 
 /** The endpoint of the Model Context Protocol: Streamable HTTP, and whom it is for (docs/mcp.md). */

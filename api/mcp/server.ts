@@ -11,13 +11,13 @@ import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/
 import { config } from '../../shared/lib/config.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { IDEMPOTENCY_KEY_MAX_CHARACTERS } from '../../shared/spec/limits.ts';
-import { toServiceError } from '../middleware/errors.ts';
-import { getMcpRequestContext } from './call.ts';
+import { toServiceError } from '../pipeline/errors.ts';
+import { getMcpRequestContext } from './requestContext.ts';
 import { buildIcon } from './icons.ts';
-import { registerResourceHandlers } from './resources.ts';
-import { toErrorResult, toCallToolResult } from './results.ts';
+import { registerResourceHandlers } from './resources/handlers.ts';
+import { toErrorResult, toCallToolResult } from './tools/results.ts';
 import { TOOLS, findTool } from './tools/index.ts';
-import type { ToolContext } from './tools/tool.ts';
+import type { ToolContext } from './tools/defineTool.ts';
 
 const buildInstructions =
   () => `Makes images (8 credits) and videos (35 credits for 5 seconds, 70 for 10) from text prompts, on the credits of the user's account.

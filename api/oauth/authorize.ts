@@ -1,16 +1,16 @@
-import { getAccount } from '../../shared/domain/accounts.ts';
-import { issueCode } from '../../shared/domain/oauth/codes.ts';
+import { getAccount } from '../../shared/domain/accounts/accounts.ts';
+import { issueCode } from '../../shared/domain/oauth/authorizationCodes.ts';
 import { recordApprovalRequest } from '../../shared/domain/oauth/clients.ts';
-import { isLoopbackUri } from '../../shared/domain/oauth/redirects.ts';
+import { isLoopbackUri } from '../../shared/domain/oauth/redirectUris.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { OAuthError } from '../../shared/spec/oauth.ts';
 import { requireCaller, type Context } from '../context.ts';
-import { audit } from '../middleware/audit.ts';
-import { endCurrentSession } from '../middleware/sessionCookie.ts';
-import { buildSignInPath } from '../pages/returnTo.ts';
-import { getForm } from '../pages/serve.ts';
-import { buildRedirectUrl, type ClientContext, type AuthorizationRequest, validateClient, parseAuthorizationRequest } from './authorization.ts';
-import { sendConsentPage, sendInvalidRequestPage, sendReturnToClientPage, sendUnknownClientPage } from './consent.tsx';
+import { audit } from '../pipeline/auditLog.ts';
+import { endCurrentSession } from '../pipeline/cookies/sessionCookie.ts';
+import { buildSignInPath } from '../web/signIn/returnTo.ts';
+import { getForm } from '../pipeline/servePage.ts';
+import { buildRedirectUrl, type ClientContext, type AuthorizationRequest, validateClient, parseAuthorizationRequest } from './authorizationRequest.ts';
+import { sendConsentPage, sendInvalidRequestPage, sendReturnToClientPage, sendUnknownClientPage } from './consentPage.tsx';
 
 /** `GET /authorize`: asks the person who is signed in, after they have, whether a client may act for them. */
 export async function showConsent(ctx: Context): Promise<void> {

@@ -3,7 +3,7 @@ import { OAUTH_BODY_LIMIT_BYTES } from '../../shared/spec/limits.ts';
 import { OAuthError } from '../../shared/spec/oauth.ts';
 import { resourceUrl } from '../../shared/domain/oauth/accessTokens.ts';
 import type { Context, Handler } from '../context.ts';
-import { readRawBody } from '../middleware/body.ts';
+import { readRawBody } from '../pipeline/body.ts';
 
 /** The parameters of an OAuth request: each with one value, none of them empty. */
 export type OAuthParameters = Readonly<Record<string, string>>;

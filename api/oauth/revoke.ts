@@ -3,7 +3,7 @@ import { isKnownClient } from '../../shared/domain/oauth/clients.ts';
 import { type RevokedGrant, revokeGrant } from '../../shared/domain/oauth/grants.ts';
 import { revokeRefreshToken } from '../../shared/domain/oauth/refreshTokens.ts';
 import { OAuthError } from '../../shared/spec/oauth.ts';
-import { audit } from '../middleware/audit.ts';
+import { audit } from '../pipeline/auditLog.ts';
 import { readFormParameters, withOAuthErrors, requireParameter } from './parameters.ts';
 import { requirePublicClient } from './token.ts';
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import OAuth2Server from '@node-oauth/oauth2-server';
 import { issueAccessToken } from '../../shared/domain/oauth/accessTokens.ts';
 import { isKnownClient } from '../../shared/domain/oauth/clients.ts';
-import { exchangeCode } from '../../shared/domain/oauth/codes.ts';
+import { exchangeCode } from '../../shared/domain/oauth/authorizationCodes.ts';
 import { type IssuedGrant, rotateRefreshToken } from '../../shared/domain/oauth/refreshTokens.ts';
 import { ACCESS_TOKEN_SECONDS, REFRESH_TOKEN_DAYS } from '../../shared/spec/limits.ts';
 import { OAuthError, parseScopes, type Scope } from '../../shared/spec/oauth.ts';

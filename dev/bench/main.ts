@@ -2,17 +2,17 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { exitWithUsageError } from '../../shared/lib/commandLine.ts';
-import { measureCreates } from './figures/create.ts';
-import { measureCreditPeriods } from './figures/grants.ts';
-import { measureGrowth } from './figures/growth.ts';
-import { measureMcp } from './figures/mcp.ts';
-import { measurePipeline } from './figures/pipeline.ts';
-import { measureReads } from './figures/read.ts';
-import { measureTokens } from './figures/tokens.ts';
-import { measureWebhooks } from './figures/webhooks.ts';
+import { measureCreates } from './measurements/create.ts';
+import { measureCreditPeriods } from './measurements/creditPeriods.ts';
+import { measureGrowth } from './measurements/growth.ts';
+import { measureMcp } from './measurements/mcp.ts';
+import { measurePipeline } from './measurements/pipeline.ts';
+import { measureReads } from './measurements/read.ts';
+import { measureTokens } from './measurements/oauthTokens.ts';
+import { measureWebhooks } from './measurements/webhooks.ts';
 import { type FigureName, type BenchOptions, parseBenchOptions, USAGE } from './options.ts';
 import { type Measurement, toReportRows, formatReportTable } from './report.ts';
-import { startBenchEnvironment, type BenchEnvironment } from './stage.ts';
+import { startBenchEnvironment, type BenchEnvironment } from './environment.ts';
 
 /**
  * `npm run bench [-- --quick] [--only create,read] [--json FILE] [--profile FOLDER] [--built]`: measures the built service

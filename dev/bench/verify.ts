@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import type { Client } from 'pg';
 import { SPARE_ACCOUNT } from './seed.ts';
-import { REDIS_PREFIX } from './stage.ts';
+import { REDIS_PREFIX } from './environment.ts';
 
 /** Accounts whose numbers contradict their ledger, their generations or their usage. There must be none. */
 const INCONSISTENT_ACCOUNTS = `

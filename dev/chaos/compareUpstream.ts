@@ -1,5 +1,5 @@
-import type { Queryable, Violation } from '../../shared/domain/invariants/invariant.ts';
-import type { UpstreamJob } from '../standins/upstream.ts';
+import type { Queryable, Violation } from '../../shared/domain/credits/integrity/invariant.ts';
+import type { UpstreamJob } from '../../test/fakes/upstreams/fal.ts';
 
 const STATEMENTS = {
   'runs-are-ordered': 'An upstream runs nothing that no generation was charged for.',

@@ -1,9 +1,9 @@
-import type { Misbehaviour } from '../standins/misbehave.ts';
-import type { Fault as StripeFault } from '../standins/stripe/faults.ts';
-import type { FakeFal } from '../standins/upstream.ts';
-import type { ManagedProcess } from './part.ts';
-import type { SeededRandom } from '../random.ts';
-import type { ProxySide, ChaosEnvironment } from './stage.ts';
+import type { Misbehaviour } from '../../test/fakes/misbehave.ts';
+import type { Fault as StripeFault } from '../../test/fakes/stripe/faults.ts';
+import type { FakeFal } from '../../test/fakes/upstreams/fal.ts';
+import type { ManagedProcess } from './managedProcess.ts';
+import type { SeededRandom } from '../../test/fakes/seededRandom.ts';
+import type { ProxySide, ChaosEnvironment } from './environment.ts';
 
 /** Something that can go wrong, and be right again. */
 export interface Fault {

@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { exitWithUsageError } from '../../shared/lib/commandLine.ts';
-import { buildDist, ROOT } from '../servers/builtService.ts';
+import { buildDist, ROOT } from '../local/builtProcess.ts';
 import { type ChaosOptions, parseChaosOptions, USAGE } from './options.ts';
 import { formatReport, formatOutcomeTable } from './report.ts';
-import { type ChaosOutcome, runChaos } from './run.ts';
+import { type ChaosOutcome, runChaos } from './runChaos.ts';
 
 /** `npm run chaos`: ends with 0 where no invariant was broken, 1 where one was, 2 where it was called wrongly. */
 const options = parseOptionsOrExit(process.argv.slice(2));

@@ -1,4 +1,4 @@
-import type { ChaosOutcome } from './run.ts';
+import type { ChaosOutcome } from './runChaos.ts';
 
 const HISTORY_LINES = 60;
 

@@ -1,5 +1,5 @@
 import { FAULTS } from './faults.ts';
-import { type SeededRandom, createSeededRandom } from '../random.ts';
+import { type SeededRandom, createSeededRandom } from '../../test/fakes/seededRandom.ts';
 
 export interface PlannedFault {
   name: string;

@@ -1,7 +1,7 @@
 import { readCommandLine } from '../../shared/lib/commandLine.ts';
 import { buildOptions } from '../bench/options.ts';
 import { getAccountKey, seedDatabase } from '../bench/seed.ts';
-import { startBenchEnvironment } from '../bench/stage.ts';
+import { startBenchEnvironment } from '../bench/environment.ts';
 import { startKeyProxy } from './keyProxy.ts';
 import { runSuite } from './suite.ts';
 import { formatVerdictLines, buildVerdicts } from './verdicts.ts';

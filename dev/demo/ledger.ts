@@ -1,4 +1,4 @@
-import { alignColumns } from '../stack/summary.ts';
+import { alignColumns } from '../local/stack/startupSummary.ts';
 import type { DemoClient } from './client.ts';
 
 interface LedgerRow {

@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 import { readCommandLine } from '../../shared/lib/commandLine.ts';
 import { getDataDir } from '../../shared/lib/localService.ts';
-import { getErrorCode, getErrorMessage } from '../servers/failures.ts';
-import { loadEnvFile } from '../stack/settings.ts';
+import { getErrorCode, getErrorMessage } from '../local/servers/errorDetails.ts';
+import { loadEnvFile } from '../local/stack/settings.ts';
 import { type DemoClient, createDemoClient, DemoRequestError } from './client.ts';
-import { openProgressDisplay } from './board.ts';
-import { type Generation, generateAndWait, type DemoGeneration } from './jobs.ts';
+import { openProgressDisplay } from './progressDisplay.ts';
+import { type Generation, generateAndWait, type DemoGeneration } from './generate.ts';
 import { verifyLedgerSum, readWholeLedger, formatLedgerTable } from './ledger.ts';
 import { downloadOutput, expectMp4, expectPng } from './outputs.ts';
-import { ensureServiceRunning, type StopService } from './ownService.ts';
+import { ensureServiceRunning, type StopService } from './localService.ts';
 
 const USAGE = `npm run demo -- [options]
 

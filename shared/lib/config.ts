@@ -74,7 +74,7 @@ const Environment = Type.Object({
   OPENAI_API_KEY: Type.Optional(Type.String()),
   REPLICATE_BASE_URL: HttpUrl({ default: 'https://api.replicate.com/v1' }),
   REPLICATE_API_TOKEN: Type.Optional(Type.String()),
-  /** JSON, or the name of a file of it: see shared/gateways/upstreams/settings.ts. */
+  /** JSON, or the name of a file of it: see shared/gateways/upstreams/upstreamConfig.ts. */
   UPSTREAMS: Type.String({ default: '{}' }),
   UPSTREAM_TIMEOUT_MS: PositiveInteger(6_000, 100),
   UPSTREAM_SYNC_TIMEOUT_MS: PositiveInteger(240_000, 100),

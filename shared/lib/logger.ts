@@ -1,6 +1,6 @@
 import { type DestinationStream, pino } from 'pino';
 import { config } from './config.ts';
-import { getLogContext } from './trail.ts';
+import { getLogContext } from './logContext.ts';
 
 export type Logger = ReturnType<typeof createLogger>;
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { config, ConfigError } from './config.ts';
 import { listenWithRetry } from './listenWithRetry.ts';
 import { logger } from './logger.ts';
-import { collectProcessMetrics, metricsRegistry } from './meters.ts';
+import { collectProcessMetrics, metricsRegistry } from './metrics.ts';
 import { sha256 } from './secrets.ts';
 import { perService } from './serviceScope.ts';
 

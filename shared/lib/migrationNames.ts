@@ -1,6 +1,6 @@
 /**
  * The migrations that this version needs, in order; a name, once released, never changes. Here rather than beside them
- * for the readiness answer, which looks whether they were applied; `migrations/run.ts` does not compile without each.
+ * for the readiness answer, which looks whether they were applied; `migrations/migrate.ts` does not compile without each.
  */
 export const MIGRATION_NAMES = [
   '0001_foundation',

@@ -4,7 +4,7 @@ import { config } from '../lib/config.ts';
 import { logger } from '../lib/logger.ts';
 import { connectForCommands, waitUntilReady } from '../lib/redis.ts';
 import { perService } from '../lib/serviceScope.ts';
-import { getRequestIds } from '../lib/trail.ts';
+import { getRequestIds } from '../lib/logContext.ts';
 import {
   getJobDefinition,
   MAX_IDS_PER_JOB,

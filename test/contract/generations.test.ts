@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { TestCustomer, IMAGE, VIDEO } from '../harness/client.ts';
-import { type TestService, startTestService } from '../harness/service.ts';
-import { expectError, expectTimestamp, countOccurrences, UUID } from './envelope.ts';
-import { setAllModelsOnline, seedImages, setModelHealth, completeAllGenerations } from './seeds.ts';
+import { TestCustomer, IMAGE, VIDEO } from '../harness/apiClient.ts';
+import { type TestService, startTestService } from '../harness/testService.ts';
+import { expectError, expectTimestamp, countOccurrences, UUID } from '../harness/errorEnvelope.ts';
+import { setAllModelsOnline, seedImages, setModelHealth, completeAllGenerations } from '../harness/seeds.ts';
 
 describe('generations', () => {
   let service: TestService;

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import type { TestCustomer } from '../harness/client.ts';
-import { type McpTestClient, CLIENT_NAMES, connectMcpClient } from '../harness/mcp.ts';
-import { type TestService, startTestService } from '../harness/service.ts';
+import type { TestCustomer } from '../harness/apiClient.ts';
+import { type McpTestClient, CLIENT_NAMES, connectMcpClient } from '../harness/mcpClient.ts';
+import { type TestService, startTestService } from '../harness/testService.ts';
 
 const MISSING = randomUUID();
 

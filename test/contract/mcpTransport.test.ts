@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import type { ApiResponse, TestCustomer, RequestOptions } from '../harness/client.ts';
+import type { ApiResponse, TestCustomer, RequestOptions } from '../harness/apiClient.ts';
 import { requireTestEnv } from '../harness/databases.ts';
-import { ACCEPT_JSON_OR_SSE, buildToolCall, INITIALIZE, openMcpSession, postMcp, STATELESS_META } from '../harness/mcp.ts';
-import { type TestService, startTestService } from '../harness/service.ts';
-import { sendRawRequest } from './wire.ts';
+import { ACCEPT_JSON_OR_SSE, buildToolCall, INITIALIZE, openMcpSession, postMcp, STATELESS_META } from '../harness/mcpClient.ts';
+import { type TestService, startTestService } from '../harness/testService.ts';
+import { sendRawRequest } from '../harness/rawRequest.ts';
 
 const PING = { jsonrpc: '2.0', id: 5, method: 'ping' };
 const LIST = { jsonrpc: '2.0', id: 6, method: 'tools/list' };

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { type TestService, startTestService } from '../harness/service.ts';
-import { expectError, UUID } from './envelope.ts';
-import { setAllModelsOnline, setModelHealth } from './seeds.ts';
+import { type TestService, startTestService } from '../harness/testService.ts';
+import { expectError, UUID } from '../harness/errorEnvelope.ts';
+import { setAllModelsOnline, setModelHealth } from '../harness/seeds.ts';
 
 describe('models', () => {
   let service: TestService;

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import type { TestCustomer } from '../harness/client.ts';
-import { type TestService, startTestService } from '../harness/service.ts';
-import { deleteGenerationsByNumber, seedImages, addTopupCredits } from './seeds.ts';
+import type { TestCustomer } from '../harness/apiClient.ts';
+import { type TestService, startTestService } from '../harness/testService.ts';
+import { deleteGenerationsByNumber, seedImages, addTopupCredits } from '../harness/seeds.ts';
 
 const PAGE_SIZE = 20;
 /** Deletions are counted in blocks of so many numbers, and again in blocks of that many blocks. */

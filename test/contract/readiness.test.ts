@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { request } from '../harness/client.ts';
+import { request } from '../harness/apiClient.ts';
 import { requireTestEnv } from '../harness/databases.ts';
-import { FaultProxy } from '../../dev/servers/proxy.ts';
-import { eventually, type TestService, startTestService } from '../harness/service.ts';
-import { setAllModelsOnline, setModelHealth } from './seeds.ts';
+import { FaultProxy } from '../fakes/faultProxy.ts';
+import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { setAllModelsOnline, setModelHealth } from '../harness/seeds.ts';
 
 describe('readiness', () => {
   let service: TestService;

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { type TestCustomer, createCustomer } from '../harness/client.ts';
-import { eventually, type TestService, startTestService } from '../harness/service.ts';
-import { expectError, expectTimestamp } from './envelope.ts';
+import { type TestCustomer, createCustomer } from '../harness/apiClient.ts';
+import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { expectError, expectTimestamp } from '../harness/errorEnvelope.ts';
 
 const PATH = '/api/admin/metrics/';
 const DAY_MS = 86_400_000;

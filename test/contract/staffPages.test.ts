@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { Browser, BrowserContext } from 'playwright-core';
-import { launchBrowser } from '../harness/browser.ts';
-import type { TestCustomer } from '../harness/client.ts';
-import { findForm, HttpBrowser } from '../harness/identity/visitor.ts';
-import { eventually, type TestService, startTestService } from '../harness/service.ts';
-import { expectError } from './envelope.ts';
+import { launchBrowser } from '../harness/realBrowser.ts';
+import type { TestCustomer } from '../harness/apiClient.ts';
+import { findForm, HttpBrowser } from '../harness/httpBrowser.ts';
+import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { expectError } from '../harness/errorEnvelope.ts';
 
 const BOARD = '/admin/queues';
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import type { TestCustomer } from '../harness/client.ts';
-import { type TestService, startTestService } from '../harness/service.ts';
-import { expectError } from './envelope.ts';
+import type { TestCustomer } from '../harness/apiClient.ts';
+import { type TestService, startTestService } from '../harness/testService.ts';
+import { expectError } from '../harness/errorEnvelope.ts';
 
 const TOPUP = '/api/billing/topup/';
 const SETTINGS = '/api/billing/topup/settings/';

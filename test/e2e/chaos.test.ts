@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { SEEDED_BUGS } from '../../dev/chaos/planted/bugs.ts';
-import { copyBuildWithBug } from '../../dev/chaos/planted/copy.ts';
+import { SEEDED_BUGS } from '../../dev/chaos/seededBugs/bugs.ts';
+import { copyBuildWithBug } from '../../dev/chaos/seededBugs/copyBuildWithBug.ts';
 import { formatReport } from '../../dev/chaos/report.ts';
-import { runChaos } from '../../dev/chaos/run.ts';
+import { runChaos } from '../../dev/chaos/runChaos.ts';
 import { buildSchedule } from '../../dev/chaos/schedule.ts';
-import { ROOT } from '../../dev/servers/builtService.ts';
+import { ROOT } from '../../dev/local/builtProcess.ts';
 
 describe('chaos', () => {
   it('is planned by its seed: the same again, and something else for another one, with an end to everything', () => {

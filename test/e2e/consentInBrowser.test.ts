@@ -4,9 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { Browser, Page } from 'playwright-core';
-import { launchBrowser } from '../harness/browser.ts';
-import { decodeClaims, createPkce, type OAuthTestClient, registerClient } from '../harness/oauth.ts';
-import { type TestService, startTestService } from '../harness/service.ts';
+import { launchBrowser } from '../harness/realBrowser.ts';
+import { decodeClaims, createPkce, type OAuthTestClient, registerClient } from '../harness/oauthClient.ts';
+import { type TestService, startTestService } from '../harness/testService.ts';
 
 /** A program on the person's machine that waits for its answer, as assistants do. */
 async function startLoopbackClient(host: string): Promise<{ server: Server; url: string; visits: string[] }> {

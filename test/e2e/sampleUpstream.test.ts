@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { ALL_FORMATS, BufferSource, Input } from 'mediabunny';
 import sharp from 'sharp';
-import { startSampleUpstream } from '../../dev/upstream/server.ts';
-import type { TestCustomer } from '../harness/client.ts';
-import { type TestService, startTestService } from '../harness/service.ts';
+import { startSampleUpstream } from '../../dev/sampleUpstream/server.ts';
+import type { TestCustomer } from '../harness/apiClient.ts';
+import { type TestService, startTestService } from '../harness/testService.ts';
 
 /** What points the service at the sample upstream, by each protocol that it speaks. */
 const PROTOCOLS: Record<string, (url: string) => Record<string, string>> = {

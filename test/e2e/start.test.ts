@@ -7,7 +7,7 @@ import { parseEnv } from 'node:util';
 import { expect } from 'chai';
 import { parseConfig } from '../../shared/lib/config.ts';
 import { startSampleUpstream } from '../../dev/sampleUpstream/server.ts';
-import { createCustomer, request } from '../harness/client.ts';
+import { createCustomer, request } from '../harness/apiClient.ts';
 import { requireTestEnv } from '../harness/databases.ts';
 import { allocatePort } from '../harness/ports.ts';
 
@@ -81,19 +81,19 @@ describe('npm start', function () {
 
     const { PATH = '' } = process.env;
     const env = { PATH, DATA_DIR: dataDir };
-    const found = await runCommand(process.execPath, ['dist/worker/admin/main.js', 'find-account', 'me@example.com'], env);
+    const found = await runCommand(process.execPath, ['dist/worker/cli/admin/main.js', 'find-account', 'me@example.com'], env);
     expect([found.status, found.err]).to.deep.equal([
       0,
       `Using the databases of the service at ${baseUrl}, which runs on this machine.\n`,
     ]);
     expect(found.out).to.include('1092');
     const given = ['grant-credits', 'me@example.com', '5', '--request', 'one', '--apply'];
-    const granted = await runCommand(process.execPath, ['dist/worker/admin/main.js', ...given], env);
+    const granted = await runCommand(process.execPath, ['dist/worker/cli/admin/main.js', ...given], env);
     expect(granted.out, 'logs go to stderr').to.not.include('{"level"');
-    const checked = await runCommand(process.execPath, ['dist/worker/check/main.js'], env);
+    const checked = await runCommand(process.execPath, ['dist/worker/cli/check/main.js'], env);
     expect([checked.status, checked.err.includes(baseUrl)], checked.out).to.deep.equal([0, true]);
     const inProduction = { ...env, NODE_ENV: 'production' };
-    expect((await runCommand(process.execPath, ['dist/worker/check/main.js'], inProduction)).status).to.equal(78);
+    expect((await runCommand(process.execPath, ['dist/worker/cli/check/main.js'], inProduction)).status).to.equal(78);
 
     // A service that was not started on this folder is left alone.
     const demo = ['--import', 'tsx', 'dev/demo/main.ts'];
@@ -113,7 +113,7 @@ describe('npm start', function () {
 
     expect(await endProcess(child, 'SIGTERM')).to.equal(0);
     expect(existsSync(join(dataDir, 'service.json'))).to.equal(false);
-    expect((await runCommand(process.execPath, ['dist/worker/check/main.js'], env)).status).to.equal(78);
+    expect((await runCommand(process.execPath, ['dist/worker/cli/check/main.js'], env)).status).to.equal(78);
   });
 
   it('two copies run side by side, and a taken port is one sentence that names PORT', async () => {

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { type BillingService, runJob, startBillingService } from '../harness/billing.ts';
-import { type TestCustomer, IMAGE } from '../harness/client.ts';
-import { eventually } from '../harness/service.ts';
+import { type BillingService, runJob, startBillingService } from '../harness/billingService.ts';
+import { type TestCustomer, IMAGE } from '../harness/apiClient.ts';
+import { eventually } from '../harness/testService.ts';
 
 const LONG = { model: 'vidmodel-video', params: { duration: 10, resolution: '720p' } };
 

@@ -2,10 +2,10 @@ import { UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { expect } from 'chai';
-import { type TestCustomer, createCustomer, request } from '../harness/client.ts';
-import { ACCEPT_JSON_OR_SSE, buildToolCall, McpEventStream, INITIALIZE, postMcp } from '../harness/mcp.ts';
-import { submitConsent, getRedirectLocation, MemoryOAuthProvider, registerClient } from '../harness/oauth.ts';
-import { eventually, type TestService, startTestService } from '../harness/service.ts';
+import { type TestCustomer, createCustomer, request } from '../harness/apiClient.ts';
+import { ACCEPT_JSON_OR_SSE, buildToolCall, McpEventStream, INITIALIZE, postMcp } from '../harness/mcpClient.ts';
+import { submitConsent, getRedirectLocation, MemoryOAuthProvider, registerClient } from '../harness/oauthClient.ts';
+import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 
 describe('the MCP server by OAuth', () => {
   let service: TestService;

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import type { TestCustomer } from '../harness/client.ts';
+import type { TestCustomer } from '../harness/apiClient.ts';
 import { requireTestEnv } from '../harness/databases.ts';
-import { ACCEPT_JSON_OR_SSE, buildToolCall, connectMcpClient, McpEventStream, openMcpSession, postMcp, STATELESS_META } from '../harness/mcp.ts';
-import { FaultProxy } from '../../dev/servers/proxy.ts';
-import { RoundRobinProxy } from '../harness/roundRobin.ts';
-import { eventually, type TestService, startTestService } from '../harness/service.ts';
-import { scaleTimeout } from '../harness/speed.ts';
+import { ACCEPT_JSON_OR_SSE, buildToolCall, connectMcpClient, McpEventStream, openMcpSession, postMcp, STATELESS_META } from '../harness/mcpClient.ts';
+import { FaultProxy } from '../fakes/faultProxy.ts';
+import { RoundRobinProxy } from '../harness/roundRobinProxy.ts';
+import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { scaleTimeout } from '../harness/scaleTimeout.ts';
 
 const STATELESS_CALL: Record<string, string> = {
   'mcp-protocol-version': '2026-07-28',

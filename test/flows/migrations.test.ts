@@ -1,10 +1,10 @@
 import knex, { type Knex } from 'knex';
 import { expect } from 'chai';
 import * as usedThisPeriod from '../../migrations/0009_used_this_period.ts';
-import { migrate } from '../../migrations/run.ts';
+import { migrate } from '../../migrations/migrate.ts';
 import { MIGRATION_NAMES } from '../../shared/lib/migrationNames.ts';
 import { createDatabase } from '../harness/databases.ts';
-import { scaleTimeout } from '../harness/speed.ts';
+import { scaleTimeout } from '../harness/scaleTimeout.ts';
 
 const ACCOUNTS = 5_000;
 const GENERATIONS_EACH = 10;

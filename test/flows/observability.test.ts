@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { findFreePort } from '../../dev/servers/ports.ts';
-import { FaultProxy } from '../../dev/servers/proxy.ts';
-import { type TestCustomer, IMAGE, request } from '../harness/client.ts';
-import { eventually, type TestService, startTestService } from '../harness/service.ts';
+import { findFreePort } from '../../dev/local/servers/ports.ts';
+import { FaultProxy } from '../fakes/faultProxy.ts';
+import { type TestCustomer, IMAGE, request } from '../harness/apiClient.ts';
+import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 
 const TOKEN = 'a-token-of-the-scraper';
 

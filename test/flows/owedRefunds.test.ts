@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { type BillingService, runJob, startBillingService } from '../harness/billing.ts';
-import type { TestCustomer } from '../harness/client.ts';
-import { eventually } from '../harness/service.ts';
-import { getId } from '../../dev/standins/stripe/books.ts';
+import { type BillingService, runJob, startBillingService } from '../harness/billingService.ts';
+import type { TestCustomer } from '../harness/apiClient.ts';
+import { eventually } from '../harness/testService.ts';
+import { getId } from '../fakes/stripe/store.ts';
 
 describe('money that an account has no use for', () => {
   let billing: BillingService;

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { REFRESH_INTERVAL_MS, REFRESH_WAIT_MS } from '../../shared/spec/limits.ts';
-import { eventually, type TestService, startTestService } from '../harness/service.ts';
+import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 
 describe('reading a queued generation', () => {
   let service: TestService;

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import type { TestCustomer } from '../harness/client.ts';
-import { FakeOpenAI } from '../../dev/standins/openaiUpstream.ts';
-import { FaultProxy } from '../../dev/servers/proxy.ts';
-import { setAllModelsOnline } from '../contract/seeds.ts';
-import { eventually, type TestService, startTestService } from '../harness/service.ts';
-import { FakeFal } from '../../dev/standins/upstream.ts';
+import type { TestCustomer } from '../harness/apiClient.ts';
+import { FakeOpenAI } from '../fakes/upstreams/openai.ts';
+import { FaultProxy } from '../fakes/faultProxy.ts';
+import { setAllModelsOnline } from '../harness/seeds.ts';
+import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { FakeFal } from '../fakes/upstreams/fal.ts';
 
 const readGenerationRow = async (service: TestService, uuid: string) =>
   (await service.sql('SELECT * FROM generations WHERE uuid = $1', [uuid]))[0];

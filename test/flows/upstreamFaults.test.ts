@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import type { TestCustomer } from '../harness/client.ts';
-import { eventually, type TestService, startTestService } from '../harness/service.ts';
-import type { Misbehaviour } from '../../dev/standins/misbehave.ts';
+import type { TestCustomer } from '../harness/apiClient.ts';
+import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import type { Misbehaviour } from '../fakes/misbehave.ts';
 
 describe('when the upstream misbehaves', () => {
   let service: TestService;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { type ApiResponse, TestCustomer, request } from './client.ts';
+import { type ApiResponse, TestCustomer, request } from './apiClient.ts';
 
 /** The cookie that following a link leaves in a browser; undefined where it leaves none. */
 export async function followReferralLink(baseUrl: string, code: string, cookie?: string): Promise<string | undefined> {

@@ -3,9 +3,9 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Koa from 'koa';
 import type { State } from '../../api/context.ts';
-import { handleErrors } from '../../api/middleware/errors.ts';
-import { requestLog } from '../../api/middleware/requestLog.ts';
-import { authenticateBearer, requireScope } from '../../api/oauth/bearer.ts';
+import { handleErrors } from '../../api/pipeline/errors.ts';
+import { requestLog } from '../../api/pipeline/requestLog.ts';
+import { authenticateBearer, requireScope } from '../../api/pipeline/authenticateBearer.ts';
 
 /**
  * Serves, on the open service of this process, who a request is from: GET takes any credential, POST one that may write.

@@ -12,8 +12,8 @@ const PROGRAMS = {
   api: 'api/main.ts',
   worker: 'worker/main.ts',
   release: 'migrations/main.ts',
-  admin: 'worker/admin/main.ts',
-  check: 'worker/check/main.ts',
+  admin: 'worker/cli/admin/main.ts',
+  check: 'worker/cli/check/main.ts',
   rotateKeys: 'api/oauth/rotateKeys.ts',
   stripeSetup: 'dev/stripeSetup.ts',
   // Started from the file beside the program that needs it.

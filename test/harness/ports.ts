@@ -1,4 +1,4 @@
-import { isPortFree } from '../../dev/servers/ports.ts';
+import { isPortFree } from '../../dev/local/servers/ports.ts';
 
 /**
  * Each of mocha's processes has its own range of ports, beside that of `freePort` and below those that systems give to

@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
-import { setTestConfig } from '../harness/config.ts';
-import type { UpstreamRoute } from '../../shared/gateways/upstreams/settings.ts';
+import { setTestConfig } from '../harness/testConfig.ts';
+import type { UpstreamRoute } from '../../shared/gateways/upstreams/upstreamConfig.ts';
 import type { Upstream, UpstreamError, UpstreamHandle } from '../../shared/gateways/upstreams/upstream.ts';
-import { readTextBody } from '../../dev/standins/misbehave.ts';
-import { FakeFal } from '../../dev/standins/upstream.ts';
+import { readTextBody } from '../fakes/misbehave.ts';
+import { FakeFal } from '../fakes/upstreams/fal.ts';
 
 const NOT_ALLOWED = "The model's content policy does not allow this. Please change the prompt and try again.";
 const BROKE_DOWN = 'The model broke down over this job. Please try again.';
@@ -83,11 +83,11 @@ describe('the adapter for fal', () => {
   const stranger = new VerbatimServer();
   let falUpstream: (route: UpstreamRoute) => Upstream;
   let defaultRouteOf: (model: UpstreamRoute['model'], upstreamUrl: string) => UpstreamRoute;
-  let inputOf: typeof import('../../shared/gateways/upstreams/settings.ts').buildUpstreamInput;
+  let inputOf: typeof import('../../shared/gateways/upstreams/upstreamConfig.ts').buildUpstreamInput;
   before(async () => {
     setTestConfig({ UPSTREAM_TIMEOUT_MS: '1000' });
     ({ falUpstream } = await import('../../shared/gateways/upstreams/fal.ts'));
-    const settings = await import('../../shared/gateways/upstreams/settings.ts');
+    const settings = await import('../../shared/gateways/upstreams/upstreamConfig.ts');
     const { parseConfig } = await import('../../shared/lib/config.ts');
     inputOf = settings.buildUpstreamInput;
     defaultRouteOf = (model, upstreamUrl) => {

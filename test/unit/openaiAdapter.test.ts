@@ -6,14 +6,14 @@ import { Readable } from 'node:stream';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
-import { setTestConfig } from '../harness/config.ts';
-import { scaleTimeout } from '../harness/speed.ts';
-import type { readImageResponse as ReceiveImage } from '../../shared/gateways/upstreams/imageAnswer.ts';
-import type { UpstreamRoute } from '../../shared/gateways/upstreams/settings.ts';
+import { setTestConfig } from '../harness/testConfig.ts';
+import { scaleTimeout } from '../harness/scaleTimeout.ts';
+import type { readImageResponse as ReceiveImage } from '../../shared/gateways/upstreams/imageResponse.ts';
+import type { UpstreamRoute } from '../../shared/gateways/upstreams/upstreamConfig.ts';
 import type { SubmitResult, Upstream, UpstreamError, UpstreamHandle } from '../../shared/gateways/upstreams/upstream.ts';
 import type { ModelKind } from '../../shared/spec/catalog.ts';
-import { PNG } from '../../dev/standins/misbehave.ts';
-import { FakeOpenAI, type VerbatimResponse } from '../../dev/standins/openaiUpstream.ts';
+import { PNG } from '../fakes/misbehave.ts';
+import { FakeOpenAI, type VerbatimResponse } from '../fakes/upstreams/openai.ts';
 
 const NOT_ALLOWED = "The model's content policy does not allow this. Please change the prompt and try again.";
 const BROKE_DOWN = 'The model broke down over this job. Please try again.';
@@ -27,7 +27,7 @@ describe('the adapter for what speaks like OpenAI', () => {
   before(async () => {
     setTestConfig({ UPSTREAM_TIMEOUT_MS: '1000' });
     ({ openaiUpstream } = await import('../../shared/gateways/upstreams/openai.ts'));
-    ({ readImageResponse: receiveImage } = await import('../../shared/gateways/upstreams/imageAnswer.ts'));
+    ({ readImageResponse: receiveImage } = await import('../../shared/gateways/upstreams/imageResponse.ts'));
     folder = await mkdtemp(join(tmpdir(), 'genmeter-openai-'));
     await standIn.start();
   });

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { setTestConfig } from '../harness/config.ts';
-import type { UpstreamRoute } from '../../shared/gateways/upstreams/settings.ts';
+import { setTestConfig } from '../harness/testConfig.ts';
+import type { UpstreamRoute } from '../../shared/gateways/upstreams/upstreamConfig.ts';
 import type { Upstream, UpstreamError, UpstreamHandle } from '../../shared/gateways/upstreams/upstream.ts';
-import { FakeReplicate, type VerbatimResponse } from '../../dev/standins/replicateUpstream.ts';
+import { FakeReplicate, type VerbatimResponse } from '../fakes/upstreams/replicate.ts';
 
 const NOT_ALLOWED = "The model's content policy does not allow this. Please change the prompt and try again.";
 const BROKE_DOWN = 'The model broke down over this job. Please try again.';

@@ -5,9 +5,9 @@ import { expect } from 'chai';
 import { StoreConfigError } from '../../shared/gateways/media/mediaStore.ts';
 import { S3_LIMITS, type S3Options } from '../../shared/gateways/media/s3Connection.ts';
 import { s3Store } from '../../shared/gateways/media/s3Store.ts';
-import { FakeS3Bucket } from '../harness/bucket.ts';
-import { captureError } from '../harness/failure.ts';
-import { scaleTimeout } from '../harness/speed.ts';
+import { FakeS3Bucket } from '../fakes/s3Bucket.ts';
+import { captureError } from '../harness/expectRejection.ts';
+import { scaleTimeout } from '../harness/scaleTimeout.ts';
 
 const CONTENT = Buffer.from('not really a picture');
 /** Short, for what never gets an answer; everything else has the time that it has in production. */

@@ -13,24 +13,24 @@ import {
   ProcessorError,
   type ProcessorPayment,
   type ProcessorSubscription,
-} from '../../shared/gateways/payments/processor.ts';
+} from '../../shared/gateways/payments/paymentProcessor.ts';
 import { EVENT_TYPES } from '../../shared/gateways/payments/eventTypes.ts';
 import {
   createStripeClient,
   type StripeOptions,
   type StripeProcessor,
   createStripeProcessor,
-} from '../../shared/gateways/payments/stripe.ts';
+} from '../../shared/gateways/payments/stripeProcessor.ts';
 import { PLANS, type PlanSlug } from '../../shared/spec/plans.ts';
 import { BUNDLE } from '../harness/bundle.ts';
-import { captureError } from '../harness/failure.ts';
-import { scaleTimeout } from '../harness/speed.ts';
-import { readTextBody } from '../../dev/standins/misbehave.ts';
-import { signPayload } from '../../dev/standins/stripe/events.ts';
-import { getId } from '../../dev/standins/stripe/books.ts';
-import { voidCreditNote } from '../../dev/standins/stripe/outOfBand.ts';
-import { FakeStripe } from '../../dev/standins/stripe/standIn.ts';
-import { findCharge } from '../../dev/standins/stripe/reversals.ts';
+import { captureError } from '../harness/expectRejection.ts';
+import { scaleTimeout } from '../harness/scaleTimeout.ts';
+import { readTextBody } from '../fakes/misbehave.ts';
+import { signPayload } from '../fakes/stripe/events.ts';
+import { getId } from '../fakes/stripe/store.ts';
+import { voidCreditNote } from '../fakes/stripe/outOfBand.ts';
+import { FakeStripe } from '../fakes/stripe/fakeStripe.ts';
+import { findCharge } from '../fakes/stripe/reversals.ts';
 
 const ADDRESSES = { successUrl: 'https://example.com/success', cancelUrl: 'https://example.com/canceled' };
 const YEAR_SECONDS = 365 * 86_400;

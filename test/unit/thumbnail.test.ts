@@ -6,9 +6,9 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import sharp from 'sharp';
 import { makeThumbnail } from '../../shared/gateways/media/thumbnail.ts';
-import { expectRejection } from '../harness/failure.ts';
-import { eventually } from '../harness/service.ts';
-import { MP4 } from '../../dev/standins/misbehave.ts';
+import { expectRejection } from '../harness/expectRejection.ts';
+import { eventually } from '../harness/testService.ts';
+import { MP4 } from '../fakes/misbehave.ts';
 
 const run = promisify(execFile);
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { allParams, type GenerationParams, type ModelSlug } from '../../shared/spec/catalog.ts';
 
-type Settings = typeof import('../../shared/gateways/upstreams/settings.ts');
+type Settings = typeof import('../../shared/gateways/upstreams/upstreamConfig.ts');
 type Env = Record<string, string>;
 
 const SERVERS = { DATABASE_URL: 'postgres://user@host/name', REDIS_URL: 'redis://host:6379' };
@@ -17,7 +17,7 @@ describe('the upstreams of the configuration', () => {
   let folder: string;
   before(async () => {
     const config = await import('../../shared/lib/config.ts');
-    settings = await import('../../shared/gateways/upstreams/settings.ts');
+    settings = await import('../../shared/gateways/upstreams/upstreamConfig.ts');
     ({ ConfigError } = config as never);
     parse = (env) => settings.parseUpstreams(config.parseConfig({ ...SERVERS, ...env }));
     folder = await mkdtemp(join(tmpdir(), 'genmeter-upstreams-'));

@@ -1,10 +1,10 @@
 import Type from 'typebox';
 import { VideoParams } from '../../../shared/spec/catalog.ts';
-import { GenerationResponse } from '../../answers.ts';
-import { CreateGenerationRequest } from '../../schemas.ts';
-import { withNextStep } from '../results.ts';
-import { submitGeneration } from './create.ts';
-import { defineTool } from './tool.ts';
+import { GenerationResponse } from '../../rest/responseSchemas.ts';
+import { CreateGenerationRequest } from '../../rest/requestSchemas.ts';
+import { withNextStep } from './results.ts';
+import { submitGeneration } from './submitGeneration.ts';
+import { defineTool } from './defineTool.ts';
 
 const GenerateVideoInput = Type.Object(
   {

@@ -2,10 +2,10 @@ import Type from 'typebox';
 import { readGeneration } from '../../../shared/domain/generations/read.ts';
 import { ServiceError } from '../../../shared/spec/errors.ts';
 import { MCP_DEFAULT_WAIT_SECONDS, WAIT_MAX_SECONDS } from '../../../shared/spec/limits.ts';
-import { GenerationResponse } from '../../answers.ts';
-import { presentGeneration } from '../../presenters.ts';
-import { buildResourceLinks, type PresentedGeneration, withNextStep } from '../results.ts';
-import { defineTool, type ToolContext } from './tool.ts';
+import { GenerationResponse } from '../../rest/responseSchemas.ts';
+import { presentGeneration } from '../../rest/presenters.ts';
+import { buildResourceLinks, type PresentedGeneration, withNextStep } from './results.ts';
+import { defineTool, type ToolContext } from './defineTool.ts';
 
 /** How often a client that wants to know is told that the wait goes on. */
 const PROGRESS_INTERVAL_MS = 2_000;

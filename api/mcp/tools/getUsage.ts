@@ -1,9 +1,9 @@
 import Type from 'typebox';
 import { config } from '../../../shared/lib/config.ts';
-import { getUsageSummary } from '../../../shared/domain/usage.ts';
-import { UsageResponse } from '../../answers.ts';
-import { presentUsage } from '../../presenters.ts';
-import { defineTool } from './tool.ts';
+import { getUsageSummary } from '../../../shared/domain/credits/usage.ts';
+import { UsageResponse } from '../../rest/responseSchemas.ts';
+import { presentUsage } from '../../rest/presenters.ts';
+import { defineTool } from './defineTool.ts';
 
 export const getUsage = defineTool({
   name: 'get_usage',

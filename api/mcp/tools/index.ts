@@ -3,7 +3,7 @@ import { generateVideo } from './generateVideo.ts';
 import { getGeneration } from './getGeneration.ts';
 import { getUsage } from './getUsage.ts';
 import { listLibrary } from './listLibrary.ts';
-import type { Tool } from './tool.ts';
+import type { Tool } from './defineTool.ts';
 
 /** The five tools, in the order in which they are listed. */
 export const TOOLS: readonly Tool[] = [generateImage, generateVideo, getGeneration, listLibrary, getUsage];

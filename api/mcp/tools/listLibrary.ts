@@ -1,9 +1,9 @@
 import Type from 'typebox';
 import { listGenerations } from '../../../shared/domain/generations/list.ts';
-import { GenerationResponse, PaginationResponse } from '../../answers.ts';
-import { presentGeneration, presentPage } from '../../presenters.ts';
-import { type PresentedGeneration, truncateText } from '../results.ts';
-import { defineTool } from './tool.ts';
+import { GenerationResponse, PaginationResponse } from '../../rest/responseSchemas.ts';
+import { presentGeneration, presentPage } from '../../rest/presenters.ts';
+import { type PresentedGeneration, truncateText } from './results.ts';
+import { defineTool } from './defineTool.ts';
 
 /** As many digits as REST takes. */
 const PAGE_MAX = 999_999_999_999_999;

@@ -1,4 +1,4 @@
-import { serveParent } from '../child.ts';
+import { serveParent } from '../childProcess.ts';
 
 /** The service's own check of access tokens, in a process that does nothing else. */
 // The tables find their database through this.

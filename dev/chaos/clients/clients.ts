@@ -1,14 +1,14 @@
-import type { Violation } from '../../../shared/domain/invariants/invariant.ts';
-import type { ClientStore } from './books.ts';
-import { onboardCustomers, runClientLoop } from './loop.ts';
-import { checkDrained } from './quiet.ts';
-import { createClientState, type ClientOptions } from './world.ts';
+import type { Violation } from '../../../shared/domain/credits/integrity/invariant.ts';
+import type { ClientStore } from './clientStore.ts';
+import { onboardCustomers, runClientLoop } from './clientLoop.ts';
+import { checkDrained } from './drained.ts';
+import { createClientState, type ClientOptions } from './clientState.ts';
 
-export { compareClientStore } from './compare.ts';
-export { compareAutoTopups } from './compareCharges.ts';
-export { type ClientStore, type ClientRequest, countResponses } from './books.ts';
+export { compareClientStore } from './compareWithDatabase.ts';
+export { compareAutoTopups } from './compareAutoTopups.ts';
+export { type ClientStore, type ClientRequest, countResponses } from './clientStore.ts';
 export type { ClientViolation } from './violations.ts';
-export type { ClientOptions } from './world.ts';
+export type { ClientOptions } from './clientState.ts';
 
 export interface ChaosClients {
   readonly store: ClientStore;

@@ -1,6 +1,6 @@
 import { PLAN_SLUGS, type PlanSlug } from '../../../shared/spec/plans.ts';
-import type { SeededRandom } from '../../random.ts';
-import type { ObservedKey } from './books.ts';
+import type { SeededRandom } from '../../../test/fakes/seededRandom.ts';
+import type { ObservedKey } from './clientStore.ts';
 
 export interface CustomerRole {
   /** The plan to begin with; null for somebody who never subscribes. */

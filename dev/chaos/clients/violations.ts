@@ -1,4 +1,4 @@
-import type { Violation } from '../../../shared/domain/invariants/invariant.ts';
+import type { Violation } from '../../../shared/domain/credits/integrity/invariant.ts';
 
 /** What clients hold the service to, by name. */
 export const STATEMENTS = {

@@ -8,9 +8,9 @@ import type { Plan } from '../../spec/plans.ts';
 import { Commission } from '../../tables/Commission.ts';
 import { Referral } from '../../tables/Referral.ts';
 import { Subscription } from '../../tables/Subscription.ts';
-import { type AccountChange, nextSyncVersion, unresolvedChange } from '../billing/effects.ts';
+import { type AccountChange, nextSyncVersion, unresolvedChange } from '../billing/accountChanges.ts';
 import { findCustomerAccount } from '../billing/syncSubscription.ts';
-import { type InvoiceAmounts, commissionAmountCents } from './share.ts';
+import { type InvoiceAmounts, commissionAmountCents } from './commissionAmount.ts';
 
 const COMMISSION_PENDING_MS = COMMISSION_PENDING_DAYS * 86_400_000;
 

@@ -3,7 +3,7 @@ import { now } from '../../lib/clock.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
 import { Affiliate } from '../../tables/Affiliate.ts';
-import { generateReferralCode } from './codes.ts';
+import { generateReferralCode } from './referralCodes.ts';
 
 /** Makes an account an affiliate; one that is one already stays as it is, with the same code. */
 export async function enrollAffiliate(accountId: number): Promise<Affiliate> {

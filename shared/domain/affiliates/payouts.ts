@@ -9,8 +9,8 @@ import { Affiliate } from '../../tables/Affiliate.ts';
 import { Commission } from '../../tables/Commission.ts';
 import { Payout } from '../../tables/Payout.ts';
 import { PayoutItem } from '../../tables/PayoutItem.ts';
-import { tryApply } from '../billing/effects.ts';
-import { fetchPayoutAccountChange } from './connect.ts';
+import { tryApply } from '../billing/accountChanges.ts';
+import { fetchPayoutAccountChange } from './payoutAccounts.ts';
 
 /** The first moment of the month (UTC): what is payable by then is paid in it. */
 export function getMonthStart(moment: Date): Date {

@@ -5,9 +5,9 @@ import { REFERRAL_WINDOW_DAYS } from '../../spec/limits.ts';
 import { Account } from '../../tables/Account.ts';
 import { Affiliate } from '../../tables/Affiliate.ts';
 import { Referral } from '../../tables/Referral.ts';
-import { countReferralClick } from './clicks.ts';
-import { parseReferralCode } from './codes.ts';
-import { normalizeEmail } from './mailbox.ts';
+import { countReferralClick } from './referralClicks.ts';
+import { parseReferralCode } from './referralCodes.ts';
+import { normalizeEmail } from './normalizeEmail.ts';
 
 export const REFERRAL_WINDOW_MS = REFERRAL_WINDOW_DAYS * 86_400_000;
 

@@ -8,10 +8,10 @@ import { logger } from '../../lib/logger.ts';
 import { AUTO_TOPUP_INTERVAL_MS } from '../../spec/limits.ts';
 import { Account } from '../../tables/Account.ts';
 import { Topup } from '../../tables/Topup.ts';
-import { lockAccount } from '../credits.ts';
-import { getActivePlan } from '../subscriptions.ts';
+import { lockAccount } from '../credits/ledger.ts';
+import { getActivePlan } from './billingStatus.ts';
 import { getCustomerId } from './customers.ts';
-import { tryApply, applyChange, type AccountChange, nextSyncVersion } from './effects.ts';
+import { tryApply, applyChange, type AccountChange, nextSyncVersion } from './accountChanges.ts';
 import { createTopup, buildFailedTopupChange, buildPaymentChange } from './topups.ts';
 
 /** How long a create waits for an automatic top-up. */

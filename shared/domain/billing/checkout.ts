@@ -8,11 +8,11 @@ import { Account } from '../../tables/Account.ts';
 import { Subscription } from '../../tables/Subscription.ts';
 import { Topup } from '../../tables/Topup.ts';
 import { getReferralMetadata } from '../affiliates/referrals.ts';
-import { getActivePlan } from '../subscriptions.ts';
+import { getActivePlan } from './billingStatus.ts';
 import { withCustomer } from './customers.ts';
-import { tryApply } from './effects.ts';
-import { mapProcessorErrors } from './orUnavailable.ts';
-import { activateSimulatedPlan } from './activatePlan.ts';
+import { tryApply } from './accountChanges.ts';
+import { mapProcessorErrors } from './processorErrors.ts';
+import { activateSimulatedPlan } from './activateSimulatedPlan.ts';
 import { fetchSubscriptionChange } from './syncSubscription.ts';
 
 /** Where a customer goes to pay; null where there is nothing to pay and the plan or the credits are there already. */

@@ -1,7 +1,7 @@
 import { processor, ProcessorError } from '../../gateways/payments/index.ts';
 import { logger } from '../../lib/logger.ts';
 import { Account } from '../../tables/Account.ts';
-import { mapProcessorErrors } from './orUnavailable.ts';
+import { mapProcessorErrors } from './processorErrors.ts';
 
 /**
  * Does something as the customer that an account is to the processor, who is made known there first if they are not

@@ -1,21 +1,21 @@
 import type { Transaction } from 'objection';
 import pLimit from 'p-limit';
 import { processor, ProcessorError, type ProcessorEvent, type EventWithPayload } from '../../gateways/payments/index.ts';
-import { isRecentSignature } from '../../gateways/payments/signature.ts';
+import { isRecentSignature } from '../../gateways/payments/webhookSignature.ts';
 import { createBatcher } from '../../lib/batcher.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { DB_WAIT_TIMEOUT, isRejection, prepared, runStatement } from '../../lib/db.ts';
 import { logger } from '../../lib/logger.ts';
-import { paymentEventLag, paymentEventsAbandoned } from '../../lib/meters.ts';
-import { throttleLog } from '../../lib/throttle.ts';
+import { paymentEventLag, paymentEventsAbandoned } from '../../lib/metrics.ts';
+import { throttleLog } from '../../lib/logThrottle.ts';
 import { enqueuePaymentEvent } from '../../queues/enqueue.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
 import { PaymentEvent } from '../../tables/PaymentEvent.ts';
 import { fetchCommissionChange } from '../affiliates/commissions.ts';
-import { fetchPayoutAccountChange } from '../affiliates/connect.ts';
-import { combineChanges, applyChange, type AccountChange, nextSyncVersion } from './effects.ts';
-import { markRefundFailed } from './owedRefunds.ts';
+import { fetchPayoutAccountChange } from '../affiliates/payoutAccounts.ts';
+import { combineChanges, applyChange, type AccountChange, nextSyncVersion } from './accountChanges.ts';
+import { markRefundFailed } from './refunds.ts';
 import { fetchSubscriptionChange } from './syncSubscription.ts';
 import { buildPaymentChange } from './topups.ts';
 

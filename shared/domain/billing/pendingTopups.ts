@@ -2,7 +2,7 @@ import { processor } from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { Topup } from '../../tables/Topup.ts';
 import { retryAutoTopup, chargeAutoTopup } from './autoTopups.ts';
-import { tryApply, type AccountChange, nextSyncVersion } from './effects.ts';
+import { tryApply, type AccountChange, nextSyncVersion } from './accountChanges.ts';
 import { buildFailedTopupChange, CHECKOUT_SESSION_MS, buildPaymentChange } from './topups.ts';
 
 const BATCH_SIZE = 200;

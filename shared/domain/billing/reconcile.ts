@@ -1,8 +1,8 @@
 import { processor } from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
-import { SyncCursor } from '../../tables/Reconciliation.ts';
+import { SyncCursor } from '../../tables/SyncCursor.ts';
 import { Subscription } from '../../tables/Subscription.ts';
-import { tryApply, runSteps } from './effects.ts';
+import { tryApply, runSteps } from './accountChanges.ts';
 import { fetchPaymentIntentChange, storeEvents } from './paymentEvents.ts';
 import { fetchSubscriptionChange } from './syncSubscription.ts';
 

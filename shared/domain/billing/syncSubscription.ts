@@ -6,11 +6,11 @@ import { logger } from '../../lib/logger.ts';
 import { LIVE_SUBSCRIPTION_STATUSES, type SubscriptionStatus } from '../../spec/states.ts';
 import { Account } from '../../tables/Account.ts';
 import { Subscription } from '../../tables/Subscription.ts';
-import { PROCESSOR_NAME } from '../subscriptions.ts';
-import { type AfterCommit, tryApply, applyChange, type AccountChange, nextSyncVersion, unresolvedChange } from './effects.ts';
-import { startSubscription, endSubscription, applySubscriptionChange, renewPeriodsUntil, suspendSubscription } from './lifecycle.ts';
-import { recordOwedRefunds, issueSubscriptionRefunds } from './owedRefunds.ts';
-import { resolveReversals, type ReversalResolution } from './yearReview.ts';
+import { PROCESSOR_NAME } from './billingStatus.ts';
+import { type AfterCommit, tryApply, applyChange, type AccountChange, nextSyncVersion, unresolvedChange } from './accountChanges.ts';
+import { startSubscription, endSubscription, applySubscriptionChange, renewPeriodsUntil, suspendSubscription } from './subscriptions.ts';
+import { recordOwedRefunds, issueSubscriptionRefunds } from './refunds.ts';
+import { resolveReversals, type ReversalResolution } from './subscriptionReversals.ts';
 
 /** What the processor says of a subscription, and when it was asked. */
 interface SubscriptionSnapshot extends ReversalResolution {

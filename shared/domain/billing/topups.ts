@@ -8,12 +8,12 @@ import { AUTO_TOPUP_DECLINES_MAX, OPEN_TOPUPS_MAX } from '../../spec/limits.ts';
 import { topupCredits } from '../../spec/plans.ts';
 import { Account } from '../../tables/Account.ts';
 import { Topup } from '../../tables/Topup.ts';
-import { lockAccount, postEntries } from '../credits.ts';
-import { getActivePlan } from '../subscriptions.ts';
+import { lockAccount, postEntries } from '../credits/ledger.ts';
+import { getActivePlan } from './billingStatus.ts';
 import { type CheckoutUrl, getCheckoutReturnUrls } from './checkout.ts';
 import { withCustomer } from './customers.ts';
-import { applyChange, type AccountChange, nextSyncVersion } from './effects.ts';
-import { mapProcessorErrors } from './orUnavailable.ts';
+import { applyChange, type AccountChange, nextSyncVersion } from './accountChanges.ts';
+import { mapProcessorErrors } from './processorErrors.ts';
 
 /**
  * Opens a checkout of credits, at the rate of the account's plan now. Where the processor takes the payment without a

@@ -4,7 +4,7 @@ import { addMilliseconds, now } from '../../lib/clock.ts';
 import { config } from '../../lib/config.ts';
 import { DB_WAIT_TIMEOUT, isDuplicate, isRejection, isOutcomeUnknown, prepared, runStatement } from '../../lib/db.ts';
 import { logger } from '../../lib/logger.ts';
-import { creditsBurned } from '../../lib/meters.ts';
+import { creditsBurned } from '../../lib/metrics.ts';
 import { enqueueAutoTopup } from '../../queues/enqueue.ts';
 import type { GenerationParams, ModelSlug } from '../../spec/catalog.ts';
 import { PROBE_STALE_MS } from '../../spec/limits.ts';

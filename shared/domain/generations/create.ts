@@ -3,15 +3,15 @@ import { v7 as uuidv7 } from 'uuid';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { isOutage } from '../../lib/db.ts';
 import { logger } from '../../lib/logger.ts';
-import { rememberRequestId } from '../../lib/trail.ts';
+import { rememberRequestId } from '../../lib/logContext.ts';
 import { enqueueGeneration } from '../../queues/enqueue.ts';
 import { getModelBySlug, priceInCredits } from '../../spec/catalog.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { GENERATION_DEADLINE_MS } from '../../spec/limits.ts';
 import { Generation } from '../../tables/Generation.ts';
-import type { Caller } from '../accounts.ts';
+import type { Caller } from '../accounts/accounts.ts';
 import { chargeAutoTopupForGeneration } from '../billing/autoTopups.ts';
-import { keyReusedError } from '../idempotentRequests.ts';
+import { keyReusedError } from '../platform/idempotentRequests.ts';
 import { type Debit, type CreateInput, type ChargeOutcome, chargeGeneration } from './charge.ts';
 
 /** What became of an order. */

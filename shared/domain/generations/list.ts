@@ -3,7 +3,7 @@ import { getPageOffset, type ListPage } from '../../lib/pagination.ts';
 import { PAGE_SIZE } from '../../spec/limits.ts';
 import { Account } from '../../tables/Account.ts';
 import { Generation } from '../../tables/Generation.ts';
-import { findBlock } from './deletions.ts';
+import { findBlock } from './ordinals.ts';
 
 interface GenerationCounts {
   generation_count: number;

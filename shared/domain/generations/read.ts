@@ -1,12 +1,12 @@
 import { createBatcher } from '../../lib/batcher.ts';
 import { now } from '../../lib/clock.ts';
 import { DB_WAIT_TIMEOUT, isRejection, prepared, runStatement } from '../../lib/db.ts';
-import { isAcceptingWaiters, waitForGenerationUpdate } from '../../queues/announcements.ts';
+import { isAcceptingWaiters, waitForGenerationUpdate } from '../../queues/generationUpdates.ts';
 import { enqueueRefresh } from '../../queues/enqueue.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { REFRESH_INTERVAL_MS, REFRESH_WAIT_MS } from '../../spec/limits.ts';
 import type { Generation } from '../../tables/Generation.ts';
-import type { Caller } from '../accounts.ts';
+import type { Caller } from '../accounts/accounts.ts';
 
 interface ReadRequest {
   uuid: string;

@@ -1,6 +1,6 @@
 import { CLIENT_NAME_MAX_CHARACTERS, REDIRECT_URIS_MAX } from '../../spec/limits.ts';
 import { OAuthError } from '../../spec/oauth.ts';
-import { findRedirectUriProblem, getRedirectHost } from './redirects.ts';
+import { findRedirectUriProblem, getRedirectHost } from './redirectUris.ts';
 
 /** What is kept of the metadata of a client (RFC 7591), whether it sent them or shows them at its address. */
 export interface ClientMetadata {

@@ -1,5 +1,5 @@
 import { v4 as uuidv4 } from 'uuid';
-import { fetchClientMetadataDocument, isMetadataDocumentUrl, InvalidMetadataError } from '../../gateways/clientDocuments.ts';
+import { fetchClientMetadataDocument, isMetadataDocumentUrl, InvalidMetadataError } from '../../gateways/clientMetadataDocument.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { config } from '../../lib/config.ts';
 import { perService } from '../../lib/serviceScope.ts';

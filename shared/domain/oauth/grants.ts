@@ -4,7 +4,7 @@ import { now } from '../../lib/clock.ts';
 import { DB_WAIT_TIMEOUT, db, prepared, runStatement } from '../../lib/db.ts';
 import { API_KEY_LAST_USED_INTERVAL_MS } from '../../spec/limits.ts';
 import type { Scope } from '../../spec/oauth.ts';
-import { getRedirectHost } from './redirects.ts';
+import { getRedirectHost } from './redirectUris.ts';
 
 /** An application that a person has connected, whatever number of times. */
 export interface ConnectedApplication {

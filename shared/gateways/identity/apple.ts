@@ -2,8 +2,8 @@ import { createPrivateKey } from 'node:crypto';
 import { SignJWT } from 'jose';
 import type { ClientAuth } from 'openid-client';
 import { now } from '../../lib/clock.ts';
-import { openIdProvider } from './openid.ts';
-import type { IdentityProvider } from './provider.ts';
+import { openIdProvider } from './openIdConnect.ts';
+import type { IdentityProvider } from './identityProvider.ts';
 
 export interface AppleSettings {
   issuer: string;

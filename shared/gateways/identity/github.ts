@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { fetchBounded } from './http.ts';
-import { getFirstWord } from './openid.ts';
-import { toIdentityFault, IdentityError, type IdentityProvider, type ProviderIdentity } from './provider.ts';
+import { fetchBounded } from './boundedFetch.ts';
+import { getFirstWord } from './openIdConnect.ts';
+import { toIdentityFault, IdentityError, type IdentityProvider, type ProviderIdentity } from './identityProvider.ts';
 
 export interface GitHubSettings {
   /** Of its pages and of its API, without a slash at the end. */

@@ -1,6 +1,6 @@
 import { ClientSecretPost } from 'openid-client';
-import { openIdProvider } from './openid.ts';
-import type { IdentityProvider } from './provider.ts';
+import { openIdProvider } from './openIdConnect.ts';
+import type { IdentityProvider } from './identityProvider.ts';
 
 export interface GoogleSettings {
   issuer: string;

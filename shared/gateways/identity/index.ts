@@ -3,7 +3,7 @@ import { perService } from '../../lib/serviceScope.ts';
 import { appleProvider } from './apple.ts';
 import { gitHubProvider } from './github.ts';
 import { googleProvider } from './google.ts';
-import type { IdentityProvider, ProviderName } from './provider.ts';
+import type { IdentityProvider, ProviderName } from './identityProvider.ts';
 
 /** The sign-in providers; null for each that is not configured. */
 export const getIdentityProviders = perService(
@@ -44,5 +44,5 @@ export function getIssuer(provider: ProviderName): string {
   return addresses[provider].replace(/\/+$/, '');
 }
 
-export { IdentityError, PROVIDER_NAMES } from './provider.ts';
-export type { IdentityProvider, ProviderIdentity, ProviderName, SignInSecrets } from './provider.ts';
+export { IdentityError, PROVIDER_NAMES } from './identityProvider.ts';
+export type { IdentityProvider, ProviderIdentity, ProviderName, SignInSecrets } from './identityProvider.ts';

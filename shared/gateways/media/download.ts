@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { Agent, type Dispatcher, request } from 'undici';
 import { config } from '../../lib/config.ts';
 import { perService } from '../../lib/serviceScope.ts';
-import { isPrivateAddress, lookupPublicAddress } from './addresses.ts';
+import { isPrivateAddress, lookupPublicAddress } from '../../lib/ssrfGuard.ts';
 
 /** An output that will never be had: it is not there, not what it should be, or too large. */
 export class InvalidOutputError extends Error {}

@@ -1,5 +1,5 @@
 import type { S3Client } from '@aws-sdk/client-s3';
-import { explainS3Error } from './s3Faults.ts';
+import { explainS3Error } from './s3Errors.ts';
 
 export interface S3Options {
   bucket: string;

@@ -1,5 +1,5 @@
 import type { Config } from '../../lib/config.ts';
-import type { PaymentProcessor } from './processor.ts';
+import type { PaymentProcessor } from './paymentProcessor.ts';
 import { SimulatedProcessor } from './simulatedProcessor.ts';
 
 /** The payment processor of this process. Set by `openPayments`: nothing may read it before. */
@@ -15,7 +15,7 @@ export async function openPaymentProcessor(config: Config): Promise<void> {
 
 async function openStripeProcessor(config: Config): Promise<PaymentProcessor> {
   // Stripe's library is loaded only where it is used.
-  const { createStripeProcessor: stripeProcessor } = await import('./stripe.ts');
+  const { createStripeProcessor: stripeProcessor } = await import('./stripeProcessor.ts');
   return stripeProcessor({
     secretKey: config.STRIPE_SECRET_KEY as string,
     webhookSecret: config.STRIPE_WEBHOOK_SECRET as string,
@@ -35,7 +35,7 @@ function parsePrices(prices = ''): string[] {
   return prices.split(',').map((price) => price.trim());
 }
 
-export { ProcessorError } from './processor.ts';
+export { ProcessorError } from './paymentProcessor.ts';
 export type {
   ConnectedAccount,
   InvoiceReversals,
@@ -48,4 +48,4 @@ export type {
   SubscriptionCharge,
   SubscriptionInvoice,
   EventWithPayload,
-} from './processor.ts';
+} from './paymentProcessor.ts';

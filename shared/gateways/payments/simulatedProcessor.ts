@@ -7,7 +7,7 @@ import {
   type ProcessorEvent,
   type ProcessorPayment,
   type TopupCheckout,
-} from './processor.ts';
+} from './paymentProcessor.ts';
 
 /** The one payment method of every customer. */
 const SIMULATED_PAYMENT_METHOD = 'simulated';

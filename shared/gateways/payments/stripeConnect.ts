@@ -1,7 +1,7 @@
 import type Stripe from 'stripe';
-import type { PaymentProcessor } from './processor.ts';
-import { findOrNull, unwrap, withIdempotencyKey } from './stripeAnswers.ts';
-import { ACCOUNT_KEY, CURRENCY, PAYOUT_KEY, toUnixSeconds } from './stripeShapes.ts';
+import type { PaymentProcessor } from './paymentProcessor.ts';
+import { findOrNull, unwrap, withIdempotencyKey } from './stripeResponses.ts';
+import { ACCOUNT_KEY, CURRENCY, PAYOUT_KEY, toUnixSeconds } from './stripeMappers.ts';
 
 type ConnectMethods = Pick<
   PaymentProcessor,

@@ -1,7 +1,7 @@
 import type Stripe from 'stripe';
-import type { PaidInvoice, ProcessorPayment } from './processor.ts';
-import { findOrNull, unwrap } from './stripeAnswers.ts';
-import { ACCOUNT_KEY, CURRENCY, fromUnixSeconds, getStripeId, getSubscriptionId, getMetadataUuid } from './stripeShapes.ts';
+import type { PaidInvoice, ProcessorPayment } from './paymentProcessor.ts';
+import { findOrNull, unwrap } from './stripeResponses.ts';
+import { ACCOUNT_KEY, CURRENCY, fromUnixSeconds, getStripeId, getSubscriptionId, getMetadataUuid } from './stripeMappers.ts';
 
 interface InvoiceReadContext {
   stripe: Stripe;

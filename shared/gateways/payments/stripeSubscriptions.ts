@@ -1,8 +1,8 @@
 import type Stripe from 'stripe';
-import { type InvoiceReversals, type PaymentProcessor, ProcessorError, type RefundOutcome } from './processor.ts';
-import { findOrNull, unwrap, withIdempotencyKey, ignoreIfAlreadyDone } from './stripeAnswers.ts';
+import { type InvoiceReversals, type PaymentProcessor, ProcessorError, type RefundOutcome } from './paymentProcessor.ts';
+import { findOrNull, unwrap, withIdempotencyKey, ignoreIfAlreadyDone } from './stripeResponses.ts';
 import { sumOutOfBandCredits } from './stripeInvoices.ts';
-import { toProcessorSubscription, getStripeId, isDisputeOpen, getLatestInvoice, type PlanPrices, computeRefundedCents } from './stripeShapes.ts';
+import { toProcessorSubscription, getStripeId, isDisputeOpen, getLatestInvoice, type PlanPrices, computeRefundedCents } from './stripeMappers.ts';
 
 type SubscriptionMethods = Pick<
   PaymentProcessor,

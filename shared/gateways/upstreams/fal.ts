@@ -9,9 +9,9 @@ import {
   truncateMessage,
   toNonEmptyString,
   unavailableError,
-} from './answers.ts';
+} from './responses.ts';
 import { requestJson, type JsonResponse } from './http.ts';
-import type { UpstreamRoute } from './settings.ts';
+import type { UpstreamRoute } from './upstreamConfig.ts';
 import {
   type SubmitResult,
   type Upstream,

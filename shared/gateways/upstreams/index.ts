@@ -1,11 +1,11 @@
 import { ConfigError } from '../../lib/config.ts';
 import { perService } from '../../lib/serviceScope.ts';
-import type { AdapterName } from './knownModels.ts';
+import type { AdapterName } from './modelPresets.ts';
 import { falUpstream } from './fal.ts';
 import { openaiUpstream } from './openai.ts';
 import { replicateUpstream } from './replicate.ts';
-import { getUpstreamRoutes, type UpstreamRoute } from './settings.ts';
-import { withMetrics } from './metered.ts';
+import { getUpstreamRoutes, type UpstreamRoute } from './upstreamConfig.ts';
+import { withMetrics } from './withMetrics.ts';
 import type { Upstream } from './upstream.ts';
 
 const ADAPTER_FACTORIES: Record<AdapterName, (route: UpstreamRoute) => Upstream> = {
@@ -52,7 +52,7 @@ export function requireUpstreamKeys(): void {
 }
 
 export { closeUpstreamConnections } from './http.ts';
-export { computeCostCents, buildUpstreamInput, type UpstreamRoute, getUpstreamRoutes, findUpstreamRoute } from './settings.ts';
-export { FAILURE_MESSAGES } from './answers.ts';
+export { computeCostCents, buildUpstreamInput, type UpstreamRoute, getUpstreamRoutes, findUpstreamRoute } from './upstreamConfig.ts';
+export { FAILURE_MESSAGES } from './responses.ts';
 export { UpstreamError } from './upstream.ts';
 export type { UpstreamResult, UpstreamHandle, UpstreamOutput, UpstreamProgress } from './upstream.ts';

@@ -2,7 +2,7 @@ import { type Dispatcher, FormData } from 'undici';
 import { now } from '../../lib/clock.ts';
 import { config } from '../../lib/config.ts';
 import { InvalidOutputError } from '../media/download.ts';
-import { deleteTempFile } from '../media/incoming.ts';
+import { deleteTempFile } from '../media/tempFiles.ts';
 import {
   withRetryableErrors,
   getField,
@@ -14,10 +14,10 @@ import {
   truncateMessage,
   toNonEmptyString,
   unavailableError,
-} from './answers.ts';
+} from './responses.ts';
 import { requestStream, requestJson, type JsonResponse } from './http.ts';
-import { readImageResponse } from './imageAnswer.ts';
-import type { UpstreamRoute } from './settings.ts';
+import { readImageResponse } from './imageResponse.ts';
+import type { UpstreamRoute } from './upstreamConfig.ts';
 import {
   type SubmitResult,
   type Upstream,

@@ -1,7 +1,7 @@
-import { type RestResponse, sendWithKey, pickKey, type RestRequest } from '../ask.ts';
-import { newCreateRequest, recordCreateResponse, recordSent, type CreateRequest } from '../orders.ts';
-import { retryUntilKnown } from '../repeat.ts';
-import { reportViolation, newStepId, type Step } from '../world.ts';
+import { type RestResponse, sendWithKey, pickKey, type RestRequest } from '../restRequests.ts';
+import { newCreateRequest, recordCreateResponse, recordSent, type CreateRequest } from '../createRequests.ts';
+import { retryUntilKnown } from '../retry.ts';
+import { reportViolation, newStepId, type Step } from '../clientState.ts';
 
 /** How many orders come at once in a burst. */
 const BURST_SIZE = 10;

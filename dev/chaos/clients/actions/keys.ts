@@ -1,9 +1,9 @@
-import { type RestResponse, sendWithKey, type RestRequest } from '../ask.ts';
-import type { ObservedKey } from '../books.ts';
+import { type RestResponse, sendWithKey, type RestRequest } from '../restRequests.ts';
+import type { ObservedKey } from '../clientStore.ts';
 import { getActiveKeys } from '../customers.ts';
-import { retryUntilKnown } from '../repeat.ts';
-import { reportViolation, newStepId, type Step } from '../world.ts';
-import { probeRevokedKey } from './assistant.ts';
+import { retryUntilKnown } from '../retry.ts';
+import { reportViolation, newStepId, type Step } from '../clientState.ts';
+import { probeRevokedKey } from './mcpTools.ts';
 
 const PARALLEL_REVOCATIONS = 4;
 /** Of those that are known: more are revoked rather than made. */

@@ -1,8 +1,8 @@
-import { type RestResponse, sendWithKey } from '../ask.ts';
-import { recordShownGeneration } from '../generations.ts';
-import type { Json } from '../send.ts';
-import type { ResponseShape } from '../shapes.ts';
-import { reportViolation, type Step } from '../world.ts';
+import { type RestResponse, sendWithKey } from '../restRequests.ts';
+import { recordShownGeneration } from '../observedGenerations.ts';
+import type { Json } from '../httpClient.ts';
+import type { ResponseShape } from '../responseShapes.ts';
+import { reportViolation, type Step } from '../clientState.ts';
 
 interface ShownLedgerEntry {
   uuid: string;

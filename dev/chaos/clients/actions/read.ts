@@ -1,8 +1,8 @@
-import { type RestResponse, sendWithKey } from '../ask.ts';
-import type { ObservedGeneration } from '../books.ts';
-import { recordShownGeneration } from '../generations.ts';
-import { recordRequest, sendHttp } from '../send.ts';
-import { reportViolation, type Step } from '../world.ts';
+import { type RestResponse, sendWithKey } from '../restRequests.ts';
+import type { ObservedGeneration } from '../clientStore.ts';
+import { recordShownGeneration } from '../observedGenerations.ts';
+import { recordRequest, sendHttp } from '../httpClient.ts';
+import { reportViolation, type Step } from '../clientState.ts';
 
 /** Looks at a generation that is known, or waits a little for its end; downloads it now and then. */
 export async function readKnownGeneration(step: Step): Promise<void> {

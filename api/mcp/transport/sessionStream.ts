@@ -1,0 +1,133 @@
+import type { Redis } from 'ioredis';
+import { logger } from '../../../shared/lib/logger.ts';
+import { connectForBlocking } from '../../../shared/lib/redis.ts';
+import { randomHex } from '../../../shared/lib/secrets.ts';
+import { perService } from '../../../shared/lib/serviceScope.ts';
+import { MCP_KEEP_ALIVE_MS } from '../../../shared/spec/limits.ts';
+import type { Context } from '../../context.ts';
+import { readEventsAfter, getLastSentEventId, saveLastSentEventId, claimStream } from './eventStore.ts';
+import { openSseStream } from './sse.ts';
+import type { McpSession } from './sessions.ts';
+import { acquireStreamSlot } from './streamLimit.ts';
+import { withMcpRedis, eventsChannel } from '../redis.ts';
+
+/** The first version whose clients understand an event without data. */
+const PRIMING_EVENT_SINCE = '2025-11-25';
+
+const state = perService(() => ({
+  /** The wake-up functions of the open streams, by session. */
+  open: new Map<string, Set<() => void>>(),
+  subscriber: undefined as Redis | undefined,
+  isStopping: false,
+}));
+
+/** Starts listening for what there is for sessions; call once, in a process that serves streams. */
+export async function subscribeToEvents(): Promise<void> {
+  const subscriber = connectForBlocking('mcp-listener');
+  state().subscriber = subscriber;
+  subscriber.on('message', (_channel: string, sessionId: string) => {
+    for (const wake of state().open.get(sessionId) ?? []) wake();
+  });
+  const subscribed = subscriber.subscribe(eventsChannel()).catch(() => undefined);
+  await Promise.race([subscribed, new Promise((resolve) => setTimeout(resolve, 2_000))]);
+}
+
+/** Ends all streams, for a process that stops: their clients go on with them at another one. */
+export function closeSessionStreams(): void {
+  state().isStopping = true;
+  for (const wakers of state().open.values()) for (const wake of wakers) wake();
+}
+
+export function unsubscribeFromEvents(): void {
+  state().subscriber?.disconnect();
+}
+
+/**
+ * Serves a session's event stream until its client leaves, another stream takes its place, the session is over, or the
+ * process stops. What is sent is read from the session's log in Redis, so that any process can go on with it.
+ * @param lastEventId the last event that the client has seen; without it, it gets what no stream has carried yet.
+ * @param revalidate throws once the client's credentials are no longer valid.
+ */
+export async function serveSessionStream(
+  ctx: Context,
+  session: McpSession,
+  lastEventId: string | null,
+  revalidate: () => Promise<void>,
+): Promise<void> {
+  const token = randomHex(8);
+  const releaseSlot = acquireStreamSlot(session.accountId);
+  let position = await withMcpRedis(async () => {
+    await claimStream(session.id, token);
+    return lastEventId ?? getLastSentEventId(session.id);
+  }).catch((error: unknown) => {
+    releaseSlot();
+    throw error;
+  });
+  let checkedAt = performance.now();
+  const stream = openSseStream(ctx);
+  const notifier = createNotifier(session.id);
+  void stream.closed.then(notifier.notify);
+  stream.sendRetry();
+  if (session.version >= PRIMING_EVENT_SINCE) stream.send('', position);
+  try {
+    while (stream.isOpen() && !state().isStopping) {
+      const notified = notifier.rungWithin(MCP_KEEP_ALIVE_MS);
+      const events = await readEventsAfter(session.id, token, position).catch(() => []);
+      if (events === null) break;
+      for (const { id, message } of events) {
+        stream.send(message, id);
+        position = id;
+      }
+      if (events.length > 0) await saveLastSentEventId(session.id, position).catch(() => {});
+      if (!(await notified)) stream.sendKeepAlive();
+      if (performance.now() - checkedAt < MCP_KEEP_ALIVE_MS - 100) continue;
+      checkedAt = performance.now();
+      await revalidate();
+    }
+  } catch (error) {
+    logger.debug({ error: (error as Error).message }, 'an event stream was ended');
+  } finally {
+    releaseSlot();
+    notifier.remove();
+    stream.end();
+    await stream.closed;
+  }
+}
+
+const NOOP = () => {};
+
+/** Wakes one stream of a session. A ring that comes while nobody waits is not lost. */
+function createNotifier(sessionId: string) {
+  const { open } = state();
+  const notifiers = open.get(sessionId) ?? new Set();
+  open.set(sessionId, notifiers);
+  let isNotified = false;
+  let wake = NOOP;
+  const notify = () => {
+    isNotified = true;
+    wake();
+  };
+  notifiers.add(notify);
+  return {
+    notify,
+    /** Whether it rang before so many milliseconds were over. */
+    rungWithin: (milliseconds: number) =>
+      new Promise<boolean>((resolve) => {
+        const settle = () => {
+          clearTimeout(timer);
+          wake = NOOP;
+          const answer = isNotified;
+          isNotified = false;
+          resolve(answer);
+        };
+        const timer = setTimeout(settle, milliseconds);
+        wake = settle;
+        if (isNotified) settle();
+      }),
+    remove: () => {
+      notifiers.delete(notify);
+      if (notifiers.size === 0) open.delete(sessionId);
+      wake();
+    },
+  };
+}

@@ -1,0 +1,38 @@
+import { endWebSession, createWebSession, SESSION_LIFETIME_MS } from '../../../shared/domain/accounts/sessions.ts';
+import { config } from '../../../shared/lib/config.ts';
+import type { Context } from '../../context.ts';
+import { SESSION_COOKIE } from '../authenticate.ts';
+import { audit } from '../auditLog.ts';
+
+/** Whether the service is reached over https; behind a proxy that ends TLS the connection itself looks plain. */
+export const isHttps = () => config.BASE_URL.startsWith('https:');
+
+/**
+ * Signs the browser in, under a token that it cannot have had before: nobody can have prepared it. The session that its
+ * cookie stood for until now ends, as it could not be reached again; no other one does.
+ */
+export async function startWebSession(ctx: Context, accountId: number, identityUuid: string | null = null): Promise<void> {
+  const before = ctx.cookies.get(SESSION_COOKIE) || undefined;
+  setSessionCookie(ctx, await createWebSession(accountId, ctx.get('user-agent'), identityUuid), SESSION_LIFETIME_MS);
+  if (before !== undefined) await endWebSession(before);
+  await audit(ctx, 'signed_in', accountId, identityUuid === null ? {} : { identity: identityUuid });
+}
+
+/** Signs the browser out. */
+export async function endCurrentSession(ctx: Context): Promise<void> {
+  await endWebSession(ctx.state.sessionToken as string);
+  await audit(ctx, 'signed_out', ctx.state.caller?.accountId ?? null);
+  setSessionCookie(ctx, '', 0);
+}
+
+function setSessionCookie(ctx: Context, token: string, maxAge: number): void {
+  ctx.cookies.secure = isHttps();
+  ctx.cookies.set(SESSION_COOKIE, token, {
+    httpOnly: true,
+    sameSite: 'lax',
+    path: '/',
+    overwrite: true,
+    secure: isHttps(),
+    maxAge,
+  });
+}

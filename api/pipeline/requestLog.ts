@@ -1,0 +1,40 @@
+import type Koa from 'koa';
+import { v7 as uuidv7 } from 'uuid';
+import { logger } from '../../shared/lib/logger.ts';
+import { httpRequestDuration, httpRequests } from '../../shared/lib/metrics.ts';
+import type { State } from '../context.ts';
+
+const REQUEST_ID_PATTERN = /^[A-Za-z0-9._-]{1,64}$/;
+
+/** Gives each request an id, the caller's if it is fit to be one, and logs its end. */
+export const requestLog: Koa.Middleware<State> = async (ctx, next) => {
+  const startedAt = performance.now();
+  const given = ctx.get('x-request-id');
+  ctx.state.requestId = REQUEST_ID_PATTERN.test(given) ? given : uuidv7();
+  ctx.state.log = logger.child({ requestId: ctx.state.requestId });
+  ctx.set('x-request-id', ctx.state.requestId);
+  await next();
+  const ms = performance.now() - startedAt;
+  const route = ctx.state.route ?? 'none';
+  const method = methodLabel(ctx);
+  httpRequests.inc({ method, route, status: ctx.status });
+  httpRequestDuration.observe({ method, route }, ms / 1_000);
+  ctx.state.log.info(
+    {
+      method: ctx.method,
+      route,
+      status: ctx.status,
+      ms: Math.round(ms),
+      account: ctx.state.caller?.accountId,
+      generationId: ctx.state.generationId,
+    },
+    'request',
+  );
+};
+
+/** A client can make methods up: what is counted has few names. */
+function methodLabel({ method }: Koa.ParameterizedContext): string {
+  return METHOD_LABELS.has(method) ? method : 'other';
+}
+
+const METHOD_LABELS = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE', 'OPTIONS']);

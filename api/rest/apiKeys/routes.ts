@@ -1,0 +1,38 @@
+import { createApiKey, listApiKeys, revokeApiKey } from '../../../shared/domain/accounts/apiKeys.ts';
+import type { SaveResponse } from '../../../shared/domain/platform/idempotentRequests.ts';
+import { createBodyParser } from '../../../shared/lib/validate.ts';
+import { requireCaller, type Context } from '../../context.ts';
+import { audit } from '../../pipeline/auditLog.ts';
+import { evictKey } from '../../pipeline/authenticate.ts';
+import { getJsonBody } from '../../pipeline/body.ts';
+import { withIdempotency } from '../../pipeline/idempotency.ts';
+import { parsePage, parseUuidParam } from '../../pipeline/requestParameters.ts';
+import { presentApiKey, presentCreatedApiKey, presentPage } from '../presenters.ts';
+import { CreateApiKeyRequest } from '../requestSchemas.ts';
+
+const parseCreate = createBodyParser(CreateApiKeyRequest);
+
+export async function create(ctx: Context): Promise<void> {
+  const request = parseCreate(getJsonBody(ctx));
+  const { accountId } = requireCaller(ctx);
+  ctx.body = await withIdempotency(ctx, 'keys.create', request, async (_id, remember: SaveResponse<object>) => {
+    const created = await createApiKey(accountId, request.name, (transaction, key) =>
+      remember(transaction, presentCreatedApiKey(key)),
+    );
+    await audit(ctx, 'key_created', accountId, { key: created.row.uuid });
+    return presentCreatedApiKey(created);
+  });
+  ctx.status = 201;
+}
+
+export async function list(ctx: Context): Promise<void> {
+  const page = await listApiKeys(requireCaller(ctx).accountId, parsePage(ctx));
+  ctx.body = presentPage(page, '/api/keys/', presentApiKey);
+}
+
+export async function revoke(ctx: Context): Promise<void> {
+  const { accountId } = requireCaller(ctx);
+  evictKey(await revokeApiKey(accountId, parseUuidParam(ctx)));
+  await audit(ctx, 'key_revoked', accountId, { key: parseUuidParam(ctx) });
+  ctx.body = { revoked: true };
+}

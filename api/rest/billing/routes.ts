@@ -1,0 +1,52 @@
+import { startPlanCheckout as openCheckout, openCustomerPortal as openPortal } from '../../../shared/domain/billing/checkout.ts';
+import { updateAutoTopupSettings, getAutoTopupSettings } from '../../../shared/domain/billing/autoTopupSettings.ts';
+import { startTopupCheckout } from '../../../shared/domain/billing/topups.ts';
+import { getBillingStatus } from '../../../shared/domain/billing/billingStatus.ts';
+import { createBodyParser } from '../../../shared/lib/validate.ts';
+import { PLANS } from '../../../shared/spec/plans.ts';
+import { requireCaller, type Context } from '../../context.ts';
+import { getJsonBody } from '../../pipeline/body.ts';
+import { withIdempotency } from '../../pipeline/idempotency.ts';
+import { presentBillingStatus, presentCheckout, presentPlan, presentTopupSettings } from '../presenters.ts';
+import { CheckoutRequest, TopupRequest, TopupSettingsRequest } from '../requestSchemas.ts';
+
+const parseCheckout = createBodyParser(CheckoutRequest);
+const parseTopup = createBodyParser(TopupRequest);
+const parseSettings = createBodyParser(TopupSettingsRequest);
+
+export function plans(ctx: Context): void {
+  ctx.body = PLANS.map(presentPlan);
+}
+
+export async function status(ctx: Context): Promise<void> {
+  ctx.body = presentBillingStatus(await getBillingStatus(requireCaller(ctx).accountId));
+}
+
+export async function checkout(ctx: Context): Promise<void> {
+  const { plan } = parseCheckout(getJsonBody(ctx));
+  const { accountId } = requireCaller(ctx);
+  ctx.body = await withIdempotency(ctx, 'billing.checkout', { plan }, async (id) =>
+    presentCheckout(await openCheckout(accountId, plan, id)),
+  );
+}
+
+export async function portal(ctx: Context): Promise<void> {
+  ctx.body = { portal_url: await openPortal(requireCaller(ctx).accountId) };
+}
+
+export async function readTopupSettings(ctx: Context): Promise<void> {
+  ctx.body = presentTopupSettings(await getAutoTopupSettings(requireCaller(ctx).accountId));
+}
+
+export async function updateTopupSettings(ctx: Context): Promise<void> {
+  const change = parseSettings(getJsonBody(ctx));
+  ctx.body = presentTopupSettings(await updateAutoTopupSettings(requireCaller(ctx).accountId, change));
+}
+
+export async function topup(ctx: Context): Promise<void> {
+  const { amount_cents: amountCents } = parseTopup(getJsonBody(ctx));
+  const { accountId } = requireCaller(ctx);
+  ctx.body = await withIdempotency(ctx, 'billing.topup', { amountCents }, async (id) =>
+    presentCheckout(await startTopupCheckout(accountId, amountCents, id)),
+  );
+}

@@ -1,0 +1,29 @@
+import { receivePaymentEvent, assertRecentSignature } from '../../../shared/domain/billing/paymentEvents.ts';
+import { processor } from '../../../shared/gateways/payments/index.ts';
+import { ServiceError } from '../../../shared/spec/errors.ts';
+import type { Context } from '../../context.ts';
+import { readRawBody } from '../../pipeline/body.ts';
+import { consumeRateLimit } from '../../pipeline/rateLimit.ts';
+
+/**
+ * Receives an event of the payment processor: acknowledged once it is stored, applied by a worker (spec: Events).
+ * Rejected requests count against the address that sent them; the processor's own are not limited.
+ */
+export async function receiveProcessorEvent(ctx: Context): Promise<void> {
+  try {
+    await verifyAndStoreEvent(ctx);
+  } catch (error) {
+    if (error instanceof ServiceError && error.status < 500) await consumeRateLimit(ctx, 'public');
+    throw error;
+  }
+  ctx.body = { received: true };
+}
+
+async function verifyAndStoreEvent(ctx: Context): Promise<void> {
+  if (processor.isSimulated) {
+    throw new ServiceError('validation_error', 'This service runs without a payment processor and takes no events.');
+  }
+  const signature = ctx.get('stripe-signature');
+  assertRecentSignature(signature);
+  await receivePaymentEvent(await readRawBody(ctx), signature);
+}

@@ -1,0 +1,92 @@
+import { IMAGE_ASPECT_RATIOS, ImageParams, VideoParams } from '../../../shared/spec/catalog.ts';
+import { WAIT_MAX_SECONDS } from '../../../shared/spec/limits.ts';
+import { GenerationResponse, ModelResponse, pageResponse } from '../responseSchemas.ts';
+import { CreateGenerationRequest } from '../requestSchemas.ts';
+import { SUCCEEDED_GENERATION, QUEUED_GENERATION, examplePage } from '../openapi/examples.ts';
+import { type Operations, PAGE_PARAMETER } from '../openapi/operation.ts';
+
+/** The order as the models take it: what `params` may be is the catalog's affair. */
+const CreateGenerationBody = {
+  ...CreateGenerationRequest,
+  properties: {
+    ...CreateGenerationRequest.properties,
+    params: { anyOf: [VideoParams, ImageParams], description: 'Of the model: see `GET /api/models/`' },
+  },
+} as unknown as typeof CreateGenerationRequest;
+
+export const GENERATION_OPERATIONS: Operations = {
+  'POST /api/generations/create/': {
+    id: 'createGeneration',
+    tag: 'Generations',
+    summary: 'Create a generation',
+    description:
+      'Charges its credits and queues it: 8 for an image, 35 for a video of 5 seconds, 70 for one of 10. Poll it, or wait for it. Checks go in this order: 401, 429, 400, 402 `subscription_required`, 503, 409, 402 `insufficient_credits`. A 4xx charges nothing. While the outcome of an automatic top-up is unknown, the answer is a 503 `internal_error`; the same `Idempotency-Key` gives the outcome.',
+    body: {
+      schema: CreateGenerationBody,
+      examples: {
+        image: { model: 'imgmodel-2', prompt: 'A lighthouse at dusk', params: { resolution: '1K' } },
+        video: {
+          model: 'vidmodel-video',
+          prompt: 'Waves against a lighthouse',
+          params: { duration: 5, resolution: '720p', audio: true },
+        },
+      },
+    },
+    response: { status: 201, description: 'It is charged and `queued`.', schema: GenerationResponse, example: QUEUED_GENERATION },
+    errorCodes: ['insufficient_credits', 'subscription_required', 'parallel_limit_reached', 'model_unavailable'],
+    acceptsIdempotencyKey: true,
+  },
+  'GET /api/generations/': {
+    id: 'listGenerations',
+    tag: 'Generations',
+    summary: 'List generations, newest first',
+    parameters: [PAGE_PARAMETER],
+    response: { status: 200, description: 'One page.', schema: pageResponse(GenerationResponse), example: examplePage(SUCCEEDED_GENERATION) },
+  },
+  'GET /api/generations/:uuid/': {
+    id: 'getGeneration',
+    tag: 'Generations',
+    summary: 'Read a generation',
+    description:
+      'The address to poll, every 2 seconds or more seldom, until `status` is `succeeded` or `failed`; or let it wait with `wait`.',
+    parameters: [
+      {
+        name: 'wait',
+        in: 'query',
+        description: 'Answer as soon as it has ended, or after so many seconds.',
+        schema: { type: 'integer', minimum: 0, maximum: WAIT_MAX_SECONDS, default: 0 },
+      },
+    ],
+    response: { status: 200, description: 'The generation.', schema: GenerationResponse, example: SUCCEEDED_GENERATION },
+  },
+  'DELETE /api/generations/:uuid/': {
+    id: 'deleteGeneration',
+    tag: 'Generations',
+    summary: 'Delete a generation',
+    description: 'Takes it off the lists and removes its files. Refunds nothing; one that is under way still ends.',
+    response: { status: 204, description: 'It is gone.' },
+  },
+  'GET /api/models/': {
+    id: 'listModels',
+    tag: 'Models',
+    summary: 'List models',
+    parameters: [PAGE_PARAMETER],
+    response: {
+      status: 200,
+      description: 'The models, with what they accept.',
+      schema: pageResponse(ModelResponse),
+      example: examplePage({
+        uuid: 'c25e8a13-77d0-4f3b-8e94-5d1a9b0c6f42',
+        slug: 'imgmodel-2',
+        name: 'Image model',
+        provider: 'fal',
+        kind: 'image',
+        description: 'Images from a text prompt, up to 4K.',
+        credits_base: 8,
+        status: 'online',
+        sort_order: 2,
+        params_schema: { resolutions: ['1K', '2K', '4K'], aspect_ratios: [...IMAGE_ASPECT_RATIOS] },
+      }),
+    },
+  },
+};

@@ -1,0 +1,44 @@
+import type { CreateInput } from '../../../shared/domain/generations/charge.ts';
+import { createGeneration } from '../../../shared/domain/generations/create.ts';
+import { listGenerations } from '../../../shared/domain/generations/list.ts';
+import { readGeneration } from '../../../shared/domain/generations/read.ts';
+import { deleteGeneration } from '../../../shared/domain/generations/delete.ts';
+import { createBodyParser, type Parse } from '../../../shared/lib/validate.ts';
+import { type GenerationParams, MODELS } from '../../../shared/spec/catalog.ts';
+import { requireCaller, type Context } from '../../context.ts';
+import { getJsonBody } from '../../pipeline/body.ts';
+import { readIdempotencyKey } from '../../pipeline/idempotency.ts';
+import { parsePage, parseUuidParam, parseWaitSeconds } from '../../pipeline/requestParameters.ts';
+import { presentGeneration, presentPage } from '../presenters.ts';
+import { CreateGenerationRequest } from '../requestSchemas.ts';
+
+const parseCreateRequest = createBodyParser(CreateGenerationRequest);
+const parseParams = Object.fromEntries(
+  MODELS.map((model) => [model.slug, createBodyParser(model.params, 'params.')]),
+) as Record<string, Parse<GenerationParams>>;
+
+export async function create(ctx: Context): Promise<void> {
+  const { model, prompt, params } = parseCreateRequest(getJsonBody(ctx));
+  const input: CreateInput = { model, prompt, params: (parseParams[model] as Parse<GenerationParams>)(params) };
+  const { requestId } = ctx.state;
+  const { generation, isReplay } = await createGeneration(requireCaller(ctx), input, readIdempotencyKey(ctx), requestId);
+  ctx.state.generationId = generation.uuid;
+  if (isReplay) ctx.set('idempotent-replayed', 'true');
+  ctx.status = 201;
+  ctx.body = presentGeneration(generation);
+}
+
+export async function list(ctx: Context): Promise<void> {
+  const page = await listGenerations(requireCaller(ctx).accountId, parsePage(ctx));
+  ctx.body = presentPage(page, '/api/generations/', presentGeneration);
+}
+
+export async function read(ctx: Context): Promise<void> {
+  const wait = { seconds: parseWaitSeconds(ctx), isAborted: () => ctx.res.destroyed };
+  ctx.body = presentGeneration(await readGeneration(requireCaller(ctx), parseUuidParam(ctx), wait));
+}
+
+export async function remove(ctx: Context): Promise<void> {
+  await deleteGeneration(requireCaller(ctx).accountId, parseUuidParam(ctx));
+  ctx.status = 204;
+}

@@ -1,0 +1,79 @@
+import { ERROR_STATUS, type ErrorCode } from '../../../shared/spec/errors.ts';
+import { errorResponseFor } from '../responseSchemas.ts';
+import type { SchemaRegistry } from './schemaRegistry.ts';
+
+/** When each code is given. */
+const ERROR_MEANINGS: Record<ErrorCode, string> = {
+  validation_error: 'Something that was sent is not acceptable; `detail` names the field.',
+  invalid_api_key: 'The credential is missing, unknown, revoked, over or malformed.',
+  insufficient_credits: 'The balance does not cover the price, nor did an automatic top-up.',
+  subscription_required: 'There is no active subscription, or for automatic top-ups no payment method.',
+  admin_required: 'The account is not one of the staff.',
+  not_found: 'There is no such thing, or it belongs to another account.',
+  parallel_limit_reached: 'As many generations are under way as the plan allows.',
+  rate_limited: 'Too many requests: wait for `Retry-After` seconds.',
+  model_unavailable: "The model's provider does not answer; nothing was charged.",
+  internal_error: 'A fault on our side; with 503 a part of the service is out of reach for the moment.',
+};
+
+const ERROR_EXAMPLES: Record<ErrorCode, string> = {
+  validation_error: 'params.duration must be one of: 5, 10.',
+  invalid_api_key: 'The API key is unknown or revoked.',
+  insufficient_credits: 'This costs 35 credits and the balance is 12: top up, or wait for the next monthly grant.',
+  subscription_required: 'There is no active subscription: choose a plan first.',
+  admin_required: 'This is for the staff of the service.',
+  not_found: 'There is no such generation on this account.',
+  parallel_limit_reached: '5 generations are under way, as many as the plan allows: wait for one to end.',
+  rate_limited: 'Too many requests: wait 12 s, then go on more slowly.',
+  model_unavailable: 'The model is offline: try again later. Nothing was charged.',
+  internal_error: 'The service is out of reach for the moment. Try again in some seconds.',
+};
+
+/** Which statuses a code travels under, where it is not the one of the specification's table alone. */
+export function getErrorStatuses(code: ErrorCode, hasBody: boolean): number[] {
+  if (code === 'internal_error') return [500, 503];
+  if (code === 'validation_error' && hasBody) return [400, 413];
+  return [ERROR_STATUS[code]];
+}
+
+/** Which headers go with a status, by their names in the document's components. */
+const HEADERS_BY_STATUS: Record<number, readonly string[]> = {
+  401: ['WWW-Authenticate'],
+  429: ['Retry-After'],
+  503: ['Retry-After'],
+};
+
+/** A refusal under a name of its own, such as `NotFound` or `InsufficientCreditsOrSubscriptionRequired`. */
+export function buildErrorResponse(schemas: SchemaRegistry, status: number, codes: readonly ErrorCode[]) {
+  const isUsual = codes.every((code) => ERROR_STATUS[code] === status);
+  const name = `${codes.map(toPascalCase).join('Or')}${isUsual ? '' : status}`;
+  const headers = ['X-Request-Id', 'RateLimit', 'RateLimit-Policy', ...(HEADERS_BY_STATUS[status] ?? [])];
+  const response = {
+    description: codes.map((code) => `\`${code}\`: ${ERROR_MEANINGS[code]}`).join(' '),
+    headers: toHeaderRefs(headers),
+    content: {
+      'application/json': {
+        schema: schemas.resolve(errorResponseFor(codes)),
+        examples: Object.fromEntries(
+          codes.map((code) => [code, { value: { error: code, detail: getExampleDetail(code, status) } }]),
+        ),
+      },
+    },
+  };
+  return { name, response };
+}
+
+/** Headers by name, as an answer refers to them. */
+export function toHeaderRefs(names: readonly string[]): Record<string, { $ref: string }> {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
+
+function getExampleDetail(code: ErrorCode, status: number): string {
+  if (status === 413) return 'The body must have at most 65536 bytes.';
+  if (status === 500) return 'Something failed on our side. Quote 01939b6e-5c1f-7a4d-9e0b-3f1d2c4b5a69 to support.';
+  return ERROR_EXAMPLES[code];
+}
+
+function toPascalCase(code: string): string {
+  return code.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}

@@ -1,0 +1,19 @@
+import type { Operations } from './operation.ts';
+import { API_KEY_AND_USAGE_OPERATIONS } from '../apiKeys/openapi.ts';
+import { AFFILIATE_OPERATIONS } from '../affiliate/openapi.ts';
+import { BILLING_OPERATIONS } from '../billing/openapi.ts';
+import { GENERATION_OPERATIONS } from '../generations/openapi.ts';
+import { SERVICE_OPERATIONS } from '../health/openapi.ts';
+import { SESSION_OPERATIONS } from '../session/openapi.ts';
+import { ADMIN_OPERATIONS } from '../admin/openapi.ts';
+
+/** What there is to say of each address of the REST interface. One without its entry here fails the tests. */
+export const OPERATIONS: Operations = {
+  ...GENERATION_OPERATIONS,
+  ...API_KEY_AND_USAGE_OPERATIONS,
+  ...BILLING_OPERATIONS,
+  ...AFFILIATE_OPERATIONS,
+  ...ADMIN_OPERATIONS,
+  ...SESSION_OPERATIONS,
+  ...SERVICE_OPERATIONS,
+};

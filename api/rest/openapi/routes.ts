@@ -1,0 +1,87 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { config } from '../../../shared/lib/config.ts';
+import { ServiceError } from '../../../shared/spec/errors.ts';
+import type { Context, Handler } from '../../context.ts';
+import { buildOpenApiDocument, type RouteRow } from './document.ts';
+import { renderDocsPage, SWAGGER_UI_INIT_SCRIPT, DOCS_CONTENT_SECURITY_POLICY } from './docsPage.tsx';
+
+/** For as long as a document or a file that is not named by what is in it may be kept. */
+const DOCS_CACHE_CONTROL = 'public, max-age=300';
+
+/**
+ * Serves the description of the interface. It is made at the first request and kept: the table does not change while
+ * the process lives.
+ * @param routes the router's table, which is not there yet while it names this handler.
+ */
+export function openApiDocument(routes: () => readonly RouteRow[]): Handler {
+  let text: string | undefined;
+  return (ctx) => {
+    text ??= JSON.stringify(buildOpenApiDocument(routes(), config.BASE_URL));
+    ctx.set('cache-control', DOCS_CACHE_CONTROL);
+    ctx.type = 'application/json; charset=utf-8';
+    ctx.body = text;
+  };
+}
+
+const SWAGGER_UI_DIR = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
+
+/** What the page consists of, from files of ours. */
+const DOCS_FILES: Record<string, { type: string; read: () => Promise<Buffer> }> = {
+  'swagger-ui.css': { type: 'text/css; charset=utf-8', read: () => readFile(join(SWAGGER_UI_DIR, 'swagger-ui.css')) },
+  'swagger-ui-bundle.js': {
+    type: 'text/javascript; charset=utf-8',
+    read: () => readFile(join(SWAGGER_UI_DIR, 'swagger-ui-bundle.js')),
+  },
+  'start.js': { type: 'text/javascript; charset=utf-8', read: async () => Buffer.from(SWAGGER_UI_INIT_SCRIPT) },
+};
+
+interface CachedFile {
+  content: Buffer;
+  etag: string;
+}
+
+/** What was read of them, and its hash: once, when the page is first asked for, as few processes ever are. */
+const cachedFiles = new Map<string, Promise<CachedFile>>();
+
+/** The page that shows the description, and where a person can try it. */
+export function docsPage(ctx: Context): void {
+  ctx.type = 'text/html; charset=utf-8';
+  ctx.set('content-security-policy', DOCS_CONTENT_SECURITY_POLICY);
+  ctx.set('x-frame-options', 'DENY');
+  ctx.set('referrer-policy', 'same-origin');
+  ctx.set('cache-control', DOCS_CACHE_CONTROL);
+  ctx.body = renderDocsPage();
+}
+
+/**
+ * A file of that page.
+ * @throws ServiceError not_found
+ */
+export async function docsFile(ctx: Context): Promise<void> {
+  const { file: name } = (ctx as unknown as { params: { file: string } }).params;
+  const found = Object.hasOwn(DOCS_FILES, name) ? DOCS_FILES[name] : undefined;
+  if (found === undefined) throw new ServiceError('not_found', 'The page has no such file.');
+  const { content, etag } = await readCachedFile(name, found.read);
+  ctx.set('cache-control', DOCS_CACHE_CONTROL);
+  ctx.set('etag', etag);
+  ctx.type = found.type;
+  ctx.status = 200;
+  if (ctx.fresh) ctx.status = 304;
+  else ctx.body = content;
+}
+
+/** Reads a file and keeps it; where that fails, the next request tries again. */
+function readCachedFile(name: string, read: () => Promise<Buffer>): Promise<CachedFile> {
+  const known = cachedFiles.get(name);
+  if (known !== undefined) return known;
+  const reading = read().then((content) => ({
+    content,
+    etag: `"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`,
+  }));
+  cachedFiles.set(name, reading);
+  reading.catch(() => cachedFiles.delete(name));
+  return reading;
+}

@@ -1,0 +1,13 @@
+import { listLedgerEntries, getUsageSummary } from '../../../shared/domain/credits/usage.ts';
+import { requireCaller, type Context } from '../../context.ts';
+import { parsePage } from '../../pipeline/requestParameters.ts';
+import { presentLedgerEntry, presentPage, presentUsage } from '../presenters.ts';
+
+export async function summary(ctx: Context): Promise<void> {
+  ctx.body = presentUsage(await getUsageSummary(requireCaller(ctx).accountId));
+}
+
+export async function ledger(ctx: Context): Promise<void> {
+  const page = await listLedgerEntries(requireCaller(ctx).accountId, parsePage(ctx));
+  ctx.body = presentPage(page, '/api/ledger/', presentLedgerEntry);
+}

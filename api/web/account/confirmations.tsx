@@ -1,0 +1,46 @@
+import type { ConnectedApplication } from '../../../shared/domain/oauth/grants.ts';
+import type { ApiKey } from '../../../shared/tables/ApiKey.ts';
+import type { Context } from '../../context.ts';
+import { sendConfirmationPage } from '../components/confirmationPage.tsx';
+import { formatRelativeTime } from '../components/formatTime.ts';
+
+/** Asks before an API key is revoked. */
+export function sendRevokeKeyConfirmation(ctx: Context, { uuid, name, prefix, last_used_at: usedAt }: ApiKey): void {
+  const children = (
+    <>
+      <p>
+        <code>{prefix}…</code>, {usedAt === null ? 'never used' : `last used ${formatRelativeTime(usedAt)}`}
+      </p>
+      <p>Programs that use this key stop working at once. This cannot be undone.</p>
+    </>
+  );
+  const action = `/account/keys/${uuid}/revoke/`;
+  sendConfirmationPage(ctx, { question: `Revoke the API key “${name}”?`, children, button: 'Revoke', action });
+}
+
+/** Asks before an application is disconnected. */
+export function sendDisconnectConfirmation(
+  ctx: Context,
+  { uuid, clientName, clientHosts, lastUsedAt }: ConnectedApplication,
+): void {
+  const children = (
+    <>
+      <p>
+        {clientHosts.join(', ')}, {lastUsedAt === null ? 'not used yet' : `last used ${formatRelativeTime(lastUsedAt)}`}
+      </p>
+      <p>It loses its access at once. To use it again, connect it again.</p>
+    </>
+  );
+  const action = `/account/applications/${uuid}/end/`;
+  sendConfirmationPage(ctx, { question: `Disconnect ${clientName}?`, children, button: 'Disconnect', action });
+}
+
+/** Asks before all other sessions are ended. */
+export function sendEndOtherSessionsConfirmation(ctx: Context): void {
+  sendConfirmationPage(ctx, {
+    question: 'Sign out everywhere else?',
+    children: <p>All your other browsers are signed out at once. API keys and connected applications keep working.</p>,
+    button: 'Sign out everywhere else',
+    action: '/account/sessions/end-others/',
+  });
+}

@@ -1,0 +1,44 @@
+import type { VNode } from 'preact';
+import { PROFILE_TEXT_MAX_CHARACTERS } from '../../../shared/spec/limits.ts';
+import { DRAFT_ACCOUNT_FIELD } from '../../pipeline/cookies/draftCookie.ts';
+import { Form } from '../components/form.tsx';
+import type { AccountFormContext, AccountOverview } from './overview.ts';
+
+/** Who one is here. */
+export function ProfileSection({ account, secrets }: AccountOverview & { secrets: AccountFormContext }): VNode {
+  return (
+    <section class="card" aria-labelledby="person">
+      <h2 id="person">You</h2>
+      <dl>
+        <dt>E-mail address</dt>
+        <dd>{account.email}</dd>
+      </dl>
+      <Form action="/account/profile/" token={secrets.csrfToken} class="inline">
+        <input type="hidden" name={DRAFT_ACCOUNT_FIELD} value={account.uuid} />
+        <div class="field">
+          <label for="first-name">First name</label>
+          <input
+            id="first-name"
+            type="text"
+            name="first_name"
+            value={secrets.draft.first_name ?? account.first_name}
+            maxLength={PROFILE_TEXT_MAX_CHARACTERS}
+            autocomplete="given-name"
+          />
+        </div>
+        <div class="field">
+          <label for="use-case">What you use this for</label>
+          <input
+            id="use-case"
+            type="text"
+            name="use_case"
+            value={secrets.draft.use_case ?? account.use_case}
+            maxLength={PROFILE_TEXT_MAX_CHARACTERS}
+            autocomplete="off"
+          />
+        </div>
+        <button type="submit">Save</button>
+      </Form>
+    </section>
+  );
+}

@@ -1,0 +1,56 @@
+import { listIdentities, removeIdentity } from '../../../shared/domain/accounts/identities.ts';
+import { startSignIn, type SignInProblem } from '../../../shared/domain/accounts/signIn.ts';
+import { PROVIDER_NAMES, type ProviderName } from '../../../shared/gateways/identity/index.ts';
+import { ServiceError } from '../../../shared/spec/errors.ts';
+import { requireCaller, type Context } from '../../context.ts';
+import { audit } from '../../pipeline/auditLog.ts';
+import { ensureSignInState } from '../../pipeline/cookies/signInStateCookie.ts';
+import { parseUuidParam } from '../../pipeline/requestParameters.ts';
+import { sendRemoveIdentityConfirmation } from './signInMethods.tsx';
+import { PROVIDER_TITLES } from '../components/providerLogos.tsx';
+import { sendRedirectPage } from '../components/redirectPage.tsx';
+import { ACCOUNT_PATH } from '../signIn/returnTo.ts';
+import { seeOther } from '../../pipeline/servePage.ts';
+import { withErrorPage } from './handler.ts';
+
+/** The account page, with the reason why an identity could not be linked. */
+export function buildLinkProblemPath(provider: ProviderName, problem: SignInProblem): string {
+  return `${ACCOUNT_PATH}?${new URLSearchParams({ link_problem: problem, provider }).toString()}`;
+}
+
+/**
+ * Starts the sign-in with a provider whose identity is to be linked to the caller's account. It takes a form with the
+ * session's token: another site must not link an identity of its choice.
+ */
+export async function startIdentityLink(ctx: Context): Promise<void> {
+  const provider = parseProviderParam(ctx);
+  const request = { returnTo: `${ACCOUNT_PATH}?done=identity-linked`, linkingToken: ctx.state.sessionToken as string };
+  const attempt = await startSignIn(provider, ensureSignInState(ctx, provider), request);
+  if (attempt.problem !== null) return seeOther(ctx, buildLinkProblemPath(provider, attempt.problem));
+  // By a page: the browser holds a redirect that follows a form against the policy of the form's page.
+  sendRedirectPage(ctx, attempt.address, `Sign in with ${PROVIDER_TITLES[provider]} to link it to your account.`);
+}
+
+/** Asks whether to remove a sign-in method. */
+export const confirmRemoveIdentity = withErrorPage(async (ctx) => {
+  const uuid = parseUuidParam(ctx);
+  const identity = (await listIdentities(requireCaller(ctx).accountId)).find((linked) => linked.uuid === uuid);
+  if (identity === undefined) throw new ServiceError('not_found', 'Not found. This sign-in method is not linked.');
+  sendRemoveIdentityConfirmation(ctx, identity);
+});
+
+/** Removes a sign-in method, after the confirmation page. */
+export const removeLinkedIdentity = withErrorPage(async (ctx) => {
+  const { accountId } = requireCaller(ctx);
+  const { provider } = await removeIdentity(accountId, parseUuidParam(ctx), { currentToken: ctx.state.sessionToken as string });
+  await audit(ctx, 'identity_removed', accountId, { provider });
+  seeOther(ctx, `${ACCOUNT_PATH}?done=identity-removed`);
+});
+
+/** @throws ServiceError not_found */
+export function parseProviderParam(ctx: Context): ProviderName {
+  const { provider } = (ctx as unknown as { params: { provider: string } }).params;
+  const known = PROVIDER_NAMES.find((name) => name === provider);
+  if (known === undefined) throw new ServiceError('not_found', 'This way of signing in is not offered here.');
+  return known;
+}

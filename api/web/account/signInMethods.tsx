@@ -1,0 +1,107 @@
+import type { VNode } from 'preact';
+import type { SignInProblem } from '../../../shared/domain/accounts/signIn.ts';
+import { canSignIn } from '../../../shared/domain/accounts/identities.ts';
+import { PROVIDER_NAMES, type ProviderName, getIdentityProviders } from '../../../shared/gateways/identity/index.ts';
+import type { Identity } from '../../../shared/tables/Identity.ts';
+import type { Context } from '../../context.ts';
+import { createCsrfToken } from '../../pipeline/csrf.ts';
+import { PROVIDER_TITLES } from '../components/providerLogos.tsx';
+import { sendPage } from '../components/layout.tsx';
+import { Form } from '../components/form.tsx';
+import type { AccountFormContext, AccountOverview } from './overview.ts';
+import { formatDate } from '../components/formatTime.ts';
+
+/** The identities that sign in to the account, with forms to link and to remove one. */
+export function SignInMethodsSection({ identities, secrets }: AccountOverview & { secrets: AccountFormContext }): VNode {
+  const usable = identities.filter(canSignIn);
+  const offered = PROVIDER_NAMES.filter(
+    (name) => getIdentityProviders()[name] !== null && !usable.some(({ provider }) => provider === name),
+  );
+  return (
+    <section class="card" aria-labelledby="sign-in-methods">
+      <h2 id="sign-in-methods">Sign-in methods</h2>
+      {identities.length === 0 ? (
+        <p class="quiet">Local sign-in, without a provider.</p>
+      ) : (
+        <ul class="rows">
+          {identities.map((identity) => (
+            <li>
+              <div class="what">
+                <h3>{getIdentityTitle(identity)}</h3>
+                <span class="quiet small">
+                  {identity.email}, linked on {formatDate(identity.created_at)}
+                </span>
+              </div>
+              {usable.some((other) => other !== identity) ? (
+                <a
+                  class="button slight danger"
+                  href={buildRemovePath(identity)}
+                  aria-label={`Remove ${getIdentityTitle(identity)} as a sign-in method`}
+                >
+                  Remove
+                </a>
+              ) : null}
+            </li>
+          ))}
+        </ul>
+      )}
+      {identities.length === 0 || offered.length === 0 ? null : (
+        <div class="buttons">
+          {offered.map((name) => (
+            <Form action={`/account/identities/${name}/link/`} token={secrets.csrfToken}>
+              <button type="submit">{`Link ${PROVIDER_TITLES[name]}`}</button>
+            </Form>
+          ))}
+        </div>
+      )}
+    </section>
+  );
+}
+
+/** Asks for confirmation before a sign-in method is removed. */
+export function sendRemoveIdentityConfirmation(ctx: Context, identity: Identity): void {
+  const title = getIdentityTitle(identity);
+  const body = (
+    <div class="card">
+      <h1>Remove {title}?</h1>
+      <p>
+        {title} ({identity.email}) will no longer sign in to your account. Browsers that signed in with it are signed
+        out. API keys and connected applications stay: revoke or disconnect them on your account page.
+      </p>
+      <Form action={buildRemovePath(identity)} token={createCsrfToken(ctx)} class="buttons even">
+        <button class="danger" type="submit">{`Remove ${title}`}</button>
+        <a class="button" href="/account/">
+          Cancel
+        </a>
+      </Form>
+    </div>
+  );
+  sendPage(ctx, { title: `Remove ${title}`, body, isNarrow: true });
+}
+
+const LINK_PROBLEMS: Record<Exclude<SignInProblem, 'taken' | 'other_provider'>, (title: string) => string> = {
+  denied: (title) => `You did not allow the sign-in with ${title}, so it was not linked.`,
+  expired: (title) => `${title} was not linked: that took too long, or your session has ended. Please start again.`,
+  refused: (title) => `The sign-in with ${title} did not go through, so it was not linked. Please start again.`,
+  away: (title) => `${title} does not answer at the moment. Try again in a minute.`,
+  unverified: (title) => `${title} has not verified your e-mail address. Verify it there, then link it again.`,
+  identity_in_use: (title) =>
+    `This ${title} account signs in to another account here. Remove it there first, then link it to this one.`,
+  provider_linked: (title) =>
+    `Another ${title} account is linked already. Remove that one first, then link the new one.`,
+};
+
+/** The sentence for a problem that the page's address names, or undefined. */
+export function describeLinkProblem(problem: unknown, provider: unknown): string | undefined {
+  const name = PROVIDER_NAMES.find((known) => known === provider);
+  if (name === undefined || typeof problem !== 'string' || !Object.hasOwn(LINK_PROBLEMS, problem)) return undefined;
+  return LINK_PROBLEMS[problem as keyof typeof LINK_PROBLEMS](PROVIDER_TITLES[name]);
+}
+
+function buildRemovePath({ uuid }: Identity): string {
+  return `/account/identities/${uuid}/remove/`;
+}
+
+function getIdentityTitle({ provider }: Identity): string {
+  return PROVIDER_TITLES[provider as ProviderName] ?? provider;
+}

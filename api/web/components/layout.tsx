@@ -1,0 +1,71 @@
+import type { ComponentChildren, VNode } from 'preact';
+import { renderToString } from 'preact-render-to-string';
+import type { Context } from '../../context.ts';
+import { STYLESHEET_PATH, STYLESHEET_VERSION } from '../stylesheet.ts';
+
+export interface PageProps {
+  /** Shown by the browser, in front of the name of the service. */
+  title: string;
+  body: ComponentChildren;
+  /** For a card or two in the middle, rather than a whole page of them. */
+  isNarrow?: boolean;
+  /** For charts beside each other. */
+  isWide?: boolean;
+  /** Where the browser goes on to by itself after some seconds, without a form being sent there. */
+  refresh?: { seconds: number; to: string };
+}
+
+const FAVICON =
+  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cg fill='%231f5f8b'%3E%3Crect x='1' y='9' width='3' height='6' rx='1'/%3E%3Crect x='6.5' y='5' width='3' height='10' rx='1'/%3E%3Crect x='12' y='1' width='3' height='14' rx='1'/%3E%3C/g%3E%3C/svg%3E";
+
+/** Answers with a whole page: no script, no style but our file's, not to be framed, not to be kept. */
+export function sendPage(ctx: Context, page: PageProps, status = 200): void {
+  ctx.status = status;
+  ctx.type = 'text/html; charset=utf-8';
+  ctx.set('content-security-policy', PAGE_CONTENT_SECURITY_POLICY);
+  ctx.set('x-frame-options', 'DENY');
+  // Not no-referrer: browsers would then send forms with "Origin: null".
+  ctx.set('referrer-policy', 'same-origin');
+  ctx.set('cache-control', 'no-store');
+  ctx.body = `<!doctype html>${renderToString(<PageDocument {...page} />)}`;
+}
+
+/** Forms lead to our own origin only: what follows is a page of its own, see `sendOnward`. */
+const PAGE_CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+  "base-uri 'none'",
+].join('; ');
+
+function PageDocument({ title, body, isNarrow = false, isWide = false, refresh }: PageProps): VNode {
+  const width = isNarrow ? 'narrow' : isWide ? 'wide' : undefined;
+  return (
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        {refresh === undefined ? null : <meta http-equiv="refresh" content={`${refresh.seconds};url=${refresh.to}`} />}
+        <title>{`${title} · genmeter`}</title>
+        <link rel="icon" href={FAVICON} />
+        <link rel="stylesheet" href={`${STYLESHEET_PATH}?v=${STYLESHEET_VERSION}`} />
+      </head>
+      <body>
+        <header class={width === undefined ? 'top' : `top ${width}`}>
+          <a class="brand" href="/account/">
+            <svg width="18" height="18" viewBox="0 0 16 16" aria-hidden="true">
+              <rect x="1" y="9" width="3" height="6" rx="1" />
+              <rect x="6.5" y="5" width="3" height="10" rx="1" />
+              <rect x="12" y="1" width="3" height="14" rx="1" />
+            </svg>
+            genmeter
+          </a>
+        </header>
+        <main class={width}>{body}</main>
+      </body>
+    </html>
+  );
+}

@@ -1,0 +1,80 @@
+import { PROVIDER_NAMES, type ProviderName } from '../../../shared/gateways/identity/index.ts';
+import { findOrCreateAccountByEmail } from '../../../shared/domain/accounts/accounts.ts';
+import { DEV_PROVIDER } from '../../../shared/domain/accounts/identities.ts';
+import { startSignIn, completeSignIn } from '../../../shared/domain/accounts/signIn.ts';
+import { EMAIL_MAX_CHARACTERS, isEmail } from '../../../shared/lib/validate.ts';
+import type { Context } from '../../context.ts';
+import { audit } from '../../pipeline/auditLog.ts';
+import { readSignInState, ensureSignInState } from '../../pipeline/cookies/signInStateCookie.ts';
+import { readReferralCookie } from '../../pipeline/cookies/referralCookie.ts';
+import { startWebSession } from '../../pipeline/cookies/sessionCookie.ts';
+import { ACCOUNT_PATH, sanitizeReturnTo, buildSignInPath } from './returnTo.ts';
+import { getForm, seeOther } from '../../pipeline/servePage.ts';
+import { buildLinkProblemPath, parseProviderParam } from '../account/signInMethodHandlers.ts';
+import { isSignInProblem, sendSignInPage } from './view.tsx';
+
+/** There is nothing else to see at the root. */
+export function redirectToAccount(ctx: Context): void {
+  seeOther(ctx, ACCOUNT_PATH);
+}
+
+/** The ways to sign in; who is signed in already goes on. */
+export function showSignInPage(ctx: Context): void {
+  const { problem } = ctx.query;
+  const returnTo = sanitizeReturnTo(ctx.query['return_to']);
+  if (isSignInProblem(problem)) {
+    const [provider] = parseProviders(ctx.query['provider']);
+    return sendSignInPage(ctx, { returnTo, problem, provider, linked: parseProviders(ctx.query['linked']) });
+  }
+  if (ctx.state.caller !== undefined) return seeOther(ctx, returnTo);
+  sendSignInPage(ctx, { returnTo, isSignedOut: ctx.query['done'] === 'signed-out' });
+}
+
+function parseProviders(value: unknown): ProviderName[] {
+  return PROVIDER_NAMES.filter((name) => [value].flat().includes(name));
+}
+
+/** Local sign-in, from the page: takes any address at its word, which is why the router offers it on local machines only. */
+export async function localSignIn(ctx: Context): Promise<void> {
+  const form = getForm(ctx);
+  const email = (form.get('email') ?? '').trim();
+  const returnTo = sanitizeReturnTo(form.get('return_to'));
+  if (!isEmail(email)) {
+    const problem = `That is no e-mail address. It looks like name@example.com, with at most ${EMAIL_MAX_CHARACTERS} characters.`;
+    return sendSignInPage(ctx, { returnTo, problem, email }, 400);
+  }
+  const link = readReferralCookie(ctx, ctx.state.caller?.accountId ?? null);
+  const account = await findOrCreateAccountByEmail(email, DEV_PROVIDER, { referralClick: link });
+  await startWebSession(ctx, account.id);
+  seeOther(ctx, returnTo);
+}
+
+/** Sends the browser to a provider. */
+export async function startProviderSignIn(ctx: Context): Promise<void> {
+  const provider = parseProviderParam(ctx);
+  const returnTo = sanitizeReturnTo(ctx.query['return_to']);
+  const link = readReferralCookie(ctx, ctx.state.caller?.accountId ?? null);
+  const attempt = await startSignIn(provider, ensureSignInState(ctx, provider), { returnTo, referralClick: link });
+  if (attempt.problem === null) return seeOther(ctx, attempt.address);
+  ctx.set('retry-after', '60');
+  sendSignInPage(ctx, { returnTo, problem: attempt.problem }, 503);
+}
+
+/** Takes the browser back from a provider: with the answer in the address or, from Apple, in a form. */
+export async function completeProviderSignIn(ctx: Context): Promise<void> {
+  const provider = parseProviderParam(ctx);
+  const parameters = ctx.state.form ?? new URLSearchParams(ctx.querystring);
+  const result = await completeSignIn(provider, readSignInState(ctx, provider), parameters);
+  if (result.problem !== null) {
+    await audit(ctx, 'sign_in_failed', null, { provider, problem: result.problem });
+    if (result.isLink) return seeOther(ctx, buildLinkProblemPath(provider, result.problem));
+    const { problem, linked = [] } = result;
+    return seeOther(ctx, buildSignInPath(result.returnTo, problem, linked.length === 0 ? undefined : { provider, linked }));
+  }
+  if (result.isLink) {
+    await audit(ctx, 'identity_linked', result.accountId, { provider });
+    return seeOther(ctx, result.returnTo);
+  }
+  await startWebSession(ctx, result.account.id, result.identityUuid);
+  seeOther(ctx, result.returnTo);
+}

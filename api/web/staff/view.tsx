@@ -1,0 +1,222 @@
+import type { ComponentChildren, VNode } from 'preact';
+import type { DailyMetrics, StaffMetrics } from '../../../shared/domain/platform/staffMetrics.ts';
+import type { ModelWithStatus } from '../../../shared/domain/generations/execution/modelHealth.ts';
+import type { listAbandonedEvents } from '../../../shared/domain/billing/paymentEvents.ts';
+import type { QueueDepth } from '../../../shared/queues/depth.ts';
+import type { Context } from '../../context.ts';
+import { sendPage } from '../components/layout.tsx';
+import { BarChart, HorizontalBarChart } from './charts.tsx';
+import { QUEUE_BOARD_PATH } from './queueBoard.ts';
+
+type AbandonedEventsSummary = Awaited<ReturnType<typeof listAbandonedEvents>>;
+
+interface StaffPageProps {
+  metrics: StaffMetrics;
+  abandoned: AbandonedEventsSummary;
+  models: ModelWithStatus[];
+  /** null while Redis is out of reach. */
+  queues: QueueDepth[] | null;
+}
+
+const numbers = new Intl.NumberFormat('en-US', { maximumFractionDigits: 1 });
+const formatNumber = (value: number) => numbers.format(value);
+const dollars = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD' });
+const formatDollars = (cents: number) => dollars.format(cents / 100);
+
+/** What staff see of the whole service, drawn here: no script is needed for it. */
+export function sendStaffPage(ctx: Context, { metrics, models, queues, abandoned }: StaffPageProps): void {
+  const { users, subscriptions, revenue, costs, margins, daily } = metrics;
+  const toBars = (pick: (day: DailyMetrics) => number) => daily.map((day) => ({ label: day.date, value: pick(day) }));
+  const body = (
+    <>
+      <h1>The service</h1>
+      <p class="quiet">
+        All sums are of the last 30 days (UTC, today included) unless a card says otherwise; as of{' '}
+        {metrics.generatedAt.toISOString().slice(0, 19).replace('T', ' ')} UTC.{' '}
+        <a href={QUEUE_BOARD_PATH}>Queues and jobs</a>
+      </p>
+      <div class="charts">
+        <MetricCard title="Signups" figure={formatNumber(users.newIn30Days)} note={`${formatNumber(users.total)} accounts in all`}>
+          <BarChart title="Signups per day" bars={toBars((day) => day.signups)} format={formatNumber} />
+        </MetricCard>
+        <MetricCard
+          title="Subscriptions"
+          figure={formatNumber(subscriptions.activeTotal)}
+          note={`Active now; ${formatNumber(subscriptions.cancelAtPeriodEnd)} of them will not be renewed`}
+        >
+          <HorizontalBarChart
+            title="Subscriptions by plan"
+            levels={subscriptions.byPlan.map(({ plan, count: value }) => ({ label: plan.name, value }))}
+            format={formatNumber}
+          />
+        </MetricCard>
+        <MetricCard
+          title="Credits used"
+          figure={formatNumber(daily.reduce((sum, day) => sum + day.creditsUsed, 0))}
+          note="less refunds"
+        >
+          <BarChart title="Credits used per day" bars={toBars((day) => day.creditsUsed)} format={formatNumber} />
+        </MetricCard>
+        <MetricCard
+          title="Revenue"
+          figure={formatDollars(margins.monthlyRevenueCents)}
+          note={`Top-ups, and a month (a twelfth) of the ${formatDollars(revenue.runRateYearlyCents)} a year of the active subscriptions`}
+        >
+          <HorizontalBarChart
+            title="Revenue by source"
+            levels={[
+              { label: 'Subscriptions', value: revenue.effectiveMonthlyCents },
+              { label: 'Top-ups', value: revenue.topups30DaysCents },
+            ]}
+            format={formatDollars}
+          />
+        </MetricCard>
+        <MetricCard
+          title="Sales"
+          figure={formatDollars(daily.reduce((sum, day) => sum + day.salesCents, 0))}
+          note="New subscriptions, each with its full yearly price, and top-ups; without renewals"
+        >
+          <BarChart title="Sales per day" bars={toBars((day) => day.salesCents)} format={formatDollars} kind="second" />
+        </MetricCard>
+        <MetricCard
+          title="Provider cost"
+          figure={formatDollars(costs.provider30DaysCents)}
+          note={`${formatDollars(costs.perActiveUserMonthlyCents)} per active subscription`}
+        >
+          <BarChart title="Provider cost per day" bars={toBars((day) => day.providerCostCents)} format={formatDollars} />
+        </MetricCard>
+        <MetricCard
+          title="Gross margin"
+          figure={`${formatNumber(margins.grossMarginPercent)} %`}
+          note="Of the revenue, before commissions and payment fees"
+        >
+          <HorizontalBarChart
+            title="Revenue and provider cost"
+            levels={[
+              { label: 'Revenue', value: margins.monthlyRevenueCents },
+              { label: 'Provider cost', value: margins.monthlyCostCents, isBad: true },
+            ]}
+            format={formatDollars}
+          />
+        </MetricCard>
+        <ModelsCard models={models} metrics={metrics} />
+        <QueuesCard queues={queues} />
+        {abandoned.count > 0 && <AbandonedEventsCard {...abandoned} />}
+      </div>
+    </>
+  );
+  sendPage(ctx, { title: 'The service', body, isWide: true });
+}
+
+function MetricCard(props: { title: string; figure: string; note: string; children: ComponentChildren }): VNode {
+  return (
+    <section class="card">
+      <h2>{props.title}</h2>
+      <div class="figure">{props.figure}</div>
+      <div class="quiet small">{props.note}</div>
+      {props.children}
+    </section>
+  );
+}
+
+function AbandonedEventsCard({ count: total, latest }: AbandonedEventsSummary): VNode {
+  return (
+    <section class="card">
+      <h2>Abandoned payment events</h2>
+      <p>
+        <span class="tag warn">{formatNumber(total)}</span> could not be applied for three days. Fix the problem, then resend
+        the event from the Stripe dashboard.
+      </p>
+      <table>
+        <thead>
+          <tr>
+            <th>Event</th>
+            <th>Problem</th>
+            <th>Received</th>
+          </tr>
+        </thead>
+        <tbody>
+          {latest.map(({ eventId, type, problem, receivedAt }) => (
+            <tr key={eventId}>
+              <td>
+                {type}
+                <div class="quiet small">{eventId}</div>
+              </td>
+              <td>{problem}</td>
+              <td>{receivedAt.toISOString().slice(0, 10)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function ModelsCard({ models, metrics }: Pick<StaffPageProps, 'models' | 'metrics'>): VNode {
+  return (
+    <section class="card">
+      <h2>Models</h2>
+      <div class="quiet small">
+        Generations created in the last 30 days, with their credits less refunds and their cost
+      </div>
+      <table>
+        <thead>
+          <tr>
+            <th>Model</th>
+            <th class="number">Generations</th>
+            <th class="number">Credits</th>
+            <th class="number">Cost</th>
+          </tr>
+        </thead>
+        <tbody>
+          {models.map(({ slug, name, provider, status }) => {
+            const made = metrics.byModelIn30Days.find((model) => model.name === name);
+            return (
+              <tr key={slug}>
+                <td>
+                  {name} <span class={status === 'online' ? 'tag' : 'tag warn'}>{status}</span>
+                  <div class="quiet small">{provider}</div>
+                </td>
+                <td class="number">{formatNumber(made?.generations ?? 0)}</td>
+                <td class="number">{formatNumber(made?.credits ?? 0)}</td>
+                <td class="number">{formatDollars(made?.providerCostCents ?? 0)}</td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function QueuesCard({ queues }: Pick<StaffPageProps, 'queues'>): VNode {
+  if (queues === null) {
+    return (
+      <section class="card">
+        <h2>Queues</h2>
+        <p>Redis is unavailable, so the queues cannot be counted. The workers find waiting work in the database.</p>
+      </section>
+    );
+  }
+  const waiting = queues.reduce((sum, { counts }) => sum + counts.waiting, 0);
+  const oldest = Math.max(...queues.map(({ oldestSeconds }) => oldestSeconds));
+  const paused = queues.filter(({ isPaused }) => isPaused).map(({ queue }) => queue);
+  const failed = queues.reduce((sum, { counts }) => sum + counts.failed, 0);
+  return (
+    <MetricCard
+      title="Queues"
+      figure={`${formatNumber(waiting)} waiting`}
+      note={`Now: the oldest waiting job has been due for ${formatNumber(oldest)} s; ${formatNumber(failed)} failed queue jobs are kept. The bars are jobs that wait or run.`}
+    >
+      <HorizontalBarChart
+        title={`Jobs in each queue${paused.length === 0 ? '' : `; paused: ${paused.join(', ')}`}`}
+        levels={queues.map(({ queue, counts, isPaused }) => ({
+          label: queue,
+          value: counts.waiting + counts.active,
+          badge: isPaused ? 'paused' : undefined,
+        }))}
+        format={formatNumber}
+      />
+    </MetricCard>
+  );
+}

@@ -1,0 +1,51 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import { serveParent } from '../childProcess.ts';
+
+/**
+ * The official SDK's server as its documentation has it, with one tool that does nothing: built for each request, on the
+ * one port, and kept for each session, on the other. It knows no keys and keeps nothing that outlives the process.
+ */
+const sessions = new Map<string, StreamableHTTPServerTransport>();
+
+function buildServer(): McpServer {
+  const server = new McpServer({ name: 'bare', version: '1.0.0' });
+  server.registerTool('get_usage', { description: 'Nothing.' }, () => ({
+    content: [{ type: 'text', text: 'nothing' }],
+  }));
+  return server;
+}
+
+async function servePerRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const server = buildServer();
+  const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: undefined, enableJsonResponse: true });
+  response.once('close', () => void server.close());
+  await server.connect(transport);
+  await transport.handleRequest(request, response);
+}
+
+async function servePerSession(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const known = sessions.get(String(request.headers['mcp-session-id']));
+  if (known !== undefined) return known.handleRequest(request, response);
+  const transport: StreamableHTTPServerTransport = new StreamableHTTPServerTransport({
+    sessionIdGenerator: randomUUID,
+    enableJsonResponse: true,
+    onsessioninitialized: (id) => void sessions.set(id, transport),
+  });
+  await buildServer().connect(transport);
+  await transport.handleRequest(request, response);
+}
+
+async function listenOnFreePort(serve: typeof servePerRequest): Promise<number> {
+  const server = createServer((request, response) => void serve(request, response));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
+}
+
+const ports = { built: await listenOnFreePort(servePerRequest), kept: await listenOnFreePort(servePerSession) };
+serveParent({ ports: () => ports });

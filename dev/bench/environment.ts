@@ -1,0 +1,146 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { findFreePort } from '../local/servers/ports.ts';
+import { type RunningServer, startPostgres } from '../local/servers/postgres.ts';
+import { startRedis } from '../local/servers/redis.ts';
+import { type BenchChild, startBenchChild } from './childProcess.ts';
+import type { BenchOptions } from './options.ts';
+import { buildDist, runBuiltProgram, type BuiltProcess, startBuiltProcess, waitUntilHealthy } from '../local/builtProcess.ts';
+
+export interface BenchApi extends BuiltProcess {
+  port: number;
+}
+
+/** Everything that a measurement runs on: servers of its own, the built service, and processes that load it. */
+export interface BenchEnvironment {
+  options: BenchOptions;
+  postgres: RunningServer;
+  redis: RunningServer;
+  log(line: string): void;
+  /** Makes a migrated, empty database, and opens a client on it. */
+  database(name: string): Promise<{ url: string; client: pg.Client }>;
+  api(databaseUrl: string, env?: NodeJS.ProcessEnv): Promise<BenchApi>;
+  worker(databaseUrl: string, env: NodeJS.ProcessEnv): Promise<BuiltProcess>;
+  /** Starts a module of the bench as a process with the service's configuration for a database. */
+  child(module: string, databaseUrl: string): Promise<BenchChild>;
+  close(): Promise<void>;
+}
+
+/** Flushes to disk as in production; only checkpoints are kept out of the rounds. */
+const POSTGRES_SETTINGS = {
+  shared_buffers: '256MB',
+  max_connections: '300',
+  max_wal_size: '8GB',
+  checkpoint_timeout: '1h',
+};
+export const REDIS_PREFIX = 'bench';
+
+/** Starts the servers, builds the service and migrates the database that the others are copied from. */
+export async function startBenchEnvironment(options: BenchOptions, log: (line: string) => void): Promise<BenchEnvironment> {
+  const folder = mkdtempSync(join(tmpdir(), 'bench-'));
+  // Where root runs this, Postgres runs as another account, which has to get through to its data.
+  chmodSync(folder, 0o711);
+  const closers: (() => Promise<unknown>)[] = [];
+  let closing: Promise<void> | undefined;
+
+  function close(): Promise<void> {
+    closing ??= (async () => {
+      for (const closer of closers.toReversed()) await closer().catch((error: Error) => log(error.message));
+      rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+    })();
+    return closing;
+  }
+
+  try {
+    if (!options.isBuilt) await buildDist();
+    const postgres = await startPostgres({ dataDir: join(folder, 'postgres'), settings: POSTGRES_SETTINGS });
+    closers.push(() => postgres.stop());
+    const redis = await startRedis({ dataDir: join(folder, 'redis') });
+    closers.push(() => redis.stop());
+    log(`${postgres.source}, ${redis.source}, node ${process.version}`);
+    await runBuiltProgram('dist/migrations/main.js', buildServiceEnv(postgres.url, redis.url, folder));
+    let logs = 0;
+
+    async function start(script: string, databaseUrl: string, env: NodeJS.ProcessEnv): Promise<BuiltProcess> {
+      logs += 1;
+      const service = await startBuiltProcess(script, {
+        env: { ...buildServiceEnv(databaseUrl, redis.url, folder), ...env },
+        logFile: join(folder, `service-${logs}.log`),
+        profileDir: options.profile,
+      });
+      let ending: Promise<string> | undefined;
+      const end = async () => {
+        ending ??= service.end();
+        const output = await ending;
+        reportWarnings(script, output, log);
+        return output;
+      };
+      closers.push(end);
+      return { ...service, end };
+    }
+
+    return {
+      options,
+      postgres,
+      redis,
+      log,
+      close,
+      database: async (name) => {
+        const url = postgres.url.replace(/[^/]+$/, name);
+        await copyMigratedDatabase(postgres.url.replace(/[^/]+$/, 'postgres'), name);
+        const client = new pg.Client({ connectionString: url });
+        await client.connect();
+        closers.push(() => client.end());
+        return { url, client };
+      },
+      api: async (databaseUrl, env = {}) => {
+        const port = await findFreePort();
+        const service = await start('dist/api/main.js', databaseUrl, { ...env, PORT: String(port), HOST: '127.0.0.1' });
+        await waitUntilHealthy(`http://127.0.0.1:${port}/api/health/`);
+        return { ...service, port };
+      },
+      worker: (databaseUrl, env) => start('dist/worker/main.js', databaseUrl, env),
+      child: async (module, databaseUrl) => {
+        const env = buildServiceEnv(databaseUrl, redis.url, folder);
+        const child = await startBenchChild(new URL(module, import.meta.url), env);
+        closers.push(() => child.end());
+        return child;
+      },
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** The service's configuration: its defaults, whatever the environment of whoever runs the bench says. */
+function buildServiceEnv(databaseUrl: string, redisUrl: string, folder: string): NodeJS.ProcessEnv {
+  const { PATH, HOME, TMPDIR, SystemRoot } = process.env;
+  return {
+    PATH,
+    HOME,
+    TMPDIR,
+    SystemRoot,
+    DATABASE_URL: databaseUrl,
+    REDIS_URL: redisUrl,
+    REDIS_PREFIX,
+    MEDIA_DIR: join(folder, 'media'),
+    RATE_LIMITS: 'off',
+    LOG_LEVEL: 'warn',
+  };
+}
+
+/** Makes a database like the migrated one. */
+async function copyMigratedDatabase(serverUrl: string, name: string): Promise<void> {
+  const client = new pg.Client({ connectionString: serverUrl });
+  await client.connect();
+  await client.query(`CREATE DATABASE ${name} TEMPLATE genmeter`);
+  await client.end();
+}
+
+function reportWarnings(script: string, log: string, reportLine: (line: string) => void): void {
+  const lines = log.split('\n').filter((line) => line !== '');
+  if (lines.length > 0) reportLine(`${script} logged ${lines.length} warnings, the first: ${lines[0]?.slice(0, 300)}`);
+}

@@ -1,0 +1,41 @@
+import pg from 'pg';
+import { serveParent } from '../childProcess.ts';
+import { captureChargeStatement } from './chargeStatement.ts';
+import { type LoopClient, runLoop } from './closedLoop.ts';
+
+/** The charge without a service around it: clients of the database that do nothing but run it, as pgbench would. */
+const charge = await captureChargeStatement();
+const connections: pg.Client[] = [];
+let sent = 0;
+
+async function getDatabaseConnections(count: number): Promise<pg.Client[]> {
+  while (connections.length < count) {
+    const connection = new pg.Client({ connectionString: process.env['DATABASE_URL'] });
+    await connection.connect();
+    connections.push(connection);
+  }
+  return connections.slice(0, count);
+}
+
+function createStatementClient(connection: pg.Client, accounts: number[]): LoopClient {
+  return (done) => {
+    const account = accounts[sent % accounts.length] as number;
+    sent += 1;
+    const { name, text } = charge;
+    connection.query({ name, text, values: charge.valuesFor(account) }, (error: Error | undefined, result) => {
+      if (error) return done(error);
+      const rows = result.rows as { outcome?: string }[];
+      return done(rows[0]?.outcome === 'accepted' ? null : new Error(`Not accepted: ${JSON.stringify(rows)}.`));
+    });
+  };
+}
+
+serveParent({
+  run: async (clients: number, durationMs: number, accounts: number[]) => {
+    const open = await getDatabaseConnections(clients);
+    return runLoop(
+      open.map((connection) => createStatementClient(connection, accounts)),
+      durationMs,
+    );
+  },
+});

@@ -1,0 +1,85 @@
+import type { Client } from 'pg';
+import { PAGE_SIZE } from '../../../shared/spec/limits.ts';
+import type { BenchChild } from '../childProcess.ts';
+import type { Measurement } from '../report.ts';
+import { buildCreateRequest, buildGetRequest } from '../httpRequests.ts';
+import { deleteSomeGenerations, getAccountEmail, HOT_ACCOUNT, seedDatabase } from '../seed.ts';
+import type { BenchApi, BenchEnvironment } from '../environment.ts';
+import { median } from '../statistics.ts';
+import type { TargetName } from '../targets.ts';
+import { verifySums } from '../verify.ts';
+
+interface GrowthDatabase {
+  name: string;
+  rows: number;
+  client: Client;
+  api: BenchApi;
+}
+
+/**
+ * How much longer requests take with a hundred times the rows. Two databases side by side with an API each, and one
+ * request to the one and one to the other in turn. In the large database one account holds half of the rows; in the
+ * small one all of them, as page 500 would not exist otherwise.
+ */
+export async function measureGrowth(environment: BenchEnvironment): Promise<Measurement[]> {
+  const { small, large, requests } = environment.options.growth;
+  const others = environment.options.accounts - 1;
+  const rowsPerAccount = Math.floor(large / 2 / others);
+  const databases = [
+    await prepareDatabase(environment, 'bench_small', { hotRows: small, rowsPerAccount: 0 }),
+    await prepareDatabase(environment, 'bench_large', { hotRows: large - others * rowsPerAccount, rowsPerAccount }),
+  ];
+  const http = await environment.child('./load/httpLoad.ts', environment.postgres.url);
+  const middle = small / PAGE_SIZE;
+  const compare = (request: string, expect = 200) => compareDatabases(http, databases, request, expect, requests);
+
+  const measured: [TargetName, string, number?][] = [
+    ['growthFirst', buildHotGetRequest('/api/generations/')],
+    ['growthMiddle', buildHotGetRequest(`/api/generations/?page=${middle}`)],
+    ['growthLedger', buildHotGetRequest('/api/ledger/')],
+    ['growthUsage', buildHotGetRequest('/api/usage/summary/')],
+    ['growthStaff', buildHotGetRequest('/api/admin/metrics/')],
+    ['growthCreate', buildCreateRequest(HOT_ACCOUNT), 201],
+  ];
+  const measurements: Measurement[] = [];
+  for (const [target, request, expect] of measured) measurements.push({ target, ...(await compare(request, expect)) });
+  for (const { client } of databases) await deleteSomeGenerations(client);
+  const deletions = await compare(buildHotGetRequest(`/api/generations/?page=${middle - middle / 10}`));
+  measurements.push({ title: `growth: list, page ${middle - middle / 10}, 5 % deleted`, ...deletions });
+  const last = await compare(buildHotGetRequest(`/api/generations/?page=1000000`));
+  measurements.push({ title: 'growth: list, a page past the end', ...last });
+  await Promise.all([...databases.map(({ api }) => api.end()), http.end()]);
+  return measurements;
+}
+
+function buildHotGetRequest(path: string): string {
+  return buildGetRequest(HOT_ACCOUNT, path);
+}
+
+async function prepareDatabase(environment: BenchEnvironment, name: string, rows: { hotRows: number; rowsPerAccount: number }): Promise<GrowthDatabase> {
+  const { accounts } = environment.options;
+  const total = rows.hotRows + (accounts - 1) * rows.rowsPerAccount;
+  const { url, client } = await environment.database(name);
+  await seedDatabase(client, { accounts, ...rows });
+  await verifySums(client, total);
+  return { name, rows: total, client, api: await environment.api(url, { STAFF_EMAILS: getAccountEmail(HOT_ACCOUNT) }) };
+}
+
+async function compareDatabases(
+  http: BenchChild,
+  databases: GrowthDatabase[],
+  request: string,
+  expect: number,
+  times: number,
+): Promise<Pick<Measurement, 'value' | 'parts'>> {
+  for (const { name, api } of databases) {
+    await http.call('prepare', { name, port: api.port, expect, requests: [request] });
+  }
+  const names = databases.map(({ name }) => name);
+  // To have the code warm, and each connection of the pools the statement prepared and its plan settled.
+  await http.call('alternate', names, Math.ceil(times / 3));
+  const latencies = await http.call<number[][]>('alternate', names, times);
+  const medians = latencies.map(median);
+  const parts = databases.map(({ rows }, index) => [`ms at ${rows.toLocaleString('en-US')}`, medians[index]]);
+  return { value: medians[1]! / medians[0]!, parts: Object.fromEntries(parts) as Record<string, number> };
+}

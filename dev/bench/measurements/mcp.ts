@@ -1,0 +1,115 @@
+import type { BenchChild } from '../childProcess.ts';
+import type { LoopResult } from '../load/closedLoop.ts';
+import type { Measurement } from '../report.ts';
+import { buildMcpRequest, listSpreadAccounts } from '../httpRequests.ts';
+import { seedDatabase } from '../seed.ts';
+import type { BenchEnvironment } from '../environment.ts';
+import { alternateRounds, median, type Rounds, medianRatio } from '../statistics.ts';
+import { medianMicroseconds, readProcessMemory, withProcessorTime } from '../processUsage.ts';
+
+const CLIENTS = 32;
+const INITIALIZE = {
+  jsonrpc: '2.0',
+  id: 0,
+  method: 'initialize',
+  params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'bench', version: '1.0.0' } },
+};
+const TOOL_CALL = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'get_usage', arguments: {} } };
+
+/**
+ * `tools/call get_usage` in sessions of 32 accounts, credentials and database and all, against the official SDK's own
+ * server with a tool that does nothing; then how much memory ten thousand sessions take.
+ */
+export async function measureMcp(environment: BenchEnvironment): Promise<Measurement[]> {
+  const { accounts, rounds, roundMs } = environment.options;
+  const { url, client } = await environment.database('bench_mcp');
+  await seedDatabase(client, { accounts, hotRows: 10, rowsPerAccount: 10 });
+  const api = await environment.api(url);
+  const http = await environment.child('./load/httpLoad.ts', url);
+  const bare = await environment.child('./baselines/bareMcp.ts', url);
+  const { built, kept } = await bare.call<{ built: number; kept: number }>('ports');
+  const callers = listSpreadAccounts(accounts).slice(0, CLIENTS);
+  await prepareCalls(http, 'api', api.port, callers);
+  await prepareCalls(http, 'kept', kept, callers);
+  const calls = callers.map((account) => buildMcpRequest(account, TOOL_CALL));
+  await http.call('prepare', { name: 'built', port: built, expect: 200, requests: calls });
+
+  const run = (name: string) => http.call<LoopResult>('run', name, CLIENTS, roundMs);
+  for (const name of ['api', 'built', 'kept']) await run(name);
+  const processes = { api: api.pid, postgres: environment.postgres.pid, client: http.pid };
+  const timed = (of: Record<string, number | null>, name: string) =>
+    withProcessorTime(
+      of,
+      () => run(name),
+      ({ done }) => done,
+    );
+  const service = () => timed(processes, 'api');
+  const againstBuilt = await alternateRounds(rounds, service, () => timed({ built: bare.pid }, 'built'));
+  const againstKept = await alternateRounds(rounds, service, () => timed({ kept: bare.pid }, 'kept'));
+  const measurements: Measurement[] = [
+    { target: 'mcpBuilt', ...summarizeComparison(againstBuilt, 'built/s') },
+    { target: 'mcpKept', ...summarizeComparison(againstKept, 'kept/s') },
+    await measureSessionMemory(environment, http, api, callers),
+  ];
+  await Promise.all([api.end(), http.end(), bare.end()]);
+  return measurements;
+}
+
+interface TimedResult {
+  result: LoopResult;
+  microseconds: Record<string, number>;
+}
+
+function summarizeComparison({ a, b }: Rounds<TimedResult, TimedResult>, name: string): { value: number; parts: Measurement['parts'] } {
+  const perSecond = { a: a.map(({ result }) => result.perSecond), b: b.map(({ result }) => result.perSecond) };
+  const parts = { 'service/s': median(perSecond.a), [name]: median(perSecond.b), clients: CLIENTS };
+  return { value: medianRatio(perSecond), parts: { ...parts, ...medianMicroseconds(a), ...medianMicroseconds(b) } };
+}
+
+/** Opens a session for each account, and prepares the calls in them. */
+async function prepareCalls(http: BenchChild, name: string, port: number, accounts: number[]): Promise<void> {
+  const requests = await Promise.all(
+    accounts.map(async (account) => {
+      const opening = buildMcpRequest(account, INITIALIZE);
+      const [head = '', body = ''] = opening.split('\r\n\r\n');
+      const headers = Object.fromEntries(
+        head
+          .split('\r\n')
+          .slice(1)
+          .map((line) => line.split(': ') as [string, string])
+          .filter(([header]) => header !== 'Host' && header !== 'Content-Length'),
+      );
+      const answer = await fetch(`http://127.0.0.1:${port}/mcp`, { method: 'POST', headers, body });
+      const sessionId = answer.headers.get('mcp-session-id');
+      if (sessionId === null) throw new Error(`${name} opened no session: ${answer.status} ${await answer.text()}`);
+      return buildMcpRequest(account, TOOL_CALL, sessionId);
+    }),
+  );
+  await http.call('prepare', { name, port, expect: 200, requests });
+}
+
+/** The memory that the API holds after a tenth of the sessions, and after all. */
+async function measureSessionMemory(
+  environment: BenchEnvironment,
+  http: BenchChild,
+  api: { pid: number; port: number },
+  accounts: number[],
+): Promise<Measurement> {
+  const { sessions } = environment.options.mcp;
+  const requests = accounts.map((account) => buildMcpRequest(account, INITIALIZE));
+  await http.call('prepare', { name: 'sessions', port: api.port, expect: 200, requests });
+  let opened = 0;
+  const openUpTo = async (count: number) => {
+    while (opened < count) opened += (await http.call<LoopResult>('run', 'sessions', 4, 100)).done;
+    return readProcessMemory(api.pid)?.residentMb ?? null;
+  };
+  const before = await openUpTo(sessions / 10);
+  const first = opened;
+  const after = await openUpTo(sessions);
+  const value = before === null || after === null ? null : after / before;
+  return {
+    target: 'mcpSessions',
+    value,
+    parts: { [`MB after ${first}`]: before ?? 'n/a', [`MB after ${opened}`]: after ?? 'n/a' },
+  };
+}

@@ -1,0 +1,95 @@
+import type { ObservedKey } from '../clientStore.ts';
+import { recordShownGeneration } from '../observedGenerations.ts';
+import { callTool, initializeMcp, openMcpSession, type ToolResult } from '../mcpRequests.ts';
+import { newCreateRequest, recordCreateResponse, recordSent } from '../createRequests.ts';
+import { retryUntilKnown } from '../retry.ts';
+import { findShapeProblem, type ResponseShape } from '../responseShapes.ts';
+import { reportViolation, newStepId, type Step } from '../clientState.ts';
+import { sendCreate } from './create.ts';
+import { recordUsage } from './lists.ts';
+import { pickKnownGeneration } from './read.ts';
+
+/** What an assistant does: orders half of the time, and looks. */
+export async function useMcpTools(step: Step): Promise<void> {
+  if (!(await openMcpSession(step))) return;
+  if (step.random.chance(0.4)) await createByTool(step);
+  else await step.random.pick([getGenerationByTool, listLibraryByTool, getUsageByTool])(step);
+}
+
+/** Orders by a tool, under a key of ours or under the request's id; what is lost on the way is asked for again. */
+async function createByTool(step: Step): Promise<void> {
+  const { random } = step;
+  const request = newCreateRequest(step, random.chance(0.5) ? newStepId(step) : null);
+  const { observed, params } = request;
+  const id = nextMcpRequestId(step);
+  const session = step.customer.session?.id;
+  const call = async (): Promise<ToolResult> => {
+    recordSent(step, request);
+    const answer = await callTool(step, {
+      name: observed.model === 'imgmodel-2' ? 'generate_image' : 'generate_video',
+      args: { prompt: observed.prompt, ...params },
+      id,
+      idempotencyKey: observed.idempotencyKey,
+      expectedErrors: ['subscription_required', 'insufficient_credits', 'parallel_limit_reached', 'model_unavailable'],
+    });
+    if (answer.isGood) verifyToolShape(step, 'generation', answer);
+    recordCreateResponse(step, request, answer, answer.structured, 'MCP');
+    return answer;
+  };
+  const answer = await retryUntilKnown(step, async () => {
+    // An id names a request within its session: in another one, it would be another order.
+    const isNamed = observed.idempotencyKey !== null || step.customer.session?.id === session;
+    return isNamed && (await openMcpSession(step)) ? call() : ABANDONED;
+  });
+  if (!('structured' in answer) || !answer.isGood || !random.chance(0.2)) return;
+  // The same key names the same order on the other surface.
+  if (observed.idempotencyKey !== null) await sendCreate(step, request);
+  else if (step.customer.session?.id === session) await call();
+}
+
+const ABANDONED = { isUnknown: false } as const;
+
+async function getGenerationByTool(step: Step): Promise<void> {
+  const known = pickKnownGeneration(step);
+  if (known === undefined) return;
+  const args = { uuid: known.uuid, wait_seconds: step.random.chance(0.2) ? step.random.nextBetween(1, 3) : 0 };
+  const answer = await callReadTool(step, 'get_generation', args, 'generation');
+  if (answer.isGood) recordShownGeneration(step, answer.structured, answer.beganAt);
+  else if (answer.code === 'not_found' && known.deleteRequestedAt === null) {
+    reportViolation(step, 'created-is-there', known.uuid, 'get_generation does not find it, and nobody has deleted it');
+  }
+}
+
+async function listLibraryByTool(step: Step): Promise<void> {
+  const answer = await callReadTool(step, 'list_library', { page: step.random.nextBetween(1, 2) }, 'library');
+  if (answer.isGood) for (const shown of answer.structured.data) recordShownGeneration(step, shown, answer.beganAt);
+}
+
+async function getUsageByTool(step: Step): Promise<void> {
+  const answer = await callReadTool(step, 'get_usage', {}, 'usage');
+  if (answer.isGood) recordUsage(step, answer.structured);
+}
+
+async function callReadTool(step: Step, name: string, args: object, shape: ResponseShape): Promise<ToolResult> {
+  const expectedErrors = name === 'get_generation' ? (['not_found'] as const) : [];
+  const answer = await callTool(step, { name, args, id: nextMcpRequestId(step), idempotencyKey: null, expectedErrors });
+  if (answer.isGood) verifyToolShape(step, shape, answer);
+  return answer;
+}
+
+function nextMcpRequestId({ customer }: Step): number {
+  const { session } = customer;
+  if (session === null) return 1;
+  session.requests += 1;
+  return session.requests;
+}
+
+function verifyToolShape(step: Step, shape: ResponseShape, { structured }: ToolResult): void {
+  const problem = findShapeProblem(shape, structured);
+  if (problem !== null) reportViolation(step, 'answers-as-described', shape, `${problem}: ${JSON.stringify(structured)}`);
+}
+
+/** Introduces a client with a key that is to be refused. */
+export async function probeRevokedKey(step: Step, key: ObservedKey, address: string): Promise<void> {
+  await initializeMcp(step, key, address);
+}

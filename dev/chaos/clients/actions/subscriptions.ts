@@ -1,0 +1,76 @@
+import { PLAN_SLUGS, type PlanSlug } from '../../../../shared/spec/plans.ts';
+import { type RestResponse, sendWithKey } from '../restRequests.ts';
+import { retryUntilKnown } from '../retry.ts';
+import { newStepId, sleepUnlessStopped, type Step } from '../clientState.ts';
+import { getJson } from './lists.ts';
+import { tryAtProcessor } from './topups.ts';
+
+/** What becomes of a subscription: another plan, an end of it at the renewal or at once, and back again. */
+export async function changeSubscription(step: Step): Promise<void> {
+  const { state, customer, random } = step;
+  const uuid = customer.uuid as string;
+  if (customer.role.plan === null)
+    return random.chance(0.4) ? openCheckoutPage(step, random.pick(PLAN_SLUGS), false) : payAfterCancellation(step);
+  const status = await getJson(step, 'billing status', '/api/billing/status/', 'billingStatus');
+  if (!status.isGood) return;
+  if (status.body.status !== 'active') return openCheckoutPage(step, random.pick(PLAN_SLUGS), true);
+  const choice = random.next();
+  if (choice < 0.5) return openCheckoutPage(step, random.pick(PLAN_SLUGS), random.chance(0.9));
+  if (choice < 0.7) tryAtProcessor(() => state.stripe.cancelAtPeriodEnd(uuid, random.pick(['flag', 'date'] as const)));
+  else if (choice < 0.9) tryAtProcessor(() => state.stripe.resume(uuid));
+  // Those that everybody uses are kept, for there to be something to do.
+  else if (choice < 0.95 && !customer.role.isHot) tryAtProcessor(() => state.stripe.cancelNow(uuid));
+  else await requestPortal(step);
+}
+
+/** Opens the page where a plan is paid or a switch is confirmed, and does that there. */
+export async function openCheckoutPage(step: Step, plan: PlanSlug, isToPay: boolean): Promise<void> {
+  const { state, customer } = step;
+  const key = newStepId(step);
+  const answer = await retryUntilKnown(step, () => requestCheckout(step, plan, key));
+  const url = answer.isGood ? (answer.body.checkout_url as string | null) : null;
+  if (url === null || !isToPay) return;
+  if (!url.includes('cs_test_')) {
+    tryAtProcessor(() => state.stripe.confirmPlanSwitch(url));
+    return;
+  }
+  const session = tryAtProcessor(() => state.stripe.completeCheckout(url));
+  const subscriptionId = session?.subscription;
+  if (typeof subscriptionId !== 'string') return;
+  state.store.plans.push({ accountUuid: customer.uuid as string, plan, subscriptionId, at: Date.now() });
+}
+
+/** Pays through a bank that takes its time, and cancels before the money has arrived: all of it is owed back. */
+async function payAfterCancellation(step: Step): Promise<void> {
+  const { state, random } = step;
+  const key = newStepId(step);
+  const answer = await retryUntilKnown(step, () => requestCheckout(step, random.pick(PLAN_SLUGS), key));
+  const url = answer.isGood ? (answer.body.checkout_url as string | null) : null;
+  if (url === null || !url.includes('cs_test_')) return;
+  const subscriptionId = tryAtProcessor(() => state.stripe.completeCheckout(url, { async: true }))?.subscription;
+  if (typeof subscriptionId !== 'string') return;
+  try {
+    await sleepUnlessStopped(state, random.nextBetween(100, 500));
+  } finally {
+    tryAtProcessor(() => state.stripe.cancelNow(subscriptionId));
+    tryAtProcessor(() => state.stripe.settlePayment(url, 'succeeded'));
+  }
+}
+
+function requestCheckout(step: Step, plan: PlanSlug, key: string): Promise<RestResponse> {
+  return sendWithKey(step, {
+    kind: 'checkout',
+    method: 'POST',
+    path: '/api/billing/checkout/',
+    body: { plan },
+    headers: { 'idempotency-key': key },
+    // The plan that there is already, or an invoice that is open.
+    expectedErrors: ['validation_error'],
+    status: 200,
+    shape: 'checkout',
+  });
+}
+
+async function requestPortal(step: Step): Promise<void> {
+  await sendWithKey(step, { kind: 'portal', method: 'POST', path: '/api/billing/portal/', status: 200, shape: 'portal' });
+}

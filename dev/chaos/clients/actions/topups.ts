@@ -1,0 +1,78 @@
+import { type RestResponse, sendWithKey } from '../restRequests.ts';
+import { retryUntilKnown } from '../retry.ts';
+import { reportViolation, newStepId, sleepUnlessStopped, type Step } from '../clientState.ts';
+import { createMany } from './create.ts';
+
+const DAY_MS = 20 * 3_600_000;
+/** Pages that are paid at the same moment. */
+const PARALLEL_PAGES = 4;
+
+/** Opens a page to buy credits on, sometimes several times under one key, and mostly pays there. */
+export async function buyTopup(step: Step): Promise<void> {
+  const { random, state } = step;
+  const amountCents = 100 * random.nextBetween(50, 200);
+  const key = newStepId(step);
+  const startedAt = state.now();
+  const times = random.chance(0.15) ? 4 : 1;
+  const answers = await Promise.all(
+    Array.from({ length: times }, () => retryUntilKnown(step, () => requestTopup(step, key, amountCents))),
+  );
+  const pages = answers.filter(({ isGood }) => isGood).map(({ body }) => body.checkout_url as string);
+  const isSameDay = Math.abs(state.now().getTime() - startedAt.getTime()) < DAY_MS;
+  if (new Set(pages).size > 1 && isSameDay)
+    reportViolation(step, 'same-key-same-answer', key, [...new Set(pages)].join(' and '));
+  const [page] = pages;
+  if (page !== undefined && random.chance(0.9)) await payTopup(step, page, amountCents);
+}
+
+/** Opens several pages, and pays on all of them at the same moment, while the account orders as much as it may. */
+export async function topUpWhileCreating(step: Step): Promise<void> {
+  const { random } = step;
+  const amounts = Array.from({ length: PARALLEL_PAGES }, () => 100 * random.nextBetween(50, 60));
+  const opened = await Promise.all(amounts.map((amountCents) => requestTopup(step, newStepId(step), amountCents)));
+  const payments = opened.map(async ({ isGood, body }, index) => {
+    if (isGood) await payTopup(step, body.checkout_url as string, amounts[index] as number);
+  });
+  await Promise.all([...payments, createMany(step)]);
+}
+
+function requestTopup(step: Step, key: string, amountCents: number): Promise<RestResponse> {
+  return sendWithKey(step, {
+    kind: 'top up',
+    method: 'POST',
+    path: '/api/billing/topup/',
+    body: { amount_cents: amountCents },
+    headers: { 'idempotency-key': key },
+    expectedErrors: ['subscription_required', 'rate_limited'],
+    status: 200,
+    shape: 'checkout',
+  });
+}
+
+/** Pays on a page: at once, after a card that is declined, or by a bank that takes its time. */
+async function payTopup(step: Step, page: string, amountCents: number): Promise<void> {
+  const { state, customer, random } = step;
+  const { stripe } = state;
+  const isSlow = random.chance(0.1);
+  if (random.chance(0.1)) tryAtProcessor(() => stripe.completeCheckout(page, { declined: true }));
+  const session = tryAtProcessor(() => stripe.completeCheckout(page, { async: isSlow }));
+  // The page may have expired, as time is moved.
+  if (session === undefined) return;
+  if (isSlow) {
+    try {
+      await sleepUnlessStopped(state, random.nextBetween(200, 1_000));
+    } finally {
+      tryAtProcessor(() => stripe.settlePayment(page, 'succeeded'));
+    }
+  }
+  state.store.topups.push({ accountUuid: customer.uuid as string, sessionId: session.id, amountCents, at: Date.now() });
+}
+
+/** Does something at the processor's; undefined where it cannot be done any more. */
+export function tryAtProcessor<Found>(act: () => Found): Found | undefined {
+  try {
+    return act();
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,116 @@
+import { useMcpTools } from './actions/mcpTools.ts';
+import { createGeneration, createMany, createOnceInParallel, createWithUsedKey } from './actions/create.ts';
+import { changeKeys, tryPreviouslyRevokedKey } from './actions/keys.ts';
+import { readLists } from './actions/lists.ts';
+import { readKnownGeneration } from './actions/read.ts';
+import { deleteGeneration } from './actions/delete.ts';
+import { refundOrDispute } from './actions/refundOrDispute.ts';
+import { changeSubscription } from './actions/subscriptions.ts';
+import { topUpWhileCreating, buyTopup } from './actions/topups.ts';
+import type { ChaosCustomer } from './customers.ts';
+import { isUsable, onboardCustomer } from './onboardCustomer.ts';
+import { sleepUnlessStopped, StoppedError, type Step, type ClientState } from './clientState.ts';
+
+type ClientAction = (turn: Step) => Promise<void>;
+
+/** What clients do, and how often, in a hundred. */
+const ACTIONS: readonly (readonly [weight: number, action: ClientAction])[] = [
+  [28, createGeneration],
+  [22.5, readKnownGeneration],
+  [10, readLists],
+  [5, deleteGeneration],
+  [12, useMcpTools],
+  [4, buyTopup],
+  [2, topUpWhileCreating],
+  [5, changeSubscription],
+  [3, changeKeys],
+  [1, tryPreviouslyRevokedKey],
+  [1, refundOrDispute],
+  [4, createMany],
+  [8, createOnceInParallel],
+  [0.5, createWithUsedKey],
+];
+const CALM_ACTIONS: readonly (readonly [weight: number, action: ClientAction])[] = [
+  [40, createGeneration],
+  [40, readKnownGeneration],
+  [20, readLists],
+];
+/** When everybody comes at once: whatever moves credits, on as many accounts as there are. */
+const RUSH_ACTIONS: readonly (readonly [weight: number, action: ClientAction])[] = [
+  [30, createMany],
+  [25, createOnceInParallel],
+  [30, topUpWhileCreating],
+  [15, changeSubscription],
+];
+const READ_ONLY_ACTIONS: typeof ACTIONS = [[1, readLists]];
+/** Those without a plan, whose money comes too late: it is owed back. */
+const UNSUBSCRIBED_ACTIONS: typeof ACTIONS = [
+  [50, changeSubscription],
+  [15, createGeneration],
+  [10, useMcpTools],
+  [10, readLists],
+  [10, buyTopup],
+  [5, changeKeys],
+];
+const CREATE_ONLY_ACTIONS: typeof ACTIONS = [
+  [70, createGeneration],
+  [10, createMany],
+  [20, readKnownGeneration],
+];
+/** How much of all is done on accounts that many use at once. */
+const HOT_SHARE = 0.4;
+
+/**
+ * One client, which goes on for as long as it may. What it does depends on the seed and the number of its turn, and on
+ * whether everybody comes at once.
+ */
+export async function runClientLoop(state: ClientState, number: number): Promise<void> {
+  const own = state.random.fork(`client ${number}`);
+  const hot = state.customers.filter(({ role }) => role.isHot);
+  await runUntilStopped(async () => {
+    for (let index = 0; ; index += 1) {
+      const random = own.fork(`turn ${index}`);
+      const rushes = state.isRush?.() === true;
+      const isHot = hot.length > 0 && !rushes && random.chance(HOT_SHARE);
+      const customer = random.pick(isHot ? hot : state.customers);
+      const step: Step = { state, customer, random, name: `${number}.${index}`, ids: 0 };
+      const action = pickAction(step, selectActions(step, rushes));
+      if (isUsable(step)) await action(step);
+      await sleepUnlessStopped(state, rushes ? 0 : random.nextBetween(20, 200));
+    }
+  });
+}
+
+function selectActions({ state, customer: { role } }: Step, rushes: boolean): typeof ACTIONS {
+  if (role.only === 'looks') return READ_ONLY_ACTIONS;
+  if (role.only === 'orders') return CREATE_ONLY_ACTIONS;
+  if (role.plan === null && !state.isCalm) return UNSUBSCRIBED_ACTIONS;
+  return state.isCalm ? CALM_ACTIONS : rushes ? RUSH_ACTIONS : ACTIONS;
+}
+
+function pickAction({ random }: Step, actions: readonly (readonly [weight: number, action: ClientAction])[]): ClientAction {
+  let rest = random.next() * actions.reduce((sum, [weight]) => sum + weight, 0);
+  for (const [weight, action] of actions) {
+    rest -= weight;
+    if (rest < 0) return action;
+  }
+  return createGeneration;
+}
+
+/** Makes people customers, one after the other; several of these run at a time. */
+export async function onboardCustomers(state: ClientState, waiting: ChaosCustomer[]): Promise<void> {
+  await runUntilStopped(async () => {
+    for (let customer = waiting.shift(); customer !== undefined; customer = waiting.shift()) {
+      const step: Step = { state, customer, random: customer.random, name: `arrival ${customer.index}`, ids: 0 };
+      await onboardCustomer(step);
+    }
+  });
+}
+
+async function runUntilStopped(work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (!(error instanceof StoppedError)) throw error;
+  }
+}

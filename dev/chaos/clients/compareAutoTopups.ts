@@ -1,0 +1,69 @@
+import { CLOCK_SKEW_INTERVAL, type Queryable, type Violation } from '../../../shared/domain/credits/integrity/invariant.ts';
+import type { ClientStore } from './clientStore.ts';
+import { type ClientRule, STATEMENTS } from './violations.ts';
+
+/** How long after it was sent a create may still be carried out: its client has given up, and the service has not. */
+const CREATE_TIMEOUT_MS = 60_000;
+
+/** An automatic top-up. Moments are by the clock of Postgres, in milliseconds, as of `Date.now`. */
+interface AutoTopupRow {
+  account_id: string;
+  account_uuid: string;
+  topup: string;
+  claimed_at: number;
+  /** Null while it has not succeeded. */
+  credited_at: number | null;
+  /** Whether a burn has left the balance below the threshold since the automatic top-up before it. */
+  has_burn: boolean;
+}
+
+const AUTO_TOPUPS_SQL = `
+  SELECT t.account_id::text AS account_id, a.uuid AS account_uuid, t.uuid AS topup,
+         extract(epoch FROM claimed.at)::float8 * 1000 AS claimed_at,
+         extract(epoch FROM credited.at)::float8 * 1000 AS credited_at,
+         EXISTS (SELECT FROM ledger_entries l
+                  WHERE l.account_id = t.account_id AND l.entry_type = 'burn'
+                    AND l.balance_after < a.auto_topup_threshold_credits
+                    AND l.created_at <= t.created_at + ${CLOCK_SKEW_INTERVAL}
+                    AND l.created_at > coalesce((SELECT max(b.created_at) FROM topups b
+                                                  WHERE b.account_id = t.account_id AND b.kind = 'automatic'
+                                                    AND b.created_at < t.created_at), '-infinity') - ${CLOCK_SKEW_INTERVAL}
+                ) AS has_burn
+    FROM topups t
+    JOIN accounts a ON a.id = t.account_id
+    JOIN (SELECT topup, min(at) AS at FROM chaos.topups GROUP BY topup) claimed ON claimed.topup = t.uuid
+    LEFT JOIN (SELECT topup, min(at) AS at FROM chaos.topups WHERE status = 'succeeded' GROUP BY topup) credited
+           ON credited.topup = t.uuid
+   WHERE t.kind = 'automatic'`;
+
+/** Holds automatic charges against what clients asked for and were told. Holds at every moment. */
+export async function compareAutoTopups(
+  { sentCreates, rejectedCreates }: Pick<ClientStore, 'sentCreates' | 'rejectedCreates'>,
+  client: Queryable,
+): Promise<Violation[]> {
+  // In this order: a create that causes a top-up was sent before the top-up was claimed.
+  const { rows } = await client.query(AUTO_TOPUPS_SQL);
+  const found: Violation[] = [];
+  const report = (invariant: ClientRule, { account_id: accountId, topup }: AutoTopupRow, detail: string) =>
+    found.push({ invariant, statement: STATEMENTS[invariant], accountId, subject: `top-up ${topup}`, detail });
+  for (const row of rows as AutoTopupRow[]) {
+    const { account_uuid: account, claimed_at: claimedAt, credited_at: creditedAt } = row;
+    const isAsked = sentCreates.some(
+      ({ accountUuid, at }) => accountUuid === account && at <= claimedAt && claimedAt <= at + CREATE_TIMEOUT_MS,
+    );
+    if (!row.has_burn && !isAsked) report('automatic-charges-have-a-cause', row, 'neither a burn nor a create');
+    if (creditedAt === null) continue;
+    // In progress when the refusal was sent: the card was charged for what had been refused.
+    const refused = rejectedCreates.find(
+      ({ accountUuid, respondedAt }) => accountUuid === account && claimedAt < respondedAt && respondedAt < creditedAt,
+    );
+    if (refused === undefined) continue;
+    const [before, after] = [refused.respondedAt - claimedAt, creditedAt - refused.respondedAt].map(Math.round);
+    report(
+      'no-charge-after-a-refusal',
+      row,
+      `claimed ${before} ms before, and credited ${after} ms after "${refused.prompt}" was answered ${refused.response}`,
+    );
+  }
+  return found;
+}

@@ -1,0 +1,79 @@
+import { createHash } from 'node:crypto';
+import type { Queryable } from '../../../shared/domain/credits/integrity/invariant.ts';
+import type { ClientStore } from './clientStore.ts';
+import type { ReportFunction } from './compareWithDatabase.ts';
+
+/** Every key that was told is kept, and is revoked exactly when that was asked for. */
+export async function compareKeys(store: ClientStore, client: Queryable, report: ReportFunction): Promise<void> {
+  const { rows } = await client.query(
+    `SELECT k.uuid, encode(k.key_hash, 'hex') AS hash, k.revoked_at, a.uuid AS account_uuid
+       FROM api_keys k JOIN accounts a ON a.id = k.account_id`,
+  );
+  type Row = { uuid: string; hash: string; revoked_at: Date | null; account_uuid: string };
+  const kept = new Map((rows as Row[]).map((row) => [row.uuid, row]));
+  for (const { uuid, key, accountUuid, revokeRequestedAt: revokeAskedAt, revokedAt } of store.keys.values()) {
+    const row = kept.get(uuid);
+    const hash = createHash('sha256').update(key).digest('hex');
+    if (row === undefined || row.hash !== hash || row.account_uuid !== accountUuid) {
+      report('created-is-there', accountUuid, uuid, 'is a key that was told, and is not in the database as that');
+    } else if (revokedAt !== null && row.revoked_at === null) {
+      report('revoked-key-is-refused', accountUuid, uuid, 'its revocation was answered, and it is not revoked');
+    } else if (revokeAskedAt === null && row.revoked_at !== null) {
+      report('good-key-is-accepted', accountUuid, uuid, 'is revoked, and nobody has asked for that');
+    }
+  }
+}
+
+/** Every page that was paid on has led to its entry in the ledger, and to one. */
+export async function compareTopups(store: ClientStore, client: Queryable, report: ReportFunction): Promise<void> {
+  const { rows } = await client.query(
+    `SELECT t.stripe_session_id AS session, t.status, t.credits, t.amount_cents, a.uuid AS account_uuid,
+            count(l.uuid)::int AS entries, coalesce(sum(l.amount), 0)::int AS credited
+       FROM topups t
+       JOIN accounts a ON a.id = t.account_id
+       LEFT JOIN ledger_entries l ON l.effect_key = 'topup:' || t.uuid AND l.account_id = t.account_id
+      WHERE t.stripe_session_id IS NOT NULL
+      GROUP BY t.uuid, a.uuid`,
+  );
+  interface Row {
+    session: string;
+    status: string;
+    credits: number;
+    amount_cents: number;
+    account_uuid: string;
+    entries: number;
+    credited: number;
+  }
+  const kept = new Map((rows as Row[]).map((row) => [row.session, row]));
+  for (const { accountUuid, sessionId, amountCents } of store.topups) {
+    const row = kept.get(sessionId);
+    if (row === undefined) {
+      report('paid-topup-is-credited', accountUuid, sessionId, 'was paid, and is no top-up of ours');
+    } else if (row.account_uuid !== accountUuid || row.amount_cents !== amountCents) {
+      report('paid-topup-is-credited', accountUuid, sessionId, `is ${row.amount_cents} cents of ${row.account_uuid}`);
+    } else if (row.status !== 'succeeded' || row.entries !== 1 || row.credited !== row.credits) {
+      const detail = `was paid, is ${row.status}, and has ${row.entries} entries of ${row.credited} credits for ${row.credits}`;
+      report('paid-topup-is-credited', accountUuid, sessionId, detail);
+    }
+  }
+}
+
+/** Every plan that was paid for is a subscription of its account, whatever has become of it since. */
+export async function comparePlans(store: ClientStore, client: Queryable, report: ReportFunction): Promise<void> {
+  const { rows } = await client.query(
+    `SELECT s.stripe_subscription_id AS id, a.uuid AS account_uuid
+       FROM subscriptions s JOIN accounts a ON a.id = s.account_id`,
+  );
+  const kept = new Map(
+    (rows as { id: string | null; account_uuid: string }[]).map((row) => [row.id, row.account_uuid]),
+  );
+  for (const { accountUuid, plan, subscriptionId } of store.plans) {
+    if (kept.get(subscriptionId) === accountUuid) continue;
+    report(
+      'paid-plan-is-known',
+      accountUuid,
+      subscriptionId,
+      `the plan ${plan} was paid, and there is no such subscription`,
+    );
+  }
+}

@@ -1,0 +1,104 @@
+import type { Queryable, Violation } from '../../../shared/domain/credits/integrity/invariant.ts';
+import { compareKeys, comparePlans, compareTopups } from './compareKeysAndPayments.ts';
+import type { ClientStore, ObservedGeneration, ObservedCreate } from './clientStore.ts';
+import { addViolation, type ClientViolation, type ClientRule } from './violations.ts';
+
+/** Writes down what the database denies. */
+export type ReportFunction = (rule: ClientRule, accountUuid: string, subject: string, detail: string) => void;
+
+interface GenerationRow {
+  uuid: string;
+  account_uuid: string;
+  model: string;
+  prompt: string;
+  status: string;
+  credits_charged: number;
+  deleted_at: Date | null;
+}
+
+/**
+ * Holds the clients' books against the database, when all has settled.
+ * @returns what clients saw to be wrong at once, with the ids of the accounts, and then what the database denies.
+ */
+export async function compareClientStore(store: ClientStore, client: Queryable): Promise<Violation[]> {
+  const found: ClientViolation[] = [];
+  const report: ReportFunction = (rule, accountUuid, subject, detail) => addViolation(found, rule, accountUuid, subject, detail);
+  await compareGenerations(store, client, report);
+  await compareKeys(store, client, report);
+  await compareTopups(store, client, report);
+  await comparePlans(store, client, report);
+  const { rows } = await client.query('SELECT id::text AS id, uuid, email FROM accounts');
+  const accounts = new Map(rows.map((row: { id: string; uuid: string; email: string }) => [row.uuid, row]));
+  for (const [uuid, email] of store.accounts) {
+    if (accounts.get(uuid)?.email !== email)
+      report('created-is-there', uuid, email, `there is no account ${uuid} of it`);
+  }
+  return [...store.violations, ...found].map((violation) => ({
+    ...violation,
+    accountId: accounts.get(violation.accountUuid ?? '')?.id ?? null,
+  }));
+}
+
+async function compareGenerations(store: ClientStore, client: Queryable, report: ReportFunction): Promise<void> {
+  const { rows } = await client.query(
+    // The prompts of those that were deleted a month ago have been purged.
+    `SELECT g.uuid, a.uuid AS account_uuid, g.model, p.prompt, g.status, g.credits_charged, g.deleted_at
+       FROM generations g JOIN accounts a ON a.id = g.account_id JOIN chaos.prompts p ON p.generation = g.uuid
+      WHERE a.uuid = ANY ($1::uuid[])`,
+    [[...store.accounts.keys()]],
+  );
+  const kept = rows as GenerationRow[];
+  const byUuid = new Map(kept.map((row) => [row.uuid, row]));
+  for (const told of store.generations.values()) compareGeneration(told, byUuid.get(told.uuid), report);
+  const byPrompt = new Map<string, GenerationRow[]>();
+  for (const row of kept) byPrompt.set(row.prompt, [...(byPrompt.get(row.prompt) ?? []), row]);
+  for (const [prompt, made] of byPrompt) compareCreate(store.createsByPrompt.get(prompt), made, report);
+}
+
+function compareGeneration(observed: ObservedGeneration, row: GenerationRow | undefined, report: ReportFunction): void {
+  const { uuid, accountUuid, final } = observed;
+  if (row === undefined) {
+    report(
+      'created-is-there',
+      accountUuid,
+      uuid,
+      `was answered with 201 by ${observed.surface}, and is not in the database`,
+    );
+    return;
+  }
+  for (const [what, was, is] of [
+    ['account', accountUuid, row.account_uuid],
+    ['model', observed.model, row.model],
+    ['prompt', observed.prompt, row.prompt],
+    ['credits_charged', observed.credits, row.credits_charged],
+  ] as const) {
+    if (was !== is) report('created-is-there', accountUuid, uuid, `${what} was told as ${was} and is ${is}`);
+  }
+  if (final !== null && final.status !== row.status) {
+    report('end-is-final', accountUuid, uuid, `was seen ${final.status} and is ${row.status}`);
+  }
+  if (observed.deletedAt !== null && row.deleted_at === null) {
+    report('deleted-is-gone', accountUuid, uuid, 'its deletion was answered, and it is not deleted');
+  }
+  if (observed.deleteRequestedAt === null && row.deleted_at !== null) {
+    report('deleted-is-gone', accountUuid, uuid, 'it is deleted, and nobody has asked for that');
+  }
+}
+
+/** What an order has led to. */
+function compareCreate(observed: ObservedCreate | undefined, made: GenerationRow[], report: ReportFunction): void {
+  const uuids = made.map(({ uuid }) => uuid).join(', ');
+  const [first] = made as [GenerationRow];
+  if (observed === undefined) {
+    report('nothing-unasked-for', first.account_uuid, uuids, `"${first.prompt}" was never ordered`);
+    return;
+  }
+  if (observed.isStale) return;
+  const { accountUuid, sent, rejected, prompt } = observed;
+  if (made.length > 1)
+    report('one-order-one-generation', accountUuid, prompt, `sent ${sent} times, it has made ${uuids}`);
+  if (sent === rejected) report('refused-is-not-charged', accountUuid, prompt, `was refused, and has made ${uuids}`);
+  if (first.account_uuid !== accountUuid) {
+    report('lists-are-ones-own', accountUuid, uuids, `belongs to ${first.account_uuid}`);
+  }
+}

@@ -1,0 +1,148 @@
+import {
+  type GenerationParams,
+  IMAGE_ASPECT_RATIOS,
+  IMAGE_RESOLUTIONS,
+  type ModelSlug,
+  priceInCredits,
+} from '../../../shared/spec/catalog.ts';
+import { VIDEO_ASPECT_RATIOS, VIDEO_DURATIONS_SECONDS, VIDEO_RESOLUTIONS } from '../../../shared/spec/catalog.ts';
+import type { ObservedCreate } from './clientStore.ts';
+import type { RestResponse } from './restRequests.ts';
+import type { Json } from './httpClient.ts';
+import { reportViolation, newStepId, type Step, type ClientState } from './clientState.ts';
+
+const MAX_RECENT_GENERATIONS = 40;
+/** A key holds for a day: one that is used again almost that late proves nothing. */
+const KEY_VALID_MS = 20 * 3_600_000;
+
+/** Something that a customer wants to have made. */
+export interface CreateRequest {
+  observed: ObservedCreate;
+  params: GenerationParams;
+}
+
+/** Thinks of an order, with a prompt that no other has, and enters it into the books. */
+export function newCreateRequest(step: Step, idempotencyKey: string | null): CreateRequest {
+  const { state, customer, random } = step;
+  // Those that are to use up their credits order what costs most.
+  const isVideo = random.chance(customer.role.only === 'orders' ? 0.8 : 0.25);
+  const model: ModelSlug = isVideo ? 'vidmodel-video' : 'imgmodel-2';
+  const params = (isVideo ? randomVideoParams(step) : randomImageParams(step)) as GenerationParams;
+  const prompt = `A lighthouse of customer ${customer.index}, ${newStepId(step)}`;
+  const observed: ObservedCreate = {
+    prompt,
+    accountUuid: customer.uuid as string,
+    model,
+    credits: priceInCredits(params),
+    idempotencyKey,
+    firstSentAt: state.now(),
+    sent: 0,
+    rejected: 0,
+    isStale: false,
+    uuids: new Set(),
+  };
+  state.store.createsByPrompt.set(prompt, observed);
+  return { observed, params };
+}
+
+function randomVideoParams({ random }: Step) {
+  return {
+    duration: random.pick(VIDEO_DURATIONS_SECONDS),
+    resolution: random.pick(VIDEO_RESOLUTIONS),
+    ...(random.chance(0.5) ? { audio: random.chance(0.5) } : {}),
+    ...(random.chance(0.5) ? { aspect_ratio: random.pick(VIDEO_ASPECT_RATIOS) } : {}),
+  };
+}
+
+function randomImageParams({ random }: Step) {
+  return {
+    resolution: random.pick(IMAGE_RESOLUTIONS),
+    ...(random.chance(0.5) ? { aspect_ratio: random.pick(IMAGE_ASPECT_RATIOS) } : {}),
+  };
+}
+
+/** Enters that an order is about to be sent. */
+export function recordSent({ state }: Step, { observed }: CreateRequest): void {
+  observed.sent += 1;
+  state.store.sentCreates.push({ accountUuid: observed.accountUuid, at: Date.now() });
+  markIfStale(state, observed);
+}
+
+function markIfStale(world: ClientState, told: ObservedCreate): void {
+  if (Math.abs(world.now().getTime() - told.firstSentAt.getTime()) > KEY_VALID_MS) told.isStale = true;
+}
+
+/** Enters what an order was answered with. @param shown the generation, where it was accepted. */
+export function recordCreateResponse(
+  step: Step,
+  { observed }: CreateRequest,
+  answer: Pick<RestResponse, 'isGood' | 'isUnknown'> & Partial<RejectionDetails>,
+  shown: Json,
+  surface: 'REST' | 'MCP',
+): void {
+  // Time may have been moved while it was under way.
+  if (observed.sent > 1) markIfStale(step.state, observed);
+  if (!answer.isGood) {
+    recordRejection(step.state, observed, answer);
+    return;
+  }
+  const { uuid, credits_charged: credits, status } = shown as { uuid: string; credits_charged: number; status: string };
+  if (credits !== observed.credits) {
+    reportViolation(step, 'price-is-the-catalogs', uuid, `${credits} credits were charged instead of ${observed.credits}`);
+  }
+  if (status !== 'queued' || shown.prompt !== observed.prompt) {
+    reportViolation(step, 'created-is-there', uuid, `was answered as ${status}, with the prompt "${shown.prompt}"`);
+  }
+  observed.uuids.add(uuid);
+  if (observed.uuids.size > 1 && !observed.isStale) {
+    const rule = observed.idempotencyKey === null ? 'one-order-one-generation' : 'same-key-same-answer';
+    reportViolation(step, rule, observed.idempotencyKey ?? observed.prompt, [...observed.uuids].join(' and '));
+  }
+  rememberGeneration(step, observed, uuid, surface);
+}
+
+/** The fields of an answer that say what a refusal promises. */
+interface RejectionDetails {
+  code: string | null;
+  text: string;
+  beganAt: number;
+  endedAt: number;
+}
+
+/** Answers after which there is no generation, whatever their status. */
+const NOT_CREATED = /no generation was created|(nothing was|no credits were) charged/i;
+
+/** Enters a refusal. Some answers with 503 are certain, too, and say so. */
+function recordRejection(
+  { store }: ClientState,
+  told: ObservedCreate,
+  { isUnknown, code = null, text = '', beganAt = 0, endedAt = 0 }: Pick<RestResponse, 'isUnknown'> & Partial<RejectionDetails>,
+): void {
+  if (!isUnknown || NOT_CREATED.test(text)) told.rejected += 1;
+  if (code !== 'insufficient_credits') return;
+  const answeredAt = Date.now() - (performance.now() - endedAt);
+  const at = answeredAt - (endedAt - beganAt);
+  const { accountUuid, prompt } = told;
+  store.rejectedCreates.push({ accountUuid, prompt, at, respondedAt: answeredAt, response: `${code}: ${text.slice(0, 200)}` });
+}
+
+function rememberGeneration({ state, customer }: Step, told: ObservedCreate, uuid: string, surface: 'REST' | 'MCP'): void {
+  const { generations } = state.store;
+  if (generations.has(uuid)) return;
+  generations.set(uuid, {
+    uuid,
+    accountUuid: told.accountUuid,
+    surface,
+    prompt: told.prompt,
+    model: told.model,
+    credits: told.credits,
+    idempotencyKey: told.idempotencyKey,
+    seen: {},
+    final: null,
+    isDownloaded: false,
+    deleteRequestedAt: null,
+    deletedAt: null,
+  });
+  customer.generations.push(uuid);
+  if (customer.generations.length > MAX_RECENT_GENERATIONS) customer.generations.shift();
+}

@@ -1,0 +1,54 @@
+import type { ChaosCustomer } from './customers.ts';
+import { getActiveKeys } from './customers.ts';
+import { downloadOutput, readGeneration } from './actions/read.ts';
+import { readLedgerPage, readUsageSummary } from './actions/lists.ts';
+import { tryRevokedKey } from './actions/keys.ts';
+import type { ClientViolation } from './violations.ts';
+import { reportViolation, createClientState, sleepUnlessStopped, type ClientOptions, type Step, type ClientState } from './clientState.ts';
+
+/** Of what there is a lot of, so much is looked at for each customer. */
+const SAMPLE_SIZE = 6;
+const MAX_ATTEMPTS = 10;
+
+/** Asks the service once more for what clients were told. @returns what it denies. */
+export async function checkDrained(options: ClientOptions, { store, customers }: ClientState): Promise<ClientViolation[]> {
+  const state: ClientState = { ...createClientState(options), store, customers };
+  const known = store.violations.length;
+  try {
+    for (const customer of customers) await checkCustomer(state, customer);
+  } finally {
+    await state.agent.close();
+  }
+  return store.violations.slice(known);
+}
+
+async function checkCustomer(state: ClientState, customer: ChaosCustomer): Promise<void> {
+  if (customer.uuid === null || getActiveKeys(customer).length === 0) return;
+  const random = customer.random.fork('quiet');
+  const step: Step = { state, customer, random, name: `quiet ${customer.index}`, ids: 0 };
+  await checkBalances(step);
+  for (const key of customer.keys.filter(({ revokedAt }) => revokedAt !== null).slice(-SAMPLE_SIZE)) {
+    for (const address of state.addresses) await tryRevokedKey(step, key, address);
+  }
+  for (const uuid of customer.generations.slice(-SAMPLE_SIZE)) {
+    const observed = state.store.generations.get(uuid);
+    if (observed === undefined) continue;
+    const answer = await readGeneration(step, observed);
+    if (answer.isGood && answer.body.status === 'succeeded') await downloadOutput(step, observed);
+  }
+}
+
+/** The usage summary, and the newest entry of the ledger: nothing is under way that would change either. */
+async function checkBalances(step: Step): Promise<void> {
+  const { state, customer } = step;
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+    const usage = await readUsageSummary(step);
+    const ledger = await readLedgerPage(step);
+    if (usage !== undefined && ledger !== undefined) {
+      if (usage !== ledger) reportViolation(step, 'balances-agree', customer.email, `${usage} by usage, ${ledger} by ledger`);
+      return;
+    }
+    await sleepUnlessStopped(state, 200);
+  }
+  reportViolation(step, 'balances-agree', customer.email, `neither was told in ${MAX_ATTEMPTS} tries`);
+}

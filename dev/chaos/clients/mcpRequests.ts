@@ -1,0 +1,142 @@
+import type { ErrorCode } from '../../../shared/spec/errors.ts';
+import { ERROR_STATUS } from '../../../shared/spec/errors.ts';
+import { pickKey } from './restRequests.ts';
+import type { ObservedKey } from './clientStore.ts';
+import { reportInternalError, recordRequest, type Json, parseJson, type HttpReply, sendHttp } from './httpClient.ts';
+import { reportViolation, type Step } from './clientState.ts';
+
+/** Streamable HTTP, as a client that is written by hand speaks it (docs/mcp.md). */
+const PROTOCOL_VERSION = '2025-11-25';
+const ACCEPT = 'application/json, text/event-stream';
+
+/** What a tool said. */
+export interface ToolResult extends HttpReply {
+  code: ErrorCode | null;
+  structured: Json;
+  isGood: boolean;
+  /** Whether it may have been done, or may not. */
+  isUnknown: boolean;
+  /** There is no such session any more: nothing was done. */
+  isSessionGone: boolean;
+}
+
+export interface ToolCall {
+  name: string;
+  args: object;
+  /** Of the request, within the session. */
+  id: number;
+  idempotencyKey: string | null;
+  expectedErrors: readonly ErrorCode[];
+}
+
+/** Opens a session, unless the customer has one. @returns whether there is one. */
+export async function openMcpSession(step: Step): Promise<boolean> {
+  const { customer, state, random } = step;
+  if (customer.session !== null) return true;
+  const reply = await initializeMcp(step, pickKey(step), random.pick(state.addresses));
+  const id = reply.headers['mcp-session-id'];
+  if (reply.status !== 200) return false;
+  if (typeof id !== 'string') {
+    reportViolation(step, 'answers-as-described', 'initialize', `no session: ${reply.text.slice(0, 300)}`);
+    return false;
+  }
+  customer.session = { id, requests: 0 };
+  return true;
+}
+
+/** Introduces a client. */
+export async function initializeMcp(step: Step, key: ObservedKey, address: string): Promise<HttpReply> {
+  const params = { protocolVersion: PROTOCOL_VERSION, capabilities: {}, clientInfo: { name: 'chaos', version: '1.0.0' } };
+  const body = { jsonrpc: '2.0', id: 0, method: 'initialize', params };
+  const kind = 'mcp initialize';
+  const headers = { accept: ACCEPT, authorization: `Bearer ${key.key}` };
+  const reply = await sendHttp(step.state, { kind, method: 'POST', path: '/mcp', address, headers, body });
+  recordRequest(step.state, kind, reply, readTransportErrorCode(reply));
+  verifyTransport(step, kind, reply, key);
+  return reply;
+}
+
+/** Calls a tool in the customer's session. */
+export async function callTool(step: Step, { name, args, id, idempotencyKey, expectedErrors }: ToolCall): Promise<ToolResult> {
+  const { state, customer, random } = step;
+  const key = pickKey(step);
+  const session = customer.session?.id ?? '';
+  const meta = idempotencyKey === null ? {} : { _meta: { idempotencyKey } };
+  const body = { jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: args, ...meta } };
+  const kind = `mcp ${name}`;
+  const headers = {
+    accept: ACCEPT,
+    authorization: `Bearer ${key.key}`,
+    'mcp-session-id': session,
+    'mcp-protocol-version': PROTOCOL_VERSION,
+  };
+  const address = random.pick(state.addresses);
+  const reply = await sendHttp(state, { kind, method: 'POST', path: '/mcp', address, headers, body });
+  const message = reply.status === 200 ? findMessage(reply, id) : undefined;
+  const observed: HttpReply = reply.status === 200 && message === undefined ? { ...reply, status: 'cut' } : reply;
+  const answer = interpretToolResult(observed, message);
+  recordRequest(state, kind, observed, answer.code ?? readTransportErrorCode(observed));
+  verifyTransport(step, kind, observed, key);
+  if (message !== undefined) verifyToolResult(step, kind, answer, message, expectedErrors);
+  // Somebody else may have opened a new one in the meantime.
+  if (answer.isSessionGone && customer.session?.id === session) customer.session = null;
+  return answer;
+}
+
+function interpretToolResult(reply: HttpReply, message: Json): ToolResult {
+  const { status } = reply;
+  const result = message?.result;
+  const structured = result?.structuredContent;
+  const isError = result?.isError === true;
+  const refusal = isError ? structured?.error : status === 200 ? undefined : parseJson(reply.text)?.error;
+  const code = typeof refusal === 'string' ? (refusal as ErrorCode) : null;
+  const isGood = result !== undefined && !isError;
+  const isLost = typeof status !== 'number' || status === 202 || status >= 500;
+  const isUnknown = !isGood && (isLost || code === 'internal_error');
+  return { ...reply, code, structured, isGood, isUnknown, isSessionGone: status === 404 };
+}
+
+/** The answer to a request: the body, or an event of the stream that the body is; undefined where it was cut off. */
+function findMessage({ headers, text }: HttpReply, id: number): Json {
+  if (!String(headers['content-type']).startsWith('text/event-stream')) return parseJson(text);
+  const events = text.split('\n\n').map((event) => /^data: ?(.+)$/m.exec(event)?.[1]);
+  return events.map((data) => parseJson(data ?? '')).find((message) => message?.id === id);
+}
+
+/** Of a request that was refused before it came to a tool. */
+function readTransportErrorCode({ status, text }: HttpReply): string | null {
+  if (typeof status !== 'number' || status < 400) return null;
+  const error = parseJson(text)?.error;
+  return typeof error === 'string' ? error : `JSON-RPC ${error?.code}`;
+}
+
+function verifyTransport(step: Step, kind: string, reply: HttpReply, key: ObservedKey): void {
+  const { status, text, beganAt, headers } = reply;
+  if (typeof status !== 'number') return;
+  if (status === 500) return reportInternalError(step.state, step.customer.uuid, kind, reply);
+  if (status === 401 && key.revokeRequestedAt === null) {
+    reportViolation(step, 'good-key-is-accepted', key.uuid, `${kind}: ${text.slice(0, 200)}`);
+  }
+  if (status === 200 && key.revokedAt !== null && beganAt > key.revokedAt) {
+    const late = Math.round(beganAt - key.revokedAt);
+    reportViolation(step, 'revoked-key-is-refused', key.uuid, `${kind} was answered ${late} ms after the revocation`);
+  }
+  const observed = `${status} ${text.slice(0, 300)}`;
+  if (status === 503 && headers['retry-after'] === undefined) reportViolation(step, 'errors-in-the-envelope', kind, observed);
+  if ([200, 202, 401, 404, 503].includes(status)) return;
+  reportViolation(step, 'expected-answers-only', kind, observed);
+}
+
+function verifyToolResult(step: Step, kind: string, answer: ToolResult, message: Json, expectedErrors: readonly ErrorCode[]): void {
+  const { code, structured } = answer;
+  const observed = JSON.stringify(message).slice(0, 400);
+  if (answer.isGood) return;
+  if (message.error !== undefined) return reportViolation(step, 'expected-answers-only', kind, observed);
+  if (code === null || !(code in ERROR_STATUS) || typeof structured.detail !== 'string') {
+    return reportViolation(step, 'errors-in-the-envelope', kind, observed);
+  }
+  // A tool has no status: that it was an outage, and no fault, shows in what it says.
+  if (code === 'internal_error') {
+    if (structured.detail.startsWith('Something failed')) reportInternalError(step.state, step.customer.uuid, kind, answer);
+  } else if (code !== 'invalid_api_key' && !expectedErrors.includes(code)) reportViolation(step, 'expected-answers-only', kind, observed);
+}

@@ -1,0 +1,70 @@
+import type { ObservedGeneration } from './clientStore.ts';
+import { reportViolation, type Step } from './clientState.ts';
+
+/** What an answer says of a generation; of lists and tools, too. */
+interface ShownGeneration {
+  uuid: string;
+  prompt: string;
+  /** Missing in list_library. */
+  model?: string;
+  status: string;
+  output_url: string | null;
+  credits_charged: number;
+}
+
+/**
+ * Holds what is said of a generation against what was said before.
+ * @param beganAt when the request began that told it: what was seen by then holds.
+ */
+export function recordShownGeneration(step: Step, shown: ShownGeneration, beganAt: number): void {
+  const known = step.state.store.generations.get(shown.uuid);
+  if (known === undefined) return checkUnknownGeneration(step, shown);
+  const { uuid } = known;
+  known.seen[shown.status] = (known.seen[shown.status] ?? 0) + 1;
+  if (known.accountUuid !== step.customer.uuid) reportViolation(step, 'lists-are-ones-own', uuid, `is ${known.accountUuid}'s`);
+  for (const [what, told, now] of [
+    ['prompt', known.prompt, shown.prompt],
+    ['model', known.model, shown.model ?? known.model],
+    ['credits_charged', known.credits, shown.credits_charged],
+  ] as const) {
+    if (told !== now) reportViolation(step, 'created-is-there', uuid, `${what} was ${told} and is ${now}`);
+  }
+  if (known.deletedAt !== null && beganAt > known.deletedAt) {
+    reportViolation(
+      step,
+      'deleted-is-gone',
+      uuid,
+      `is shown ${Math.round(beganAt - known.deletedAt)} ms after it was deleted`,
+    );
+  }
+  recordShownStatus(step, known, shown, beganAt);
+}
+
+function recordShownStatus(step: Step, known: ObservedGeneration, shown: ShownGeneration, beganAt: number): void {
+  const { uuid, final } = known;
+  const { status, output_url: url } = shown;
+  // Each process may take itself to be at another address; the path is what they share.
+  const outputPath = url === null ? null : new URL(url).pathname;
+  if (status === 'queued') {
+    if (final !== null && beganAt > final.at) {
+      reportViolation(step, 'end-is-final', uuid, `was ${final.status} and is queued`);
+    }
+    return;
+  }
+  if ((status === 'succeeded') !== (outputPath !== null)) {
+    reportViolation(step, 'output-can-be-fetched', uuid, `is ${status}, and output_url is ${url}`);
+  }
+  if (final === null) known.final = { status: status as 'succeeded' | 'failed', outputPath, at: performance.now() };
+  else if (final.status !== status || final.outputPath !== outputPath) {
+    reportViolation(step, 'end-is-final', uuid, `was ${final.status} ${final.outputPath} and is ${status} ${outputPath}`);
+  }
+}
+
+/** One whose 201 was lost on the way: it must be of an order of this customer. */
+function checkUnknownGeneration(step: Step, { uuid, prompt }: ShownGeneration): void {
+  const observed = step.state.store.createsByPrompt.get(prompt);
+  if (observed === undefined) return reportViolation(step, 'nothing-unasked-for', uuid, `"${prompt}" was never ordered`);
+  if (observed.accountUuid !== step.customer.uuid) {
+    reportViolation(step, 'lists-are-ones-own', uuid, `was ordered by ${observed.accountUuid}`);
+  }
+}

@@ -1,0 +1,180 @@
+import { type RestResponse, sendWithKey, sendRest, type RestRequest } from './restRequests.ts';
+import { createKey } from './actions/keys.ts';
+import { getJson } from './actions/lists.ts';
+import { openCheckoutPage } from './actions/subscriptions.ts';
+import { tryAtProcessor } from './actions/topups.ts';
+import { getActiveKeys } from './customers.ts';
+import { recordRequest, parseJson, sendHttp } from './httpClient.ts';
+import { reportViolation, sleepUnlessStopped, type Step } from './clientState.ts';
+
+/** How often a customer looks whether the plan that they have paid has begun, before they ask again. */
+const MAX_STATUS_READS = 12;
+
+/** Makes somebody a customer, whatever stands in the way. @throws Stopped */
+export async function onboardCustomer(step: Step): Promise<void> {
+  const { customer } = step;
+  const { role } = customer;
+  await retryUntilDone(step, () => signUpCustomer(step));
+  await retryUntilDone(step, async () => (await createKey(step, (question) => sendWithSession(step, question))) !== undefined);
+  // From here on others may use it: what follows takes its time.
+  if (role.isAffiliate) await retryUntilDone(step, () => enrollAffiliate(step));
+  if (role.plan !== null) await retryUntilDone(step, () => subscribeCustomer(step));
+  customer.isReady = true;
+  if (role.isAffiliate) await retryUntilDone(step, () => onboardPayouts(step));
+  if (role.hasAutoTopups) await retryUntilDone(step, () => enableAutoTopups(step));
+}
+
+async function retryUntilDone(customerStep: Step, attempt: () => Promise<boolean>): Promise<void> {
+  while (!(await attempt())) await sleepUnlessStopped(customerStep.state, customerStep.random.nextBetween(200, 1_000));
+}
+
+/** Signs in, for the first time by an affiliate's link where the customer is one of theirs. */
+async function signUpCustomer(step: Step): Promise<boolean> {
+  const { role, uuid } = step.customer;
+  if (!role.isReferred || uuid !== null) return signInCustomer(step);
+  const link = await followReferralLink(step);
+  return link !== null && (await signInCustomer(step, link));
+}
+
+async function followReferralLink(step: Step): Promise<string | null> {
+  const { state, random } = step;
+  const codes = state.customers.map(({ code }) => code).filter((code) => code !== null);
+  if (codes.length === 0) return null;
+  const address = random.pick(state.addresses);
+  const kind = 'follow link';
+  const reply = await sendHttp(state, { kind, method: 'GET', path: `/r/${random.pick(codes)}`, address, headers: {} });
+  recordRequest(state, kind, reply, null);
+  return readCookie(reply.headers['set-cookie'], 'referral');
+}
+
+async function signInCustomer(step: Step, cookie?: string): Promise<boolean> {
+  const { state, customer } = step;
+  const answer = await sendRest(step, {
+    kind: 'sign in',
+    method: 'POST',
+    path: '/authentication/dev/sign-in/',
+    body: { email: customer.email },
+    headers: cookie === undefined ? {} : { cookie },
+    status: 200,
+    shape: 'user',
+  });
+  if (!answer.isGood) return false;
+  const { uuid, email } = answer.body.user as { uuid: string; email: string };
+  if (customer.uuid !== null && customer.uuid !== uuid) {
+    reportViolation(step, 'created-is-there', email, `was the account ${customer.uuid} and is ${uuid}`);
+  }
+  customer.uuid = uuid;
+  customer.cookie = readCookie(answer.headers['set-cookie'], 'token');
+  state.store.accounts.set(uuid, email);
+  return customer.cookie !== null;
+}
+
+function readCookie(lines: string | string[] | undefined, name: string): string | null {
+  const cookies = [lines ?? []].flat().map((line) => line.split(';')[0] as string);
+  return cookies.find((cookie) => cookie.startsWith(`${name}=`)) ?? null;
+}
+
+/** Asks as a browser that is signed in; signs in again where that is over. */
+async function sendWithSession(step: Step, request: RestRequest): Promise<RestResponse> {
+  const { state, customer, random } = step;
+  const address = random.pick(state.addresses);
+  const origin = await discoverOrigin(step, address);
+  const headers = { ...request.headers, cookie: customer.cookie ?? '', ...(origin === null ? {} : { origin }) };
+  const answer = await sendRest(step, { ...request, address, headers });
+  if (answer.status === 401) {
+    state.origins.delete(address);
+    await signInCustomer(step);
+    return { ...answer, isUnknown: true };
+  }
+  return answer;
+}
+
+/** Where the service takes itself to be: what it is asked by is a proxy. null where it does not say. */
+async function discoverOrigin({ state }: Step, address: string): Promise<string | null> {
+  const known = state.origins.get(address);
+  if (known !== undefined) return known;
+  const kind = 'discover';
+  const path = '/.well-known/oauth-protected-resource';
+  const reply = await sendHttp(state, { kind, method: 'GET', path, address, headers: {} });
+  recordRequest(state, kind, reply, null);
+  const resource: unknown = parseJson(reply.text)?.resource;
+  if (typeof resource !== 'string') return null;
+  const { origin } = new URL(resource);
+  state.origins.set(address, origin);
+  return origin;
+}
+
+/** Pays for the plan, and waits for it to begin. */
+async function subscribeCustomer(step: Step): Promise<boolean> {
+  const { customer, state, random } = step;
+  if (customer.role.plan === null || (await isSubscribed(step))) return true;
+  await openCheckoutPage(step, customer.role.plan, true);
+  for (let look = 0; look < MAX_STATUS_READS; look += 1) {
+    await sleepUnlessStopped(state, random.nextBetween(200, 500));
+    if (await isSubscribed(step)) return true;
+  }
+  return false;
+}
+
+async function isSubscribed(step: Step): Promise<boolean> {
+  const status = await getJson(step, 'billing status', '/api/billing/status/', 'billingStatus');
+  return status.isGood && status.body.plan !== null;
+}
+
+async function enrollAffiliate(step: Step): Promise<boolean> {
+  const request = {
+    kind: 'enroll',
+    method: 'POST',
+    path: '/api/affiliate/enroll/',
+    status: 200,
+    shape: 'enroll',
+  } as const;
+  const answer = await sendWithKey(step, request);
+  if (!answer.isGood) return false;
+  step.customer.code = answer.body.code as string;
+  const again = await sendWithKey(step, request);
+  if (again.isGood && again.body.code !== step.customer.code) {
+    reportViolation(step, 'code-stays', step.customer.code, `and ${again.body.code}`);
+  }
+  return true;
+}
+
+async function onboardPayouts(step: Step): Promise<boolean> {
+  const answer = await sendWithKey(step, {
+    kind: 'onboard',
+    method: 'POST',
+    path: '/api/affiliate/onboarding-link/',
+    status: 200,
+    shape: 'onboardingLink',
+  });
+  if (!answer.isGood) return false;
+  tryAtProcessor(() => step.state.stripe.onboard(answer.body.url as string));
+  return true;
+}
+
+async function enableAutoTopups(step: Step): Promise<boolean> {
+  const { random } = step;
+  const answer = await sendWithKey(step, {
+    kind: 'change top-up settings',
+    method: 'PATCH',
+    path: '/api/billing/topup/settings/',
+    body: {
+      auto_topup_enabled: true,
+      auto_topup_amount_cents: 100 * random.nextBetween(50, 80),
+      // Half of them want more than one top-up buys: their next one waits for nothing but the hour to be over.
+      auto_topup_threshold_credits:
+        step.customer.role.threshold ??
+        (random.chance(0.5) ? random.nextBetween(100, 2_500) : random.nextBetween(20_000, 90_000)),
+    },
+    // The plan may have been ended in the meantime.
+    expectedErrors: ['subscription_required'],
+    status: 200,
+    shape: 'topupSettings',
+  });
+  return answer.isGood;
+}
+
+/** Whether a customer can be used by a client. */
+export function isUsable(step: Step): boolean {
+  return step.customer.isReady && getActiveKeys(step.customer).length > 0;
+}

@@ -1,0 +1,74 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import Type, { type TSchema } from 'typebox';
+import {
+  AffiliateStatusResponse,
+  ApiKeyResponse,
+  BillingStatusResponse,
+  CheckoutResponse,
+  CreatedApiKeyResponse,
+  EnrollResponse,
+  ErrorResponse,
+  GenerationResponse,
+  LedgerEntryResponse,
+  ModelResponse,
+  OnboardingLinkResponse,
+  pageResponse,
+  PaginationResponse,
+  PortalResponse,
+  RevokedResponse,
+  TopupSettingsResponse,
+  UsageResponse,
+  UserResponse,
+} from '../../../api/rest/responseSchemas.ts';
+
+/** The answers that clients get, as the interface describes them. */
+const ajv = new Ajv2020({ strict: false, validateFormats: false });
+const compile = (schema: TSchema): ValidateFunction => ajv.compile(schema);
+
+/** What list_library shows of a generation: get_generation shows the rest. */
+const Library = Type.Object({
+  pagination: Type.Pick(PaginationResponse, ['current_page', 'total_pages', 'total_items']),
+  data: Type.Array(
+    Type.Pick(GenerationResponse, [
+      'uuid',
+      'kind',
+      'status',
+      'prompt',
+      'output_url',
+      'error_message',
+      'credits_charged',
+      'created_at',
+    ]),
+  ),
+  next: Type.String(),
+});
+
+export const RESPONSE_SHAPES = {
+  affiliateStatus: compile(AffiliateStatusResponse),
+  apiKeys: compile(pageResponse(ApiKeyResponse)),
+  billingStatus: compile(BillingStatusResponse),
+  checkout: compile(CheckoutResponse),
+  createdKey: compile(CreatedApiKeyResponse),
+  error: compile(ErrorResponse),
+  enroll: compile(EnrollResponse),
+  generation: compile(GenerationResponse),
+  generations: compile(pageResponse(GenerationResponse)),
+  library: compile(Library),
+  ledger: compile(pageResponse(LedgerEntryResponse)),
+  models: compile(pageResponse(ModelResponse)),
+  onboardingLink: compile(OnboardingLinkResponse),
+  portal: compile(PortalResponse),
+  revoked: compile(RevokedResponse),
+  topupSettings: compile(TopupSettingsResponse),
+  usage: compile(UsageResponse),
+  user: compile(UserResponse),
+} as const;
+/** `nothing` for what has no body. */
+export type ResponseShape = keyof typeof RESPONSE_SHAPES | 'nothing';
+
+/** What is wrong with a body; null if nothing is. */
+export function findShapeProblem(shape: ResponseShape, body: unknown): string | null {
+  if (shape === 'nothing') return body === undefined ? null : 'there is a body';
+  const validate = RESPONSE_SHAPES[shape];
+  return validate(body) ? null : ajv.errorsText(validate.errors);
+}

@@ -1,0 +1,109 @@
+import { ERROR_STATUS, type ErrorCode } from '../../../shared/spec/errors.ts';
+import type { ObservedKey } from './clientStore.ts';
+import { getActiveKeys } from './customers.ts';
+import { reportInternalError, recordRequest, type Json, type HttpMessage, parseJson, type HttpReply, sendHttp } from './httpClient.ts';
+import { findShapeProblem, type ResponseShape } from './responseShapes.ts';
+import { reportViolation, type Step } from './clientState.ts';
+
+/** What is asked of the REST interface. */
+export interface RestRequest {
+  kind: string;
+  method: HttpMessage['method'];
+  path: string;
+  body?: object;
+  headers?: Record<string, string>;
+  /** Anywhere, if it is not given. */
+  address?: string;
+  /** What it may be refused for, other than that the service is out of reach. */
+  expectedErrors?: readonly ErrorCode[];
+  /** What it is answered with. */
+  status: number;
+  shape: ResponseShape;
+}
+
+/** An answer as a client understands it. */
+export interface RestResponse extends HttpReply {
+  /** Of an error; null where there is none, or no answer. */
+  code: ErrorCode | null;
+  body: Json;
+  isGood: boolean;
+  /** Whether it may have been done, or may not. */
+  isUnknown: boolean;
+}
+
+/** Asks with an API key: one that should be good, unless it is given. */
+export async function sendWithKey(step: Step, request: RestRequest, key = pickKey(step)): Promise<RestResponse> {
+  const credential: Record<string, string> = step.random.chance(0.2)
+    ? { 'x-api-key': key.key }
+    : { authorization: `Bearer ${key.key}` };
+  const answer = await sendRest(step, { ...request, headers: { ...credential, ...request.headers } });
+  verifyKeyUse(step, key, answer, request.kind);
+  return answer;
+}
+
+/** Asks with the headers that it has. */
+export async function sendRest(step: Step, request: RestRequest): Promise<RestResponse> {
+  const { state, random } = step;
+  const { kind, method, path, body, headers = {}, address = random.pick(state.addresses) } = request;
+  const reply = await sendHttp(state, { kind, method, path, address, headers, body });
+  const answer = interpretResponse(reply, request.status);
+  recordRequest(state, kind, reply, answer.code);
+  verifyResponse(step, request, answer);
+  return answer;
+}
+
+/** An account always has a good key when it is ready: the last one is not revoked. */
+export function pickKey({ customer, random }: Step): ObservedKey {
+  return random.pick(getActiveKeys(customer));
+}
+
+function interpretResponse(reply: HttpReply, good: number): RestResponse {
+  const { status } = reply;
+  const body = parseJson(reply.text);
+  const isError = typeof status === 'number' && status >= 400;
+  const code = isError && typeof body?.error === 'string' ? (body.error as ErrorCode) : null;
+  const isUnknown = typeof status !== 'number' || (status >= 500 && code !== 'model_unavailable');
+  return { ...reply, body, code, isGood: status === good, isUnknown };
+}
+
+function verifyResponse(step: Step, { kind, method, path, status: good, shape, expectedErrors = [] }: RestRequest, answer: RestResponse): void {
+  const { status, code, body, text } = answer;
+  if (typeof status !== 'number') return;
+  const subject = `${method} ${path}`;
+  const observed = `${status} ${text.slice(0, 300)}`;
+  if (status === 500) return reportInternalError(step.state, step.customer.uuid, kind, answer);
+  if (status === good) {
+    const problem = findShapeProblem(shape, body);
+    if (problem !== null) reportViolation(step, 'answers-as-described', subject, `${problem}: ${observed}`);
+    return;
+  }
+  const envelope = findEnvelopeProblem(answer);
+  if (envelope !== null) return reportViolation(step, 'errors-in-the-envelope', subject, `${envelope}: ${observed}`);
+  // Keys are judged for themselves; sessions end.
+  if (code === 'invalid_api_key' || status === 503) return;
+  if (code === null || !expectedErrors.includes(code)) reportViolation(step, 'expected-answers-only', subject, observed);
+}
+
+function findEnvelopeProblem({ status, code, body, headers }: RestResponse): string | null {
+  if (code === null || !(code in ERROR_STATUS)) return 'the code is none';
+  if (typeof body.detail !== 'string' || body.detail === '') return 'no detail';
+  if (status === 503 && code === 'internal_error')
+    return headers['retry-after'] === undefined ? 'no Retry-After' : null;
+  return status === ERROR_STATUS[code] ? null : 'the status is not that of the code';
+}
+
+function verifyKeyUse(step: Step, key: ObservedKey, { status, beganAt, text }: RestResponse, kind: string): void {
+  if (status === 401 && key.revokeRequestedAt === null) {
+    reportViolation(step, 'good-key-is-accepted', key.uuid, `${kind}: ${text.slice(0, 200)}`);
+  }
+  const isRefused = typeof status !== 'number' || status === 401 || status === 429 || status >= 500;
+  if (!isRefused && key.revokedAt !== null && beganAt > key.revokedAt) {
+    const late = Math.round(beganAt - key.revokedAt);
+    reportViolation(
+      step,
+      'revoked-key-is-refused',
+      key.uuid,
+      `${kind} was answered ${status}, ${late} ms after the revocation`,
+    );
+  }
+}

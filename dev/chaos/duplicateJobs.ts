@@ -1,0 +1,45 @@
+import { Queue } from 'bullmq';
+import { Redis } from 'ioredis';
+import type { JobName, QueueName } from '../../shared/queues/catalog.ts';
+import type { ChaosEnvironment } from './environment.ts';
+
+/** What is rung for by the clock, by queue: see shared/queues/catalog.ts. */
+const SCHEDULED_JOBS: Partial<Record<QueueName, JobName[]>> = {
+  maintenance: ['creditPeriods.renew', 'generation.sweep'],
+  billing: ['paymentEvents.retry', 'autoTopups.sweep', 'billing.maintain', 'payouts.run'],
+};
+
+/**
+ * Rings for what is looked after by the clock, several times at once, as a queue may that promises to bring each job at
+ * least once: who finds nothing to do does nothing. Where a server is away, it is left at that.
+ * @param only one of what the clock rings for, and nothing else.
+ */
+export async function enqueueDuplicateJobs({ redis }: ChaosEnvironment, prefix: string, times: number, only?: string): Promise<void> {
+  const connection = new Redis(redis.url, {
+    maxRetriesPerRequest: 1,
+    retryStrategy: () => null,
+    commandTimeout: 2_000,
+  });
+  connection.on('error', () => {});
+  try {
+    const enqueue = (name: string, jobs: readonly (readonly [job: string, data: object])[]) => {
+      const queue = new Queue(name, { connection, prefix: `{${prefix}}`, skipVersionCheck: true });
+      queue.on('error', () => {});
+      const opts = { removeOnComplete: true, removeOnFail: true };
+      const repeated = Array.from({ length: times }, () => jobs.map(([job, data]) => ({ name: job, data, opts })));
+      return queue.addBulk(repeated.flat());
+    };
+    const scheduled = Object.entries(SCHEDULED_JOBS).map(([queue, names]) => {
+      const enqueued = names.filter((name) => only === undefined || name === only);
+      return enqueue(
+        queue,
+        enqueued.map((name) => [name, {}]),
+      );
+    });
+    await Promise.all(scheduled);
+  } catch {
+    // A server is away, or has just gone.
+  } finally {
+    connection.disconnect();
+  }
+}

@@ -1,0 +1,104 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { checkInvariants, type Violation } from '../../shared/domain/credits/integrity/index.ts';
+import { type ClientStore, compareAutoTopups } from './clients/clients.ts';
+import { findWronglyCancelled } from './compareUpstream.ts';
+import { readResidentKb } from './managedProcess.ts';
+import type { ChaosEnvironment } from './environment.ts';
+
+const CHECK_INTERVAL_MS = 4_000;
+/** Of what breaks the same invariant, so much is kept. */
+const MAX_PER_INVARIANT = 5;
+
+/** What a process held in memory, in kilobytes, over time. */
+export type MemorySamples = Map<string, number[]>;
+
+export interface IntegrityWatch {
+  /** Each the first time that it was seen. */
+  violations: Violation[];
+  memory: MemorySamples;
+  /** How often the invariants were looked at. */
+  checks: number;
+  stop(): Promise<void>;
+}
+
+/**
+ * Looks every few seconds, by a connection of its own, at what must hold at every moment, and at what clients saw to be
+ * wrong meanwhile.
+ * @param onViolation is told of all that was found, each time.
+ */
+export function startIntegrityWatch(
+  environment: ChaosEnvironment,
+  store: Pick<ClientStore, 'violations' | 'sentCreates' | 'rejectedCreates'>,
+  onViolation: (violation: Violation) => void,
+): IntegrityWatch {
+  const stopping = new AbortController();
+  const watch: IntegrityWatch = {
+    violations: [],
+    memory: new Map(),
+    checks: 0,
+    stop: async () => {
+      stopping.abort();
+      await running;
+    },
+  };
+  const running = runLoop();
+  // Whoever stops it hears of it; until then it is nobody's.
+  running.catch(() => {});
+  return watch;
+
+  async function runLoop(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      await delay(CHECK_INTERVAL_MS, undefined, { signal: stopping.signal }).catch(() => {});
+      recordMemory(environment, watch.memory);
+      const found = await runChecks(environment, store);
+      if (found === null) continue;
+      watch.checks += 1;
+      for (const violation of found) addDistinct(watch.violations, violation);
+      for (const violation of [...found, ...store.violations]) onViolation(violation);
+    }
+  }
+}
+
+/** @returns null while the database cannot be asked. */
+async function runChecks(environment: ChaosEnvironment, store: Pick<ClientStore, 'sentCreates' | 'rejectedCreates'>): Promise<Violation[] | null> {
+  const client = new pg.Client({
+    connectionString: environment.databaseUrl,
+    connectionTimeoutMillis: 2_000,
+    statement_timeout: 20_000,
+    query_timeout: 25_000,
+  });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    return [
+      ...(await findWronglyCancelled(environment.upstream.jobs, client)),
+      ...(await compareAutoTopups(store, client)),
+      ...(await checkInvariants(client, { isSettled: false, now: environment.now() })),
+    ];
+  } catch (error) {
+    // Only what a database says that is down, standing still, full, or just coming up, is no news.
+    if (isOutage(error as Error & { code?: string })) return null;
+    throw error;
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+/** Lost connections, and the codes of Postgres for what is short, stopped, or starting. */
+function isOutage({ code = '', message }: Error & { code?: string }): boolean {
+  return /^(53|57|58|08|25P03)/.test(code) || !/^[0-9A-Z]{5}$/.test(code) || /timeout|terminat/i.test(message);
+}
+
+export function addDistinct(violations: Violation[], violation: Violation): void {
+  const same = violations.filter(({ invariant }) => invariant === violation.invariant);
+  if (same.length < MAX_PER_INVARIANT && !same.some(({ subject }) => subject === violation.subject)) violations.push(violation);
+}
+
+function recordMemory(environment: ChaosEnvironment, memory: MemorySamples): void {
+  const note = (name: string, kb: number | null) => {
+    if (kb !== null) memory.set(name, [...(memory.get(name) ?? []), kb]);
+  };
+  for (const [name, managedProcess] of environment.processes) note(name, managedProcess.residentKb());
+  for (const pid of environment.redis.pids().slice(0, 1)) note('Redis', readResidentKb(pid));
+}

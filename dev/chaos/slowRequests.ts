@@ -1,0 +1,63 @@
+import type { Violation } from '../../shared/domain/credits/integrity/invariant.ts';
+import type { InjectedFault } from './injectFaults.ts';
+import type { ClientRequest } from './clients/clients.ts';
+import type { SpeedWatch } from './speedWatch.ts';
+import type { Stall } from './stalls.ts';
+
+/** How long a request may take during an outage of a database, on a machine that has time for it. */
+export const DATABASE_RESPONSE_LIMIT_MS = 5_000;
+/** What a moment between two measurements of the machine's speed may add. */
+const SPEED_MARGIN_MS = 1_000;
+/** Requests that wait for the databases only. */
+export const DATABASE_REQUEST_KINDS = /^(create|read|list|ledger|usage|delete|revoke)/;
+const STATEMENT = 'No request hangs beyond 5 s while Postgres or Redis is down.';
+
+/**
+ * The requests that took longer than promised while a database was away, counted from when it went, by more than the machine was
+ * slowed down. Those are left out that something
+ * else kept waiting at the same time: a process that stood still or was just starting, a way to it that was closed, this
+ * machine.
+ */
+export function findSlowRequests(
+  requests: readonly ClientRequest[],
+  done: readonly InjectedFault[],
+  addresses: readonly string[],
+  stalls: readonly Stall[],
+  speed: SpeedWatch,
+): Violation[] {
+  return requests
+    .filter(({ kind, durationMs }) => durationMs > DATABASE_RESPONSE_LIMIT_MS && DATABASE_REQUEST_KINDS.test(kind))
+    .filter((request) => {
+      const limitMs = getLimitMs(request, speed);
+      const api = `api ${addresses.indexOf(request.address) + 1}`;
+      const meanwhile = done.filter((fault) => overlaps(fault, request));
+      const wentAt = Math.min(...meanwhile.filter(({ name }) => /Postgres|Redis/.test(name)).map(({ from }) => from));
+      const isDatabase = request.at + request.durationMs - Math.max(request.at, wentAt) > limitMs;
+      const isOther = meanwhile.some(
+        ({ name, target }) =>
+          name === 'a month passes' ||
+          name.startsWith('Stripe') ||
+          name === 'answers of charges lost' ||
+          (target === api && /process|client|clock/.test(name)),
+      );
+      return isDatabase && !isOther && !stalls.some((stall) => overlaps(stall, request));
+    })
+    .map(({ kind, at, address, durationMs, status }) => ({
+      invariant: 'answered-in-time',
+      statement: STATEMENT,
+      accountId: null,
+      subject: `${kind} at ${new Date(at).toISOString()}`,
+      detail: `${status} after ${Math.round(durationMs)} ms at api ${addresses.indexOf(address) + 1}, during ${done
+        .filter((fault) => overlaps(fault, { kind, at, address, durationMs, status, code: null }))
+        .map(({ name, target }) => `${name} (${target})`)
+        .join(', ')}`,
+    }));
+}
+
+function getLimitMs({ at, durationMs }: ClientRequest, speed: SpeedWatch): number {
+  return DATABASE_RESPONSE_LIMIT_MS * speed.slownessBetween(at, at + durationMs) + SPEED_MARGIN_MS;
+}
+
+function overlaps({ from, to }: Stall, { at, durationMs }: ClientRequest): boolean {
+  return from < at + durationMs && to + 3_000 > at;
+}

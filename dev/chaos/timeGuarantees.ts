@@ -1,0 +1,160 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import type { Violation } from '../../shared/domain/credits/integrity/index.ts';
+import { waitUntil } from '../local/servers/processes.ts';
+import type { InjectedFault } from './injectFaults.ts';
+import type { ClientStore } from './clients/clients.ts';
+import { DATABASE_REQUEST_KINDS, DATABASE_RESPONSE_LIMIT_MS } from './slowRequests.ts';
+import type { SpeedWatch } from './speedWatch.ts';
+import type { ChaosEnvironment } from './environment.ts';
+
+/** A promise in wall-clock time, as it was measured. */
+export interface MeasuredGuarantee {
+  /** Of the violation, where it is broken. */
+  invariant: string;
+  statement: string;
+  limitMs: number;
+  /** The longest; null: it did not come about within a minute. */
+  measuredMs: number | null;
+  /** How many were measured. */
+  count: number;
+  /** How many times slower the machine was meanwhile than an idle reference machine. */
+  slowness: number;
+}
+
+const TAKEOVER_LIMIT_MS = 15_000;
+const STOP_LIMIT_MS = 10_000;
+/** The measurements are given up after so long. */
+const MEASUREMENT_TIMEOUT_MS = 60_000;
+/** So many generations are to be queued when a worker is killed. */
+const MIN_QUEUED = 3;
+const OUTAGE_MS = 6_500;
+
+/**
+ * Measures what is promised in seconds of a wall clock, one fault after the other, while clients are at work and
+ * nothing else is broken.
+ * @param done gets the faults that were done for it.
+ */
+export async function measureGuarantees(
+  environment: ChaosEnvironment,
+  store: ClientStore,
+  speed: SpeedWatch,
+  done: InjectedFault[],
+): Promise<MeasuredGuarantee[]> {
+  const measured: MeasuredGuarantee[] = [];
+  const measure = async (
+    guarantee: Pick<MeasuredGuarantee, 'invariant' | 'statement' | 'limitMs'>,
+    fault: Pick<InjectedFault, 'name' | 'target'>,
+    durations: () => Promise<(number | null)[]>,
+  ) => {
+    const entry: InjectedFault = { ...fault, from: Date.now(), to: Number.POSITIVE_INFINITY };
+    done.push(entry);
+    const times = await durations();
+    entry.to = Date.now();
+    const known = times.filter((time) => time !== null);
+    measured.push({
+      ...guarantee,
+      measuredMs: known.length === times.length ? Math.max(0, ...known) : null,
+      count: times.length,
+      slowness: speed.slownessBetween(entry.from, entry.to),
+    });
+  };
+  await measure(TAKEOVER, { name: 'process killed', target: 'worker 1' }, () => measureTakeovers(environment));
+  await measure(OUTAGE, { name: 'Postgres out of reach', target: 'apis' }, () => measureOutageResponses(environment, store));
+  for (const target of ['api 2', 'worker 2']) {
+    await measure({ ...STOP, statement: `${STOP.statement} (${target})` }, { name: 'process ended', target }, async () => [
+      (await environment.processes.get(target)?.restart()) ?? null,
+    ]);
+  }
+  return measured;
+}
+
+const TAKEOVER = {
+  invariant: 'taken-over-in-time',
+  statement: 'Generations that a killed worker held end within 15 s, and the time that the upstream runs them.',
+  limitMs: TAKEOVER_LIMIT_MS,
+};
+const OUTAGE = {
+  invariant: 'answered-in-time',
+  statement: 'Requests during an outage of the database are answered within 5 s.',
+  limitMs: DATABASE_RESPONSE_LIMIT_MS,
+};
+const STOP = {
+  invariant: 'stopped-in-time',
+  statement: 'A process stops within 10 s of SIGTERM.',
+  limitMs: STOP_LIMIT_MS,
+};
+
+/** The promises that were broken, by more than the machine was slowed down. */
+export function findBrokenGuarantees(measured: readonly MeasuredGuarantee[]): Violation[] {
+  return measured
+    .filter(({ measuredMs, limitMs, slowness }) => measuredMs === null || measuredMs > limitMs * slowness)
+    .map(({ invariant, statement, measuredMs, count, slowness }) => ({
+      invariant,
+      statement,
+      accountId: null,
+      subject: statement,
+      detail: `${measuredMs === null ? 'never' : `${Math.round(measuredMs)} ms`}, the longest of ${count}, on a machine slowed down ${slowness.toFixed(1)} times`,
+    }));
+}
+
+/** Kills a worker, and measures until the generations that were queued then have ended, less what the upstream took. */
+async function measureTakeovers(environment: ChaosEnvironment): Promise<(number | null)[]> {
+  const client = new pg.Client({ connectionString: environment.databaseUrl });
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    const queued = async (): Promise<string[]> =>
+      (await client.query(`SELECT uuid FROM generations WHERE status = 'queued'`)).rows.map(({ uuid }) => uuid);
+    let held: string[] = [];
+    await waitUntil(async () => (held = await queued()).length >= MIN_QUEUED, MEASUREMENT_TIMEOUT_MS);
+    const killedAt = Date.now();
+    environment.processes.get('worker 1')?.kill();
+    const endedAt = new Map<string, number>();
+    await waitUntil(async () => {
+      const left = new Set(await queued());
+      for (const uuid of held) if (!left.has(uuid) && !endedAt.has(uuid)) endedAt.set(uuid, Date.now());
+      return endedAt.size === held.length;
+    }, MEASUREMENT_TIMEOUT_MS);
+    const { rows } = await client.query(
+      `SELECT uuid, upstream_handle ->> 'request_id' AS run FROM generations WHERE uuid = ANY ($1::uuid[])`,
+      [held],
+    );
+    return (rows as { uuid: string; run: string | null }[]).map(({ uuid, run }) => {
+      const ended = endedAt.get(uuid);
+      if (ended === undefined) return null;
+      const { startedAt: beganAt = killedAt, endedAt: runEndedAt = killedAt } =
+        environment.upstream.jobs.find(({ id }) => id === run) ?? {};
+      const ranMs = Math.min(ended, runEndedAt) - Math.max(killedAt, beganAt);
+      return ended - killedAt - Math.max(0, ranMs);
+    });
+  } finally {
+    await client.end();
+  }
+}
+
+/** Cuts the web processes off from Postgres, and measures how long requests take that are under way meanwhile. */
+async function measureOutageResponses(environment: ChaosEnvironment, store: ClientStore): Promise<(number | null)[]> {
+  const proxy = environment.proxies.postgres.apis;
+  const from = Date.now();
+  proxy.freeze();
+  const probes = environment.addresses.map(async (address) => {
+    const key = [...store.keys.values()].find(({ revokeRequestedAt: revokeAskedAt }) => revokeAskedAt === null)?.key ?? '';
+    await fetch(`${address}/api/generations/`, {
+      headers: { authorization: `Bearer ${key}` },
+      signal: AbortSignal.timeout(MEASUREMENT_TIMEOUT_MS),
+    }).then((answer) => answer.text());
+    return Date.now() - from;
+  });
+  const probed = Promise.all(probes.map((probe) => probe.catch(() => null)));
+  await delay(OUTAGE_MS);
+  const until = Date.now();
+  proxy.open();
+  const answers = await probed;
+  // Those that began shortly before the end of the outage.
+  await delay(DATABASE_RESPONSE_LIMIT_MS);
+  const requests = store.requests.filter(
+    ({ at, durationMs, kind }) => at < until && at + durationMs > from && DATABASE_REQUEST_KINDS.test(kind),
+  );
+  return [...answers, ...requests.map(({ at, durationMs }) => at + durationMs - Math.max(at, from))];
+}

@@ -1,0 +1,90 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { findLocalService } from '../../shared/lib/localService.ts';
+import { probeService, isServiceReady, waitForService } from '../local/stack/serviceProbe.ts';
+
+const ENV_WITHOUT_PAYMENTS = { STRIPE_SECRET_KEY: '' };
+const START_TIMEOUT_MS = 120_000;
+
+/** Ends what was started for the demo; where the service ran before, it does nothing. */
+export type StopService = () => Promise<void>;
+
+/** The service that the demo is to use. */
+export interface ServiceTarget {
+  baseUrl: string;
+  dataDir: string;
+  /** Whether `npm start` would serve that address. */
+  canStart: boolean;
+  /** Whether the address was given on the command line: then it may be anybody's service. */
+  isExplicit: boolean;
+}
+
+/**
+ * Sees to it that the service answers at an address: where nothing does, starts one, if `npm start` would be there.
+ * @param onStarted called as soon as there is something to stop.
+ * @throws Error when something else answers there, also a service that was not started here, or it cannot be started.
+ */
+export async function ensureServiceRunning(
+  { baseUrl, dataDir, canStart, isExplicit }: ServiceTarget,
+  onStarted: (stop: StopService) => void,
+): Promise<void> {
+  const answer = await probeService(baseUrl);
+  if (answer.kind === 'stranger') {
+    throw new Error(`Another program answers at ${baseUrl} (${answer.what}): set PORT to a free one, or BASE_URL.`);
+  }
+  if (answer.kind === 'service') {
+    if (!isExplicit && findLocalService(dataDir)?.baseUrl !== baseUrl) {
+      throw new Error(
+        `The service at ${baseUrl} was not started on ${dataDir}. The demo would sign in there and subscribe: to allow that, say npm run demo -- --url ${baseUrl}`,
+      );
+    }
+    if (!isServiceReady(answer)) await waitUntilServiceReady(baseUrl, () => false);
+    console.log(`Using the service at ${baseUrl}.`);
+    return;
+  }
+  if (!canStart) throw new Error(`Nothing answers at ${baseUrl}: start the service there, or unset BASE_URL.`);
+  console.log(`Nothing answers at ${baseUrl}: starting the service for the time of the demo ...`);
+  await startLocalService(baseUrl, onStarted);
+}
+
+/** Runs `npm start` in the background, in a process group of its own: a ctrl-C is passed on by us, once. */
+async function startLocalService(baseUrl: string, onStarted: (stop: StopService) => void): Promise<void> {
+  const [wrapper, program] = ['../local/stack/programWrapper.ts', '../local/start.ts'].map((path) =>
+    fileURLToPath(new URL(path, import.meta.url)),
+  );
+  const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), wrapper!, program!], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    // Nobody is to pay for a demo: an empty value is not taken from .env either.
+    env: { ...process.env, ...ENV_WITHOUT_PAYMENTS },
+    detached: true,
+    windowsHide: true,
+  });
+  child.stdin.on('error', () => {});
+  const problems: string[] = [];
+  child.stdout.resume();
+  child.stderr.setEncoding('utf8').on('data', (text: string) => problems.push(text));
+  const exit = once(child, 'exit');
+  const hasEnded = (): boolean => child.exitCode !== null || child.signalCode !== null;
+  onStarted(async () => {
+    if (!hasEnded()) child.kill('SIGTERM');
+    await exit;
+  });
+  try {
+    await waitUntilServiceReady(baseUrl, hasEnded);
+  } catch (error) {
+    throw problems.length > 0 ? new Error(problems.join('').trim(), { cause: error }) : error;
+  }
+}
+
+async function waitUntilServiceReady(baseUrl: string, isAborted: () => boolean): Promise<void> {
+  const waitingNotice = setTimeout(() => console.log('Waiting for all models to be online ...'), 8_000);
+  const answer = await waitForService(baseUrl, START_TIMEOUT_MS, isAborted);
+  clearTimeout(waitingNotice);
+  if (isServiceReady(answer)) return;
+  if (answer.kind !== 'service') throw new Error(`The service does not answer at ${baseUrl}.`);
+  const offline = answer.models.filter(({ status }) => status === 'offline').map(({ slug }) => slug);
+  throw new Error(
+    `${offline.join(' and ') || 'Some model'} is offline: see the log of the worker, and how its upstream is.`,
+  );
+}

@@ -1,0 +1,119 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { openProgramLog } from './programLog.ts';
+import type { PidFile } from './pidFile.ts';
+
+const STOP_TIMEOUT_MS = 28_000;
+const RESTART_DELAY_MS = 1_000;
+const MAX_RESTARTS = 5;
+const RESTART_WINDOW_MS = 60_000;
+/** How a program ends that cannot be run with its configuration: trying again would not help. */
+const EXIT_INVALID_CONFIG = 78;
+
+const PROJECT_ROOT = new URL('../../../../', import.meta.url);
+const TSX = import.meta.resolve('tsx');
+
+/** A program of the service that is kept running. */
+export interface Program {
+  name: string;
+  /** Asks it to end, in order, and waits until it has; one that takes longer than half a minute is killed. */
+  stop(): Promise<void>;
+  /** Ends it at once. */
+  kill(): void;
+}
+
+export interface ProgramOptions {
+  name: string;
+  /** Its main file, from the root of the project. */
+  main: string;
+  env: NodeJS.ProcessEnv;
+  dataDir: string;
+  pidFile: PidFile;
+  /** Called with each line of its log. */
+  onLine: (line: string) => void;
+  /** Called once, when it keeps ending. */
+  onGiveUp: (reason: string) => void;
+}
+
+/** Starts a program as a process of its own and starts it again when it ends, up to five times a minute. */
+export function startProgram(options: ProgramOptions): Program {
+  const { name, onGiveUp, onLine } = options;
+  const log = openProgramLog(options.dataDir, name, onLine);
+  let endedAt: number[] = [];
+  let isStopping = false;
+  let restart: NodeJS.Timeout | undefined;
+  let child = launch();
+
+  function launch(): ChildProcess {
+    const launched = spawnProgram(options);
+    log.capture(launched.stdout!);
+    log.capture(launched.stderr!);
+    // Two events may tell of the same end; one of them always comes.
+    let hasEnded = false;
+    const ended = (how: string, code: number | null): void => {
+      if (hasEnded || isStopping) return;
+      hasEnded = true;
+      onEnded(how, code);
+    };
+    launched.on('error', (error) => ended(error.message, null));
+    launched.on('exit', (code, signal) => ended(signal === null ? `status ${code}` : signal, code));
+    return launched;
+  }
+
+  function onEnded(how: string, code: number | null): void {
+    const now = performance.now();
+    endedAt = [...endedAt.filter((moment) => now - moment < RESTART_WINDOW_MS), now];
+    const end = `The ${name} process ended by itself (${how})`;
+    const file = `logs/${name}.log in the data folder`;
+    if (code === EXIT_INVALID_CONFIG) onGiveUp(`${end}: its configuration cannot be used, see above.`);
+    else if (endedAt.length > MAX_RESTARTS) onGiveUp(`${end}, once too often within a minute: see ${file}.`);
+    else {
+      console.error(`${end} and is started again; more in ${file}.`);
+      restart = setTimeout(() => (child = launch()), RESTART_DELAY_MS);
+    }
+  }
+
+  async function stop(): Promise<void> {
+    isStopping = true;
+    clearTimeout(restart);
+    if (isRunning(child)) {
+      const timer = setTimeout(kill, STOP_TIMEOUT_MS);
+      const exit = once(child, 'exit');
+      child.kill('SIGTERM');
+      await exit;
+      clearTimeout(timer);
+    }
+    await log.close();
+  }
+
+  function kill(): void {
+    if (isRunning(child)) child.kill('SIGKILL');
+  }
+
+  return { name, stop, kill };
+}
+
+/**
+ * In a process group of its own: the terminal sends its ctrl-C to the whole foreground group, and these take a second
+ * signal, the launcher's, for "end at once".
+ */
+function spawnProgram({ name, main, env, dataDir, pidFile }: ProgramOptions): ChildProcess {
+  const [wrapper, program] = [new URL('programWrapper.ts', import.meta.url), new URL(main, PROJECT_ROOT)].map((url) =>
+    fileURLToPath(url),
+  );
+  // The last arguments only say, to whoever lists processes, whose this is.
+  const child = spawn(process.execPath, ['--import', TSX, wrapper!, program!, dataDir, name], {
+    env,
+    stdio: ['pipe', 'pipe', 'pipe'],
+    detached: true,
+    windowsHide: true,
+  });
+  child.stdin.on('error', () => {});
+  if (child.pid !== undefined) pidFile.add(name, child.pid);
+  return child;
+}
+
+function isRunning(child: ChildProcess): boolean {
+  return child.pid !== undefined && child.exitCode === null && child.signalCode === null;
+}

@@ -1,0 +1,180 @@
+import { join } from 'node:path';
+import { getErrorMessage } from '../servers/errorDetails.ts';
+import { isDevSignInAllowed } from '../../../shared/lib/signInSettings.ts';
+import { acquireLauncherLock } from './launcherLock.ts';
+import { type DatabaseServer, migrateDatabase, openPostgres, openRedis } from './databases.ts';
+import { terminateOrphanedPrograms, openPidFile } from './pidFile.ts';
+import { collectMetricsPorts, formatMetricsRows, buildMetricsEnv, type MetricsPorts } from './metricsPorts.ts';
+import { type Program, startProgram } from './program.ts';
+import { type ServiceProbe, isServiceReady, waitForService } from './serviceProbe.ts';
+import { removeServiceRecord, writeServiceRecord } from './serviceRecord.ts';
+import { assertPortFree, type Settings } from './settings.ts';
+import { listenForStopRequest, type StopRequest } from './stopRequest.ts';
+import { formatBrowserAddresses, formatAddress, alignColumns, formatDatabaseRow, formatFirstSteps, shortenPath } from './startupSummary.ts';
+import { formatUpstreamRows, prepareSampleUpstream, buildSampleEnv } from './upstreamPlan.ts';
+
+const START_TIMEOUT_MS = 60_000;
+
+/** What runs, in the order in which it is stopped; each list at once. */
+interface Running {
+  service: Program[];
+  upstream: Program[];
+  databases: DatabaseServer[];
+}
+
+/** What the service was started with. */
+interface StartedServers {
+  postgres: DatabaseServer;
+  redis: DatabaseServer;
+  /** Where the sample upstream is; null where it is not needed. */
+  sampleUrl: string | null;
+  metricsPorts: MetricsPorts;
+}
+
+type StartProgram = (name: string, main: string, env: NodeJS.ProcessEnv) => Program;
+
+/**
+ * Runs the whole service until it is asked to stop.
+ * @returns the exit status.
+ * @throws Error in words when it cannot be started; what did start has been stopped then.
+ */
+export async function runStack(settings: Settings): Promise<number> {
+  const { dataDir, config } = settings;
+  await acquireLauncherLock(dataDir, `process ${process.pid}, ${config.BASE_URL}`);
+  await terminateOrphanedPrograms(dataDir);
+  await assertPortFree(config);
+
+  const running: Running = { service: [], upstream: [], databases: [] };
+  const stopRequest = listenForStopRequest(() =>
+    [...running.service, ...running.upstream].forEach((program) => program.kill()),
+  );
+  const pidFile = openPidFile(dataDir);
+  const metricsPorts = collectMetricsPorts(config);
+  const start: StartProgram = (name, main, env) =>
+    startProgram({
+      name,
+      main,
+      env,
+      dataDir,
+      pidFile,
+      onLine: (line) => metricsPorts.readLogLine(name, line),
+      onGiveUp: (reason) => stopRequest.request(1, reason),
+    });
+  try {
+    await startEverything(settings, running, { start, metricsPorts }, stopRequest);
+    return await stopRequest.requested;
+  } finally {
+    stopRequest.request(1);
+    await stopAll(running);
+    pidFile.clear();
+    removeServiceRecord(dataDir);
+  }
+}
+
+/** Starts everything, unless it is asked to stop before that is done, and tells what runs. */
+async function startEverything(
+  settings: Settings,
+  running: Running,
+  { start, metricsPorts }: { start: StartProgram; metricsPorts: MetricsPorts },
+  stopRequest: StopRequest,
+): Promise<void> {
+  console.log(`Starting; everything is kept in ${shortenPath(settings.dataDir)} ...`);
+  const sampleUrl = await startSampleProgram(settings, running, start);
+  const [redis, postgres] = await openDatabases(settings, running);
+  if (stopRequest.isRequested()) return;
+  await migrateDatabase(postgres.url);
+  if (stopRequest.isRequested()) return;
+
+  const env = {
+    ...process.env,
+    DATABASE_URL: postgres.url,
+    REDIS_URL: redis.url,
+    ...buildSampleEnv(settings.upstreams, sampleUrl),
+    MEDIA_DIR: process.env['MEDIA_DIR']?.trim() || join(settings.dataDir, 'media'),
+  };
+  writeServiceRecord(settings.dataDir, {
+    pid: process.pid,
+    baseUrl: settings.config.BASE_URL,
+    environment: buildCommandEnv(settings.config, postgres.url, redis.url),
+  });
+  for (const name of ['worker', 'api'] as const) {
+    running.service.push(start(name, `${name}/main.ts`, { ...env, ...buildMetricsEnv(name, settings.config) }));
+  }
+  const answer = await waitForService(getLocalAddress(settings), START_TIMEOUT_MS, () => stopRequest.isRequested());
+  if (!stopRequest.isRequested()) await printSummary(settings, { postgres, redis, sampleUrl, metricsPorts }, answer);
+}
+
+/** Starts the sample upstream, if any model is to be made there. */
+async function startSampleProgram(settings: Settings, running: Running, start: StartProgram): Promise<string | null> {
+  if (!settings.upstreams.needsSample) return null;
+  const { url, env } = await prepareSampleUpstream(settings.dataDir);
+  running.upstream.push(start('upstream', 'dev/sampleUpstream/main.ts', env));
+  return url;
+}
+
+/** Waits for both databases, also where one fails: the one that did start is to be stopped. */
+async function openDatabases(settings: Settings, running: Running): Promise<[redis: DatabaseServer, postgres: DatabaseServer]> {
+  const opening = [openRedis, openPostgres].map(async (open) => {
+    const database = await open(settings, console.log);
+    running.databases.push(database);
+    return database;
+  });
+  await Promise.allSettled(opening);
+  const [redis, postgres] = await Promise.all(opening);
+  return [redis!, postgres!];
+}
+
+async function printSummary(
+  settings: Settings,
+  { postgres, redis, sampleUrl, metricsPorts }: StartedServers,
+  answer: ServiceProbe,
+): Promise<void> {
+  const { dataDir, config } = settings;
+  const logs = `${shortenPath(join(dataDir, 'logs'))}/`;
+  if (answer.kind !== 'service') throw new Error(`The API did not answer within a minute: see ${logs}api.log.`);
+  const node = `node ${process.versions.node}`;
+  const parts = [
+    formatDatabaseRow(postgres),
+    formatDatabaseRow(redis),
+    ...formatUpstreamRows(settings.upstreams, sampleUrl),
+    ['Worker', answer.version, '-', node],
+    ['API', answer.version, config.BASE_URL, `${node}, listening on ${config.HOST}:${config.PORT}`],
+    ...(await formatMetricsRows(config, metricsPorts)),
+  ];
+  console.log(`\n${alignColumns(parts)}\n`);
+  if (!isServiceReady(answer)) {
+    const states = answer.models.map(({ slug, status }) => `${slug} is ${status}`).join(', ');
+    console.error(`Not all models can be had (${states || 'nothing is known of them'}): see ${logs}worker.log.\n`);
+  }
+  console.log(`${formatBrowserAddresses(config)}\n`);
+  if (isDevSignInAllowed(config)) console.log(`${formatFirstSteps(config, dataDir)}\n`);
+  console.log(`Logs are in ${logs}; ctrl-C stops everything.`);
+}
+
+/** What `npm run admin` and `npm run check` need to work with the same databases. */
+function buildCommandEnv(
+  { REDIS_PREFIX, REDIS_TLS }: Settings['config'],
+  postgresUrl: string,
+  redisUrl: string,
+): Record<string, string> {
+  return {
+    DATABASE_URL: postgresUrl,
+    REDIS_URL: redisUrl,
+    REDIS_PREFIX,
+    REDIS_TLS,
+  };
+}
+
+async function stopAll({ service, upstream, databases }: Running): Promise<void> {
+  console.log('\nStopping ...');
+  for (const parts of [service, upstream, databases]) {
+    const results = await Promise.allSettled(parts.map((part) => part.stop()));
+    for (const result of results) if (result.status === 'rejected') console.error(getErrorMessage(result.reason));
+  }
+  console.log('Stopped.');
+}
+
+/** Where the API is reached from this machine, whatever it is called from outside. */
+function getLocalAddress({ config: { HOST, PORT } }: Settings): string {
+  return formatAddress(HOST, PORT);
+}

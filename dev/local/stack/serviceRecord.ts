@@ -1,0 +1,19 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { LOCAL_SERVICE_FILE, type LocalService } from '../../../shared/lib/localService.ts';
+import { getErrorCode } from '../servers/errorDetails.ts';
+
+/** Leaves word in the data folder of the service that runs on it, readable for this user only: addresses may hold passwords. */
+export function writeServiceRecord(dataDir: string, service: LocalService): void {
+  removeServiceRecord(dataDir);
+  writeFileSync(join(dataDir, LOCAL_SERVICE_FILE), `${JSON.stringify(service)}\n`, { mode: 0o600 });
+}
+
+export function removeServiceRecord(dataDir: string): void {
+  try {
+    rmSync(join(dataDir, LOCAL_SERVICE_FILE), { force: true });
+  } catch (error) {
+    // The folder itself may have been removed meanwhile.
+    if (getErrorCode(error) !== 'ENOTDIR') throw error;
+  }
+}

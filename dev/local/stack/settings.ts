@@ -1,0 +1,94 @@
+import { existsSync, mkdirSync, realpathSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { parseUpstreams } from '../../../shared/gateways/upstreams/upstreamConfig.ts';
+import { type Config, parseConfig } from '../../../shared/lib/config.ts';
+import { getDataDir } from '../../../shared/lib/localService.ts';
+import { getErrorCode, getErrorMessage } from '../servers/errorDetails.ts';
+import { findFreePort } from '../servers/ports.ts';
+import { validateMetricsPorts } from './metricsPorts.ts';
+import { decideUpstreams, validateUpstreamKeys, type UpstreamPlan } from './upstreamPlan.ts';
+
+/** What is to be started, and where. */
+export interface Settings {
+  /** Absolute, and the folder exists. */
+  dataDir: string;
+  /** Of the service; the addresses of what the launcher starts itself are not in it yet. */
+  config: Readonly<Config>;
+  /** Addresses that were given: their part is not started here. */
+  externalUrls: { databaseUrl?: string; redisUrl?: string };
+  upstreams: UpstreamPlan;
+}
+
+/** Stands in until the real address is known, so that all else can be checked before anything is started. */
+const PLACEHOLDER_URLS = { DATABASE_URL: 'postgres://pending', REDIS_URL: 'redis://pending' };
+
+/** Takes over what the file `.env` of the current folder says, where the environment says nothing itself. */
+export function loadEnvFile(): void {
+  if (!existsSync('.env')) return;
+  try {
+    process.loadEnvFile('.env');
+  } catch (error) {
+    throw new Error(`The file .env cannot be read (${getErrorMessage(error)}).`, { cause: error });
+  }
+}
+
+/**
+ * Reads the settings from the environment. A variable that the service would refuse is refused here, with the same
+ * sentence.
+ * @throws Error when a variable is of no use.
+ */
+export async function readSettings(): Promise<Settings> {
+  const env = process.env;
+  const given = { databaseUrl: readEnv('DATABASE_URL'), redisUrl: readEnv('REDIS_URL') };
+  for (const [name, value] of Object.entries(PLACEHOLDER_URLS)) env[name] = readEnv(name) ?? value;
+  // The local sign-in takes everybody at their word, so that only this machine is let in unless HOST says otherwise.
+  env['HOST'] = readEnv('HOST') ?? '127.0.0.1';
+  // Nobody but this machine needs the metrics, which take anybody without METRICS_TOKEN.
+  env['METRICS_HOST'] = readEnv('METRICS_HOST') ?? '127.0.0.1';
+  // Without a way out to the internet the documents cannot be read; clients register instead.
+  env['OAUTH_CLIENT_METADATA_DOCUMENTS'] = readEnv('OAUTH_CLIENT_METADATA_DOCUMENTS') ?? 'off';
+  if (readEnv('PORT') === '0') env['PORT'] = String(await findFreePort());
+  const delayMs = readEnv('SAMPLE_DELAY_MS');
+  if (delayMs !== undefined && !/^\d{1,7}$/.test(delayMs)) {
+    throw new Error('SAMPLE_DELAY_MS must be a whole number of milliseconds.');
+  }
+  const config = parseConfig(env);
+  const upstreams = decideUpstreams(config, parseUpstreams(config), env);
+  validateUpstreamKeys(upstreams);
+  validateMetricsPorts(config);
+  return { dataDir: resolveDataDir(getDataDir(env)), config, externalUrls: given, upstreams };
+}
+
+/**
+ * Makes sure that the API will be able to listen.
+ * @throws Error that names PORT.
+ */
+export async function assertPortFree({ PORT, HOST }: Config): Promise<void> {
+  const problem = await new Promise<Error | null>((done) => {
+    const server = createServer();
+    server.once('error', done);
+    server.listen(PORT, HOST, () => server.close(() => done(null)));
+  });
+  if (problem === null) return;
+  if (getErrorCode(problem) === 'EADDRINUSE') {
+    throw new Error(`Port ${PORT} is taken by another program: end it, or set PORT to a free one.`, { cause: problem });
+  }
+  throw new Error(`Port ${PORT} of ${HOST} cannot be listened on (${problem.message}): set PORT or HOST.`, {
+    cause: problem,
+  });
+}
+
+function readEnv(name: string): string | undefined {
+  return process.env[name]?.trim() || undefined;
+}
+
+function resolveDataDir(dataDir: string): string {
+  try {
+    mkdirSync(dataDir, { recursive: true });
+    return realpathSync(dataDir);
+  } catch (error) {
+    throw new Error(`The data folder ${dataDir} cannot be made (${getErrorMessage(error)}): set DATA_DIR to another one.`, {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,86 @@
+import { join, relative } from 'node:path';
+import type { Config } from '../../../shared/lib/config.ts';
+import type { DatabaseServer } from './databases.ts';
+
+/** One line of what runs: what, version, address, and where it comes from. */
+export type SummaryRow = readonly [what: string, version: string, address: string, note: string];
+
+/** The line of a database, without the password in its address. */
+export function formatDatabaseRow({ name, version, url, source }: DatabaseServer): SummaryRow {
+  return [name, version, url.replace(/^(\w+:\/\/[^:/@]*):[^@]*@/, '$1:***@'), source];
+}
+
+/** Where this machine reaches what listens on a host and port of it. */
+export function formatAddress(host: string, port: number): string {
+  const reached = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host;
+  return `http://${reached}:${port}`;
+}
+
+/** Lays lines out in columns. */
+export function alignColumns(lines: readonly (readonly string[])[]): string {
+  const widths = lines[0]?.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0))) ?? [];
+  return lines
+    .map((line) => `  ${line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')}`.trimEnd())
+    .join('\n');
+}
+
+/** What people open in a browser. */
+export function formatBrowserAddresses({ BASE_URL, STAFF_EMAILS }: Pick<Config, 'BASE_URL' | 'STAFF_EMAILS'>): string {
+  const staff =
+    STAFF_EMAILS === ''
+      ? 'metrics and queues, for staff: STAFF_EMAILS=you@example.com npm start'
+      : `metrics and queues, for staff: ${STAFF_EMAILS}`;
+  const lines = [
+    [`${BASE_URL}/account/`, 'plan, API keys, connected applications'],
+    [`${BASE_URL}/api/docs/`, 'the API'],
+    [`${BASE_URL}/admin/`, staff],
+  ];
+  return `Open in a browser:\n\n${alignColumns(lines)}`;
+}
+
+/** The commands that lead to a first image, ready to paste into any folder's terminal. */
+export function formatFirstSteps(
+  { BASE_URL, STRIPE_SECRET_KEY }: Pick<Config, 'BASE_URL' | 'STRIPE_SECRET_KEY'>,
+  dataDir: string,
+): string {
+  const jar = quoteForShell(join(dataDir, 'cookies.txt'));
+  const json = `-H 'Content-Type: application/json'`;
+  const request = { model: 'imgmodel-2', prompt: 'A lighthouse at dusk', params: { resolution: '1K' } };
+  const post = (path: string, body: unknown): string =>
+    `curl -sb ${jar} -H 'Origin: ${new URL(BASE_URL).origin}' ${json} -d '${JSON.stringify(body)}' ${BASE_URL}${path}`;
+  const signIn = `curl -sc ${jar} ${json} -d '{"email":"me@example.com"}' ${BASE_URL}/authentication/dev/sign-in/`;
+  const subscribe = post('/api/billing/checkout/', { plan: 'pro' });
+  // The answer to the second one has the image's address.
+  const create = [
+    `UUID=$(${post('/api/generations/create/', request)} | sed 's/.*"uuid":"\\([^"]*\\)".*/\\1/')`,
+    `curl -sb ${jar} "${BASE_URL}/api/generations/$UUID/?wait=30"`,
+  ];
+  const steps =
+    STRIPE_SECRET_KEY === undefined
+      ? [
+          'A first image, in another terminal; it is at the output_url of the last answer:',
+          [signIn, subscribe, ...create],
+        ]
+      : [
+          'A first image, in another terminal:',
+          [signIn, subscribe],
+          'Pay at the checkout_url of that answer, in a browser (in test mode with the card 4242 4242 4242 4242).',
+          `Stripe must reach ${BASE_URL}/api/billing/webhooks/processor/; on this machine "stripe listen" forwards to it.`,
+          'The image is at the output_url of the last answer:',
+          create,
+        ];
+  return steps
+    .map((step) => (typeof step === 'string' ? step : `\n${step.map((line) => `  ${line}`).join('\n')}\n`))
+    .join('\n')
+    .trimEnd();
+}
+
+/** A path as short as it can be said from here. */
+export function shortenPath(path: string): string {
+  const short = relative(process.cwd(), path);
+  return short === '' ? '.' : short.startsWith('..') ? path : short;
+}
+
+function quoteForShell(text: string): string {
+  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}

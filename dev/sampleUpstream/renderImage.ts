@@ -1,0 +1,13 @@
+import sharp from 'sharp';
+import { renderPictureSvg } from './artwork.ts';
+import type { ImageRequest } from './renderRequests.ts';
+
+/** Renders an image of exactly the size and format asked for. */
+export async function renderImage(request: ImageRequest): Promise<Uint8Array> {
+  const caption = `sample model · ${request.width} × ${request.height} · seed ${request.seed}`;
+  const picture = sharp(Buffer.from(renderPictureSvg(request, caption))).removeAlpha();
+  if (request.format === 'jpeg') return picture.jpeg({ quality: 88 }).toBuffer();
+  if (request.format === 'webp') return picture.webp({ quality: 85, effort: 1 }).toBuffer();
+  // Filtered rows of a gradient are nearly constant: the fastest deflate is small enough, and 4K stays quick.
+  return picture.png({ compressionLevel: 2, adaptiveFiltering: true }).toBuffer();
+}

@@ -1,0 +1,124 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import type { StoredFile } from './mediaFiles.ts';
+import type { RenderRequest } from './renderRequests.ts';
+
+/** What a render thread is sent, and what it answers. */
+export interface RenderTask {
+  id: string;
+  renderRequest: RenderRequest;
+  folder: string;
+}
+export type RenderReply = { files: StoredFile[] } | { error: string };
+
+export interface RenderPool {
+  /** Renders into `folder`, files named after `id`. Rejects when the rendering failed or was dropped. */
+  render(id: string, order: RenderRequest, folder: string, onStart: () => void): Promise<StoredFile[]>;
+  /** How many are ahead in the queue; 0 for one that is not queued. */
+  getPosition(id: string): number;
+  /** Takes a job out of the queue, if it is still there. */
+  remove(id: string): void;
+  close(): Promise<void>;
+}
+
+interface QueuedTask {
+  task: RenderTask;
+  onStart: () => void;
+  resolve: (files: StoredFile[]) => void;
+  reject: (error: Error) => void;
+}
+
+/** Starts a pool of at most `threads` render threads, begun as they are needed, with one queue before them. */
+export async function startRenderPool(threads: number): Promise<RenderPool> {
+  const fonts = configureFonts();
+  // Where a thread loads sharp first, it fails to load a second time: the main thread has to hold it.
+  await import('sharp');
+  const queue: QueuedTask[] = [];
+  const idle: Worker[] = [];
+  const alive = new Set<Worker>();
+  let closed = false;
+
+  function advance(): void {
+    if (closed) return;
+    while (queue.length > 0) {
+      const worker = idle.pop() ?? (alive.size < threads ? begin() : undefined);
+      if (!worker) return;
+      assign(worker, queue.shift()!);
+    }
+  }
+
+  function begin(): Worker {
+    // Node 20 loads no TypeScript entry in a thread, hence the little loader in JavaScript.
+    const worker = new Worker(new URL('./renderThread.mjs', import.meta.url), { execArgv: [] });
+    alive.add(worker);
+    return worker;
+  }
+
+  function assign(worker: Worker, { task, onStart, resolve, reject }: QueuedTask): void {
+    worker.removeAllListeners();
+    worker.on('message', (reply: RenderReply) => {
+      idle.push(worker);
+      if ('files' in reply) resolve(reply.files);
+      else reject(new Error(reply.error));
+      advance();
+    });
+    const onEnd = (error: Error) => {
+      alive.delete(worker);
+      const at = idle.indexOf(worker);
+      if (at >= 0) idle.splice(at, 1);
+      reject(error);
+      advance();
+    };
+    worker.on('error', onEnd);
+    worker.on('exit', () => onEnd(new Error('the render thread ended')));
+    onStart();
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+    worker.postMessage(task);
+  }
+
+  return {
+    render: (id, order, folder, onStart) =>
+      new Promise((resolve, reject) => {
+        queue.push({ task: { id, renderRequest: order, folder }, onStart, resolve, reject });
+        advance();
+      }),
+    getPosition: (id) =>
+      Math.max(
+        queue.findIndex((waiting) => waiting.task.id === id),
+        0,
+      ),
+    remove: (id) => {
+      const at = queue.findIndex((waiting) => waiting.task.id === id);
+      if (at < 0) return;
+      const [dropped] = queue.splice(at, 1);
+      dropped!.reject(new Error('dropped'));
+    },
+    close: async () => {
+      closed = true;
+      for (const { reject } of queue.splice(0)) reject(new Error('the render pool closed'));
+      await Promise.all([...alive].map((worker) => worker.terminate()));
+      fonts.remove();
+    },
+  };
+}
+
+/**
+ * Points fontconfig at the font that the project carries, since a bare machine has none and its text would come out
+ * as boxes. It must happen here: a thread's `process.env` is a copy, which native code does not see.
+ */
+function configureFonts(): { remove(): void } {
+  if (process.env.FONTCONFIG_FILE) return { remove: () => {} };
+  const fontFolder = join(dirname(createRequire(import.meta.url).resolve('dejavu-fonts-ttf/package.json')), 'ttf');
+  const folder = mkdtempSync(join(tmpdir(), 'sample-fonts-'));
+  const file = join(folder, 'fonts.conf');
+  writeFileSync(
+    file,
+    `<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig><dir>${fontFolder}</dir><cachedir>${join(folder, 'cache')}</cachedir></fontconfig>\n`,
+  );
+  process.env.FONTCONFIG_FILE = file;
+  return { remove: () => rmSync(folder, { recursive: true, force: true }) };
+}

@@ -1,0 +1,43 @@
+import sharp from 'sharp';
+import h264 from 'h264-mp4-encoder';
+import { renderLandscapeSvg, renderLetteringSvg } from './artwork.ts';
+import { drawLettering, drawPannedFrame, toPlanes, prepareLettering } from './frames.ts';
+import type { VideoRequest } from './renderRequests.ts';
+import { muxVideo } from './muxVideo.ts';
+
+/** Frames a second: few, since every one costs rendering time. */
+export const FRAME_RATE = 12;
+
+/** Renders an H.264 film, with AAC sound if asked for: a slow pan over the picture, the lettering standing still. */
+export async function renderVideo(request: VideoRequest): Promise<Uint8Array> {
+  const { width, height, durationSeconds } = request;
+  const caption = `sample model · ${width} × ${height} · ${durationSeconds} s · ${request.hasSound ? 'sound' : 'silent'} · seed ${request.seed}`;
+  const landscape = toPlanes(await renderPixels(renderLandscapeSvg(request)), width, height);
+  const lettering = prepareLettering(await renderPixels(renderLetteringSvg(request, caption)), width, height);
+  const frameCount = durationSeconds * FRAME_RATE;
+  // Even, because a colour sample spans two pixels.
+  const step = 2 * Math.max(1, Math.round(width / 480));
+  const frame = new Uint8Array((width * height * 3) / 2);
+
+  const encoder = await h264.createH264MP4Encoder();
+  try {
+    Object.assign(encoder, { width, height, frameRate: FRAME_RATE, speed: 10, groupOfPictures: FRAME_RATE * 2 });
+    encoder.quantizationParameter = 28;
+    encoder.initialize();
+    for (let index = 0; index < frameCount; index += 1) {
+      drawPannedFrame(frame, landscape, (index * step) % width);
+      drawLettering(frame, lettering, (index + 1) / frameCount);
+      encoder.addFrameYuv(frame);
+    }
+    encoder.finalize();
+    const silent = encoder.FS.readFile(encoder.outputFilename);
+    encoder.FS.unlink(encoder.outputFilename);
+    return await muxVideo(silent, request, FRAME_RATE);
+  } finally {
+    encoder.delete();
+  }
+}
+
+async function renderPixels(svg: string): Promise<Uint8Array> {
+  return sharp(Buffer.from(svg)).ensureAlpha().raw().toBuffer();
+}

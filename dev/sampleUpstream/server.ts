@@ -1,0 +1,85 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
+import type { ProtocolResponse } from './protocol.ts';
+import { createJobStore } from './jobStore.ts';
+import { openMediaFiles } from './mediaFiles.ts';
+import { startRenderPool } from './renderPool.ts';
+import { createRouter } from './router.ts';
+
+export interface SampleUpstreamOptions {
+  /** 0, the default, is any free port. */
+  port?: number;
+  /** Least time from submission to completion, in milliseconds. Default 1,500. */
+  delayMs?: number;
+  /** Where the rendered files are kept. Default: a temporary folder, removed at the end. */
+  dataDir?: string;
+}
+
+export interface SampleUpstream {
+  /** Of fal's queue; OpenAI's and Replicate's protocols are under it, at `/v1`. */
+  url: string;
+  stop(): Promise<void>;
+}
+
+const RENDER_THREADS = 2;
+
+/**
+ * Starts the sample upstream: a server that speaks fal's queue protocol, OpenAI's and Replicate's, and renders, on this
+ * machine and at no cost, a film or image of what was asked for, with the prompt and the word SAMPLE upon it. It
+ * listens on 127.0.0.1.
+ *
+ * In a prompt, `[reject]` has the submission refused, `[fail]` has the job fail after it started, and `[slow]` has it
+ * take a minute.
+ */
+export async function startSampleUpstream(options: SampleUpstreamOptions = {}): Promise<SampleUpstream> {
+  const pool = await startRenderPool(RENDER_THREADS);
+  const files = openMediaFiles(options.dataDir);
+  const jobs = createJobStore({ delayMs: options.delayMs ?? 1500, pool, files });
+  const server = createServer();
+  const url = `http://127.0.0.1:${await listenOnPort(server, options.port ?? 0)}`;
+  const route = createRouter({ base: url, jobs, files });
+  server.on('request', (request, response) => {
+    void handleRequest(request)
+      .catch(toInternalError)
+      .then((answer) => reply(request, response, answer));
+  });
+
+  async function handleRequest(request: IncomingMessage): Promise<ProtocolResponse> {
+    const { pathname: path, searchParams: query } = new URL(request.url ?? '/', url);
+    return route({ method: request.method ?? '', path, query, request });
+  }
+
+  function reply(request: IncomingMessage, response: ServerResponse, answer: ProtocolResponse): void {
+    // A body that nobody read would be taken for the next request of this connection.
+    if (!request.complete) response.setHeader('Connection', 'close');
+    if ('file' in answer) return files.serve(answer.file, request, response);
+    response.writeHead(answer.status, { 'Content-Type': 'application/json', ...answer.headers });
+    response.end(JSON.stringify(answer.body));
+  }
+
+  async function stop(): Promise<void> {
+    jobs.close();
+    await new Promise((resolve) => {
+      server.close(resolve);
+      server.closeAllConnections();
+    });
+    await pool.close();
+    files.close();
+  }
+  return { url, stop };
+}
+
+function listenOnPort(server: Server, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, '127.0.0.1', () => {
+      server.off('error', reject);
+      const address = server.address();
+      if (address !== null && typeof address === 'object') resolve(address.port);
+    });
+  });
+}
+
+function toInternalError(error: unknown): ProtocolResponse {
+  return { status: 500, body: { detail: error instanceof Error ? error.message : String(error) } };
+}

@@ -1,0 +1,114 @@
+import type { Transaction } from 'objection';
+import { v7 as uuidv7 } from 'uuid';
+import { now } from '../../lib/clock.ts';
+import { ServiceError } from '../../spec/errors.ts';
+import { ONBOARDING_STEPS, type OnboardingStep } from '../../spec/states.ts';
+import { Account } from '../../tables/Account.ts';
+import { Referral } from '../../tables/Referral.ts';
+import { type ReferralClick, findReferrer } from '../affiliates/referrals.ts';
+import { getActivePlan } from '../billing/billingStatus.ts';
+
+/** Who is asking, once their credential has been read. */
+export interface Caller {
+  accountId: number;
+  /** Set for a caller with an API key whose validity the statement that serves them has yet to check. */
+  keyHash: Buffer | null;
+}
+
+/** What a person may say about themselves. */
+export interface ProfileInput {
+  first_name?: string;
+  language?: string;
+  use_case?: string;
+}
+
+/** What else is known of somebody for whom an account may be made; one that is there is not changed by it. */
+export interface NewAccountDetails {
+  firstName?: string;
+  /** The referral link that they came by. */
+  referralClick?: ReferralClick | null;
+}
+
+/**
+ * The account of an e-mail address, made if there is none. The address must have been verified. Only the making of an
+ * account ties it to who brought it, in the same transaction.
+ */
+export async function findOrCreateAccountByEmail(
+  email: string,
+  socialProvider: string,
+  { firstName = '', referralClick = null }: NewAccountDetails = {},
+  outerTransaction?: Transaction,
+): Promise<Account> {
+  const address = email.toLowerCase();
+  const found = await Account.query(outerTransaction).findOne({ email: address });
+  if (found !== undefined) return found;
+  const referrer = referralClick === null ? null : await findReferrer(referralClick, address, outerTransaction);
+  const insertAccount = async (transaction: Transaction) => {
+    // Two first sign-ins at once both try; the unique address lets one in.
+    const inserted = await Account.query(transaction)
+      .insert({
+        uuid: uuidv7(),
+        email: address,
+        first_name: firstName,
+        social_provider: socialProvider,
+        created_at: now(),
+      })
+      .onConflict('email')
+      .ignore();
+    // Who was not let in has no id.
+    const id = inserted.id as number | undefined;
+    if (id !== undefined && referralClick !== null && referrer !== null) {
+      const referral = { account_id: id, affiliate_id: referrer, clicked_at: referralClick.clickedAt, created_at: now() };
+      await Referral.query(transaction).insert(referral);
+    }
+  };
+  await (outerTransaction === undefined ? Account.transaction(insertAccount) : insertAccount(outerTransaction));
+  return Account.query(outerTransaction).findOne({ email: address }).throwIfNotFound();
+}
+
+export async function getAccount(accountId: number): Promise<Account> {
+  return Account.query().findById(accountId).throwIfNotFound();
+}
+
+export async function updateProfile(accountId: number, profile: ProfileInput): Promise<Account> {
+  if (Object.keys(profile).length === 0) return getAccount(accountId);
+  return Account.query().patchAndFetchById(accountId, profile);
+}
+
+/**
+ * Saves the profile form, which completes the `profile` step. An account that has an active plan by then has completed
+ * the `plan` step, too.
+ */
+export async function saveProfile(accountId: number, profile: ProfileInput): Promise<Account> {
+  return Account.transaction(async (transaction) => {
+    const account = await Account.query(transaction).findById(accountId).forNoKeyUpdate().throwIfNotFound();
+    const next = getActivePlan(account) === null ? 'plan' : 'complete';
+    const isDone = account.onboarding_step === 'complete';
+    return account.$query(transaction).patchAndFetch({ ...profile, ...(isDone ? {} : { onboarding_step: next }) });
+  });
+}
+
+/**
+ * Marks an onboarding step as done. Doing one again, or one that comes earlier, changes nothing.
+ * @throws ServiceError subscription_required for `plan` without an active subscription: it cannot be skipped.
+ * @throws ServiceError validation_error for `plan` before `profile`.
+ */
+export async function completeOnboardingStep(
+  accountId: number,
+  step: Exclude<OnboardingStep, 'complete'>,
+  profile: ProfileInput = {},
+): Promise<Account> {
+  return Account.transaction(async (transaction) => {
+    const account = await Account.query(transaction).findById(accountId).forNoKeyUpdate().throwIfNotFound();
+    const position = ONBOARDING_STEPS.indexOf(step);
+    const reached = ONBOARDING_STEPS.indexOf(account.onboarding_step);
+    if (position > reached) {
+      throw new ServiceError('validation_error', `step_completed: complete ${account.onboarding_step} first.`);
+    }
+    if (step === 'plan' && getActivePlan(account) === null) {
+      throw new ServiceError('subscription_required', 'Choose a plan first: this step cannot be skipped.');
+    }
+    const next = ONBOARDING_STEPS[Math.max(reached, position + 1)] as OnboardingStep;
+    return account.$query(transaction).patchAndFetch({ ...profile, onboarding_step: next });
+  });
+}

@@ -1,0 +1,140 @@
+import type { Transaction } from 'objection';
+import { v7 as uuidv7 } from 'uuid';
+import { createBatcher } from '../../lib/batcher.ts';
+import { now } from '../../lib/clock.ts';
+import { DB_WAIT_TIMEOUT, db, prepared, runStatement } from '../../lib/db.ts';
+import { getPageOffset, type ListPage } from '../../lib/pagination.ts';
+import { randomHex, sha256 } from '../../lib/secrets.ts';
+import { ServiceError } from '../../spec/errors.ts';
+import { ACTIVE_API_KEYS_MAX, API_KEY_PREFIX_CHARACTERS, API_KEY_LAST_USED_INTERVAL_MS, PAGE_SIZE } from '../../spec/limits.ts';
+import { Account } from '../../tables/Account.ts';
+import { ApiKey } from '../../tables/ApiKey.ts';
+import { lockAccount } from '../credits/ledger.ts';
+
+/** `svc_` and 40 hex characters (spec: API keys). */
+const KEY_FORMAT = /^svc_[0-9a-f]{40}$/;
+
+/** The hash under which a key is stored, or null where the text cannot be a key. */
+export function hashApiKey(key: string): Buffer | null {
+  return KEY_FORMAT.test(key) ? sha256(key) : null;
+}
+
+/** A key with its text, which is told only now. */
+export interface CreatedApiKey {
+  key: string;
+  row: ApiKey;
+}
+
+/**
+ * Makes a key. Its text is in the answer and nowhere else.
+ * @param onCreated may write more in the same transaction.
+ * @throws ServiceError validation_error when the account has 20 active keys.
+ */
+export async function createApiKey(
+  accountId: number,
+  name: string,
+  onCreated: (transaction: Transaction, created: CreatedApiKey) => Promise<void> = async () => {},
+): Promise<CreatedApiKey> {
+  const key = `svc_${randomHex(20)}`;
+  return Account.transaction(async (transaction) => {
+    // The gate and the count are one statement, so that no number of simultaneous requests makes a 21st key.
+    const [account] = await Account.query(transaction)
+      .where('id', accountId)
+      .where('active_key_count', '<', ACTIVE_API_KEYS_MAX)
+      .patch({ key_count: db.raw('key_count + 1'), active_key_count: db.raw('active_key_count + 1') } as object)
+      .returning('key_count');
+    if (account === undefined) {
+      throw new ServiceError(
+        'validation_error',
+        `name: the account has ${ACTIVE_API_KEYS_MAX} active keys, the most there can be; revoke one first.`,
+      );
+    }
+    const row = await ApiKey.query(transaction).insertAndFetch({
+      key_hash: sha256(key),
+      uuid: uuidv7(),
+      account_id: accountId,
+      number: account.key_count,
+      name,
+      prefix: key.slice(0, API_KEY_PREFIX_CHARACTERS),
+      created_at: now(),
+    });
+    await onCreated(transaction, { key, row });
+    return { key, row };
+  });
+}
+
+/** Keys of an account, newest first, revoked ones among them. */
+export async function listApiKeys(accountId: number, page: number): Promise<ListPage<ApiKey>> {
+  const { key_count: totalItems } = await Account.query().findById(accountId).select('key_count').throwIfNotFound();
+  const newest = totalItems - getPageOffset(page);
+  if (newest <= 0) return { page, totalItems, items: [] };
+  const items = await ApiKey.query()
+    .where({ account_id: accountId })
+    .whereBetween('number', [newest - PAGE_SIZE + 1, newest])
+    .orderBy('number', 'desc');
+  return { page, totalItems, items };
+}
+
+/** The keys of an account that are good, newest first: never more than there may be active ones. */
+export async function listActiveApiKeys(accountId: number): Promise<ApiKey[]> {
+  return ApiKey.query().where({ account_id: accountId }).whereNull('revoked_at').orderBy('number', 'desc');
+}
+
+/**
+ * Revokes a key, at once and for good; a revoked one stays revoked.
+ * @returns the hash of the key.
+ * @throws ServiceError not_found when the account has no such key.
+ */
+export async function revokeApiKey(accountId: number, uuid: string): Promise<Buffer> {
+  return Account.transaction(async (transaction) => {
+    await lockAccount(transaction, accountId);
+    const key = await ApiKey.query(transaction).findOne({ account_id: accountId, uuid });
+    if (key === undefined) throw new ServiceError('not_found', 'There is no such key on this account.');
+    if (key.revoked_at === null) {
+      await key.$query(transaction).patch({ revoked_at: now() });
+      await Account.query(transaction).where('id', accountId).decrement('active_key_count', 1);
+    }
+    return key.key_hash;
+  });
+}
+
+const FIND_KEY_OWNERS = prepared(
+  'find_api_key_owners',
+  `SELECT k.key_hash, k.account_id
+     FROM api_keys k
+    WHERE k.key_hash = ANY (:hashes) AND k.revoked_at IS NULL`,
+);
+
+/**
+ * The account that an active key belongs to, or undefined. Asked anew each time: a revocation holds at once.
+ */
+export const findApiKeyOwner = createBatcher<Buffer, number | undefined>({
+  maxItems: 64,
+  maxInFlight: 2,
+  waitTimeout: DB_WAIT_TIMEOUT,
+  run: async (hashes) => {
+    const rows = await runStatement<{ key_hash: Buffer; account_id: number }>(FIND_KEY_OWNERS, { hashes });
+    const owners = new Map(rows.map((row) => [row.key_hash.toString('hex'), row.account_id]));
+    return hashes.map((hash) => owners.get(hash.toString('hex')));
+  },
+});
+
+const RECORD_LAST_USED = prepared(
+  'record_keys_last_used',
+  `UPDATE api_keys SET last_used_at = :now
+    WHERE key_hash IN (
+      SELECT key_hash FROM api_keys
+       WHERE key_hash = ANY (:hashes) AND (last_used_at IS NULL OR last_used_at <= :before)
+       ORDER BY key_hash FOR NO KEY UPDATE SKIP LOCKED)`,
+);
+
+/** Notes that keys were used, at most once in 60 seconds a key over all processes. */
+export const recordApiKeyLastUsed = createBatcher<Buffer, void>({
+  maxItems: 64,
+  maxInFlight: 1,
+  run: async (hashes) => {
+    const at = now();
+    await runStatement(RECORD_LAST_USED, { hashes, now: at, before: new Date(at.getTime() - API_KEY_LAST_USED_INTERVAL_MS) });
+    return [];
+  },
+});

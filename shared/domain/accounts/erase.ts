@@ -1,0 +1,91 @@
+import { now } from '../../lib/clock.ts';
+import { logger } from '../../lib/logger.ts';
+import { ServiceError } from '../../spec/errors.ts';
+import { Account } from '../../tables/Account.ts';
+import { ApiKey } from '../../tables/ApiKey.ts';
+import { Generation } from '../../tables/Generation.ts';
+import { IdempotentRequest } from '../../tables/IdempotentRequest.ts';
+import { Identity } from '../../tables/Identity.ts';
+import { Subscription } from '../../tables/Subscription.ts';
+import { revokeAccess } from './revokeAccess.ts';
+import { lockAccount } from '../credits/ledger.ts';
+import { purgeAccountGenerations } from '../generations/purge.ts';
+import { deleteGeneration } from '../generations/delete.ts';
+
+/** What erasing an account came to. */
+export interface ErasureResult {
+  /** Generations that this run deleted; one that continues a broken run deletes the rest. */
+  generations: number;
+}
+
+const BATCH_SIZE = 500;
+
+/**
+ * Erases the personal data of an account: its access, sign-in methods, profile, prompts and media. The row stays under
+ * an address that belongs to nobody, with the ledger, payments and commissions, which bookkeeping needs.
+ * It can be repeated: a run that was interrupted is continued by the next one.
+ * @throws ServiceError validation_error while a subscription would renew, or generations are in progress.
+ */
+export async function eraseAccount(accountId: number): Promise<ErasureResult> {
+  await Account.transaction(async (transaction) => {
+    const account = await lockAccount(transaction, accountId);
+    await assertErasable(account);
+    await Identity.query(transaction).where({ account_id: accountId }).forUpdate();
+    await revokeAccess(transaction, accountId);
+    await Identity.query(transaction).delete().where({ account_id: accountId });
+    await IdempotentRequest.query(transaction).delete().where({ account_id: accountId });
+    await ApiKey.query(transaction).patch({ name: 'erased' }).where({ account_id: accountId });
+    await account.$query(transaction).patch({
+      email: `erased-${account.uuid}@erased.invalid`,
+      first_name: '',
+      language: 'en',
+      use_case: '',
+      social_provider: 'erased',
+      staff_since: null,
+      auto_topup_enabled: false,
+      erased_at: account.erased_at ?? now(),
+    });
+  });
+  const generations = await deleteAllGenerations(accountId);
+  await purgeAccountGenerations(accountId);
+  logger.info({ account: accountId, generations }, 'account erased');
+  return { generations };
+}
+
+/** @throws ServiceError validation_error with what has to be done first. */
+export async function assertErasable(account: Account): Promise<void> {
+  const renewing = await Subscription.query()
+    .where({ account_id: account.id, cancel_at_period_end: false })
+    // Without a processor plans are given away, and nothing renews.
+    .whereNotNull('stripe_subscription_id')
+    // A suspended one renews, too, once its dispute is won.
+    .whereIn('status', ['active', 'past_due', 'unpaid', 'incomplete'])
+    .first();
+  if (renewing !== undefined) {
+    throw new ServiceError(
+      'validation_error',
+      `The account has a paid subscription (${renewing.plan_slug}, ${renewing.status}). Cancel it first, in the billing portal or at Stripe.`,
+    );
+  }
+  if (account.in_flight === 0) return;
+  throw new ServiceError(
+    'validation_error',
+    `${account.in_flight} generations are in progress. Try again once they have ended.`,
+  );
+}
+
+/** One by one, so that lists, counters and the removal of files stay right. */
+async function deleteAllGenerations(accountId: number): Promise<number> {
+  let deleted = 0;
+  for (;;) {
+    const rows = await Generation.query()
+      .where({ account_id: accountId })
+      .whereNull('deleted_at')
+      .select('uuid')
+      .orderBy('number')
+      .limit(BATCH_SIZE);
+    for (const { uuid } of rows) await deleteGeneration(accountId, uuid);
+    deleted += rows.length;
+    if (rows.length < BATCH_SIZE) return deleted;
+  }
+}

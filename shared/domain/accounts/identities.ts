@@ -1,0 +1,200 @@
+import type { Transaction } from 'objection';
+import { getIssuer, type ProviderIdentity, type ProviderName, getIdentityProviders } from '../../gateways/identity/index.ts';
+import { now } from '../../lib/clock.ts';
+import { config } from '../../lib/config.ts';
+import { isDuplicate } from '../../lib/db.ts';
+import { isDevSignInAllowed } from '../../lib/signInSettings.ts';
+import { sha256 } from '../../lib/secrets.ts';
+import { isEmail } from '../../lib/validate.ts';
+import { ServiceError } from '../../spec/errors.ts';
+import { PROFILE_TEXT_MAX_CHARACTERS } from '../../spec/limits.ts';
+import { Account } from '../../tables/Account.ts';
+import { Identity } from '../../tables/Identity.ts';
+import { Session } from '../../tables/Session.ts';
+import { revokeAccess } from './revokeAccess.ts';
+import { getAccount, findOrCreateAccountByEmail } from './accounts.ts';
+import type { ReferralClick } from '../affiliates/referrals.ts';
+import { lockAccount } from '../credits/ledger.ts';
+import { findActiveSession } from './sessions.ts';
+import { grantStaffRights } from './staff.ts';
+
+/**
+ * Outcome of a sign-in with an identity.
+ * - `unverified`: the provider has not verified the address.
+ * - `taken`: the address belongs to an account of another person at the same provider.
+ * - `other_provider`: the address belongs to an account that signs in through `linked`, and not through this provider.
+ */
+export type IdentitySignInResult =
+  | { problem: null; account: Account; identityUuid: string }
+  | { problem: 'unverified' | 'taken' }
+  | { problem: 'other_provider'; linked: ProviderName[] };
+
+/**
+ * Finds the account of an identity: the one that it signed in to before, whatever its address is by now. An identity
+ * that is not known creates an account for its verified address, or signs in to one that has no identity yet. It never
+ * opens an account that has another identity: addresses are handed on, and accounts are not.
+ * @param referralClick the referral link that the browser came by, if it did.
+ */
+export async function signInWithIdentity(
+  provider: ProviderName,
+  identity: ProviderIdentity,
+  referralClick: ReferralClick | null = null,
+): Promise<IdentitySignInResult> {
+  const found = await findOrCreateAccountByIdentity(provider, identity, referralClick).catch((error: unknown) => {
+    // The same identity was linked to another account at the same moment: now it is known.
+    if (isDuplicate(error)) return findOrCreateAccountByIdentity(provider, identity, referralClick);
+    throw error;
+  });
+  if (found.problem === null) await grantStaffRights(found.account);
+  return found;
+}
+
+async function findOrCreateAccountByIdentity(
+  provider: ProviderName,
+  { subject, email, isEmailVerified, firstName }: ProviderIdentity,
+  referralClick: ReferralClick | null,
+): Promise<IdentitySignInResult> {
+  const issuer = getIssuer(provider);
+  const known = await Identity.query().findById([provider, issuer, subject]);
+  if (known !== undefined) {
+    return { problem: null, account: await getAccount(known.account_id), identityUuid: known.uuid };
+  }
+  if (email === null || !isEmailVerified || !isEmail(email)) return { problem: 'unverified' };
+  return Account.transaction(async (transaction) => {
+    const { id } = await findOrCreateAccountByEmail(email, provider, { firstName: sanitizeFirstName(firstName), referralClick }, transaction);
+    const account = await lockAccount(transaction, id);
+    const linked = await Identity.query(transaction).where({ account_id: id }).orderBy('created_at');
+    const same = linked.find((other) => other.provider === provider && other.issuer === issuer);
+    if (same?.subject === subject) return { problem: null, account, identityUuid: same.uuid };
+    if (same !== undefined) return { problem: 'taken' };
+    if (linked.length > 0) {
+      return { problem: 'other_provider', linked: linked.map((other) => other.provider as ProviderName) };
+    }
+    const { uuid } = await insertIdentity(transaction, account, provider, subject, email);
+    const signedIn = account.social_provider === DEV_PROVIDER ? await revokeDevAccess(transaction, account, provider) : account;
+    return { problem: null, account: signedIn, identityUuid: uuid };
+  });
+}
+
+/** Reason why an identity could not be linked to an account. */
+export type LinkProblem = 'expired' | 'unverified' | 'identity_in_use' | 'provider_linked';
+
+/**
+ * Links an identity to the account of a session: the only way to a second one. The session must still be valid, and
+ * the account must have an identity already: before its first one, nobody has shown that the address is theirs.
+ * @returns the account, or why the identity was not linked. Linking it again changes nothing.
+ */
+export async function linkIdentity(
+  provider: ProviderName,
+  { subject, email, isEmailVerified }: ProviderIdentity,
+  sessionHash: Buffer,
+): Promise<{ problem: null; accountId: number } | { problem: LinkProblem }> {
+  if (email === null || !isEmailVerified || !isEmail(email)) return { problem: 'unverified' };
+  const issuer = getIssuer(provider);
+  try {
+    return await Account.transaction(async (transaction) => {
+      const session = await findActiveSession(sessionHash, transaction);
+      if (session === undefined) return { problem: 'expired' };
+      const account = await lockAccount(transaction, session.account_id);
+      // Read again under the lock: all access may have been ended while this waited for it.
+      if ((await findActiveSession(sessionHash, transaction)) === undefined) return { problem: 'expired' };
+      const linked = await Identity.query(transaction).where({ account_id: account.id });
+      if (linked.length === 0) return { problem: 'expired' };
+      const same = linked.find((other) => other.provider === provider && other.issuer === issuer);
+      if (same?.subject === subject) return { problem: null, accountId: account.id };
+      const known = await Identity.query(transaction).findById([provider, issuer, subject]);
+      if (known !== undefined) return { problem: 'identity_in_use' };
+      if (same !== undefined) return { problem: 'provider_linked' };
+      await insertIdentity(transaction, account, provider, subject, email);
+      return { problem: null, accountId: account.id };
+    });
+  } catch (error) {
+    if (isDuplicate(error)) return { problem: 'identity_in_use' };
+    throw error;
+  }
+}
+
+/**
+ * Removes an identity from its account and ends the sessions that it opened, but for the caller's own.
+ * @param currentToken session cookie of the caller; null ends all sessions of the identity.
+ * @returns the removed identity.
+ * @throws ServiceError not_found; validation_error for the last identity that can sign in, unless `mayBeLast`.
+ */
+export async function removeIdentity(
+  accountId: number,
+  uuid: string,
+  { currentToken, mayBeLast = false }: { currentToken: string | null; mayBeLast?: boolean },
+): Promise<Identity> {
+  return Account.transaction(async (transaction) => {
+    const account = await lockAccount(transaction, accountId);
+    // Locked before its sessions are deleted: a sign-in by it that has not opened its session yet fails, instead of
+    // leaving a session that outlives it.
+    const linked = await Identity.query(transaction).where({ account_id: accountId }).orderBy('created_at').forUpdate();
+    const removed = linked.find((identity) => identity.uuid === uuid);
+    if (removed === undefined) throw new ServiceError('not_found', 'Not found. This sign-in method is not linked.');
+    const rest = linked.filter((identity) => identity !== removed);
+    if (!mayBeLast && !isDevSignInAllowed(config) && !rest.some(canSignIn)) {
+      throw new ServiceError(
+        'validation_error',
+        'This is the only sign-in method that you can sign in with. Link another one before you remove it.',
+      );
+    }
+    const opened = Session.query(transaction).where({ identity_uuid: uuid });
+    await (currentToken === null ? opened : opened.whereNot('token_hash', sha256(currentToken))).delete();
+    await Identity.query(transaction).delete().where({ uuid });
+    // With the last identity the staff rights are free again for who signs in next under the listed address.
+    if (rest.length === 0) await account.$query(transaction).patch({ staff_since: null });
+    const [oldest] = rest;
+    if (oldest !== undefined && account.social_provider === removed.provider) {
+      await account.$query(transaction).patch({ social_provider: oldest.provider });
+    }
+    return removed;
+  });
+}
+
+/** Returns whether an identity can still sign in: its provider is configured, and is the one that knows it. */
+export function canSignIn({ provider, issuer }: Identity): boolean {
+  const name = provider as ProviderName;
+  return getIdentityProviders()[name] !== null && getIssuer(name) === issuer;
+}
+
+async function insertIdentity(
+  transaction: Transaction,
+  account: Account,
+  provider: ProviderName,
+  subject: string,
+  email: string,
+): Promise<Identity> {
+  const [inserted] = await Identity.query(transaction)
+    .insert([
+      {
+        provider,
+        issuer: getIssuer(provider),
+        subject,
+        account_id: account.id,
+        email: email.toLowerCase(),
+        created_at: now(),
+      },
+    ])
+    .returning('*');
+  return inserted as Identity;
+}
+
+/** What the local sign-in writes down as the provider. */
+export const DEV_PROVIDER = 'dev';
+
+/** Nobody has shown before that the address was theirs: whoever was let in on their word is not let in any more. */
+async function revokeDevAccess(transaction: Transaction, account: Account, provider: ProviderName): Promise<Account> {
+  await revokeAccess(transaction, account.id);
+  return account.$query(transaction).patchAndFetch({ social_provider: provider });
+}
+
+/** Through whom an account's owner signs in, in the order that they were linked. */
+export async function listIdentities(accountId: number): Promise<Identity[]> {
+  return Identity.query().where({ account_id: accountId }).orderBy(['created_at', 'provider']);
+}
+
+function sanitizeFirstName(text: string): string {
+  const name = text.replaceAll(/[\p{Cc}\uFFFD]/gu, ' ').trim();
+  return name.slice(0, PROFILE_TEXT_MAX_CHARACTERS).toWellFormed();
+}

@@ -1,0 +1,44 @@
+import type { Transaction } from 'objection';
+import { now } from '../../lib/clock.ts';
+import { Account } from '../../tables/Account.ts';
+import { ApiKey } from '../../tables/ApiKey.ts';
+import { Session } from '../../tables/Session.ts';
+import { lockAccount } from '../credits/ledger.ts';
+import { revokeAccountGrants } from '../oauth/grants.ts';
+
+/** Number of credentials that were ended. */
+export interface RevokedAccess {
+  sessions: number;
+  keys: number;
+  grants: number;
+}
+
+/** Ends all sessions, API keys and OAuth grants of an account whose row the transaction has locked. */
+export async function revokeAccess(transaction: Transaction, accountId: number): Promise<RevokedAccess> {
+  const sessions = await Session.query(transaction).delete().where({ account_id: accountId });
+  const keys = await ApiKey.query(transaction)
+    .patch({ revoked_at: now() })
+    .where({ account_id: accountId })
+    .whereNull('revoked_at');
+  const grants = await revokeAccountGrants(accountId, transaction);
+  await Account.query(transaction).findById(accountId).patch({ active_key_count: 0 });
+  return { sessions, keys, grants };
+}
+
+/** Ends all sessions, API keys and OAuth grants of an account. The owner can sign in again. */
+export async function revokeAllAccess(accountId: number): Promise<RevokedAccess> {
+  return Account.transaction(async (transaction) => {
+    await lockAccount(transaction, accountId);
+    return revokeAccess(transaction, accountId);
+  });
+}
+
+/** Counts what `endAccess` would end. */
+export async function countActiveAccess(accountId: number): Promise<RevokedAccess> {
+  const [sessions, keys, grants] = await Promise.all([
+    Session.query().where({ account_id: accountId }).resultSize(),
+    ApiKey.query().where({ account_id: accountId }).whereNull('revoked_at').resultSize(),
+    Session.knex()('oauth_grants').where({ account_id: accountId }).whereNull('revoked_at').count({ count: '*' }),
+  ]);
+  return { sessions, keys, grants: Number(grants[0]?.['count'] ?? 0) };
+}

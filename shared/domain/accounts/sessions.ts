@@ -1,0 +1,173 @@
+import type { Transaction } from 'objection';
+import { v7 as uuidv7 } from 'uuid';
+import { createBatcher } from '../../lib/batcher.ts';
+import { addMilliseconds, now } from '../../lib/clock.ts';
+import { DB_WAIT_TIMEOUT, prepared, runStatement } from '../../lib/db.ts';
+import { randomHex, sha256 } from '../../lib/secrets.ts';
+import { ServiceError } from '../../spec/errors.ts';
+import { SESSION_DAYS, SESSION_IDLE_DAYS, SESSION_LAST_USED_INTERVAL_MS, USER_AGENT_MAX_CHARACTERS } from '../../spec/limits.ts';
+import { Session } from '../../tables/Session.ts';
+
+export const SESSION_LIFETIME_MS = SESSION_DAYS * 24 * 60 * 60 * 1_000;
+
+/**
+ * Signs a browser in.
+ * @param userAgent what the browser calls itself, so that its owner knows it again.
+ * @param identityUuid the identity that was signed in with; null for the local sign-in.
+ * @returns the cookie's value, which is known to nobody else: only its hash is stored.
+ */
+export async function createWebSession(
+  accountId: number,
+  userAgent: string,
+  identityUuid: string | null = null,
+): Promise<string> {
+  const token = randomHex(32);
+  const createdAt = now();
+  await Session.query().insert({
+    token_hash: sha256(token),
+    uuid: uuidv7(),
+    account_id: accountId,
+    identity_uuid: identityUuid,
+    user_agent: userAgent.toWellFormed().replaceAll('\u0000', '').slice(0, USER_AGENT_MAX_CHARACTERS),
+    created_at: createdAt,
+    last_used_at: createdAt,
+    expires_at: addMilliseconds(createdAt, SESSION_LIFETIME_MS),
+  });
+  return token;
+}
+
+const TOKEN_FORMAT = /^[0-9a-f]{64}$/;
+
+/** Returns false for a cookie value that `openSession` cannot have issued. */
+export function isSessionToken(text: string): boolean {
+  return TOKEN_FORMAT.test(text);
+}
+
+const FIND_SESSION_OWNERS = prepared(
+  'find_session_owners',
+  `SELECT token_hash, account_id FROM sessions
+    WHERE token_hash = ANY (:hashes) AND expires_at > :now AND last_used_at > :idle`,
+);
+
+const findOwnerByHash = createBatcher<Buffer, number | undefined>({
+  maxItems: 64,
+  maxInFlight: 2,
+  waitTimeout: DB_WAIT_TIMEOUT,
+  run: async (hashes) => {
+    const rows = await runStatement<{ token_hash: Buffer; account_id: number }>(FIND_SESSION_OWNERS, {
+      hashes,
+      now: now(),
+      idle: getIdleCutoff(),
+    });
+    const owners = new Map(rows.map((row) => [row.token_hash.toString('hex'), row.account_id]));
+    return hashes.map((hash) => owners.get(hash.toString('hex')));
+  },
+});
+
+/** Finds the account of a session cookie; undefined where the session is unknown, ended or expired. */
+export async function findSessionOwner(token: string): Promise<number | undefined> {
+  return isSessionToken(token) ? findOwnerByHash(sha256(token)) : undefined;
+}
+
+/** Sessions that were last used before this are over. */
+function getIdleCutoff(): Date {
+  return addMilliseconds(now(), -SESSION_IDLE_DAYS * 86_400_000);
+}
+
+/** Finds the session of a cookie's hash, unless it has ended or expired. */
+export async function findActiveSession(
+  tokenHash: Buffer,
+  transaction?: Transaction,
+): Promise<Pick<Session, 'account_id'> | undefined> {
+  return Session.query(transaction)
+    .findById(tokenHash)
+    .where('expires_at', '>', now())
+    .where('last_used_at', '>', getIdleCutoff())
+    .select('account_id');
+}
+
+/** Ends a session; one that is over already stays so. */
+export async function endWebSession(token: string): Promise<void> {
+  await Session.query().deleteById(sha256(token));
+}
+
+/** A session as its owner sees it. */
+export interface ActiveWebSession {
+  uuid: string;
+  userAgent: string;
+  createdAt: Date;
+  lastUsedAt: Date;
+  isCurrent: boolean;
+}
+
+/** More than a person has browsers; what is beyond is ended with the others. */
+const MAX_SESSIONS_LISTED = 50;
+
+/**
+ * Where an account is signed in: this session first, then those used last.
+ * @param token the cookie of who is asking.
+ */
+export async function listActiveSessions(accountId: number, token: string): Promise<ActiveWebSession[]> {
+  const current = sha256(token);
+  const sessions = await Session.query()
+    .where({ account_id: accountId })
+    .where('expires_at', '>', now())
+    .where('last_used_at', '>', getIdleCutoff())
+    .orderByRaw('token_hash = ? DESC, last_used_at DESC, uuid DESC', [current])
+    .limit(MAX_SESSIONS_LISTED);
+  return sessions.map((session) => ({
+    uuid: session.uuid,
+    userAgent: session.user_agent,
+    createdAt: session.created_at,
+    lastUsedAt: session.last_used_at,
+    isCurrent: session.token_hash.equals(current),
+  }));
+}
+
+/**
+ * Ends one of an account's sessions, at once.
+ * @throws ServiceError not_found when the account has no such session, or not any more.
+ */
+export async function revokeWebSession(accountId: number, uuid: string): Promise<void> {
+  const ended = await Session.query().where({ account_id: accountId, uuid }).delete();
+  if (ended === 0) throw new ServiceError('not_found', 'There is no such session: it has ended already.');
+}
+
+/**
+ * Signs an account out everywhere but here.
+ * @param token the cookie of who is asking.
+ * @returns how many sessions that ended.
+ */
+export async function revokeOtherWebSessions(accountId: number, token: string): Promise<number> {
+  return Session.query().where({ account_id: accountId }).whereNot('token_hash', sha256(token)).delete();
+}
+
+const RECORD_LAST_USED = prepared(
+  'record_sessions_last_used',
+  `UPDATE sessions SET last_used_at = :now
+    WHERE token_hash IN (
+      SELECT token_hash FROM sessions
+       WHERE token_hash = ANY (:hashes) AND last_used_at <= :before
+       ORDER BY token_hash FOR NO KEY UPDATE SKIP LOCKED)`,
+);
+
+/** Notes that sessions were used, by their hashes; at most once in 60 seconds a session over all processes. */
+export const recordSessionLastUsed = createBatcher<Buffer, void>({
+  maxItems: 64,
+  maxInFlight: 1,
+  run: async (hashes) => {
+    const at = now();
+    await runStatement(RECORD_LAST_USED, { hashes, now: at, before: addMilliseconds(at, -SESSION_LAST_USED_INTERVAL_MS) });
+    return [];
+  },
+});
+
+const BATCH_SIZE = 1_000;
+
+/** Forgets sessions that have expired. */
+export async function pruneExpiredSessions(): Promise<void> {
+  for (let deletedCount = BATCH_SIZE; deletedCount === BATCH_SIZE; ) {
+    const expired = Session.query().select('token_hash').where('expires_at', '<=', now()).limit(BATCH_SIZE);
+    deletedCount = await Session.query().whereIn('token_hash', expired).delete();
+  }
+}

@@ -1,0 +1,65 @@
+import { now } from '../../lib/clock.ts';
+import { config } from '../../lib/config.ts';
+import { prepared, runStatement } from '../../lib/db.ts';
+import { sha256 } from '../../lib/secrets.ts';
+import { isDevSignInAllowed } from '../../lib/signInSettings.ts';
+import { ServiceError } from '../../spec/errors.ts';
+import { Account } from '../../tables/Account.ts';
+import { Identity } from '../../tables/Identity.ts';
+import type { Caller } from './accounts.ts';
+
+/** Returns whether an address is on the staff list. Addresses of accounts are in lower case. */
+export function isStaffEmail(email: string): boolean {
+  const listed = config.STAFF_EMAILS.toLowerCase().split(',');
+  return email !== '' && listed.some((address) => address.trim() === email);
+}
+
+const GRANT_STAFF_RIGHTS = prepared(
+  'bind_staff_identities',
+  `WITH bound AS (
+     UPDATE accounts SET staff_since = :now WHERE id = :accountId AND staff_since IS NULL RETURNING id
+   )
+   UPDATE identities i SET staff_since = :now FROM bound WHERE i.account_id = bound.id`,
+);
+
+/**
+ * Gives staff rights to the identities that an account has at its first sign-in with an address on the staff list.
+ * Identities that are linked later never get them, so that a linked provider cannot open the staff pages.
+ */
+export async function grantStaffRights({ id, email, staff_since }: Account): Promise<void> {
+  if (staff_since === null && isStaffEmail(email)) await runStatement(GRANT_STAFF_RIGHTS, { accountId: id, now: now() });
+}
+
+/**
+ * Returns whether a caller has staff rights: the address is on the staff list and, for a session, the identity that
+ * opened it is one of those that the rights belong to. A key has the rights of its account (spec: API keys).
+ * @param sessionToken the caller's session cookie, where they sent one.
+ */
+export async function isStaff(
+  account: Pick<Account, 'id' | 'email' | 'staff_since'>,
+  { keyHash }: Pick<Caller, 'keyHash'>,
+  sessionToken: string | undefined,
+): Promise<boolean> {
+  if (!isStaffEmail(account.email)) return false;
+  // Without a provider every address is taken at its word, and accounts have no identities.
+  if (isDevSignInAllowed(config)) return true;
+  if (keyHash !== null || sessionToken === undefined) return account.staff_since !== null;
+  const identity = await Identity.query()
+    .join('sessions', 'sessions.identity_uuid', 'identities.uuid')
+    .where('sessions.token_hash', sha256(sessionToken))
+    .where('identities.account_id', account.id)
+    .whereNotNull('identities.staff_since')
+    .select('identities.uuid')
+    .first();
+  return identity !== undefined;
+}
+
+/**
+ * Lets only staff through (spec: Authentication, API keys).
+ * @throws ServiceError admin_required
+ */
+export async function requireStaff(caller: Caller, sessionToken: string | undefined): Promise<void> {
+  const account = await Account.query().findById(caller.accountId).select('id', 'email', 'staff_since');
+  if (account !== undefined && (await isStaff(account, caller, sessionToken))) return;
+  throw new ServiceError('admin_required', 'This is for the staff of the service. Sign in as one of them.');
+}

@@ -1,0 +1,49 @@
+import { v7 as uuidv7 } from 'uuid';
+import { addMonths } from '../../lib/calendar.ts';
+import { now } from '../../lib/clock.ts';
+import { ServiceError } from '../../spec/errors.ts';
+import { type PlanSlug, getPlanBySlug } from '../../spec/plans.ts';
+import { Account } from '../../tables/Account.ts';
+import { Subscription } from '../../tables/Subscription.ts';
+import { recordSimulatedCommission } from '../affiliates/commissions.ts';
+import { lockAccount } from '../credits/ledger.ts';
+import { PROCESSOR_NAME } from './billingStatus.ts';
+import { startSubscription, endSubscription, applySubscriptionChange, renewPeriodsUntil } from './subscriptions.ts';
+
+/**
+ * Activates a plan whose payment was simulated, with its first month's credits, or switches to it.
+ * @throws ServiceError validation_error when the account is on that plan already.
+ */
+export async function activateSimulatedPlan(accountId: number, slug: PlanSlug): Promise<void> {
+  const plan = getPlanBySlug(slug);
+  await Account.transaction(async (transaction) => {
+    const account = await lockAccount(transaction, accountId);
+    const current = await Subscription.query(transaction).modify('live').findOne({ account_id: accountId });
+    if (current !== undefined && current.current_period_end > now()) {
+      if (current.plan_slug === slug) {
+        throw new ServiceError('validation_error', `plan: the account is on the ${plan.name} plan already.`);
+      }
+      await applySubscriptionChange(transaction, account, await current.$query(transaction).patchAndFetch({ plan_slug: slug }), true);
+      return;
+    }
+    const renewed = current === undefined ? account : await renewPeriodsUntil(transaction, account, current, now());
+    const ended = await current?.$query(transaction).patchAndFetch({ status: 'canceled' });
+    const unsubscribed = ended === undefined ? renewed : await endSubscription(transaction, renewed, ended);
+    const startedAt = now();
+    const paidUntil = addMonths(startedAt, 12);
+    const subscription = await Subscription.query(transaction).insertAndFetch({
+      uuid: uuidv7(),
+      account_id: accountId,
+      plan_slug: slug,
+      status: 'active',
+      processor: PROCESSOR_NAME,
+      started_at: startedAt,
+      current_period_end: paidUntil,
+      paid_until: paidUntil,
+      activated_at: startedAt,
+      created_at: startedAt,
+    });
+    await startSubscription(transaction, unsubscribed, subscription);
+    await recordSimulatedCommission(transaction, subscription, plan);
+  });
+}

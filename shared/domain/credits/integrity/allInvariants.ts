@@ -1,0 +1,23 @@
+import { AFFILIATE_INVARIANTS } from './affiliates.ts';
+import { LEDGER_INVARIANTS } from './ledger.ts';
+import { GENERATION_INVARIANTS } from './generations.ts';
+import { CREDIT_PERIOD_INVARIANTS } from './creditPeriods.ts';
+import type { Invariant } from './invariant.ts';
+import { API_KEY_INVARIANTS } from './apiKeys.ts';
+import { STAFF_METRIC_INVARIANTS } from './staffMetrics.ts';
+import { SUBSCRIPTION_INVARIANTS } from './subscriptions.ts';
+import { TOPUP_INVARIANTS } from './topups.ts';
+import { USAGE_INVARIANTS } from './usage.ts';
+
+/** All of them, in the order in which they are checked and told. */
+export const INVARIANTS: readonly Invariant[] = [
+  ...LEDGER_INVARIANTS,
+  ...GENERATION_INVARIANTS,
+  ...SUBSCRIPTION_INVARIANTS,
+  ...CREDIT_PERIOD_INVARIANTS,
+  ...TOPUP_INVARIANTS,
+  ...AFFILIATE_INVARIANTS,
+  ...API_KEY_INVARIANTS,
+  ...USAGE_INVARIANTS,
+  ...STAFF_METRIC_INVARIANTS,
+];

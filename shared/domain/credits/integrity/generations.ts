@@ -1,0 +1,170 @@
+import { UNCONFIRMED_SUBMITS_MAX } from '../../../spec/limits.ts';
+import { PLANS } from '../../../spec/plans.ts';
+import { CLOCK_SKEW_INTERVAL, type Invariant } from './invariant.ts';
+
+/** Generations: what they cost and give back, the slots that they take, and how they end. */
+
+/** What of a generation the ledger says: one burn, and one refund exactly if it has failed. */
+const GENERATION_ENTRIES = `
+  SELECT generation_uuid, min(account_id) AS account_id,
+         count(*) FILTER (WHERE entry_type = 'burn') AS burns, count(*) FILTER (WHERE entry_type = 'refund') AS refunds,
+         count(*) FILTER (WHERE entry_type NOT IN ('burn', 'refund')) AS others,
+         sum(-amount) FILTER (WHERE entry_type = 'burn') AS burned, sum(-plan_amount) FILTER (WHERE entry_type = 'burn') AS plan_burned,
+         sum(amount) FILTER (WHERE entry_type = 'refund') AS refunded, sum(plan_amount) FILTER (WHERE entry_type = 'refund') AS plan_refunded,
+         count(DISTINCT account_id) AS accounts
+    FROM ledger_entries WHERE generation_uuid IS NOT NULL GROUP BY generation_uuid`;
+
+const PARALLEL_LIMITS = PLANS.map((plan) => `('${plan.slug}', ${plan.monthlyCredits}, ${plan.parallelLimit})`).join(', ');
+
+/**
+ * The most that an account can have under way. A charge is accepted below the limit of the moment only, and what is
+ * under way falls from one charge to the next; but the limit falls, too, when a plan is changed for a smaller one or
+ * ends, and leaves alone what is under way. What it was stands in the subscriptions and in what was granted.
+ */
+const MAX_PARALLEL_LIMITS = `
+  SELECT a.id, greatest(a.parallel_limit, max(plan.parallel_limit)) AS most
+    FROM accounts a
+    LEFT JOIN (SELECT account_id, plan_slug, NULL::bigint AS credits FROM subscriptions
+                UNION ALL
+               SELECT account_id, NULL, sum(amount) FROM ledger_entries
+                WHERE entry_type = 'grant' AND effect_key LIKE 'grant:%'
+                GROUP BY account_id, split_part(effect_key, ':', 2), split_part(effect_key, ':', 3)) had ON had.account_id = a.id
+    LEFT JOIN (VALUES ${PARALLEL_LIMITS}) AS plan (slug, credits, parallel_limit)
+           ON plan.slug = had.plan_slug OR plan.credits = had.credits
+   WHERE a.in_flight > a.parallel_limit
+   GROUP BY a.id, a.parallel_limit`;
+
+export const GENERATION_INVARIANTS: readonly Invariant[] = [
+  {
+    name: 'one-burn-a-generation',
+    statement: 'Each generation was paid for once, by its account, with what it costs, out of the buckets that it says.',
+    checkedWhen: 'always',
+    query: `
+      SELECT g.account_id, 'generation ' || g.uuid AS subject,
+             format('costs %s (plan %s); %s burns of %s (plan %s) on account %s', g.credits_charged, g.plan_credits_charged,
+                    coalesce(p.burns, 0), coalesce(p.burned, 0), coalesce(p.plan_burned, 0),
+                    coalesce(p.account_id::text, 'none')) AS detail
+        FROM generations g LEFT JOIN (${GENERATION_ENTRIES}) p ON p.generation_uuid = g.uuid
+       WHERE (1, g.credits_charged, g.plan_credits_charged, g.account_id, 1)
+               IS DISTINCT FROM (p.burns, p.burned, p.plan_burned, p.account_id, p.accounts)`,
+  },
+  {
+    name: 'one-refund-a-failure',
+    statement: 'A generation was refunded exactly if it has failed: once, all of it, into the buckets that paid.',
+    checkedWhen: 'always',
+    query: `
+      SELECT g.account_id, 'generation ' || g.uuid AS subject,
+             format('%s, cost %s (plan %s); %s refunds of %s (plan %s)', g.status, g.credits_charged, g.plan_credits_charged,
+                    coalesce(p.refunds, 0), coalesce(p.refunded, 0), coalesce(p.plan_refunded, 0)) AS detail
+        FROM generations g LEFT JOIN (${GENERATION_ENTRIES}) p ON p.generation_uuid = g.uuid
+       WHERE CASE WHEN g.status = 'failed'
+                  THEN (1, g.credits_charged, g.plan_credits_charged) IS DISTINCT FROM (p.refunds, p.refunded, p.plan_refunded)
+                  ELSE p.refunds > 0 END`,
+  },
+  {
+    name: 'burns-have-their-generation',
+    statement: 'No ledger entry is of a generation that does not exist, and generations have burns and refunds only.',
+    checkedWhen: 'always',
+    query: `
+      SELECT p.account_id, 'generation ' || p.generation_uuid AS subject,
+             format('%s, %s burns, %s refunds, %s others', CASE WHEN g.uuid IS NULL THEN 'missing' ELSE g.status END,
+                    p.burns, p.refunds, p.others) AS detail
+        FROM (${GENERATION_ENTRIES}) p LEFT JOIN generations g ON g.uuid = p.generation_uuid
+       WHERE g.uuid IS NULL OR p.others > 0`,
+  },
+  {
+    name: 'slots-are-what-is-queued',
+    statement: 'The slots that an account has taken are its generations that are queued.',
+    checkedWhen: 'always',
+    query: `
+      SELECT a.id AS account_id, 'slots' AS subject, format('%s taken, %s queued', a.in_flight, coalesce(g.queued, 0)) AS detail
+        FROM accounts a
+        LEFT JOIN (SELECT account_id, count(*) AS queued FROM generations WHERE status = 'queued' GROUP BY 1) g
+               ON g.account_id = a.id
+       WHERE a.in_flight <> coalesce(g.queued, 0)`,
+  },
+  {
+    name: 'slots-within-the-limit',
+    statement: 'No account has more generations under way than any plan allowed that it has been on, nor more than its plan allows if one was begun since that was last looked at.',
+    checkedWhen: 'always',
+    query: `
+      SELECT a.id AS account_id, 'slots' AS subject,
+             format('%s taken, %s allowed, %s at the most so far', a.in_flight, a.parallel_limit, l.most) AS detail
+        FROM accounts a JOIN (${MAX_PARALLEL_LIMITS}) l ON l.id = a.id
+        LEFT JOIN subscriptions s ON s.id = a.subscription_id
+       WHERE a.in_flight > l.most
+          OR EXISTS (SELECT FROM generations g WHERE g.account_id = a.id AND g.status = 'queued'
+                                                 AND g.created_at > s.synced_at + ${CLOCK_SKEW_INTERVAL})`,
+  },
+  {
+    name: 'generations-are-numbered',
+    statement: 'The generations of an account are numbered 1, 2, 3, ..., and it knows how many there are and how many were deleted.',
+    checkedWhen: 'always',
+    query: `
+      SELECT a.id AS account_id, 'generations' AS subject,
+             format('counted %s, deleted %s; there are %s, numbered %s to %s, and %s deleted', a.generation_count,
+                    a.generations_deleted, coalesce(g.times, 0), coalesce(g.first, 0), coalesce(g.last, 0), coalesce(g.deleted, 0)) AS detail
+        FROM accounts a
+        LEFT JOIN (SELECT account_id, count(*) AS times, count(DISTINCT number) AS numbers, min(number) AS first,
+                          max(number) AS last, count(deleted_at) AS deleted
+                     FROM generations GROUP BY 1) g ON g.account_id = a.id
+       WHERE (a.generation_count, a.generation_count, a.generations_deleted)
+               IS DISTINCT FROM (coalesce(g.times, 0), coalesce(g.numbers, 0), coalesce(g.deleted, 0))
+          OR (g.times > 0 AND (g.first, g.last) IS DISTINCT FROM (1, g.times))`,
+  },
+  {
+    name: 'deletions-are-counted',
+    statement: 'Of each block of 256 numbers, and of 65,536, an account knows how many generations were deleted.',
+    checkedWhen: 'always',
+    query: `
+      SELECT account_id, format('block %s of level %s', block, level) AS subject,
+             format('counted %s, there are %s', coalesce(d.deleted, 0), coalesce(g.deleted, 0)) AS detail
+        FROM generation_deletion_counts d
+        FULL JOIN (SELECT account_id, level::smallint, (number - 1) / size AS block, count(*) AS deleted
+                     FROM generations, (VALUES (1, 256), (2, 65536)) AS blocks (level, size)
+                    WHERE deleted_at IS NOT NULL GROUP BY 1, 2, 3) g USING (account_id, level, block)
+       WHERE d.deleted::bigint IS DISTINCT FROM g.deleted`,
+  },
+  {
+    name: 'ends-are-whole',
+    statement: 'One that has succeeded has an output and no error, one that has failed the reverse, and one that is queued none of it.',
+    checkedWhen: 'always',
+    query: `
+      SELECT account_id, 'generation ' || uuid AS subject,
+             format('%s at %s, created at %s; output %s, thumbnail %s, error %s, cost %s', status,
+                    coalesce(completed_at::text, 'no time'), created_at, coalesce(output_path, 'none'), coalesce(thumbnail_path, 'none'),
+                    coalesce(error_message, 'none'), coalesce(provider_cost_cents::text, 'unknown')) AS detail
+        FROM generations
+       WHERE (status = 'queued') <> (completed_at IS NULL) OR (status = 'succeeded') <> (output_path IS NOT NULL)
+          OR (status = 'failed') <> (error_message IS NOT NULL)
+          OR (status <> 'succeeded' AND (thumbnail_path IS NOT NULL OR provider_cost_cents IS NOT NULL OR is_watermarked))
+          OR completed_at < created_at - ${CLOCK_SKEW_INTERVAL} OR deleted_at < created_at - ${CLOCK_SKEW_INTERVAL}
+          OR (upstream_handle IS NOT NULL AND submit_started_at IS NOT NULL)`,
+  },
+  {
+    // Who claims a third time gives up at once, so that nothing comes of it but a failure. A receipt that came after
+    // two leases, while the process that was giving up died, would break this; that was never seen.
+    name: 'submits-are-given-up',
+    statement: 'What was submitted without an answer more than once is given up: it has not succeeded.',
+    checkedWhen: 'always',
+    query: `
+      SELECT account_id, 'generation ' || uuid AS subject, format('%s after %s submits without an answer', status, unconfirmed_submits) AS detail
+        FROM generations WHERE status = 'succeeded' AND unconfirmed_submits > ${UNCONFIRMED_SUBMITS_MAX}`,
+  },
+  {
+    name: 'one-generation-an-idempotency-key',
+    statement: 'Of the generations of an account no two came with the same Idempotency-Key.',
+    checkedWhen: 'always',
+    query: `
+      SELECT account_id, 'generation ' || min(uuid::text) AS subject, count(*) || ' generations came with the same key' AS detail
+        FROM generations WHERE idempotency_key IS NOT NULL GROUP BY account_id, idempotency_key HAVING count(*) > 1`,
+  },
+  {
+    name: 'nothing-past-its-deadline',
+    statement: 'No generation is queued past its deadline.',
+    checkedWhen: 'when settled',
+    query: `
+      SELECT account_id, 'generation ' || uuid AS subject, format('deadline %s', deadline_at) AS detail
+        FROM generations WHERE status = 'queued' AND deadline_at <= $1`,
+  },
+];

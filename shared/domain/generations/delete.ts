@@ -1,0 +1,44 @@
+import { now } from '../../lib/clock.ts';
+import { prepared, runStatement } from '../../lib/db.ts';
+import { ServiceError } from '../../spec/errors.ts';
+import { blockSize, BLOCK_LEVELS } from './ordinals.ts';
+
+const LEVEL_VALUES = BLOCK_LEVELS.map((level) => `(${level}, ${blockSize(level)})`).join(', ');
+
+const DELETE = prepared(
+  'delete_generation',
+  `WITH owner AS MATERIALIZED (
+     SELECT id, generations_deleted FROM accounts WHERE id = :accountId FOR NO KEY UPDATE
+   ), gone AS (
+     UPDATE generations g SET deleted_at = :now
+       FROM owner
+      WHERE g.uuid = :uuid AND g.account_id = owner.id AND g.deleted_at IS NULL
+     RETURNING g.account_id, g.number, g.status, g.media_token
+   ), counted AS (
+     UPDATE accounts a SET generations_deleted = owner.generations_deleted + 1
+       FROM gone, owner
+      WHERE a.id = gone.account_id
+   ), blocks AS (
+     INSERT INTO generation_deletion_counts AS d (account_id, level, block, deleted)
+     SELECT gone.account_id, l.level, (gone.number - 1) / l.size, 1
+       FROM gone, (VALUES ${LEVEL_VALUES}) AS l (level, size)
+     ON CONFLICT (account_id, level, block) DO UPDATE SET deleted = d.deleted + 1
+   ), files AS (
+     -- Of one that is still queued, whatever ends it sees to that.
+     INSERT INTO media_deletions (media_token, next_attempt_at)
+     SELECT media_token, cast(:now AS timestamptz) FROM gone WHERE status = 'succeeded' AND media_token IS NOT NULL
+     ON CONFLICT (media_token) DO NOTHING
+   )
+   SELECT number FROM gone`,
+);
+
+/**
+ * Takes a generation off the lists, for good, and soon its files from the storage. It does not give credits
+ * back; a queued one keeps its slot, still ends,
+ * and is still refunded if it fails.
+ * @throws ServiceError not_found where it is missing, deleted already or somebody else's.
+ */
+export async function deleteGeneration(accountId: number, uuid: string): Promise<void> {
+  const rows = await runStatement(DELETE, { accountId, uuid, now: now() });
+  if (rows.length === 0) throw new ServiceError('not_found', 'There is no such generation on this account.');
+}

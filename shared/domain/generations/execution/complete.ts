@@ -1,0 +1,156 @@
+import { createBatcher } from '../../../lib/batcher.ts';
+import { addMilliseconds, now } from '../../../lib/clock.ts';
+import { isRejection, prepared, runStatement, type Statement } from '../../../lib/db.ts';
+import { logger } from '../../../lib/logger.ts';
+import { creditsRefunded, generationsCompleted } from '../../../lib/metrics.ts';
+import { publishGenerationUpdate } from '../../../queues/generationUpdates.ts';
+import { ORPHANED_MEDIA_DELAY_MS } from '../../../spec/limits.ts';
+
+/**
+ * The end of a generation. Each of the two statements starts from `status = 'queued'`, for all the jobs that end in
+ * this process at the moment: one caller wins each job, and only the winner frees the slot and, on failure, refunds.
+ * Accounts are locked first and in the order of their ids, as everywhere. The array of uuids repeats what the answers
+ * say, so that the planner goes by the index, however small the table.
+ */
+
+export interface GenerationSuccess {
+  uuid: string;
+  output_path: string;
+  thumbnail_path: string | null;
+  is_watermarked: boolean;
+  /** What the run cost us, in cents and fractions of one; null where its price is not known. */
+  provider_cost_cents: number | null;
+}
+
+export interface GenerationFailure {
+  uuid: string;
+  /** Shown to the customer. */
+  message: string;
+}
+
+const LOCK_OWNERS = `
+  SELECT a.id, a.balance, a.plan_credits, a.topup_credits, a.generation_count_at_period_start, a.period_used, a.in_flight, a.ledger_count
+    FROM accounts a
+   WHERE a.id IN (SELECT g.account_id FROM generations g
+                   WHERE g.uuid = ANY (cast(:uuids AS uuid[])) AND g.status = 'queued')
+   ORDER BY a.id
+     FOR NO KEY UPDATE`;
+
+const COMPLETE_GENERATIONS = prepared(
+  'complete_generations',
+  `WITH answer AS MATERIALIZED (
+     SELECT * FROM json_to_recordset(:answers)
+         AS r (uuid uuid, output_path text, thumbnail_path text, is_watermarked boolean, provider_cost_cents numeric)
+   ), owner AS MATERIALIZED (${LOCK_OWNERS}
+   ), ended AS (
+     UPDATE generations g
+        SET status = 'succeeded', completed_at = :now, output_path = answer.output_path,
+            thumbnail_path = answer.thumbnail_path, is_watermarked = answer.is_watermarked,
+            provider_cost_cents = answer.provider_cost_cents
+       FROM answer, owner
+      WHERE g.uuid = ANY (cast(:uuids AS uuid[])) AND g.uuid = answer.uuid AND g.account_id = owner.id
+        AND g.status = 'queued'
+     RETURNING g.uuid, g.account_id, g.deleted_at, g.media_token
+   ), unwanted AS (
+     INSERT INTO media_deletions (media_token, next_attempt_at)
+     SELECT media_token, cast(:now AS timestamptz) FROM ended WHERE deleted_at IS NOT NULL AND media_token IS NOT NULL
+     ON CONFLICT (media_token) DO NOTHING
+   ), freed AS (
+     UPDATE accounts a SET in_flight = owner.in_flight - jobs.ended
+       FROM owner JOIN (SELECT account_id, cast(count(*) AS int) AS ended FROM ended GROUP BY account_id) jobs
+              ON jobs.account_id = owner.id
+      WHERE a.id = owner.id
+   )
+   SELECT uuid FROM ended`,
+);
+
+const FAIL_GENERATIONS = prepared(
+  'fail_generations',
+  `WITH answer AS MATERIALIZED (
+     SELECT * FROM json_to_recordset(:answers) AS r (uuid uuid, message text)
+   ), owner AS MATERIALIZED (${LOCK_OWNERS}
+   ), ended AS (
+     UPDATE generations g SET status = 'failed', completed_at = :now, error_message = answer.message
+       FROM answer, owner
+      WHERE g.uuid = ANY (cast(:uuids AS uuid[])) AND g.uuid = answer.uuid AND g.account_id = owner.id
+        AND g.status = 'queued'
+     RETURNING g.uuid, g.account_id, g.model, g.created_at, g.credits_charged, g.plan_credits_charged,
+               g.media_token,
+               CASE WHEN g.number > owner.generation_count_at_period_start THEN g.credits_charged ELSE 0 END AS used_this_period
+   ), leftovers AS (
+     INSERT INTO media_deletions (media_token, next_attempt_at)
+     SELECT media_token, cast(:late AS timestamptz) FROM ended WHERE media_token IS NOT NULL
+     ON CONFLICT (media_token) DO UPDATE SET next_attempt_at = excluded.next_attempt_at
+   ), jobs AS (
+     SELECT account_id, cast(count(*) AS int) AS ended, cast(sum(credits_charged) AS int) AS credits,
+            cast(sum(plan_credits_charged) AS int) AS plan_credits, cast(sum(used_this_period) AS int) AS used
+       FROM ended GROUP BY account_id
+   ), refunded AS (
+     UPDATE accounts a
+        SET balance = owner.balance + jobs.credits,
+            plan_credits = owner.plan_credits + jobs.plan_credits,
+            topup_credits = owner.topup_credits + jobs.credits - jobs.plan_credits,
+            period_used = owner.period_used - jobs.used,
+            in_flight = owner.in_flight - jobs.ended,
+            ledger_count = owner.ledger_count + jobs.ended
+       FROM owner JOIN jobs ON jobs.account_id = owner.id
+      WHERE a.id = owner.id
+   ), refund AS (
+     INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description,
+                                 generation_uuid, created_at)
+     SELECT ended.account_id, owner.ledger_count + row_number() OVER in_order, 'refund', ended.credits_charged,
+            ended.plan_credits_charged, owner.balance + sum(ended.credits_charged) OVER in_order,
+            'Refund: ' || ended.model || ' generation failed', ended.uuid, cast(:now AS timestamptz)
+       FROM ended JOIN owner ON owner.id = ended.account_id
+     WINDOW in_order AS (PARTITION BY ended.account_id ORDER BY ended.uuid)
+   ), usage AS (
+     UPDATE usage_days u SET credits = u.credits - days.credits
+       FROM (SELECT account_id, cast(created_at AT TIME ZONE 'UTC' AS date) AS day, model,
+                    sum(credits_charged) AS credits
+               FROM ended GROUP BY 1, 2, 3) days
+      WHERE u.account_id = days.account_id AND u.day = days.day AND u.model = days.model
+   ), total AS (
+     UPDATE usage_totals u SET credits = u.credits - models.credits
+       FROM (SELECT account_id, model, sum(credits_charged) AS credits FROM ended GROUP BY 1, 2) models
+      WHERE u.account_id = models.account_id AND u.model = models.model
+   )
+   SELECT uuid, credits_charged FROM ended`,
+);
+
+/** Ends a generation with its output. @returns whether this call did it, rather than an earlier one. */
+export const completeGeneration: (success: GenerationSuccess) => Promise<boolean> = createEndBatcher(COMPLETE_GENERATIONS);
+
+/** Ends a generation without one and gives its credits back. @returns whether this call did it. */
+export const failGeneration: (failure: GenerationFailure) => Promise<boolean> = createEndBatcher(FAIL_GENERATIONS);
+
+function createEndBatcher(statement: Statement) {
+  return createBatcher<GenerationSuccess | GenerationFailure, boolean>({
+    maxItems: 64,
+    maxInFlight: 2,
+    isItemError: isRejection,
+    getKey: (end) => end.uuid,
+    run: async (ends) => {
+      const uuids = ends.map(({ uuid }) => uuid);
+      const at = now();
+      const bindings = { uuids, ends: JSON.stringify(ends), now: at, late: addMilliseconds(at, ORPHANED_MEDIA_DELAY_MS) };
+      const rows = await runStatement<{ uuid: string; credits_charged?: number }>(statement, bindings);
+      const ended = new Set(rows.map((row) => row.uuid));
+      for (const end of ends) if (ended.has(end.uuid)) publishCompletion(end);
+      recordMetrics(statement === COMPLETE_GENERATIONS ? 'succeeded' : 'failed', rows);
+      return ends.map((end) => ended.has(end.uuid));
+    },
+  });
+}
+
+function recordMetrics(outcome: 'succeeded' | 'failed', rows: { credits_charged?: number }[]): void {
+  if (rows.length === 0) return;
+  generationsCompleted.inc({ outcome }, rows.length);
+  // Only what failed is given back.
+  creditsRefunded.inc(rows.reduce((sum, { credits_charged: credits = 0 }) => sum + credits, 0));
+}
+
+function publishCompletion(end: GenerationSuccess | GenerationFailure): void {
+  publishGenerationUpdate(end.uuid);
+  if ('message' in end) logger.info({ generationId: end.uuid, reason: end.message }, 'failed and refunded');
+  else logger.info({ generationId: end.uuid }, 'succeeded');
+}

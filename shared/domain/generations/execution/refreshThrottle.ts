@@ -1,0 +1,39 @@
+import { addMilliseconds } from '../../../lib/clock.ts';
+import { prepared } from '../../../lib/db.ts';
+import { REFRESH_INTERVAL_MS } from '../../../spec/limits.ts';
+import { CLOCK_SKEW_MS, SWEEP_GRACE_MS, CLAIMED_COLUMNS, transition } from './transition.ts';
+
+/** `age / 5`, but at least 2 and at most 8 seconds: how long to wait before looking at a running job again. */
+const POLL_DELAY = `least(interval '8 seconds', greatest(interval '2 seconds', (cast(:now AS timestamptz) - g.created_at) / 5))`;
+
+/**
+ * Takes the right to look at a job's upstream, or undefined where somebody did less than 2 seconds ago: the one gate
+ * of reads and polls over all processes. Whoever passes it rings for the next poll, `poll_delay_ms` later, and so a
+ * poll that comes earlier than the last passage has set finds the gate shut, and its chain ends in favour of that one.
+ */
+function createRefreshThrottle(name: string, isDue: string) {
+  return transition(
+    prepared(
+      name,
+      `WITH open AS (
+         SELECT g.uuid FROM generations g
+          WHERE g.uuid = ANY (:uuids) AND g.status = 'queued' AND g.upstream_handle IS NOT NULL
+            AND (g.polled_at IS NULL OR g.polled_at <= :before) ${isDue}
+          ORDER BY g.uuid FOR NO KEY UPDATE SKIP LOCKED
+       )
+       UPDATE generations g
+          SET polled_at = :now, next_poll_at = cast(:now AS timestamptz) + ${POLL_DELAY},
+              next_attempt_at = cast(:now AS timestamptz) + ${POLL_DELAY} + interval '${SWEEP_GRACE_MS} milliseconds'
+         FROM open WHERE g.uuid = open.uuid
+       RETURNING ${CLAIMED_COLUMNS}, cast(1000 * extract(epoch FROM ${POLL_DELAY}) AS int) AS poll_delay_ms`,
+    ),
+    (at) => ({ before: addMilliseconds(at, -REFRESH_INTERVAL_MS) }),
+  );
+}
+
+export const acquireReadRefresh = createRefreshThrottle('acquire_read_refresh', '');
+export const acquirePoll = createRefreshThrottle(
+  'acquire_poll',
+  `AND (g.next_poll_at IS NULL
+        OR g.next_poll_at <= cast(:now AS timestamptz) + interval '${CLOCK_SKEW_MS} milliseconds')`,
+);

@@ -1,0 +1,83 @@
+import pLimit from 'p-limit';
+import { deleteMediaFiles } from '../../gateways/media/storeOutput.ts';
+import { addMilliseconds, now } from '../../lib/clock.ts';
+import { prepared, runStatement } from '../../lib/db.ts';
+import { logger } from '../../lib/logger.ts';
+
+/**
+ * Files that nobody may see any more: of generations that were deleted, and what a failed one may have left. Whatever
+ * takes a generation away writes down, in the same statement, that its files are to go; removing them is repeated
+ * until it is done.
+ */
+
+const BATCH_SIZE = 100;
+const CONCURRENCY = 8;
+/** Longer than a batch takes, also with a storage that is slow to say no. */
+const CLAIM_TIMEOUT_MS = 5 * 60_000;
+const RETRY_DELAY_MS = 60_000;
+
+const CLAIM_DELETIONS = prepared(
+  'claim_media_deletions',
+  `WITH due AS (
+     SELECT media_token FROM media_deletions WHERE next_attempt_at <= :now
+      ORDER BY next_attempt_at LIMIT ${BATCH_SIZE} FOR UPDATE SKIP LOCKED
+   )
+   UPDATE media_deletions r SET next_attempt_at = :claim FROM due WHERE r.media_token = due.media_token
+   RETURNING r.media_token`,
+);
+// Whoever has asked for another removal meanwhile has set another time.
+const COMPLETE_DELETION = prepared('complete_media_deletion', 'DELETE FROM media_deletions WHERE media_token = :token AND next_attempt_at = :claim');
+const RELEASE_DELETIONS = prepared(
+  'release_media_deletions',
+  'UPDATE media_deletions SET next_attempt_at = :due WHERE media_token = ANY (:tokens) AND next_attempt_at = :claim',
+);
+
+/** Removes the files whose time has come. While the storage cannot do it, it is left alone for a minute. */
+export async function deleteDueMedia(): Promise<void> {
+  for (;;) {
+    const at = now();
+    const claim = addMilliseconds(at, CLAIM_TIMEOUT_MS);
+    const rows = await runStatement<{ media_token: string }>(CLAIM_DELETIONS, { now: at, claim });
+    const failed = await deleteMediaBatch(
+      rows.map((row) => row.media_token),
+      claim,
+    );
+    if (failed.length > 0) await runStatement(RELEASE_DELETIONS, { tokens: failed, claim, due: addMilliseconds(now(), RETRY_DELAY_MS) });
+    if (failed.length > 0 || rows.length < BATCH_SIZE) return;
+  }
+}
+
+/** @returns what could not be removed: with the first failure the rest is given up, too. */
+async function deleteMediaBatch(tokens: string[], claim: Date): Promise<string[]> {
+  const slots = pLimit(CONCURRENCY);
+  const failed: string[] = [];
+  await Promise.all(
+    tokens.map((token) =>
+      slots(async () => {
+        try {
+          if (failed.length > 0) throw new Error('given up with another one');
+          await deleteMediaFiles(token);
+          await runStatement(COMPLETE_DELETION, { token, claim });
+        } catch (error) {
+          if (failed.length === 0)
+            logger.warn({ error: (error as Error).message }, 'files not removed; will be tried again');
+          failed.push(token);
+        }
+      }),
+    ),
+  );
+  return failed;
+}
+
+const SCHEDULE_ORPHANED_DELETION = prepared(
+  'schedule_orphaned_media_deletion',
+  `INSERT INTO media_deletions (media_token, next_attempt_at)
+   SELECT media_token, :now FROM generations
+    WHERE uuid = :uuid AND media_token IS NOT NULL AND (status = 'failed' OR (status = 'succeeded' AND deleted_at IS NOT NULL))
+   ON CONFLICT (media_token) DO UPDATE SET next_attempt_at = excluded.next_attempt_at`,
+);
+
+/** For whoever has put files in their place and finds that the generation ended without them. */
+export async function scheduleOrphanedMediaDeletion(uuid: string): Promise<void> {
+  await runStatement(SCHEDULE_ORPHANED_DELETION, { uuid, now: now() });
+}

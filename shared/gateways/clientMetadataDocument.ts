@@ -1,0 +1,123 @@
+import { isIP } from 'node:net';
+import { Agent, type Dispatcher, request } from 'undici';
+import { config } from '../lib/config.ts';
+import { perService } from '../lib/serviceScope.ts';
+import { CLIENT_DOCUMENT_CACHE_MS, CLIENT_DOCUMENT_MAX_BYTES, CLIENT_DOCUMENT_TIMEOUT_MS } from '../spec/limits.ts';
+import { isPrivateAddress, resolvePublicAddress } from '../lib/ssrfGuard.ts';
+
+/** A document that cannot be had, or not from there. The message is the end of a sentence that begins with its address. */
+export class InvalidMetadataError extends Error {}
+
+export interface ClientMetadataDocument {
+  /** What the JSON says; nothing of it has been checked. */
+  metadata: Record<string, unknown>;
+  /** For how long it may be kept, in milliseconds. */
+  cacheLifetimeMs: number;
+}
+
+/** The one host that may be at a private address and serve plain http: a fake, on a developer's machine. */
+const getTrustedHost = () => config.OAUTH_CLIENT_DOCUMENT_HOST;
+
+/** Documents that a process fetches at a time: strangers say from where. */
+const MAX_CONCURRENT_FETCHES = 8;
+
+const state = perService(() => ({
+  fetching: 0,
+  toPublicOnly: new Agent({
+    connections: 4,
+    connect: { lookup: resolvePublicAddress, timeout: CLIENT_DOCUMENT_TIMEOUT_MS },
+  }),
+  toTrusted: new Agent({ connections: 4 }),
+}));
+
+/** Whether a client id is the address of a metadata document. */
+export function isMetadataDocumentUrl(clientId: string): boolean {
+  if (!/^https?:\/\//.test(clientId) || !URL.canParse(clientId)) return false;
+  const url = new URL(clientId);
+  // As it is written: no dots in the path, no capitals in the host, no fragment, no credentials.
+  if (url.href !== clientId || url.hash !== '' || url.username !== '' || url.password !== '') return false;
+  return url.pathname !== '/' && (url.protocol === 'https:' || url.host === getTrustedHost());
+}
+
+/**
+ * Fetches the metadata document of a client, from a public address, without following it anywhere else, and within
+ * limits of size and time.
+ * @throws UnusableDocument
+ */
+export async function fetchClientMetadataDocument(address: string): Promise<ClientMetadataDocument> {
+  if (state().fetching >= MAX_CONCURRENT_FETCHES) throw new InvalidMetadataError('cannot be asked for at the moment: too many others are');
+  state().fetching += 1;
+  const dispatcher = selectMetadataDispatcher(new URL(address));
+  const signal = AbortSignal.timeout(CLIENT_DOCUMENT_TIMEOUT_MS);
+  try {
+    const response = await request(address, { dispatcher, signal, headers: { accept: 'application/json' } });
+    const text = await readJsonText(response);
+    return { metadata: parseJsonObject(text), cacheLifetimeMs: parseCacheLifetimeMs(response.headers['cache-control']) };
+  } catch (error) {
+    throw error instanceof InvalidMetadataError
+      ? error
+      : new InvalidMetadataError(describeFetchError(error as Error & { code?: string }));
+  } finally {
+    state().fetching -= 1;
+  }
+}
+
+function selectMetadataDispatcher({ host, hostname }: URL): Dispatcher {
+  if (host === getTrustedHost()) return state().toTrusted;
+  const address = hostname.replace(/^\[|\]$/g, '');
+  if (isIP(address) !== 0 && isPrivateAddress(address)) throw new InvalidMetadataError('is at a private address');
+  return state().toPublicOnly;
+}
+
+async function readJsonText({ statusCode, headers, body }: Dispatcher.ResponseData): Promise<string> {
+  const type = String(headers['content-type'] ?? '');
+  const problem =
+    statusCode !== 200
+      ? `answered ${statusCode} instead of 200`
+      : /^application\/([\w.-]+\+)?json\s*(;|$)/i.test(type)
+        ? undefined
+        : 'is not of the type application/json';
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  // Leaving the loop early closes the connection.
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    if (problem !== undefined) break;
+    bytes += chunk.length;
+    if (bytes > CLIENT_DOCUMENT_MAX_BYTES)
+      throw new InvalidMetadataError(`has more than ${CLIENT_DOCUMENT_MAX_BYTES} bytes`);
+    chunks.push(chunk);
+  }
+  if (problem !== undefined) throw new InvalidMetadataError(problem);
+  return Buffer.concat(chunks).toString();
+}
+
+function parseJsonObject(text: string): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    value = null;
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  throw new InvalidMetadataError('is no JSON object');
+}
+
+/** As long as the headers allow, within bounds: so that no document is asked for all the time, or kept for ever. */
+function parseCacheLifetimeMs(cacheControl: string | string[] | undefined): number {
+  const { min, fallback, max } = CLIENT_DOCUMENT_CACHE_MS;
+  const directives = String(cacheControl ?? '').toLowerCase();
+  if (/no-store|no-cache/.test(directives)) return min;
+  const seconds = /max-age="?(\d{1,9})/.exec(directives)?.[1];
+  return seconds === undefined ? fallback : Math.min(max, Math.max(min, Number(seconds) * 1_000));
+}
+
+function describeFetchError(error: Error & { code?: string }): string {
+  if (error.code === 'EPRIVATE') return 'is at a private address';
+  if (error.name === 'TimeoutError') return `did not come within ${CLIENT_DOCUMENT_TIMEOUT_MS / 1_000} s`;
+  return 'cannot be reached';
+}
+
+/** Lets go of idle connections, at the end of a process. */
+export async function closeClientMetadataConnections(): Promise<void> {
+  await Promise.all([state().toPublicOnly.destroy(), state().toTrusted.destroy()]);
+}

@@ -1,0 +1,138 @@
+import * as client from 'openid-client';
+import { fetchBounded } from './boundedFetch.ts';
+import { toIdentityFault, IdentityError, type IdentityProvider, type ProviderIdentity } from './identityProvider.ts';
+
+/** What sets one OpenID provider apart from another. */
+export interface OpenIdSettings {
+  issuer: string;
+  clientId: string;
+  /** How we show the token endpoint who we are. */
+  authentication: client.ClientAuth;
+  /** What the authorization address carries beyond what they all do. */
+  parameters: Record<string, string>;
+  /** The name as the browser brings it, where it is not in the claims. */
+  readFirstName?: (parameters: URLSearchParams) => string;
+}
+
+/** A provider that speaks OpenID Connect. What it says of itself is read when it is first needed, and kept. */
+export function openIdProvider(settings: OpenIdSettings): IdentityProvider {
+  let configurationPromise: Promise<client.Configuration> | undefined;
+  const discover = () => {
+    // One that failed is tried again the next time.
+    configurationPromise ??= discoverConfiguration(settings).catch((error: unknown) => {
+      configurationPromise = undefined;
+      throw error;
+    });
+    return configurationPromise;
+  };
+  return {
+    createAuthorizationUrl: (secrets, redirectUri) =>
+      withIdentityErrors(async () => {
+        const challenge = await client.calculatePKCECodeChallenge(secrets.verifier);
+        const address = client.buildAuthorizationUrl(await discover(), {
+          redirect_uri: redirectUri,
+          response_type: 'code',
+          state: secrets.state,
+          nonce: secrets.nonce,
+          code_challenge: challenge,
+          code_challenge_method: 'S256',
+          ...settings.parameters,
+        });
+        return address.href;
+      }),
+
+    completeSignIn: (parameters, secrets, redirectUri) =>
+      withIdentityErrors(async () => {
+        const configuration = await discover();
+        const tokens = await client.authorizationCodeGrant(configuration, buildCallbackUrl(redirectUri, parameters), {
+          expectedState: secrets.state,
+          expectedNonce: secrets.nonce,
+          pkceCodeVerifier: secrets.verifier,
+          idTokenExpected: true,
+        });
+        const { sub, ...claims } = tokens.claims() as client.IDToken;
+        const allClaims = await addUserInfoClaims(configuration, tokens.access_token, sub, claims);
+        return toOpenIdIdentity(sub, allClaims, settings.readFirstName?.(parameters));
+      }),
+  };
+}
+
+async function discoverConfiguration({ issuer, clientId, authentication }: OpenIdSettings): Promise<client.Configuration> {
+  return client.discovery(new URL(issuer), clientId, undefined, authentication, {
+    [client.customFetch]: (url, options) => fetchBounded(url, options as RequestInit),
+    execute: [
+      // Signatures are checked, too, though the token comes straight from the provider.
+      client.enableNonRepudiationChecks,
+      ...(issuer.startsWith('http:') ? [client.allowInsecureRequests] : []),
+    ],
+  });
+}
+
+/** The address that the browser came back to, without anything that has no business there. */
+function buildCallbackUrl(redirectUri: string, parameters: URLSearchParams): URL {
+  const address = new URL(redirectUri);
+  for (const name of ['code', 'state', 'iss', 'error', 'error_description']) {
+    for (const value of parameters.getAll(name)) address.searchParams.append(name, value);
+  }
+  return address;
+}
+
+type OpenIdClaims = Record<string, unknown>;
+
+/** Some providers tell the address only when they are asked again. */
+async function addUserInfoClaims(
+  configuration: client.Configuration,
+  accessToken: string,
+  subject: string,
+  claims: OpenIdClaims,
+): Promise<OpenIdClaims> {
+  if (claims['email'] !== undefined || configuration.serverMetadata().userinfo_endpoint === undefined) return claims;
+  return { ...claims, ...(await client.fetchUserInfo(configuration, accessToken, subject)) };
+}
+
+function toOpenIdIdentity(subject: string, claims: OpenIdClaims, name: string | undefined): ProviderIdentity {
+  const { email, email_verified: isVerified, given_name: givenName, name: fullName } = claims;
+  return {
+    subject,
+    email: typeof email === 'string' ? email : null,
+    // Apple has been known to send the word.
+    isEmailVerified: isVerified === true || isVerified === 'true',
+    firstName: name || claimToString(givenName) || getFirstWord(claimToString(fullName)),
+  };
+}
+
+function claimToString(claim: unknown): string {
+  return typeof claim === 'string' ? claim : '';
+}
+
+/** What people are called, where only the whole name is told. */
+export function getFirstWord(name: string): string {
+  return name.trim().split(/\s+/)[0] ?? '';
+}
+
+/** Answers that have the right form, but say what they must not. */
+const UNTRUSTED_RESPONSE_CODES = new Set([
+  'OAUTH_INVALID_RESPONSE',
+  'OAUTH_JWT_CLAIM_COMPARISON_FAILED',
+  'OAUTH_JWT_TIMESTAMP_CHECK_FAILED',
+  'OAUTH_KEY_SELECTION_FAILED',
+  'OAUTH_UNSUPPORTED_OPERATION',
+]);
+
+async function withIdentityErrors<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof client.AuthorizationResponseError) {
+      throw new IdentityError(toIdentityFault(error.error), `it answered ${error.error}`, { cause: error });
+    }
+    if (error instanceof client.ResponseBodyError) {
+      const isProviderFailure = error.status >= 500 || toIdentityFault(error.error) === 'away';
+      throw new IdentityError(isProviderFailure ? 'away' : 'refused', `it answered ${error.error}`, { cause: error });
+    }
+    const { code = '', message } = error as client.ClientError;
+    throw new IdentityError(UNTRUSTED_RESPONSE_CODES.has(code) ? 'refused' : 'away', `${message} ${code}`.trim(), {
+      cause: error,
+    });
+  }
+}

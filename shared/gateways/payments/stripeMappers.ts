@@ -1,0 +1,167 @@
+import type Stripe from 'stripe';
+import { PLAN_SLUGS, type PlanSlug } from '../../spec/plans.ts';
+import type { SubscriptionStatus } from '../../spec/states.ts';
+import type { PaymentFailure, ProcessorPayment, ProcessorSubscription, SubscriptionInvoice } from './paymentProcessor.ts';
+
+/** Stripe's objects in the terms of `processor.ts`. */
+
+/** All money is in one currency: the plans' prices have it, top-ups are charged and payouts made in it. */
+export const CURRENCY = 'usd';
+
+/** The keys of metadata that tie Stripe's objects to ours. */
+export const ACCOUNT_KEY = 'account_uuid';
+export const TOPUP_KEY = 'topup_uuid';
+export const PAYOUT_KEY = 'payout_uuid';
+
+/** Stripe's statuses that are not ours. */
+const SUBSCRIPTION_STATUS_MAP: Record<string, SubscriptionStatus> = {
+  trialing: 'active',
+  active: 'active',
+  past_due: 'past_due',
+  unpaid: 'unpaid',
+  paused: 'unpaid',
+  incomplete: 'incomplete',
+  incomplete_expired: 'canceled',
+  canceled: 'canceled',
+};
+
+/** The ids of each plan's prices: the one that is sold, and those that were sold before. */
+export type PlanPrices = Record<PlanSlug, string[]>;
+
+export function toProcessorSubscription(
+  subscription: Stripe.Subscription,
+  prices: PlanPrices,
+  paidInvoices: Stripe.Invoice[],
+): ProcessorSubscription {
+  const item = subscription.items.data[0];
+  const last = getLatestInvoice(subscription);
+  const isListed = last === null || last.status !== 'paid' || paidInvoices.some(({ id }) => id === last.id);
+  const invoices = (isListed ? paidInvoices : [last, ...paidInvoices]).map((invoice) => toSubscriptionInvoice(invoice, prices));
+  const annualPeriodEnds = invoices.filter(({ isAnnual: isYear }) => isYear).map(({ paidUntil }) => paidUntil.getTime());
+  return {
+    id: subscription.id,
+    customerId: getStripeId(subscription.customer) as string,
+    accountUuid: getMetadataUuid(subscription.metadata, ACCOUNT_KEY),
+    plan: findPlanByPrice(item?.price.id, prices),
+    status: SUBSCRIPTION_STATUS_MAP[subscription.status] ?? 'incomplete',
+    startedAt: fromUnixSeconds(subscription.start_date),
+    currentPeriodEnd: fromUnixSeconds(item?.current_period_end ?? subscription.start_date),
+    cancelAtPeriodEnd: subscription.cancel_at_period_end || subscription.cancel_at !== null,
+    endedAt: subscription.ended_at === null ? null : fromUnixSeconds(subscription.ended_at),
+    isLatestInvoicePaid: last?.status === 'paid',
+    paidUntil: annualPeriodEnds.length === 0 ? null : new Date(Math.max(...annualPeriodEnds)),
+    invoices,
+  };
+}
+
+function toSubscriptionInvoice(invoice: Stripe.Invoice, prices: PlanPrices): SubscriptionInvoice {
+  const { lines, total, amount_paid: paidCents, created, status_transitions: transitions } = invoice;
+  // The change to another plan has a line below zero for the rest of the plan before.
+  const charged = lines.data.filter(({ amount }) => amount >= 0 || total < 0);
+  const plans = charged.map(({ pricing }) => findPlanByPrice(getStripeId(pricing?.price_details?.price), prices));
+  return {
+    id: invoice.id,
+    isAnnual: isAnnualInvoice(invoice),
+    plan: plans.findLast((plan) => plan !== null) ?? null,
+    paidAt: fromUnixSeconds(transitions.paid_at ?? created),
+    paidUntil: getPeriodEnd(invoice),
+    paidCents,
+    hasCreditNotes: invoice.post_payment_credit_notes_amount > 0,
+  };
+}
+
+function findPlanByPrice(priceId: string | null | undefined, prices: PlanPrices): PlanSlug | null {
+  return PLAN_SLUGS.find((slug) => priceId != null && prices[slug].includes(priceId)) ?? null;
+}
+
+/** @param disputes of its charge. */
+export function toProcessorPayment(intent: Stripe.PaymentIntent, disputes: Stripe.Dispute[] = []): ProcessorPayment {
+  const charge = intent.latest_charge;
+  const refunded = typeof charge === 'object' && charge !== null ? computeRefundedCents(charge, disputes) : 0;
+  const error = intent.last_payment_error;
+  const isSucceeded = intent.status === 'succeeded';
+  return {
+    intentId: intent.id,
+    topupUuid: getMetadataUuid(intent.metadata, TOPUP_KEY),
+    status: isSucceeded ? 'succeeded' : FAILED_INTENT_STATUSES.includes(intent.status) ? 'failed' : 'pending',
+    amountCents: isSucceeded ? intent.amount_received : intent.amount,
+    reversedCents: Math.min(intent.amount, refunded + sumDisputedCents(disputes)),
+    isDisputed: disputes.some(({ status }) => !WON_DISPUTE_STATUSES.includes(status)),
+    failure: isSucceeded ? null : toPaymentFailure(intent.status, error?.code ?? null),
+  };
+}
+
+/** Without the customer there, nothing else will happen to such a payment. */
+const FAILED_INTENT_STATUSES = ['requires_payment_method', 'requires_action', 'canceled'];
+
+function toPaymentFailure(status: string, code: string | null): PaymentFailure | null {
+  if (status === 'canceled') return 'canceled';
+  if (status === 'requires_action' || code === 'authentication_required') return 'authentication_required';
+  return status === 'requires_payment_method' ? 'declined' : null;
+}
+
+/** The id of what may be there whole. */
+export function getStripeId(value: string | { id: string } | null | undefined): string | null {
+  return typeof value === 'string' ? value : (value?.id ?? null);
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+export function getMetadataUuid(metadata: Record<string, string> | null, key: string): string | null {
+  const value = metadata?.[key];
+  return value !== undefined && UUID.test(value) ? value : null;
+}
+
+export function fromUnixSeconds(seconds: number): Date {
+  return new Date(1_000 * seconds);
+}
+
+export function toUnixSeconds(date: Date): number {
+  return Math.floor(date.getTime() / 1_000);
+}
+
+/** The subscription that an invoice is for. */
+export function getSubscriptionId(invoice: Stripe.Invoice | null): string | null {
+  return getStripeId(invoice?.parent?.subscription_details?.subscription);
+}
+
+/** The last invoice of a subscription that was asked for with it. */
+export function getLatestInvoice({ latest_invoice: invoice }: Stripe.Subscription): Stripe.Invoice | null {
+  return typeof invoice === 'object' ? invoice : null;
+}
+
+/** Whether an invoice is for a whole year, not for the change to another plan. */
+export function isAnnualInvoice({ billing_reason: reason }: Stripe.Invoice): boolean {
+  return reason === 'subscription_create' || reason === 'subscription_cycle';
+}
+
+/** The end of what an invoice asks to be paid for. */
+export function getPeriodEnd({ lines }: Stripe.Invoice): Date {
+  return fromUnixSeconds(Math.max(0, ...lines.data.map(({ period }) => period.end)));
+}
+
+/** Dispute statuses that leave the money with the merchant. A `prevented` dispute has returned it. */
+const WON_DISPUTE_STATUSES: readonly string[] = ['won', 'warning_closed'];
+
+/** Whether the money of a dispute is gone, at least for the time; `prevented` ones are counted as refunds. */
+function isDisputeLoss({ status }: Stripe.Dispute): boolean {
+  return status !== 'won' && status !== 'prevented' && !status.startsWith('warning_');
+}
+
+/** Whether the bank has not decided yet. */
+export function isDisputeOpen(dispute: Stripe.Dispute): boolean {
+  return isDisputeLoss(dispute) && dispute.status !== 'lost';
+}
+
+/** What is disputed and was not won back, in cents. */
+export function sumDisputedCents(disputes: Stripe.Dispute[]): number {
+  return disputes.filter(isDisputeLoss).reduce((sum, dispute) => sum + dispute.amount, 0);
+}
+
+/** What of a charge went back by refunds, and by disputes that were prevented by returning the money. */
+export function computeRefundedCents({ amount, amount_refunded: refunded }: Stripe.Charge, disputes: Stripe.Dispute[]): number {
+  const prevented = disputes.filter(({ status }) => status === 'prevented');
+  // Whether Stripe lists such a return as a refund as well is not documented: it is counted once.
+  const returned = prevented.reduce((sum, dispute) => sum + dispute.amount, 0);
+  return Math.min(amount, Math.max(refunded, returned));
+}

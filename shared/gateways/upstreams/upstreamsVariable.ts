@@ -1,0 +1,99 @@
+import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
+import Type, { type Static } from 'typebox';
+import { ConfigError } from '../../lib/config.ts';
+import { ADAPTER_NAMES } from './modelPresets.ts';
+import type { Template } from './template.ts';
+
+/** A thousand dollars a run, or a second of one, is a slip of the pen. */
+export const PRICE_MAX_CENTS = 100_000;
+
+const PriceTemplate = Type.Unsafe<Template>(Type.Union([Type.Number({ minimum: 0, maximum: PRICE_MAX_CENTS }), Type.Object({})]));
+
+/** What the variable UPSTREAMS holds. */
+const UpstreamsVariable = Type.Object(
+  {
+    upstreams: Type.Optional(
+      Type.Record(
+        Type.String({ pattern: '^[a-z0-9_-]+$' }),
+        Type.Object(
+          {
+            adapter: Type.Optional(Type.Enum([...ADAPTER_NAMES])),
+            base_url: Type.Optional(Type.String({ pattern: '^https?://\\S+$' })),
+            key: Type.Optional(Type.String({ pattern: '^[^$]' })),
+            concurrency: Type.Optional(Type.Integer({ minimum: 1 })),
+            per_minute: Type.Optional(Type.Integer({ minimum: 1 })),
+            local: Type.Optional(Type.Boolean()),
+            form: Type.Optional(Type.Boolean()),
+          },
+          { additionalProperties: false },
+        ),
+        { additionalProperties: false },
+      ),
+    ),
+    models: Type.Optional(
+      Type.Record(
+        Type.String(),
+        Type.Object(
+          {
+            input: Type.Optional(Type.Unsafe<Template>(Type.Object({}))),
+            cents: Type.Optional(PriceTemplate),
+            cents_per_second: Type.Optional(PriceTemplate),
+          },
+          { additionalProperties: false },
+        ),
+      ),
+    ),
+  },
+  { additionalProperties: false },
+);
+export type UpstreamsVariable = Static<typeof UpstreamsVariable>;
+
+const ajv = new Ajv2020({ allErrors: true, verbose: true, validateSchema: false });
+
+/**
+ * Reads the variable UPSTREAMS.
+ * @throws ConfigError that says what of it is wrong, and repeats nothing that may be a key.
+ */
+export function parseUpstreamsVariable(text: string): UpstreamsVariable {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    // The message of a parse error quotes what it could not read, and that may be a key.
+    const place = / at position \d+.*/.exec((error as Error).message)?.[0] ?? '';
+    throw new ConfigError(`UPSTREAMS is no valid JSON${place}.`);
+  }
+  const validate = ajv.compile<UpstreamsVariable>(UpstreamsVariable);
+  if (validate(value)) return value;
+  const messages = new Set((validate.errors ?? []).filter(isNotUnionBranchError).map(describeVariableError));
+  throw new ConfigError([...messages].join(' '));
+}
+
+/** Of a choice between shapes, each shape's own complaint says less than that none fits. */
+function isNotUnionBranchError({ schemaPath }: ErrorObject): boolean {
+  return !/\/anyOf\/\d/.test(schemaPath);
+}
+
+function describeVariableError({ instancePath, keyword, params, propertyName, parentSchema }: ErrorObject): string {
+  const path = `UPSTREAMS${instancePath.replaceAll('~1', '/')}`;
+  const { pattern, allowedValues, additionalProperty, type, limit } = params as Record<string, unknown>;
+  switch (keyword) {
+    case 'additionalProperties': {
+      const allowedFields = Object.keys((parentSchema?.['properties'] as object | undefined) ?? {});
+      if (allowedFields.length === 0)
+        return `${path}: the name "${String(additionalProperty)}" may have a-z, 0-9, _ and - only.`;
+      return `${path} has no field "${String(additionalProperty)}": there are ${allowedFields.join(', ')}.`;
+    }
+    case 'enum':
+      return `${path} must be one of ${(allowedValues as string[]).join(', ')}.`;
+    case 'pattern':
+      if (propertyName !== undefined) return `${path}: the name "${propertyName}" may have a-z, 0-9, _ and - only.`;
+      return `${path} must be ${String(pattern).startsWith('^https') ? 'an address such as http://host/v1' : 'the key itself, or ${NAME} for a variable'}.`;
+    case 'anyOf':
+      return `${path} must be a number from 0 to ${PRICE_MAX_CENTS}, or a table with "$by".`;
+    case 'type':
+      return `${path} must be ${/^[aeio]/.test(String(type)) ? 'an' : 'a'} ${String(type)}.`;
+    default:
+      return `${path} must be ${keyword === 'minimum' ? `at least ${String(limit)}` : 'of another form'}.`;
+  }
+}

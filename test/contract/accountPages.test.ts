@@ -1,0 +1,439 @@
+import { createHash } from 'node:crypto';
+import { expect } from 'chai';
+import type { TestCustomer } from '../harness/apiClient.ts';
+import { findForm, HttpBrowser } from '../harness/httpBrowser.ts';
+import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { expectError } from '../harness/errorEnvelope.ts';
+
+const FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
+
+/** What is asked about on a page of its own before it is done. */
+const CONFIRMATION_PATHS = /\/(revoke|end-others)\/$/;
+
+/** A visitor who is signed in as a customer. */
+function createBrowserFor(customer: TestCustomer): HttpBrowser {
+  const visitor = new HttpBrowser();
+  const [name = '', value = ''] = customer.cookie.split('=');
+  visitor.cookies.push({ name, value, path: '/' });
+  return visitor;
+}
+
+describe('pages', () => {
+  let service: TestService;
+  before(async () => {
+    service = await startTestService({ workers: 0 });
+  });
+  after(() => service.stop());
+
+  const at = (path: string) => `${service.baseUrl}${path}`;
+
+  const newVisitor = async (plan: string | null = null) => {
+    const customer = await service.createCustomer(plan);
+    return { customer, visitor: createBrowserFor(customer) };
+  };
+
+  /** Sends a form of the account's page, or of the question that it leads to, with changes. */
+  const sendForm = async (visitor: HttpBrowser, action: string, fields: Record<string, string> = {}, origin?: string) => {
+    const { text } = await visitor.request(at(CONFIRMATION_PATHS.test(action) ? action : '/account/'));
+    return visitor.submitForm(at(action), { ...findForm(text, action).fields, ...fields }, origin);
+  };
+
+  const sessionsOf = ({ email }: TestCustomer) =>
+    service.sql(
+      'SELECT s.uuid, s.user_agent, s.last_used_at FROM sessions s JOIN accounts a ON a.id = s.account_id WHERE a.email = $1 ORDER BY s.uuid',
+      [email],
+    );
+
+  describe('every page', () => {
+    it('runs no script, takes no style but ours, is framed by nobody and kept by nobody', async () => {
+      const { visitor } = await newVisitor();
+      const paths = ['/sign-in', '/authentication/social/nobody/start'];
+      for (const page of [
+        await visitor.request(at('/account/')),
+        ...(await Promise.all(paths.map((path) => new HttpBrowser().request(at(path))))),
+      ]) {
+        expect(page.headers.get('content-type')).to.equal('text/html; charset=utf-8');
+        expect(page.headers.get('content-security-policy')).to.equal(
+          "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+        );
+        expect(page.headers.get('x-frame-options')).to.equal('DENY');
+        expect(page.headers.get('referrer-policy')).to.equal('same-origin');
+        expect(page.headers.get('cache-control')).to.equal('no-store');
+        expect(page.text).to.match(/^<!doctype html><html lang="en">/);
+        expect(page.text).to.not.match(/<script|<style| style=| on\w+=/i);
+      }
+    });
+
+    it('has its stylesheet from an address that names what is in it', async () => {
+      const { text } = await new HttpBrowser().request(at('/sign-in'));
+      const [, path = ''] = /<link rel="stylesheet" href="([^"]+)"/.exec(text) ?? [];
+      const named = await new HttpBrowser().request(at(path));
+      expect(named.headers.get('content-type')).to.equal('text/css; charset=utf-8');
+      expect(named.headers.get('cache-control')).to.equal('public, max-age=31536000, immutable');
+      expect(path).to.include(createHash('sha256').update(named.text).digest('hex').slice(0, 16));
+      const plain = await new HttpBrowser().request(at('/assets/style.css?v=0'));
+      expect([plain.status, plain.headers.get('cache-control')]).to.deep.equal([200, 'no-cache']);
+    });
+
+    it('repeats nothing that stands in its address', async () => {
+      const evil = encodeURIComponent('"><b>evil</b>');
+      for (const path of [`/sign-in?problem=${evil}&return_to=${evil}`, `/sign-in?problem=constructor`]) {
+        const { status, text } = await new HttpBrowser().request(at(path));
+        expect(status).to.equal(200);
+        expect(text).to.not.include('evil').and.to.not.include('role="alert"');
+      }
+      const { visitor } = await newVisitor();
+      for (const word of [evil, 'toString']) {
+        const { text } = await visitor.request(at(`/account/?done=${word}&checkout=${word}`));
+        expect(text).to.not.match(/evil|role="status"/);
+      }
+    });
+  });
+
+  describe('the root', () => {
+    it('leads to the account, and from there to the sign-in, which leads back', async () => {
+      const visitor = new HttpBrowser();
+      const page = await visitor.navigate(at('/'));
+      expect([page.url.pathname, page.status]).to.deep.equal(['/sign-in', 200]);
+      expect(visitor.redirects.map((address) => new URL(address).pathname)).to.deep.equal(['/account/', '/sign-in']);
+      const wanted = await new HttpBrowser().request(at('/account/?checkout=success'));
+      expect([wanted.status, wanted.headers.get('location')]).to.deep.equal([
+        303,
+        '/sign-in?return_to=%2Faccount%2F%3Fcheckout%3Dsuccess',
+      ]);
+    });
+  });
+
+  describe('the local sign-in', () => {
+    it('signs in by the form of the page, and leads to where one wanted to go', async () => {
+      const visitor = new HttpBrowser();
+      const { text } = await visitor.request(at('/sign-in?return_to=%2Faccount%2F%3Fcheckout%3Dcanceled'));
+      const form = findForm(text, '/sign-in');
+      const answer = await visitor.submitForm(at('/sign-in'), { ...form.fields, email: 'Local@Example.com' });
+      expect([answer.status, answer.headers.get('location')]).to.deep.equal([303, '/account/?checkout=canceled']);
+      const page = await visitor.request(at('/account/?checkout=canceled'));
+      expect(page.text).to.include('local@example.com').and.to.include('You left the checkout; nothing was charged.');
+    });
+
+    it('says on the page what is wrong with an address, and shows it again', async () => {
+      const answer = await new HttpBrowser().submitForm(at('/sign-in'), { email: 'no <address>', return_to: '//evil.example' });
+      expect(answer.status).to.equal(400);
+      expect(answer.text).to.include('That is no e-mail address.').and.to.include('value="no &lt;address');
+      expect(answer.text).to.not.include('evil.example');
+    });
+
+    it('opened by another name of the machine says where to open the service instead', async () => {
+      const visitor = new HttpBrowser();
+      const other = service.baseUrl.replace('127.0.0.1', 'localhost');
+      expect(other).to.not.equal(service.baseUrl);
+      const answer = await visitor.submitForm(at('/sign-in'), { email: 'a@example.com' }, other);
+      expect(answer.status).to.equal(403);
+      expect(answer.text).to.include(`Open this service at <a href="${service.baseUrl}">${service.baseUrl}</a>`);
+      expect(answer.text).to.include('<h1>Not at this address</h1>').and.to.not.include('Not for this account');
+      expect(visitor.cookie('token')).to.equal(undefined);
+      // Where there is no other address to go to, none is named.
+      const nowhere = await visitor.submitForm(at('/sign-in'), { email: 'a@example.com' }, 'null');
+      expect(nowhere.text).to.include('<h1>That did not work</h1>').and.to.not.include('Open this service');
+    });
+
+    it('takes no form of another site, and none without an origin', async () => {
+      for (const origin of ['https://evil.example', 'null', '']) {
+        const visitor = new HttpBrowser();
+        const answer = await visitor.submitForm(at('/sign-in'), { email: 'a@example.com' }, origin);
+        expect(answer.status).to.equal(403);
+        expect(visitor.cookie('token')).to.equal(undefined);
+      }
+    });
+  });
+
+  describe('the account', () => {
+    it('says who one is, what one has, and where one is signed in', async () => {
+      const { customer, visitor } = await newVisitor('studio');
+      const { text } = await visitor.request(at('/account/'));
+      expect(text).to.include(customer.email).and.to.include('3,000').and.to.include('Studio plan');
+      expect(text).to.include('this browser');
+    });
+
+    it('leads to the description of the interface, and who is not of the staff not to its pages', async () => {
+      const { visitor } = await newVisitor();
+      const { text } = await visitor.request(at('/account/'));
+      expect(text).to.include('A program that uses <a href="/api/docs/">the API</a> needs one.');
+      expect(text).to.not.include('href="/admin/"');
+    });
+
+    it('promises no payouts where plans are given away', async () => {
+      const { visitor } = await newVisitor();
+      await sendForm(visitor, '/account/affiliate/');
+      const { text } = await visitor.request(at('/account/'));
+      expect(text).to.include('Your link:').and.to.include('commissions are never paid');
+      expect(text).to.not.include('Payouts are on');
+    });
+
+    it('saves the profile, which completes that step', async () => {
+      const { customer, visitor } = await newVisitor();
+      const answer = await sendForm(visitor, '/account/profile/', { first_name: ' Ada ', use_case: 'films' });
+      expect([answer.status, answer.headers.get('location')]).to.deep.equal([303, '/account/?done=profile']);
+      const { user } = (await customer.requestWithSession('GET', '/authentication/me/')).body;
+      expect(user).to.include({ first_name: 'Ada', use_case: 'films', onboarding_step: 'plan' });
+    });
+
+    it('completes the onboarding with the profile form and the plan form, in either order', async () => {
+      const profile = { action: '/account/profile/', fields: { first_name: 'Ada' } };
+      const plan = { action: '/account/plan/', fields: { plan: 'pro' } };
+      for (const [forms, halfway] of [
+        [[profile, plan], 'plan'],
+        [[plan, profile], 'profile'],
+      ] as const) {
+        const { customer, visitor } = await newVisitor();
+        const step = async () => (await customer.requestWithSession('GET', '/authentication/me/')).body.user.onboarding_step;
+        await sendForm(visitor, forms[0].action, forms[0].fields);
+        expect(await step()).to.equal(halfway);
+        await sendForm(visitor, forms[1].action, forms[1].fields);
+        expect(await step()).to.equal('complete');
+        await sendForm(visitor, '/account/profile/', { first_name: 'Bob' });
+        expect(await step()).to.equal('complete');
+      }
+    });
+
+    it('makes one key, however often its form is sent, and shows it each time', async () => {
+      const { customer, visitor } = await newVisitor();
+      const { text } = await visitor.request(at('/account/'));
+      const fields = { ...findForm(text, '/account/keys/').fields, name: 'from the page' };
+      const answers = await Promise.all([1, 2, 3].map(() => visitor.submitForm(at('/account/keys/'), fields)));
+      const keys = answers.map((answer) => /svc_[0-9a-f]{40}/.exec(answer.text)?.[0]);
+      expect(keys[0]).to.match(/^svc_/);
+      expect(new Set(keys).size).to.equal(1);
+      const { data } = (await customer.request('GET', '/api/keys/')).body;
+      expect(data.map((key: { name: string }) => key.name)).to.deep.equal(['from the page', 'test']);
+    });
+
+    it('says on the page why a form was refused', async () => {
+      const { visitor } = await newVisitor('pro');
+      const refusals: [string, Record<string, string>, string][] = [
+        ['/account/keys/', { name: ' ' }, 'must have at least 1 character'],
+        ['/account/plan/', { plan: 'gold' }, 'must be one of: lite, starter, pro, studio'],
+        ['/account/plan/', { plan: 'pro' }, 'The account is on the Pro plan already'],
+        ['/account/profile/', { first_name: 'x'.repeat(201) }, 'must have at most 200 characters'],
+      ];
+      for (const [action, fields, sentence] of refusals) {
+        const answer = await sendForm(visitor, action, fields);
+        expect(answer.status, action).to.equal(400);
+        expect(answer.headers.get('content-type')).to.include('text/html');
+        expect(answer.text).to.include(sentence).and.to.include('role="alert"');
+      }
+    });
+
+    it('asks before it revokes a key, on a page that changes nothing and leads back', async () => {
+      const { customer, visitor } = await newVisitor();
+      const [{ uuid }] = (await customer.request('GET', '/api/keys/')).body.data;
+      const path = `/account/keys/${uuid}/revoke/`;
+      const { text } = await visitor.request(at('/account/'));
+      expect(text).to.include(`href="${path}"`).and.to.not.include(`action="${path}"`);
+      const question = await visitor.request(at(path));
+      expect(question.status).to.equal(200);
+      expect(question.text).to.include('<h1>Revoke the API key “test”?</h1>').and.to.include('href="/account/"');
+      expect((await customer.request('GET', '/api/keys/')).status).to.equal(200);
+      const done = await visitor.submitForm(at(path), findForm(question.text, path).fields);
+      expect(done.headers.get('location')).to.equal('/account/?done=key-revoked');
+      expectError(await customer.request('GET', '/api/keys/'), 'invalid_api_key');
+      const again = await visitor.request(at(path));
+      expect(again.status).to.equal(404);
+      expect(again.text).to.include('was revoked already');
+    });
+
+    it('asks before it signs out everywhere else', async () => {
+      const { customer, visitor } = await newVisitor();
+      await new HttpBrowser().submitForm(at('/sign-in'), { email: customer.email });
+      expect((await visitor.request(at('/account/'))).text).to.include('href="/account/sessions/end-others/"');
+      const question = await visitor.request(at('/account/sessions/end-others/'));
+      expect(question.text).to.include('<h1>Sign out everywhere else?</h1>');
+      expect((await sessionsOf(customer)).length).to.equal(2);
+    });
+
+    it('says in its title and in a focused notice what was done', async () => {
+      const { visitor } = await newVisitor();
+      const { text } = await visitor.request(at('/account/?done=profile'));
+      expect(text).to.include('<title>Profile saved · genmeter</title>');
+      expect(text).to.match(/role="status" tabindex="-1" autofocus[^>]*>Profile saved\.</);
+      const made = await sendForm(visitor, '/account/keys/', { name: 'new' });
+      expect(made.text).to.include('<title>API key created · genmeter</title>');
+      const refused = await sendForm(visitor, '/account/keys/', { name: ' ' });
+      expect(refused.text).to.include('<title>Error: Your account · genmeter</title>');
+    });
+
+    it('says how to connect an assistant', async () => {
+      const { visitor } = await newVisitor();
+      const { text } = await visitor.request(at('/account/'));
+      expect(text).to.include(`>${at('/mcp')}</code>`);
+      for (const name of ['Claude', 'ChatGPT', 'Cursor', 'Claude Code']) {
+        expect(text).to.include(`<details><summary>${name}</summary>`);
+      }
+    });
+
+    it("revokes one's own key, and nobody else's", async () => {
+      const { customer, visitor } = await newVisitor();
+      const stranger = (await newVisitor()).visitor;
+      const [{ uuid }] = (await customer.request('GET', '/api/keys/')).body.data;
+      const token = findForm((await stranger.request(at('/account/'))).text, '/account/profile/').fields;
+      expect((await stranger.submitForm(at(`/account/keys/${uuid}/revoke/`), token)).status).to.equal(404);
+      expect((await customer.request('GET', '/api/keys/')).status).to.equal(200);
+      await sendForm(visitor, `/account/keys/${uuid}/revoke/`);
+      expectError(await customer.request('GET', '/api/keys/'), 'invalid_api_key');
+    });
+  });
+
+  describe('sessions', () => {
+    it('are listed with the browser, and ended one by one or all but this one', async () => {
+      const { customer, visitor } = await newVisitor();
+      const elsewhere = [new HttpBrowser(), new HttpBrowser(), new HttpBrowser()];
+      for (const other of elsewhere) await other.submitForm(at('/sign-in'), { email: customer.email });
+      const isIn = async (other: HttpBrowser) => (await other.request(at('/account/'))).status === 200;
+      const page = await visitor.request(at('/account/'));
+      expect(page.text.match(/Firefox on Linux/g)?.length).to.be.at.least(3);
+      const before = await sessionsOf(customer);
+      expect(before.length).to.equal(4);
+      expect(before[1].user_agent).to.equal(FIREFOX);
+
+      await sendForm(visitor, `/account/sessions/${before[1].uuid}/end/`);
+      expect(await Promise.all(elsewhere.map(isIn))).to.deep.equal([false, true, true]);
+      await sendForm(visitor, '/account/sessions/end-others/');
+      expect(await Promise.all([visitor, ...elsewhere].map(isIn))).to.deep.equal([true, false, false, false]);
+      const out = await sendForm(visitor, '/account/sign-out/');
+      expect(out.headers.get('location')).to.equal('/sign-in?done=signed-out');
+      expect(await isIn(visitor)).to.equal(false);
+      expect(await sessionsOf(customer)).to.deep.equal([]);
+    });
+
+    it('of somebody else cannot be ended', async () => {
+      const { customer } = await newVisitor();
+      const { visitor } = await newVisitor();
+      const [{ uuid }] = await sessionsOf(customer);
+      const { fields } = findForm((await visitor.request(at('/account/'))).text, '/account/profile/');
+      expect((await visitor.submitForm(at(`/account/sessions/${uuid}/end/`), fields)).status).to.equal(404);
+      expect((await sessionsOf(customer)).length).to.equal(1);
+    });
+
+    it('are noted as used, at most once in 60 seconds', async () => {
+      const { customer, visitor } = await newVisitor();
+      const usedAt = async () => ((await sessionsOf(customer))[0].last_used_at as Date).getTime();
+      const mark = (age: string) =>
+        service.sql(
+          `UPDATE sessions SET last_used_at = now() - interval '${age}' WHERE account_id = (SELECT id FROM accounts WHERE email = $1)`,
+          [customer.email],
+        );
+      const other = await service.startApi();
+      await mark('1 hour');
+      const old = await usedAt();
+      await customer.on(other.baseUrl).requestWithSession('GET', '/authentication/me/');
+      await eventually('the use is noted', async () => (await usedAt()) > old + 3_000_000);
+      await mark('30 seconds');
+      const recent = await usedAt();
+      const third = await service.startApi();
+      await customer.on(third.baseUrl).requestWithSession('GET', '/authentication/me/');
+      await visitor.request(at('/account/'));
+      await third.stop();
+      expect(await usedAt()).to.equal(recent);
+    });
+  });
+
+  describe('a form', () => {
+    const actions = ['/account/plan/', '/account/profile/', '/account/keys/', '/account/sign-out/'];
+
+    it('of another site, or without an origin, is not taken', async () => {
+      const { customer, visitor } = await newVisitor();
+      for (const action of actions) {
+        for (const origin of ['https://evil.example', 'null', '']) {
+          const answer = await sendForm(visitor, action, { name: 'stolen', plan: 'pro', first_name: 'stolen' }, origin);
+          expect(answer.status, `${action} ${origin}`).to.equal(403);
+          expect(answer.text).to.include('was not sent from the page');
+        }
+      }
+      const { user } = (await customer.requestWithSession('GET', '/authentication/me/')).body;
+      expect([user.first_name, user.plan]).to.deep.equal(['', null]);
+      expect((await customer.request('GET', '/api/keys/')).body.pagination.total_items).to.equal(1);
+    });
+
+    it("without the page's token, or with that of another session, is not taken", async () => {
+      const { customer, visitor } = await newVisitor();
+      const another = new HttpBrowser();
+      await another.submitForm(at('/sign-in'), { email: customer.email });
+      const { fields } = findForm((await another.request(at('/account/'))).text, '/account/profile/');
+      for (const token of ['', 'x', fields['csrf_token'] as string]) {
+        const answer = await visitor.submitForm(at('/account/profile/'), { csrf_token: token, first_name: 'stolen' });
+        expect(answer.status).to.equal(403);
+      }
+      expect((await another.submitForm(at('/account/profile/'), { ...fields, first_name: 'mine' })).status).to.equal(303);
+    });
+
+    it('sent after the session has ended changes nothing, and leads to a sign-in that says so', async () => {
+      const { customer, visitor } = await newVisitor();
+      const { text } = await visitor.request(at('/account/'));
+      await customer.requestWithSession('POST', '/authentication/logout/');
+      const { fields } = findForm(text, '/account/profile/');
+      const answer = await visitor.submitForm(at('/account/profile/'), { ...fields, first_name: 'late' });
+      expect([answer.status, answer.headers.get('location')]).to.deep.equal([303, '/sign-in?problem=session-ended']);
+      const signIn = await visitor.request(at('/sign-in?problem=session-ended'));
+      expect(signIn.text).to.include('Your session has ended, and nothing was changed.');
+      expect(signIn.text).to.include('<title>Error: Sign in · genmeter</title>');
+
+      // What was typed is there again, once, and for the same account only.
+      const typed = 'value="late"';
+      const kept = visitor.cookies.slice();
+      await visitor.submitForm(at('/sign-in'), { email: customer.email });
+      expect((await visitor.request(at('/account/'))).text).to.include(typed);
+      expect((await visitor.request(at('/account/'))).text).to.not.include(typed);
+      expect((await customer.on(service.baseUrl).request('GET', '/api/keys/')).status).to.equal(200);
+      const other = new HttpBrowser();
+      other.cookies = kept;
+      await other.submitForm(at('/sign-in'), { email: 'somebody-else@example.com' });
+      expect((await other.request(at('/account/'))).text).to.not.include(typed);
+    });
+
+    it('sent after the session has ended leads back to the page that it was on', async () => {
+      const { customer, visitor } = await newVisitor();
+      const [{ uuid }] = (await customer.request('GET', '/api/keys/')).body.data;
+      const path = `/account/keys/${uuid}/revoke/`;
+      await customer.requestWithSession('POST', '/authentication/logout/');
+      const send = (referer: string) =>
+        visitor.request(at(path), {
+          method: 'POST',
+          headers: { origin: service.baseUrl, 'content-type': 'application/x-www-form-urlencoded', referer },
+          body: '',
+        });
+      const expected = `/sign-in?problem=session-ended&return_to=${encodeURIComponent(path)}`;
+      expect((await send(at(path))).headers.get('location')).to.equal(expected);
+      for (const referer of ['https://evil.example/admin/', at('/account/?done=plan'), 'none']) {
+        expect((await send(referer)).headers.get('location')).to.equal('/sign-in?problem=session-ended');
+      }
+      expect((await customer.request('GET', '/api/keys/')).status).to.equal(200);
+    });
+
+    it('has an address that leads to the account when it is opened like a page', async () => {
+      const { visitor } = await newVisitor();
+      for (const path of ['plan', 'portal', 'profile', 'keys', 'affiliate', 'payouts', 'sign-out']) {
+        const answer = await visitor.request(at(`/account/${path}/`));
+        expect([answer.status, answer.headers.get('location')], path).to.deep.equal([303, '/account/']);
+      }
+    });
+
+    it('that is none, or is too large, is refused by a page', async () => {
+      const { visitor } = await newVisitor();
+      const send = (body: string, type: string) =>
+        visitor.request(at('/account/profile/'), {
+          method: 'POST',
+          headers: { origin: service.baseUrl, 'content-type': type },
+          body,
+        });
+      const json = await send('{}', 'application/json');
+      const large = await send(`a=${'x'.repeat(70_000)}`, 'application/x-www-form-urlencoded');
+      expect([json.status, large.status]).to.deep.equal([400, 413]);
+      for (const { headers } of [json, large]) expect(headers.get('content-type')).to.include('text/html');
+    });
+
+    it('takes no API key for a session', async () => {
+      const { customer } = await newVisitor();
+      const answer = await new HttpBrowser().request(at('/account/'), { headers: { authorization: `Bearer ${customer.key}` } });
+      expect([answer.status, answer.headers.get('location')]).to.deep.equal([303, '/sign-in']);
+    });
+  });
+});

@@ -1,0 +1,230 @@
+import { expect } from 'chai';
+import { getAffiliateStatus, enrollAffiliate, followReferralLink, signUpReferred, signUpCustomer } from '../harness/affiliates.ts';
+import { type TestCustomer, request } from '../harness/apiClient.ts';
+import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { expectError } from '../harness/errorEnvelope.ts';
+
+const DAY_SECONDS = 86_400;
+const PATHS = [
+  ['POST', '/api/affiliate/enroll/'],
+  ['GET', '/api/affiliate/status/'],
+  ['POST', '/api/affiliate/onboarding-link/'],
+] as const;
+
+const enroll = (customer: TestCustomer) => customer.request('POST', '/api/affiliate/enroll/', { body: {} });
+const getStats = async (affiliate: TestCustomer) => (await getAffiliateStatus(affiliate)).stats;
+
+describe('the affiliate program', () => {
+  let service: TestService;
+  before(async () => {
+    service = await startTestService({ apis: 2, workers: 1 });
+  });
+  after(() => service.stop());
+
+  const clicks = async (code: string): Promise<number> => {
+    const [row] = await service.sql(
+      `SELECT coalesce(sum(clicks), 0)::int AS clicks FROM referral_clicks c JOIN affiliates a ON a.account_id = c.affiliate_id
+        WHERE a.code = $1`,
+      [code],
+    );
+    return row.clicks;
+  };
+
+  it('answers 401 without a credential, and takes the cookie as well as a key', async () => {
+    for (const [method, path] of PATHS) {
+      expectError(await service.request(method, path, method === 'POST' ? { body: {} } : {}), 'invalid_api_key');
+    }
+    const customer = await signUpCustomer(service.baseUrl);
+    expect((await customer.requestWithSession('POST', '/api/affiliate/enroll/', { body: {} })).status).to.equal(200);
+    expect((await customer.requestWithSession('GET', '/api/affiliate/status/')).status).to.equal(200);
+    expect((await customer.requestWithSession('POST', '/api/affiliate/onboarding-link/')).status).to.equal(200);
+  });
+
+  it('answers 404 not_found to status and onboarding link before the account has enrolled', async () => {
+    const customer = await signUpCustomer(service.baseUrl);
+    expectError(await customer.request('GET', '/api/affiliate/status/'), 'not_found');
+    expectError(await customer.request('POST', '/api/affiliate/onboarding-link/'), 'not_found');
+  });
+
+  it('enrols with 200 { code, referral_url }, and makes the account an affiliate', async () => {
+    const customer = await signUpCustomer(service.baseUrl);
+    const { status, body } = await enroll(customer);
+    expect(status).to.equal(200);
+    expect(body).to.have.all.keys('code', 'referral_url');
+    expect(body.code).to.match(/^[a-z0-9]{12}$/);
+    expect(body.referral_url).to.equal(`${service.baseUrl}/r/${body.code}`);
+    expect((await customer.requestWithSession('GET', '/authentication/me/')).body.user.is_affiliate).to.equal(true);
+  });
+
+  it('gives the same code when it is asked again, also many times at once over two processes', async () => {
+    const customer = await signUpCustomer(service.baseUrl);
+    const ways = service.baseUrls.map((url) => customer.on(url));
+    const answers = await Promise.all(Array.from({ length: 12 }, (_, index) => enroll(ways[index % 2] as TestCustomer)));
+    expect(answers.map(({ status }) => status)).to.deep.equal(Array.from({ length: 12 }, () => 200));
+    expect(new Set(answers.map(({ body }) => body.code)).size).to.equal(1);
+  });
+
+  it('shows a status with all its fields, and twelve months with this one last', async () => {
+    const { affiliate, code } = await enrollAffiliate(service.baseUrl);
+    const { recent, ...status } = await getAffiliateStatus(affiliate);
+    expect(status).to.deep.equal({
+      code,
+      referral_url: `${service.baseUrl}/r/${code}`,
+      payout_enabled: false,
+      connect_onboarded: false,
+      stats: { referrals: 0, active: 0, lifetime_earnings_cents: 0, pending_cents: 0, paid_cents: 0 },
+    });
+    const now = new Date();
+    const months = Array.from({ length: 12 }, (_, index) =>
+      new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 11 + index, 1)).toISOString().slice(0, 7),
+    );
+    expect(recent).to.deep.equal(months.map((month) => ({ month, referrals: 0, commission_cents: 0 })));
+  });
+
+  it('enables payouts at once in local keyless development, with an address of our own', async () => {
+    const { affiliate } = await enrollAffiliate(service.baseUrl);
+    const { status, body } = await affiliate.request('POST', '/api/affiliate/onboarding-link/');
+    expect(status).to.equal(200);
+    expect(Object.keys(body)).to.deep.equal(['url']);
+    expect(new URL(body.url).origin).to.equal(service.baseUrl);
+    expect(await getAffiliateStatus(affiliate)).to.include({ payout_enabled: true, connect_onboarded: true });
+  });
+
+  it('a link that leads to onboarding again enables nothing, and leads to the account', async () => {
+    const { affiliate } = await enrollAffiliate(service.baseUrl);
+    const again = await affiliate.requestWithSession('GET', '/account/payouts/again');
+    expect([again.status, again.headers.get('location')]).to.deep.equal([303, '/account/']);
+    expect(await getAffiliateStatus(affiliate)).to.include({ payout_enabled: false, connect_onboarded: false });
+  });
+
+  describe('a referral link', () => {
+    it('sets a first-party cookie for 30 days, redirects to the sign-in, and counts the click', async () => {
+      const { code } = await enrollAffiliate(service.baseUrl);
+      const answer = await request(service.baseUrl, 'GET', `/r/${code}`);
+      expect([answer.status, answer.headers.get('location')]).to.deep.equal([303, '/sign-in']);
+      const [pair = '', ...attributes] = (answer.headers.getSetCookie()[0] ?? '').split('; ');
+      expect(pair).to.match(new RegExp(`^referral=${code}\\.\\d+$`));
+      expect(attributes).to.include.members(['path=/', 'samesite=lax', 'httponly']);
+      const expires = Date.parse(attributes.find((text) => text.startsWith('expires='))?.slice(8) ?? '');
+      expect((expires - Date.now()) / (1_000 * DAY_SECONDS)).to.be.within(29.9, 30.1);
+      await eventually('counted', async () => (await clicks(code)) === 1);
+    });
+
+    it('counts all of many clicks at once over two processes, in one row', async () => {
+      const { code } = await enrollAffiliate(service.baseUrl);
+      await Promise.all(Array.from({ length: 60 }, (_, i) => followReferralLink(service.baseUrls[i % 2] as string, code)));
+      await eventually('counted', async () => (await clicks(code)) === 60);
+      expect(
+        await service.sql(
+          'SELECT 1 FROM referral_clicks c JOIN affiliates a ON a.account_id = c.affiliate_id WHERE code = $1',
+          [code],
+        ),
+      ).to.have.length(1);
+    });
+
+    it('that is unknown redirects, too, and sets no cookie', async () => {
+      for (const code of ['abc', 'bcdfghjkmnpq', 'x'.repeat(300), '%00', "'--"]) {
+        expect(await followReferralLink(service.baseUrl, code), code).to.equal(undefined);
+      }
+    });
+
+    it("of one's own sets no cookie for who is signed in, and leads to the account", async () => {
+      const { affiliate, code } = await enrollAffiliate(service.baseUrl);
+      const answer = await request(service.baseUrl, 'GET', `/r/${code}`, { headers: { cookie: affiliate.cookie } });
+      expect([answer.status, answer.headers.get('location')]).to.deep.equal([303, '/']);
+      expect(answer.headers.getSetCookie()).to.deep.equal([]);
+    });
+  });
+
+  describe('attribution', () => {
+    it('ties a new account to the link that it came by; of several to the last', async () => {
+      const [first, second] = [await enrollAffiliate(service.baseUrl), await enrollAffiliate(service.baseUrl)];
+      const cookie = await followReferralLink(service.baseUrl, first.code);
+      await signUpCustomer(service.baseUrl, await followReferralLink(service.baseUrl, second.code, cookie));
+      expect(await getStats(first.affiliate)).to.include({ referrals: 0 });
+      expect(await getStats(second.affiliate)).to.include({ referrals: 1, active: 0 });
+      expect((await getAffiliateStatus(second.affiliate)).recent.at(-1)).to.include({ referrals: 1 });
+    });
+
+    it('counts a link that was followed up to 30 days ago, and none that is older, or from the future', async () => {
+      const { affiliate, code } = await enrollAffiliate(service.baseUrl);
+      const at = (daysAgo: number) => `referral=${code}.${Math.floor(Date.now() / 1_000 - daysAgo * DAY_SECONDS)}`;
+      for (const daysAgo of [30.01, 31, 400, -1]) await signUpCustomer(service.baseUrl, at(daysAgo));
+      for (const cookie of [
+        'referral=',
+        `referral=${code}`,
+        `referral=${code}.`,
+        `referral=${code}.x`,
+        'referral=bcdfghjkmnpq.1',
+      ])
+        await signUpCustomer(service.baseUrl, cookie);
+      expect(await getStats(affiliate)).to.include({ referrals: 0 });
+      await signUpCustomer(service.baseUrl, at(29.9));
+      expect(await getStats(affiliate)).to.include({ referrals: 1 });
+    });
+
+    it('never ties an account that is there already', async () => {
+      const { affiliate, code } = await enrollAffiliate(service.baseUrl);
+      const customer = await signUpCustomer(service.baseUrl);
+      await signUpCustomer(service.baseUrl, await followReferralLink(service.baseUrl, code), customer.email);
+      await signUpCustomer(service.baseUrl, await followReferralLink(service.baseUrl, code), customer.email.toUpperCase());
+      expect(await getStats(affiliate)).to.include({ referrals: 0 });
+    });
+
+    it('never ties affiliates to themselves: not in their own browser, nor by their own mailbox', async () => {
+      const { affiliate, code } = await enrollAffiliate(service.baseUrl, 'ada@example.com');
+      const cookie = await followReferralLink(service.baseUrl, code);
+      await signUpCustomer(service.baseUrl, `${cookie}; ${affiliate.cookie}`, 'somebody@example.net');
+      const again = await signUpCustomer(service.baseUrl, undefined, 'ada@example.com');
+      await signUpCustomer(service.baseUrl, await followReferralLink(service.baseUrl, code), 'ada+2@example.com');
+      expect(await getStats(again)).to.include({ referrals: 0 });
+      await signUpCustomer(service.baseUrl, await followReferralLink(service.baseUrl, code), 'grace@example.com');
+      expect(await getStats(again)).to.include({ referrals: 1 });
+    });
+
+    it('happens once for an address that signs in many times at once over two processes', async () => {
+      const { affiliate, code } = await enrollAffiliate(service.baseUrl);
+      const cookie = await followReferralLink(service.baseUrl, code);
+      await Promise.all(
+        Array.from({ length: 10 }, (_, index) =>
+          request(service.baseUrls[index % 2] as string, 'POST', '/authentication/dev/sign-in/', {
+            body: { email: 'many@example.com' },
+            headers: { cookie: cookie as string },
+          }),
+        ),
+      );
+      expect(await getStats(affiliate)).to.include({ referrals: 1 });
+    });
+
+    it('also comes of the form of the sign-in page', async () => {
+      const { affiliate, code } = await enrollAffiliate(service.baseUrl);
+      const cookie = (await followReferralLink(service.baseUrl, code)) as string;
+      const answer = await request(service.baseUrl, 'POST', '/sign-in', {
+        rawBody: 'email=form%40example.com',
+        headers: { cookie, origin: service.baseUrl, 'content-type': 'application/x-www-form-urlencoded' },
+      });
+      expect(answer.status).to.equal(303);
+      expect(await getStats(affiliate)).to.include({ referrals: 1 });
+    });
+  });
+
+  it('earns 30 % of a keyless checkout, once, and keeps it pending', async () => {
+    const { affiliate, code } = await enrollAffiliate(service.baseUrl);
+    const customer = await signUpReferred(service.baseUrl, code);
+    for (const plan of ['starter', 'pro']) {
+      expect((await customer.request('POST', '/api/billing/checkout/', { body: { plan } })).status).to.equal(200);
+    }
+    const earned = (14_400 * 30) / 100;
+    const { stats: sums, recent } = await getAffiliateStatus(affiliate);
+    expect(sums).to.deep.equal({
+      referrals: 1,
+      active: 1,
+      lifetime_earnings_cents: earned,
+      pending_cents: earned,
+      paid_cents: 0,
+    });
+    expect(recent.at(-1)).to.include({ referrals: 1, commission_cents: earned });
+    await customer.request('POST', '/api/billing/topup/', { body: { amount_cents: 5_000 } });
+    expect((await getStats(affiliate)).lifetime_earnings_cents).to.equal(earned);
+  });
+});

@@ -1,0 +1,235 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { TestCustomer, IMAGE, request } from '../harness/apiClient.ts';
+import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { expectError, expectTimestamp, countOccurrences, UUID } from '../harness/errorEnvelope.ts';
+import { setAllModelsOnline } from '../harness/seeds.ts';
+
+const SECOND = `interval '1 second'`;
+
+const createKey = (customer: TestCustomer, name = 'another') => createNamed(customer, name);
+const createNamed = (customer: TestCustomer, name: unknown) =>
+  customer.requestWithSession('POST', '/api/keys/create/', { body: { name } });
+const listKeys = async (customer: TestCustomer) => (await customer.requestWithSession('GET', '/api/keys/')).body.data;
+const requestWithKey = (customer: TestCustomer, key: string) =>
+  new TestCustomer(customer.baseUrl, customer.email, customer.cookie, key);
+
+describe('API keys', () => {
+  let service: TestService;
+  before(async () => {
+    service = await startTestService({ apis: 2, workers: 0 });
+    await setAllModelsOnline(service);
+  });
+  after(() => service.stop());
+
+  const lastUse = async (uuid: string): Promise<Date | null> => {
+    const [row] = await service.sql('SELECT last_used_at FROM api_keys WHERE uuid = $1', [uuid]);
+    return row.last_used_at;
+  };
+  /** Uses the key of a customer's whose use was never noted, and waits until it is. */
+  const used = async (customer: TestCustomer, api: { baseUrl: string }) => {
+    expect((await customer.on(api.baseUrl).request('GET', '/api/keys/')).status).to.equal(200);
+    const [{ uuid }] = await listKeys(customer);
+    await eventually('its use is noted', async () => (await lastUse(uuid)) !== null);
+  };
+
+  it('are created with uuid, name, key, prefix and created_at, the key being svc_ and 40 hex characters', async () => {
+    const customer = await service.createCustomer(null);
+    const { status, body } = await createKey(customer, ' laptop ');
+    expect(status).to.equal(201);
+    expect(body).to.have.all.keys('uuid', 'name', 'key', 'prefix', 'created_at');
+    expect(body.uuid).to.match(UUID);
+    expect(body.name).to.equal('laptop');
+    expect(body.key).to.match(/^svc_[0-9a-f]{40}$/);
+    expect(body.prefix).to.equal(body.key.slice(0, 12));
+    expectTimestamp(body.created_at);
+  });
+
+  it('are shown once: the list has the prefix, never the secret', async () => {
+    const customer = await service.createCustomer(null);
+    const { body: created } = await createKey(customer, 'laptop');
+    const { body } = await customer.request('GET', '/api/keys/');
+    expect(JSON.stringify(body)).to.not.include(created.key);
+    expect(body.pagination.total_items).to.equal(2);
+    expect(body.data[0]).to.deep.equal({
+      uuid: created.uuid,
+      name: 'laptop',
+      prefix: created.prefix,
+      last_used_at: null,
+      revoked: false,
+      created_at: created.created_at,
+    });
+  });
+
+  it('are stored as a SHA-256 hash and the prefix only', async () => {
+    const customer = await service.createCustomer(null);
+    const { uuid, key, prefix } = (await createKey(customer)).body;
+    const [row] = await service.sql('SELECT k.*, k::text AS everything FROM api_keys k WHERE uuid = $1', [uuid]);
+    expect(row.key_hash.toString('hex')).to.equal(createHash('sha256').update(key).digest('hex'));
+    expect(row.prefix).to.equal(prefix);
+    expect(row.everything).to.not.include(key.slice(4 + 8));
+  });
+
+  it('are accepted as a bearer token and as X-API-Key, with the same permissions as the account', async () => {
+    const { key, baseUrl } = await service.createCustomer('lite');
+    const ways: Record<string, string>[] = [
+      { authorization: `Bearer ${key}` },
+      { authorization: `bearer  ${key}` },
+      { 'x-api-key': key },
+    ];
+    for (const headers of ways) {
+      const { status, body } = await request(baseUrl, 'GET', '/api/usage/summary/', { headers });
+      expect([status, body.plan?.slug], Object.keys(headers).join()).to.deep.equal([200, 'lite']);
+    }
+  });
+
+  it('can be created, listed and revoked with a key as well as with a session', async () => {
+    const customer = await service.createCustomer(null);
+    const { status, body } = await customer.request('POST', '/api/keys/create/', { body: { name: 'by key' } });
+    expect(status).to.equal(201);
+    const revoked = await customer.request('POST', `/api/keys/${body.uuid}/revoke/`);
+    expect([revoked.status, revoked.body]).to.deep.equal([200, { revoked: true }]);
+  });
+
+  it('have names of 1 to 64 characters', async () => {
+    const customer = await service.createCustomer(null);
+    for (const name of ['x', 'x'.repeat(64), ` ${'x'.repeat(64)} `, '🔑'.repeat(64)]) {
+      const { status, body } = await createKey(customer, name);
+      expect([status, body.name]).to.deep.equal([201, name.trim()]);
+    }
+    for (const name of [
+      '',
+      ' ',
+      'x'.repeat(65),
+      '🔑'.repeat(65),
+      undefined,
+      null,
+      5,
+      true,
+      ['x'],
+      { x: 'x' },
+      'a\u0000b',
+      '\ud800',
+    ]) {
+      expectError(await createNamed(customer, name), 'validation_error', 'name');
+    }
+    expect((await customer.request('GET', '/api/keys/')).body.pagination.total_items).to.equal(5);
+  });
+
+  it('are at most 20 active ones an account; revoked ones do not count', async () => {
+    const customer = await service.createCustomer(null);
+    for (let count = 1; count < 20; count += 1)
+      expect((await createKey(customer, `key ${count}`)).status).to.equal(201);
+    expectError(await createKey(customer), 'validation_error', '20');
+    const [newest] = await listKeys(customer);
+    await customer.requestWithSession('POST', `/api/keys/${newest.uuid}/revoke/`);
+    expect((await createKey(customer)).status).to.equal(201);
+    expectError(await createKey(customer), 'validation_error', '20');
+    const { pagination, data } = (await customer.requestWithSession('GET', '/api/keys/?page=2')).body;
+    expect(pagination).to.include({ total_items: 21, total_pages: 2, next: null });
+    expect(data).to.have.lengthOf(1);
+  });
+
+  it('are at most 20 when 100 are asked for at once over two processes', async () => {
+    const customer = await service.createCustomer(null);
+    const ways = service.baseUrls.map((url) => customer.on(url));
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, (_, index) => createKey(ways[index % 2] ?? customer)),
+    );
+    expect(countOccurrences(answers.map(({ status }) => status))).to.deep.equal({ 201: 19, 400: 81 });
+    expect((await customer.request('GET', '/api/keys/')).body.pagination.total_items).to.equal(20);
+  });
+
+  it('are revoked for good, and revoking one again changes nothing', async () => {
+    const customer = await service.createCustomer(null);
+    const { uuid } = (await createKey(customer)).body;
+    for (let times = 0; times < 3; times += 1) {
+      const { status, body } = await customer.requestWithSession('POST', `/api/keys/${uuid}/revoke/`);
+      expect([status, body]).to.deep.equal([200, { revoked: true }]);
+    }
+    const ways = service.baseUrls.map((url) => requestWithKey(customer, customer.key).on(url));
+    const { uuid: contested } = (await createKey(customer)).body;
+    await Promise.all(ways.map((way) => way.request('POST', `/api/keys/${contested}/revoke/`)));
+    expect((await listKeys(customer)).map((key: { revoked: boolean }) => key.revoked)).to.deep.equal([true, true, false]);
+  });
+
+  it('of another account, missing ones and what is no uuid are 404 not_found alike', async () => {
+    const [customer, other] = await Promise.all([service.createCustomer(null), service.createCustomer(null)]);
+    const [{ uuid }] = await listKeys(other);
+    const foreign = await customer.request('POST', `/api/keys/${uuid}/revoke/`);
+    const missing = await customer.request('POST', `/api/keys/${randomUUID()}/revoke/`);
+    expectError(foreign, 'not_found');
+    expect(foreign.body).to.deep.equal(missing.body);
+    expectError(await customer.request('POST', '/api/keys/5/revoke/'), 'not_found');
+    expect((await other.request('GET', '/api/keys/')).status).to.equal(200);
+  });
+
+  it('stop working at once on every process when they are revoked, even right after they were used', async () => {
+    const customer = await service.createCustomer('pro');
+    for (let round = 0; round < 5; round += 1) {
+      const { uuid, key } = (await createKey(customer)).body;
+      const ways = service.baseUrls.map((url) => requestWithKey(customer, key).on(url));
+      const generation = await requestWithKey(customer, key).createGeneration(IMAGE);
+      expect(generation.status).to.equal(201);
+      for (const way of ways) expect((await way.request('GET', '/api/keys/')).status).to.equal(200);
+
+      await customer.requestWithSession('POST', `/api/keys/${uuid}/revoke/`);
+      const answers = await Promise.all(
+        ways.flatMap((way) => [
+          way.createGeneration(IMAGE),
+          way.createGeneration({ model: 'no such model', params: {} }),
+          way.readGeneration(generation.body.uuid),
+          way.readGeneration('no-uuid'),
+          way.request('DELETE', `/api/generations/${generation.body.uuid}/`),
+          way.request('GET', '/api/keys/'),
+          way.request('POST', '/api/keys/create/', { body: { name: 'by a dead key' } }),
+          way.request('POST', `/api/keys/${uuid}/revoke/`),
+          way.request('GET', '/api/usage/summary/'),
+        ]),
+      );
+      for (const answer of answers) expectError(answer, 'invalid_api_key');
+      await customer.requestWithSession('DELETE', `/api/generations/${generation.body.uuid}/`);
+    }
+    expect(await customer.ledger()).to.deep.equal([['grant', 1100], ...Array.from({ length: 5 }, () => ['burn', -8])]);
+  });
+
+  it('note last_used_at at most once per 60 seconds, over all processes', async () => {
+    const [a, b] = service.baseUrls as [string, string];
+    const customer = await service.createCustomer(null);
+    const [{ uuid, last_used_at: before }] = await listKeys(customer);
+    expect(before).to.equal(null);
+    await used(customer, { baseUrl: a });
+    expectTimestamp((await listKeys(customer))[0].last_used_at);
+
+    // 30 s later, on a process that has not seen the key. Its notes are written one after the other, so that once
+    // that of another key is there, this one's would be.
+    await service.sql(`UPDATE api_keys SET last_used_at = last_used_at - 30 * ${SECOND} WHERE uuid = $1`, [uuid]);
+    const noted = await lastUse(uuid);
+    await customer.on(b).request('GET', '/api/keys/');
+    await used(await service.createCustomer(null), { baseUrl: b });
+    expect(await lastUse(uuid)).to.deep.equal(noted);
+
+    // 61 s later, on a third.
+    await service.sql(`UPDATE api_keys SET last_used_at = last_used_at - 31 * ${SECOND} WHERE uuid = $1`, [uuid]);
+    const earlier = await lastUse(uuid);
+    const third = await service.startApi();
+    await customer.on(third.baseUrl).request('GET', '/api/keys/');
+    await eventually('its use is noted', async () => (await lastUse(uuid))?.getTime() !== earlier?.getTime());
+    expect(Date.now() - ((await lastUse(uuid))?.getTime() ?? 0)).to.be.below(10_000);
+  });
+
+  it('list empty pages past the last one', async () => {
+    const customer = await service.createCustomer(null);
+    const { body } = await customer.request('GET', '/api/keys/?page=3');
+    expect(body).to.deep.equal({
+      pagination: {
+        next: null,
+        previous: `${customer.baseUrl}/api/keys/?page=1`,
+        current_page: 3,
+        total_pages: 1,
+        total_items: 1,
+      },
+      data: [],
+    });
+  });
+});

@@ -1,0 +1,91 @@
+import { expect } from 'chai';
+import { type BillingService, startBillingService } from '../harness/billingService.ts';
+import type { TestCustomer } from '../harness/apiClient.ts';
+import { findForm, HttpBrowser } from '../harness/httpBrowser.ts';
+
+const createBrowserFor = (customer: TestCustomer): HttpBrowser => {
+  const visitor = new HttpBrowser();
+  const [name = '', value = ''] = customer.cookie.split('=');
+  visitor.cookies.push({ name, value, path: '/' });
+  return visitor;
+};
+
+const getOnboardingStep = async (customer: TestCustomer): Promise<string> =>
+  (await customer.requestWithSession('GET', '/authentication/me/')).body.user.onboarding_step;
+
+describe('account pages with a payment processor', () => {
+  let billing: BillingService;
+  before(async () => {
+    billing = await startBillingService({ workers: 1 });
+  });
+  after(() => billing.stop());
+
+  const at = (path: string) => `${billing.service.baseUrl}${path}`;
+
+  const sendForm = async (visitor: HttpBrowser, action: string, fields: Record<string, string>) => {
+    const { text } = await visitor.request(at('/account/'));
+    return visitor.submitForm(at(action), { ...findForm(text, action).fields, ...fields });
+  };
+
+  const completedInMetrics = async (): Promise<number> => {
+    const [row] = await billing.service.sql(
+      `SELECT coalesce(sum(times), 0)::int AS times FROM
+         (SELECT times FROM metric_totals WHERE (metric, label) = ('accounts', 'complete')
+          UNION ALL SELECT times FROM metric_deltas WHERE (metric, label) = ('accounts', 'complete')) sums`,
+    );
+    return row.times;
+  };
+
+  it('completes the onboarding when the webhook begins the subscription', async () => {
+    const before = await completedInMetrics();
+    const customer = await billing.createCustomer(null);
+    const visitor = createBrowserFor(customer);
+    await sendForm(visitor, '/account/profile/', { first_name: 'Ada' });
+    const page = await sendForm(visitor, '/account/plan/', { plan: 'pro' });
+    const [, url = ''] = /class="button main wide" href="([^"]+)"/.exec(page.text) ?? [];
+    expect(await getOnboardingStep(customer)).to.equal('plan');
+    billing.stripe.completeCheckout(url.replaceAll('&amp;', '&'));
+    await billing.drained();
+    expect(await getOnboardingStep(customer)).to.equal('complete');
+    expect(await completedInMetrics()).to.equal(before + 1);
+  });
+
+  it('waits for a payment that is not confirmed yet, without offering to subscribe again', async () => {
+    const customer = await billing.createCustomer(null);
+    const visitor = createBrowserFor(customer);
+    const { body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'pro' } });
+    const waiting = await visitor.request(at('/account/?checkout=success'));
+    expect(waiting.text).to.include('<h1>Waiting for the payment</h1>').and.to.not.include('Subscribe');
+    expect(waiting.text).to.include(
+      '<meta http-equiv="refresh" content="5;url=/account/?checkout=success&amp;reloads=1"/>',
+    );
+    const next = await visitor.request(at('/account/?checkout=success&reloads=1'));
+    expect(next.text).to.include('content="5;url=/account/?checkout=success&amp;reloads=2"');
+
+    // Not for ever: a payment by a bank can take days.
+    const late = await visitor.request(at('/account/?checkout=success&reloads=24'));
+    expect(late.text).to.include('Your payment is not confirmed yet.').and.to.not.include('http-equiv="refresh"');
+
+    billing.stripe.completeCheckout(body.checkout_url);
+    await billing.drained();
+    const paid = await visitor.request(at('/account/?checkout=success&reloads=2'));
+    expect(paid.text).to.include('Pro plan').and.to.include('Thank you.').and.to.not.include('http-equiv="refresh"');
+  });
+
+  it('waits for a top-up that is not confirmed yet', async () => {
+    const customer = await billing.createCustomer('pro');
+    const visitor = createBrowserFor(customer);
+    const { body } = await customer.request('POST', '/api/billing/topup/', { body: { amount_cents: 5_000 } });
+    const address = at('/account/?checkout=success');
+    expect((await visitor.request(address)).text).to.include('<h1>Waiting for the payment</h1>');
+    billing.stripe.completeCheckout(body.checkout_url);
+    await billing.drained();
+    expect((await visitor.request(address)).text).to.not.include('Waiting for the payment');
+  });
+
+  it('does not wait for an account that never opened a checkout', async () => {
+    const customer = await billing.createCustomer(null);
+    const { text } = await createBrowserFor(customer).request(at('/account/?checkout=success'));
+    expect(text).to.include('No plan yet.').and.to.not.include('Waiting for the payment');
+  });
+});

@@ -1,0 +1,321 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'chai';
+import type { ApiResponse, TestCustomer } from '../harness/apiClient.ts';
+import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { expectError, countOccurrences } from '../harness/errorEnvelope.ts';
+
+interface Endpoint {
+  path: string;
+  scope: string;
+  status: number;
+  body: object;
+  other: object;
+  /** The plan of the account that asks. */
+  plan: string | null;
+  /** How often it has taken effect for an account. */
+  effects: (service: TestService, customer: TestCustomer) => Promise<number>;
+}
+
+const countEntries = (type: string) => async (_service: TestService, customer: TestCustomer) =>
+  (await customer.ledger()).filter(([entry]) => entry === type).length;
+
+const ENDPOINTS: Endpoint[] = [
+  {
+    path: '/api/billing/checkout/',
+    scope: 'billing.checkout',
+    status: 200,
+    body: { plan: 'pro' },
+    other: { plan: 'lite' },
+    plan: null,
+    effects: countEntries('grant'),
+  },
+  {
+    path: '/api/billing/topup/',
+    scope: 'billing.topup',
+    status: 200,
+    body: { amount_cents: 5000 },
+    other: { amount_cents: 5001 },
+    plan: 'lite',
+    effects: countEntries('topup'),
+  },
+  {
+    path: '/api/keys/create/',
+    scope: 'keys.create',
+    status: 201,
+    body: { name: 'robot' },
+    other: { name: 'robot 2' },
+    plan: null,
+    effects: async (service, { email }) =>
+      (
+        await service.sql(
+          `SELECT 1 FROM api_keys k JOIN accounts a ON a.id = k.account_id WHERE a.email = $1 AND k.name LIKE 'robot%'`,
+          [email],
+        )
+      ).length,
+  },
+];
+const [CHECKOUT, TOPUP, KEYS] = ENDPOINTS as [Endpoint, Endpoint, Endpoint];
+
+const sha256 = (text: string) => createHash('sha256').update(text).digest();
+const getReplayHeader = ({ headers }: ApiResponse) => headers.get('idempotent-replayed');
+
+function sendWithKey(customer: TestCustomer, { path }: Endpoint, key: string, body: unknown): Promise<ApiResponse> {
+  return customer.request('POST', path, { body, headers: { 'idempotency-key': key } });
+}
+
+describe('an Idempotency-Key', () => {
+  let service: TestService;
+  before(async () => {
+    service = await startTestService({ apis: 2, workers: 0 });
+  });
+  after(() => service.stop());
+
+  const accountOf = async ({ email }: TestCustomer) =>
+    (await service.sql('SELECT id FROM accounts WHERE email = $1', [email]))[0].id as number;
+
+  /** Leaves what a process does that has begun on a request so many seconds ago, and no more. */
+  async function begun(customer: TestCustomer, { scope, body }: Endpoint, key: string, secondsAgo: number): Promise<void> {
+    await service.sql(
+      `INSERT INTO idempotent_requests (account_id, scope, key_hash, id, request_hash, created_at)
+       VALUES ($1, $2, $3, $4, $5, now() - $6 * interval '1 second')`,
+      [
+        await accountOf(customer),
+        scope,
+        sha256(key),
+        randomUUID(),
+        // A top-up is remembered by its amount, the others by their bodies.
+        sha256(JSON.stringify(scope === TOPUP.scope ? { amountCents: 5000 } : body)),
+        secondsAgo,
+      ],
+    );
+  }
+
+  /** Does something while an account is locked, so that nothing which changes it gets on. */
+  async function whileLocked<Result>({ email }: TestCustomer, work: () => Promise<Result>): Promise<Result> {
+    const connection = await service.database.connect();
+    try {
+      await connection.query('BEGIN');
+      await connection.query('SELECT 1 FROM accounts WHERE email = $1 FOR NO KEY UPDATE', [email]);
+      return await work();
+    } finally {
+      await connection.query('ROLLBACK');
+      connection.release();
+    }
+  }
+
+  for (const endpoint of ENDPOINTS) {
+    const { path, status, body, other, plan, effects } = endpoint;
+    describe(`on ${path}`, () => {
+      let customer: TestCustomer;
+      let key: string;
+      beforeEach(async () => {
+        customer = await service.createCustomer(plan);
+        key = randomUUID();
+      });
+
+      it('gives the first answer again, and takes effect once', async () => {
+        const first = await sendWithKey(customer, endpoint, key, body);
+        const again = await sendWithKey(customer.on(service.baseUrls[1] as string), endpoint, key, body);
+        const late = await customer.requestWithSession('POST', path, { body, headers: { 'idempotency-key': `  ${key} ` } });
+        expect([first.status, again.status, late.status]).to.deep.equal([status, status, status]);
+        expect(again.body).to.deep.equal(first.body);
+        expect(late.body).to.deep.equal(first.body);
+        expect([first, again, late].map(getReplayHeader)).to.deep.equal([null, 'true', 'true']);
+        expect(await effects(service, customer)).to.equal(1);
+      });
+
+      it('takes a body that means the same for the same', async () => {
+        await sendWithKey(customer, endpoint, key, body);
+        const spaced = JSON.stringify(body, null, 3).replace('5000', '5e3').replace('"robot"', '" robot "');
+        const again = await customer.request('POST', path, { rawBody: spaced, headers: { 'idempotency-key': key } });
+        expect([again.status, getReplayHeader(again)]).to.deep.equal([status, 'true']);
+      });
+
+      it('answers 400 validation_error to another body', async () => {
+        const first = await sendWithKey(customer, endpoint, key, body);
+        expectError(await sendWithKey(customer, endpoint, key, other), 'validation_error', 'Idempotency-Key');
+        expect((await sendWithKey(customer, endpoint, key, body)).body).to.deep.equal(first.body);
+        expect(await effects(service, customer)).to.equal(1);
+      });
+
+      it('takes effect once for 30 requests at once over two web processes', async () => {
+        const answers = await Promise.all(
+          Array.from({ length: 30 }, (_, index) =>
+            sendWithKey(customer.on(service.baseUrls[index % 2] as string), endpoint, key, body),
+          ),
+        );
+        expect(answers.map((answer) => answer.status)).to.deep.equal(Array(30).fill(status));
+        for (const answer of answers) expect(answer.body).to.deep.equal(answers[0]?.body);
+        expect(countOccurrences(answers.map((answer) => String(getReplayHeader(answer))))).to.deep.equal({ null: 1, true: 29 });
+        expect(await effects(service, customer)).to.equal(1);
+      });
+
+      it('answers for no other account', async () => {
+        const stranger = await service.createCustomer(plan);
+        await sendWithKey(customer, endpoint, key, body);
+        const theirs = await sendWithKey(stranger, endpoint, key, body);
+        expect([theirs.status, getReplayHeader(theirs)]).to.deep.equal([status, null]);
+        expect(await effects(service, stranger)).to.equal(1);
+      });
+
+      for (const [what, malformed] of [
+        ['empty', ''],
+        ['blank', '   '],
+        ['of 256 characters', 'k'.repeat(256)],
+        ['not ASCII', 'schlüssel'],
+        ['with a tab in it', 'a\tb'],
+      ] as const) {
+        it(`must not be ${what}`, async () => {
+          expectError(await sendWithKey(customer, endpoint, malformed, body), 'validation_error', 'Idempotency-Key');
+          expect(await effects(service, customer)).to.equal(0);
+        });
+      }
+
+      it('may be of 255 characters', async () => {
+        const longest = `${key} ~!"`.padEnd(255, '.');
+        const answers = [await sendWithKey(customer, endpoint, longest, body), await sendWithKey(customer, endpoint, longest, body)];
+        expect(answers.map(getReplayHeader)).to.deep.equal([null, 'true']);
+      });
+
+      it('is held by a request that is under way, for which the others wait', async () => {
+        let answered = 0;
+        const asked = await whileLocked(customer, async () => {
+          const all = [0, 1, 0].map((api) =>
+            sendWithKey(customer.on(service.baseUrls[api] as string), endpoint, key, body).finally(() => (answered += 1)),
+          );
+          await delay(600);
+          expect(answered).to.equal(0);
+          return all;
+        });
+        const answers = await Promise.all(asked);
+        expect(answers.map((answer) => answer.status)).to.deep.equal([status, status, status]);
+        expect(countOccurrences(answers.map((answer) => String(getReplayHeader(answer))))).to.deep.equal({ null: 1, true: 2 });
+        for (const answer of answers) expect(answer.body).to.deep.equal(answers[0]?.body);
+        expect(await effects(service, customer)).to.equal(1);
+      });
+
+      it('that a dead process has left is taken over, by one', async () => {
+        await begun(customer, endpoint, key, 120);
+        const answers = await Promise.all(
+          [0, 1, 0, 1, 0, 1].map((api) => sendWithKey(customer.on(service.baseUrls[api] as string), endpoint, key, body)),
+        );
+        expect(answers.map((answer) => answer.status)).to.deep.equal(Array(6).fill(status));
+        expect(countOccurrences(answers.map((answer) => String(getReplayHeader(answer))))).to.deep.equal({ null: 1, true: 5 });
+        expect(await effects(service, customer)).to.equal(1);
+      });
+
+      it('that a dead process has left still answers 400 to another body', async () => {
+        await begun(customer, endpoint, key, 120);
+        expectError(await sendWithKey(customer, endpoint, key, other), 'validation_error', 'Idempotency-Key');
+      });
+    });
+  }
+
+  it('may serve for one request at each endpoint', async () => {
+    const customer = await service.createCustomer(null);
+    const key = randomUUID();
+    for (const endpoint of [CHECKOUT, TOPUP, KEYS]) {
+      const answer = await sendWithKey(customer, endpoint, key, endpoint.body);
+      expect([answer.status, getReplayHeader(answer)], endpoint.path).to.deep.equal([endpoint.status, null]);
+      expect(getReplayHeader(await sendWithKey(customer, endpoint, key, endpoint.body))).to.equal('true');
+    }
+  });
+
+  it('gives a created key again with its text, of which nothing is kept', async () => {
+    const customer = await service.createCustomer(null);
+    const idempotencyKey = `orders/${randomUUID()}`;
+    const { body } = await sendWithKey(customer, KEYS, idempotencyKey, { name: 'robot of secrets' });
+    expect(body.key).to.match(/^svc_[0-9a-f]{40}$/);
+    const again = await sendWithKey(customer, KEYS, idempotencyKey, { name: 'robot of secrets' });
+    expect([again.body, getReplayHeader(again)]).to.deep.equal([body, 'true']);
+    expect((await customer.on(service.baseUrl).request('GET', '/api/keys/')).body.pagination.total_items).to.equal(2);
+    const secrets = [body.key, body.key.slice(4), idempotencyKey, idempotencyKey.slice(7), 'robot of secrets'];
+    const rows = await service.sql('SELECT * FROM idempotent_requests WHERE account_id = $1', [
+      await accountOf(customer),
+    ]);
+    expect(rows).to.have.length(1);
+    for (const value of Object.values(rows[0])) {
+      const bytes = Buffer.isBuffer(value) ? value : Buffer.from(JSON.stringify(value));
+      for (const secret of [...secrets, Buffer.from(body.key.slice(4), 'hex')]) {
+        expect(bytes.includes(secret), String(secret)).to.equal(false);
+      }
+    }
+    expect(rows[0].key_hash).to.deep.equal(sha256(idempotencyKey));
+    for (const api of service.apis) for (const secret of secrets) expect(api.logs()).to.not.include(secret);
+  });
+
+  it('remembers no refusal: what failed may be tried again', async () => {
+    const customer = await service.createCustomer(null);
+    const key = randomUUID();
+    expectError(await sendWithKey(customer, TOPUP, key, TOPUP.body), 'subscription_required');
+    expectError(await sendWithKey(customer, TOPUP, key, { amount_cents: 1 }), 'validation_error', 'amount_cents');
+    await sendWithKey(customer, CHECKOUT, key, CHECKOUT.body);
+    const answer = await sendWithKey(customer, TOPUP, key, TOPUP.body);
+    expect([answer.status, getReplayHeader(answer)]).to.deep.equal([200, null]);
+  });
+
+  it('lets a refused request be followed by another one', async () => {
+    const customer = await service.createCustomer('pro');
+    const key = randomUUID();
+    expectError(await sendWithKey(customer, CHECKOUT, key, { plan: 'pro' }), 'validation_error', 'plan');
+    expect((await sendWithKey(customer, CHECKOUT, key, { plan: 'studio' })).status).to.equal(200);
+  });
+
+  it('has the same refusal for 20 requests at once over two web processes', async () => {
+    const customer = await service.createCustomer(null);
+    const key = randomUUID();
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        sendWithKey(customer.on(service.baseUrls[index % 2] as string), TOPUP, key, TOPUP.body),
+      ),
+    );
+    for (const answer of answers) expectError(answer, 'subscription_required');
+    expect(answers.map(getReplayHeader)).to.deep.equal(Array(20).fill(null));
+  });
+
+  it('holds where the effect is there, but its answer could not be kept', async () => {
+    const customer = await service.createCustomer('lite');
+    const key = randomUUID();
+    await service.sql(`
+      CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'refused'; END $$;
+      CREATE TRIGGER refuse BEFORE UPDATE OF answer ON idempotent_requests FOR EACH ROW EXECUTE FUNCTION refuse()`);
+    try {
+      expect((await sendWithKey(customer, TOPUP, key, TOPUP.body)).status).to.equal(500);
+    } finally {
+      await service.sql('DROP TRIGGER refuse ON idempotent_requests; DROP FUNCTION refuse');
+    }
+    expect((await sendWithKey(customer, TOPUP, key, TOPUP.body)).status).to.equal(200);
+    expect(await TOPUP.effects(service, customer)).to.equal(1);
+  });
+
+  it('outlives the process that was killed over it: nothing is done twice, and it can be taken over', async () => {
+    const api = await service.startApi();
+    const customer = await service.createCustomer(null);
+    const key = randomUUID();
+    await whileLocked(customer, async () => {
+      const lost = sendWithKey(customer.on(api.baseUrl), KEYS, key, KEYS.body).catch(() => 'lost');
+      await eventually('the request is at work', async () => {
+        const held = await service.sql(
+          `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+        );
+        return held.length > 0;
+      });
+      await api.kill();
+      expect(await lost).to.equal('lost');
+    });
+    service.apis.pop();
+    const waiting = await sendWithKey(customer, KEYS, key, KEYS.body);
+    expect([waiting.status, waiting.body.error]).to.deep.equal([503, 'internal_error']);
+    expect(waiting.headers.get('retry-after')).to.match(/^[1-9]\d*$/);
+    expect(await KEYS.effects(service, customer)).to.equal(0);
+    await service.sql(
+      `UPDATE idempotent_requests SET created_at = created_at - interval '2 minutes' WHERE account_id = $1`,
+      [await accountOf(customer)],
+    );
+    const answer = await sendWithKey(customer, KEYS, key, KEYS.body);
+    expect([answer.status, getReplayHeader(answer)]).to.deep.equal([201, null]);
+    expect((await sendWithKey(customer, KEYS, key, KEYS.body)).body).to.deep.equal(answer.body);
+    expect(await KEYS.effects(service, customer)).to.equal(1);
+  });
+});

@@ -1,0 +1,152 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import type { TestCustomer } from '../harness/apiClient.ts';
+import { ACCEPT_JSON_OR_SSE, buildToolCall, openMcpSession, postMcp } from '../harness/mcpClient.ts';
+import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { setModelHealth } from '../harness/seeds.ts';
+
+/** Calls a tool that is refused. @returns the code. */
+const callExpectingError = async (
+  customer: TestCustomer,
+  tool = 'generate_image',
+  args: object = { prompt: 'x', resolution: '1K' },
+) => {
+  const session = await openMcpSession(customer);
+  const { status, body } = await postMcp(customer, buildToolCall(tool, args), { headers: session });
+  expect([status, body.result.isError]).to.deep.equal([200, true]);
+  return body.result.structuredContent.error;
+};
+
+describe('calls of the MCP server’s tools', () => {
+  let service: TestService;
+  before(async () => {
+    service = await startTestService();
+  });
+  beforeEach(() => {
+    service.upstream.outcome = 'succeed';
+  });
+  after(() => service.stop());
+
+  describe('refusals that need an account in a certain state', () => {
+    it('subscription_required, parallel_limit_reached, insufficient_credits, model_unavailable', async () => {
+      expect(await callExpectingError(await service.createCustomer(null))).to.equal('subscription_required');
+
+      service.upstream.outcome = 'wait';
+      const busy = await service.createCustomer('lite');
+      const prompts = [await busy.createImage(), await busy.createImage()].map(({ prompt }) => prompt);
+      expect(await callExpectingError(busy)).to.equal('parallel_limit_reached');
+      for (const prompt of prompts) {
+        await eventually('submitted', () => service.upstream.jobsFor(prompt).length === 1);
+        service.upstream.end(prompt, 'succeeded');
+      }
+
+      service.upstream.outcome = 'succeed';
+      const poor = await service.createCustomer('lite');
+      for (const _ of [1, 2]) {
+        const { body } = await poor.createGeneration({ model: 'vidmodel-video', params: { duration: 10, resolution: '720p' } });
+        await poor.waitForEnd(body.uuid);
+      }
+      const video = { prompt: 'x', duration: 10, resolution: '720p' };
+      expect(await callExpectingError(poor, 'generate_video', video)).to.equal('insufficient_credits');
+
+      const offline = await startTestService({ workers: 0 });
+      try {
+        const customer = await offline.createCustomer('pro');
+        await setModelHealth(offline, 'imgmodel-2', 'offline');
+        expect(await callExpectingError(customer)).to.equal('model_unavailable');
+      } finally {
+        await offline.stop();
+      }
+    });
+
+    it('rate_limited: creates and other calls are counted apart, and in words', async () => {
+      const api = await service.startApi({
+        RATE_LIMITS: 'on',
+        RATE_CREATES_PER_MINUTE: '1',
+        RATE_REQUESTS_PER_MINUTE: '6',
+      });
+      service.apis.pop();
+      try {
+        const customer = (await service.createCustomer('pro')).on(api.baseUrl);
+        const session = await openMcpSession(customer);
+        const image = { prompt: 'x', resolution: '1K' };
+        const first = await postMcp(customer, buildToolCall('generate_image', image, 1), { headers: session });
+        expect(first.body.result.isError ?? false).to.equal(false);
+        const second = await postMcp(customer, buildToolCall('generate_image', image, 2), { headers: session });
+        expect(second.status).to.equal(200);
+        expect(second.body.result.structuredContent.error).to.equal('rate_limited');
+        expect(second.headers.get('ratelimit-policy')).to.match(/^"create";q=1/);
+        const usage = await postMcp(customer, buildToolCall('get_usage', {}, 3), { headers: session });
+        expect(usage.body.result.isError ?? false).to.equal(false);
+        let last = usage;
+        for (let id = 4; id < 10; id += 1) {
+          last = await postMcp(customer, { jsonrpc: '2.0', id, method: 'ping' }, { headers: session });
+        }
+        expect([last.status, last.body.error]).to.deep.equal([429, 'rate_limited']);
+        expect(last.headers.get('retry-after')).to.match(/^\d+$/);
+      } finally {
+        await api.kill();
+      }
+    });
+  });
+
+  describe('an order that is sent again', () => {
+    it('is carried out once, by the request’s own id or by the key that it comes with', async () => {
+      const customer = await service.createCustomer('pro');
+      const session = await openMcpSession(customer);
+      const order = { prompt: 'once', resolution: '1K' };
+      const send = (id: number | string, meta?: object, args: object = order) =>
+        postMcp(customer, buildToolCall('generate_image', args, id, meta), { headers: session }).then(({ body }) => body.result);
+      const before = await customer.balance();
+      const [first, again, other] = [await send(7), await send(7), await send(8)];
+      expect(again.structuredContent.uuid).to.equal(first.structuredContent.uuid);
+      expect(again.content[0].text).to.match(/nothing more was charged/);
+      expect(other.structuredContent.uuid).not.to.equal(first.structuredContent.uuid);
+      expect(await customer.balance()).to.equal(before - 16);
+
+      const keyed = { idempotencyKey: randomUUID() };
+      const [third, fourth] = [await send(9, keyed), await send(10, keyed)];
+      expect(fourth.structuredContent.uuid).to.equal(third.structuredContent.uuid);
+      const mismatch = await send(11, keyed, { ...order, prompt: 'another' });
+      expect(mismatch.structuredContent.error).to.equal('validation_error');
+      await customer.waitForEnd(third.structuredContent.uuid);
+
+      // A client that counts from the start again within its session: another order is another order.
+      const recounted = await send(7, undefined, { ...order, prompt: 'recounted' });
+      expect(recounted.structuredContent.uuid).not.to.equal(first.structuredContent.uuid);
+      // Sent again, it is that one, and not a third.
+      const repeated = await send(7, undefined, { ...order, prompt: 'recounted' });
+      expect(repeated.structuredContent.uuid).to.equal(recounted.structuredContent.uuid);
+      await customer.waitForEnd(recounted.structuredContent.uuid);
+    });
+  });
+
+  it('answers as JSON or as an event stream, as the client accepts it', async () => {
+    const customer = await service.createCustomer('pro');
+    const session = await openMcpSession(customer);
+    for (const [accept, type] of [
+      [ACCEPT_JSON_OR_SSE, 'application/json'],
+      ['application/json', 'application/json'],
+      ['*/*', 'application/json'],
+      ['text/event-stream', 'text/event-stream'],
+    ] as const) {
+      const answer = await postMcp(customer, buildToolCall('get_usage'), { headers: { ...session, accept } });
+      expect(answer.headers.get('content-type')).to.match(new RegExp(`^${type}`));
+      const message =
+        type === 'application/json' ? answer.body : JSON.parse(/^data: (.*)$/m.exec(answer.body as string)?.[1] ?? '');
+      expect([message.id, message.result.structuredContent.plan.slug]).to.deep.equal([1, 'pro']);
+    }
+    const progress = { progressToken: 'p' };
+    service.upstream.outcome = 'wait';
+    const { uuid, prompt } = await customer.createImage();
+    const waiting = postMcp(customer, buildToolCall('get_generation', { uuid, wait_seconds: 2 }, 2, progress), {
+      headers: session,
+    });
+    const text: string = (await waiting).body;
+    expect(text).to.match(/notifications\/progress/);
+    expect(text).to.include('"progressToken":"p"');
+    await eventually('submitted', () => service.upstream.jobsFor(prompt).length === 1);
+    service.upstream.end(prompt, 'succeeded');
+    await customer.waitForEnd(uuid);
+  });
+});

@@ -1,0 +1,176 @@
+import { createHmac, createPrivateKey, createPublicKey, generateKeyPairSync, sign } from 'node:crypto';
+import { expect } from 'chai';
+import { startBearerApp } from '../harness/bearerApp.ts';
+import { type ApiResponse, type TestCustomer, request } from '../harness/apiClient.ts';
+import { decodeClaims, type OAuthTestClient, registerClient } from '../harness/oauthClient.ts';
+import { type TestService, startTestService } from '../harness/testService.ts';
+import { expectError } from '../harness/errorEnvelope.ts';
+
+const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
+const decodeHeader = (token: string) => JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString());
+
+describe('who asks over MCP', () => {
+  let service: TestService;
+  let client: OAuthTestClient;
+  let person: TestCustomer;
+  let app: Awaited<ReturnType<typeof startBearerApp>>;
+  let tokens: { access_token: string; refresh_token: string };
+  let privateKey: string;
+  before(async () => {
+    service = await startTestService({ workers: 0 });
+    app = await startBearerApp();
+    client = await registerClient(service.baseUrl);
+    person = await service.createCustomer(null);
+    tokens = await client.authorizeAndExchange(person);
+    [{ private_key: privateKey }] = (await service.sql('SELECT private_key FROM oauth_signing_keys')) as any;
+  });
+  after(async () => {
+    app.server.close();
+    app.server.closeAllConnections();
+    await service.stop();
+  });
+
+  const get = (credential: string, method = 'GET') =>
+    request(app.url, method, '/', { headers: { authorization: `Bearer ${credential}` } });
+  const metadata = () => `resource_metadata="${service.baseUrl}/.well-known/oauth-protected-resource"`;
+  /** A token like ours, with changes, signed with a key of ours unless another is given. */
+  const forge = (claims: object = {}, header: object = {}, key = privateKey) => {
+    const input = `${encode({ ...decodeHeader(tokens.access_token), ...header })}.${encode({ ...decodeClaims(tokens.access_token), ...claims })}`;
+    return `${input}.${sign('sha256', Buffer.from(input), key).toString('base64url')}`;
+  };
+  function expectRefused(answer: ApiResponse, says: RegExp): void {
+    expectError(answer, 'invalid_api_key');
+    expect(answer.body.detail).to.match(says);
+    expect(answer.headers.get('www-authenticate')).to.equal(
+      `Bearer ${metadata()}, error="invalid_token", scope="svc:read svc:write"`,
+    );
+  }
+
+  it('without a credential: 401 with WWW-Authenticate: Bearer resource_metadata=...', async () => {
+    const answer = await request(app.url, 'GET', '/');
+    expectError(answer, 'invalid_api_key');
+    expect(answer.headers.get('www-authenticate')).to.equal(`Bearer ${metadata()}`);
+  });
+
+  it('a token is of the account that allowed it, with the scopes that were allowed', async () => {
+    const [{ id }] = (await service.sql('SELECT id::int FROM accounts WHERE email = $1', [person.email])) as any;
+    const both = await get(tokens.access_token);
+    expect(both.body).to.deep.equal({ accountId: id, credential: 'token', scopes: ['svc:read', 'svc:write'] });
+    const narrow = await client.authorizeAndExchange(person, { scope: 'svc:read' });
+    expect((await get(narrow.access_token)).body.scopes).to.deep.equal(['svc:read']);
+  });
+
+  it('an API key has both scopes, in either header', async () => {
+    expect((await get(person.key)).body).to.include({ credential: 'key' });
+    expect((await get(person.key, 'POST')).body.scopes).to.deep.equal(['svc:read', 'svc:write']);
+    const inHeader = await request(app.url, 'GET', '/', { headers: { 'x-api-key': person.key } });
+    expect(inHeader.body).to.include({ credential: 'key' });
+    const both = await request(app.url, 'GET', '/', {
+      headers: { 'x-api-key': person.key, authorization: `Bearer ${tokens.access_token}` },
+    });
+    expectRefused(both, /different credentials/);
+  });
+
+  it('without svc:write: 403 with error="insufficient_scope" and the scopes wanted', async () => {
+    const narrow = await client.authorizeAndExchange(person, { scope: 'svc:read' });
+    const answer = await get(narrow.access_token, 'POST');
+    expect(answer.status).to.equal(403);
+    expect(answer.headers.get('www-authenticate')).to.equal(
+      `Bearer error="insufficient_scope", scope="svc:read svc:write", ${metadata()}`,
+    );
+    expect((await get(tokens.access_token, 'POST')).status).to.equal(200);
+  });
+
+  it('a token ends at once with its application, and with its grant', async () => {
+    const mine = await client.authorizeAndExchange(person);
+    expect((await get(mine.access_token)).status).to.equal(200);
+    await service.sql('UPDATE oauth_grants SET revoked_at = now() WHERE uuid = $1', [
+      decodeClaims(mine.access_token).grant,
+    ]);
+    expectRefused(await get(mine.access_token), /disconnected/);
+    expect((await get(tokens.access_token)).status).to.equal(200);
+  });
+
+  it('the use of a token is noted on its grant', async () => {
+    const mine = await client.authorizeAndExchange(person);
+    const { grant } = decodeClaims(mine.access_token);
+    await service.sql(`UPDATE oauth_grants SET last_used_at = now() - interval '1 hour' WHERE uuid = $1`, [grant]);
+    await get(mine.access_token);
+    // The note is sent with the answer; the next question of this process goes after it on the same connections.
+    const until = Date.now() + 5_000;
+    const age = async () =>
+      (
+        await service.sql('SELECT extract(epoch FROM now() - last_used_at) AS s FROM oauth_grants WHERE uuid = $1', [
+          grant,
+        ])
+      )[0].s;
+    while (Number(await age()) > 60 && Date.now() < until) await get(mine.access_token);
+    expect(Number(await age())).to.be.below(60);
+  });
+
+  describe('refuses', () => {
+    it('a token without a signature: alg none, in any spelling', async () => {
+      const [, payload] = tokens.access_token.split('.');
+      for (const alg of ['none', 'None', 'NONE']) {
+        for (const header of [
+          { alg, typ: 'at+jwt' },
+          { ...decodeHeader(tokens.access_token), alg },
+        ]) {
+          expectRefused(await get(`${encode(header)}.${payload}.`), /neither an access token/);
+          expectRefused(await get(`${encode(header)}.${payload}.AA`), /not signed with a key/);
+        }
+      }
+      expectRefused(await get(tokens.access_token.replace(/[^.]+$/, '')), /neither an access token/);
+    });
+
+    it('HS256 with the public key as its secret', async () => {
+      const pem = createPublicKey(createPrivateKey(privateKey)).export({ type: 'spki', format: 'pem' });
+      const [, payload] = tokens.access_token.split('.');
+      const input = `${encode({ ...decodeHeader(tokens.access_token), alg: 'HS256' })}.${payload}`;
+      const mac = createHmac('sha256', pem).update(input).digest('base64url');
+      expectRefused(await get(`${input}.${mac}`), /not signed with a key/);
+      // Nor under our own header.
+      const own = `${tokens.access_token.split('.')[0]}.${payload}`;
+      expectRefused(await get(`${own}.${createHmac('sha256', pem).update(own).digest('base64url')}`), /signature/);
+    });
+
+    it('one that is signed by somebody else, or was changed', async () => {
+      const stranger = generateKeyPairSync('rsa', { modulusLength: 2_048 }).privateKey;
+      const foreign = stranger.export({ type: 'pkcs8', format: 'pem' }) as string;
+      expectRefused(await get(forge({}, {}, foreign)), /signature/);
+      const [header, , signature] = tokens.access_token.split('.');
+      const changed = encode({ ...decodeClaims(tokens.access_token), scope: 'svc:read svc:write admin' });
+      expectRefused(await get(`${header}.${changed}.${signature}`), /signature/);
+      expectRefused(await get(forge({}, { kid: 'unknown' })), /not signed with a key/);
+      expectRefused(await get(forge({}, { jwk: { kty: 'oct', k: 'AA' } })), /not signed with a key/);
+    });
+
+    it('one that is no access token, for somebody else, from somebody else, or over', async () => {
+      expectRefused(await get(forge({}, { typ: 'JWT' })), /not signed with a key/);
+      expectRefused(await get(forge({ aud: 'https://elsewhere.example/mcp' })), /not for/);
+      expectRefused(await get(forge({ aud: service.baseUrl })), /not for/);
+      expectRefused(await get(forge({ iss: 'https://elsewhere.example' })), /another issuer/);
+      expectRefused(await get(forge({ exp: Math.floor(Date.now() / 1_000) - 1 })), /expired/);
+      expectRefused(await get(forge({ exp: undefined })), /expired/);
+      expectRefused(await get(forge({ sub: undefined })), /lacks a claim/);
+      expect((await get(forge({ aud: `${service.baseUrl}/mcp/` }))).status).to.equal(200);
+      expectRefused(await get(tokens.refresh_token), /neither an access token/);
+    });
+
+    it('one that has expired since it was last found good', async () => {
+      const short = forge({ exp: Math.floor(Date.now() / 1_000) + 2 });
+      expect((await get(short)).status).to.equal(200);
+      let answer = await get(short);
+      while (answer.status === 200) answer = await get(short);
+      expectRefused(answer, /expired/);
+      expect(decodeClaims(short).exp * 1_000).to.be.at.most(Date.now());
+    });
+
+    it('what is no credential at all', async () => {
+      for (const credential of ['x', 'a.b', 'a.b.c.d', '..', 'x'.repeat(9_000), 'svc_short', `${'a.'.repeat(2_000)}b`])
+        expectRefused(await get(credential), /JWT|key/);
+      const basic = await request(app.url, 'GET', '/', { headers: { authorization: 'Basic eDp5' } });
+      expectRefused(basic, /Bearer/);
+    });
+  });
+});

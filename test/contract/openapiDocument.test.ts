@@ -1,0 +1,251 @@
+import { expect } from 'chai';
+import { createConfig, lintFromString } from '@redocly/openapi-core';
+import { launchBrowser } from '../harness/realBrowser.ts';
+import { OpenApiValidator, getOpenApiValidator } from '../harness/openapiValidation.ts';
+import { type TestService, startTestService } from '../harness/testService.ts';
+import { expectError } from '../harness/errorEnvelope.ts';
+
+type Json = Record<string, any>;
+
+/** Has a process say on stderr which files it reads. */
+const REPORT_FILE_READS = `--import=data:text/javascript,${encodeURIComponent(`
+  import fs from 'node:fs';
+  import { syncBuiltinESMExports } from 'node:module';
+  for (const [of, name] of [[fs, 'readFileSync'], [fs.promises, 'readFile']]) {
+    const read = of[name];
+    of[name] = (path, ...more) => {
+      process.stderr.write('reads ' + path + '\\n');
+      return read(path, ...more);
+    };
+  }
+  syncBuiltinESMExports();
+`)}`;
+
+/** All operations of a document, as `METHOD path`. */
+function listOperations(document: Json): [string, Json][] {
+  return Object.entries(document['paths'] as Json).flatMap(([path, methods]) =>
+    Object.entries(methods as Json).map(([method, operation]): [string, Json] => [
+      `${method.toUpperCase()} ${path}`,
+      operation as Json,
+    ]),
+  );
+}
+
+async function lintDocument(document: Json): Promise<string[]> {
+  const config = await createConfig({
+    extends: ['recommended-strict'],
+    // The paths of the specification end in a slash.
+    rules: { 'no-path-trailing-slash': 'off' },
+  });
+  const problems = await lintFromString({ source: JSON.stringify(document), config });
+  return problems.map(({ ruleId, message, location }) => `${ruleId}: ${message} ${location[0]?.pointer}`);
+}
+
+describe('the description of the interface', () => {
+  let service: TestService;
+  let document: Json;
+  before(async () => {
+    service = await startTestService({ workers: 0 });
+    document = (await service.request('GET', '/api/openapi.json')).body;
+  });
+  after(() => service.stop());
+
+  it('is OpenAPI 3.1 of version 2.0.0, the same that /api/health/ tells, at the address of the service', async () => {
+    const { body, headers } = await service.request('GET', '/api/openapi.json');
+    expect(body.openapi).to.match(/^3\.1\.\d+$/);
+    expect(body.info.version).to.equal('2.0.0');
+    expect((await service.request('GET', '/api/health/')).body.version).to.equal(body.info.version);
+    expect(body.servers).to.deep.equal([{ url: service.baseUrl }]);
+    expect(headers.get('content-type')).to.equal('application/json; charset=utf-8');
+    expect(headers.get('access-control-allow-origin')).to.equal('*');
+  });
+
+  it('passes the strict rules of a linter without a single problem', async () => {
+    expect(await lintDocument(document)).to.deep.equal([]);
+  });
+
+  it('names no license that a reader would look for in vain', () => {
+    expect(document['info'].license).to.deep.equal({ name: 'Proprietary', url: service.baseUrl });
+  });
+
+  it('would not pass them with an example that does not fit, or an address without a summary', async () => {
+    const broken = structuredClone(document);
+    const create = broken['paths']['/api/generations/create/'].post;
+    delete create.summary;
+    create.requestBody.content['application/json'].examples.image.value.model = 'another';
+    const rules = (await lintDocument(broken)).map((problem) => problem.split(':')[0]);
+    expect(rules).to.include.members(['operation-summary', 'no-invalid-media-type-examples']);
+  });
+
+  it('describes every address of the REST interface in the router, and no other', async () => {
+    const { readFileSync } = await import('node:fs');
+    const rows = readFileSync('api/router.ts', 'utf8').matchAll(/^ {2}\['([A-Z]+)',\s*'([^']+)',\s*'([^']+)',/gm);
+    const rest = [...rows]
+      .filter(([, , path = '', credentials = '']) => {
+        const isPage = ['visitor', 'member', 'landing', 'assistant'].includes(credentials);
+        return /^\/(api|authentication)\//.test(path) && !isPage && !path.startsWith('/api/docs/');
+      })
+      .map(([, method, path = '']) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`);
+    expect(rest.length).to.be.above(20);
+    expect(listOperations(document).map(([name]) => name)).to.have.members(rest);
+    expect(listOperations(getOpenApiValidator().document).map(([name]) => name)).to.have.members(rest);
+  });
+
+  it('says who may ask: an API key in either header or the cookie, the cookie alone, or anybody', () => {
+    const security = (name: string) => Object.fromEntries(listOperations(document))[name]?.['security'];
+    const anyOf = [{ bearerKey: [] }, { headerKey: [] }, { session: [] }];
+    expect(security('POST /api/generations/create/')).to.deep.equal(anyOf);
+    expect(security('GET /api/ledger/')).to.deep.equal(anyOf);
+    expect(security('GET /authentication/me/')).to.deep.equal([{ session: [] }]);
+    expect(security('GET /api/models/')).to.deep.equal([]);
+    expect(document['components'].securitySchemes).to.deep.include.keys('bearerKey', 'headerKey', 'session');
+  });
+
+  it('lists every code that a create may be refused with, by status', () => {
+    const { responses } = document['paths']['/api/generations/create/'].post;
+    const codes = Object.entries(responses as Json)
+      .filter(([status]) => Number(status) >= 400)
+      .map(([status, { $ref }]) => {
+        const response = document['components'].responses[$ref.split('/').at(-1)];
+        return [status, response.content['application/json'].schema.properties.error.enum];
+      });
+    expect(Object.fromEntries(codes)).to.deep.equal({
+      400: ['validation_error'],
+      401: ['invalid_api_key'],
+      402: ['insufficient_credits', 'subscription_required'],
+      409: ['parallel_limit_reached'],
+      413: ['validation_error'],
+      429: ['rate_limited'],
+      500: ['internal_error'],
+      503: ['model_unavailable', 'internal_error'],
+    });
+    expect(Object.keys(responses['201'].headers)).to.include.members(['RateLimit', 'Idempotent-Replayed']);
+  });
+
+  it('has the limits that requests are checked against', async () => {
+    const { schema } = document['paths']['/api/billing/topup/'].post.requestBody.content['application/json'];
+    expect(schema.properties.amount_cents).to.deep.equal({ type: 'integer', minimum: 5_000, maximum: 1_000_000 });
+    const video = document['components'].schemas.VideoParams;
+    expect(video.properties.duration.enum).to.deep.equal([5, 10]);
+    expect(JSON.stringify(document)).to.not.match(/"trimmed"|"format":"text"/);
+  });
+
+  it('is what the answers in all tests are held against: what does not fit it fails', () => {
+    const held = new OpenApiValidator(document);
+    const seen = (status: number, body: unknown, headers = {}) =>
+      held.findProblem('GET', '/api/health', { status, body, headers: new Headers(headers) });
+    expect(seen(200, { status: 'ok', version: '2.0.0' })).to.equal(undefined);
+    expect(seen(200, { status: 'ok' })).to.include('version');
+    expect(seen(200, { status: 'ok', version: '2.0.0', more: 1 })).to.include('additional properties');
+    expect(seen(409, { error: 'parallel_limit_reached', detail: 'No.' })).to.include('status');
+    const limited = { status: 429, body: { error: 'rate_limited', detail: 'No.' }, headers: new Headers() };
+    expect(held.findProblem('GET', '/api/models', limited)).to.include('Retry-After');
+    expect(seen(200, { status: 'ok', version: '2.0.0' }, { 'retry-after': '1' })).to.include('Retry-After');
+    expect(seen(500, { error: 'not_found', detail: 'No.' })).to.include('allowed values');
+  });
+
+  describe('its page', () => {
+    it('consists of our own files, under a policy that lets nothing in from elsewhere', async () => {
+      const { status, headers, body } = await service.request('GET', '/api/docs/');
+      expect(status).to.equal(200);
+      expect(headers.get('content-type')).to.equal('text/html; charset=utf-8');
+      const policy = headers.get('content-security-policy') as string;
+      expect(policy).to.include("default-src 'none'").and.to.include("script-src 'self';");
+      expect(policy).to.not.match(/https?:|\*/);
+      const addresses = [...(body as string).matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address]) => address);
+      expect(addresses.filter((address) => !/^(\/api\/|data:,$)/.test(address as string))).to.deep.equal([]);
+      expect(body).to.not.match(/<script(?![^>]*src=)/);
+      for (const address of addresses.filter((address) => address?.startsWith('/api/docs/'))) {
+        const file = await fetch(`${service.baseUrl}${address}`);
+        expect(file.status, address).to.equal(200);
+        expect((await file.arrayBuffer()).byteLength, address).to.be.above(100);
+        const etag = file.headers.get('etag') as string;
+        const again = await fetch(`${service.baseUrl}${address}`, {
+          // What browsers do not send, and `fetch` would.
+          headers: { 'if-none-match': etag, 'cache-control': 'max-age=0' },
+        });
+        expect(again.status, address).to.equal(304);
+      }
+    });
+
+    it('has its files read once, when they are first asked for, however often they are after that', async () => {
+      const api = await service.startApi({ NODE_OPTIONS: REPORT_FILE_READS });
+      const reads = () => api.logs().match(/^reads .*swagger-ui-bundle\.js$/gm)?.length ?? 0;
+      expect(reads()).to.equal(0);
+      const ask = async (method: string, headers = {}) => {
+        const answer = await fetch(`${api.baseUrl}/api/docs/swagger-ui-bundle.js`, { method, headers });
+        await answer.arrayBuffer();
+        return [answer.status, answer.headers.get('etag')];
+      };
+      const [[, etag] = []] = await Promise.all(Array.from({ length: 5 }, () => ask('GET')));
+      expect(etag).to.match(/^"[\w-]{22}"$/);
+      for (const method of ['GET', 'HEAD']) {
+        expect(await ask(method)).to.deep.equal([200, etag]);
+        expect(await ask(method, { 'if-none-match': etag, 'cache-control': 'max-age=0' })).to.deep.equal([304, etag]);
+      }
+      await api.stop();
+      expect(reads()).to.equal(1);
+    });
+
+    it('has no other files', async () => {
+      for (const name of ['package.json', 'index.html', '..%2fpackage.json', 'constructor', '__proto__']) {
+        expectError(await service.request('GET', `/api/docs/${name}`), 'not_found');
+      }
+    });
+
+    it('is as dark as the browser is, also when that changes', async function () {
+      const browser = await launchBrowser(this);
+      try {
+        const page = await browser.newPage({ colorScheme: 'dark' });
+        await page.goto(`${service.baseUrl}/api/docs/`);
+        await page.getByText('/api/generations/create/').first().waitFor();
+        const brightness = async (part: string, property: string) => {
+          const colour = await page.evaluate(
+            `getComputedStyle(document.querySelector(${JSON.stringify(part)})).getPropertyValue('${property}')`,
+          );
+          const [red = 0, green = 0, blue = 0] = (String(colour).match(/[\d.]+/g) ?? []).map(Number);
+          return (red + green + blue) / 3;
+        };
+        expect(await brightness('.swagger-ui', 'background-color')).to.be.below(60);
+        expect(await brightness('.swagger-ui .info .title', 'color')).to.be.above(180);
+        expect(await brightness('.swagger-ui .opblock-summary-path', 'color')).to.be.above(180);
+        await page.emulateMedia({ colorScheme: 'light' });
+        await page.locator('html:not(.dark-mode)').waitFor();
+        expect(await brightness('.swagger-ui .info .title', 'color')).to.be.below(90);
+      } finally {
+        await browser.close();
+      }
+    });
+
+    it('shows the interface in a browser, asking nobody else and breaking no rule of its policy', async function () {
+      const browser = await launchBrowser(this);
+      try {
+        const page = await browser.newPage();
+        const complaints: string[] = [];
+        const elsewhere: string[] = [];
+        page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
+        page.on('pageerror', (error) => complaints.push(error.message));
+        page.on('request', (request) => {
+          if (!request.url().startsWith(service.baseUrl) && !request.url().startsWith('data:')) {
+            elsewhere.push(request.url());
+          }
+        });
+        await page.goto(`${service.baseUrl}/api/docs/`);
+        await page.getByText('/api/generations/create/').first().click();
+        await page.getByText('parallel_limit_reached').first().waitFor();
+        // Somebody without credentials tries it out.
+        await page.locator('#operations-Service-getHealth').click();
+        await page.locator('#operations-Service-getHealth').getByText('Try it out').click();
+        await page.locator('#operations-Service-getHealth').getByText('Execute', { exact: true }).click();
+        await page
+          .locator('#operations-Service-getHealth .live-responses-table')
+          .getByText('"2.0.0"')
+          .first()
+          .waitFor();
+        expect({ complaints, elsewhere }).to.deep.equal({ complaints: [], elsewhere: [] });
+      } finally {
+        await browser.close();
+      }
+    });
+  });
+});

@@ -1,0 +1,265 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { FaultProxy } from '../fakes/faultProxy.ts';
+import { type ApiResponse, type TestCustomer, IMAGE, request } from '../harness/apiClient.ts';
+import { requireTestEnv } from '../harness/databases.ts';
+import { type TestService, startTestService } from '../harness/testService.ts';
+import { expectError, countOccurrences } from '../harness/errorEnvelope.ts';
+import { setAllModelsOnline, completeAllGenerations } from '../harness/seeds.ts';
+import { sendRequestHead } from '../harness/rawRequest.ts';
+
+/** Small enough to be reached, and different, so that it shows which one was. */
+const LIMITS = {
+  RATE_CREATES_PER_MINUTE: '3',
+  RATE_PAYMENTS_PER_MINUTE: '5',
+  RATE_REQUESTS_PER_MINUTE: '6',
+  RATE_PUBLIC_PER_MINUTE: '4',
+};
+
+/** The answers to so many requests, one after the other. */
+async function repeatRequest(count: number, once: (index: number) => Promise<ApiResponse>): Promise<ApiResponse[]> {
+  const answers: ApiResponse[] = [];
+  for (let index = 0; index < count; index += 1) answers.push(await once(index));
+  return answers;
+}
+
+function expectRateLimited(answer: ApiResponse, name: string, quota: number): void {
+  expectError(answer, 'rate_limited');
+  expect(Number(answer.headers.get('retry-after'))).to.be.within(1, 60);
+  expect(answer.headers.get('ratelimit-policy')).to.equal(`"${name}";q=${quota};w=60`);
+  expect(answer.headers.get('ratelimit')).to.match(new RegExp(`^"${name}";r=0;t=\\d+$`));
+}
+
+describe('rates', () => {
+  let service: TestService;
+  /** Two processes that count together, behind a proxy that tells the client's address. */
+  let limited: string[];
+  before(async () => {
+    service = await startTestService({ workers: 0 });
+    await setAllModelsOnline(service);
+    const env = { RATE_LIMITS: 'on', TRUSTED_PROXIES: '1', ...LIMITS };
+    limited = (await Promise.all([service.startApi(env), service.startApi(env)])).map(({ baseUrl }) => baseUrl);
+  });
+  after(() => service.stop());
+
+  let addresses = 0;
+  /** An address that nothing has been counted against. */
+  const freshAddress = () => {
+    addresses += 1;
+    return `198.51.100.${addresses}`;
+  };
+  const via = (customer: TestCustomer, index = 0) => customer.on(limited[index % 2] ?? '');
+  const fromAddress = (address: string, path: string, headers: Record<string, string> = {}) =>
+    request(limited[0] ?? '', 'GET', path, { headers: { 'x-forwarded-for': address, ...headers } });
+
+  it('every answer tells in the RateLimit headers how much is left', async () => {
+    const customer = await service.createCustomer(null);
+    const answers = await repeatRequest(3, () => via(customer).request('GET', '/api/keys/'));
+    expect(answers.map(({ headers }) => headers.get('ratelimit')?.split(';')[1])).to.deep.equal(['r=5', 'r=4', 'r=3']);
+    expect(answers[0]?.headers.get('ratelimit-policy')).to.equal('"account";q=6;w=60');
+    const missing = await via(customer).readGeneration(randomUUID());
+    expect([missing.status, missing.headers.get('ratelimit')?.split(';')[1]]).to.deep.equal([404, 'r=2']);
+  });
+
+  it('an account has so many creates a minute, over all processes; then 429 with Retry-After, charging nothing', async () => {
+    const customer = await service.createCustomer('pro');
+    const answers = await repeatRequest(4, (index) => via(customer, index).createGeneration(IMAGE));
+    expect(answers.slice(0, 3).map(({ status }) => status)).to.deep.equal([201, 201, 201]);
+    expectRateLimited(answers[3] as ApiResponse, 'create', 3);
+    expect(await customer.balance()).to.equal(1100 - 3 * 8);
+    await completeAllGenerations(service, customer);
+    expect((await via(customer).request('GET', '/api/generations/')).status).to.equal(200);
+  });
+
+  it('an account has so many other requests a minute, by key and by session together', async () => {
+    const customer = await service.createCustomer('pro');
+    const answers = await repeatRequest(7, (index) =>
+      index % 2 === 0
+        ? via(customer, index).request('GET', '/api/keys/')
+        : via(customer, index).requestWithSession('GET', '/authentication/me/'),
+    );
+    expect(countOccurrences(answers.map(({ status }) => status))).to.deep.equal({ 200: 6, 429: 1 });
+    expectRateLimited(answers[6] as ApiResponse, 'account', 6);
+    expect((await via(customer).createGeneration(IMAGE)).status).to.equal(201);
+    const other = await service.createCustomer(null);
+    expect((await via(other).request('GET', '/api/keys/')).status).to.equal(200);
+  });
+
+  it('an account has so many requests a minute for what the payment processor is asked for, by call and by page', async () => {
+    const customer = await service.createCustomer('pro');
+    const asks: [string, string, object?][] = [
+      ['POST', '/api/billing/portal/'],
+      ['POST', '/api/billing/checkout/', { plan: 'pro' }],
+      ['PATCH', '/api/billing/topup/settings/', { auto_topup_threshold_credits: 1 }],
+      ['POST', '/api/affiliate/onboarding-link/'],
+    ];
+    const answers = await repeatRequest(4, (index) => {
+      const [method, path, body] = asks[index] as (typeof asks)[number];
+      return via(customer, index).request(method, path, { body });
+    });
+    expect(answers.map(({ status }) => status)).to.deep.equal([200, 400, 200, 404]);
+    const page = await request(limited[0] ?? '', 'GET', '/account/payouts/again', {
+      headers: { cookie: customer.cookie },
+    });
+    expect(page.headers.get('ratelimit')).to.match(/^"payment";r=0;/);
+    const refused = await via(customer).request('POST', '/api/billing/topup/', { body: { amount_cents: 5_000 } });
+    expectRateLimited(refused, 'payment', 5);
+    expect(await customer.balance()).to.equal(1_100);
+    expect((await via(customer).request('GET', '/api/billing/status/')).status).to.equal(200);
+  });
+
+  it('holds when all come at once', async () => {
+    const customer = await service.createCustomer(null);
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => via(customer, index).request('GET', '/api/keys/')),
+    );
+    expect(countOccurrences(answers.map(({ status }) => status))).to.deep.equal({ 200: 6, 429: 14 });
+  });
+
+  it('an address has so many public requests a minute, whatever it asks for', async () => {
+    const address = freshAddress();
+    const paths = [
+      '/api/models/',
+      '/jwks.json',
+      '/api/billing/plans/',
+      '/nothing/here/',
+      '/authentication/social/config/',
+    ];
+    const answers = await repeatRequest(5, (index) => fromAddress(address, paths[index] ?? ''));
+    expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 200, 404, 429]);
+    expectRateLimited(answers[4] as ApiResponse, 'public', 4);
+    expect((await fromAddress(freshAddress(), '/api/models/')).status).to.equal(200);
+  });
+
+  it('the page that shows the interface counts as well, with each of its files', async () => {
+    const address = freshAddress();
+    const paths = ['', 'swagger-ui.css', 'swagger-ui-bundle.js', 'start.js', 'swagger-ui-bundle.js'];
+    const answers = await repeatRequest(5, (index) => fromAddress(address, `/api/docs/${paths[index]}`));
+    expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 200, 200, 429]);
+    expectRateLimited(answers[4] as ApiResponse, 'public', 4);
+  });
+
+  it('what a load balancer asks all the time is not counted', async () => {
+    const address = freshAddress();
+    const asked = await repeatRequest(12, (index) => fromAddress(address, index % 2 === 0 ? '/api/health/' : '/api/ready/'));
+    expect(asked.map(({ status }) => status)).to.not.include(429);
+    expect(asked.map(({ headers }) => headers.get('ratelimit'))).to.deep.equal(Array(12).fill(null));
+    const counted = await fromAddress(address, '/api/models/');
+    expect(counted.headers.get('ratelimit')).to.match(/^"public";r=3;/);
+  });
+
+  it('failed credentials count against the address, and cost no account anything', async () => {
+    const address = freshAddress();
+    const answers = await repeatRequest(5, (index) =>
+      fromAddress(address, '/api/keys/', { authorization: `Bearer svc_${String(index).repeat(40)}` }),
+    );
+    expect(answers.map(({ status }) => status)).to.deep.equal([401, 401, 401, 401, 429]);
+    expectRateLimited(answers[4] as ApiResponse, 'public', 4);
+    expectError(await fromAddress(address, '/authentication/me/', { cookie: 'token=guess' }), 'rate_limited');
+    const customer = await service.createCustomer(null);
+    const headers = { 'x-forwarded-for': address };
+    expect((await via(customer).request('GET', '/api/keys/', { headers })).status).to.equal(200);
+  });
+
+  it('a revoked key counts against the address, not against its account', async () => {
+    const customer = await service.createCustomer('pro');
+    const revoked = (await customer.requestWithSession('POST', '/api/keys/create/', { body: { name: 'leaked' } })).body;
+    const headers = { authorization: `Bearer ${revoked.key}`, 'x-forwarded-for': freshAddress() };
+    const create = () =>
+      via(customer).request('POST', '/api/generations/create/', { headers, body: { ...IMAGE, prompt: 'a' } });
+    expect((await create()).status).to.equal(201);
+    await customer.requestWithSession('POST', `/api/keys/${revoked.uuid}/revoke/`);
+    const answers = await repeatRequest(5, create);
+    expect(answers.map(({ status }) => status)).to.deep.equal([401, 401, 401, 401, 429]);
+    expect((await via(customer).createGeneration(IMAGE)).status).to.equal(201);
+  });
+
+  it('requests under a revoked key whose bodies never arrive cost its account nothing', async () => {
+    const customer = await service.createCustomer('pro');
+    const revoked = (await customer.requestWithSession('POST', '/api/keys/create/', { body: { name: 'leaked' } })).body;
+    const headers = { authorization: `Bearer ${revoked.key}`, 'x-forwarded-for': freshAddress() };
+    // The process that is attacked has seen the key while it was valid.
+    expect((await via(customer).request('GET', `/api/generations/${randomUUID()}/`, { headers })).status).to.equal(404);
+    await via(customer, 1).requestWithSession('POST', `/api/keys/${revoked.uuid}/revoke/`);
+    const unfinished = await Promise.all(
+      Array.from({ length: 6 }, () => sendRequestHead(limited[0] ?? '', 'POST', '/api/generations/create/', headers)),
+    );
+    const answers = await repeatRequest(3, () => via(customer).createGeneration(IMAGE));
+    expect(answers.map(({ status }) => status)).to.deep.equal([201, 201, 201]);
+    for (const socket of unfinished) socket.end('{}');
+    const seen = await Promise.all(unfinished.map((socket) => socket.answer));
+    expect(countOccurrences(seen.map((text) => text.split(' ')[1] ?? ''))).to.deep.equal({ 401: 4, 429: 2 });
+    await completeAllGenerations(service, customer);
+  });
+
+  it('an address over its limit is refused before an unknown cookie is looked up', async () => {
+    const address = freshAddress();
+    const ask = () =>
+      fromAddress(address, '/authentication/me/', { cookie: `token=${randomUUID().replaceAll('-', '').repeat(2)}` });
+    const answers = await repeatRequest(5, ask);
+    expect(answers.map(({ status }) => status)).to.deep.equal([401, 401, 401, 401, 429]);
+    const lock = await service.database.connect();
+    await lock.query('BEGIN; LOCK TABLE sessions IN ACCESS EXCLUSIVE MODE');
+    try {
+      expectRateLimited(await ask(), 'public', 4);
+    } finally {
+      await lock.query('ROLLBACK');
+      lock.release();
+    }
+  });
+
+  it('401 goes before 429, and 429 before 400', async () => {
+    const customer = await service.createCustomer('pro');
+    const revoked = (await customer.requestWithSession('POST', '/api/keys/create/', { body: { name: 'spent' } })).body;
+    await repeatRequest(3, () => via(customer).createGeneration(IMAGE));
+    expectError(await via(customer).createGeneration({ model: 'none', params: {} }), 'rate_limited');
+    const headers = { authorization: `Bearer ${revoked.key}`, 'x-forwarded-for': freshAddress() };
+    await via(customer).request('GET', '/api/keys/', { headers });
+    await customer.requestWithSession('POST', `/api/keys/${revoked.uuid}/revoke/`);
+    expectError(await via(customer).request('POST', '/api/generations/create/', { headers, body: {} }), 'invalid_api_key');
+  });
+
+  it('without a trusted proxy an address cannot be made up', async () => {
+    const { baseUrl } = await service.startApi({
+      RATE_LIMITS: 'on',
+      REDIS_PREFIX: `untrusted-${randomUUID()}`,
+      ...LIMITS,
+    });
+    const answers = await repeatRequest(5, () =>
+      request(baseUrl, 'GET', '/api/models/', { headers: { 'x-forwarded-for': freshAddress() } }),
+    );
+    expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 200, 200, 429]);
+  });
+
+  it('behind a trusted proxy, an address cannot be made up either: the one that the proxy saw counts', async () => {
+    const seen = freshAddress();
+    const answers = await repeatRequest(5, () => fromAddress(`${freshAddress()}, ${seen}`, '/api/models/'));
+    expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 200, 200, 429]);
+  });
+
+  it('hold while Redis is away, in each process by itself', async () => {
+    const redis = await new FaultProxy(requireTestEnv('TEST_REDIS_URL')).start();
+    try {
+      const env = { RATE_LIMITS: 'on', TRUSTED_PROXIES: '1', REDIS_URL: redis.url, ...LIMITS };
+      const { baseUrl } = await service.startApi(env);
+      const customer = await service.createCustomer(null);
+      redis.refuse();
+      const headers = { 'x-forwarded-for': freshAddress() };
+      const open = await repeatRequest(6, () => request(baseUrl, 'GET', '/api/models/', { headers }));
+      expect(countOccurrences(open.map(({ status }) => status))).to.deep.equal({ 200: 4, 429: 2 });
+      expectRateLimited(open[5] as ApiResponse, 'public', 4);
+      const own = await repeatRequest(8, () => customer.on(baseUrl).request('GET', '/api/keys/'));
+      expect(countOccurrences(own.map(({ status }) => status))).to.deep.equal({ 200: 6, 429: 2 });
+      expectRateLimited(own[7] as ApiResponse, 'account', 6);
+    } finally {
+      await redis.stop();
+    }
+  });
+
+  it('are off with RATE_LIMITS=off', async () => {
+    const customer = await service.createCustomer(null);
+    const answers = await Promise.all(Array.from({ length: 30 }, () => customer.request('GET', '/api/keys/')));
+    expect(countOccurrences(answers.map(({ status }) => status))).to.deep.equal({ 200: 30 });
+    expect(answers[0]?.headers.get('ratelimit')).to.equal(null);
+  });
+});

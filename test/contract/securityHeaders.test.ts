@@ -1,0 +1,134 @@
+import { expect } from 'chai';
+import { type ApiResponse, type TestCustomer, request } from '../harness/apiClient.ts';
+import { type TestService, startTestService } from '../harness/testService.ts';
+import { setAllModelsOnline } from '../harness/seeds.ts';
+import { sendRawBytes } from '../harness/rawRequest.ts';
+
+describe('every answer', () => {
+  let service: TestService;
+  let customer: TestCustomer;
+  /** One of each kind: well, missing, refused, faulty, without a body. */
+  let answers: ApiResponse[];
+  before(async () => {
+    service = await startTestService({ workers: 0 });
+    await setAllModelsOnline(service);
+    customer = await service.createCustomer('pro');
+    const generation = await customer.createImage('a prompt that is nobody else must see');
+    answers = [
+      await service.request('GET', '/api/health/'),
+      await customer.request('GET', '/api/usage/summary/'),
+      await customer.request('POST', '/api/generations/create/', { body: {} }),
+      await customer.request('POST', '/api/generations/create/', { rawBody: '{' }),
+      await service.request('GET', '/nothing'),
+      await service.request('GET', '/media/aa/bb/cc.png'),
+      await service.request('GET', '/api/keys/'),
+      await customer.request('DELETE', `/api/generations/${generation.uuid}/`),
+      await service.request('OPTIONS', '/api/keys/'),
+    ];
+  });
+  after(() => service.stop());
+
+  it('has the security headers', () => {
+    for (const { headers } of answers) {
+      expect(headers.get('x-content-type-options')).to.equal('nosniff');
+      expect(headers.get('referrer-policy')).to.equal('no-referrer');
+      expect(headers.get('content-security-policy')).to.match(
+        /^default-src 'none';\s*(frame-ancestors 'none'|sandbox)$/,
+      );
+      expect(headers.get('x-powered-by')).to.equal(null);
+      expect(headers.get('server')).to.equal(null);
+    }
+  });
+
+  it('has a browser stay with https where the service is reached over it', async () => {
+    expect(answers[0]?.headers.get('strict-transport-security')).to.equal(null);
+    const { baseUrl } = await service.startApi({ BASE_URL: 'https://app.localhost' });
+    const { headers } = await request(baseUrl, 'GET', '/api/health/');
+    expect(headers.get('strict-transport-security')).to.match(/^max-age=\d{8}/);
+  });
+
+  it('invites no other site in: no CORS header on what is for an account', () => {
+    for (const { headers } of answers) {
+      expect(headers.get('access-control-allow-origin')).to.equal(null);
+      expect(headers.get('access-control-allow-credentials')).to.equal(null);
+    }
+  });
+
+  it('has a request id of its own', () => {
+    const ids = answers.map(({ headers }) => headers.get('x-request-id'));
+    for (const id of ids) expect(id).to.match(/^[A-Za-z0-9._-]{1,64}$/);
+    expect(new Set(ids).size).to.equal(ids.length);
+  });
+
+  it('repeats a request id that is fit to be one, and no other', async () => {
+    for (const id of ['trace-1', 'A.b_c-9', 'x'.repeat(64)]) {
+      const { headers } = await service.request('GET', '/api/health/', { headers: { 'x-request-id': id } });
+      expect(headers.get('x-request-id')).to.equal(id);
+    }
+    for (const id of ['', 'x'.repeat(65), 'two words', '{"json":1}', '<script>', 'é']) {
+      const { headers } = await service.request('GET', '/api/health/', { headers: { 'x-request-id': id } });
+      expect(headers.get('x-request-id')).to.match(/^[0-9a-f-]{36}$/);
+    }
+  });
+
+  it('health is ok, with the version of the interface', async () => {
+    const { status, body } = await service.request('GET', '/api/health/');
+    expect([status, body]).to.deep.equal([200, { status: 'ok', version: '2.0.0' }]);
+  });
+
+  it('with and without the slash at the end, a path is the same', async () => {
+    for (const path of ['/api/health', '/api/models', '/api/billing/plans']) {
+      expect((await service.request('GET', path)).body).to.deep.equal((await service.request('GET', `${path}/`)).body);
+    }
+    expect((await customer.request('GET', '/api/keys')).status).to.equal(200);
+  });
+
+  it('HEAD is GET without its body', async () => {
+    for (const path of ['/api/health/', '/api/models/']) {
+      const head = await request(service.baseUrl, 'HEAD', path);
+      const whole = await request(service.baseUrl, 'GET', path);
+      expect([head.status, head.body]).to.deep.equal([200, undefined]);
+      expect(head.headers.get('content-length')).to.equal(whole.headers.get('content-length'));
+      expect(head.headers.get('content-type')).to.equal(whole.headers.get('content-type'));
+    }
+    expect((await customer.request('HEAD', '/api/generations/')).status).to.equal(200);
+  });
+
+  it('what is no HTTP gets a 400 or nothing, and harms nobody', async () => {
+    const bytes = [
+      '\u0000\u0001\u0002\r\n\r\n',
+      'GET\r\n\r\n',
+      'GET / HTTP/9.9\r\n\r\n',
+      `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(70_000)}\r\n\r\n`,
+    ];
+    for (const message of bytes) expect(await sendRawBytes(service.baseUrl, message)).to.match(/^(HTTP\/1.1 4\d\d |$)/);
+    expect((await service.request('GET', '/api/health/')).status).to.equal(200);
+  });
+
+  it('is logged as one line of JSON with its id, and without any secret or prompt', async () => {
+    const id = 'a-request-to-find';
+    const token = customer.cookie.slice('token='.length);
+    await customer.request('GET', '/api/keys/?page=1&note=hidden-query', { headers: { 'x-request-id': id } });
+    await customer.requestWithSession('PATCH', '/authentication/me/', { body: { first_name: 'hidden-name' } });
+    // The last of these tests: what it has logged is there when it has ended.
+    await service.apis[0]?.stop();
+    const logs = service.apis[0]?.logs() ?? '';
+    const lines = logs
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    const found = lines.find((line) => line.requestId === id && line.msg === 'request');
+    expect(found).to.include({ method: 'GET', route: '/api/keys/', status: 200 });
+    expect(found.ms).to.be.a('number');
+    for (const secret of [
+      customer.key,
+      customer.key.slice(4),
+      token,
+      customer.email,
+      'nobody else must see',
+      'hidden-',
+    ]) {
+      expect(logs.includes(secret), `the logs contain ${secret.slice(0, 12)}`).to.equal(false);
+    }
+  });
+});

@@ -1,0 +1,68 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { expect } from 'chai';
+import { CommandLineError, parseCommandLine } from '../../shared/lib/commandLine.ts';
+
+/** Every command that people run, and its main file. */
+const COMMANDS: [name: string, main: string][] = [
+  ['npm start', 'dev/local/start.ts'],
+  ['npm run demo', 'dev/demo/main.ts'],
+  ['npm run bench', 'dev/bench/main.ts'],
+  ['npm run chaos', 'dev/chaos/main.ts'],
+  ['npm run chaos:planted', 'dev/chaos/seededBugs/main.ts'],
+  ['npm run conformance', 'dev/conformance/main.ts'],
+  ['npm run stripe:setup', 'dev/stripeSetup.ts'],
+  ['npm run admin', 'worker/cli/admin/main.ts'],
+  ['npm run check', 'worker/cli/check/main.ts'],
+  ['npm run oauth:rotate-keys', 'api/oauth/rotateKeys.ts'],
+  ['npm run release', 'migrations/main.ts'],
+];
+
+async function run(main: string, ...args: string[]) {
+  const child = spawn(process.execPath, ['--import', 'tsx', main, ...args], { env: { PATH: process.env['PATH'] } });
+  const ended = { status: null as number | null, out: '', err: '' };
+  child.stdout.on('data', (chunk: Buffer) => (ended.out += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (ended.err += chunk.toString()));
+  [ended.status] = (await once(child, 'close')) as [number | null];
+  return ended;
+}
+
+describe('the command line', function () {
+  this.timeout(60_000);
+
+  for (const [name, main] of COMMANDS) {
+    it(`of ${name} explains itself with --help`, async () => {
+      const { status, out, err } = await run(main, '--help');
+      expect([status, err]).to.deep.equal([0, '']);
+      expect(out).to.include(name);
+    });
+  }
+
+  for (const main of ['dev/demo/main.ts', 'worker/cli/admin/main.ts']) {
+    it(`of ${main} refuses what it does not know, and does nothing`, async () => {
+      const { status, out, err } = await run(main, '--hepl');
+      expect([status, out]).to.deep.equal([2, '']);
+      expect(err).to.match(/^There is no (option|command) --hepl\./);
+    });
+  }
+
+  it('of npm run chaos says what is wrong with a negative seed', async () => {
+    const { status, err } = await run('dev/chaos/main.ts', '--seed', '-1');
+    expect(status).to.equal(2);
+    expect(err).to.equal('--seed must be a number from 0 to 2147483648, not "-1". See: npm run chaos -- --help\n');
+  });
+
+  it('is refused with one sentence that names the argument', () => {
+    const options = { seed: { type: 'string' }, calm: { type: 'boolean' } } as const;
+    for (const [args, sentence] of [
+      [['--sead', '1'], 'There is no option --sead.'],
+      [['now'], 'There is no argument now.'],
+      [['--seed'], '--seed needs a value.'],
+      [['--seed', '--calm'], '--seed needs a value.'],
+      [['--calm=yes'], '--calm takes no value.'],
+    ] as const) {
+      expect(() => parseCommandLine(args, options)).to.throw(CommandLineError, sentence);
+    }
+    expect(parseCommandLine(['--seed', '-1', '--calm'], options).values).to.deep.include({ seed: '-1', calm: true });
+  });
+});

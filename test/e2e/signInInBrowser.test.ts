@@ -1,0 +1,126 @@
+import { expect } from 'chai';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { launchBrowser } from '../harness/realBrowser.ts';
+import { createPerson, type FakePerson } from '../fakes/identity/person.ts';
+import { startFakeApple, startFakeGoogle } from '../fakes/identity/providers.ts';
+import { type TestService, startTestService } from '../harness/testService.ts';
+
+async function signIn(page: Page, provider = 'Google'): Promise<void> {
+  await page.goto('/account/');
+  await page.getByRole('link', { name: `Continue with ${provider}` }).click();
+  await page.click('#yes');
+  await page.waitForURL('**/account/');
+}
+
+describe('sign-in and account, in a real browser', () => {
+  let browser: Browser;
+  let service: TestService;
+  let google: Awaited<ReturnType<typeof startFakeGoogle>>;
+  let apple: Awaited<ReturnType<typeof startFakeApple>>;
+  const contexts: BrowserContext[] = [];
+  /** What the browsers complained of. */
+  const complaints: string[] = [];
+
+  before(async function () {
+    browser = await launchBrowser(this);
+    [google, apple] = await Promise.all([startFakeGoogle(), startFakeApple()]);
+    service = await startTestService({ workers: 0, env: { ...google.env, ...apple.env } });
+    await Promise.all([google.serve(service.baseUrl), apple.serve(service.baseUrl)]);
+  });
+  after(async () => {
+    await browser?.close();
+    await service?.stop();
+    await google?.fake.stop();
+    await apple?.fake.stop();
+  });
+  afterEach(async () => {
+    await Promise.all(contexts.splice(0).map((context) => context.close()));
+    expect(complaints.splice(0)).to.deep.equal([]);
+  });
+
+  const window = async (): Promise<Page> => {
+    const context = await browser.newContext({ baseURL: service.baseUrl });
+    contexts.push(context);
+    const page = await context.newPage();
+    page.setDefaultTimeout(10_000);
+    page.on('console', (message) => {
+      // The pages of the stand-ins have no icon.
+      if (message.type() === 'error' && message.location().url.startsWith(service.baseUrl))
+        complaints.push(message.text());
+    });
+    return page;
+  };
+
+  const comes = (person: FakePerson) => {
+    for (const { fake: standIn } of [google, apple]) {
+      standIn.person = person;
+      standIn.behavior = 'be asked';
+    }
+    return person;
+  };
+
+  for (const provider of ['Google', 'Apple']) {
+    it(`leads through ${provider} to the account, and out again`, async () => {
+      const person = comes(createPerson({ firstName: 'Grace' }));
+      const page = await window();
+      await signIn(page, provider);
+      expect(await page.getByRole('heading', { level: 1 }).textContent()).to.equal('Hello Grace');
+      expect(await page.textContent('main')).to.include(person.email);
+      await page.getByRole('button', { name: 'Sign out of this browser' }).click();
+      await page.waitForURL('**/sign-in?done=signed-out');
+      await page.goto('/account/');
+      expect(new URL(page.url()).pathname).to.equal('/sign-in');
+    });
+  }
+
+  it('tells who refuses at the provider what has happened', async () => {
+    comes(createPerson());
+    const page = await window();
+    await page.goto('/account/');
+    await page.getByRole('link', { name: 'Continue with Google' }).click();
+    await page.click('#no');
+    expect(await page.getByRole('alert').textContent()).to.include('You did not allow the sign-in');
+  });
+
+  it('shows where one is signed in, and ends a session elsewhere at once', async () => {
+    comes(createPerson());
+    const [mine, other] = [await window(), await window()];
+    await signIn(mine);
+    await signIn(other);
+    await mine.reload();
+    const rows = mine.locator('section', { hasText: 'Where you are signed in' }).locator('li');
+    expect(await rows.count()).to.equal(2);
+    expect(await rows.first().textContent()).to.include('this browser');
+    await rows.nth(1).getByRole('button').click();
+    await mine.waitForURL('**/account/?done=session-ended');
+    expect(await mine.getByRole('status').textContent()).to.equal('That session has ended.');
+    expect(await rows.count()).to.equal(1);
+    await other.reload();
+    expect(new URL(other.url()).pathname).to.equal('/sign-in');
+  });
+
+  it('gives a plan, and a first key that works and can be revoked', async () => {
+    const person = comes(createPerson());
+    const page = await window();
+    await signIn(page);
+    await page.getByRole('button', { name: 'Subscribe' }).click();
+    await page.waitForURL('**/account/?done=plan');
+    expect(await page.textContent('main'))
+      .to.include('1,100 credits')
+      .and.to.include('Pro plan');
+    await page.getByLabel('Name of the new key').fill('<my> "script"');
+    await page.getByRole('button', { name: 'Create API key' }).click();
+    const key = (await page.textContent('.secret')) ?? '';
+    const me = () => service.request('GET', '/api/usage/summary/', { headers: { authorization: `Bearer ${key}` } });
+    expect((await me()).body.credits.balance).to.equal(1_100);
+    await page.goto('/account/');
+    expect(await page.textContent('main')).to.include('<my> "script"');
+    expect(await page.content()).to.not.include(key);
+    await page.getByRole('link', { name: 'Revoke the key' }).click();
+    await page.getByRole('heading', { name: 'Revoke the API key “<my> "script"”?' }).waitFor();
+    await page.getByRole('button', { name: 'Revoke' }).click();
+    await page.waitForURL('**/account/?done=key-revoked');
+    expect((await me()).status).to.equal(401);
+    expect(await page.textContent('main')).to.include(person.email);
+  });
+});

@@ -1,0 +1,102 @@
+import type Stripe from 'stripe';
+import { type StripeStore, getId } from './store.ts';
+import { addPaymentMethod, listPaymentMethods } from './customers.ts';
+import { draftInvoice, finalizeInvoice, findOrCreateInvoicePayment, markInvoicePaid } from './invoices.ts';
+import { addPaymentIntent, confirmIntent, failIntent, startProcessingIntent, succeedIntent } from './paymentIntents.ts';
+import { addSubscription, getItem } from './subscriptions.ts';
+
+export interface CheckoutOptions {
+  /** The card is declined; the page stays open for another one. */
+  declined?: boolean;
+  /** The bank takes days: the page is completed, and `settlePayment` says what came of it. */
+  async?: boolean;
+}
+
+/** Does what the customer does on the page. */
+export function completeSession(store: StripeStore, session: Stripe.Checkout.Session, options: CheckoutOptions): void {
+  if (session.status !== 'open') throw new Error(`The page ${session.id} is ${session.status}: nobody can pay there.`);
+  const customerId = getId(session.customer);
+  const intent = findOrCreateAttempt(store, session, customerId);
+  if (options.declined === true) {
+    confirmIntent(store, intent, addPaymentMethod(store, null, 'declined').id, 'declined');
+    return;
+  }
+  const method = listPaymentMethods(store, customerId)[0] ?? addPaymentMethod(store, null);
+  const isSaved = session.mode === 'subscription' || store.checkoutParams.get(session.id)?.saves === true;
+  if (isSaved && method.customer === null) {
+    method.customer = customerId;
+    store.emit('payment_method.attached', method);
+  }
+  if (options.async === true) startProcessingIntent(store, intent, method.id);
+  else confirmIntent(store, intent, method.id, 'ok');
+
+  if (session.mode === 'subscription') createPaidSubscription(store, session, intent, method.id);
+  else session.payment_intent = intent.id;
+  session.status = 'complete';
+  session.url = null;
+  session.payment_status = options.async === true ? 'unpaid' : 'paid';
+  store.emit('checkout.session.completed', session);
+}
+
+/** Every attempt on a page is one on the same payment. */
+function findOrCreateAttempt(store: StripeStore, session: Stripe.Checkout.Session, customer: string): Stripe.PaymentIntent {
+  const checkoutParams = store.checkoutParams.get(session.id);
+  const isTopup = session.mode === 'payment';
+  const known = store.find('payment_intent', attempts.get(session));
+  if (known !== undefined) return known;
+  const intent = addPaymentIntent(store, {
+    amount: session.amount_total ?? 0,
+    customer,
+    metadata: isTopup ? checkoutParams?.metadata : {},
+    setupFutureUsage: !isTopup || checkoutParams?.saves === true,
+  });
+  attempts.set(session, intent.id);
+  if (isTopup) session.payment_intent = intent.id;
+  return intent;
+}
+
+const attempts = new WeakMap<Stripe.Checkout.Session, string>();
+
+function createPaidSubscription(
+  store: StripeStore,
+  session: Stripe.Checkout.Session,
+  intent: Stripe.PaymentIntent,
+  paymentMethod: string,
+): void {
+  const { price, metadata } = store.checkoutParams.get(session.id) ?? { price: '', metadata: {} };
+  const customer = getId(session.customer);
+  const subscription = addSubscription(store, { customer, price: price ?? '', paymentMethod, metadata });
+  const { current_period_start: start, current_period_end: end } = getItem(subscription);
+  const total = session.amount_total ?? 0;
+  const invoice = draftInvoice(store, subscription, { reason: 'subscription_create', total, period: { start, end } });
+  findOrCreateInvoicePayment(store, invoice, intent);
+  session.subscription = subscription.id;
+  session.invoice = invoice.id;
+  if (intent.status === 'succeeded') subscription.status = 'active';
+  store.emit('customer.subscription.created', subscription);
+  if (intent.status === 'succeeded') markInvoicePaid(store, invoice, intent);
+  else finalizeInvoice(store, invoice);
+}
+
+/** What came of a payment that took days. */
+export function settleAsyncPayment(store: StripeStore, session: Stripe.Checkout.Session, outcome: 'succeeded' | 'failed'): void {
+  const intent = store.get('payment_intent', attempts.get(session));
+  if (intent.status !== 'processing') throw new Error(`${intent.id} is ${intent.status}, not processing.`);
+  const methodId = getId(intent.payment_method);
+  const subscription = store.find('subscription', getId(session.subscription));
+  const invoice = store.find('invoice', getId(session.invoice));
+  if (outcome === 'failed') {
+    failIntent(store, intent, methodId, 'declined');
+    if (invoice !== undefined) store.emit('invoice.payment_failed', invoice);
+    store.emit('checkout.session.async_payment_failed', session);
+    return;
+  }
+  succeedIntent(store, intent, methodId);
+  session.payment_status = 'paid';
+  if (invoice !== undefined) markInvoicePaid(store, invoice, intent);
+  if (subscription?.status === 'incomplete') {
+    subscription.status = 'active';
+    store.emit('customer.subscription.updated', subscription);
+  }
+  store.emit('checkout.session.async_payment_succeeded', session);
+}

@@ -1,0 +1,76 @@
+import type { Queryable, Violation } from '../../../shared/domain/credits/integrity/invariant.ts';
+import type { StripeSummary } from './summary.ts';
+
+const STATEMENTS = {
+  'charged-once': 'No top-up is charged for more than once.',
+  'one-subscription': 'No account has two subscriptions at the payment processor.',
+  'one-customer': 'No account has bought as two customers of the payment processor.',
+  'paid-once': 'No payout is transferred more than once.',
+  'transfers-are-payouts': 'What was transferred at the payment processor is what payouts say was paid, and to whom.',
+  'payments-are-topups': 'A top-up has succeeded, and is in the ledger, exactly for every payment that succeeded.',
+  'reversals-are-known': 'Of a top-up so much counts as reversed as was refunded or is disputed.',
+  'plans-are-the-same': 'Accounts live under the plans that they have at the payment processor.',
+} as const;
+
+/** Holds our books against those of the payment processor, when nothing is under way between them. */
+export async function compareStripeWithDatabase(theirs: StripeSummary, client: Queryable): Promise<Violation[]> {
+  const found: Violation[] = [];
+  const report = (invariant: keyof typeof STATEMENTS, subject: string, detail: string) =>
+    found.push({ invariant, statement: STATEMENTS[invariant], accountId: null, subject, detail });
+
+  for (const uuid of theirs.doubleChargedTopups) report('charged-once', uuid, 'two payments for it succeeded');
+  for (const uuid of theirs.doubleSubscribedAccounts) report('one-subscription', uuid, 'has two that are not over');
+  for (const uuid of theirs.duplicateCustomers) report('one-customer', uuid, 'is two customers');
+  for (const uuid of theirs.doublePaidPayouts) report('paid-once', uuid, 'two transfers were made for it');
+
+  const payouts = await client.query(
+    `SELECT uuid, connect_account_id || ' ' || amount_cents AS paid FROM payouts WHERE status = 'paid'`,
+  );
+  findDifferences(
+    new Map(payouts.rows.map(({ uuid, paid }) => [uuid, paid])),
+    new Map([...theirs.transfers].map(([uuid, { accountId, amountCents }]) => [uuid, `${accountId} ${amountCents}`])),
+  ).forEach(([uuid, ours, other]) => report('transfers-are-payouts', uuid, `paid ${ours}, transferred ${other}`));
+
+  const paid = new Map(
+    [...theirs.topups].filter(([, { succeeded }]) => succeeded > 0).map(([uuid]) => [uuid, 'succeeded']),
+  );
+  const topups = await client.query(`SELECT uuid, reversed_cents FROM topups WHERE status = 'succeeded'`);
+  const entries = await client.query(
+    `SELECT substr(effect_key, length('topup:') + 1) AS uuid FROM ledger_entries WHERE entry_type = 'topup'`,
+  );
+  for (const [what, { rows }] of [
+    ['top-up', topups],
+    ['ledger entry', entries],
+  ] as const) {
+    findDifferences(new Map(rows.map(({ uuid }) => [uuid, 'succeeded'])), paid).forEach(([uuid, ours, other]) =>
+      report('payments-are-topups', uuid, `${what}: ${ours}, payment: ${other}`),
+    );
+  }
+  for (const { uuid, reversed_cents: reversedCents } of topups.rows) {
+    const { refundedCents = 0, disputedCents = 0, paidCents = 0 } = theirs.topups.get(uuid) ?? {};
+    const expected = Math.min(paidCents, refundedCents + disputedCents);
+    if (reversedCents !== expected)
+      report('reversals-are-known', uuid, `${reversedCents} cents, and theirs ${expected}`);
+  }
+
+  const ours = await client.query(
+    `SELECT a.uuid, s.plan_slug FROM subscriptions s JOIN accounts a ON a.id = s.account_id
+      WHERE s.status IN ('active', 'past_due', 'unpaid')`,
+  );
+  const live = theirs.customers.filter(
+    ({ subscription }) => subscription !== null && subscription.status !== 'incomplete',
+  );
+  findDifferences(
+    new Map(ours.rows.map((row) => [row.uuid, row.plan_slug])),
+    new Map(live.map(({ accountUuid, subscription }) => [accountUuid ?? '', subscription?.plan ?? ''])),
+  ).forEach(([uuid, mine, other]) => report('plans-are-the-same', uuid, `ours ${mine}, theirs ${other}`));
+  return found;
+}
+
+/** What either side has that the other one has not, or has otherwise. */
+function findDifferences(ours: Map<string, string>, theirs: Map<string, string>): [string, string, string][] {
+  const names = new Set([...ours.keys(), ...theirs.keys()]);
+  return [...names]
+    .filter((name) => ours.get(name) !== theirs.get(name))
+    .map((name) => [name, ours.get(name) ?? 'nothing', theirs.get(name) ?? 'nothing']);
+}

@@ -1,0 +1,41 @@
+import { addCustomer, listPaymentMethods } from './customers.ts';
+import { LIST_PARAMS, listObjects, retrieveObject } from './listing.ts';
+import type { StripeHandler } from './routes.ts';
+
+type Routes = Record<`customers.${string}`, [string, string, StripeHandler]>;
+
+export const customerRoutes = {
+  'customers.create': [
+    'POST',
+    '/v1/customers',
+    (books, params) => {
+      params.allowOnly('email', 'name', 'description', 'metadata', 'expand');
+      return addCustomer(books, params.text('email') ?? null, params.metadata());
+    },
+  ],
+  'customers.retrieve': [
+    'GET',
+    '/v1/customers/:id',
+    (books, params, id) =>
+      books.deletedCustomers.has(id)
+        ? { id, object: 'customer', deleted: true }
+        : retrieveObject('customer')(books, params, id),
+  ],
+  'customers.listPaymentMethods': [
+    'GET',
+    '/v1/customers/:id/payment_methods',
+    (books, params, id) => {
+      params.allowOnly(...LIST_PARAMS, 'type', 'allow_redisplay');
+      books.get('customer', id, 'customer');
+      const mine = new Set(listPaymentMethods(books, id));
+      const type = params.text('type');
+      return listObjects(
+        books,
+        'payment_method',
+        params,
+        `/v1/customers/${id}/payment_methods`,
+        (method) => mine.has(method) && (type === undefined || method.type === type),
+      );
+    },
+  ],
+} satisfies Routes;

@@ -1,0 +1,193 @@
+import type Stripe from 'stripe';
+import { type StripeStore, type CardBehavior, getId, toApiList, fromFields } from './store.ts';
+import { findPaymentMethodId } from './customers.ts';
+import { addPaymentIntent, confirmIntent } from './paymentIntents.ts';
+
+export interface NewInvoice {
+  reason: 'subscription_create' | 'subscription_cycle' | 'subscription_update';
+  /** In cents; below zero, it is put on the customer's balance. */
+  total: number;
+  /** In seconds. */
+  period: { start: number; end: number };
+}
+
+/** Writes an invoice that nobody was asked to pay yet. */
+export function draftInvoice(store: StripeStore, subscription: Stripe.Subscription, fields: NewInvoice): Stripe.Invoice {
+  const item = subscription.items.data[0];
+  const id = store.newId('in');
+  const { total, discount, tax } = computeAmounts(store, fields);
+  const due = Math.max(0, total);
+  const invoice = store.add<'invoice'>(
+    fromFields<Stripe.Invoice>({
+      id,
+      object: 'invoice',
+      amount_due: due,
+      amount_paid: 0,
+      amount_remaining: due,
+      attempt_count: 0,
+      attempted: false,
+      auto_advance: true,
+      billing_reason: fields.reason,
+      collection_method: 'charge_automatically',
+      created: store.now(),
+      currency: 'usd',
+      customer: getId(subscription.customer),
+      default_payment_method: null,
+      discounts: [],
+      lines: toApiList([buildInvoiceLine(subscription, fields, store)], `/v1/invoices/${id}/lines`),
+      livemode: false,
+      metadata: {},
+      number: null,
+      parent: {
+        type: 'subscription_details',
+        quote_details: null,
+        schedule_details: null,
+        subscription_details: { subscription: subscription.id, metadata: { ...subscription.metadata } },
+      } as Stripe.Invoice.Parent,
+      period_end: fields.period.end,
+      period_start: item?.current_period_start ?? fields.period.start,
+      post_payment_credit_notes_amount: 0,
+      starting_balance: 0,
+      status: 'draft',
+      status_transitions: { finalized_at: null, marked_uncollectible_at: null, paid_at: null, voided_at: null },
+      subtotal: fields.total,
+      subtotal_excluding_tax: fields.total - tax,
+      total,
+      total_discount_amounts: discount === 0 ? [] : [{ amount: discount, discount: 'di_standin' }],
+      total_excluding_tax: total - tax,
+      total_taxes: tax === 0 ? [] : [fromFields<Stripe.Invoice.TotalTax>({ amount: tax, tax_behavior: 'inclusive' })],
+    }),
+  );
+  subscription.latest_invoice = id;
+  return invoice;
+}
+
+/** A renewal may be discounted, and hold tax: that is in the price. */
+function computeAmounts(
+  { renewals }: StripeStore,
+  { reason, total }: NewInvoice,
+): { total: number; discount: number; tax: number } {
+  if (reason !== 'subscription_cycle') return { total, discount: 0, tax: 0 };
+  const discount = Math.round((total * renewals.discountPercent) / 100);
+  const rest = total - discount;
+  return { total: rest, discount, tax: rest - Math.round((rest * 100) / (100 + renewals.taxPercent)) };
+}
+
+function buildInvoiceLine(
+  subscription: Stripe.Subscription,
+  { total, period, reason }: NewInvoice,
+  store: StripeStore,
+): Stripe.InvoiceLineItem {
+  const item = subscription.items.data[0];
+  return fromFields<Stripe.InvoiceLineItem>({
+    id: store.newId('il'),
+    object: 'line_item',
+    amount: total,
+    currency: 'usd',
+    description: null,
+    discount_amounts: [],
+    discounts: [],
+    livemode: false,
+    metadata: {},
+    parent: {
+      type: 'subscription_item_details',
+      invoice_item_details: null,
+      subscription_item_details: fromFields({
+        subscription: subscription.id,
+        subscription_item: item?.id ?? '',
+        proration: reason === 'subscription_update',
+      }),
+    } as Stripe.InvoiceLineItem.Parent,
+    period,
+    pricing: {
+      type: 'price_details',
+      price_details: fromFields<Stripe.InvoiceLineItem.Pricing.PriceDetails>({ price: item?.price.id ?? '' }),
+      unit_amount_decimal: null,
+    },
+    quantity: 1,
+    subtotal: total,
+    taxes: [],
+  });
+}
+
+/** Marks it as paid by a payment that has succeeded, or by none where nothing is due. */
+export function markInvoicePaid(store: StripeStore, invoice: Stripe.Invoice, intent: Stripe.PaymentIntent | null): void {
+  finalizeInvoice(store, invoice);
+  if (intent !== null) Object.assign(findOrCreateInvoicePayment(store, invoice, intent), { status: 'paid', amount_paid: intent.amount });
+  invoice.status = 'paid';
+  invoice.attempted = true;
+  invoice.amount_paid = invoice.amount_due;
+  invoice.amount_remaining = 0;
+  invoice.next_payment_attempt = null;
+  invoice.status_transitions.paid_at = store.now();
+  store.collections.delete(invoice.id);
+  store.emit('invoice.paid', invoice);
+}
+
+/** Collects it from the subscription's card. @returns whether it is paid. */
+export function collectInvoice(
+  store: StripeStore,
+  invoice: Stripe.Invoice,
+  subscription: Stripe.Subscription,
+  card?: CardBehavior,
+): boolean {
+  finalizeInvoice(store, invoice);
+  if (invoice.amount_due === 0) {
+    markInvoicePaid(store, invoice, null);
+    return true;
+  }
+  invoice.attempted = true;
+  invoice.attempt_count += 1;
+  const intent = findOrCreateInvoiceIntent(store, invoice);
+  const methodId = findPaymentMethodId(store, subscription);
+  if (methodId !== null && confirmIntent(store, intent, methodId, card ?? store.cards.get(methodId) ?? 'ok')) {
+    markInvoicePaid(store, invoice, intent);
+    return true;
+  }
+  store.emit('invoice.payment_failed', invoice);
+  return false;
+}
+
+/** From draft to open. */
+export function finalizeInvoice(store: StripeStore, invoice: Stripe.Invoice): void {
+  if (invoice.status !== 'draft') return;
+  invoice.status = 'open';
+  invoice.number = `STANDIN-${invoice.id.slice(-6)}`;
+  invoice.status_transitions.finalized_at = store.now();
+  invoice.hosted_invoice_url = `${store.url}/invoices/${invoice.id}`;
+}
+
+export function voidInvoice(store: StripeStore, invoice: Stripe.Invoice): void {
+  invoice.status = 'void';
+  invoice.status_transitions.voided_at = store.now();
+  store.collections.delete(invoice.id);
+}
+
+/** All attempts on an invoice are attempts on one payment. */
+export function findOrCreateInvoiceIntent(store: StripeStore, invoice: Stripe.Invoice): Stripe.PaymentIntent {
+  const known = store.list('invoice_payment').find((payment) => getId(payment.invoice) === invoice.id);
+  if (known !== undefined) return store.get('payment_intent', getId(known.payment.payment_intent));
+  const intent = addPaymentIntent(store, { amount: invoice.amount_due, customer: getId(invoice.customer) });
+  findOrCreateInvoicePayment(store, invoice, intent);
+  return intent;
+}
+
+/** What ties a payment to an invoice. */
+export function findOrCreateInvoicePayment(store: StripeStore, invoice: Stripe.Invoice, intent: Stripe.PaymentIntent): Stripe.InvoicePayment {
+  const known = store.list('invoice_payment').find((payment) => getId(payment.payment.payment_intent) === intent.id);
+  if (known !== undefined) return known;
+  return store.add<'invoice_payment'>({
+    id: store.newId('inpay'),
+    object: 'invoice_payment',
+    amount_paid: null,
+    amount_requested: intent.amount,
+    created: store.now(),
+    currency: intent.currency,
+    invoice: invoice.id,
+    is_default: true,
+    livemode: false,
+    payment: { type: 'payment_intent', payment_intent: intent.id },
+    status: 'open',
+    status_transitions: { canceled_at: null, paid_at: null },
+  });
+}

@@ -1,0 +1,62 @@
+import type Stripe from 'stripe';
+import { type StripeStore, getId, fromFields } from './store.ts';
+import { finalizeInvoice, findOrCreateInvoicePayment } from './invoices.ts';
+
+/** Writes down that so much of a paid invoice was given back outside of Stripe. */
+export function creditOutOfBand(store: StripeStore, invoice: Stripe.Invoice, amountCents: number): Stripe.CreditNote {
+  if (invoice.status !== 'paid')
+    throw new Error(`${invoice.id} is ${invoice.status}: nothing of it can be given back.`);
+  invoice.post_payment_credit_notes_amount += amountCents;
+  const note = store.add<'credit_note'>(
+    fromFields<Stripe.CreditNote>({
+      id: store.newId('cn'),
+      object: 'credit_note',
+      amount: amountCents,
+      created: store.now(),
+      currency: invoice.currency,
+      customer: getId(invoice.customer),
+      invoice: invoice.id,
+      livemode: false,
+      metadata: {},
+      out_of_band_amount: amountCents,
+      post_payment_amount: amountCents,
+      pre_payment_amount: 0,
+      refunds: [],
+      status: 'issued',
+      total: amountCents,
+      type: 'post_payment',
+      voided_at: null,
+    }),
+  );
+  store.emit('credit_note.created', note);
+  return note;
+}
+
+/** Takes a credit note back. */
+export function voidCreditNote(store: StripeStore, note: Stripe.CreditNote): void {
+  const invoice = store.get('invoice', getId(note.invoice));
+  invoice.post_payment_credit_notes_amount -= note.amount;
+  note.status = 'void';
+  note.voided_at = store.now();
+  store.emit('credit_note.voided', note);
+}
+
+/** Marks an invoice as paid outside of Stripe: no payment of Stripe's stands behind it. */
+export function payInvoiceOutOfBand(store: StripeStore, invoice: Stripe.Invoice, intent: Stripe.PaymentIntent): void {
+  finalizeInvoice(store, invoice);
+  if (invoice.status !== 'open') throw new Error(`${invoice.id} is ${invoice.status}: it cannot be paid.`);
+  intent.status = 'canceled';
+  const { amount_due: amount } = invoice;
+  findOrCreateInvoicePayment(store, invoice, intent).status = 'canceled';
+  store.add<'invoice_payment'>({
+    ...findOrCreateInvoicePayment(store, invoice, intent),
+    id: store.newId('inpay'),
+    amount_paid: amount,
+    payment: { type: 'payment_record', payment_record: store.newId('pr') },
+    status: 'paid',
+  });
+  Object.assign(invoice, { status: 'paid', amount_paid: amount, amount_remaining: 0, next_payment_attempt: null });
+  invoice.status_transitions.paid_at = store.now();
+  store.collections.delete(invoice.id);
+  store.emit('invoice.paid', invoice);
+}

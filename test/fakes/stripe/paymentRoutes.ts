@@ -1,0 +1,122 @@
+import type Stripe from 'stripe';
+import { type StripeStore, getId } from './store.ts';
+import type { StripeParams } from './params.ts';
+import { LIST_PARAMS, listObjects, retrieveObject } from './listing.ts';
+import { addPaymentIntent, confirmIntent, buildDeclineError } from './paymentIntents.ts';
+import { StripeApiError } from './stripeApiError.ts';
+import { findCharge, createRefund } from './reversals.ts';
+import type { StripeHandler } from './routes.ts';
+
+type Routes = Record<
+  `${'intents' | 'charges' | 'disputes' | 'refunds' | 'events'}.${string}`,
+  [string, string, StripeHandler]
+>;
+
+export const paymentRoutes = {
+  'intents.create': ['POST', '/v1/payment_intents', chargeOffSession],
+  'intents.retrieve': ['GET', '/v1/payment_intents/:id', retrieveObject('payment_intent')],
+  'intents.list': [
+    'GET',
+    '/v1/payment_intents',
+    (books, params) => {
+      params.allowOnly(...LIST_PARAMS, 'customer');
+      const customer = params.text('customer');
+      if (customer !== undefined && !books.deletedCustomers.has(customer)) books.get('customer', customer, 'customer');
+      return listObjects(
+        books,
+        'payment_intent',
+        params,
+        '/v1/payment_intents',
+        (intent) => customer === undefined || getId(intent.customer) === customer,
+      );
+    },
+  ],
+  'refunds.create': [
+    'POST',
+    '/v1/refunds',
+    (books, params) => {
+      params.allowOnly('payment_intent', 'charge', 'amount', 'reason', 'metadata', 'expand');
+      const intent = books.get('payment_intent', params.required('payment_intent'), 'payment_intent');
+      const charge = findCharge(books, intent.id);
+      if (charge.refunded) {
+        const message = `Charge ${charge.id} has already been refunded.`;
+        throw new StripeApiError(400, { code: 'charge_already_refunded', message });
+      }
+      if (charge.disputed) {
+        const message = `Charge ${charge.id} has been charged back; cannot issue a refund.`;
+        throw new StripeApiError(400, { code: 'charge_disputed', message });
+      }
+      return createRefund(books, intent.id, params.integer('amount'));
+    },
+  ],
+  'refunds.retrieve': ['GET', '/v1/refunds/:id', retrieveObject('refund')],
+  'events.list': [
+    'GET',
+    '/v1/events',
+    (books, params) => {
+      params.allowOnly(...LIST_PARAMS, 'types', 'type');
+      const types = params.texts('types');
+      if (types.length > 20) params.reject('types', 'You may specify at most 20 types.');
+      return listObjects(books, 'event', params, '/v1/events', ({ type }) => types.length === 0 || types.includes(type));
+    },
+  ],
+  'charges.retrieve': ['GET', '/v1/charges/:id', retrieveObject('charge')],
+  'disputes.retrieve': ['GET', '/v1/disputes/:id', retrieveObject('dispute')],
+  'disputes.list': [
+    'GET',
+    '/v1/disputes',
+    (books, params) => {
+      params.allowOnly(...LIST_PARAMS, 'charge', 'payment_intent');
+      return listObjects(
+        books,
+        'dispute',
+        params,
+        '/v1/disputes',
+        (dispute) =>
+          (!params.has('charge') || getId(dispute.charge) === params.text('charge')) &&
+          (!params.has('payment_intent') || getId(dispute.payment_intent) === params.text('payment_intent')),
+      );
+    },
+  ],
+} satisfies Routes;
+
+const CHARGE_FIELDS = `amount currency customer payment_method off_session confirm metadata expand description
+  receipt_email statement_descriptor_suffix error_on_requires_action payment_method_types automatic_payment_methods`.split(
+  /\s+/,
+);
+
+/** A payment that is made and charged at once, the customer being away. */
+function chargeOffSession(store: StripeStore, params: StripeParams): Stripe.PaymentIntent {
+  params.allowOnly(...CHARGE_FIELDS);
+  const amount = params.integer('amount') ?? Number(params.required('amount'));
+  params.required('currency');
+  if (amount < 50) params.reject('amount', 'Amount must be at least $0.50 usd', 'amount_too_small');
+  if (amount > 99_999_999) params.reject('amount', 'Amount must be no more than $999,999.99', 'amount_too_large');
+  if (params.flag('confirm') !== true || params.flag('off_session') !== true) {
+    params.reject('confirm', 'The stand-in makes payments only if they are confirmed at once, off session.');
+  }
+  // As an account answers that takes payment methods by redirects, too.
+  if (params.nested('automatic_payment_methods').text('allow_redirects') !== 'never') {
+    params.reject(
+      'return_url',
+      'This PaymentIntent is configured to accept payment methods enabled in your Dashboard. Because some of these payment methods might redirect your customer off of your page, you must provide a `return_url`.',
+    );
+  }
+  const customer = store.get('customer', params.required('customer'), 'customer').id;
+  const method = store.get('payment_method', params.required('payment_method'), 'payment_method');
+  if (method.customer === null) {
+    const message =
+      'The provided PaymentMethod was previously used with a PaymentIntent without Customer attachment, shared with a connected account without Customer attachment, or was detached from a Customer. It may not be used again.';
+    params.reject('payment_method', message);
+  }
+  if (method.customer !== customer) {
+    params.reject(
+      'payment_method',
+      `The customer does not have a payment method with the ID ${method.id}.`,
+      'resource_missing',
+    );
+  }
+  const intent = addPaymentIntent(store, { amount, customer, currency: params.text('currency'), metadata: params.metadata() });
+  if (!confirmIntent(store, intent, method.id, store.cards.get(method.id) ?? 'ok')) throw buildDeclineError(store, intent);
+  return intent;
+}

@@ -1,0 +1,112 @@
+import type Stripe from 'stripe';
+import { type StripeStore, getId, fromFields } from './store.ts';
+
+/** The charge that paid for it. @param reference of a payment, an invoice, a charge or a dispute. */
+export function findCharge(store: StripeStore, reference: string): Stripe.Charge {
+  const dispute = store.find('dispute', reference);
+  if (dispute !== undefined) return store.get('charge', getId(dispute.charge));
+  const invoicePayment = store.list('invoice_payment').find(({ invoice }) => getId(invoice) === reference);
+  const intentId = getId(invoicePayment?.payment.payment_intent) || reference;
+  const charge =
+    store.find('charge', reference) ??
+    store.find('charge', getId(store.find('payment_intent', intentId)?.latest_charge));
+  if (charge?.status !== 'succeeded') throw new Error(`Nothing was paid by ${reference}.`);
+  return charge;
+}
+
+/** @param amountCents all that is left, if it is not given. */
+export function createRefund(store: StripeStore, reference: string, amountCents?: number): Stripe.Refund {
+  const charge = findCharge(store, reference);
+  const rest = charge.amount - charge.amount_refunded;
+  const amount = amountCents ?? rest;
+  if (amount < 1 || amount > rest) throw new Error(`${amount} of ${rest} cents cannot be refunded.`);
+  charge.amount_refunded += amount;
+  charge.refunded = charge.amount_refunded === charge.amount;
+  const refunded = store.add<'refund'>(
+    fromFields<Stripe.Refund>({
+      id: store.newId('re'),
+      object: 'refund',
+      amount,
+      charge: charge.id,
+      created: store.now(),
+      currency: charge.currency,
+      metadata: {},
+      payment_intent: getId(charge.payment_intent),
+      reason: null,
+      status: 'succeeded',
+    }),
+  );
+  store.emit('charge.refunded', charge);
+  return refunded;
+}
+
+/** The bank returns a refund: the money is with us again. */
+export function failRefund(store: StripeStore, refundId: string): Stripe.Refund {
+  const refunded = store.get('refund', refundId);
+  const charge = store.get('charge', getId(refunded.charge));
+  charge.amount_refunded -= refunded.amount;
+  charge.refunded = false;
+  refunded.status = 'failed';
+  store.emit('refund.failed', refunded);
+  return refunded;
+}
+
+export interface DisputeOptions {
+  amountCents?: number;
+  /** The money was returned before the bank made it a dispute. */
+  isPrevented?: boolean;
+  /** A question of the bank, which takes no money yet. */
+  isInquiry?: boolean;
+}
+
+export function openDispute(store: StripeStore, reference: string, options: DisputeOptions = {}): Stripe.Dispute {
+  const charge = findCharge(store, reference);
+  charge.disputed = true;
+  const dispute = store.add<'dispute'>(
+    fromFields<Stripe.Dispute>({
+      id: store.newId('du'),
+      object: 'dispute',
+      amount: options.amountCents ?? charge.amount,
+      balance_transactions: [],
+      charge: charge.id,
+      created: store.now(),
+      currency: charge.currency,
+      is_charge_refundable: false,
+      livemode: false,
+      metadata: {},
+      payment_intent: getId(charge.payment_intent),
+      reason: 'fraudulent',
+      status: getDisputeStatus(options),
+    }),
+  );
+  store.emit('charge.dispute.created', dispute);
+  return dispute;
+}
+
+function getDisputeStatus({ isInquiry, isPrevented }: DisputeOptions): Stripe.Dispute.Status {
+  if (isPrevented === true) return 'prevented';
+  return isInquiry === true ? 'warning_needs_response' : 'needs_response';
+}
+
+/** The bank makes a chargeback of its inquiry, and takes the money. */
+export function escalateDispute(store: StripeStore, disputeId: string): Stripe.Dispute {
+  const dispute = store.get('dispute', disputeId);
+  dispute.status = 'needs_response';
+  store.emit('charge.dispute.updated', dispute);
+  store.emit('charge.dispute.funds_withdrawn', dispute);
+  return dispute;
+}
+
+/** @param reference of the dispute, or of what is disputed. */
+export function closeDispute(store: StripeStore, reference: string, outcome: 'won' | 'lost'): Stripe.Dispute {
+  const charge = findCharge(store, reference);
+  const dispute =
+    store.find('dispute', reference) ??
+    store
+      .list('dispute')
+      .find((open) => getId(open.charge) === charge.id && /needs_response|under_review/.test(open.status));
+  if (dispute === undefined) throw new Error(`Nothing about ${reference} is disputed.`);
+  dispute.status = dispute.status.startsWith('warning_') ? 'warning_closed' : outcome;
+  store.emit('charge.dispute.closed', dispute);
+  return dispute;
+}

@@ -1,0 +1,44 @@
+import type { StripeStore } from './store.ts';
+import { connectRoutes } from './connectRoutes.ts';
+import { customerRoutes } from './customerRoutes.ts';
+import type { StripeParams } from './params.ts';
+import { paymentRoutes } from './paymentRoutes.ts';
+import { checkoutRoutes } from './checkoutRoutes.ts';
+import { setupRoutes } from './setupRoutes.ts';
+import { subscriptionRoutes } from './subscriptionRoutes.ts';
+
+/** @param id what stands in the place of `:id`. @returns what is answered with. @throws Refusal */
+export type StripeHandler = (books: StripeStore, params: StripeParams, id: string) => unknown;
+
+/** What the stand-in serves. */
+const STRIPE_ROUTES = {
+  ...customerRoutes,
+  ...checkoutRoutes,
+  ...subscriptionRoutes,
+  ...paymentRoutes,
+  ...setupRoutes,
+  ...connectRoutes,
+} satisfies Record<string, [method: string, path: string, handler: StripeHandler]>;
+
+/** How faults and the record of requests name them. */
+export type StripeRequestName = keyof typeof STRIPE_ROUTES;
+
+export interface StripeRoute {
+  name: StripeRequestName;
+  handler: StripeHandler;
+  id: string;
+}
+
+export function matchRoute(method: string, path: string): StripeRoute | undefined {
+  const parts = path.split('/');
+  for (const [name, [routeMethod, pattern, handler]] of Object.entries(STRIPE_ROUTES) as [
+    StripeRequestName,
+    [string, string, StripeHandler],
+  ][]) {
+    const wanted = pattern.split('/');
+    if (routeMethod !== method || wanted.length !== parts.length) continue;
+    if (!wanted.every((part, index) => part === ':id' || part === parts[index])) continue;
+    return { name, handler, id: decodeURIComponent(parts[wanted.indexOf(':id')] ?? '') };
+  }
+  return undefined;
+}

@@ -1,0 +1,138 @@
+import { getId } from './store.ts';
+import { INTERNAL_ERROR } from './faults.ts';
+import { findOrCreateInvoiceIntent, voidInvoice } from './invoices.ts';
+import { LIST_PARAMS, listObjects, retrieveObject } from './listing.ts';
+import { StripeApiError } from './stripeApiError.ts';
+import type { StripeHandler } from './routes.ts';
+import { endSubscription, isEnded, getItem } from './subscriptions.ts';
+
+type Routes = Record<
+  `${'subscriptions' | 'invoices' | 'invoicePayments' | 'creditNotes'}.${string}`,
+  [string, string, StripeHandler]
+>;
+
+export const subscriptionRoutes = {
+  'subscriptions.retrieve': ['GET', '/v1/subscriptions/:id', retrieveObject('subscription')],
+  'subscriptions.list': [
+    'GET',
+    '/v1/subscriptions',
+    (books, params) => {
+      params.allowOnly(...LIST_PARAMS, 'status', 'customer', 'price', 'collection_method');
+      const status = params.text('status');
+      return listObjects(books, 'subscription', params, '/v1/subscriptions', (subscription) => {
+        if (params.has('customer') && getId(subscription.customer) !== params.text('customer')) return false;
+        if (params.has('price') && getItem(subscription).price.id !== params.text('price')) return false;
+        if (status === undefined) return subscription.status !== 'canceled';
+        if (status === 'ended') return isEnded(subscription);
+        return status === 'all' || subscription.status === status;
+      });
+    },
+  ],
+  'subscriptions.update': [
+    'POST',
+    '/v1/subscriptions/:id',
+    (books, params, id) => {
+      params.allowOnly('items', 'proration_behavior', 'expand');
+      const subscription = books.get('subscription', id);
+      if (isEnded(subscription)) params.reject('items', 'A canceled subscription can only update its metadata.');
+      if (params.text('proration_behavior') !== 'none') {
+        params.reject('proration_behavior', 'The fake changes prices without proration only.');
+      }
+      const [change] = params.items('items');
+      const item = getItem(subscription);
+      if (change?.text('id') !== item.id) params.reject('items', `No such subscription item: '${change?.text('id')}'`);
+      item.price = structuredClone(books.get('price', change?.required('price'), 'items[0][price]'));
+      books.emit('customer.subscription.updated', subscription);
+      return subscription;
+    },
+  ],
+  'subscriptions.cancel': [
+    'DELETE',
+    '/v1/subscriptions/:id',
+    (books, params, id) => {
+      params.allowOnly('invoice_now', 'prorate', 'cancellation_details', 'expand');
+      const subscription = books.find('subscription', id);
+      // What is over is unknown to this request.
+      if (subscription === undefined || isEnded(subscription)) {
+        throw new StripeApiError(404, { code: 'resource_missing', param: 'id', message: `No such subscription: '${id}'` });
+      }
+      endSubscription(books, subscription, 'cancellation_requested');
+      return subscription;
+    },
+  ],
+  'invoices.retrieve': [
+    'GET',
+    '/v1/invoices/:id',
+    (books, params, id) => {
+      if (books.brokenInvoices.has(id)) throw INTERNAL_ERROR;
+      return retrieveObject('invoice')(books, params, id);
+    },
+  ],
+  'invoices.list': [
+    'GET',
+    '/v1/invoices',
+    (books, params) => {
+      params.allowOnly(...LIST_PARAMS, 'subscription', 'status', 'customer');
+      return listObjects(
+        books,
+        'invoice',
+        params,
+        '/v1/invoices',
+        (invoice) =>
+          (!params.has('status') || invoice.status === params.text('status')) &&
+          (!params.has('subscription') ||
+            getId(invoice.parent?.subscription_details?.subscription) === params.text('subscription')),
+      );
+    },
+  ],
+  'invoices.void': [
+    'POST',
+    '/v1/invoices/:id/void',
+    (books, _params, id) => {
+      const invoice = books.get('invoice', id);
+      if (invoice.status !== 'open') {
+        throw new StripeApiError(400, { message: `You can only pass in open invoices. This invoice isn't open.` });
+      }
+      const intent = findOrCreateInvoiceIntent(books, invoice);
+      if (intent.status === 'processing') {
+        throw new StripeApiError(400, { message: 'This invoice has a payment that is being processed.' });
+      }
+      voidInvoice(books, invoice);
+      return invoice;
+    },
+  ],
+  'invoicePayments.list': [
+    'GET',
+    '/v1/invoice_payments',
+    (books, params) => {
+      params.allowOnly(...LIST_PARAMS, 'invoice', 'payment', 'status');
+      const payment = params.nested('payment').allowOnly('type', 'payment_intent', 'payment_record');
+      if (params.has('payment')) payment.required('type');
+      return listObjects(
+        books,
+        'invoice_payment',
+        params,
+        '/v1/invoice_payments',
+        (entry) =>
+          (!params.has('invoice') || getId(entry.invoice) === params.text('invoice')) &&
+          (!params.has('status') || entry.status === params.text('status')) &&
+          (!payment.has('payment_intent') || getId(entry.payment.payment_intent) === payment.text('payment_intent')),
+      );
+    },
+  ],
+  'creditNotes.retrieve': ['GET', '/v1/credit_notes/:id', retrieveObject('credit_note')],
+  'creditNotes.list': [
+    'GET',
+    '/v1/credit_notes',
+    (books, params) => {
+      params.allowOnly(...LIST_PARAMS, 'invoice', 'customer');
+      return listObjects(
+        books,
+        'credit_note',
+        params,
+        '/v1/credit_notes',
+        (note) => !params.has('invoice') || getId(note.invoice) === params.text('invoice'),
+      );
+    },
+  ],
+} satisfies Routes;

@@ -1,0 +1,146 @@
+import type Stripe from 'stripe';
+import { PLAN_SLUGS, type PlanSlug } from '../../../shared/spec/plans.ts';
+import { type StripeStore, getId } from './store.ts';
+import { isEnded, getItem } from './subscriptions.ts';
+
+export interface CustomerSummary {
+  customerId: string;
+  /** As the metadata has it. */
+  accountUuid: string | null;
+  email: string | null;
+  /** The newest one that is not over. */
+  subscription: SubscriptionSummary | null;
+}
+
+export interface SubscriptionSummary {
+  id: string;
+  plan: PlanSlug | null;
+  /** The plan from the renewal on, if another one is scheduled. */
+  nextPlan: PlanSlug | null;
+  status: string;
+  startedAt: Date;
+  currentPeriodEnd: Date;
+  cancelAtPeriodEnd: boolean;
+}
+
+export interface TopupSummary {
+  customerId: string;
+  /** Refunds are not taken off. */
+  paidCents: number;
+  refundedCents: number;
+  /** What is disputed and was not won back. */
+  disputedCents: number;
+  /** How many payments succeeded; more than one is a double charge. */
+  succeeded: number;
+  failed: number;
+}
+
+export interface StripeSummary {
+  customers: CustomerSummary[];
+  /** By `topup_uuid`. */
+  topups: Map<string, TopupSummary>;
+  charges: { succeeded: number; failed: number; succeededCents: number; refundedCents: number };
+  /** The `topup_uuid`s that more than one payment succeeded for. */
+  doubleChargedTopups: string[];
+  /** The accounts (where unknown, the customers) with more than one subscription that is not over. */
+  doubleSubscribedAccounts: string[];
+  /** What was transferred, by `payout_uuid`. */
+  transfers: Map<string, { accountId: string; amountCents: number }>;
+  /** The payouts that more than one transfer was made for. */
+  doublePaidPayouts: string[];
+  /** The accounts with more than one customer that anything was sold to: one that nobody came to know of is of no account. */
+  duplicateCustomers: string[];
+}
+
+/** What the stand-in thinks is true. @param prices the ids of the plans' prices. */
+export function summarizeStore(store: StripeStore, prices: Record<PlanSlug, string>): StripeSummary {
+  const findPlan = (price: string | undefined) => PLAN_SLUGS.find((slug) => prices[slug] === price) ?? null;
+  const alive = store.list('subscription').filter((subscription) => !isEnded(subscription));
+  const customers = store.list('customer').map(({ id, email, metadata }): CustomerSummary => {
+    const subscription = alive.find((candidate) => getId(candidate.customer) === id);
+    return {
+      customerId: id,
+      accountUuid: metadata['account_uuid'] ?? null,
+      email,
+      subscription: subscription === undefined ? null : summarizeSubscription(store, subscription, findPlan),
+    };
+  });
+  const findAccount = (customerId: string) =>
+    customers.find((customer) => customer.customerId === customerId)?.accountUuid ?? customerId;
+  const topups = summarizeTopups(store);
+  const bought = [...store.list('subscription'), ...store.list('payment_intent')];
+  const buyers = new Set(bought.map(({ customer }) => getId(customer)));
+  const charges = store.list('charge');
+  const transfers = store.list('transfer').map((transfer) => ({
+    payoutUuid: transfer.metadata['payout_uuid'] ?? transfer.id,
+    accountId: getId(transfer.destination),
+    amountCents: transfer.amount - transfer.amount_reversed,
+  }));
+  const succeeded = charges.filter(({ status }) => status === 'succeeded');
+  return {
+    customers,
+    topups,
+    charges: {
+      succeeded: succeeded.length,
+      failed: charges.filter(({ status }) => status === 'failed').length,
+      succeededCents: sum(succeeded.map(({ amount }) => amount)),
+      refundedCents: sum(succeeded.map(({ amount_refunded }) => amount_refunded)),
+    },
+    transfers: new Map(transfers.map(({ payoutUuid, ...transfer }) => [payoutUuid, transfer])),
+    doublePaidPayouts: findDuplicates(transfers.map(({ payoutUuid }) => payoutUuid)),
+    doubleChargedTopups: [...topups].filter(([, topup]) => topup.succeeded > 1).map(([uuid]) => uuid),
+    doubleSubscribedAccounts: findDuplicates(alive.map(({ customer }) => findAccount(getId(customer)))),
+    duplicateCustomers: findDuplicates(
+      customers
+        .filter(({ customerId }) => buyers.has(customerId))
+        .map(({ accountUuid }) => accountUuid)
+        .filter((uuid) => uuid !== null),
+    ),
+  };
+}
+
+function summarizeSubscription(
+  store: StripeStore,
+  subscription: Stripe.Subscription,
+  findPlan: (price: string | undefined) => PlanSlug | null,
+): SubscriptionSummary {
+  const { price, current_period_end } = getItem(subscription);
+  return {
+    id: subscription.id,
+    plan: findPlan(price.id),
+    nextPlan: findPlan(store.scheduledPrices.get(subscription.id)),
+    status: subscription.status,
+    startedAt: new Date(1_000 * subscription.start_date),
+    currentPeriodEnd: new Date(1_000 * current_period_end),
+    cancelAtPeriodEnd: subscription.cancel_at !== null,
+  };
+}
+
+function summarizeTopups(store: StripeStore): Map<string, TopupSummary> {
+  const topups = new Map<string, TopupSummary>();
+  for (const intent of store.list('payment_intent')) {
+    const uuid = intent.metadata['topup_uuid'];
+    if (uuid === undefined) continue;
+    const known = topups.get(uuid) ?? { paidCents: 0, refundedCents: 0, disputedCents: 0, succeeded: 0, failed: 0 };
+    const charge = store.find('charge', getId(intent.latest_charge));
+    const disputes = store.list('dispute').filter((dispute) => getId(dispute.charge) === charge?.id);
+    const lost = disputes.filter(({ status }) => status !== 'won' && !status.startsWith('warning_'));
+    topups.set(uuid, {
+      customerId: getId(intent.customer),
+      paidCents: known.paidCents + intent.amount_received,
+      refundedCents: known.refundedCents + (charge?.amount_refunded ?? 0),
+      disputedCents: known.disputedCents + sum(lost.map(({ amount }) => amount)),
+      succeeded: known.succeeded + (intent.status === 'succeeded' ? 1 : 0),
+      failed: known.failed + (intent.last_payment_error === null ? 0 : 1),
+    });
+  }
+  return topups;
+}
+
+function sum(numbers: number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}
+
+function findDuplicates(names: string[]): string[] {
+  return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))];
+}

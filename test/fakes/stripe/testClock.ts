@@ -1,0 +1,127 @@
+import type Stripe from 'stripe';
+import { type StripeStore, type CardBehavior, getId } from './store.ts';
+import { collectInvoice, draftInvoice } from './invoices.ts';
+import { endSubscription, isEnded, getItem, addYears } from './subscriptions.ts';
+
+/** What becomes of a subscription when all attempts on a renewal have failed. */
+export type AfterFailedRetries = 'canceled' | 'unpaid' | 'past_due';
+
+export interface RenewalBehavior {
+  /** Lets every renewal be declined, whatever the card. */
+  failRenewals: boolean;
+  afterRetries: AfterFailedRetries;
+}
+
+const HOUR_SECONDS = 3_600;
+const DAY_SECONDS = 24 * HOUR_SECONDS;
+/** A renewal's invoice is a draft for an hour. */
+export const DRAFT_SECONDS = HOUR_SECONDS;
+/** How long after a failed attempt the next one follows. */
+const RETRIES_AFTER_SECONDS = [3 * DAY_SECONDS, 5 * DAY_SECONDS, 7 * DAY_SECONDS];
+const INCOMPLETE_SECONDS = 23 * HOUR_SECONDS;
+
+interface DueEvent {
+  at: number;
+  run: () => void;
+}
+
+/** Moves the clock and lets everything happen on the way, each at its moment. */
+export function advanceClock(store: StripeStore, date: Date, renewals: RenewalBehavior): void {
+  const target = Math.floor(date.getTime() / 1_000);
+  if (target < store.now()) throw new Error(`The clock is past ${date.toISOString()} already.`);
+  try {
+    for (;;) {
+      const next = listDueEvents(store, renewals).sort((a, b) => a.at - b.at)[0];
+      if (next === undefined || next.at > target) break;
+      store.simulatedNow = Math.max(next.at, store.now());
+      next.run();
+    }
+  } finally {
+    store.simulatedNow = null;
+  }
+  store.clockOffsetMs = date.getTime() - Date.now();
+}
+
+function listDueEvents(store: StripeStore, renewals: RenewalBehavior): DueEvent[] {
+  const sessions = store.list('checkout.session').filter(({ status }) => status === 'open');
+  const subscriptions = store.list('subscription').filter((subscription) => !isEnded(subscription));
+  return [
+    ...sessions.map((session) => ({ at: session.expires_at, run: () => expireSession(session) })),
+    ...subscriptions.map((subscription) =>
+      subscription.status === 'incomplete'
+        ? { at: subscription.created + INCOMPLETE_SECONDS, run: () => expireSubscription(store, subscription) }
+        : {
+            at: subscription.cancel_at ?? getItem(subscription).current_period_end,
+            run: () => renewSubscription(store, subscription),
+          },
+    ),
+    ...[...store.collections].map(([invoiceId, { at }]) => ({
+      at,
+      run: () => retryCollection(store, store.get('invoice', invoiceId), renewals),
+    })),
+  ];
+}
+
+export function expireSession(session: Stripe.Checkout.Session): void {
+  session.status = 'expired';
+  session.url = null;
+}
+
+function expireSubscription(store: StripeStore, subscription: Stripe.Subscription): void {
+  subscription.status = 'incomplete_expired';
+  subscription.ended_at = store.now();
+  store.emit('customer.subscription.updated', subscription);
+}
+
+/** Begins the next year, or ends the subscription if that was wished for. */
+function renewSubscription(store: StripeStore, subscription: Stripe.Subscription): void {
+  if (subscription.cancel_at !== null) return endSubscription(store, subscription, 'cancellation_requested');
+  const item = getItem(subscription);
+  const price = store.find('price', store.scheduledPrices.get(subscription.id));
+  if (price !== undefined) {
+    item.price = structuredClone(price);
+    store.scheduledPrices.delete(subscription.id);
+    subscription.schedule = null;
+  }
+  const start = item.current_period_end;
+  const years =
+    new Date(1_000 * start).getUTCFullYear() - new Date(1_000 * subscription.billing_cycle_anchor).getUTCFullYear();
+  const finish = addYears(subscription.billing_cycle_anchor, years + 1);
+  const period = { start, end: finish };
+  const invoice = draftInvoice(store, subscription, {
+    reason: 'subscription_cycle',
+    total: item.price.unit_amount ?? 0,
+    period,
+  });
+  Object.assign(item, { current_period_start: start, current_period_end: finish });
+  store.collections.set(invoice.id, { at: start + DRAFT_SECONDS, subscriptionId: subscription.id, attempts: 0 });
+  store.emit('customer.subscription.updated', subscription);
+}
+
+/** One attempt on a renewal's invoice. @param card what its bank does, if not what it usually does. */
+export function retryCollection(store: StripeStore, invoice: Stripe.Invoice, renewals: RenewalBehavior, card?: CardBehavior): boolean {
+  const collection = store.collections.get(invoice.id);
+  const subscription = store.get('subscription', getId(invoice.parent?.subscription_details?.subscription));
+  const attempts = collection?.attempts ?? 0;
+  const wait = RETRIES_AFTER_SECONDS[attempts];
+  store.collections.delete(invoice.id);
+  if (wait !== undefined) invoice.next_payment_attempt = store.now() + wait;
+  else invoice.next_payment_attempt = null;
+  if (collectInvoice(store, invoice, subscription, card ?? (renewals.failRenewals ? 'declined' : undefined))) {
+    setSubscriptionStatus(store, subscription, 'active');
+    return true;
+  }
+  if (wait !== undefined) {
+    setSubscriptionStatus(store, subscription, 'past_due');
+    const retry = { at: store.now() + wait, subscriptionId: subscription.id, attempts: attempts + 1 };
+    store.collections.set(invoice.id, retry);
+  } else if (renewals.afterRetries === 'canceled') endSubscription(store, subscription, 'payment_failed');
+  else setSubscriptionStatus(store, subscription, renewals.afterRetries);
+  return false;
+}
+
+function setSubscriptionStatus(store: StripeStore, subscription: Stripe.Subscription, status: Stripe.Subscription.Status): void {
+  if (subscription.status === status || isEnded(subscription)) return;
+  subscription.status = status;
+  store.emit('customer.subscription.updated', subscription);
+}

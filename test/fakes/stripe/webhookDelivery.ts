@@ -1,0 +1,164 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createSeededRandom } from '../seededRandom.ts';
+import { type HandledEvent, type FakeStripeEvent, signPayload } from './events.ts';
+
+export interface DeliveryAttempt {
+  eventId: string;
+  type: HandledEvent;
+  /** What the webhook answered; 0 if nothing. */
+  status: number;
+}
+
+interface PendingDelivery {
+  event: FakeStripeEvent;
+  at: number;
+  attempts: number;
+  isCopy: boolean;
+}
+
+const MAX_ATTEMPTS = 40;
+const RESPONSE_TIMEOUT_MS = 10_000;
+
+/** Posts events to a webhook until it has taken them, as badly as it is told to. */
+export class WebhookDelivery {
+  /** How likely an event is never sent at all, and how likely it is sent once more than needed: 0 to 1. */
+  drop = 0;
+  duplicate = 0;
+  /** Shuffles whatever waits at the same time. */
+  reorder = false;
+  delayMs = 0;
+  /** How many are under way at a time. */
+  parallel = 1;
+  /** Events that were not sent, and never will be unless they are sent again. */
+  readonly dropped: FakeStripeEvent[] = [];
+  readonly attempts: DeliveryAttempt[] = [];
+  webhookUrl: string | undefined;
+  /** What the time is where signatures are checked. */
+  now = (): number => Date.now();
+  private readonly secret: string;
+  private readonly random: () => number;
+  private pending: PendingDelivery[] = [];
+  private inFlight = 0;
+  private isPaused = false;
+  private isStopped = false;
+  private onDrained: (() => void)[] = [];
+
+  constructor(secret: string, seed: number) {
+    this.secret = secret;
+    const random = createSeededRandom(seed);
+    this.random = () => random.next();
+  }
+
+  /** Keeps everything back until it is false again. */
+  get pause(): boolean {
+    return this.isPaused;
+  }
+
+  set pause(isPaused: boolean) {
+    this.isPaused = isPaused;
+    this.wake();
+  }
+
+  /** Well-behaved again; what was dropped stays so. */
+  reset(): void {
+    Object.assign(this, { drop: 0, duplicate: 0, reorder: false, delayMs: 0, parallel: 1, pause: false });
+  }
+
+  send(event: FakeStripeEvent): void {
+    if (this.webhookUrl === undefined) return;
+    if (this.random() < this.drop) {
+      this.dropped.push(event);
+      return;
+    }
+    this.queue({ event, at: Date.now() + this.delayMs, attempts: 0, isCopy: false });
+  }
+
+  /** Sends what was dropped after all. */
+  sendDropped(): void {
+    for (const event of this.dropped.splice(0)) this.queue({ event, at: 0, attempts: 0, isCopy: true });
+  }
+
+  /** Sends an event once more. */
+  resend(event: FakeStripeEvent): void {
+    this.queue({ event, at: 0, attempts: 0, isCopy: true });
+  }
+
+  /** Resolves when the webhook has taken all that was to be sent. */
+  async drained(): Promise<void> {
+    if (this.isPaused && this.pending.length > 0) throw new Error('Deliveries are paused: nothing will settle.');
+    if (this.pending.length > 0 || this.inFlight > 0)
+      await new Promise<void>((resolve) => this.onDrained.push(resolve));
+    const refused = this.undelivered.splice(0);
+    if (refused.length > 0) throw new Error(`The webhook never took ${refused.map(({ type }) => type).join(', ')}.`);
+  }
+
+  /** Events that the webhook refused to the end. */
+  readonly undelivered: FakeStripeEvent[] = [];
+
+  stop(): void {
+    this.isStopped = true;
+    this.pending = [];
+  }
+
+  private queue(delivery: PendingDelivery): void {
+    this.pending.push(delivery);
+    // What is told at the same time waits at the same time, so that it can be shuffled.
+    setImmediate(() => this.wake());
+  }
+
+  private wake(): void {
+    while (this.inFlight < this.parallel && !this.isPaused && !this.isStopped) {
+      const next = this.take();
+      if (next === undefined) break;
+      this.inFlight += 1;
+      void this.deliver(next).finally(() => {
+        this.inFlight -= 1;
+        this.wake();
+        if (this.pending.length === 0 && this.inFlight === 0) for (const tell of this.onDrained.splice(0)) tell();
+      });
+    }
+  }
+
+  private take(): PendingDelivery | undefined {
+    const ready = this.pending.filter(({ at }) => at <= Date.now());
+    const next = ready[this.reorder ? Math.floor(this.random() * ready.length) : 0];
+    if (next !== undefined) this.pending.splice(this.pending.indexOf(next), 1);
+    else if (this.pending.length > 0) {
+      const wait = Math.min(...this.pending.map(({ at }) => at)) - Date.now();
+      setTimeout(() => this.wake(), Math.max(1, wait)).unref();
+    }
+    return next;
+  }
+
+  private async deliver(delivery: PendingDelivery): Promise<void> {
+    const { event, attempts, isCopy } = delivery;
+    const status = await this.post(event);
+    this.attempts.push({ eventId: event.id, type: event.type, status });
+    if (this.isStopped) return;
+    const isTaken = status >= 200 && status < 300;
+    if (isTaken && !isCopy && this.random() < this.duplicate) {
+      this.queue({ event, at: Date.now() + this.delayMs, attempts: 0, isCopy: true });
+    }
+    if (isTaken) return;
+    if (attempts + 1 >= MAX_ATTEMPTS) this.undelivered.push(event);
+    else this.queue({ ...delivery, at: Date.now() + Math.min(50 * 2 ** attempts, 1_000), attempts: attempts + 1 });
+  }
+
+  private async post({ body }: FakeStripeEvent): Promise<number> {
+    const signature = await signPayload(body, this.secret, Math.floor(this.now() / 1_000));
+    try {
+      const response = await fetch(this.webhookUrl ?? '', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json; charset=utf-8', 'stripe-signature': signature },
+        body,
+        signal: AbortSignal.timeout(RESPONSE_TIMEOUT_MS),
+      });
+      await response.arrayBuffer();
+      return response.status;
+    } catch {
+      // Nobody there: what a busy machine needs before it is asked again.
+      await sleep(5);
+      return 0;
+    }
+  }
+}

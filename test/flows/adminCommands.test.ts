@@ -1,0 +1,325 @@
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { cpSync, symlinkSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { expect } from 'chai';
+import { BUNDLE } from '../harness/bundle.ts';
+import { setAllModelsOnline } from '../harness/seeds.ts';
+import type { TestCustomer } from '../harness/apiClient.ts';
+import { createDatabase, requireTestEnv } from '../harness/databases.ts';
+import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+
+interface Ended {
+  status: number | null;
+  out: string;
+  err: string;
+}
+
+/** Runs a command as a deployment does, from what was built. */
+function runAdmin(args: string[], env: Record<string, string> = {}): Promise<Ended> {
+  return run(process.execPath, [`${BUNDLE}/admin.js`, ...args], { NODE_ENV: 'test', ...env });
+}
+
+async function run(program: string, args: string[], env: Record<string, string> = {}, cwd = '.'): Promise<Ended> {
+  const child = spawn(program, args, { env: { PATH: process.env['PATH'], ...env }, cwd });
+  const ended: Ended = { status: null, out: '', err: '' };
+  child.stdout.on('data', (chunk: Buffer) => (ended.out += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (ended.err += chunk.toString()));
+  [ended.status] = (await once(child, 'close')) as [number | null];
+  return ended;
+}
+
+const LONG_AGO = `interval '5 minutes'`;
+
+describe('npm run admin', () => {
+  let service: TestService;
+  let customer: TestCustomer;
+  before(async () => {
+    service = await startTestService({ workers: 0 });
+    await setAllModelsOnline(service);
+    customer = await service.createCustomer('pro');
+  });
+  after(() => service.stop());
+
+  const admin = (...args: string[]) => runAdmin(args, service.env);
+  const grant = (request: string, ...more: string[]) =>
+    admin('grant-credits', customer.email, '250', '--request', request, '--note', 'the outage of May', ...more);
+  /** A generation that was asked for long ago, and nobody came. */
+  const stuckImage = async () => {
+    const { uuid } = await customer.createImage();
+    await service.sql(
+      `UPDATE generations SET created_at = created_at - ${LONG_AGO}, next_attempt_at = now() + interval '1 hour' WHERE uuid = $1`,
+      [uuid],
+    );
+    return uuid as string;
+  };
+
+  it('explains itself and each command without any configuration', async () => {
+    const { status, out } = await runAdmin(['--help']);
+    expect(status).to.equal(0);
+    const names = [...out.matchAll(/^ {2}([a-z-]+) {2}/gm)].map(([, name]) => name as string);
+    expect(names).to.deep.equal([
+      'find-account',
+      'grant-credits',
+      'stuck-jobs',
+      'requeue-jobs',
+      'revoke-key',
+      'end-access',
+      'remove-identity',
+      'export-account',
+      'erase-account',
+    ]);
+    const explained = await Promise.all(names.map((name) => runAdmin([name, '--help'])));
+    for (const [index, { status, out, err }] of explained.entries()) {
+      expect([status, err]).to.deep.equal([0, '']);
+      expect(out).to.include(`npm run admin -- ${names[index]}`);
+    }
+    expect((await runAdmin(['find-account', 'a@example.com'], { DATA_DIR: '/nonexistent' })).status).to.equal(78);
+  });
+
+  it('ends with 2 and says how it is called where it is called wrongly', async () => {
+    const calls = [
+      [],
+      ['burn-everything'],
+      ['constructor'],
+      ['find-account'],
+      ['grant-credits', 'a@example.com', '250'],
+      ['grant-credits', 'a@example.com', '-5', '--request', 'a'],
+      ['grant-credits', 'a@example.com', '2.5', '--request', 'a'],
+      ['grant-credits', 'a@example.com', '250', '--request', 'a', '--apply', '--dry-run'],
+      ['grant-credits', 'a@example.com', '250', '--request', 'a', '--forse'],
+      ['requeue-jobs'],
+      ['stuck-jobs', '--quiet', 'soon'],
+    ];
+    const ended = await Promise.all(calls.map((call) => admin(...call)));
+    expect(ended.map(({ status }) => status)).to.deep.equal(calls.map(() => 2));
+    for (const { out, err } of ended) expect(out + err).to.include('npm run admin --');
+  });
+
+  it('needs the database and Redis alone, in production too, and looks at nothing else', async () => {
+    const { DATABASE_URL = '', REDIS_URL = '', REDIS_PREFIX = '' } = service.env;
+    const env = { NODE_ENV: 'production', DATABASE_URL, REDIS_URL, REDIS_PREFIX };
+    const bare = await runAdmin(['find-account', customer.email], env);
+    expect([bare.status, bare.err]).to.deep.equal([0, '']);
+    const broken = { STRIPE_SECRET_KEY: 'none', PORT: 'none', UPSTREAMS: 'none', GOOGLE_CLIENT_ID: 'half' };
+    expect((await runAdmin(['stuck-jobs'], { ...env, ...broken })).status).to.equal(0);
+    const { status, err } = await runAdmin(['stuck-jobs'], { DATABASE_URL });
+    expect([status, err]).to.deep.equal([
+      78,
+      'REDIS_URL is not set: it must be an address such as redis://host:6379.\n',
+    ]);
+  });
+
+  it('ends with 69 and a sentence where the database cannot be worked with', async () => {
+    const empty = await createDatabase({ empty: true });
+    const missing = empty.replace(/\/[^/]*$/, '/no_such_database');
+    const [away, unmigrated, refused] = await Promise.all(
+      ['postgres://app@127.0.0.1:1/genmeter', empty, missing].map((DATABASE_URL) =>
+        runAdmin(['grant-credits', 'a@example.com', '1', '--request', 'a'], { ...service.env, DATABASE_URL }),
+      ),
+    );
+    expect([away?.status, unmigrated?.status, refused?.status]).to.deep.equal([69, 69, 69]);
+    expect(away?.err).to.match(/^The database genmeter at 127\.0\.0\.1:1 is out of reach \(ECONNREFUSED\)\.\n$/m);
+    expect(unmigrated?.err).to.match(/^The database \S+ at \S+ is not migrated to this version: .*\.\n$/m);
+    expect(refused?.err).to.match(/^The database no_such_database at \S+ refuses: .*\.\n$/m);
+    for (const ended of [away, unmigrated, refused]) expect(ended?.out).to.not.include('Nothing was changed');
+  });
+
+  it('runs from the sources, as check does, where nothing was built', async () => {
+    const clone = join(requireTestEnv('TEST_FOLDER'), 'clone');
+    for (const part of ['package.json', 'shared', 'worker']) cpSync(part, join(clone, part), { recursive: true });
+    symlinkSync(resolve('node_modules'), join(clone, 'node_modules'), 'dir');
+    const scripts = [
+      ['admin', 'find-account', customer.email],
+      ['check', '--json'],
+    ] as const;
+    for (const [script, ...args] of scripts) {
+      const env = { ...service.env, HOME: clone };
+      const { status, out, err } = await run('npm', ['run', '--silent', script, '--', ...args], env, clone);
+      expect([status, err], out).to.deep.equal([0, '']);
+      if (script === 'check') expect(JSON.parse(out).holds).to.equal(true);
+      else expect(out).to.include(customer.email);
+    }
+  });
+
+  describe('find-account', () => {
+    it('finds an account by e-mail address and number, with credits, keys and ledger', async () => {
+      const [row] = await service.sql('SELECT id, uuid FROM accounts WHERE email = $1', [customer.email]);
+      const names = [customer.email.toUpperCase(), String(row.id)];
+      for (const { status, out } of await Promise.all(names.map((name) => admin('find-account', name)))) {
+        expect(status).to.equal(0);
+        expect(out).to.include(customer.email).and.to.include(row.uuid).and.to.include('pro, active');
+        expect(out).to.include(customer.key.slice(0, 12)).and.to.include('Monthly credits: Pro plan');
+        expect(out).to.not.include(customer.key);
+      }
+    });
+
+    it('ends with 1 and a sentence where there is none', async () => {
+      const { status, out, err } = await admin('find-account', 'nobody@example.com');
+      expect([status, out]).to.deep.equal([1, '']);
+      expect(err).to.match(/^There is no account nobody@example\.com: .*\.\n$/);
+    });
+  });
+
+  describe('grant-credits', () => {
+    it('changes nothing until it is told to, and then grants once for each request, under a description of its own', async () => {
+      const balance = await customer.balance();
+      const tried = await grant('T-1');
+      expect(tried.status).to.equal(0);
+      expect(tried.out)
+        .to.include(`${balance} -> ${balance + 250}`)
+        .and.to.include('Nothing was changed');
+      expect((await grant('T-1', '--dry-run')).out).to.include('Nothing was changed');
+      expect(await customer.balance()).to.equal(balance);
+
+      const ended = await Promise.all([1, 2, 3, 4].map(() => grant('T-1', '--apply')));
+      expect(ended.map(({ status }) => status)).to.deep.equal([0, 0, 0, 0]);
+      expect(ended.filter(({ out }) => out.includes('nothing was changed')).length).to.equal(3);
+      expect(ended.filter(({ err }) => err.includes('"goodwill credits granted"')).length).to.equal(1);
+      expect(await customer.balance()).to.equal(balance + 250);
+      expect((await grant('T-1')).out).to.include('nothing would change');
+
+      const { body } = await customer.request('GET', '/api/ledger/');
+      const { entry_type, amount, description } = body.data[0];
+      expect([entry_type, amount, description]).to.deep.equal(['grant', 250, 'Goodwill credits: the outage of May']);
+      const [{ topup_credits }] = await service.sql('SELECT topup_credits FROM accounts WHERE email = $1', [
+        customer.email,
+      ]);
+      expect(topup_credits).to.equal(250);
+      await service.checkIntegrity();
+    });
+
+    it('refuses a request that has given something else before', async () => {
+      const other = await service.createCustomer(null);
+      const options = ['--request', 'T-2', '--apply'];
+      expect((await admin('grant-credits', customer.email, '10', ...options)).status).to.equal(0);
+      for (const call of [
+        [customer.email, '11', ...options],
+        [other.email, '10', ...options],
+        [other.email, '10', '--request', 'T-2'],
+      ]) {
+        const { status, out, err } = await admin('grant-credits', ...call);
+        expect([status, out]).to.deep.equal([1, '']);
+        expect(err).to.include('T-2').and.to.include('something else');
+      }
+      expect(await other.balance()).to.equal(0);
+    });
+  });
+
+  describe('stuck-jobs and requeue-jobs', () => {
+    it('list what nothing happens to, and leave alone what is new, in hand, or looked at', async () => {
+      const [stuck, fresh, held, looked] = [
+        await stuckImage(),
+        (await customer.createImage()).uuid,
+        await stuckImage(),
+        await stuckImage(),
+      ];
+      await service.sql(`UPDATE generations SET leased_until = now() + ${LONG_AGO} WHERE uuid = $1`, [held]);
+      await service.sql('UPDATE generations SET polled_at = now() WHERE uuid = $1', [looked]);
+      const { status, out } = await admin('stuck-jobs');
+      expect(status).to.equal(0);
+      expect(out).to.include(stuck).and.to.include('not submitted');
+      for (const uuid of [fresh, held, looked]) expect(out).to.not.include(uuid);
+      expect((await admin('stuck-jobs', '--quiet', '0')).out).to.include(fresh);
+
+      const forced = await admin('requeue-jobs', stuck, held, randomUUID(), '--apply');
+      expect(forced.status).to.equal(0);
+      expect(forced.out).to.include(`${stuck} is on its queue again.`).and.to.include(`${held} is left alone`);
+      await service.sql(
+        `WITH over AS (SELECT uuid FROM generations WHERE status = 'queued')
+         UPDATE generations SET leased_until = NULL, deadline_at = now() WHERE uuid IN (SELECT uuid FROM over)`,
+      );
+      // A worker fails and refunds what is past its deadline, and ends.
+      const worker = await service.startWorker();
+      await eventually('slots are free', async () => {
+        const [row] = await service.sql('SELECT in_flight FROM accounts WHERE email = $1', [customer.email]);
+        return row.in_flight === 0;
+      });
+      await worker.stop();
+    });
+
+    it('change nothing until told to; then a worker takes the job, which ends, charged once', async () => {
+      const uuid = await stuckImage();
+      const tried = await admin('requeue-jobs', '--all');
+      expect(tried.out).to.include(uuid).and.to.include('Nothing was changed');
+      const [{ next_attempt_at: before }] = await service.sql('SELECT next_attempt_at FROM generations WHERE uuid = $1', [uuid]);
+      expect(before.getTime()).to.be.above(Date.now());
+      const { status, out } = await admin('requeue-jobs', '--all', '--apply');
+      expect(status).to.equal(0);
+      expect(out).to.include(`${uuid} is on its queue again.`);
+      const worker = await service.startWorker();
+      expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
+      await worker.stop();
+      expect(service.upstream.submits).to.equal(1);
+      await service.checkIntegrity();
+      expect((await admin('requeue-jobs', uuid, '--apply')).out).to.include('is left alone');
+    });
+
+    it('reach every one however many there are: the one that is named, and with all, those after the first thousand', async () => {
+      const newest = await stuckImage();
+      const older = 1_100;
+      const isCopy = `uuid::text LIKE '00000000-0000-7000-8000-%'`;
+      // Nobody was charged for these: what counts them does not see them.
+      const unseen = (statement: string) =>
+        service.sql(`BEGIN; SET LOCAL session_replication_role = replica; ${statement}; COMMIT`);
+      await unseen(
+        `CREATE TEMP TABLE copies ON COMMIT DROP AS
+           SELECT g.* FROM generations g, generate_series(1, ${older}) WHERE g.uuid = '${newest}';
+         UPDATE copies SET uuid = cast('00000000-0000-7000-8000-' || lpad(n::text, 12, '0') AS uuid), number = -n
+           FROM (SELECT ctid AS row, row_number() OVER () AS n FROM copies) AS numbered WHERE copies.ctid = row;
+         INSERT INTO generations SELECT * FROM copies`,
+      );
+      expect((await admin('requeue-jobs', newest)).out).to.include('1 would be put on their queue again.');
+      const named = await admin('requeue-jobs', newest.toUpperCase(), newest, '--apply');
+      expect(named.out).to.include(`${newest} is on its queue again.`).and.to.include('\n1 were put');
+      expect(named.out).to.not.include('left alone');
+
+      const count = `${older + 1}`;
+      expect((await admin('requeue-jobs', '--all')).out).to.include(`${count} would be put on their queue again.`);
+      expect((await admin('requeue-jobs', '--all', '--apply')).out).to.include(`\n${count} were put on their queue`);
+      const [{ due }] = await service.sql(
+        `SELECT count(*)::int AS due FROM generations WHERE next_attempt_at <= now() AND ${isCopy}`,
+      );
+      expect(due).to.equal(older);
+      await unseen(`DELETE FROM generations WHERE ${isCopy}`);
+    });
+  });
+
+  describe('revoke-key', () => {
+    it('changes nothing until told to, and then revokes at once, by first characters, uuid or the key itself', async () => {
+      const owner = await service.createCustomer(null);
+      const prefix = owner.key.slice(0, 12);
+      const tried = await admin('revoke-key', prefix);
+      expect(tried.status).to.equal(0);
+      expect(tried.out)
+        .to.include(owner.email)
+        .and.to.include('would be revoked')
+        .and.to.include('Nothing was changed');
+      expect((await owner.request('GET', '/api/keys/')).status).to.equal(200);
+
+      const done = await admin('revoke-key', prefix, '--apply');
+      expect(done.out).to.include('is revoked.').and.to.not.include('{');
+      expect(done.err).to.include('key revoked by the staff');
+      expect((await owner.request('GET', '/api/keys/')).status).to.equal(401);
+      const again = await admin('revoke-key', owner.key, '--apply');
+      expect(again.status).to.equal(0);
+      expect(again.out).to.include('nothing was changed').and.to.not.include(owner.key);
+    });
+
+    it('names those that begin alike, and does not repeat a key that is not there', async () => {
+      const owner = await service.createCustomer(null);
+      const second = (await owner.requestWithSession('POST', '/api/keys/create/', { body: { name: 'second' } })).body;
+      await service.sql('UPDATE api_keys SET prefix = $2 WHERE uuid = $1', [second.uuid, owner.key.slice(0, 12)]);
+      const { status, out, err } = await admin('revoke-key', owner.key.slice(0, 12), '--apply');
+      expect(status).to.equal(1);
+      expect(out).to.include(second.uuid);
+      expect(err).to.include('by its uuid');
+      expect((await admin('revoke-key', second.uuid, '--apply')).out).to.include('is revoked.');
+      const missing = `svc_${'0'.repeat(40)}`;
+      const unknown = await admin('revoke-key', missing, '--apply');
+      expect(unknown.status).to.equal(1);
+      expect(unknown.err).to.not.include(missing);
+    });
+  });
+});

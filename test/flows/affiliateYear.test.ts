@@ -1,0 +1,127 @@
+import { expect } from 'chai';
+import { getAffiliateStatus, enrollAffiliate, signUpReferred } from '../harness/affiliates.ts';
+import { type BillingService, runJob, startBillingService } from '../harness/billingService.ts';
+import type { TestCustomer } from '../harness/apiClient.ts';
+import { getId } from '../fakes/stripe/store.ts';
+
+const at = (day: string) => new Date(`${day}T12:00:00Z`);
+
+/** What a year of the pro plan costs, and an affiliate's share of it. */
+const YEAR = 34_800;
+const SHARE = 10_440;
+
+describe('a year of an affiliate', () => {
+  let billing: BillingService;
+  let affiliate: TestCustomer;
+  let customer: TestCustomer;
+  let link: string;
+  before(async () => {
+    billing = await startBillingService({ startAt: new Date('2027-01-10T11:50:00Z') });
+    const { affiliate: owner, code } = await enrollAffiliate(billing.service.baseUrl);
+    affiliate = owner;
+    customer = await signUpReferred(billing.service.baseUrl, code);
+  });
+  after(() => billing.stop());
+
+  const status = () => getAffiliateStatus(billing.onFirstApi(affiliate));
+  const stats = async () => (await status()).stats;
+  const pay = () => runJob(billing, 'billing', 'payouts.run');
+  const transfers = () => [...billing.stripe.summarize().transfers.values()].map(({ amountCents }) => amountCents);
+
+  it('earns 30 % of the first invoice; checkout says who brought the customer', async () => {
+    await billing.subscribe(customer, 'pro');
+    const opened = billing.stripe.requests.find(({ name }) => name === 'checkout.create')?.params as any;
+    expect(opened.metadata).to.have.all.keys('account_uuid', 'referral_code');
+    expect(opened.subscription_data.metadata).to.deep.equal(opened.metadata);
+    expect(opened.metadata.referral_code).to.equal((await status()).code);
+    const { stats: sums, recent } = await status();
+    expect(sums).to.deep.equal({
+      referrals: 1,
+      active: 1,
+      lifetime_earnings_cents: SHARE,
+      pending_cents: SHARE,
+      paid_cents: 0,
+    });
+    expect(recent.at(-1)).to.deep.equal({ month: '2027-01', referrals: 1, commission_cents: SHARE });
+  });
+
+  it('earns nothing of top-ups', async () => {
+    await billing.topUp(customer, 5_000);
+    expect((await stats()).lifetime_earnings_cents).to.equal(SHARE);
+  });
+
+  it('is sent to onboarding: to one account, by a new link each time', async () => {
+    const answers = await Promise.all([1, 2, 3].map(() => affiliate.request('POST', '/api/affiliate/onboarding-link/')));
+    expect(answers.map((answer) => answer.status)).to.deep.equal([200, 200, 200]);
+    const urls = answers.map(({ body }) => body.url as string);
+    expect(new Set(urls).size).to.equal(3);
+    expect(new Set(urls.map((url) => /acct_\w+/.exec(url)?.[0])).size).to.equal(1);
+    expect(billing.stripe.store.list('account')).to.have.length(1);
+    link = urls[0] as string;
+    expect(await status()).to.include({ payout_enabled: false, connect_onboarded: false });
+  });
+
+  it('is paid nothing before payouts are enabled, however long that takes', async () => {
+    await billing.advanceTo(at('2027-03-02'));
+    await pay();
+    expect(transfers()).to.deep.equal([]);
+    billing.stripe.onboard(link, 'submitted');
+    await billing.drained();
+    expect(await status()).to.include({ payout_enabled: false, connect_onboarded: true });
+    await pay();
+    expect(transfers()).to.deep.equal([]);
+  });
+
+  it('is paid what was payable at the beginning of the month once they are, and once', async () => {
+    billing.stripe.onboard(link);
+    await billing.drained();
+    expect(await status()).to.include({ payout_enabled: true, connect_onboarded: true });
+    await pay();
+    await pay();
+    expect(transfers()).to.deep.equal([SHARE]);
+    expect(await stats()).to.include({ lifetime_earnings_cents: SHARE, pending_cents: 0, paid_cents: SHARE });
+  });
+
+  it('earns of the difference of an upgrade, which waits for 30 days and for the next month', async () => {
+    const { body } = await billing.onFirstApi(customer).request('POST', '/api/billing/checkout/', { body: { plan: 'studio' } });
+    expect(billing.stripe.confirmPlanSwitch(body.checkout_url)).to.equal('switched');
+    await billing.drained();
+    const [upgrade] = billing.stripe.store.list('invoice');
+    const earned = Math.floor(((upgrade?.amount_paid ?? 0) * 30) / 100);
+    expect(earned).to.be.above(0);
+    expect(await stats()).to.include({ pending_cents: earned, paid_cents: SHARE });
+    await pay();
+    expect(transfers()).to.deep.equal([SHARE]);
+  });
+
+  it('earns of the renewal what it brought in without discount and tax', async () => {
+    const before = (await stats()).lifetime_earnings_cents;
+    Object.assign(billing.stripe.store.renewals, { discountPercent: 25, taxPercent: 20 });
+    await billing.advanceTo(at('2028-01-11'));
+    const [invoice] = billing.stripe.store.list('invoice');
+    expect(invoice?.amount_paid).to.equal(67_500);
+    expect(invoice?.total_excluding_tax).to.equal(56_250);
+    expect((await stats()).lifetime_earnings_cents - before).to.equal(16_875);
+    const months = (await status()).recent;
+    expect(months.map(({ month }: { month: string }) => month)).to.have.ordered.members([
+      ...['02', '03', '04', '05', '06', '07', '08', '09', '10', '11', '12'].map((month) => `2027-${month}`),
+      '2028-01',
+    ]);
+    expect(months.at(-1)).to.include({ referrals: 0, commission_cents: 16_875 });
+    expect(months[0]).to.include({ referrals: 0, commission_cents: 0 });
+  });
+
+  it('loses of it what is refunded, in proportion, and is paid the rest', async () => {
+    const [invoice] = billing.stripe.store.list('invoice');
+    await pay();
+    const paid = (await stats()).paid_cents;
+    billing.stripe.refund(getId(invoice), 22_500);
+    await billing.drained();
+    expect(await stats()).to.include({ pending_cents: 11_250 });
+    await billing.advanceTo(at('2028-03-01'));
+    await pay();
+    expect(transfers()).to.have.members([SHARE, paid - SHARE, 11_250]);
+    expect(await stats()).to.include({ pending_cents: 0, paid_cents: paid + 11_250 });
+    expect(YEAR * 0.3).to.equal(SHARE);
+  });
+});

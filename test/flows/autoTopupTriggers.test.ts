@@ -1,0 +1,277 @@
+import { Queue } from 'bullmq';
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import { seedImages } from '../harness/seeds.ts';
+import { type TestCustomer, IMAGE } from '../harness/apiClient.ts';
+import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+
+const LONG_VIDEO = { model: 'vidmodel-video', params: { duration: 10, resolution: '720p' } };
+
+async function change(customer: TestCustomer, body: object): Promise<void> {
+  const { status } = await customer.request('PATCH', '/api/billing/topup/settings/', { body });
+  expect(status).to.equal(200);
+}
+
+/** What the customer's top-ups have brought, in their order. */
+async function listTopupCredits(customer: TestCustomer): Promise<number[]> {
+  return (await customer.ledger()).filter(([type]) => type === 'topup').map(([, amount]) => amount);
+}
+
+describe('automatic top-ups', () => {
+  let service: TestService;
+  before(async () => {
+    service = await startTestService({ apis: 2, workers: 2 });
+  });
+  beforeEach(() => {
+    service.upstream.outcome = 'succeed';
+  });
+  after(() => service.stop());
+
+  /** Of a plan, with automatic top-ups of 5000 cents on. */
+  async function customerOn(plan: string): Promise<TestCustomer> {
+    const customer = await service.createCustomer(plan);
+    await change(customer, { auto_topup_enabled: true });
+    return customer;
+  }
+
+  const anHourPasses = ({ email }: TestCustomer) =>
+    service.sql(
+      `WITH topup AS (
+         UPDATE topups SET created_at = created_at - interval '61 minutes'
+          WHERE kind = 'automatic' AND account_id = (SELECT id FROM accounts WHERE email = $1)
+       )
+       UPDATE accounts SET auto_topup_claimed_at = auto_topup_claimed_at - interval '61 minutes' WHERE email = $1`,
+      [email],
+    );
+
+  /** Spends all but so many credits. */
+  const spendDownTo = async (customer: TestCustomer, rest: number) =>
+    seedImages(service, customer, (await customer.balance()) - rest);
+
+  async function withPayments(work: (queue: Queue) => Promise<void>): Promise<void> {
+    const connection = new Redis(service.env['REDIS_URL'] as string, { maxRetriesPerRequest: null });
+    const queue = new Queue('billing', { connection, prefix: `{${service.env['REDIS_PREFIX']}}` });
+    await work(queue);
+    await queue.close();
+    connection.disconnect();
+  }
+
+  const sweep = (name = 'autoTopups.sweep') =>
+    withPayments(async (queue) => {
+      const job = await queue.add(name, {}, { removeOnComplete: false });
+      await eventually('swept', () => job.isCompleted());
+    });
+
+  /** Loses the job that the work enqueues for an automatic top-up. */
+  const losingTheJob = (work: () => Promise<void>) =>
+    withPayments(async (queue) => {
+      await queue.pause();
+      await work();
+      const enqueued = async () => (await queue.getJobs(['wait'])).filter(({ name }) => name === 'autoTopups.charge');
+      await eventually('enqueued', async () => (await enqueued()).length > 0);
+      await Promise.all((await enqueued()).map((job) => job.remove()));
+      await queue.resume();
+    });
+
+  describe('on a create that the balance cannot cover', () => {
+    it('buy credits, and the create goes on', async () => {
+      const customer = await customerOn('lite');
+      const films = [await customer.createGeneration(LONG_VIDEO), await customer.createGeneration(LONG_VIDEO)];
+      for (const { body } of films) expect((await customer.waitForEnd(body.uuid)).status).to.equal('succeeded');
+      expect(await customer.balance()).to.equal(60);
+      const third = await customer.createGeneration(LONG_VIDEO);
+      expect([third.status, third.body.status]).to.deep.equal([201, 'queued']);
+      expect(await customer.ledger()).to.deep.equal([
+        ['grant', 200],
+        ['burn', -70],
+        ['burn', -70],
+        ['topup', 1666],
+        ['burn', -70],
+      ]);
+      expect((await customer.waitForEnd(third.body.uuid)).status).to.equal('succeeded');
+    });
+
+    it('buy for the amount that was set', async () => {
+      const customer = await customerOn('pro');
+      await change(customer, { auto_topup_amount_cents: 12_345 });
+      await spendDownTo(customer, 7);
+      expect((await customer.createGeneration(IMAGE)).status).to.equal(201);
+      expect(await listTopupCredits(customer)).to.deep.equal([4682]);
+      expect(await customer.balance()).to.equal(7 + 4682 - 8);
+    });
+
+    for (let round = 1; round <= 3; round += 1) {
+      it(`buy once for 20 creates at once over two web processes, and each of them goes on (${round})`, async () => {
+        service.upstream.outcome = 'wait';
+        const customer = await customerOn('studio');
+        await spendDownTo(customer, 5);
+        const prompt = `one of twenty, ${round}`;
+        const answers = await Promise.all(
+          Array.from({ length: 20 }, (_, index) =>
+            customer.on(service.baseUrls[index % 2] as string).createGeneration({ ...IMAGE, prompt }),
+          ),
+        );
+        const outcomes = answers.map(({ status, body }) => `${status} ${body.error ?? body.status}`).sort();
+        // The plan has 8 slots; for the others it is no matter of credits any more.
+        expect(outcomes).to.deep.equal([
+          ...Array<string>(8).fill('201 queued'),
+          ...Array<string>(12).fill('409 parallel_limit_reached'),
+        ]);
+        expect(await listTopupCredits(customer)).to.deep.equal([2000]);
+        expect(await customer.balance()).to.equal(5 + 2000 - 8 * 8);
+        await eventually('submitted', () => service.upstream.jobsFor(prompt).length === 8);
+        service.upstream.end(prompt, 'succeeded');
+      });
+    }
+
+    it('happen at most once an hour: 402 insufficient_credits until it is over', async () => {
+      const customer = await customerOn('pro');
+      await spendDownTo(customer, 0);
+      await customer.createImage();
+      await spendDownTo(customer, 7);
+      for (const baseUrl of [...service.baseUrls, ...service.baseUrls]) {
+        const { status, body } = await customer.on(baseUrl).createGeneration(IMAGE);
+        expect([status, body.error]).to.deep.equal([402, 'insufficient_credits']);
+      }
+      expect(await listTopupCredits(customer)).to.deep.equal([1896]);
+      await anHourPasses(customer);
+      expect((await customer.createGeneration(IMAGE)).status).to.equal(201);
+      expect(await listTopupCredits(customer)).to.deep.equal([1896, 1896]);
+    });
+
+    it('are not spent on a create that would fail anyway', async () => {
+      service.upstream.outcome = 'wait';
+      const customer = await customerOn('lite');
+      await customer.createGeneration({ ...LONG_VIDEO, prompt: 'holds a slot' });
+      await customer.createGeneration({ ...LONG_VIDEO, prompt: 'holds a slot' });
+      expect((await customer.createGeneration(LONG_VIDEO)).status).to.equal(409);
+      expect((await customer.createGeneration({ model: 'imgmodel-2', params: {} })).status).to.equal(400);
+      expect(await listTopupCredits(customer)).to.deep.equal([]);
+      await eventually('submitted', () => service.upstream.jobsFor('holds a slot').length === 2);
+      service.upstream.end('holds a slot', 'succeeded');
+    });
+
+    it('do not happen while they are off', async () => {
+      const customer = await customerOn('pro');
+      await change(customer, { auto_topup_enabled: false, auto_topup_threshold_credits: 500 });
+      await spendDownTo(customer, 7);
+      const { status, body } = await customer.createGeneration(IMAGE);
+      expect([status, body.error]).to.deep.equal([402, 'insufficient_credits']);
+      await sweep();
+      expect(await listTopupCredits(customer)).to.deep.equal([]);
+    });
+
+    it('happen once for a create that is sent again with its Idempotency-Key', async () => {
+      const customer = await customerOn('pro');
+      await spendDownTo(customer, 0);
+      const send = (baseUrl: string) =>
+        customer.on(baseUrl).request('POST', '/api/generations/create/', {
+          body: { ...IMAGE, prompt: 'once' },
+          headers: { 'idempotency-key': `once-${customer.email}` },
+        });
+      const answers = await Promise.all([...service.baseUrls, ...service.baseUrls].map(send));
+      expect(answers.map(({ status }) => status)).to.deep.equal([201, 201, 201, 201]);
+      expect(new Set(answers.map(({ body }) => body.uuid)).size).to.equal(1);
+      expect(await customer.balance()).to.equal(1896 - 8);
+    });
+  });
+
+  describe('below the threshold', () => {
+    it('follow a burn within seconds', async () => {
+      const customer = await customerOn('pro');
+      await change(customer, { auto_topup_threshold_credits: 1092 });
+      await customer.createImage();
+      // Not below it yet.
+      await sweep();
+      expect(await listTopupCredits(customer)).to.deep.equal([]);
+      await customer.createImage();
+      await eventually('topped up', async () => (await listTopupCredits(customer)).length > 0, 5_000);
+      expect(await customer.balance()).to.equal(1100 - 16 + 1896);
+    });
+
+    it('happen once for burns at once over two web processes, and once an hour', async () => {
+      const customer = await customerOn('studio');
+      await change(customer, { auto_topup_threshold_credits: 10_000 });
+      const images = await Promise.all(
+        Array.from({ length: 8 }, (_, index) => customer.on(service.baseUrls[index % 2] as string).createImage()),
+      );
+      for (const { uuid } of images) await customer.waitForEnd(uuid);
+      await eventually('topped up', async () => (await listTopupCredits(customer)).length > 0, 5_000);
+      await Promise.all([sweep(), sweep()]);
+      expect(await listTopupCredits(customer)).to.deep.equal([2000]);
+      await customer.createImage();
+      await sweep();
+      expect(await listTopupCredits(customer)).to.deep.equal([2000]);
+      await anHourPasses(customer);
+      await Promise.all([sweep(), sweep()]);
+      expect(await listTopupCredits(customer)).to.deep.equal([2000, 2000]);
+      await anHourPasses(customer);
+      await sweep();
+      expect(await listTopupCredits(customer), 'without another burn').to.deep.equal([2000, 2000]);
+    });
+
+    it('follow a burn whose job was lost', async () => {
+      const customer = await customerOn('pro');
+      await change(customer, { auto_topup_threshold_credits: 1100 });
+      await losingTheJob(() => customer.createImage());
+      expect(await listTopupCredits(customer)).to.deep.equal([]);
+      await sweep();
+      expect(await listTopupCredits(customer)).to.deep.equal([1896]);
+      expect(await customer.balance()).to.equal(1100 - 8 + 1896);
+    });
+
+    it('never follow anything but a burn: a setting, credits that expire, or a balance that has recovered', async () => {
+      const customer = await customerOn('pro');
+      await change(customer, { auto_topup_threshold_credits: 1101 });
+      await sweep();
+      expect(await listTopupCredits(customer), 'a raised threshold').to.deep.equal([]);
+      await spendDownTo(customer, 1000);
+      await sweep();
+      expect(await listTopupCredits(customer), 'credits that went without a burn').to.deep.equal([]);
+
+      await losingTheJob(() => customer.createImage());
+      await change(customer, { auto_topup_threshold_credits: 1102 });
+      await sweep();
+      expect(await listTopupCredits(customer), 'a threshold that was changed after the burn').to.deep.equal([]);
+
+      await losingTheJob(() => customer.createImage());
+      const { status } = await customer.request('POST', '/api/billing/topup/', { body: { amount_cents: 5_000 } });
+      expect(status).to.equal(200);
+      await spendDownTo(customer, 500);
+      await sweep();
+      expect(await listTopupCredits(customer), 'a balance that had recovered').to.deep.equal([1896]);
+      const [row] = await service.sql('SELECT auto_topup_triggered_at FROM accounts WHERE email = $1', [
+        customer.email,
+      ]);
+      expect(row.auto_topup_triggered_at).to.equal(null);
+    });
+
+    it('are credited although the process died between writing one down and paying it, and so are manual ones', async () => {
+      const customer = await customerOn('pro');
+      // Long ago, and not wanted any more: a simulated payment succeeds all the same.
+      await change(customer, { auto_topup_enabled: false });
+      await service.sql(
+        `WITH customer AS (
+           UPDATE accounts SET auto_topup_claimed_at = now() - interval '2 days' WHERE email = $1 RETURNING id
+         )
+         INSERT INTO topups (uuid, account_id, kind, status, amount_cents, credits, next_attempt_at, created_at)
+         SELECT gen_random_uuid(), id, kind, 'pending', 5000, 1896, now(), now() - interval '2 days'
+           FROM customer, unnest(ARRAY['automatic', 'manual']) AS kind`,
+        [customer.email],
+      );
+      await sweep('billing.maintain');
+      expect(await listTopupCredits(customer)).to.deep.equal([1896, 1896]);
+      await sweep('billing.maintain');
+      expect(await listTopupCredits(customer)).to.deep.equal([1896, 1896]);
+    });
+
+    it('do not happen once the subscription is over', async () => {
+      const customer = await customerOn('pro');
+      service.fabricated.add('standing-is-the-subscriptions');
+      await service.sql('UPDATE accounts SET spendable_until = now() WHERE email = $1', [customer.email]);
+      await change(customer, { auto_topup_threshold_credits: 5000 });
+      await sweep();
+      expect(await listTopupCredits(customer)).to.deep.equal([]);
+    });
+  });
+});

@@ -1,0 +1,261 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { runJob } from '../harness/billingService.ts';
+import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+
+const DAY_MS = 86_400_000;
+const MONTHLY: Record<string, number> = { lite: 200, starter: 400, pro: 1100, studio: 3000 };
+
+/** An account somewhere in its subscription. */
+interface Sample {
+  plan: string;
+  status: 'active' | 'past_due';
+  /** When its subscription began. */
+  startedAt: Date;
+  /** The period that it is in by its row. */
+  index: number;
+  planCredits: number;
+  topupCredits: number;
+  granted: number;
+  paidMonths: number;
+}
+
+const sample: fc.Arbitrary<Sample> = fc.record({
+  plan: fc.constantFrom(...Object.keys(MONTHLY)),
+  status: fc.constantFrom('active', 'active', 'active', 'past_due'),
+  // Also on the last days of months, and on leap days.
+  startedAt: fc.oneof(
+    fc.date({ min: new Date('2023-01-01'), max: new Date('2026-09-01'), noInvalidDate: true }),
+    fc
+      .constantFrom('2024-01-31', '2024-02-29', '2025-08-31', '2026-01-30', '2023-12-31')
+      .map((day) => new Date(`${day}T23:59:59.500Z`)),
+  ),
+  index: fc.integer({ min: 0, max: 11 }),
+  planCredits: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 7000 })),
+  topupCredits: fc.integer({ min: 0, max: 5000 }),
+  granted: fc.constantFrom(200, 400, 1100, 3000),
+  paidMonths: fc.constantFrom(12, 24),
+});
+
+/** The same day so many months later, worked out on its own: by the calendar, clamped to the month. */
+function addMonthsModel(from: Date, count: number): Date {
+  const year = from.getUTCFullYear() + Math.floor((from.getUTCMonth() + count) / 12);
+  const month = (from.getUTCMonth() + count) % 12;
+  const isLeap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
+  const last = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month] as number;
+  const time = from.getTime() % DAY_MS;
+  return new Date(Date.UTC(year, month, Math.min(from.getUTCDate(), last)) + (time < 0 ? time + DAY_MS : time));
+}
+
+/** What the rules make of an account by a moment: its entries, and what is left in the end. */
+function computeExpected(account: Sample, at: Date) {
+  const entries: [string, number][] = [];
+  let { index, planCredits, granted } = account;
+  let rollover = 0;
+  const paidUntil = addMonthsModel(account.startedAt, account.paidMonths);
+  while (
+    account.status === 'active' &&
+    addMonthsModel(account.startedAt, index + 1) <= at &&
+    addMonthsModel(account.startedAt, index + 1) < paidUntil
+  ) {
+    if (planCredits > 0) entries.push(['expiry', -planCredits]);
+    rollover = Math.min(planCredits, granted);
+    if (rollover > 0) entries.push(['rollover', rollover]);
+    granted = MONTHLY[account.plan] as number;
+    entries.push(['grant', granted]);
+    planCredits = rollover + granted;
+    index += 1;
+  }
+  return { entries, index, planCredits, granted, rollover, periodEnd: addMonthsModel(account.startedAt, index + 1) };
+}
+
+describe('monthly grants', () => {
+  let service: TestService;
+  before(async () => {
+    service = await startTestService({ apis: 0, workers: 0 });
+    // Accounts that are put somewhere into their subscription have no history before that.
+    for (const name of [
+      'entries-name-their-cause',
+      'entries-go-the-way-of-their-type',
+      'accounts-live-under-their-own',
+      'standing-is-the-subscriptions',
+      'one-grant-a-month',
+      'months-turn-whole',
+      'accounts-are-in-their-last-month',
+      'used-this-month-is-burned-this-month',
+    ]) {
+      service.fabricated.add(name);
+    }
+  });
+  after(() => service.stop());
+
+  it('turn every month once, in its order, whatever was left and however long nothing ran', async () => {
+    const samples = fc.sample(sample, { numRuns: 400, seed: 20_261_121 });
+    for (const account of samples) await insert(service, account);
+    const at = new Date();
+    // Two workers begin at the same moment, and turn the same periods.
+    await Promise.all([service.startWorker(), service.startWorker()]);
+    await eventually('all are turned', async () => (await countDue(service, at)) === 0, 50_000);
+    for (const [position, account] of samples.entries()) {
+      const [row] = await service.sql('SELECT * FROM accounts WHERE id = $1', [position + 1]);
+      const entries = await service.sql(
+        `SELECT entry_type, amount FROM ledger_entries WHERE account_id = $1 AND description <> 'seed' ORDER BY number`,
+        [position + 1],
+      );
+      const wanted = computeExpected(account, at);
+      const name = JSON.stringify(account);
+      expect(
+        entries.map((entry) => [entry.entry_type, entry.amount]),
+        name,
+      ).to.deep.equal(wanted.entries);
+      expect(row, name).to.include({
+        balance: wanted.planCredits + account.topupCredits,
+        plan_credits: wanted.planCredits,
+        topup_credits: account.topupCredits,
+        period_index: wanted.index,
+        period_granted: wanted.granted,
+      });
+      expect(row.period_end, name).to.deep.equal(wanted.periodEnd);
+      if (wanted.entries.length > 0) expect(row, name).to.include({ period_rollover: wanted.rollover, period_used: 0 });
+    }
+  });
+
+  it('grant no month of a subscription twice: the ledger refuses it', async () => {
+    const keys = await service.sql(
+      `SELECT effect_key FROM ledger_entries WHERE entry_type = 'grant' AND effect_key IS NOT NULL LIMIT 1`,
+    );
+    const again = service.sql(
+      `INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description, effect_key, created_at)
+       VALUES (999999, 1, 'grant', 1, 1, 1, 'again', $1, now())`,
+      [keys[0].effect_key],
+    );
+    expect(
+      await again.then(
+        () => 'granted',
+        (error: Error) => error.message,
+      ),
+    ).to.match(/ledger_entries_effect_key_unique/);
+  });
+
+  it('go on for the others when the database refuses one account its month', async () => {
+    const startedAt = new Date(Date.now() - 5 * DAY_MS);
+    const credits = { planCredits: 5, topupCredits: 0, granted: 200 };
+    const account: Sample = { plan: 'lite', status: 'active', startedAt, index: 0, paidMonths: 12, ...credits };
+    const before = await service.sql('SELECT id FROM accounts');
+    for (let index = 0; index < 3; index += 1) await insert(service, account);
+    const [first, ...others] = await service.sql('SELECT id FROM accounts WHERE id <> ALL($1) ORDER BY id', [
+      before.map(({ id }) => id as number),
+    ]);
+    // As a row that has gone wrong would be.
+    await service.sql(
+      `ALTER TABLE ledger_entries ADD CONSTRAINT in_the_way CHECK (account_id <> ${first.id}) NOT VALID`,
+    );
+    const began = new Date(Date.now() - 40 * DAY_MS);
+    const ids = [first, ...others].map(({ id }) => id as number);
+    await service.sql('UPDATE subscriptions SET started_at = $1 WHERE account_id = ANY($2)', [began, ids]);
+    await service.sql('UPDATE accounts SET period_end = $1 WHERE id = ANY($2)', [addMonthsModel(began, 1), ids]);
+    await runJob({ service }, 'maintenance', 'creditPeriods.renew');
+    const indexOf = async (id: number) =>
+      (await service.sql('SELECT period_index FROM accounts WHERE id = $1', [id]))[0].period_index;
+    for (const { id } of others) await eventually('turned', async () => (await indexOf(id)) === 1);
+    expect(await indexOf(first.id)).to.equal(0);
+    await service.sql('ALTER TABLE ledger_entries DROP CONSTRAINT in_the_way');
+    await runJob({ service }, 'maintenance', 'creditPeriods.renew');
+    await eventually('turned, too', async () => (await indexOf(first.id)) === 1);
+  });
+});
+
+async function countDue(service: TestService, at: Date): Promise<number> {
+  const [row] = await service.sql(
+    `SELECT count(*)::int AS due FROM accounts a JOIN subscriptions s ON s.account_id = a.id AND s.status = 'active'
+      WHERE a.period_end <= $1 AND a.period_end < s.paid_until`,
+    [at],
+  );
+  return row.due;
+}
+
+async function insert(service: TestService, account: Sample): Promise<void> {
+  const { plan, status, startedAt, index, planCredits, topupCredits, granted, paidMonths } = account;
+  const [row] = await service.sql(
+    `INSERT INTO accounts (uuid, email, social_provider, created_at, plan_slug, spendable_until, parallel_limit, balance, plan_credits,
+                           topup_credits, period_index, period_start, period_end, period_granted, period_used, ledger_count)
+     VALUES ($1, $2, 'test', $3, $4, now() + interval '1 day', 5, $5, $6, $7, $8, $9, $10, $11, 3, $12) RETURNING id`,
+    [
+      randomUUID(),
+      `${randomUUID()}@example.com`,
+      startedAt,
+      plan,
+      planCredits + topupCredits,
+      planCredits,
+      topupCredits,
+      index,
+      addMonthsModel(startedAt, index),
+      addMonthsModel(startedAt, index + 1),
+      granted,
+      planCredits + topupCredits > 0 ? 1 : 0,
+    ],
+  );
+  const paidUntil = addMonthsModel(startedAt, paidMonths);
+  await service.sql(
+    `INSERT INTO subscriptions (uuid, account_id, plan_slug, status, processor, started_at, current_period_end, paid_until, past_due_since, created_at)
+     VALUES ($1, $2, $3, $4, 'stripe', $5, now() + interval '1 year', $6, $7, $5)`,
+    [randomUUID(), row.id, plan, status, startedAt, paidUntil, status === 'past_due' ? new Date() : null],
+  );
+  await service.sql(
+    'UPDATE accounts SET subscription_id = (SELECT id FROM subscriptions WHERE account_id = $1) WHERE id = $1',
+    [row.id],
+  );
+  if (planCredits + topupCredits === 0) return;
+  await service.sql(
+    `INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description, created_at)
+     VALUES ($1, 1, 'grant', $2, $3, $2, 'seed', now())`,
+    [row.id, planCredits + topupCredits, planCredits],
+  );
+}
+
+describe('a year that ended while nothing ran', () => {
+  let service: TestService;
+  before(async () => {
+    service = await startTestService();
+  });
+  after(() => service.stop());
+
+  it('is granted all of its months before its credits expire, and leaves no period', async () => {
+    const customer = await service.createCustomer('lite');
+    const startedAt = new Date(Date.now() - 370 * DAY_MS);
+    const values = [customer.email, startedAt, addMonthsModel(startedAt, 12)];
+    const granting = await service.database.connect();
+    try {
+      // A row that is locked is passed over by the job that grants, and awaited by the one that ends.
+      await granting.query('BEGIN');
+      await granting.query(
+        'UPDATE accounts SET period_start = $2, period_end = $3, spendable_until = $4 WHERE email = $1',
+        [customer.email, startedAt, addMonthsModel(startedAt, 1), addMonthsModel(startedAt, 12)],
+      );
+      await service.sql(
+        `UPDATE subscriptions SET started_at = $2, current_period_end = $3, paid_until = $3
+          WHERE account_id = (SELECT id FROM accounts WHERE email = $1)`,
+        values,
+      );
+      const ending = runJob({ service }, 'billing', 'billing.maintain');
+      await eventually('the end waits for the account', async () => {
+        const waiting = await service.sql(
+          `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+        );
+        return waiting.length > 0;
+      });
+      await granting.query('COMMIT');
+      await ending;
+    } finally {
+      granting.release();
+    }
+    const ledger = await customer.ledger();
+    expect(ledger.filter(([type]) => type === 'grant')).to.have.length(12);
+    expect(ledger.at(-1)?.[0]).to.equal('expiry');
+    const { body } = await customer.request('GET', '/api/usage/summary/');
+    expect(body.plan).to.equal(null);
+    expect(body.credits).to.deep.include({ balance: 0, granted_this_period: 0, used_this_period: 0, rollover: 0 });
+    expect([body.credits.period_start, body.credits.period_end]).to.deep.equal([null, null]);
+  });
+});

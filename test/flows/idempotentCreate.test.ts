@@ -1,0 +1,155 @@
+import { randomUUID } from 'node:crypto';
+import { connect } from 'node:net';
+import { Queue } from 'bullmq';
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import type { TestCustomer } from '../harness/apiClient.ts';
+import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+
+const ORDER = { model: 'imgmodel-2', prompt: 'a lighthouse', params: { resolution: '1K' } };
+
+describe('a create with an Idempotency-Key', () => {
+  let service: TestService;
+  let customer: TestCustomer;
+  before(async () => {
+    service = await startTestService({ apis: 3 });
+    service.upstream.outcome = 'wait';
+  });
+  beforeEach(async () => {
+    customer = await service.createCustomer('studio');
+  });
+  after(() => service.stop());
+
+  const create = (key: string, body: object = ORDER, who = customer) =>
+    who.request('POST', '/api/generations/create/', { body, headers: { 'idempotency-key': key } });
+
+  it('gives the first answer again, and charges once', async () => {
+    const key = randomUUID();
+    const first = await create(key);
+    const again = await create(key);
+    expect([first.status, again.status]).to.deep.equal([201, 201]);
+    expect(again.body).to.deep.equal(first.body);
+    expect(first.headers.get('idempotent-replayed')).to.equal(null);
+    expect(again.headers.get('idempotent-replayed')).to.equal('true');
+    expect(await customer.ledger()).to.deep.equal([
+      ['grant', 3000],
+      ['burn', -8],
+    ]);
+  });
+
+  it('gives the first answer again when the generation has ended, and when it was deleted', async () => {
+    const key = randomUUID();
+    const first = await create(key, { ...ORDER, prompt: 'soon done' });
+    await eventually('submitted', () => service.upstream.jobsFor('soon done').length === 1);
+    service.upstream.end('soon done', 'succeeded');
+    expect((await customer.waitForEnd(first.body.uuid)).status).to.equal('succeeded');
+    expect((await create(key, { ...ORDER, prompt: 'soon done' })).body).to.deep.equal(first.body);
+    await customer.request('DELETE', `/api/generations/${first.body.uuid}/`);
+    expect((await create(key, { ...ORDER, prompt: 'soon done' })).body).to.deep.equal(first.body);
+  });
+
+  it('takes an order that means the same for the same', async () => {
+    const key = randomUUID();
+    const first = await create(key);
+    const spelledOut = {
+      params: { aspect_ratio: '1:1', resolution: '1K' },
+      prompt: ' a lighthouse ',
+      model: 'imgmodel-2',
+    };
+    expect((await create(key, spelledOut)).body.uuid).to.equal(first.body.uuid);
+  });
+
+  for (const change of [{ prompt: 'a windmill' }, { params: { resolution: '2K' } }, { model: 'vidmodel-video' }]) {
+    it(`refuses another order under the same key: another ${Object.keys(change)[0]}`, async () => {
+      const key = randomUUID();
+      await create(key);
+      const params = 'model' in change ? { params: { duration: 5, resolution: '720p' } } : {};
+      const other = await create(key, { ...ORDER, ...change, ...params });
+      expect(other.status).to.equal(400);
+      expect(other.body).to.deep.include({ error: 'validation_error' });
+      expect(other.body.detail).to.match(/Idempotency-Key/);
+      expect(await customer.balance()).to.equal(2992);
+    });
+  }
+
+  it('answers for no other account', async () => {
+    const key = randomUUID();
+    const stranger = await service.createCustomer('studio');
+    const [mine, theirs] = [await create(key), await create(key, ORDER, stranger)];
+    expect(theirs.status).to.equal(201);
+    expect(theirs.body.uuid).to.not.equal(mine.body.uuid);
+  });
+
+  it('remembers no refusal: what failed may be tried again with the same key', async () => {
+    const poor = await service.createCustomer(null);
+    const key = randomUUID();
+    expect((await create(key, ORDER, poor)).status).to.equal(402);
+    await poor.requestWithSession('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
+    expect((await create(key, ORDER, poor)).status).to.equal(201);
+  });
+
+  it('is charged once by 60 requests at a time, over three web processes', async () => {
+    const keys = [randomUUID(), randomUUID(), randomUUID()];
+    const answers = await Promise.all(
+      Array.from({ length: 60 }, (_, index) =>
+        create(keys[index % 3] as string, ORDER, customer.on(service.baseUrls[(index >> 2) % 3] as string)),
+      ),
+    );
+    expect(answers.map(({ status }) => status)).to.deep.equal(Array(60).fill(201));
+    expect(new Set(answers.map(({ body }) => body.uuid)).size).to.equal(3);
+    const fresh = answers.filter(({ headers }) => headers.get('idempotent-replayed') === null);
+    expect(fresh).to.have.length(3);
+    expect(await customer.balance()).to.equal(3000 - 3 * 8);
+  });
+
+  it('holds where the first answer was lost on its way', async () => {
+    const key = randomUUID();
+    const { port } = new URL(customer.baseUrl);
+    const body = JSON.stringify(ORDER);
+    const socket = connect(Number(port), '127.0.0.1');
+    socket.write(
+      `POST /api/generations/create/ HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${customer.key}\r\n` +
+        `Idempotency-Key: ${key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
+    await eventually('charged', async () => (await customer.balance()) === 2992);
+    socket.destroy();
+    const again = await create(key);
+    expect(again.headers.get('idempotent-replayed')).to.equal('true');
+    expect(await customer.balance()).to.equal(2992);
+  });
+
+  it('is forgotten after a day', async () => {
+    const key = randomUUID();
+    const first = await create(key);
+    await service.sql(`UPDATE generations SET created_at = created_at - interval '25 hours' WHERE uuid = $1`, [
+      first.body.uuid,
+    ]);
+    const connection = new Redis(service.env['REDIS_URL'] as string, { maxRetriesPerRequest: null });
+    const queue = new Queue('maintenance', { connection, prefix: `{${service.env['REDIS_PREFIX']}}` });
+    await queue.add('idempotencyKeys.prune', {});
+    await eventually('forgotten', async () => {
+      const [row] = await service.sql('SELECT idempotency_key FROM generations WHERE uuid = $1', [first.body.uuid]);
+      return row.idempotency_key === null;
+    });
+    await queue.close();
+    connection.disconnect();
+    await service.sql(`UPDATE generations SET created_at = created_at + interval '25 hours' WHERE uuid = $1`, [
+      first.body.uuid,
+    ]);
+    const second = await create(key);
+    expect(second.status).to.equal(201);
+    expect(second.body.uuid).to.not.equal(first.body.uuid);
+  });
+
+  for (const [what, key] of [
+    ['empty', ''],
+    ['of 256 characters', 'k'.repeat(256)],
+    ['not ASCII', 'schlüssel'],
+  ] as const) {
+    it(`must not be ${what}`, async () => {
+      const { status, body } = await create(key);
+      expect(status).to.equal(400);
+      expect(body.detail).to.match(/^Idempotency-Key must have 1 to 255/);
+    });
+  }
+});

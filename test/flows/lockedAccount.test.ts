@@ -1,0 +1,76 @@
+import { expect } from 'chai';
+import type pg from 'pg';
+import { type TestCustomer, IMAGE } from '../harness/apiClient.ts';
+import { type TestService, startTestService } from '../harness/testService.ts';
+
+describe('while an account is locked for longer than the database may take', () => {
+  let service: TestService;
+  let slow: TestCustomer;
+  let other: TestCustomer;
+  let lock: pg.PoolClient;
+  before(async () => {
+    service = await startTestService({ env: { DATABASE_TIMEOUT_MS: '500', DATABASE_POOL_MAX: '2' } });
+    service.upstream.outcome = 'wait';
+    [slow, other] = await Promise.all([service.createCustomer('studio'), service.createCustomer('studio')]);
+  });
+  after(() => service.stop());
+  beforeEach(async () => {
+    lock = await service.database.connect();
+    await lock.query('BEGIN');
+    await lock.query('SELECT 1 FROM accounts WHERE email = $1 FOR UPDATE', [slow.email]);
+  });
+  afterEach(() => lock.release());
+
+  it('a create is a 503 that charges nothing', async () => {
+    const { status, body } = await slow.createGeneration(IMAGE);
+    expect(status).to.equal(503);
+    expect(body.detail).to.include('No generation was created and no credits were charged.');
+    await lock.query('COMMIT');
+    expect(await slow.balance()).to.equal(3000);
+  });
+
+  it('a transaction that was given up leaves nothing behind that others would work in', async () => {
+    const body = { name: 'key' };
+    const answers = await Promise.all(
+      Array.from({ length: 4 }, () => slow.request('POST', '/api/keys/create/', { body })),
+    );
+    for (const { status } of answers) expect(status).to.equal(503);
+    await lock.query('COMMIT');
+    for (let count = 0; count < 6; count += 1) {
+      const created = await other.createGeneration(IMAGE);
+      expect(created.status).to.equal(201);
+      const rows = await service.sql('SELECT 1 FROM generations WHERE uuid = $1', [created.body.uuid]);
+      expect(rows).to.have.length(1);
+    }
+    const [open] = await service.sql(
+      "SELECT count(*) AS count FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in %'",
+    );
+    expect(Number(open.count)).to.equal(0);
+  });
+});
+
+describe('lists while items are deleted', () => {
+  it('are answered, whatever the moment', async () => {
+    const service = await startTestService();
+    try {
+      const customer = await service.createCustomer('studio');
+      const uuids: string[] = [];
+      while (uuids.length < 48) {
+        const batch = await Promise.all(Array.from({ length: 8 }, () => customer.createImage()));
+        uuids.push(...batch.map(({ uuid }) => uuid));
+        await Promise.all(batch.map(({ uuid }) => customer.waitForEnd(uuid)));
+      }
+      const left = new Set(uuids);
+      const readers = Array.from({ length: 4 }, async () => {
+        while (left.size > 0) expect((await customer.request('GET', '/api/generations/')).status).to.equal(200);
+      });
+      for (const uuid of uuids) {
+        await customer.request('DELETE', `/api/generations/${uuid}/`);
+        left.delete(uuid);
+      }
+      await Promise.all(readers);
+    } finally {
+      await service.stop();
+    }
+  });
+});

@@ -1,0 +1,114 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import type { TestCustomer } from '../harness/apiClient.ts';
+import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { scaleTimeout } from '../harness/scaleTimeout.ts';
+
+describe('a read that waits', () => {
+  let service: TestService;
+  let customer: TestCustomer;
+  before(async () => {
+    service = await startTestService();
+    customer = await service.createCustomer('studio');
+  });
+  beforeEach(() => {
+    service.upstream.outcome = 'wait';
+  });
+  after(() => service.stop());
+
+  const read = async (uuid: string, wait: string, who = customer) => {
+    const startedAt = performance.now();
+    const answer = await who.request('GET', `/api/generations/${uuid}/?wait=${wait}`);
+    return { ...answer, tookMs: performance.now() - startedAt };
+  };
+  const submitted = async (kind: 'createImage' | 'createVideo' = 'createImage') => {
+    const generation = await customer[kind](`waited for ${randomUUID()}`);
+    await eventually('submitted', () => service.upstream.jobsFor(generation.prompt).length === 1);
+    return generation;
+  };
+
+  it('answers as soon as the job ends', async () => {
+    const { uuid, prompt } = await submitted();
+    const polls = () => service.upstream.jobsFor(prompt)[0]?.polls.length ?? 0;
+    const before = polls();
+    const waiting = read(uuid, '30');
+    await eventually('asked after while a client waits', () => polls() > before);
+    service.upstream.end(prompt, 'succeeded');
+    const endedAt = performance.now();
+    const { body } = await waiting;
+    expect(body.status).to.equal('succeeded');
+    // The look at the upstream comes at most once in 2 s; what it finds is answered at once.
+    expect(performance.now() - endedAt).to.be.below(scaleTimeout(4_000));
+  });
+
+  it('answers at once when the end comes from somewhere else: here the deadline', async () => {
+    const { uuid } = await submitted();
+    const waiting = read(uuid, '30');
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    await service.sql('UPDATE generations SET deadline_at = now() WHERE uuid = $1', [uuid]);
+    const { body, tookMs } = await waiting;
+    expect(body.status).to.equal('failed');
+    expect(tookMs).to.be.below(scaleTimeout(6_000));
+  });
+
+  it('answers with what there is when the time is over', async () => {
+    const { uuid } = await submitted();
+    const { status, body, tookMs } = await read(uuid, '3');
+    expect([status, body.status]).to.deep.equal([200, 'queued']);
+    expect(tookMs).to.be.within(2_900, scaleTimeout(4_500));
+  });
+
+  it('does not wait for what has ended', async () => {
+    service.upstream.outcome = 'succeed';
+    const { uuid } = await customer.createImage();
+    await customer.waitForEnd(uuid);
+    expect((await read(uuid, '45')).tookMs).to.be.below(scaleTimeout(1_000));
+  });
+
+  it('asks the upstream at most once in 2 s, however many wait', async () => {
+    const { uuid, prompt } = await submitted('createVideo');
+    await Promise.all(Array.from({ length: 20 }, () => read(uuid, '7')));
+    const polls = service.upstream.jobsFor(prompt)[0]?.polls ?? [];
+    const gaps = polls.slice(1).map((poll, index) => poll - (polls[index] as number));
+    expect(polls.length).to.be.within(2, 5);
+    expect(Math.min(...gaps)).to.be.above(1_900);
+  });
+
+  it('ends with 404 when the generation is deleted, and with 401 when the key is revoked', async () => {
+    const { uuid } = await submitted();
+    const deleted = read(uuid, '20');
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    await customer.request('DELETE', `/api/generations/${uuid}/`);
+    expect((await deleted).status).to.equal(404);
+
+    const other = await submitted();
+    const revoked = read(other.uuid, '20');
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    const { body } = await customer.requestWithSession('GET', '/api/keys/');
+    await customer.requestWithSession('POST', `/api/keys/${body.data[0].uuid}/revoke/`);
+    const { status, tookMs } = await revoked;
+    expect(status).to.equal(401);
+    expect(tookMs).to.be.below(scaleTimeout(5_000));
+    customer = await service.createCustomer('studio');
+  });
+
+  it('does not keep a web process from stopping', async () => {
+    const api = await service.startApi();
+    const { uuid } = await submitted();
+    const waiting = read(uuid, '45', customer.on(api.baseUrl));
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    const startedAt = performance.now();
+    expect(await api.stop()).to.equal(0);
+    expect(performance.now() - startedAt).to.be.below(scaleTimeout(5_000));
+    expect((await waiting).body.status).to.equal('queued');
+    service.apis.splice(service.apis.indexOf(api), 1);
+  });
+
+  for (const wait of ['46', '-1', '1.5', 'long', '', '1&wait=2']) {
+    it(`must be 0 to 45 whole seconds, not "${wait}"`, async () => {
+      const { status, body } = await read(randomUUID(), wait);
+      expect([status, body.error]).to.deep.equal([400, 'validation_error']);
+      expect(body.detail).to.match(/^wait must be/);
+    });
+  }
+});

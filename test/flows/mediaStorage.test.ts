@@ -1,0 +1,172 @@
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import sharp from 'sharp';
+import { storeOutput } from '../../shared/gateways/media/storeOutput.ts';
+import { FakeS3Bucket } from '../fakes/s3Bucket.ts';
+import type { TestCustomer } from '../harness/apiClient.ts';
+import { requireTestEnv } from '../harness/databases.ts';
+import { MP4, PNG } from '../fakes/misbehave.ts';
+import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+
+const run = promisify(execFile);
+
+/** Makes a film of a second. */
+const FILM = `
+  const { default: h264 } = await import('h264-mp4-encoder');
+  const encoder = await h264.createH264MP4Encoder();
+  Object.assign(encoder, { width: 640, height: 320, frameRate: 10 });
+  encoder.initialize();
+  for (let frame = 0; frame < 10; frame += 1) encoder.addFrameRgba(new Uint8Array(640 * 320 * 4).fill(20 * frame));
+  encoder.finalize();
+  (await import('node:fs')).writeFileSync(process.argv[1], encoder.FS.readFile(encoder.outputFilename));`;
+
+/** Fails unless a client gets it as it should. @returns its content. */
+async function expectServed(url: string, contentType: string): Promise<Buffer> {
+  const [head, whole] = await Promise.all([fetch(url, { method: 'HEAD' }), fetch(url)]);
+  const content = Buffer.from(await whole.arrayBuffer());
+  for (const { status, headers } of [head, whole]) {
+    expect(status).to.equal(200);
+    expect(headers.get('content-type')).to.equal(contentType);
+    expect(headers.get('content-length')).to.equal(String(content.length));
+    expect(headers.get('accept-ranges')).to.equal('bytes');
+    expect(headers.get('cache-control')).to.equal('public, max-age=86400');
+  }
+  const part = await fetch(url, { headers: { range: 'bytes=1-3' } });
+  expect([part.status, await part.text()]).to.deep.equal([206, content.subarray(1, 4).toString()]);
+  return content;
+}
+
+async function makeFilm(): Promise<Buffer> {
+  const film = join(requireTestEnv('TEST_FOLDER'), randomUUID());
+  await run(process.execPath, ['--input-type=module', '-e', FILM, film]);
+  return readFile(film);
+}
+
+for (const place of ['in a bucket', 'on the disk'] as const) {
+  describe(`outputs ${place}`, () => {
+    const bucket = new FakeS3Bucket();
+    let service: TestService;
+    let customer: TestCustomer;
+    let folder: string;
+    before(async () => {
+      await bucket.start();
+      service = await startTestService({ env: place === 'in a bucket' ? bucket.env : {} });
+      customer = await service.createCustomer('studio');
+      folder = service.env['MEDIA_DIR'] as string;
+    });
+    after(async () => {
+      await service.stop();
+      await bucket.stop();
+    });
+    beforeEach(() => {
+      service.upstream.outcome = 'succeed';
+    });
+
+    const base = () => (place === 'in a bucket' ? bucket.url : `${service.baseUrl}/media`);
+
+    /** Where every file lies, from the address that stands before all of them. */
+    async function files(): Promise<string[]> {
+      if (place === 'in a bucket') return bucket.keys();
+      const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(
+        (error: NodeJS.ErrnoException) => {
+          if (error.code === 'ENOENT') return null;
+          throw error;
+        },
+      );
+      // A folder was deleted while it was listed.
+      if (entries === null) return files();
+      const found = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+      return found.map((file) => file.slice(folder.length + 1).replaceAll('\\', '/'));
+    }
+
+    it('have addresses under CDN_URL, where a client gets them with their type and length', async () => {
+      const { uuid } = await customer.createImage();
+      const { status, output_url: outputUrl, thumbnail_url: thumbnailUrl } = await customer.waitForEnd(uuid);
+      expect(status).to.equal('succeeded');
+      for (const url of [outputUrl, thumbnailUrl]) expect(url.startsWith(`${base()}/`), url).to.equal(true);
+      expect(outputUrl).to.match(/\/[0-9a-f]{2}\/[0-9a-f]{30}\/[0-9a-f-]{36}\.png$/);
+      expect(await expectServed(outputUrl, 'image/png')).to.deep.equal(PNG);
+      const thumbnail = await expectServed(thumbnailUrl, 'image/webp');
+      expect(await sharp(thumbnail).metadata()).to.include({ format: 'webp', width: 1, height: 1 });
+    });
+
+    it('may be ones that cannot be decoded, and then have no thumbnail', async () => {
+      const { uuid } = await customer.createVideo();
+      const ended = await customer.waitForEnd(uuid);
+      expect(ended).to.include({ status: 'succeeded', thumbnail_url: null });
+      expect(await expectServed(ended.output_url, 'video/mp4')).to.deep.equal(MP4);
+    });
+
+    it('go with their generation when that is deleted, and no others', async () => {
+      const jobs = await Promise.all([customer.createImage(), customer.createImage()]);
+      const [kept, gone] = await Promise.all(jobs.map(({ uuid }) => customer.waitForEnd(uuid)));
+      expect((await customer.request('DELETE', `/api/generations/${gone.uuid}/`)).status).to.equal(204);
+      const isGone = async () => (await files()).every((file) => !file.includes(gone.uuid));
+      await eventually('both files gone', isGone, 15_000);
+      for (const url of [gone.output_url, gone.thumbnail_url]) expect((await fetch(url)).status).to.equal(404);
+      for (const url of [kept.output_url, kept.thumbnail_url]) expect((await fetch(url)).status).to.equal(200);
+      await eventually(
+        'nothing left to do',
+        async () => (await service.sql('SELECT FROM media_deletions')).length === 0,
+      );
+    });
+
+    it('do not outlive a generation that was deleted while it was queued', async () => {
+      service.upstream.outcome = 'wait';
+      const { uuid, prompt } = await customer.createImage();
+      await eventually('submitted', () => service.upstream.jobsFor(prompt).length === 1);
+      expect((await customer.request('DELETE', `/api/generations/${uuid}/`)).status).to.equal(204);
+      service.upstream.end(prompt, 'succeeded');
+      const hasEnded = async () => (await service.sql('SELECT status FROM generations WHERE uuid = $1', [uuid]))[0];
+      await eventually('ended', async () => (await hasEnded())?.status === 'succeeded');
+      await eventually('gone', async () => (await files()).every((file) => !file.includes(uuid)), 15_000);
+    });
+
+    it('leave nothing where they came in', async () => {
+      expect(await readdir(join(folder, '.incoming'))).to.deep.equal([]);
+    });
+
+    if (place === 'in a bucket') {
+      it('are not served by the API, whatever lies on its disk', async () => {
+        await mkdir(join(folder, 'ab/cdef'), { recursive: true });
+        await writeFile(join(folder, 'ab/cdef/old.png'), PNG);
+        const { status, body } = await service.request('GET', '/media/ab/cdef/old.png');
+        expect([status, body.error]).to.deep.equal([404, 'not_found']);
+      });
+    }
+
+    describe('of every format', () => {
+      const picture = sharp({ create: { width: 640, height: 320, channels: 3, background: 'teal' } });
+      const samples: [string, string, 'image' | 'video', () => Promise<Buffer>][] = [
+        ['png', 'image/png', 'image', () => picture.clone().png().toBuffer()],
+        ['jpg', 'image/jpeg', 'image', () => picture.clone().jpeg().toBuffer()],
+        ['webp', 'image/webp', 'image', () => picture.clone().webp().toBuffer()],
+        ['mp4', 'video/mp4', 'video', makeFilm],
+      ];
+
+      for (const [extension, contentType, kind, make] of samples) {
+        it(`have a thumbnail: ${extension}`, async () => {
+          const content = await make();
+          const file = join(folder, '.incoming', randomUUID());
+          await writeFile(file, content);
+          const delivery = { output: { file }, kind, generationId: randomUUID(), mediaToken: randomUUID() };
+          // As the worker does, on the service that is open in this process.
+          const policy = { upstreamHost: '', allowsPrivateAddresses: false };
+          const { outputPath, thumbnailPath } = await storeOutput({
+            ...delivery,
+            policy,
+            name: delivery.generationId,
+          });
+          expect(await expectServed(`${base()}/${outputPath}`, contentType)).to.deep.equal(content);
+          const thumbnail = await expectServed(`${base()}/${thumbnailPath}`, 'image/webp');
+          expect(await sharp(thumbnail).metadata()).to.include({ format: 'webp', width: 512, height: 256 });
+          expect(await readdir(join(folder, '.incoming'))).to.deep.equal([]);
+        });
+      }
+    });
+  });
+}

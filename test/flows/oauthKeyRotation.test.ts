@@ -1,0 +1,96 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { expect } from 'chai';
+import { createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
+import { BUNDLE } from '../harness/bundle.ts';
+import { type TestCustomer, request } from '../harness/apiClient.ts';
+import { createDatabase } from '../harness/databases.ts';
+import { type OAuthTestClient, postUrlEncoded, registerClient } from '../harness/oauthClient.ts';
+import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+
+async function rotate(env: Record<string, string>): Promise<number | null> {
+  const child = spawn(process.execPath, [`${BUNDLE}/rotateKeys.js`], {
+    env: { PATH: process.env['PATH'], ...env },
+  });
+  const [status] = (await once(child, 'exit')) as [number | null];
+  return status;
+}
+
+describe('signing keys', () => {
+  let service: TestService;
+  let client: OAuthTestClient;
+  let person: TestCustomer;
+  before(async () => {
+    service = await startTestService({ apis: 3, workers: 0 });
+    client = await registerClient(service.baseUrl);
+    person = await service.createCustomer(null);
+  });
+  after(() => service.stop());
+
+  const jwks = async (baseUrl = service.baseUrl): Promise<JSONWebKeySet> =>
+    (await request(baseUrl, 'GET', '/jwks.json')).body;
+  const kids = async (baseUrl?: string) => (await jwks(baseUrl)).keys.map(({ kid }) => kid);
+
+  it('are made at the first start, one for all processes', async () => {
+    const [{ count }] = (await service.sql('SELECT count(*)::int AS count FROM oauth_signing_keys')) as any;
+    expect(count).to.equal(1);
+    const all = await Promise.all(service.baseUrls.map((baseUrl) => kids(baseUrl)));
+    expect(new Set(all.flat()).size).to.equal(1);
+  });
+
+  it('are published without their private parts, and verify what they have signed', async () => {
+    const set = await jwks();
+    for (const key of set.keys) expect(Object.keys(key)).to.have.members(['kty', 'n', 'e', 'kid', 'alg', 'use']);
+    const { access_token: token } = await client.authorizeAndExchange(person);
+    const { payload } = await jwtVerify(token, createLocalJWKSet(set), {
+      issuer: service.baseUrl,
+      audience: `${service.baseUrl}/mcp`,
+      typ: 'at+jwt',
+      algorithms: ['RS256'],
+    });
+    expect(payload['client_id']).to.equal(client.clientId);
+  });
+
+  it('rotate without breaking live tokens: the new one is published before it signs, the old one after it has', async () => {
+    const before = await client.authorizeAndExchange(person);
+    const [oldKid] = await kids();
+    expect(await rotate(service.env)).to.equal(0);
+
+    // A process that has just started knows both, and signs with the old one for ten minutes still.
+    const early = await service.startApi({ BASE_URL: service.baseUrl });
+    const published = await kids(early.baseUrl);
+    expect(published).to.have.length(2).and.include(oldKid);
+    const still = (await client.on(early.baseUrl).refresh(before.refresh_token)).body;
+    expect(decodeProtectedHeader(still.access_token).kid).to.equal(oldKid);
+
+    // Eleven minutes later it signs with the new one, and both are good.
+    const later = await service.startApi({ BASE_URL: service.baseUrl }, 11 * 60_000);
+    const renewed = (await client.on(later.baseUrl).refresh(still.refresh_token)).body;
+    const newKid = decodeProtectedHeader(renewed.access_token).kid;
+    expect(newKid).to.equal(published.find((kid) => kid !== oldKid));
+    const set = createLocalJWKSet(await jwks(later.baseUrl));
+    for (const { access_token: token } of [before, still, renewed]) await jwtVerify(token, set);
+
+    // A process that has not heard of the new key yet looks for it where a token names it: the token counts there.
+    const revoked = await postUrlEncoded(service.baseUrl, '/revoke', {
+      token: renewed.access_token,
+      client_id: client.clientId,
+    });
+    expect(revoked.status).to.equal(200);
+    expect((await client.refresh(renewed.refresh_token)).body.error).to.equal('invalid_grant');
+
+    // When nothing that the old one signed can be good, it is gone.
+    const day = 86_400_000;
+    const muchLater = await service.startApi({ BASE_URL: service.baseUrl }, day);
+    expect(await kids(muchLater.baseUrl)).to.deep.equal([newKid]);
+    await service.startWorker({}, day);
+    await eventually('the retired key is forgotten', async () => {
+      const rows = await service.sql('SELECT kid FROM oauth_signing_keys');
+      return rows.length === 1 && rows[0].kid === newKid;
+    });
+  });
+
+  it('cannot be rotated where there is no database, and says so', async () => {
+    expect(await rotate({ ...service.env, DATABASE_URL: await createDatabase({ empty: true }) })).to.equal(1);
+  });
+});

@@ -1,0 +1,148 @@
+import { auth as authOfSdk } from '@modelcontextprotocol/sdk/client/auth.js';
+import { auth as authOfClient } from '@modelcontextprotocol/client';
+import { expect } from 'chai';
+import { createRemoteJWKSet, jwtVerify } from 'jose';
+import * as oauth from 'oauth4webapi';
+import { MemoryOAuthProvider, REDIRECT_URI, signInAndAllow } from '../harness/oauthClient.ts';
+import { type TestService, startTestService } from '../harness/testService.ts';
+
+/** The tests speak plain http to this machine. */
+const options = { [oauth.allowInsecureRequests]: true };
+
+describe('clients that others have written', () => {
+  let service: TestService;
+  before(async () => {
+    service = await startTestService({ workers: 0 });
+  });
+  after(() => service.stop());
+
+  const verifies = async (token: string) =>
+    (
+      await jwtVerify(token, createRemoteJWKSet(new URL(`${service.baseUrl}/jwks.json`)), {
+        issuer: service.baseUrl,
+        audience: `${service.baseUrl}/mcp`,
+        typ: 'at+jwt',
+      })
+    ).payload;
+
+  it('oauth4webapi, a strict one, walks the whole way: discovery, registration, consent, code, refresh, revocation', async () => {
+    const resource = new URL(`${service.baseUrl}/mcp`);
+    const protectedResource = await oauth.processResourceDiscoveryResponse(
+      resource,
+      await oauth.resourceDiscoveryRequest(resource, options),
+    );
+    expect(protectedResource.authorization_servers).to.deep.equal([service.baseUrl]);
+    const issuer = new URL(protectedResource.authorization_servers?.[0] as string);
+    const server = await oauth.processDiscoveryResponse(
+      issuer,
+      await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...options }),
+    );
+    const client = await oauth.processDynamicClientRegistrationResponse(
+      await oauth.dynamicClientRegistrationRequest(
+        server,
+        { client_name: 'Strict client', redirect_uris: [REDIRECT_URI], token_endpoint_auth_method: 'none' },
+        options,
+      ),
+    );
+
+    const verifier = oauth.generateRandomCodeVerifier();
+    const state = oauth.generateRandomState();
+    const address = new URL(server.authorization_endpoint as string);
+    address.search = new URLSearchParams({
+      response_type: 'code',
+      client_id: client.client_id,
+      redirect_uri: REDIRECT_URI,
+      scope: 'svc:read',
+      state,
+      code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+      resource: resource.href,
+    }).toString();
+    // Throws where state or iss are not what they should be.
+    const answer = oauth.validateAuthResponse(server, client, await signInAndAllow(service.baseUrl, address), state);
+    const tokens = await oauth.processAuthorizationCodeResponse(
+      server,
+      client,
+      await oauth.authorizationCodeGrantRequest(server, client, oauth.None(), answer, REDIRECT_URI, verifier, {
+        additionalParameters: { resource: resource.href },
+        ...options,
+      }),
+    );
+    expect(tokens).to.include({ token_type: 'bearer', expires_in: 3_600, scope: 'svc:read' });
+    expect(await verifies(tokens.access_token)).to.include({ scope: 'svc:read', client_id: client.client_id });
+
+    const renewed = await oauth.processRefreshTokenResponse(
+      server,
+      client,
+      await oauth.refreshTokenGrantRequest(server, client, oauth.None(), tokens.refresh_token as string, options),
+    );
+    await verifies(renewed.access_token);
+    await oauth.processRevocationResponse(
+      await oauth.revocationRequest(server, client, oauth.None(), renewed.refresh_token as string, options),
+    );
+    const refused = await oauth
+      .refreshTokenGrantRequest(server, client, oauth.None(), renewed.refresh_token as string, options)
+      .then((response) => oauth.processRefreshTokenResponse(server, client, response))
+      .catch((error: unknown) => error);
+    expect(refused).to.be.instanceOf(oauth.ResponseBodyError).and.to.include({ error: 'invalid_grant' });
+  });
+
+  it("oauth4webapi takes no answer of ours for another server's: iss tells them apart", async () => {
+    const server = { issuer: 'https://other.example', authorization_response_iss_parameter_supported: true };
+    const answer = new URL(`${REDIRECT_URI}?code=x&iss=${encodeURIComponent(service.baseUrl)}`);
+    expect(() => oauth.validateAuthResponse(server, { client_id: 'x' }, answer)).to.throw(/iss/);
+  });
+
+  for (const [name, auth] of [
+    ['@modelcontextprotocol/sdk', authOfSdk],
+    ['@modelcontextprotocol/client', authOfClient],
+  ] as const) {
+    it(`${name}: its own auth() completes, refreshes, and starts anew where it was disconnected`, async () => {
+      const provider = new MemoryOAuthProvider();
+      const run = (more: object = {}) =>
+        auth(provider, {
+          serverUrl: `${service.baseUrl}/mcp`,
+          resourceMetadataUrl: new URL(`${service.baseUrl}/.well-known/oauth-protected-resource`),
+          ...more,
+        });
+      const connect = async () => {
+        expect(await run()).to.equal('REDIRECT');
+        const answer = await signInAndAllow(service.baseUrl, provider.authorizationUrl as URL);
+        expect(answer.searchParams.get('state')).to.equal('the state');
+        const authorizationCode = answer.searchParams.get('code') as string;
+        expect(await run({ authorizationCode, iss: answer.searchParams.get('iss') })).to.equal('AUTHORIZED');
+        return provider.stored['tokens'];
+      };
+      const first = await connect();
+      expect(await verifies(first.access_token)).to.include({ scope: 'svc:read svc:write' });
+
+      expect(await run()).to.equal('AUTHORIZED');
+      const second = provider.stored['tokens'];
+      expect(second.refresh_token).not.to.equal(first.refresh_token);
+
+      const { grant } = await verifies(second.access_token);
+      await service.sql('UPDATE oauth_grants SET revoked_at = now() WHERE uuid = $1', [grant]);
+      const third = await connect();
+      expect((await verifies(third.access_token))['grant']).not.to.equal(grant);
+
+      // Forgotten, as a client that has long been in disuse is: it registers again by itself.
+      const clientId = provider.stored['client'].client_id;
+      await service.sql('DELETE FROM oauth_grants WHERE client_id = $1', [clientId]);
+      await service.sql('DELETE FROM oauth_clients WHERE client_id = $1', [clientId]);
+      await connect();
+      expect(provider.stored['client'].client_id).not.to.equal(clientId);
+    });
+  }
+
+  it('@modelcontextprotocol/sdk finds everything from the address of /mcp alone', async () => {
+    const provider = new MemoryOAuthProvider();
+    expect(await authOfSdk(provider, { serverUrl: `${service.baseUrl}/mcp` })).to.equal('REDIRECT');
+    const asked = provider.authorizationUrl as URL;
+    expect([asked.origin, asked.pathname]).to.deep.equal([service.baseUrl, '/authorize']);
+    expect(Object.fromEntries(asked.searchParams)).to.include({
+      resource: `${service.baseUrl}/mcp`,
+      scope: 'svc:read svc:write',
+      code_challenge_method: 'S256',
+    });
+  });
+});

@@ -1,0 +1,122 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { type BillingService, runJob, startBillingService } from '../harness/billingService.ts';
+import type { TestCustomer } from '../harness/apiClient.ts';
+import { eventually } from '../harness/testService.ts';
+
+const getBillingStatus = async (customer: TestCustomer) => (await customer.request('GET', '/api/billing/status/')).body;
+
+describe('payment events', () => {
+  const staffEmail = `${randomUUID()}@example.com`;
+  let billing: BillingService;
+  before(async () => {
+    billing = await startBillingService({ env: { STAFF_EMAILS: staffEmail } });
+  });
+  afterEach(() => billing.stripe.reset());
+  after(() => billing.stop());
+
+  const event = async (id: string) =>
+    (await billing.service.sql('SELECT * FROM payment_events WHERE event_id = $1', [id]))[0];
+  const lastEvent = (type: string) => billing.stripe.events.findLast((told) => told.type === type);
+  let staff: TestCustomer | undefined;
+  const staffPage = async () => {
+    if (staff === undefined) {
+      staff = await billing.createCustomer(null);
+      await billing.service.sql('UPDATE accounts SET email = $2 WHERE email = $1', [staff.email, staffEmail]);
+    }
+    const response = await fetch(`${billing.service.baseUrl}/admin/`, { headers: { cookie: staff.cookie } });
+    return response.text();
+  };
+
+  it('that cannot be applied are abandoned after three days, shown to staff, and retried when they are resent', async () => {
+    const customer = await billing.createCustomer('lite');
+    billing.stripe.faults.all = 'error';
+    billing.stripe.cancelAtPeriodEnd(billing.customerId(customer));
+    await billing.eventsAttempted();
+    const { id } = lastEvent('customer.subscription.updated') as { id: string };
+    await billing.service.sql(
+      `UPDATE payment_events SET received_at = received_at - interval '71 hours', attempts = 20, next_attempt_at = now()
+        WHERE event_id = $1`,
+      [id],
+    );
+    await eventually('retried', async () => (await event(id)).attempts === 21);
+    expect((await event(id)).abandoned_at).to.equal(null);
+    await billing.service.sql(
+      `UPDATE payment_events SET received_at = received_at - interval '2 hours', next_attempt_at = now() WHERE event_id = $1`,
+      [id],
+    );
+    await eventually('abandoned', async () => (await event(id)).abandoned_at !== null);
+    delete billing.stripe.faults.all;
+    await billing.service.sql('UPDATE payment_events SET next_attempt_at = now() WHERE event_id = $1', [id]);
+    await runJob(billing, 'billing', 'paymentEvents.retry');
+    expect((await event(id)).processed_at).to.equal(null);
+    expect(await staffPage())
+      .to.include('Abandoned payment events')
+      .and.include(id);
+
+    billing.stripe.delivery.resend(lastEvent('customer.subscription.updated') as never);
+    await billing.drained();
+    expect((await event(id)).abandoned_at).to.equal(null);
+    expect(await getBillingStatus(customer)).to.include({ cancel_at_period_end: true });
+    expect(await staffPage()).to.not.include('Abandoned payment events');
+  });
+
+  it('of a new subscription on an unknown price wait, and are applied once the price is known', async () => {
+    const customer = await billing.createCustomer(null);
+    const { body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'pro' } });
+    billing.stripe.delivery.pause = true;
+    billing.stripe.completeCheckout(body.checkout_url);
+    const { id } = billing.stripe.findSubscription(billing.customerId(customer));
+    const price = billing.stripe.store.get('subscription', id).items.data[0]?.price as { id: string };
+    const known = price.id;
+    price.id = 'price_unknown';
+    billing.stripe.delivery.pause = false;
+    await billing.eventsAttempted();
+    expect(await customer.balance()).to.equal(0);
+    const [{ problem }] = await billing.service.sql('SELECT problem FROM payment_events WHERE processed_at IS NULL');
+    expect(problem).to.include('STRIPE_PRICE_');
+    price.id = known;
+    await billing.retryEvents();
+    expect(await customer.balance()).to.equal(1100);
+  });
+
+  it('of payment methods keep has_payment_method true to what the processor has', async () => {
+    const customer = await billing.createCustomer('lite');
+    expect(await getBillingStatus(customer)).to.include({ has_payment_method: true });
+    billing.stripe.removePaymentMethod(billing.customerId(customer));
+    await billing.drained();
+    expect(await getBillingStatus(customer)).to.include({ has_payment_method: false });
+    billing.stripe.setCard(billing.customerId(customer), 'ok');
+    await billing.drained();
+    expect(await getBillingStatus(customer)).to.include({ has_payment_method: true });
+  });
+
+  it('are deleted in batches 60 days after they came, and answers to repeated requests after a day', async () => {
+    const [{ id: account }] = await billing.service.sql('SELECT id FROM accounts LIMIT 1');
+    const waiting = `evt_${randomUUID()}`;
+    await billing.service.sql(
+      `INSERT INTO payment_events (event_id, type, object_id, payload, received_at, next_attempt_at, processed_at, abandoned_at)
+       SELECT 'evt_old_' || i, 'product.created', 'x', '{}', now() - interval '61 days', now(),
+              CASE WHEN i % 2 = 0 THEN now() END, CASE WHEN i % 2 = 1 THEN now() END FROM generate_series(1, 2500) AS i
+       UNION ALL SELECT $1, 'product.created', 'x', '{}', now() - interval '61 days', now() + interval '1 day', NULL, NULL`,
+      [waiting],
+    );
+    await billing.service.sql(
+      `INSERT INTO idempotent_requests (account_id, scope, key_hash, id, request_hash, created_at)
+       SELECT $1, 'old', decode(md5(i::text), 'hex'), gen_random_uuid(), '', now() - interval '25 hours'
+         FROM generate_series(1, 2500) AS i`,
+      [account],
+    );
+    const recent = await billing.service.sql(
+      `SELECT 1 FROM payment_events WHERE received_at > now() - interval '1 day'`,
+    );
+    await runJob(billing, 'maintenance', 'paymentEvents.prune');
+    await runJob(billing, 'maintenance', 'idempotentRequests.prune');
+    const events = await billing.service.sql('SELECT event_id FROM payment_events');
+    expect(events.length).to.be.at.least(recent.length + 1);
+    expect(events.some(({ event_id: id }) => id === waiting)).to.equal(true);
+    expect(events.filter(({ event_id: id }) => id.startsWith('evt_old_'))).to.have.length(0);
+    expect(await billing.service.sql(`SELECT 1 FROM idempotent_requests WHERE scope = 'old'`)).to.have.length(0);
+    await billing.service.sql('DELETE FROM payment_events WHERE event_id = $1', [waiting]);
+  });
+});

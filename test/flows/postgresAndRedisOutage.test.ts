@@ -1,0 +1,199 @@
+import { setTimeout } from 'node:timers/promises';
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { type TestCustomer, IMAGE } from '../harness/apiClient.ts';
+import { connectMcpClient } from '../harness/mcpClient.ts';
+import { requireTestEnv } from '../harness/databases.ts';
+import { FaultProxy } from '../fakes/faultProxy.ts';
+import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { scaleTimeout } from '../harness/scaleTimeout.ts';
+
+describe('while a server is out of reach', () => {
+  let service: TestService;
+  let database: FaultProxy;
+  let redis: FaultProxy;
+  let customer: TestCustomer;
+  before(async () => {
+    redis = await new FaultProxy(requireTestEnv('TEST_REDIS_URL')).start();
+    service = await startTestService({
+      apis: 0,
+      workers: 0,
+      redisUrl: redis.url,
+      env: { RATE_LIMITS: 'on', DATABASE_TIMEOUT_MS: '1500' },
+    });
+    database = await new FaultProxy(service.env['DATABASE_URL'] as string).start();
+    await service.startApi({ DATABASE_URL: database.url });
+    await service.startWorker({ DATABASE_URL: database.url });
+    customer = await service.createCustomer('studio');
+  });
+  after(async () => {
+    await service.stop();
+    await Promise.all([database.stop(), redis.stop()]);
+  });
+
+  const image = () => customer.createGeneration(IMAGE);
+
+  for (const how of ['refuse', 'freeze'] as const) {
+    it(`Postgres (${how}): every request gets a 503 in the envelope within 5 s, and works again afterwards`, async () => {
+      database[how]();
+      const startedAt = Date.now();
+      const answers = await Promise.all([
+        customer.request('GET', '/api/ledger/'),
+        customer.requestWithSession('GET', '/authentication/me/'),
+        customer.request('GET', '/api/generations/00000000-0000-7000-8000-000000000000/'),
+        image(),
+      ]);
+      expect(Date.now() - startedAt).to.be.below(scaleTimeout(5_000));
+      for (const answer of answers) {
+        expect(answer.status).to.equal(503);
+        expect(answer.body.error).to.equal('internal_error');
+        expect(answer.headers.get('retry-after')).to.match(/^\d+$/);
+      }
+      expect((await service.request('GET', '/api/health/')).status).to.equal(200);
+      database.open();
+      await eventually('recovered', async () => (await image()).status === 201);
+    });
+  }
+
+  it('Postgres (freeze): every create of an account that asks for many at once is answered within 5 s', async () => {
+    service.upstream.outcome = 'wait';
+    const busy = await service.createCustomer('studio');
+    // From here on the process knows the key: the charge itself is the first that asks the database.
+    expect((await busy.createGeneration(IMAGE)).status).to.equal(201);
+    const seen: { status: number; ms: number }[] = [];
+    const certain: string[] = [];
+    const creates = Array.from({ length: 40 }, async (_, index) => {
+      // While the first ones are at work, others come: each would wait for all before it.
+      await setTimeout(50 * index);
+      const startedAt = performance.now();
+      const prompt = `image ${index}`;
+      const answer = await busy.createGeneration({ ...IMAGE, prompt });
+      seen.push({ status: answer.status, ms: performance.now() - startedAt });
+      if (answer.status !== 503) return;
+      expect(answer.body.error).to.equal('internal_error');
+      expect(answer.headers.get('retry-after')).to.match(/^\d+$/);
+      if (answer.body.detail.includes('No generation was created')) certain.push(prompt);
+    });
+    database.freeze();
+    await Promise.all(creates);
+    database.open();
+    expect(seen.filter(({ ms }) => ms >= 5_000)).to.deep.equal([]);
+    expect(new Set(seen.map(({ status }) => status))).to.deep.equal(new Set([503]));
+    // What was sent to the frozen server may be carried out when it comes to itself; what was not sent never is.
+    await eventually('recovered', async () => (await busy.request('GET', '/api/ledger/')).status === 200);
+    const { body } = await busy.request('GET', '/api/generations/');
+    expect(body.pagination.total_items).to.be.below(5);
+    expect(certain).not.to.deep.equal([]);
+    expect(body.data.filter(({ prompt }: { prompt: string }) => certain.includes(prompt))).to.deep.equal([]);
+    await service.checkIntegrity();
+  });
+
+  it('Postgres (freeze): an order that was carried out late is not refused for what it has itself taken', async () => {
+    service.upstream.outcome = 'wait';
+    const busy = await service.createCustomer('studio');
+    const { uuid } = (await busy.createGeneration(IMAGE)).body;
+    service.upstream.outcome = 'succeed';
+    const [{ account_id: id }] = await service.sql('SELECT account_id FROM generations WHERE uuid = $1', [uuid]);
+    // One more, and no more.
+    await service.sql('UPDATE accounts SET parallel_limit = 2 WHERE id = $1', [id]);
+    database.freeze();
+    const ordered = busy.createGeneration(IMAGE);
+    // Longer than its answer is waited for, and shorter than it is looked for.
+    await setTimeout(2_300);
+    const held = await service.database.connect();
+    await held.query('BEGIN');
+    await held.query('SELECT FROM accounts WHERE id = $1 FOR NO KEY UPDATE', [id]);
+    database.open();
+    await eventually('both statements wait for the account', async () => {
+      const waiting = await service.sql(
+        `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+      );
+      return waiting.length === 2;
+    });
+    await held.query('ROLLBACK');
+    held.release();
+    const { status, body } = await ordered;
+    expect([status, body.error]).to.deep.equal([201, undefined]);
+    const { body: list } = await busy.request('GET', '/api/generations/');
+    expect(list.pagination.total_items).to.equal(2);
+    await service.sql('UPDATE accounts SET parallel_limit = 8 WHERE id = $1', [id]);
+    await service.checkIntegrity();
+  });
+
+  const unknown = /outcome of this request is unknown.*same Idempotency-Key.*list of generations/;
+
+  /** Loses the next answer that has a word in it, and all that is asked for afterwards. */
+  const loseAnswer = (word: string) =>
+    database.cutReplies((chunk) => {
+      if (!chunk.includes(word)) return false;
+      database.freeze();
+      return true;
+    });
+
+  it('a create whose answer is lost says that its outcome is unknown, and the same Idempotency-Key tells it', async () => {
+    const busy = await service.createCustomer('studio');
+    const body = { ...IMAGE, prompt: 'a buoy' };
+    const headers = { 'idempotency-key': randomUUID() };
+    const create = () => busy.request('POST', '/api/generations/create/', { body, headers });
+    expect((await busy.request('GET', '/api/generations/')).status).to.equal(200);
+    loseAnswer('accepted');
+    const lost = await create();
+    expect([lost.status, lost.body.error]).to.deep.equal([503, 'internal_error']);
+    expect(lost.body.detail).to.match(unknown);
+    database.open();
+    const repeated = await create();
+    expect([repeated.status, repeated.headers.get('idempotent-replayed')]).to.deep.equal([201, 'true']);
+    expect(await busy.balance()).to.equal(3000 - 8);
+  });
+
+  it('a tool call whose charge is lost says that its outcome is unknown', async () => {
+    const busy = await service.createCustomer('studio');
+    const assistant = await connectMcpClient(busy, 'sdk 2');
+    loseAnswer('accepted');
+    const called = await assistant.client.callTool({
+      name: 'generate_image',
+      arguments: { prompt: 'a pier', resolution: '1K' },
+    });
+    database.open();
+    expect(called.isError).to.equal(true);
+    expect(called.content[0].text).to.match(unknown);
+    await assistant.close();
+    expect(await busy.balance()).to.equal(3000 - 8);
+  });
+
+  it('a refusal that comes after a lost answer is not believed: the outcome is unknown', async () => {
+    const visitor = await service.createCustomer(null);
+    expect((await visitor.createGeneration(IMAGE)).status).to.equal(402);
+    let isLost = false;
+    database.cutReplies((chunk) => {
+      if (isLost || !chunk.includes('subscription_required')) return false;
+      isLost = true;
+      return true;
+    });
+    const { status, body } = await visitor.createGeneration(IMAGE);
+    database.open();
+    expect([status, body.error]).to.deep.equal([503, 'internal_error']);
+    expect(body.detail).to.match(unknown);
+    expect((await visitor.createGeneration(IMAGE)).body.error).to.equal('subscription_required');
+  });
+
+  it('Redis (refuse, freeze): reads and creates are answered within 5 s, and the jobs run afterwards', async () => {
+    service.upstream.outcome = 'succeed';
+    for (const how of ['refuse', 'freeze'] as const) {
+      redis[how]();
+      const created = await within(scaleTimeout(5_000), image());
+      expect(created.status, how).to.equal(201);
+      expect((await within(scaleTimeout(5_000), customer.readGeneration(created.body.uuid))).status).to.equal(200);
+      expect((await within(scaleTimeout(5_000), service.request('GET', '/api/models/'))).status).to.equal(200);
+      redis.open();
+      expect((await customer.waitForEnd(created.body.uuid, 40_000)).status).to.equal('succeeded');
+    }
+  });
+}).timeout(120_000);
+
+async function within<Result>(milliseconds: number, request: Promise<Result>): Promise<Result> {
+  const startedAt = Date.now();
+  const result = await request;
+  expect(Date.now() - startedAt).to.be.below(milliseconds);
+  return result;
+}

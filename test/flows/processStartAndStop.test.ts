@@ -1,0 +1,115 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { expect } from 'chai';
+import pg from 'pg';
+import { BUNDLE } from '../harness/bundle.ts';
+import { MIGRATION_NAMES } from '../../shared/lib/migrationNames.ts';
+import { createDatabase, runRelease } from '../harness/databases.ts';
+import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+
+describe('the processes of the Procfile', () => {
+  let service: TestService;
+  before(async () => {
+    service = await startTestService({ spawn: 'all' });
+  });
+  after(() => service.stop());
+
+  it('the web process answers what it has taken before it ends on SIGTERM', async () => {
+    const customer = await service.createCustomer('pro');
+    service.upstream.outcome = 'wait';
+    const { uuid, prompt } = await customer.createImage();
+    await eventually('polled', () => (service.upstream.jobsFor(prompt)[0]?.polls.length ?? 0) > 0);
+    const second = await service.startApi();
+    // A read that waits for a refresh is under way when the signal comes.
+    await service.moveClockTo(new Date(service.now.getTime() + 2_100));
+    const polls = () => service.upstream.jobsFor(prompt)[0]?.polls.length ?? 0;
+    const before = polls();
+    service.upstream.status = 'hang';
+    const read = customer.on(second.baseUrl).readGeneration(uuid);
+    await eventually('the read waits for the upstream', () => polls() > before);
+    const stopped = second.stop();
+    expect((await read).status).to.equal(200);
+    expect(await stopped).to.equal(0);
+    service.upstream.status = undefined;
+    service.upstream.end(prompt, 'succeeded');
+    expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
+  });
+
+  it('the worker process finishes what it has begun before it ends on SIGTERM', async () => {
+    const customer = await service.createCustomer('pro');
+    service.upstream.outcome = 'succeed';
+    const worker = service.workers.at(-1);
+    const { prompt, uuid } = await customer.createImage();
+    await eventually('submitted', () => service.upstream.jobsFor(prompt).length === 1);
+    expect(await worker?.stop()).to.equal(0);
+    const [row] = await service.sql('SELECT upstream_handle, submit_started_at FROM generations WHERE uuid = $1', [
+      uuid,
+    ]);
+    expect(row.upstream_handle).to.have.property('request_id');
+    expect(row.submit_started_at).to.equal(null);
+    await service.startWorker();
+    expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
+  });
+
+  it('release steps at the same time migrate an empty database once', async () => {
+    const databaseUrl = await createDatabase({ empty: true });
+    const results = await Promise.all(Array.from({ length: 4 }, () => runRelease(databaseUrl)));
+    expect(results.map(({ status }) => status)).to.deep.equal([0, 0, 0, 0]);
+    const applied = results.flatMap(({ output }) => /"applied":\[([^\]]*)\]/.exec(output)?.[1]?.match(/\w+/g) ?? []);
+    expect(applied.toSorted()).to.deep.equal([...MIGRATION_NAMES].toSorted());
+  });
+
+  for (const [name, value, sentence] of [
+    ['PORT', 'abc', /PORT must be a whole number from 0 to 65535/],
+    ['DATABASE_URL', '', /DATABASE_URL is not set/],
+    ['REDIS_URL', 'localhost', /REDIS_URL must be an address such as redis:/],
+    ['NODE_ENV', 'production', /NODE_ENV=production is refused/],
+    ['RATE_LIMITS', 'maybe', /RATE_LIMITS must be one of on, off/],
+    ['METRICS_TOKEN', 'a-token-of-the-scraper', /METRICS_PORT is not set, but METRICS_TOKEN is/],
+  ] as const) {
+    it(`a bad ${name} stops the start with a sentence that names it`, async () => {
+      const child = spawn(process.execPath, [`${BUNDLE}/api.js`], { env: { ...service.env, [name]: value } });
+      let output = '';
+      child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
+      const [status] = (await once(child, 'close')) as [number];
+      expect(status).to.equal(78);
+      expect(output).to.match(sentence);
+      expect(output.trim().split('\n')).to.have.length(1);
+    });
+  }
+});
+
+describe('a process outside production', () => {
+  it('warns at its start where other machines reach it, and not on its own', async () => {
+    const service = await startTestService({ apis: 0, workers: 0 });
+    try {
+      const open = await service.startApi({ HOST: '0.0.0.0', NODE_ENV: '' });
+      expect(open.logs()).to.match(/"level":40.+NODE_ENV is development and HOST 0\.0\.0\.0/);
+      expect((await service.startApi()).logs()).to.not.include('NODE_ENV');
+    } finally {
+      await service.stop();
+    }
+  });
+});
+
+describe('the ledger', () => {
+  it('is append-only: the database refuses to change, delete or truncate it', async () => {
+    const client = new pg.Client(await createDatabase());
+    await client.connect();
+    await client.query(`INSERT INTO ledger_entries
+      (account_id, number, entry_type, amount, plan_amount, balance_after, description, created_at)
+      VALUES (1, 1, 'grant', 5, 5, 5, 'test', now())`);
+    for (const statement of [
+      'UPDATE ledger_entries SET amount = 6',
+      'DELETE FROM ledger_entries',
+      'TRUNCATE ledger_entries',
+    ]) {
+      const refused = await client.query(statement).then(
+        () => 'done',
+        (error: Error) => error.message,
+      );
+      expect(refused).to.match(/append-only/);
+    }
+    await client.end();
+  });
+});

@@ -1,0 +1,231 @@
+import { expect } from 'chai';
+import { type BillingService, runJob, startBillingService } from '../harness/billingService.ts';
+import type { TestCustomer } from '../harness/apiClient.ts';
+import { eventually } from '../harness/testService.ts';
+import { getId } from '../fakes/stripe/store.ts';
+
+const DAY_MS = 86_400_000;
+
+describe('the subscription that an account lives under', () => {
+  let billing: BillingService;
+  before(async () => {
+    billing = await startBillingService({ workers: 2 });
+  });
+  afterEach(() => billing.stripe.reset());
+  after(() => billing.stop());
+
+  const subscriptionsOf = (customer: TestCustomer) =>
+    billing.service.sql(
+      `SELECT s.* FROM subscriptions s JOIN accounts a ON a.id = s.account_id WHERE a.email = $1 ORDER BY s.id`,
+      [customer.email],
+    );
+
+  /** For two plans, both open: as those are that were opened at the same moment. */
+  const twoPages = async (customer: TestCustomer): Promise<[string, string]> => {
+    const pages: [string, string] = [await openCheckoutPage(customer, 'pro'), await openCheckoutPage(customer, 'lite')];
+    billing.stripe.reopenCheckout(pages[0]);
+    return pages;
+  };
+
+  it('is one: a second that was paid for as well is refunded and ended', async () => {
+    const customer = await billing.createCustomer(null);
+    const [first, second] = await twoPages(customer);
+    billing.stripe.completeCheckout(first, { async: true });
+    await billing.drained();
+    const [begun] = await subscriptionsOf(customer);
+    expect(begun).to.include({ status: 'incomplete' });
+    billing.stripe.completeCheckout(second);
+    await billing.drained();
+    expect(await customer.balance()).to.equal(200);
+    billing.stripe.settlePayment(first, 'succeeded');
+    await billing.drained();
+    const ended = () => billing.stripe.findSubscription(begun.stripe_subscription_id).status === 'canceled';
+    await eventually('the second is ended', async () => ended());
+    await eventually('its refund is made', () => billing.stripe.store.list('refund').length > 0);
+    await billing.drained();
+    const invoice = getId(billing.stripe.findSubscription(begun.stripe_subscription_id).latest_invoice);
+    const [refund] = billing.stripe.store.list('refund');
+    const payment = billing.stripe.store.list('invoice_payment').find((entry) => getId(entry.invoice) === invoice);
+    expect(refund).to.include({ amount: 34_800, payment_intent: payment?.payment.payment_intent });
+    expect(await customer.balance()).to.equal(200);
+    expect(await getBillingStatus(customer)).to.deep.include({
+      status: 'active',
+      plan: { slug: 'lite', name: 'Lite', parallel_limit: 2 },
+    });
+  });
+
+  it('cannot be bought while the payment of another one is under way', async () => {
+    const customer = await billing.createCustomer(null);
+    const page = await openCheckoutPage(customer, 'pro');
+    billing.stripe.completeCheckout(page, { async: true });
+    await billing.drained();
+    const refused = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
+    expect([refused.status, refused.body.error]).to.deep.equal([400, 'validation_error']);
+    expect(refused.body.detail).to.match(/Pro plan is still being processed/);
+    billing.stripe.settlePayment(page, 'failed');
+    await billing.drained();
+    billing.stripe.completeCheckout(await openCheckoutPage(customer, 'lite'));
+    await billing.drained();
+    expect(await customer.balance()).to.equal(200);
+    billing.stripe.cancelNow((await subscriptionsOf(customer))[0].stripe_subscription_id);
+    await billing.drained();
+    expect(await customer.balance()).to.equal(200);
+  });
+
+  it('is not paid for twice when nobody has told us of the first', async () => {
+    const customer = await billing.createCustomer(null);
+    billing.stripe.delivery.drop = 1;
+    billing.stripe.completeCheckout(await openCheckoutPage(customer, 'pro'));
+    const again = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'pro' } });
+    expect([again.status, again.body.error]).to.deep.equal([400, 'validation_error']);
+    expect(await customer.balance()).to.equal(1100);
+    billing.stripe.delivery.dropped.length = 0;
+  });
+
+  it('keeps its credits when one of before ends', async () => {
+    const customer = await billing.createCustomer(null);
+    const [page, laterPage] = await twoPages(customer);
+    billing.stripe.completeCheckout(page);
+    await billing.drained();
+    const [{ stripe_subscription_id: first }] = await subscriptionsOf(customer);
+    const dispute = billing.stripe.openDispute(getId(billing.stripe.findSubscription(first).latest_invoice));
+    await billing.drained();
+    expect(await getBillingStatus(customer)).to.include({ status: 'unpaid', plan: null });
+    const refused = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
+    expect(refused.body.detail).to.match(/being disputed/);
+    // Bought all the same, on a page that was open before.
+    billing.stripe.completeCheckout(laterPage);
+    await billing.drained();
+    expect(await customer.balance()).to.equal(200);
+    expect((await customer.ledger()).slice(-2)).to.deep.equal([
+      ['expiry', -1100],
+      ['grant', 200],
+    ]);
+    billing.stripe.closeDispute(dispute.id, 'won');
+    await billing.drained();
+    await eventually('the first is ended', async () => {
+      return billing.stripe.findSubscription(first).status === 'canceled';
+    });
+    await billing.drained();
+    expect(await customer.balance()).to.equal(200);
+    expect(await getBillingStatus(customer)).to.deep.include({ status: 'active' });
+    expect((await subscriptionsOf(customer)).map(({ status }) => status)).to.deep.equal(['canceled', 'active']);
+  });
+
+  it('follows what happens to it on a price that is none of our plans', async () => {
+    const customer = await billing.createCustomer('pro');
+    const subscription = billing.stripe.findSubscription(billing.customerId(customer));
+    const live = billing.stripe.store.get('subscription', subscription.id);
+    const price = live.items.data[0]?.price as { id: string };
+    const known = price.id;
+    price.id = 'price_of_another_kind';
+    billing.stripe.cancelAtPeriodEnd(subscription.id);
+    await billing.eventsAttempted();
+    expect(await getBillingStatus(customer)).to.deep.include({ status: 'active', cancel_at_period_end: true });
+    billing.stripe.cancelNow(subscription.id);
+    await billing.eventsAttempted();
+    expect(await customer.balance()).to.equal(0);
+    const waiting = await billing.service.sql('SELECT problem FROM payment_events WHERE processed_at IS NULL');
+    expect(waiting.length).to.be.above(0);
+    for (const { problem } of waiting) expect(problem).to.include('STRIPE_PRICE_');
+    price.id = known;
+    await billing.retryEvents();
+  });
+
+  it('is not granted a larger plan before that is paid for', async () => {
+    const customer = await billing.createCustomer('lite');
+    const { id } = billing.stripe.findSubscription(billing.customerId(customer));
+    const live = billing.stripe.store.get('subscription', id);
+    const { body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'studio' } });
+    billing.stripe.delivery.drop = 1;
+    billing.stripe.confirmPlanSwitch(body.checkout_url);
+    const invoice = billing.stripe.store.get('invoice', getId(live.latest_invoice));
+    invoice.status = 'open';
+    await runJob(billing, 'billing', 'payments.reconcile');
+    await billing.drained();
+    await eventually('looked at', async () => {
+      const [row] = await subscriptionsOf(customer);
+      return Date.now() - new Date(row.synced_at).getTime() < 5_000;
+    });
+    expect([(await getBillingStatus(customer)).plan.slug, await customer.balance()]).to.deep.equal(['lite', 200]);
+    invoice.status = 'paid';
+    await runJob(billing, 'billing', 'payments.reconcile');
+    await eventually('granted', async () => (await customer.balance()) === 3000);
+    expect((await getBillingStatus(customer)).plan.slug).to.equal('studio');
+    billing.stripe.delivery.dropped.length = 0;
+  });
+});
+
+describe('what the payment processor has told in vain', () => {
+  let billing: BillingService;
+  before(async () => {
+    billing = await startBillingService();
+  });
+  after(() => billing.stop());
+
+  it('is asked for after weeks: a refund and a dispute of long ago', async () => {
+    const [refunded, disputed] = [await billing.createCustomer('pro'), await billing.createCustomer('pro')];
+    await billing.topUp(refunded, 5_000);
+    await runJob(billing, 'billing', 'paymentEvents.backfill');
+    await eventually('reconciled', async () => {
+      return (await billing.service.sql(`SELECT 1 FROM sync_cursors WHERE subject = 'events'`)).length === 1;
+    });
+    await billing.advanceTo(new Date(Date.now() + 20 * DAY_MS));
+    billing.stripe.delivery.drop = 1;
+    const [topup] = await billing.service.sql('SELECT * FROM topups');
+    billing.stripe.refund(topup.stripe_payment_intent_id);
+    billing.stripe.openDispute(getId(billing.stripe.findSubscription(billing.customerId(disputed)).latest_invoice));
+    // Everything is down for a week.
+    await billing.advanceTo(new Date(Date.now() + 27 * DAY_MS));
+    expect(await billing.onFirstApi(refunded).balance()).to.equal(1100 + 1896);
+    await runJob(billing, 'billing', 'paymentEvents.backfill');
+    await eventually('refunded', async () => (await billing.onFirstApi(refunded).balance()) === 1100);
+    const status = async () => (await billing.onFirstApi(disputed).request('GET', '/api/billing/status/')).body.status;
+    await eventually('suspended', async () => (await status()) === 'unpaid');
+    billing.stripe.delivery.dropped.length = 0;
+    billing.stripe.reset();
+  });
+
+  it('of the end of a dispute is found by the daily look at the subscription', async () => {
+    const [dispute] = billing.stripe.store.list('dispute');
+    billing.stripe.delivery.drop = 1;
+    billing.stripe.closeDispute(dispute?.id as string, 'won');
+    // Forgotten by the processor, too.
+    await billing.service.sql(`UPDATE sync_cursors SET synced_through = now() + interval '1 year'`);
+    await billing.service.sql(`UPDATE subscriptions SET synced_at = synced_at - interval '2 days'`);
+    await runJob(billing, 'billing', 'payments.reconcile');
+    await eventually('taken up', async () => {
+      const rows = await billing.service.sql(`SELECT 1 FROM subscriptions WHERE status <> 'active'`);
+      return rows.length === 0;
+    });
+    billing.stripe.delivery.dropped.length = 0;
+    billing.stripe.reset();
+  });
+});
+
+async function getBillingStatus(customer: TestCustomer) {
+  return (await customer.request('GET', '/api/billing/status/')).body;
+}
+
+async function openCheckoutPage(customer: TestCustomer, plan: string): Promise<string> {
+  const { status, body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan } });
+  expect(status, JSON.stringify(body)).to.equal(200);
+  return body.checkout_url as string;
+}
+
+describe('a payment processor that does not answer when it is asked what it has told in vain', () => {
+  it('is asked again within seconds, and not only when the next time comes round', async () => {
+    const billing = await startBillingService({ workers: 0 });
+    try {
+      billing.stripe.faults['events.list'] = 'error';
+      const worker = await billing.service.startWorker();
+      await worker.waitForLog(/^(?=.*payments\.missed).*"msg":"a job failed"/m);
+      const lookedAt = () => billing.service.sql(`SELECT 1 FROM sync_cursors WHERE subject = 'events'`);
+      expect(await lookedAt()).to.deep.equal([]);
+      delete billing.stripe.faults['events.list'];
+      await eventually('asked again, and answered', async () => (await lookedAt()).length === 1);
+    } finally {
+      await billing.stop();
+    }
+  });
+});

@@ -1,0 +1,239 @@
+import { expect } from 'chai';
+import { type BillingService, runJob, startBillingService } from '../harness/billingService.ts';
+import type { TestCustomer } from '../harness/apiClient.ts';
+import { eventually } from '../harness/testService.ts';
+import { getId } from '../fakes/stripe/store.ts';
+
+const DAY_MS = 86_400_000;
+
+describe('top-ups that do not go straight', () => {
+  let billing: BillingService;
+  before(async () => {
+    billing = await startBillingService();
+  });
+  afterEach(() => billing.stripe.reset());
+  after(() => billing.stop());
+
+  const last = async () => (await billing.service.sql('SELECT * FROM topups ORDER BY created_at DESC LIMIT 1'))[0];
+  /** The library repeats a call once; then nobody is at it any more. */
+  const triedTwice = async (customer: TestCustomer) => {
+    const begun = () =>
+      billing.service.sql(
+        `SELECT t.uuid FROM topups t JOIN accounts a ON a.id = t.account_id WHERE a.email = $1 AND t.kind = 'automatic'`,
+        [customer.email],
+      );
+    await eventually('begun', async () => (await begun()).length === 1);
+    const [{ uuid }] = await begun();
+    await eventually('tried twice', async () => {
+      const tries = billing.stripe.requests.filter(({ idempotencyKey }) => idempotencyKey === `topup-${uuid}`);
+      return tries.length === 2;
+    });
+  };
+  /** Top-up credits, without making anything of them. */
+  const spend = async (customer: TestCustomer, credits: number) => {
+    billing.service.fabricated.add('entries-name-their-cause').add('entries-go-the-way-of-their-type');
+    await billing.service.sql(
+      `WITH a AS (
+         UPDATE accounts SET balance = balance - $2, topup_credits = topup_credits - $2, ledger_count = ledger_count + 1
+          WHERE email = $1 RETURNING id, ledger_count, balance
+       )
+       INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description, created_at)
+       SELECT id, ledger_count, 'expiry', -$2, 0, balance, 'spent', now() FROM a`,
+      [customer.email, credits],
+    );
+  };
+  const lookAgain = async () => {
+    await billing.service.sql(`UPDATE topups SET next_attempt_at = now() WHERE status = 'pending'`);
+    await runJob(billing, 'billing', 'billing.maintain');
+  };
+
+  it('take credits back once for a refund, whatever is bought and looked at after it', async () => {
+    const customer = await billing.createCustomer('pro');
+    await billing.topUp(customer, 5_000);
+    const { stripe_payment_intent_id: intentId } = await last();
+    // All of it is spent but 96.
+    await spend(customer, 1_800);
+    billing.stripe.refund(intentId);
+    await billing.drained();
+    expect(await customer.balance()).to.equal(1100);
+    await billing.topUp(customer, 5_000);
+    await runJob(billing, 'billing', 'payments.reconcile');
+    await eventually('looked at', async () => {
+      const [{ waiting }] = await billing.service.sql(
+        'SELECT count(*)::int AS waiting FROM topups WHERE sync_version < (SELECT last_value - 20 FROM sync_versions)',
+      );
+      return waiting === 0;
+    });
+    expect(await customer.balance()).to.equal(1100 + 1896);
+  });
+
+  it('stay open after a card was declined on the page, and are paid with another one', async () => {
+    const customer = await billing.createCustomer('pro');
+    const page = await openTopupPage(customer);
+    billing.stripe.completeCheckout(page, { declined: true });
+    await billing.drained();
+    expect(await last()).to.include({ status: 'pending', failure: null });
+    billing.stripe.delivery.drop = 1;
+    billing.stripe.completeCheckout(page);
+    await lookAgain();
+    await eventually('credited', async () => (await customer.balance()) === 1100 + 1896);
+    billing.stripe.delivery.dropped.length = 0;
+  });
+
+  it('are looked at less and less often, and end when their page has expired', async () => {
+    const customer = await billing.createCustomer('pro');
+    billing.stripe.completeCheckout(await openTopupPage(customer), { declined: true });
+    await billing.drained();
+    await billing.service.sql(
+      `UPDATE topups SET created_at = created_at - interval '2 hours' WHERE status = 'pending'`,
+    );
+    await lookAgain();
+    const [{ uuid }] = await billing.service.sql(`SELECT uuid FROM topups WHERE status = 'pending'`);
+    const row = async () => (await billing.service.sql('SELECT * FROM topups WHERE uuid = $1', [uuid]))[0];
+    await eventually('put off', async () => new Date((await row()).next_attempt_at).getTime() > Date.now() + 20 * 60_000);
+    await billing.advanceTo(new Date(Date.now() + 2 * DAY_MS));
+    await lookAgain();
+    await eventually('ended', async () => (await row()).status === 'failed');
+    expect(await row()).to.include({ failure: 'canceled' });
+  });
+
+  it('whose bank says no after days end, and make room for others', async () => {
+    const customer = billing.onFirstApi(await billing.createCustomer('pro'));
+    const page = await openTopupPage(customer);
+    billing.stripe.completeCheckout(page, { async: true });
+    billing.stripe.settlePayment(page, 'failed');
+    await billing.drained();
+    await lookAgain();
+    await eventually('ended', async () => {
+      const rows = await billing.service.sql(`SELECT 1 FROM topups WHERE status = 'pending'`);
+      return rows.length === 0;
+    });
+  });
+
+  it('are given back no more for a dispute that is won than was taken for it', async () => {
+    const customer = billing.onFirstApi(await billing.createCustomer('lite'));
+    await billing.topUp(customer, 5_000);
+    const { stripe_payment_intent_id: intentId } = await last();
+    await spend(customer, 640);
+    billing.stripe.refund(intentId, 2_500);
+    await billing.drained();
+    expect(await customer.balance()).to.equal(200 + 1666 - 640 - 833);
+    const dispute = billing.stripe.openDispute(intentId, { amountCents: 2_500 });
+    await billing.drained();
+    expect(await customer.balance()).to.equal(200);
+    billing.stripe.closeDispute(dispute.id, 'won');
+    await billing.drained();
+    expect(await customer.balance()).to.equal(200 + 1666 - 640 - 833);
+  });
+
+  it('are few at a time for one account: 429 with the time until the oldest page expires, after 402', async () => {
+    const customer = billing.onFirstApi(await billing.createCustomer('pro'));
+    const topUp = () => customer.request('POST', '/api/billing/topup/', { body: { amount_cents: 5_000 } });
+    for (let index = 0; index < 10; index += 1) await openTopupPage(customer);
+    const refused = await topUp();
+    expect([refused.status, refused.body.error]).to.deep.equal([429, 'rate_limited']);
+    const seconds = Number(refused.headers.get('retry-after'));
+    expect(seconds).to.be.within(80_000, 86_400);
+    expect(refused.body.detail).to.include(`${seconds} s`);
+    const pending = async () =>
+      billing.service.sql(
+        `SELECT 1 FROM topups t JOIN accounts a ON a.id = t.account_id WHERE a.email = $1 AND t.status = 'pending'`,
+        [customer.email],
+      );
+    expect(await pending(), 'a refused one leaves no row').to.have.length(10);
+
+    const [{ spendable_until: until }] = await billing.service.sql(
+      'UPDATE accounts SET spendable_until = now() FROM accounts old WHERE old.id = accounts.id AND accounts.email = $1 RETURNING old.spendable_until',
+      [customer.email],
+    );
+    const unsubscribed = await topUp();
+    expect([unsubscribed.status, unsubscribed.body.error]).to.deep.equal([402, 'subscription_required']);
+    await billing.service.sql('UPDATE accounts SET spendable_until = $2 WHERE email = $1', [customer.email, until]);
+  });
+
+  it('whose page could not be opened do not keep others from being opened', async () => {
+    const customer = billing.onFirstApi(await billing.createCustomer('pro'));
+    const topUp = () => customer.request('POST', '/api/billing/topup/', { body: { amount_cents: 5_000 } });
+    billing.stripe.faults['checkout.create'] = 'error';
+    const answers = await Promise.all(Array.from({ length: 11 }, topUp));
+    expect(answers.map(({ status }) => status)).to.have.members([429, ...Array<number>(10).fill(503)]);
+    const limited = answers.find(({ status }) => status === 429);
+    expect(Number(limited?.headers.get('retry-after'))).to.be.within(1, 60);
+    delete billing.stripe.faults['checkout.create'];
+    await billing.service.sql(
+      `UPDATE topups SET created_at = created_at - interval '61 seconds' WHERE stripe_session_id IS NULL AND kind = 'manual'`,
+    );
+    expect((await topUp()).status).to.equal(200);
+  });
+
+  it('that are paid with another amount are not credited, are marked, and are not synced for ever', async () => {
+    const customer = billing.onFirstApi(await billing.createCustomer('pro'));
+    const page = await openTopupPage(customer);
+    const row = async () =>
+      (
+        await billing.service.sql(
+          `SELECT t.* FROM topups t JOIN accounts a ON a.id = t.account_id WHERE a.email = $1 ORDER BY t.created_at DESC`,
+          [customer.email],
+        )
+      )[0];
+    billing.stripe.delivery.pause = true;
+    billing.stripe.completeCheckout(page);
+    const session = billing.stripe.store.get('checkout.session', page.split('/').at(-1));
+    const intent = billing.stripe.store.get('payment_intent', getId(session.payment_intent));
+    intent.amount_received = 4_000;
+    billing.stripe.delivery.pause = false;
+    await billing.drained();
+    expect(await row()).to.include({ status: 'failed', failure: 'amount_mismatch' });
+    expect(await customer.balance()).to.equal(1100);
+    intent.amount_received = 5_000;
+    await runJob(billing, 'billing', 'payments.reconcile');
+    expect(await customer.balance()).to.equal(1100 + 1896);
+  });
+
+  it('that were begun before they were switched off, and never charged, are not charged any more', async () => {
+    const customer = billing.onFirstApi(await billing.createCustomer('pro'));
+    const settings = async (body: object) => {
+      expect((await customer.request('PATCH', '/api/billing/topup/settings/', { body })).status).to.equal(200);
+    };
+    await settings({ auto_topup_enabled: true, auto_topup_threshold_credits: 5_000 });
+    billing.stripe.faults['intents.create'] = 'error';
+    await customer.createImage();
+    await triedTwice(customer);
+    await settings({ auto_topup_enabled: false });
+    delete billing.stripe.faults['intents.create'];
+    await lookAgain();
+    await eventually('given up', async () => (await last()).status === 'failed');
+    expect(await customer.balance()).to.equal(1100 - 8);
+    const row = await billing.service.sql('SELECT auto_topup_declines FROM accounts WHERE email = $1', [
+      customer.email,
+    ]);
+    expect(row).to.deep.equal([{ auto_topup_declines: 0 }]);
+  });
+
+  it('that were charged without our knowing are credited, though they were switched off and the card is gone', async () => {
+    const customer = billing.onFirstApi(await billing.createCustomer('pro'));
+    const settings = async (body: object) => {
+      expect((await customer.request('PATCH', '/api/billing/topup/settings/', { body })).status).to.equal(200);
+    };
+    await settings({ auto_topup_enabled: true, auto_topup_threshold_credits: 5_000 });
+    billing.stripe.delivery.drop = 1;
+    billing.stripe.faults['intents.create'] = 'drop after doing';
+    await customer.createImage();
+    await triedTwice(customer);
+    await settings({ auto_topup_enabled: false });
+    delete billing.stripe.faults['intents.create'];
+    const { customers } = billing.stripe.summarize();
+    billing.stripe.removePaymentMethod(customers.find(({ email }) => email === customer.email)?.customerId as string);
+    await lookAgain();
+    await eventually('credited', async () => (await customer.balance()) === 1100 - 8 + 1896);
+    billing.stripe.delivery.dropped.length = 0;
+  });
+});
+
+async function openTopupPage(customer: TestCustomer, amountCents = 5_000): Promise<string> {
+  const { status, body } = await customer.request('POST', '/api/billing/topup/', {
+    body: { amount_cents: amountCents },
+  });
+  expect(status, JSON.stringify(body)).to.equal(200);
+  return body.checkout_url as string;
+}

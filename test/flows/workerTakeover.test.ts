@@ -1,0 +1,129 @@
+import { mkdtemp } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import type { RunningServer } from '../../dev/local/servers/postgres.ts';
+import { startRedis } from '../../dev/local/servers/redis.ts';
+import { requireTestEnv } from '../harness/databases.ts';
+import type { ServiceProcess } from '../harness/serviceProcess.ts';
+import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { scaleTimeout } from '../harness/scaleTimeout.ts';
+
+describe('when a worker dies', () => {
+  let service: TestService;
+  let worker: ServiceProcess;
+  before(async () => {
+    service = await startTestService({ workers: 0 });
+    worker = await service.startWorker();
+  });
+  after(() => service.stop());
+
+  it('another worker takes its submitted jobs over once 13 s of the clock have passed', async () => {
+    service.upstream.outcome = 'wait';
+    const customer = await service.createCustomer('pro');
+    const { uuid, prompt } = await customer.createVideo();
+    // Recorded, too: else the worker that takes over counts a submit of unknown outcome.
+    await eventually('submitted', async () => {
+      const [row] = await service.sql('SELECT upstream_handle FROM generations WHERE uuid = $1', [uuid]);
+      return row.upstream_handle !== null;
+    });
+    await worker.kill();
+    service.upstream.end(prompt, 'succeeded');
+    // Not read by anyone: the sweep finds it. It runs every 2 s, so that 13 s are 15 s at the most.
+    await service.moveClockTo(new Date(service.now.getTime() + 13_000));
+    worker = await service.startWorker();
+    const [row] = await hasEndedInDatabase(service, uuid);
+    expect(row.status).to.equal('succeeded');
+    expect(service.upstream.jobsFor(prompt)).to.have.length(1);
+  });
+
+  it('submits at most once more what it was submitting when it was killed', async () => {
+    const customer = await service.createCustomer('pro');
+    service.upstream.outcome = 'succeed';
+    // The upstream accepts, and before its reply can be written down the worker is gone.
+    service.upstream.onAccepted = () => void worker.child.kill('SIGKILL');
+    const { uuid, prompt } = await customer.createImage();
+    await eventually('accepted', () => service.upstream.jobsFor(prompt).length === 1);
+    service.upstream.onAccepted = () => {};
+    await service.moveClockTo(new Date(service.now.getTime() + 13_000));
+    worker = await service.startWorker();
+    const [row] = await hasEndedInDatabase(service, uuid);
+    expect(row.status).to.equal('succeeded');
+    expect(service.upstream.jobsFor(prompt)).to.have.length(2);
+  });
+
+  it('gives up, refunded, a job of which two submits have an unknown outcome', async () => {
+    const customer = await service.createCustomer('pro');
+    service.upstream.submit = 'drop after acceptance';
+    const { uuid, prompt } = await customer.createImage();
+    const ended = await customer.waitForEnd(uuid);
+    service.upstream.submit = undefined;
+    expect(ended.status).to.equal('failed');
+    expect(service.upstream.jobsFor(prompt)).to.have.length(2);
+    expect(await customer.balance()).to.equal(1100);
+  });
+});
+
+describe('when Redis is emptied or away', () => {
+  let redis: RunningServer;
+  let service: TestService;
+  let dataDir: string;
+  before(async () => {
+    dataDir = await mkdtemp(join(requireTestEnv('TEST_FOLDER'), 'redis-'));
+    redis = await startRedis({ dataDir, appendOnly: false, log: () => {} });
+    service = await startTestService({ redisUrl: redis.url, env: { RATE_LIMITS: 'on' } });
+  });
+  after(async () => {
+    await service.stop();
+    await redis.stop();
+  });
+
+  it('every waiting job is found again in Postgres', async () => {
+    const customer = await service.createCustomer('studio');
+    service.upstream.outcome = 'wait';
+    const waiting = await Promise.all(Array.from({ length: 3 }, () => customer.createImage()));
+    await eventually('submitted', () => waiting.every(({ prompt }) => service.upstream.jobsFor(prompt).length === 1));
+    await service.workers[0]?.stop();
+    const unsubmitted = await Promise.all(Array.from({ length: 3 }, () => customer.createImage()));
+    const client = new Redis(redis.url);
+    await client.flushall();
+    client.disconnect();
+    service.upstream.outcome = 'succeed';
+    for (const { prompt } of waiting) service.upstream.end(prompt, 'succeeded');
+    await service.startWorker();
+    for (const { uuid } of [...waiting, ...unsubmitted]) {
+      const [row] = await hasEndedInDatabase(service, uuid);
+      expect(row.status).to.equal('succeeded');
+    }
+  });
+
+  it('an emptied Redis under a running worker loses its schedules, and gets them back', async () => {
+    const customer = await service.createCustomer('studio');
+    const client = new Redis(redis.url);
+    await client.flushall();
+    const { uuid } = await customer.createImage();
+    await client.flushall();
+    client.disconnect();
+    const [row] = await hasEndedInDatabase(service, uuid);
+    expect(row.status).to.equal('succeeded');
+  });
+
+  it('creates are still taken while Redis is away, and run when it is back', async () => {
+    const customer = await service.createCustomer('studio');
+    await redis.stop();
+    const startedAt = Date.now();
+    const created = await customer.createGeneration({ model: 'imgmodel-2', params: { resolution: '1K' } });
+    expect(created.status).to.equal(201);
+    expect((await customer.readGeneration(created.body.uuid)).body.status).to.equal('queued');
+    expect(Date.now() - startedAt).to.be.below(scaleTimeout(5_000));
+    redis = await startRedis({ dataDir, port: redis.port, appendOnly: false, log: () => {} });
+    const [row] = await hasEndedInDatabase(service, created.body.uuid);
+    expect(row.status).to.equal('succeeded');
+  });
+});
+
+async function hasEndedInDatabase(service: TestService, uuid: string) {
+  const look = () => service.sql('SELECT status FROM generations WHERE uuid = $1', [uuid]);
+  await eventually(`${uuid} ended`, async () => (await look())[0].status !== 'queued', 60_000);
+  return look();
+}

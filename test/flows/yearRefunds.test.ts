@@ -1,0 +1,196 @@
+import { expect } from 'chai';
+import { type BillingService, runJob, startBillingService } from '../harness/billingService.ts';
+import type { TestCustomer } from '../harness/apiClient.ts';
+import { eventually } from '../harness/testService.ts';
+import { getId } from '../fakes/stripe/store.ts';
+
+const DAY_MS = 86_400_000;
+
+describe('the money of a running year', () => {
+  let billing: BillingService;
+  before(async () => {
+    billing = await startBillingService();
+  });
+  afterEach(() => billing.stripe.reset());
+  after(() => billing.stop());
+
+  const rowOf = async (customer: TestCustomer) =>
+    (
+      await billing.service.sql(
+        'SELECT s.* FROM subscriptions s JOIN accounts a ON a.id = s.account_id WHERE a.email = $1 ORDER BY s.id',
+        [customer.email],
+      )
+    )[0];
+
+  const lastInvoice = (customer: TestCustomer) =>
+    getId(billing.stripe.findSubscription(billing.customerId(customer)).latest_invoice);
+
+  /** Somebody on studio: a year of lite, and the upgrade. */
+  const upgraded = async () => {
+    const customer = await billing.createCustomer('lite');
+    const year = lastInvoice(customer);
+    const { body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'studio' } });
+    billing.stripe.confirmPlanSwitch(body.checkout_url);
+    await billing.drained();
+    return { customer, year, upgrade: lastInvoice(customer) };
+  };
+
+  it('ends the subscription when all of it is refunded, and not before', async () => {
+    const { customer, year, upgrade } = await upgraded();
+    billing.stripe.refund(year);
+    await billing.drained();
+    expect([await getBillingStatus(customer), await customer.balance()]).to.deep.equal([['active', 'studio'], 3000]);
+    billing.stripe.refund(upgrade, 82_799);
+    await billing.drained();
+    expect(await getBillingStatus(customer)).to.deep.equal(['active', 'studio']);
+    billing.stripe.refund(upgrade, 1);
+    await billing.drained();
+    expect([await getBillingStatus(customer), await customer.balance()]).to.deep.equal([['canceled', null], 0]);
+  });
+
+  it('falls back to the plan that is still paid when an upgrade is refunded', async () => {
+    const { customer, upgrade } = await upgraded();
+    billing.stripe.faults['subscriptions.update'] = 'error';
+    billing.stripe.refund(upgrade);
+    await billing.stripe.drained();
+    await eventually('tried', async () => {
+      const rows = await billing.service.sql('SELECT 1 FROM payment_events WHERE processed_at IS NULL AND attempts > 0');
+      return rows.length > 0;
+    });
+    delete billing.stripe.faults['subscriptions.update'];
+    await billing.drained();
+    await eventually('on the plan that is paid', async () => (await getBillingStatus(customer))[1] === 'lite');
+    expect(await rowOf(customer)).to.include({ refunded_upgrade: 'studio', plan_slug: 'lite' });
+    // Upgraded again and paid, it stays there.
+    const { body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'studio' } });
+    billing.stripe.confirmPlanSwitch(body.checkout_url);
+    await billing.drained();
+    expect(await getBillingStatus(customer)).to.deep.equal(['active', 'studio']);
+    expect(await rowOf(customer)).to.include({ refunded_upgrade: null });
+  });
+
+  it('leaves the plan while a refunded upgrade is being paid again, and after a balance has paid it', async () => {
+    const { customer, upgrade } = await upgraded();
+    billing.stripe.delivery.pause = true;
+    billing.stripe.refund(upgrade);
+    const subscription = billing.stripe.findSubscription(billing.customerId(customer));
+    const again = structuredClone(billing.stripe.store.get('invoice', upgrade));
+    Object.assign(again, { id: billing.stripe.store.newId('in'), status: 'open', amount_paid: 0 });
+    billing.stripe.store.add<'invoice'>(again);
+    subscription.latest_invoice = again.id;
+    billing.stripe.delivery.pause = false;
+    const priceNow = () => billing.stripe.findSubscription(billing.customerId(customer)).items.data[0]?.price.id;
+    billing.stripe.store.emit('customer.subscription.updated', subscription);
+    await billing.drained();
+    expect(priceNow()).to.equal(billing.stripe.prices.studio);
+    again.status = 'paid';
+    billing.stripe.store.emit('invoice.paid', again);
+    await billing.drained();
+    expect(priceNow()).to.equal(billing.stripe.prices.studio);
+    expect(await getBillingStatus(customer)).to.deep.equal(['active', 'studio']);
+    expect(await rowOf(customer)).to.include({ refunded_upgrade: null });
+  });
+
+  it('ends the subscription when all that was paid is refunded, though a balance covered a part', async () => {
+    const customer = await billing.createCustomer('pro');
+    const invoice = lastInvoice(customer);
+    billing.stripe.store.get('invoice', invoice).total += 5_000;
+    billing.stripe.refund(invoice);
+    await billing.drained();
+    expect(await getBillingStatus(customer)).to.deep.equal(['canceled', null]);
+  });
+
+  it('stays suspended until the last of two disputes is won', async () => {
+    const { customer, year, upgrade } = await upgraded();
+    const disputes = [billing.stripe.openDispute(year), billing.stripe.openDispute(upgrade)];
+    await billing.drained();
+    expect(await getBillingStatus(customer)).to.deep.equal(['unpaid', null]);
+    billing.stripe.closeDispute(disputes[1]?.id as string, 'won');
+    await billing.drained();
+    expect(await getBillingStatus(customer)).to.deep.equal(['unpaid', null]);
+    billing.stripe.closeDispute(disputes[0]?.id as string, 'won');
+    await billing.drained();
+    expect(await getBillingStatus(customer)).to.deep.equal(['active', 'studio']);
+  });
+
+  it('is suspended when an inquiry becomes a chargeback, also if no event arrives', async () => {
+    const customers = [await billing.createCustomer('pro'), await billing.createCustomer('pro')] as const;
+    const inquiries = customers.map((one) => billing.stripe.openDispute(lastInvoice(one), { isInquiry: true }));
+    await billing.drained();
+    expect(await getBillingStatus(customers[0])).to.deep.equal(['active', 'pro']);
+    billing.stripe.escalateDispute(inquiries[0]?.id as string);
+    await billing.drained();
+    expect(await getBillingStatus(customers[0])).to.deep.equal(['unpaid', null]);
+    billing.stripe.delivery.drop = 1;
+    billing.stripe.escalateDispute(inquiries[1]?.id as string);
+    await runJob(billing, 'billing', 'payments.reconcile');
+    expect(await getBillingStatus(customers[1])).to.deep.equal(['unpaid', null]);
+    billing.stripe.delivery.dropped.length = 0;
+  });
+
+  it('ends the subscription when a prevented dispute returned all of it', async () => {
+    const customer = await billing.createCustomer('pro');
+    billing.stripe.openDispute(lastInvoice(customer), { isPrevented: true });
+    await billing.drained();
+    expect(await getBillingStatus(customer)).to.deep.equal(['canceled', null]);
+  });
+
+  it('of a top-up returns its credits when the refund fails', async () => {
+    const customer = await billing.createCustomer('pro');
+    await billing.topUp(customer, 5_000);
+    const [{ stripe_payment_intent_id: intent }] = await billing.service.sql(
+      'SELECT t.* FROM topups t JOIN accounts a ON a.id = t.account_id WHERE a.email = $1',
+      [customer.email],
+    );
+    const refund = billing.stripe.refund(intent);
+    await billing.drained();
+    expect(await customer.balance()).to.equal(1100);
+    billing.stripe.failRefund(refund.id);
+    await billing.drained();
+    expect(await customer.balance()).to.equal(1100 + 1896);
+  });
+
+  it('keeps its account when the customer is deleted and created again before the end is known', async () => {
+    const customer = await billing.createCustomer('lite');
+    const id = billing.customerId(customer);
+    billing.stripe.delivery.drop = 1;
+    billing.stripe.cancelNow(id);
+    billing.stripe.deleteCustomer(id);
+    expect((await customer.request('POST', '/api/billing/portal/')).status).to.equal(200);
+    billing.stripe.delivery.drop = 0;
+    billing.stripe.delivery.dropped.length = 0;
+    await runJob(billing, 'billing', 'paymentEvents.backfill');
+    await billing.drained();
+    expect([await getBillingStatus(customer), await customer.balance()]).to.deep.equal([['canceled', null], 0]);
+    await billing.subscribe(customer, 'pro');
+    expect(await getBillingStatus(customer)).to.deep.equal(['active', 'pro']);
+  });
+
+  it('is not granted for ever if the processor does not know the subscription any more', async () => {
+    const customer = await billing.createCustomer('lite');
+    const { id } = billing.stripe.findSubscription(billing.customerId(customer));
+    billing.stripe.store.remove(id);
+    const passed = async (days: number) => {
+      await billing.service.sql(
+        'UPDATE subscriptions SET current_period_end = $2, synced_at = NULL WHERE stripe_subscription_id = $1',
+        [id, new Date(Date.now() - days * DAY_MS)],
+      );
+      await billing.service.sql(
+        `UPDATE accounts SET spendable_until = $2::timestamptz + interval '1 day' WHERE email = $1`,
+        [customer.email, new Date(Date.now() - days * DAY_MS)],
+      );
+      await runJob(billing, 'billing', 'billing.maintain');
+    };
+    await passed(1);
+    expect((await rowOf(customer)).status).to.equal('active');
+    await passed(4);
+    expect((await rowOf(customer)).status).to.equal('canceled');
+    expect(await customer.balance()).to.equal(0);
+  });
+});
+
+/** The status of the subscription, and the plan. */
+async function getBillingStatus(customer: TestCustomer): Promise<[string, string | null]> {
+  const { body } = await customer.request('GET', '/api/billing/status/');
+  return [body.status, body.plan?.slug ?? null];
+}

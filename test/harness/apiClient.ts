@@ -1,0 +1,140 @@
+import { randomUUID } from 'node:crypto';
+import { assertMatchesOpenApi } from './openapiValidation.ts';
+
+export interface ApiResponse {
+  status: number;
+  headers: Headers;
+  // Tests look into answers of every shape.
+  body: any;
+}
+
+export interface RequestOptions {
+  body?: unknown;
+  /** Sent as it is, in the place of `body`. */
+  rawBody?: string | Uint8Array;
+  headers?: Record<string, string>;
+}
+
+/** One HTTP request to the service. JSON in, JSON out, whatever the status; fails where the answer is not described. */
+export async function request(
+  baseUrl: string,
+  method: string,
+  path: string,
+  options: RequestOptions = {},
+): Promise<ApiResponse> {
+  const raw = options.rawBody ?? (options.body === undefined ? undefined : JSON.stringify(options.body));
+  const response = await fetch(new URL(path, baseUrl), {
+    method,
+    headers: { ...(raw === undefined ? {} : { 'content-type': 'application/json' }), ...options.headers },
+    body: raw as string | undefined,
+    redirect: 'manual',
+  });
+  const text = await response.text();
+  const answer = { status: response.status, headers: response.headers, body: text === '' ? undefined : parseJsonOrText(text) };
+  assertMatchesOpenApi(method, path, answer);
+  return answer;
+}
+
+function parseJsonOrText(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}
+
+export const IMAGE = { model: 'imgmodel-2', params: { resolution: '1K' } } as const;
+export const VIDEO = { model: 'vidmodel-video', params: { duration: 5, resolution: '720p' } } as const;
+
+/** A customer: signed in, and with an API key. */
+export class TestCustomer {
+  readonly baseUrl: string;
+  readonly email: string;
+  readonly cookie: string;
+  readonly key: string;
+
+  constructor(baseUrl: string, email: string, cookie: string, key: string) {
+    this.baseUrl = baseUrl;
+    this.email = email;
+    this.cookie = cookie;
+    this.key = key;
+  }
+
+  /** The same customer by way of another web process. */
+  on(baseUrl: string): TestCustomer {
+    return new TestCustomer(baseUrl, this.email, this.cookie, this.key);
+  }
+
+  /** A request with the API key. */
+  request(method: string, path: string, options: RequestOptions = {}): Promise<ApiResponse> {
+    const headers = { authorization: `Bearer ${this.key}`, ...options.headers };
+    return request(this.baseUrl, method, path, { ...options, headers });
+  }
+
+  /** A request with the session cookie, from a page of ours. */
+  requestWithSession(method: string, path: string, options: RequestOptions = {}): Promise<ApiResponse> {
+    const headers = { cookie: this.cookie, origin: new URL(this.baseUrl).origin, ...options.headers };
+    return request(this.baseUrl, method, path, { ...options, headers });
+  }
+
+  createGeneration(order: { model: string; params: object; prompt?: string }): Promise<ApiResponse> {
+    return this.request('POST', '/api/generations/create/', { body: { prompt: 'a lighthouse', ...order } });
+  }
+
+  /** Creates an image that must be accepted. @returns its generation. */
+  async createImage(prompt = `an image ${randomUUID()}`): Promise<any> {
+    return expectCreated(await this.createGeneration({ ...IMAGE, prompt }));
+  }
+
+  async createVideo(prompt = `a video ${randomUUID()}`): Promise<any> {
+    return expectCreated(await this.createGeneration({ ...VIDEO, prompt }));
+  }
+
+  readGeneration(uuid: string): Promise<ApiResponse> {
+    return this.request('GET', `/api/generations/${uuid}/`);
+  }
+
+  /** Polls as the specification tells clients to, until the generation has ended. */
+  async waitForEnd(uuid: string, withinMs = 30_000): Promise<any> {
+    const until = Date.now() + withinMs;
+    for (;;) {
+      const { status, body } = await this.readGeneration(uuid);
+      // A 503 is transient: asked again, like what is still queued.
+      if (status !== 503 && body.status !== 'queued') return body;
+      if (Date.now() > until) throw new Error(`${uuid} is still queued after ${withinMs} ms.`);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
+
+  async balance(): Promise<number> {
+    return (await this.request('GET', '/api/usage/summary/')).body.credits.balance;
+  }
+
+  /** All entries of the ledger, oldest first, as `[type, amount]`. */
+  async ledger(): Promise<[string, number][]> {
+    const entries: [string, number][] = [];
+    for (let path: string | null = '/api/ledger/'; path !== null; ) {
+      const { body }: ApiResponse = await this.request('GET', path);
+      for (const entry of body.data) entries.unshift([entry.entry_type, entry.amount]);
+      path = body.pagination.next;
+    }
+    return entries;
+  }
+}
+
+function expectCreated({ status, body }: ApiResponse): any {
+  if (status !== 201) throw new Error(`Not accepted: ${status} ${JSON.stringify(body)}`);
+  return body;
+}
+
+/** Signs somebody in, on a plan unless `plan` is null, and makes a key. */
+export async function createCustomer(baseUrl: string, plan: string | null = 'pro'): Promise<TestCustomer> {
+  const email = `${randomUUID()}@example.com`;
+  const signIn = await request(baseUrl, 'POST', '/authentication/dev/sign-in/', { body: { email } });
+  const cookie = signIn.headers.getSetCookie()[0]?.split(';')[0];
+  if (cookie === undefined) throw new Error(`Not signed in: ${signIn.status} ${JSON.stringify(signIn.body)}`);
+  const session = new TestCustomer(baseUrl, email, cookie, '');
+  if (plan !== null) await session.requestWithSession('POST', '/api/billing/checkout/', { body: { plan } });
+  const { body } = await session.requestWithSession('POST', '/api/keys/create/', { body: { name: 'test' } });
+  return new TestCustomer(baseUrl, email, cookie, body.key);
+}

@@ -1,0 +1,163 @@
+import { Queue } from 'bullmq';
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import { TestCustomer, createCustomer } from './apiClient.ts';
+import { eventually, type TestService, type TestServiceOptions, startTestService } from './testService.ts';
+import { compareStripeWithDatabase } from '../fakes/stripe/compareWithDatabase.ts';
+import { FakeStripe } from '../fakes/stripe/fakeStripe.ts';
+
+/** A service that takes payments, the processor that it takes them through, and a clock that both go by. */
+export class BillingService {
+  readonly stripe: FakeStripe;
+  readonly service: TestService;
+
+  constructor(stripe: FakeStripe, service: TestService) {
+    this.stripe = stripe;
+    this.service = service;
+  }
+
+  /** Somebody who has signed in, and subscribed by paying on the processor's page. */
+  async createCustomer(plan: string | null = 'pro'): Promise<TestCustomer> {
+    const customer = await createCustomer(this.service.baseUrl, null);
+    if (plan !== null) await this.subscribe(customer, plan);
+    return customer;
+  }
+
+  async subscribe(customer: TestCustomer, plan: string): Promise<void> {
+    const { status, body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan } });
+    expect(status, JSON.stringify(body)).to.equal(200);
+    this.stripe.completeCheckout(body.checkout_url);
+    await this.drained();
+  }
+
+  async topUp(customer: TestCustomer, amountCents: number): Promise<void> {
+    const { status, body } = await customer.request('POST', '/api/billing/topup/', {
+      body: { amount_cents: amountCents },
+    });
+    expect(status, JSON.stringify(body)).to.equal(200);
+    this.stripe.completeCheckout(body.checkout_url);
+    await this.drained();
+  }
+
+  /** What the processor calls somebody. */
+  customerId({ email }: TestCustomer): string {
+    return this.stripe.summarize().customers.find((customer) => customer.email === email)?.customerId ?? '';
+  }
+
+  /** Resolves when every event of the processor was applied or abandoned. */
+  async drained(): Promise<void> {
+    await this.stripe.drained();
+    await eventually('all events are applied', async () => {
+      const [row] = await this.service.sql(
+        'SELECT count(*)::int AS waiting FROM payment_events WHERE processed_at IS NULL AND abandoned_at IS NULL',
+      );
+      return row.waiting === 0;
+    });
+  }
+
+  /** Resolves when every event was tried, whether or not it could be applied. */
+  async eventsAttempted(): Promise<void> {
+    await this.stripe.drained();
+    await eventually('all events are tried', async () => {
+      const rows = await this.service.sql(
+        'SELECT 1 FROM payment_events WHERE processed_at IS NULL AND abandoned_at IS NULL AND attempts = 0',
+      );
+      return rows.length === 0;
+    });
+  }
+
+  /** Retries what could not be applied, now. */
+  async retryEvents(): Promise<void> {
+    await this.service.sql('UPDATE payment_events SET next_attempt_at = now() WHERE processed_at IS NULL');
+    await this.drained();
+  }
+
+  /** Lets time pass, in the running service and at the processor, which does what was due on the way. */
+  async advanceTo(date: Date): Promise<void> {
+    const { service, stripe } = this;
+    await service.moveClockTo(date, () => stripe.advanceTo(date));
+    // Not left to the schedules, which run twice a minute.
+    await Promise.all([
+      runJob(this, 'maintenance', 'models.healthCheck'),
+      runJob(this, 'maintenance', 'creditPeriods.renew'),
+      runJob(this, 'billing', 'billing.maintain'),
+    ]);
+    await this.drained();
+    await runJob(this, 'maintenance', 'creditPeriods.renew');
+    await this.drained();
+    await eventually(
+      'all periods are turned',
+      async () => {
+        const [row] = await service.sql(
+          `SELECT count(*)::int AS due FROM accounts a JOIN subscriptions s ON s.account_id = a.id AND s.status = 'active'
+          WHERE a.plan_slug IS NOT NULL AND a.period_end <= $1 AND a.period_end < s.paid_until`,
+          [date],
+        );
+        return row.due === 0;
+      },
+      45_000,
+    );
+  }
+
+  /** The same customer, by way of the first API. */
+  onFirstApi(customer: TestCustomer): TestCustomer {
+    return customer.on(this.service.baseUrl);
+  }
+
+  /** Fails unless the processor's books and ours say the same. */
+  async checkAgainstStripe(): Promise<void> {
+    expect(await compareStripeWithDatabase(this.stripe.summarize(), this.service.database)).to.deep.equal([]);
+  }
+
+  async stop(): Promise<void> {
+    try {
+      await this.checkAgainstStripe();
+    } finally {
+      await this.service.stop();
+      await this.stripe.stop();
+    }
+  }
+}
+
+function getWebhookUrl(service: TestService): string {
+  return `${service.baseUrl}/api/billing/webhooks/processor/`;
+}
+
+/**
+ * Has a worker run a job ahead of its schedule. Resolves when it is done. The job's own state is read, not the queue's
+ * events: those are trimmed, and a notification can be lost.
+ * @throws Error if the job failed, with its reason.
+ */
+export async function runJob({ service }: { service: TestService }, queueName: string, job: string): Promise<void> {
+  const connection = new Redis(service.env['REDIS_URL'] as string, { maxRetriesPerRequest: null });
+  const queue = new Queue(queueName, { connection, prefix: `{${service.env['REDIS_PREFIX']}}` });
+  try {
+    const { id } = await queue.add(job, {}, { removeOnComplete: false, removeOnFail: false });
+    await eventually(
+      `${job} has run`,
+      async () => {
+        const state = await queue.getJobState(id as string);
+        if (state === 'failed') throw new Error(`${job} failed: ${(await queue.getJob(id as string))?.failedReason}`);
+        return state === 'completed';
+      },
+      60_000,
+    );
+  } finally {
+    await queue.close();
+    connection.disconnect();
+  }
+}
+
+/** Starts a service with the stand-in for the payment processor. */
+export async function startBillingService(options: TestServiceOptions & { startAt?: Date } = {}): Promise<BillingService> {
+  const stripe = await new FakeStripe().start();
+  const offsetMs = options.startAt === undefined ? 0 : options.startAt.getTime() - Date.now();
+  stripe.clockOffsetMs = offsetMs;
+  const service = await startTestService({
+    ...options,
+    clockOffsetMs: offsetMs,
+    env: { ...stripe.environment, ...options.env },
+  });
+  stripe.webhookUrl = getWebhookUrl(service);
+  return new BillingService(stripe, service);
+}

@@ -1,0 +1,50 @@
+import { expect } from 'chai';
+import type { ApiResponse } from './apiClient.ts';
+
+/** The specification's table of errors. */
+const STATUS_BY_CODE = {
+  validation_error: 400,
+  invalid_api_key: 401,
+  insufficient_credits: 402,
+  subscription_required: 402,
+  admin_required: 403,
+  not_found: 404,
+  parallel_limit_reached: 409,
+  rate_limited: 429,
+  model_unavailable: 503,
+} as const;
+
+/**
+ * Fails unless an answer is the error envelope with this code and its status.
+ * @param mentions what `detail` must contain, such as the name of the field that was wrong
+ * @param status in the place of the code's own
+ */
+export function expectError(
+  answer: ApiResponse,
+  code: keyof typeof STATUS_BY_CODE,
+  mentions = '',
+  status: number = STATUS_BY_CODE[code],
+): void {
+  const { body, headers } = answer;
+  expect([answer.status, body?.error], JSON.stringify(body)).to.deep.equal([status, code]);
+  expect(Object.keys(body)).to.have.members(['error', 'detail']);
+  expect(body.detail)
+    .to.be.a('string')
+    .that.includes(mentions)
+    .and.matches(/\S.*\.$/s);
+  expect(headers.get('content-type')).to.equal('application/json; charset=utf-8');
+}
+
+const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+export function expectTimestamp(text: unknown): void {
+  expect(text).to.be.a('string').that.matches(TIMESTAMP);
+}
+
+/** How many times each of the values occurs. */
+export function countOccurrences(values: (string | number)[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const value of values) counts[value] = (counts[value] ?? 0) + 1;
+  return counts;
+}

@@ -1,0 +1,97 @@
+import { EventEmitter, once } from 'node:events';
+import type { ApiServer } from '../../api/server.ts';
+import { startApi } from '../../api/server.ts';
+import type { Clock } from '../../shared/lib/clock.ts';
+import { parseConfig } from '../../shared/lib/config.ts';
+import { openService, type Service } from '../../shared/service.ts';
+import { startWorker, type WorkerHandle } from '../../worker/worker.ts';
+import { recordLog } from './testLogs.ts';
+import type { ServiceHandle } from './serviceProcess.ts';
+
+const LOG_TIMEOUT_MS = 20_000;
+
+/** The log lines of a service, as they are written. */
+class ServiceLog {
+  text = '';
+  readonly #written = new EventEmitter().setMaxListeners(0);
+
+  write(line: string): void {
+    this.text += line;
+    recordLog(line);
+    this.#written.emit('line');
+  }
+
+  async waitFor(wanted: string | RegExp): Promise<void> {
+    const signal = AbortSignal.timeout(LOG_TIMEOUT_MS);
+    while (typeof wanted === 'string' ? !this.text.includes(wanted) : !wanted.test(this.text)) {
+      await once(this.#written, 'line', { signal }).catch(() => {
+        throw new Error(`The service did not log ${wanted}:\n${this.text}`);
+      });
+    }
+  }
+}
+
+/**
+ * The one service of the test's own process: an API server on a real port, a worker on real queues, or both. They share
+ * the connections of one open service, as `openService` opens them for a process.
+ */
+export class InProcessService {
+  /** Whether this process has one already; another service of the same file then runs in processes of its own. */
+  static isInUse = false;
+
+  readonly #log = new ServiceLog();
+  readonly #env: Record<string, string>;
+  readonly #clock: Clock;
+  #service: Promise<Service> | undefined;
+
+  constructor(env: Record<string, string>, clock: Clock) {
+    InProcessService.isInUse = true;
+    this.#env = env;
+    this.#clock = clock;
+  }
+
+  /** @param env PORT, HOST and BASE_URL of the server. */
+  async startApi(env: Record<string, string>): Promise<ServiceHandle> {
+    return this.#part(async (): Promise<ApiServer> => {
+      await this.#open(env);
+      return startApi();
+    });
+  }
+
+  async startWorker(): Promise<ServiceHandle> {
+    return this.#part(async (): Promise<WorkerHandle> => {
+      await this.#open({});
+      return startWorker();
+    });
+  }
+
+  async close(): Promise<void> {
+    const service = await this.#service;
+    this.#service = undefined;
+    await service?.close();
+    InProcessService.isInUse = false;
+  }
+
+  /** The first to start decides: PORT and BASE_URL are those of the API. */
+  #open(env: Record<string, string>): Promise<Service> {
+    const config = () => parseConfig({ NODE_ENV: 'test', ...this.#env, ...env });
+    this.#service ??= openService(config(), { clock: this.#clock, log: this.#log });
+    return this.#service;
+  }
+
+  async #part(start: () => Promise<{ close(): Promise<void> }>): Promise<ServiceHandle> {
+    const part = await start();
+    let closed: Promise<void> | undefined;
+    const stop = async () => {
+      closed ??= part.close();
+      await closed;
+      return 0;
+    };
+    return {
+      logs: () => this.#log.text,
+      waitForLog: (text) => this.#log.waitFor(text),
+      stop,
+      kill: async () => void (await stop()),
+    };
+  }
+}

@@ -1,0 +1,80 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
+import type { ApiResponse } from './apiClient.ts';
+
+export interface RawRequestOptions {
+  headers?: Record<string, string | string[]>;
+  body?: string | Uint8Array;
+}
+
+/** A request whose path goes out as it is written: `fetch` would resolve dots and drop what it takes for a fault. */
+export async function sendRawRequest(
+  baseUrl: string,
+  method: string,
+  path: string,
+  { headers = {}, body }: RawRequestOptions = {},
+): Promise<ApiResponse & { text: string }> {
+  const { hostname, port } = new URL(baseUrl);
+  const request = httpRequest({ hostname, port, method, path, headers, agent: false });
+  request.end(body);
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk as Buffer);
+  const text = Buffer.concat(chunks).toString();
+  const isJson = response.headers['content-type']?.includes('json') === true && text !== '';
+  return {
+    status: response.statusCode ?? 0,
+    headers: new Headers(response.headers as Record<string, string>),
+    body: isJson ? JSON.parse(text) : undefined,
+    text,
+  };
+}
+
+/** Sends bytes that need not be HTTP at all. @returns what came back until the service hung up. */
+export async function sendRawBytes(baseUrl: string, bytes: string): Promise<string> {
+  const { hostname, port } = new URL(baseUrl);
+  const socket = connect(Number(port), hostname);
+  let answer = '';
+  socket.on('data', (chunk: Buffer) => (answer += chunk.toString()));
+  // Hanging up on what is no HTTP is as good an answer as any.
+  socket.on('error', () => {});
+  socket.write(bytes);
+  await new Promise((resolve) => socket.once('close', resolve));
+  return answer;
+}
+
+/** A request whose head the service has read, and whose body is still to come. */
+export interface UnfinishedRequest {
+  end(body: string): void;
+  /** What came back until the connection was closed, without the `100 Continue`. */
+  answer: Promise<string>;
+}
+
+/** Sends the head of a request whose body has two bytes, and waits until the service has read it. */
+export async function sendRequestHead(
+  baseUrl: string,
+  method: string,
+  path: string,
+  headers: Record<string, string> = {},
+): Promise<UnfinishedRequest> {
+  const { hostname, port, host } = new URL(baseUrl);
+  const socket = connect(Number(port), hostname);
+  let answer = '';
+  socket.on('error', () => {});
+  const fields = {
+    host,
+    'content-type': 'application/json',
+    'content-length': '2',
+    expect: '100-continue',
+    ...headers,
+  };
+  const lines = Object.entries({ connection: 'close', ...fields }).map(([name, value]) => `${name}: ${value}`);
+  socket.write(`${method} ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`);
+  await once(socket, 'data');
+  socket.on('data', (chunk: Buffer) => (answer += chunk.toString()));
+  return {
+    end: (body) => socket.write(body),
+    answer: once(socket, 'close').then(() => answer),
+  };
+}

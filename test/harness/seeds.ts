@@ -1,0 +1,114 @@
+import type { TestCustomer } from './apiClient.ts';
+import type { TestService } from './testService.ts';
+
+/** What a service without a worker needs done for it. All of it leaves the books balanced. */
+
+type ModelSlug = 'vidmodel-video' | 'imgmodel-2';
+type ModelStatus = 'online' | 'degraded' | 'offline';
+
+/** Says how a model is, from a probe so many seconds ago; by default from one that stays fresh for an hour. */
+export async function setModelHealth(service: TestService, model: ModelSlug, status: ModelStatus, probedSecondsAgo = -3_600) {
+  await service.sql(
+    `INSERT INTO upstream_health (model, position, upstream, status, consecutive_failures, consecutive_successes, probed_at, detail)
+     VALUES ($1, 0, '', $2, 0, 0, now() - $3 * interval '1 second', '')
+     ON CONFLICT (model, position) DO UPDATE SET status = excluded.status, probed_at = excluded.probed_at`,
+    [model, status, probedSecondsAgo],
+  );
+}
+
+export async function setAllModelsOnline(service: TestService): Promise<void> {
+  await setModelHealth(service, 'vidmodel-video', 'online');
+  await setModelHealth(service, 'imgmodel-2', 'online');
+}
+
+/** Ends all that a customer has in flight, well. */
+export async function completeAllGenerations(service: TestService, { email }: TestCustomer): Promise<void> {
+  await service.sql(
+    `WITH ended AS (
+       UPDATE generations SET status = 'succeeded', completed_at = now(), output_path = 'aa/seeded/image.png'
+        WHERE status = 'queued' AND account_id = (SELECT id FROM accounts WHERE email = $1) RETURNING 1
+     )
+     UPDATE accounts SET in_flight = in_flight - (SELECT count(*) FROM ended) WHERE email = $1`,
+    [email],
+  );
+}
+
+/** Gives credits, as a top-up does. */
+export async function addTopupCredits(service: TestService, { email }: TestCustomer, credits: number): Promise<void> {
+  await service.sql(
+    `WITH owner AS (
+       UPDATE accounts SET balance = balance + $2, topup_credits = topup_credits + $2, ledger_count = ledger_count + 1
+        WHERE email = $1 RETURNING *
+     ), paid AS (
+       INSERT INTO topups (uuid, account_id, kind, status, amount_cents, credits, next_attempt_at, created_at, completed_at)
+       SELECT gen_random_uuid(), id, 'manual', 'succeeded', 5000, $2, now(), now(), now() FROM owner RETURNING uuid
+     )
+     INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description, effect_key,
+                                 created_at)
+     SELECT id, ledger_count, 'topup', $2, 0, balance, 'Top-up', 'topup:' || paid.uuid, now() FROM owner, paid`,
+    [email, credits],
+  );
+}
+
+/**
+ * Writes images that have ended, of 1 credit each, all made on the day so many days ago. The prompt of the n-th
+ * generation of the account is "n", so that lists can be read as numbers.
+ */
+export async function seedImages(service: TestService, { email }: TestCustomer, count: number, daysAgo = 0): Promise<void> {
+  // Images of before the month are entered in the ledger after its grant.
+  if (daysAgo > 0) service.fabricated.add('used-this-month-is-burned-this-month');
+  await service.sql(
+    `WITH owner AS MATERIALIZED (
+       SELECT *, least(plan_credits, $2::int) AS from_plan FROM accounts WHERE email = $1
+     ), made AS (
+       INSERT INTO generations (uuid, account_id, number, model, prompt, params, status, credits_charged,
+                                plan_credits_charged, created_at, deadline_at, next_attempt_at, completed_at, output_path)
+       SELECT gen_random_uuid(), id, generation_count + i, 'imgmodel-2', generation_count + i,
+              '{"resolution": "1K", "aspect_ratio": "1:1"}', 'succeeded', 1, (i <= from_plan)::int,
+              now() - $3 * interval '1 day', now(), now(), now(), 'aa/seeded/image.png'
+         FROM owner, generate_series(1, $2::int) AS i
+       RETURNING uuid, account_id, number, plan_credits_charged, created_at
+     ), burned AS (
+       INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description,
+                                   generation_uuid, created_at)
+       SELECT id, ledger_count + number - generation_count, 'burn', -1, -plan_credits_charged,
+              balance - (number - generation_count), 'Generation: imgmodel-2', made.uuid, made.created_at
+         FROM made JOIN owner ON owner.id = made.account_id
+     ), used AS (
+       INSERT INTO usage_days AS u (account_id, day, model, credits, generations)
+       SELECT account_id, (created_at AT TIME ZONE 'UTC')::date, 'imgmodel-2', count(*), count(*) FROM made GROUP BY 1, 2
+       ON CONFLICT (account_id, day, model) DO UPDATE
+         SET credits = u.credits + excluded.credits, generations = u.generations + excluded.generations
+     ), totalled AS (
+       INSERT INTO usage_totals AS u (account_id, model, credits, generations)
+       SELECT account_id, 'imgmodel-2', count(*), count(*) FROM made GROUP BY 1
+       ON CONFLICT (account_id, model) DO UPDATE
+         SET credits = u.credits + excluded.credits, generations = u.generations + excluded.generations
+     )
+     UPDATE accounts a
+        SET balance = owner.balance - $2::int, plan_credits = owner.plan_credits - from_plan,
+            topup_credits = owner.topup_credits - ($2::int - from_plan),
+            period_used = owner.period_used + CASE WHEN $3 = 0 THEN $2::int ELSE 0 END,
+            generation_count = owner.generation_count + $2::int, ledger_count = owner.ledger_count + $2::int
+       FROM owner WHERE a.id = owner.id`,
+    [email, count, daysAgo],
+  );
+}
+
+/** Deletes the generations of these numbers with all that the service would note about it. */
+export async function deleteGenerationsByNumber(service: TestService, { email }: TestCustomer, numbers: number[]): Promise<void> {
+  await service.sql(
+    `WITH gone AS (
+       UPDATE generations SET deleted_at = now()
+        WHERE account_id = (SELECT id FROM accounts WHERE email = $1) AND number = ANY ($2::bigint[]) AND deleted_at IS NULL
+       RETURNING account_id, number
+     ), counted AS (
+       UPDATE accounts SET generations_deleted = generations_deleted + (SELECT count(*) FROM gone) WHERE email = $1
+     )
+     INSERT INTO generation_deletion_counts AS d (account_id, level, block, deleted)
+     SELECT account_id, level, (number - 1) / size, count(*)
+       FROM gone, (VALUES (1, 256), (2, 65536)) AS levels (level, size) GROUP BY 1, 2, 3
+     ON CONFLICT (account_id, level, block) DO UPDATE SET deleted = d.deleted + excluded.deleted`,
+    [email, numbers],
+  );
+}

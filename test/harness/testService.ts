@@ -1,0 +1,198 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import pg from 'pg';
+import { allocatePort } from './ports.ts';
+import { type TestCustomer, createCustomer, request } from './apiClient.ts';
+import { createDatabase, requireTestEnv } from './databases.ts';
+import { InProcessService } from './inProcessService.ts';
+import { type ServiceHandle, type ServiceProcess, startServiceProcess } from './serviceProcess.ts';
+import { FakeFal } from '../fakes/upstreams/fal.ts';
+import { checkInvariants } from '../../shared/domain/credits/integrity/index.ts';
+
+export type TestDatabase = pg.Pool;
+
+export interface TestServiceOptions {
+  apis?: number;
+  workers?: number;
+  /**
+   * What runs in processes of its own from the start, for tests of what is about processes: kill, memory, two at once.
+   * Default: nothing; the first API and the first worker run in the test's process, and only further ones in their own.
+   */
+  spawn?: 'workers' | 'all';
+  /** How far the service's clock is ahead at first. */
+  clockOffsetMs?: number;
+  env?: Record<string, string>;
+  redisUrl?: string;
+}
+
+export type RunningApi = ServiceHandle & { baseUrl: string };
+
+/** A whole service on a database of its own, with a fake model provider and a clock that tests move. */
+export class TestService {
+  readonly env: Record<string, string>;
+  readonly database: TestDatabase;
+  readonly upstream: FakeFal;
+  readonly apis: RunningApi[] = [];
+  readonly workers: ServiceHandle[] = [];
+  clockOffsetMs: number;
+  readonly #inProcess: InProcessService | undefined;
+  readonly #spawnsWorkers: boolean;
+  readonly #processes = new Set<ServiceProcess>();
+
+  constructor(env: Record<string, string>, database: TestDatabase, upstream: FakeFal, options: TestServiceOptions) {
+    this.env = env;
+    this.database = database;
+    this.upstream = upstream;
+    this.clockOffsetMs = options.clockOffsetMs ?? 0;
+    this.#spawnsWorkers = options.spawn !== undefined;
+    const mayShare = options.spawn !== 'all' && !InProcessService.isInUse;
+    this.#inProcess = mayShare ? new InProcessService(env, { now: () => this.now }) : undefined;
+  }
+
+  /** The address of the first web process. */
+  get baseUrl(): string {
+    return this.baseUrls[0] as string;
+  }
+
+  get baseUrls(): string[] {
+    return this.apis.map((api) => api.baseUrl);
+  }
+
+  /** The parts that `startService` starts first: in this process where that is allowed. */
+  async startInitialParts({ apis, workers }: { apis: number; workers: number }): Promise<void> {
+    const inProcess = this.#inProcess;
+    if (inProcess !== undefined && apis > 0) {
+      const { env, baseUrl } = await this.#address();
+      this.apis.push({ ...(await inProcess.startApi(env)), baseUrl });
+    }
+    if (inProcess !== undefined && workers > 0 && !this.#spawnsWorkers)
+      this.workers.push(await inProcess.startWorker());
+    await Promise.all([
+      ...Array.from({ length: apis - this.apis.length }, () => this.startApi()),
+      ...Array.from({ length: workers - this.workers.length }, () => this.startWorker()),
+    ]);
+  }
+
+  /** Starts an API in a process of its own. */
+  async startApi(
+    env: Record<string, string> = {},
+    clockOffsetMs = this.clockOffsetMs,
+  ): Promise<ServiceProcess & { baseUrl: string }> {
+    const { env: address, baseUrl } = await this.#address();
+    const started = await startServiceProcess('api', { ...this.env, ...address, ...env }, clockOffsetMs);
+    const api = { ...started, baseUrl };
+    this.#processes.add(started);
+    this.apis.push(api);
+    return api;
+  }
+
+  /** Starts a worker in a process of its own. */
+  async startWorker(env: Record<string, string> = {}, clockOffsetMs = this.clockOffsetMs): Promise<ServiceProcess> {
+    const worker = await startServiceProcess('worker', { ...this.env, ...env }, clockOffsetMs);
+    this.#processes.add(worker);
+    this.workers.push(worker);
+    return worker;
+  }
+
+  async #address(): Promise<{ baseUrl: string; env: Record<string, string> }> {
+    const port = String(await allocatePort());
+    const baseUrl = `http://127.0.0.1:${port}`;
+    return { baseUrl, env: { PORT: port, HOST: '127.0.0.1', BASE_URL: baseUrl } };
+  }
+
+  /** Moves the clock of all parts while they run. @param alongside is done at the same moment, as seen from this process. */
+  async moveClockTo(date: Date, alongside = () => {}): Promise<void> {
+    const offsetMs = date.getTime() - Date.now();
+    const running = [...this.#processes].filter(({ child }) => child.exitCode === null && child.signalCode === null);
+    await Promise.all(running.map((part) => part.moveClock(offsetMs)));
+    this.clockOffsetMs = offsetMs;
+    alongside();
+  }
+
+  createCustomer(plan: string | null = 'pro'): Promise<TestCustomer> {
+    return createCustomer(this.baseUrl, plan);
+  }
+
+  request(method: string, path: string, options = {}) {
+    return request(this.baseUrl, method, path, options);
+  }
+
+  /** Rows of a query, for what no client can see. */
+  async sql<Row = any>(text: string, values: unknown[] = []): Promise<Row[]> {
+    return (await this.database.query(text, values)).rows as Row[];
+  }
+
+  /** Now, by the clock of the service. */
+  get now(): Date {
+    return new Date(Date.now() + this.clockOffsetMs);
+  }
+
+  /** Invariants that rows which a test has made up itself break, of its own will. */
+  readonly fabricated = new Set<string>();
+
+  /** Fails unless all holds that must hold of the database; `isSettled`: also what holds once nothing is under way. */
+  async checkIntegrity({ isSettled = false } = {}): Promise<void> {
+    const client = await this.database.connect();
+    try {
+      const found = await checkInvariants(client, { isSettled, now: this.now });
+      expect(found.filter(({ invariant }) => !this.fabricated.has(invariant))).to.deep.equal([]);
+    } finally {
+      client.release();
+    }
+  }
+
+  /** Checks the books and ends everything. */
+  async stop(): Promise<void> {
+    try {
+      await this.checkIntegrity();
+    } finally {
+      await Promise.allSettled([...this.apis, ...this.workers].map((part) => part.kill()));
+      await this.#inProcess?.close();
+      await Promise.allSettled([this.upstream.stop(), this.database.end()]);
+    }
+  }
+}
+
+/** Starts a service: one API and one worker unless told otherwise. */
+export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
+  const { apis = 1, workers = 1, env = {}, redisUrl } = options;
+  const upstream = await new FakeFal().start();
+  const databaseUrl = await createDatabase();
+  const database = new pg.Pool({ connectionString: databaseUrl, max: 4 });
+  database.on('error', () => {});
+  const id = randomUUID();
+  const service = new TestService(
+    {
+      DATABASE_URL: databaseUrl,
+      REDIS_URL: redisUrl ?? requireTestEnv('TEST_REDIS_URL'),
+      REDIS_PREFIX: `test-${id}`,
+      FAL_BASE_URL: upstream.url,
+      FAL_KEY: 'test',
+      MEDIA_DIR: join(requireTestEnv('TEST_FOLDER'), 'media', id),
+      RATE_LIMITS: 'off',
+      SWEEP_INTERVAL_MS: '500',
+      // Far more than a machine needs that is busy with other tests; tests of outages set what is deployed.
+      DATABASE_TIMEOUT_MS: '6000',
+      ...env,
+    },
+    database,
+    upstream,
+    options,
+  );
+  await service.startInitialParts({ apis, workers });
+  return service;
+}
+
+/** Waits until something holds, looking every 50 ms, and fails with its description if it never does. */
+export async function eventually(
+  description: string,
+  isTrue: () => Promise<boolean> | boolean,
+  withinMs = 20_000,
+): Promise<void> {
+  const until = Date.now() + withinMs;
+  while (!(await isTrue())) {
+    if (Date.now() > until) throw new Error(`Not within ${withinMs} ms: ${description}.`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}

@@ -1,0 +1,34 @@
+import { expect } from 'chai';
+import { withLogContext, rememberRequestId, getRequestIds, getLogContext } from '../../shared/lib/logContext.ts';
+
+const GENERATION = '0199aaaa-0000-7000-8000-000000000001';
+const OTHER = '0199aaaa-0000-7000-8000-000000000002';
+const outside = { bindings: () => ({}) };
+
+describe('the trail of a request', () => {
+  it('names the request and the job of the generation that a line is about', () => {
+    withLogContext({ id: '7', queue: 'poll', generationIds: [GENERATION], requestIds: { [GENERATION]: 'request-1' } }, () => {
+      expect(getLogContext({ generationId: GENERATION }, 30, outside)).to.deep.equal({
+        requestId: 'request-1',
+        queue: 'poll',
+        jobId: '7',
+      });
+      expect(getLogContext({}, 30, outside)).to.deep.equal({ queue: 'poll', jobId: '7' });
+      expect(getLogContext({ queue: 'media', jobId: '3' }, 50, outside)).to.deep.equal({});
+    });
+    expect(getLogContext({ generationId: GENERATION }, 30, outside)).to.deep.equal({
+      requestId: 'request-1',
+      queue: 'poll',
+      jobId: '7',
+    });
+    expect(getLogContext({ generationId: OTHER }, 30, outside)).to.deep.equal({});
+    expect(getRequestIds([GENERATION, OTHER])).to.deep.equal({ [GENERATION]: 'request-1' });
+    expect(getRequestIds([OTHER])).to.equal(undefined);
+  });
+
+  it("leaves the request's own log as it is", () => {
+    rememberRequestId(OTHER, 'request-2');
+    const inside = { bindings: () => ({ requestId: 'request-2' }) };
+    expect(getLogContext({ generationId: OTHER }, 30, inside)).to.deep.equal({});
+  });
+});

@@ -1,0 +1,171 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import type { RequestListener } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { setTestConfig } from '../harness/testConfig.ts';
+import type { DownloadLimits } from '../../shared/gateways/media/download.ts';
+import { expectRejection } from '../harness/expectRejection.ts';
+import { PNG } from '../fakes/misbehave.ts';
+import { closeFileServers, type FileServer, startRawFileServer, startFileServer } from '../fakes/fileServers.ts';
+import { scaleTimeout } from '../harness/scaleTimeout.ts';
+
+const sendPng: RequestListener = (_request, response) => void response.end(PNG);
+
+describe('downloading an output', () => {
+  let { download, InvalidOutputError } = {} as typeof import('../../shared/gateways/media/download.ts');
+  let folder: string;
+  let file: string;
+  before(async () => {
+    setTestConfig();
+    ({ download, InvalidOutputError } = await import('../../shared/gateways/media/download.ts'));
+    folder = await mkdtemp(join(tmpdir(), 'genmeter-download-'));
+    file = join(folder, 'incoming');
+  });
+  afterEach(closeFileServers);
+  after(() => rm(folder, { recursive: true }));
+
+  const fetchFrom = ({ url, host }: Pick<FileServer, 'url' | 'host'>, limits: Partial<DownloadLimits> = {}) =>
+    download({ url }, { upstreamHost: host, allowsPrivateAddresses: false }, file, limits);
+  const take = (url: string, maxBytes = 1_000_000) => fetchFrom({ url, host: '' }, { maxBytes });
+  const isUseless = async (work: Promise<unknown>, message: RegExp) =>
+    expect(await expectRejection(work, message)).to.be.instanceOf(InvalidOutputError);
+  const mayGoBetter = async (work: Promise<unknown>, message: RegExp) =>
+    expect(await expectRejection(work, message)).to.not.be.instanceOf(InvalidOutputError);
+
+  it('stores what it is sent', async () => {
+    await fetchFrom(await startFileServer(sendPng));
+    expect(await readFile(file)).to.deep.equal(PNG);
+  });
+
+  describe('of its size', () => {
+    it('takes what is exactly as large as it may be', async () => {
+      await fetchFrom(await startFileServer(sendPng), { maxBytes: PNG.length });
+      expect(await readFile(file)).to.deep.equal(PNG);
+    });
+
+    it('refuses what announces too much, without fetching it', async () => {
+      let sent = 0;
+      const large = await startFileServer((_request, response) => {
+        response.writeHead(200, { 'content-length': 50_000_000 });
+        const more = () => {
+          for (; sent < 50_000_000 && response.write(Buffer.alloc(100_000)); sent += 100_000);
+        };
+        response.on('drain', more);
+        more();
+      });
+      await isUseless(fetchFrom(large, { maxBytes: 1_000 }), /^The output is larger than 1000 bytes\.$/);
+      expect(sent).to.be.below(10_000_000);
+    });
+
+    it('refuses what announces nothing and is too large', async () => {
+      const large = await startFileServer((_request, response) => {
+        const timer = setInterval(() => response.write(Buffer.alloc(500)), 5);
+        response.once('close', () => clearInterval(timer));
+      });
+      await isUseless(fetchFrom(large, { maxBytes: 10_000 }), /larger than 10000 bytes/);
+      expect((await readFile(file)).length).to.be.at.most(10_000);
+    });
+
+    it('takes no more than was announced', async () => {
+      const liar = await startRawFileServer((socket) =>
+        socket.end(`HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n${'x'.repeat(9_000)}`),
+      );
+      await fetchFrom(liar, { maxBytes: 1_000 }).catch(() => {});
+      expect((await readFile(file)).length).to.be.at.most(5);
+    });
+
+    for (const [what, head] of [
+      ['its length', 'Content-Length: 1000\r\n\r\nhalf of it'],
+      ['its chunks', 'Transfer-Encoding: chunked\r\n\r\na\r\nhalf of it\r\n'],
+    ] as const) {
+      it(`tries what ends before ${what} again`, async () => {
+        const half = await startRawFileServer((socket) => socket.end(`HTTP/1.1 200 OK\r\n${head}`));
+        await mayGoBetter(fetchFrom(half), /./);
+      });
+
+      it(`tries what breaks off before ${what} again`, async () => {
+        const half = await startRawFileServer((socket) => {
+          socket.write(`HTTP/1.1 200 OK\r\n${head}`);
+          setTimeout(() => socket.resetAndDestroy(), 50);
+        });
+        await mayGoBetter(fetchFrom(half), /./);
+      });
+    }
+  });
+
+  describe('in time', () => {
+    it('gives up on what drips, however steadily, and tries it again', async () => {
+      const slow = await startFileServer((_request, response) => {
+        const timer = setInterval(() => response.write('x'), 20);
+        response.once('close', () => clearInterval(timer));
+      });
+      const startedAt = Date.now();
+      await mayGoBetter(fetchFrom(slow, { timeoutMs: 300 }), /timeout|aborted/);
+      expect(Date.now() - startedAt).to.be.within(250, scaleTimeout(2_000));
+    });
+
+    it('gives up on an answer that does not come, or does not go on', async () => {
+      const silent = await startFileServer(() => {});
+      await mayGoBetter(fetchFrom(silent, { idleMs: 300 }), /Headers Timeout/);
+      const stuck = await startFileServer((_request, response) => response.write('x'));
+      await mayGoBetter(fetchFrom(stuck, { idleMs: 300 }), /Body Timeout/);
+    });
+
+    it('counts redirects in', async () => {
+      const slow = await startFileServer((request, response) => {
+        const location = `${request.url}x`;
+        setTimeout(() => response.writeHead(302, { location }).end(), 150);
+      });
+      await mayGoBetter(fetchFrom(slow, { timeoutMs: 400 }), /timeout/);
+    });
+  });
+
+  describe('by its status', () => {
+    for (const status of [400, 401, 403, 404, 410, 204, 206, 302, 304]) {
+      it(`takes ${status} for an output that will never be had`, async () => {
+        await isUseless(
+          fetchFrom(await startFileServer((_request, response) => response.writeHead(status).end())),
+          /answered \d+\.$/,
+        );
+      });
+    }
+    for (const status of [408, 429, 500, 502, 503, 504]) {
+      it(`tries again after ${status}`, async () => {
+        await mayGoBetter(
+          fetchFrom(await startFileServer((_request, response) => response.writeHead(status).end())),
+          /answered \d+\.$/,
+        );
+      });
+    }
+
+    it('tries again where the connection is dropped or refused', async () => {
+      await mayGoBetter(fetchFrom(await startRawFileServer((socket) => socket.destroy())), /./);
+      await mayGoBetter(fetchFrom({ url: 'http://127.0.0.1:1', host: '127.0.0.1:1' }), /ECONNREFUSED/);
+    });
+  });
+
+  describe('that came inside its address', () => {
+    it('decodes it, in pieces and with line breaks', async () => {
+      const content = Buffer.from(Array.from({ length: 300_001 }, (_, index) => index % 251));
+      await take(`data:image/png;base64,${content.toString('base64')}`);
+      expect(await readFile(file)).to.deep.equal(content);
+      await take(`DATA:;base64,${content.toString('base64').replaceAll(/.{76}/g, '$&\r\n')}`);
+      expect(await readFile(file)).to.deep.equal(content);
+    });
+
+    it('refuses what is too large, or no base64', async () => {
+      const large = Buffer.alloc(200_000).toString('base64');
+      await isUseless(take(`data:image/png;base64,${large}`, 100_000), /larger than 100000 bytes/);
+      for (const url of [
+        'data:',
+        'data:image/png,abc',
+        'data:image/png;base64',
+        'data:image/png;base64,a*b=',
+        'data:;base64,A%3D',
+      ]) {
+        await isUseless(take(url), /no base64 data/);
+      }
+    });
+  });
+});

@@ -1,0 +1,73 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { setTestConfig } from '../harness/testConfig.ts';
+import { expectRejection } from '../harness/expectRejection.ts';
+import { MP4, PNG } from '../fakes/misbehave.ts';
+import { closeFileServers, startFileServer } from '../fakes/fileServers.ts';
+
+describe('what an output really is', () => {
+  type Download = typeof import('../../shared/gateways/media/download.ts');
+  let { download, InvalidOutputError } = {} as Download;
+  let { readHead, sniffFormat } = {} as typeof import('../../shared/gateways/media/formats.ts');
+  let folder: string;
+  let file: string;
+  before(async () => {
+    // The modules read the environment of their process.
+    setTestConfig();
+    ({ download, InvalidOutputError } = await import('../../shared/gateways/media/download.ts'));
+    ({ readHead, sniffFormat } = await import('../../shared/gateways/media/formats.ts'));
+    folder = await mkdtemp(join(tmpdir(), 'genmeter-formats-'));
+    file = join(folder, 'incoming');
+  });
+  afterEach(closeFileServers);
+  after(() => rm(folder, { recursive: true }));
+
+  async function formatOf(content: string | Buffer, calledBySender: string, kind: 'image' | 'video' = 'image') {
+    const { url, host } = await startFileServer((_request, response) => {
+      response.setHeader('content-type', calledBySender).end(content);
+    });
+    return sniffFormat(await download({ url }, { upstreamHost: host, allowsPrivateAddresses: false }, file), kind);
+  }
+
+  it('is found out by its content: a picture that is called a text is one', async () => {
+    expect(await formatOf(PNG, 'text/plain')).to.include({ extension: 'png', contentType: 'image/png' });
+  });
+
+  it('is not what it is called: a page is no picture, and neither is nothing', async () => {
+    for (const content of ['<html>Welcome to nginx!</html>', '{"error":"expired"}', '', 'RIFF....WAVEfmt ']) {
+      const error = await expectRejection(formatOf(content, 'image/png'), /^The output is no image\.$/);
+      expect(error).to.be.instanceOf(InvalidOutputError);
+    }
+  });
+
+  it('is found out however small the pieces are that it comes in', async () => {
+    const { url, host } = await startFileServer((_request, response) => {
+      response.writeHead(200);
+      for (const byte of PNG) response.write(Buffer.from([byte]));
+      response.end();
+    });
+    const head = await download({ url }, { upstreamHost: host, allowsPrivateAddresses: false }, file);
+    expect(head).to.deep.equal(PNG.subarray(0, 16));
+    expect(head).to.deep.equal(await readHead(file));
+  });
+
+  it('must be what was ordered: a picture is no film, and a film no picture', async () => {
+    await expectRejection(formatOf(PNG, 'video/mp4', 'video'), /^The output is no video\.$/);
+    await expectRejection(formatOf(MP4, 'image/png', 'image'), /^The output is no image\.$/);
+  });
+
+  const heads: [string, string, 'image' | 'video', string][] = [
+    ['jpg', 'image/jpeg', 'image', 'ffd8ffe000104a464946'],
+    ['webp', 'image/webp', 'image', '524946462a00000057454250'],
+    ['mp4', 'video/mp4', 'video', '0000002066747970'],
+    ['webm', 'video/webm', 'video', '1a45dfa3'],
+  ];
+  for (const [extension, contentType, kind, head] of heads) {
+    it(`may be ${extension}`, async () => {
+      await writeFile(file, Buffer.from(head, 'hex'));
+      expect(sniffFormat(await readHead(file), kind)).to.include({ extension, contentType });
+    });
+  }
+});

@@ -1,0 +1,49 @@
+import { listActiveApiKeys } from '../../../../shared/domain/accounts/apiKeys.ts';
+import { listLastLedgerEntries, lookUpAccountForStaff, listPaymentIssues } from '../../../../shared/domain/accounts/adminLookup.ts';
+import { getSubscriptionOverview } from '../../../../shared/domain/billing/billingStatus.ts';
+import { type CommandContext, formatTable, formatTime } from '../command.ts';
+
+const LEDGER_ENTRIES_SHOWN = 10;
+
+export async function findAccount({ args: [named = ''], print }: CommandContext): Promise<void> {
+  const account = await lookUpAccountForStaff(named);
+  const [billing, keys, entries, issues] = await Promise.all([
+    getSubscriptionOverview(account),
+    listActiveApiKeys(account.id),
+    listLastLedgerEntries(account, LEDGER_ENTRIES_SHOWN),
+    listPaymentIssues(account),
+  ]);
+  const facts = [
+    ['e-mail', account.email],
+    ['uuid', account.uuid],
+    ['number', String(account.id)],
+    ['signed up', `${formatTime(account.created_at)} through ${account.social_provider}`],
+    ['plan', `${billing.plan?.slug ?? 'none'}, ${billing.status}, until ${formatTime(billing.currentPeriodEnd)}`],
+    ['customer', account.stripe_customer_id ?? '-'],
+    ['balance', `${account.balance} (plan ${account.plan_credits}, top-ups ${account.topup_credits})`],
+    ['under way', `${account.in_flight} of ${account.parallel_limit}`],
+    ['generations', String(account.generation_count)],
+  ];
+  for (const line of formatTable(['', ''], facts).slice(1)) print(line);
+  if (issues.length > 0) {
+    print('');
+    print('Payments that need attention:');
+    for (const issue of issues) print(`  ${issue}`);
+  }
+  print('');
+  print(`Active API keys: ${keys.length}`);
+  if (keys.length > 0) {
+    const rows = keys.map((key) => [key.prefix, key.uuid, formatTime(key.created_at), formatTime(key.last_used_at), key.name]);
+    for (const line of formatTable(['prefix', 'uuid', 'created', 'last used', 'name'], rows)) print(line);
+  }
+  print('');
+  print(`Last entries of the ledger, of ${account.ledger_count}:`);
+  const rows = entries.map((entry) => [
+    formatTime(entry.created_at),
+    entry.entry_type,
+    String(entry.amount),
+    String(entry.balance_after),
+    entry.description,
+  ]);
+  for (const line of formatTable(['at', 'entry', 'amount', 'balance', 'description'], rows)) print(line);
+}

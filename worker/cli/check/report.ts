@@ -1,0 +1,87 @@
+import type { IntegrityReport } from '../../../shared/domain/credits/integrity/checkIntegrity.ts';
+import { type CheckResult, type Invariant, INVARIANTS, VIOLATIONS_MAX } from '../../../shared/domain/credits/integrity/index.ts';
+
+/** What a check has found, for people and as JSON. */
+
+/** Of what breaks an invariant so much is shown. */
+const VIOLATIONS_SHOWN_MAX = 20;
+
+const NAME_WIDTH = Math.max(...INVARIANTS.map(({ name }) => name.length));
+
+const formatCells = (name: string, result: string, time: string) =>
+  `${name.padEnd(NAME_WIDTH)}  ${result.padEnd(15)}  ${time.padStart(8)}`;
+
+/** The headings of the table. */
+export function formatHeader(): string {
+  return formatCells('invariant', 'result', 'ms');
+}
+
+/** A line of the table. */
+export function formatRow({ invariant, violations, milliseconds }: CheckResult): string {
+  const result = violations.length === 0 ? 'ok' : `VIOLATED (${formatViolationCount(violations)})`;
+  return formatCells(invariant.name, result, String(Math.round(milliseconds)));
+}
+
+/** What the invariants say, each under its name. */
+export function formatInvariantList(invariants: readonly Invariant[]): string {
+  const always = invariants.filter(({ checkedWhen: holds }) => holds === 'always');
+  const settled = invariants.filter(({ checkedWhen: holds }) => holds === 'when settled');
+  return [...formatSection('At every moment:', always), '', ...formatSection('Once nothing is under way:', settled)].join('\n');
+}
+
+function formatSection(heading: string, invariants: readonly Invariant[]): string[] {
+  return [heading, ...invariants.map(({ name, statement: says }) => `\n  ${name}\n      ${says}`)];
+}
+
+/** Of which database at which moment, and what is wrong there, and with whom; or that nothing is. */
+export function formatReport(report: IntegrityReport, isSettled: boolean): string {
+  const { host, port, name } = report.database;
+  return `Database ${name} at ${host}:${port}, ${report.checkedAt.toISOString()}\n\n${formatFindings(report, isSettled)}`;
+}
+
+function formatFindings({ results, histories }: IntegrityReport, isSettled: boolean): string {
+  const broken = results.filter(({ violations }) => violations.length > 0);
+  const left = INVARIANTS.length - results.length;
+  const unchecked = isSettled ? '' : ` ${left} more hold only when nothing is under way: --settled checks them, too.`;
+  if (broken.length === 0) return `All ${results.length} invariants hold.${unchecked}`;
+  return [
+    `${broken.length} of ${results.length} invariants do not hold.${unchecked}`,
+    ...broken.flatMap(formatViolations),
+    ...histories.flatMap(({ accountId, lines }) => ['', `Account ${accountId}`, ...lines.map((line) => `  ${line}`)]),
+  ].join('\n');
+}
+
+function formatViolations({ invariant, violations }: CheckResult): string[] {
+  const listed = violations.slice(0, VIOLATIONS_SHOWN_MAX);
+  const more = violations.length - listed.length;
+  return [
+    '',
+    `${invariant.name}: ${invariant.statement}`,
+    ...listed.map(({ accountId, subject, detail }) =>
+      accountId === null ? `  ${subject}: ${detail}` : `  account ${accountId}, ${subject}: ${detail}`,
+    ),
+    ...(more > 0 ? [`  ... of ${formatViolationCount(violations)}`] : []),
+  ];
+}
+
+function formatViolationCount({ length }: readonly unknown[]): string {
+  return length === VIOLATIONS_MAX ? `${length} or more` : String(length);
+}
+
+/** All of it, for programs. */
+export function formatJson({ database, checkedAt, results, histories }: IntegrityReport, isSettled: boolean): string {
+  return JSON.stringify({
+    database,
+    checked_at: checkedAt.toISOString(),
+    is_settled: isSettled,
+    holds: results.every(({ violations }) => violations.length === 0),
+    invariants: results.map(({ invariant: { name, statement: says }, violations, milliseconds }) => ({
+      name,
+      says,
+      holds: violations.length === 0,
+      milliseconds: Math.round(milliseconds),
+      violations: violations.map(({ accountId, subject, detail }) => ({ account_id: accountId, subject, detail })),
+    })),
+    histories: histories.map(({ accountId, lines }) => ({ account_id: accountId, lines })),
+  });
+}
