@@ -163,7 +163,9 @@ export const LOCAL_SIGN_IN_ROUTES: readonly HttpRoute[] = [
 /** Whose bodies are signed, or are no JSON or have refusals of their own: their handlers take them as they come. */
 const RAW_BODY_PATHS = new Set(['/api/billing/webhooks/processor/', '/mcp', '/token', '/register', '/revoke']);
 
-const servedRoutes = perService(() => (isDevSignInAllowed(config) ? [...HTTP_ROUTES, ...LOCAL_SIGN_IN_ROUTES] : HTTP_ROUTES));
+const servedRoutes = perService(() =>
+  isDevSignInAllowed(config) ? [...HTTP_ROUTES, ...LOCAL_SIGN_IN_ROUTES] : HTTP_ROUTES,
+);
 
 /** Serves the table's routes; whatever else is asked for is a 404, with `Allow` where only the method is wrong. */
 export function createRouter(): Router<State> {
@@ -178,7 +180,9 @@ export function createRouter(): Router<State> {
         .map(stripTrailingSlash),
     );
     router.register(stripTrailingSlash(path), [method], (ctx) =>
-      fixed.has(stripTrailingSlash(ctx.path)) ? notFound(ctx) : serveApiRoute(ctx, path, credentials, rateClass, handler),
+      fixed.has(stripTrailingSlash(ctx.path))
+        ? notFound(ctx)
+        : serveApiRoute(ctx, path, credentials, rateClass, handler),
     );
   }
   return router;

@@ -5,7 +5,10 @@ import { getPublishedKeys } from '../shared/domain/oauth/signingKeys.ts';
 import { config, ConfigError } from '../shared/lib/config.ts';
 import { logger } from '../shared/lib/logger.ts';
 import { stopMetricsServer, startMetricsServer } from '../shared/lib/metricsServer.ts';
-import { subscribeToGenerationUpdates as listenToAnnouncements, releaseWaiters } from '../shared/queues/generationUpdates.ts';
+import {
+  subscribeToGenerationUpdates as listenToAnnouncements,
+  releaseWaiters,
+} from '../shared/queues/generationUpdates.ts';
 import { openQueues } from '../shared/queues/enqueue.ts';
 import { createApp } from './app.ts';
 import { trackConnections } from './connections.ts';

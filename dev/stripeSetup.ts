@@ -71,7 +71,10 @@ async function ensurePrice(stripe: Stripe, plan: Plan): Promise<Stripe.Price> {
   });
   printLine('Price', `${price.id} of ${plan.name}: ${plan.priceYearlyCents / 100} ${CURRENCY} a year`);
   if (known !== undefined) {
-    printLine('', `in the place of ${known.id}, which subscriptions may be on still: those are to no plan of ours any more`);
+    printLine(
+      '',
+      `in the place of ${known.id}, which subscriptions may be on still: those are to no plan of ours any more`,
+    );
   }
   return price;
 }
@@ -127,7 +130,10 @@ async function ensureWebhook(stripe: Stripe, baseUrl: string, wanted: Webhook): 
   printLine('Webhook', `${known.id} at ${url}, there already${isComplete ? '' : '; its events are set right'}`);
   printLine('', `${variable} stays as it is; the signing secret is shown at https://dashboard.stripe.com/webhooks`);
   if (known.api_version !== Stripe.API_VERSION) {
-    printLine('', `it is of API version ${known.api_version}, not ${Stripe.API_VERSION}: remove it there and run this again`);
+    printLine(
+      '',
+      `it is of API version ${known.api_version}, not ${Stripe.API_VERSION}: remove it there and run this again`,
+    );
   }
   return null;
 }
@@ -170,7 +176,11 @@ async function ensurePortalConfiguration(stripe: Stripe, prices: Stripe.Price[])
     printLine('Portal', `${id}, there already; its features are set right`);
     return id;
   }
-  const { id } = await stripe.billingPortal.configurations.create({ name: 'Genmeter', features, metadata: OWN_METADATA });
+  const { id } = await stripe.billingPortal.configurations.create({
+    name: 'Genmeter',
+    features,
+    metadata: OWN_METADATA,
+  });
   printLine('Portal', id);
   return id;
 }

@@ -67,7 +67,10 @@ async function main(): Promise<number> {
     const on = servers === undefined ? '' : ` on ${servers.description}`;
     console.log(`${files.length} files, ${jobs} at a time${on}; prepared in ${seconds} s.\n`);
     const env = { ...process.env, ...variables, ...servers?.variables };
-    const status = await runMocha(['--jobs', String(jobs), ...selection.mochaArguments, ...sortLongestFirst(files)], env);
+    const status = await runMocha(
+      ['--jobs', String(jobs), ...selection.mochaArguments, ...sortLongestFirst(files)],
+      env,
+    );
     if (selection.updatesTimings) updateTimings(readRunEvents(folder), findTestFiles('test'));
     return status;
   } finally {

@@ -4,7 +4,11 @@ import { purgeDeletedGenerations } from '../shared/domain/generations/purge.ts';
 import { deleteDueMedia } from '../shared/domain/generations/mediaDeletions.ts';
 import { runPayouts } from '../shared/domain/affiliates/runPayouts.ts';
 import { sweepAutoTopups, chargeTriggeredAutoTopups } from '../shared/domain/billing/autoTopups.ts';
-import { processPaymentEvents, retryPaymentEvents, prunePaymentEvents } from '../shared/domain/billing/paymentEvents.ts';
+import {
+  processPaymentEvents,
+  retryPaymentEvents,
+  prunePaymentEvents,
+} from '../shared/domain/billing/paymentEvents.ts';
 import { runBillingMaintenance } from '../shared/domain/billing/maintenance.ts';
 import { backfillPaymentEvents, reconcilePayments } from '../shared/domain/billing/reconcile.ts';
 import { renewDueCreditPeriods } from '../shared/domain/credits/periods.ts';

@@ -100,7 +100,8 @@ async function runJob(processors: Processors, job: Job): Promise<void> {
   const payload = parsePayload(job.name, job.data);
   const processor = processors[job.name] as (payload: unknown) => Promise<void>;
   const startedAt = performance.now();
-  const record = (outcome: string) => jobDuration.observe({ job: job.name, outcome }, (performance.now() - startedAt) / 1_000);
+  const record = (outcome: string) =>
+    jobDuration.observe({ job: job.name, outcome }, (performance.now() - startedAt) / 1_000);
   try {
     await withLogContext({ ...payload, id: job.id ?? job.name, queue: job.queueName }, () => processor(payload));
     record('done');

@@ -7,8 +7,20 @@ import { type Principal, authenticateBearer, requireScope } from '../pipeline/au
 import type { Scope } from '../../shared/spec/oauth.ts';
 import type { McpRequestContext } from './requestContext.ts';
 import { EVENT_ID_PATTERN } from './transport/eventStore.ts';
-import { handleMcpRequest, type AcceptedTypes, parseAcceptedTypes, handleNotification } from './transport/requestHandler.ts';
-import { getHeader, readMessageId, type InboundMessage, classifyMessage, readMessageBody, requireSupportedVersion } from './transport/inboundMessage.ts';
+import {
+  handleMcpRequest,
+  type AcceptedTypes,
+  parseAcceptedTypes,
+  handleNotification,
+} from './transport/requestHandler.ts';
+import {
+  getHeader,
+  readMessageId,
+  type InboundMessage,
+  classifyMessage,
+  readMessageBody,
+  requireSupportedVersion,
+} from './transport/inboundMessage.ts';
 import { sendMcpInfoPage, isBrowserRequest } from './infoPage.tsx';
 import { TRANSPORT_ERROR, McpTransportError } from './transport/transportError.ts';
 import { createMcpSession, deleteMcpSession, findMcpSession, type McpSession } from './transport/sessions.ts';
@@ -76,7 +88,12 @@ function withTransportErrors(handler: (ctx: Context) => Promise<void>): Handler 
   };
 }
 
-async function dispatchMessage(ctx: Context, message: Exclude<InboundMessage, { kind: 'stateless' }>, requestContext: McpRequestContext, accepted: AcceptedTypes) {
+async function dispatchMessage(
+  ctx: Context,
+  message: Exclude<InboundMessage, { kind: 'stateless' }>,
+  requestContext: McpRequestContext,
+  accepted: AcceptedTypes,
+) {
   if (message.kind === 'request') return handleMcpRequest(ctx, message.message, requestContext, accepted);
   if (message.kind === 'notification') await handleNotification(message.message, requestContext.sessionId);
   ctx.body = null;
@@ -84,7 +101,12 @@ async function dispatchMessage(ctx: Context, message: Exclude<InboundMessage, { 
 }
 
 /** A client introduces itself, and gets a session in return. */
-async function initialize(ctx: Context, message: JSONRPCRequest, requestContext: McpRequestContext, accepted: AcceptedTypes): Promise<void> {
+async function initialize(
+  ctx: Context,
+  message: JSONRPCRequest,
+  requestContext: McpRequestContext,
+  accepted: AcceptedTypes,
+): Promise<void> {
   await handleMcpRequest(ctx, message, requestContext, accepted, async (answer: JSONRPCResponse) => {
     if (!isInitializeRequest(message) || !('result' in answer)) return;
     const version = String((answer.result as { protocolVersion?: unknown }).protocolVersion);
@@ -107,7 +129,8 @@ async function requireMcpSession(ctx: Context): Promise<McpSession> {
     );
   }
   const session = await findMcpSession(id, requireCaller(ctx).accountId);
-  if (session === null) throw new McpTransportError(404, TRANSPORT_ERROR, 'There is no such session: send "initialize" again.');
+  if (session === null)
+    throw new McpTransportError(404, TRANSPORT_ERROR, 'There is no such session: send "initialize" again.');
   return session;
 }
 

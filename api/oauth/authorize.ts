@@ -9,8 +9,19 @@ import { audit } from '../pipeline/auditLog.ts';
 import { endCurrentSession } from '../pipeline/cookies/sessionCookie.ts';
 import { buildSignInPath } from '../web/signIn/returnTo.ts';
 import { getForm } from '../pipeline/servePage.ts';
-import { buildRedirectUrl, type ClientContext, type AuthorizationRequest, validateClient, parseAuthorizationRequest } from './authorizationRequest.ts';
-import { sendConsentPage, sendInvalidRequestPage, sendReturnToClientPage, sendUnknownClientPage } from './consentPage.tsx';
+import {
+  buildRedirectUrl,
+  type ClientContext,
+  type AuthorizationRequest,
+  validateClient,
+  parseAuthorizationRequest,
+} from './authorizationRequest.ts';
+import {
+  sendConsentPage,
+  sendInvalidRequestPage,
+  sendReturnToClientPage,
+  sendUnknownClientPage,
+} from './consentPage.tsx';
 
 /** `GET /authorize`: asks the person who is signed in, after they have, whether a client may act for them. */
 export async function showConsent(ctx: Context): Promise<void> {
@@ -39,7 +50,11 @@ export async function submitConsent(ctx: Context): Promise<void> {
     return redirectToSignInFirst(ctx);
   }
   if (decision === 'deny') {
-    return sendResponseToClient(ctx, authorization, toErrorParameters(new OAuthError('access_denied', 'The person did not allow it.')));
+    return sendResponseToClient(
+      ctx,
+      authorization,
+      toErrorParameters(new OAuthError('access_denied', 'The person did not allow it.')),
+    );
   }
   if (decision !== 'allow')
     throw new ServiceError('validation_error', 'No decision was submitted. Go back and choose Allow or Deny.');
@@ -55,7 +70,9 @@ export async function submitConsent(ctx: Context): Promise<void> {
 /** What is asked for, in the address; undefined where that was wrong, and has been answered. */
 async function readAuthorizationRequest(ctx: Context): Promise<AuthorizationRequest | undefined> {
   const query = new URLSearchParams(ctx.querystring);
-  const client = await validateClient(query, ctx.state.caller?.accountId).catch((error: unknown) => sendErrorToUser(ctx, error));
+  const client = await validateClient(query, ctx.state.caller?.accountId).catch((error: unknown) =>
+    sendErrorToUser(ctx, error),
+  );
   if (client === undefined) return undefined;
   try {
     return parseAuthorizationRequest(client, query);

@@ -80,7 +80,12 @@ export function sendReturnToClientPage(
 }
 
 /** Says that a request of a client is wrong, and lets the person choose to return to it with the error. */
-export function sendInvalidRequestPage(ctx: Context, { client, redirectUri }: ClientContext, sentence: string, address: string): void {
+export function sendInvalidRequestPage(
+  ctx: Context,
+  { client, redirectUri }: ClientContext,
+  sentence: string,
+  address: string,
+): void {
   const body = (
     <div class="card">
       <h1>Nothing was connected</h1>

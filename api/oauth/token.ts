@@ -133,7 +133,13 @@ export function requirePublicClient(ctx: Context, parameters: OAuthParameters): 
   });
 }
 
-const LIBRARY_ERROR_CODES = ['invalid_request', 'invalid_client', 'invalid_grant', 'invalid_scope', 'unauthorized_client'] as const;
+const LIBRARY_ERROR_CODES = [
+  'invalid_request',
+  'invalid_client',
+  'invalid_grant',
+  'invalid_scope',
+  'unauthorized_client',
+] as const;
 
 /** The library's errors as ours; what we threw ourselves comes back out of its wrapping. */
 function toOAuthError(error: Error & { inner?: unknown }): never {

@@ -151,7 +151,8 @@ function readApiKey(ctx: Context): Buffer | null {
   const authorization = ctx.get('authorization');
   const inHeader = ctx.get('x-api-key');
   const bearer = /^Bearer +(\S+)$/i.exec(authorization)?.[1];
-  if (authorization !== '' && bearer === undefined) throw invalidApiKeyError('Write the header as "Authorization: Bearer svc_…".');
+  if (authorization !== '' && bearer === undefined)
+    throw invalidApiKeyError('Write the header as "Authorization: Bearer svc_…".');
   if (bearer !== undefined && inHeader !== '' && bearer !== inHeader) {
     throw invalidApiKeyError('The Authorization and X-API-Key headers carry different keys: send one of them.');
   }

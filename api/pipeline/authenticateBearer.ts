@@ -58,7 +58,8 @@ function readCredential(ctx: Context): string {
     );
   }
   const bearer = /^Bearer +(\S+)$/i.exec(authorization)?.[1];
-  if (authorization !== '' && bearer === undefined) throw invalidTokenError('Write the header as "Authorization: Bearer …".');
+  if (authorization !== '' && bearer === undefined)
+    throw invalidTokenError('Write the header as "Authorization: Bearer …".');
   if (bearer !== undefined && inHeader !== '' && bearer !== inHeader)
     throw invalidTokenError('The Authorization and X-API-Key headers carry different credentials: send one of them.');
   if (bearer === undefined && !inHeader.startsWith('svc_'))
@@ -79,7 +80,8 @@ async function authenticateAccessToken(text: string): Promise<Principal> {
     throw error instanceof InvalidAccessTokenError ? invalidTokenError(error.message) : error;
   });
   const accountId = await findGrantAccount(token.grantUuid);
-  if (accountId === undefined) throw invalidTokenError('The application was disconnected from the account: connect it again.');
+  if (accountId === undefined)
+    throw invalidTokenError('The application was disconnected from the account: connect it again.');
   recordUseThrottled(token.grantUuid, () => recordGrantUse(token.grantUuid));
   return { accountId, keyHash: null, scopes: token.scopes, credential: 'token' };
 }

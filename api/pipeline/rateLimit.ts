@@ -89,7 +89,8 @@ export async function consumeRateLimit(ctx: Context, rateClass: RateClass, point
  */
 export async function requireAddressWithinRateLimit(ctx: Context): Promise<void> {
   const counted = await state().limiters?.public.get(networkPrefix(ctx.ip));
-  if (counted != null && counted.consumedPoints >= config[RATE_LIMIT_SETTINGS.public]) await consumeRateLimit(ctx, 'public');
+  if (counted != null && counted.consumedPoints >= config[RATE_LIMIT_SETTINGS.public])
+    await consumeRateLimit(ctx, 'public');
 }
 
 /** Whether a class counts the requests of an address, whoever sends them. */
@@ -97,7 +98,11 @@ export function isCountedByAddress(rateClass: RateClass): boolean {
   return rateClass === 'public' || rateClass === 'oauth';
 }
 
-function setRateLimitHeaders(ctx: Context, name: LimitedRateClass, { remainingPoints, msBeforeNext }: RateLimiterRes): void {
+function setRateLimitHeaders(
+  ctx: Context,
+  name: LimitedRateClass,
+  { remainingPoints, msBeforeNext }: RateLimiterRes,
+): void {
   ctx.set('ratelimit-policy', `"${name}";q=${config[RATE_LIMIT_SETTINGS[name]]};w=${WINDOW_SECONDS}`);
   ctx.set('ratelimit', `"${name}";r=${Math.max(0, remainingPoints)};t=${Math.ceil(msBeforeNext / 1_000)}`);
 }

@@ -55,7 +55,10 @@ export async function servePage(
 /** Has somebody sign in, and come back to this page. A form is not carried out: they come back to the page it was on. */
 export function redirectToSignIn(ctx: Context): void {
   if (ctx.method === 'POST') saveDraft(ctx);
-  seeOther(ctx, ctx.method === 'POST' ? buildSignInPath(getRefererPath(ctx), 'session-ended') : buildSignInPath(ctx.url));
+  seeOther(
+    ctx,
+    ctx.method === 'POST' ? buildSignInPath(getRefererPath(ctx), 'session-ended') : buildSignInPath(ctx.url),
+  );
 }
 
 /** Sends the browser on to read something else, whatever it did here. */

@@ -7,7 +7,13 @@ import { type RunningServer, startPostgres } from '../local/servers/postgres.ts'
 import { startRedis } from '../local/servers/redis.ts';
 import { type BenchChild, startBenchChild } from './childProcess.ts';
 import type { BenchOptions } from './options.ts';
-import { buildDist, runBuiltProgram, type BuiltProcess, startBuiltProcess, waitUntilHealthy } from '../local/builtProcess.ts';
+import {
+  buildDist,
+  runBuiltProgram,
+  type BuiltProcess,
+  startBuiltProcess,
+  waitUntilHealthy,
+} from '../local/builtProcess.ts';
 
 export interface BenchApi extends BuiltProcess {
   port: number;
@@ -38,7 +44,10 @@ const POSTGRES_SETTINGS = {
 export const REDIS_PREFIX = 'bench';
 
 /** Starts the servers, builds the service and migrates the database that the others are copied from. */
-export async function startBenchEnvironment(options: BenchOptions, log: (line: string) => void): Promise<BenchEnvironment> {
+export async function startBenchEnvironment(
+  options: BenchOptions,
+  log: (line: string) => void,
+): Promise<BenchEnvironment> {
   const folder = mkdtempSync(join(tmpdir(), 'bench-'));
   // Where root runs this, Postgres runs as another account, which has to get through to its data.
   chmodSync(folder, 0o711);

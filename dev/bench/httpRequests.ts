@@ -33,7 +33,12 @@ export function buildMcpRequest(account: number, message: object, sessionId?: st
 }
 
 function buildHead(method: string, path: string, account: number, more: string[]): string {
-  const lines = [`${method} ${path} HTTP/1.1`, 'Host: 127.0.0.1', `Authorization: Bearer ${getAccountKey(account)}`, ...more];
+  const lines = [
+    `${method} ${path} HTTP/1.1`,
+    'Host: 127.0.0.1',
+    `Authorization: Bearer ${getAccountKey(account)}`,
+    ...more,
+  ];
   return `${lines.join('\r\n')}\r\n\r\n`;
 }
 

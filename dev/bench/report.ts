@@ -56,7 +56,9 @@ export function formatReportTable(rows: readonly ReportRow[]): string {
   return [head, ...lines]
     .map((line) =>
       line
-        .map((cell, column) => (NUMERIC_COLUMNS.has(column) ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!)))
+        .map((cell, column) =>
+          NUMERIC_COLUMNS.has(column) ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!),
+        )
         .join('  ')
         .trimEnd(),
     )

@@ -15,7 +15,11 @@ export interface Rounds<A, B> {
 }
 
 /** Measures A B A B …, so that whatever else the machine does in the meantime falls on both alike. */
-export async function alternateRounds<A, B>(rounds: number, a: () => Promise<A>, b: () => Promise<B>): Promise<Rounds<A, B>> {
+export async function alternateRounds<A, B>(
+  rounds: number,
+  a: () => Promise<A>,
+  b: () => Promise<B>,
+): Promise<Rounds<A, B>> {
   const measured: Rounds<A, B> = { a: [], b: [] };
   for (let round = 0; round < rounds; round += 1) {
     measured.a.push(await a());

@@ -50,14 +50,23 @@ export async function compareUpstream(jobs: readonly UpstreamJob[], client: Quer
   const runs = new Map<string, UpstreamJob[]>();
   for (const job of jobs) runs.set(job.prompt, [...(runs.get(job.prompt) ?? []), job]);
   const found: Violation[] = [];
-  const report = (invariant: keyof typeof STATEMENTS, row: GenerationRow | undefined, subject: string, detail: string) =>
-    found.push({ invariant, statement: STATEMENTS[invariant], accountId: row?.account_id ?? null, subject, detail });
+  const report = (
+    invariant: keyof typeof STATEMENTS,
+    row: GenerationRow | undefined,
+    subject: string,
+    detail: string,
+  ) => found.push({ invariant, statement: STATEMENTS[invariant], accountId: row?.account_id ?? null, subject, detail });
 
   for (const [prompt, made] of runs) {
     const row = generations.get(prompt);
     if (row === undefined) report('runs-are-ordered', row, prompt, `${made.length} runs, and no generation`);
     else if (made.length > Math.min(2, 1 + row.unconfirmed_submits)) {
-      report('run-once', row, row.uuid, `${made.length} runs, ${row.unconfirmed_submits} submissions of unknown outcome`);
+      report(
+        'run-once',
+        row,
+        row.uuid,
+        `${made.length} runs, ${row.unconfirmed_submits} submissions of unknown outcome`,
+      );
     }
   }
   for (const row of generations.values()) {

@@ -14,7 +14,12 @@ const SCHEDULED_JOBS: Partial<Record<QueueName, JobName[]>> = {
  * least once: who finds nothing to do does nothing. Where a server is away, it is left at that.
  * @param only one of what the clock rings for, and nothing else.
  */
-export async function enqueueDuplicateJobs({ redis }: ChaosEnvironment, prefix: string, times: number, only?: string): Promise<void> {
+export async function enqueueDuplicateJobs(
+  { redis }: ChaosEnvironment,
+  prefix: string,
+  times: number,
+  only?: string,
+): Promise<void> {
   const connection = new Redis(redis.url, {
     maxRetriesPerRequest: 1,
     retryStrategy: () => null,

@@ -70,7 +70,11 @@ const REDIS_PREFIX = 'chaos';
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
 /** Starts servers, stand-ins, proxies and the service. */
-export async function startChaosEnvironment({ random, build, sql }: ChaosEnvironmentOptions): Promise<ChaosEnvironment> {
+export async function startChaosEnvironment({
+  random,
+  build,
+  sql,
+}: ChaosEnvironmentOptions): Promise<ChaosEnvironment> {
   const folder = createScratchFolder('chaos-');
   const closers: (() => unknown)[] = [];
   const onSignal = (signal: string) => {

@@ -61,7 +61,10 @@ export function startIntegrityWatch(
 }
 
 /** @returns null while the database cannot be asked. */
-async function runChecks(environment: ChaosEnvironment, store: Pick<ClientStore, 'sentCreates' | 'rejectedCreates'>): Promise<Violation[] | null> {
+async function runChecks(
+  environment: ChaosEnvironment,
+  store: Pick<ClientStore, 'sentCreates' | 'rejectedCreates'>,
+): Promise<Violation[] | null> {
   const client = new pg.Client({
     connectionString: environment.databaseUrl,
     connectionTimeoutMillis: 2_000,
@@ -92,7 +95,8 @@ function isOutage({ code = '', message }: Error & { code?: string }): boolean {
 
 export function addDistinct(violations: Violation[], violation: Violation): void {
   const same = violations.filter(({ invariant }) => invariant === violation.invariant);
-  if (same.length < MAX_PER_INVARIANT && !same.some(({ subject }) => subject === violation.subject)) violations.push(violation);
+  if (same.length < MAX_PER_INVARIANT && !same.some(({ subject }) => subject === violation.subject))
+    violations.push(violation);
 }
 
 function recordMemory(environment: ChaosEnvironment, memory: MemorySamples): void {

@@ -15,7 +15,10 @@ export async function startRandomUpstream(random: SeededRandom): Promise<FakeFal
   upstream.onAccepted = (job: UpstreamJob) => {
     const jobRandom = random.fork(job.prompt);
     const state = jobRandom.nextBelow(100) < FAILURE_PERCENT ? 'failed' : 'succeeded';
-    const takesMs = jobRandom.nextBelow(100) < SLOW_PERCENT ? jobRandom.nextBetween(8_000, 15_000) : jobRandom.nextBetween(100, 3_000);
+    const takesMs =
+      jobRandom.nextBelow(100) < SLOW_PERCENT
+        ? jobRandom.nextBetween(8_000, 15_000)
+        : jobRandom.nextBetween(100, 3_000);
     job.startedAt = Date.now();
     const finish = () => {
       job.endedAt ??= Date.now();

@@ -7,7 +7,9 @@ export function formatReport(outcome: ChaosOutcome): string[] {
   const { seed, seconds, faults, violations } = outcome;
   return [
     `seed ${seed}, ${seconds} s on ${outcome.description}`,
-    faults.length === 0 ? '  no faults' : `  faults      ${faults.length}: ${formatCounts(faults.map(({ name }) => name))}`,
+    faults.length === 0
+      ? '  no faults'
+      : `  faults      ${faults.length}: ${formatCounts(faults.map(({ name }) => name))}`,
     ...outcome.skippedFaults.map((line) => `  not done    ${line}`),
     `  requests    ${countRequests(outcome)}, ${outcome.generations} generations`,
     ...formatResponseLines(outcome),

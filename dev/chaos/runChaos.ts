@@ -5,7 +5,13 @@ import { checkInvariants, readAccountHistory, type Violation } from '../../share
 import { compareStripeWithDatabase as compareStripe } from '../../test/fakes/stripe/compareWithDatabase.ts';
 import { waitUntil } from '../local/servers/processes.ts';
 import { injectFaults, type InjectedFault } from './injectFaults.ts';
-import { type ChaosClients, compareClientStore, compareAutoTopups, countResponses, startChaosClients } from './clients/clients.ts';
+import {
+  type ChaosClients,
+  compareClientStore,
+  compareAutoTopups,
+  countResponses,
+  startChaosClients,
+} from './clients/clients.ts';
 import { compareUpstream } from './compareUpstream.ts';
 import { findOverdueRefunds, listPendingWork } from './drained.ts';
 import { createSeededRandom } from '../../test/fakes/seededRandom.ts';
@@ -77,7 +83,11 @@ const OVER_AN_HOUR_MS = 65 * 60_000;
 export async function runChaos(options: ChaosRunOptions): Promise<ChaosOutcome> {
   const { seed, seconds, log } = options;
   const random = createSeededRandom(seed);
-  const environment = await startChaosEnvironment({ random: random.fork('stage'), build: options.build, sql: options.sql });
+  const environment = await startChaosEnvironment({
+    random: random.fork('stage'),
+    build: options.build,
+    sql: options.sql,
+  });
   const watchForTime = watchStalls();
   const { stalls } = watchForTime;
   const speed = watchMachineSpeed();
@@ -95,7 +105,10 @@ export async function runChaos(options: ChaosRunOptions): Promise<ChaosOutcome> 
       now: () => environment.now(),
       isRush: () => environment.isRush,
     });
-    await waitUntil(() => clients.countReady() >= Math.min(MIN_READY_CUSTOMERS, options.accounts), ONBOARDING_TIMEOUT_MS);
+    await waitUntil(
+      () => clients.countReady() >= Math.min(MIN_READY_CUSTOMERS, options.accounts),
+      ONBOARDING_TIMEOUT_MS,
+    );
     log(`${clients.countReady()} customers are ready`);
     const sufficient = new AbortController();
     const watch = startIntegrityWatch(environment, clients.store, (violation) => {
@@ -121,7 +134,10 @@ export async function runChaos(options: ChaosRunOptions): Promise<ChaosOutcome> 
       drainedMs = await waitUntilDrained(environment, healed.at, found, speed, options.isSufficient);
       if (!found.some((violation) => options.isSufficient?.(violation) === true)) {
         log('counting everything');
-        found.push(...(await checkEverything(environment, clients, faults, stalls, speed)), ...checkFirstSuccess(healed));
+        found.push(
+          ...(await checkEverything(environment, clients, faults, stalls, speed)),
+          ...checkFirstSuccess(healed),
+        );
       }
       found.push(...findBrokenGuarantees(guarantees));
     }
@@ -156,7 +172,11 @@ export async function runChaos(options: ChaosRunOptions): Promise<ChaosOutcome> 
 }
 
 /** Breaks what is planned, for as long as it was asked for. @param enough ends it before. */
-async function injectPlannedFaults({ seed, seconds, isCalm, logFault }: ChaosRunOptions, environment: ChaosEnvironment, enough: AbortSignal) {
+async function injectPlannedFaults(
+  { seed, seconds, isCalm, logFault }: ChaosRunOptions,
+  environment: ChaosEnvironment,
+  enough: AbortSignal,
+) {
   const planned = isCalm ? [] : buildSchedule(seed, 1_000 * seconds);
   const [done] = await Promise.all([
     injectFaults(environment, planned, seed, logFault, enough),
@@ -246,10 +266,15 @@ async function waitUntilDrained(
     if (isEnough !== undefined && found.some(isEnough)) return null;
     const settledMs = isSettled ? Date.now() - healedAt : null;
     if (settledMs === null || settledMs > DRAINED_LIMIT_MS) {
-      found.push(buildMissedGoal('all-settled', 'Everything has settled within 120 s of healing.', settledMs, pendingWork));
+      found.push(
+        buildMissedGoal('all-settled', 'Everything has settled within 120 s of healing.', settledMs, pendingWork),
+      );
     }
     await environment.stripe.drained().catch((error: Error) => {
-      found.push({ ...buildMissedGoal('events-are-taken', 'Every event that is told is taken.', null), detail: error.message });
+      found.push({
+        ...buildMissedGoal('events-are-taken', 'Every event that is told is taken.', null),
+        detail: error.message,
+      });
     });
     // Whatever is looked at again by the hour has its turn, too.
     environment.advanceTime(OVER_AN_HOUR_MS);
@@ -266,7 +291,12 @@ function checkFirstSuccess({ firstSuccessMs }: HealResult): Violation[] {
   return [buildMissedGoal('first-success', 'The first request succeeds within 10 s of healing.', firstSuccessMs)];
 }
 
-function buildMissedGoal(invariant: string, statement: string, ms: number | null, pendingWork: string[] = []): Violation {
+function buildMissedGoal(
+  invariant: string,
+  statement: string,
+  ms: number | null,
+  pendingWork: string[] = [],
+): Violation {
   const detail = [ms === null ? 'never' : `${Math.round(ms)} ms`, ...pendingWork].join(', ');
   return { invariant, statement, accountId: null, subject: 'the run', detail };
 }

@@ -51,10 +51,13 @@ export function buildSchedule(seed: number, totalMs: number): PlannedFault[] {
       continue;
     }
     const chosen = chooseFault(random, (name, target) => isFree(FAULTS[name]?.locks(target) ?? [], at));
-    const active = planned.filter(({ name, atMs, durationMs: forMs }) => name !== 'everybody comes' && atMs + forMs > at).length;
+    const active = planned.filter(
+      ({ name, atMs, durationMs: forMs }) => name !== 'everybody comes' && atMs + forMs > at,
+    ).length;
     if (chosen === undefined || active >= MAX_CONCURRENT_FAULTS || at + chosen.durationMs > totalMs) continue;
     planned.push({ ...chosen, atMs: at });
-    for (const lockName of FAULTS[chosen.name]?.locks(chosen.target) ?? []) freeAt.set(lockName, at + chosen.durationMs + RECOVERY_MS);
+    for (const lockName of FAULTS[chosen.name]?.locks(chosen.target) ?? [])
+      freeAt.set(lockName, at + chosen.durationMs + RECOVERY_MS);
   }
   const refundsMs = Math.round(REFUNDS_FAIL_SHARE * totalMs);
   const target = random.pick(FAULTS['refunds fail']?.targets ?? []);

@@ -17,7 +17,9 @@ export function watchMachineSpeed(): SpeedWatch {
   const timer = setInterval(sample, SAMPLE_INTERVAL_MS);
   return {
     slownessBetween: (from, to) => {
-      const meanwhile = samples.filter(({ at }) => at >= from - 2 * SAMPLE_INTERVAL_MS && at <= to + 2 * SAMPLE_INTERVAL_MS);
+      const meanwhile = samples.filter(
+        ({ at }) => at >= from - 2 * SAMPLE_INTERVAL_MS && at <= to + 2 * SAMPLE_INTERVAL_MS,
+      );
       return meanwhile.reduce((sum, { slowness }) => sum + slowness, 0) / Math.max(1, meanwhile.length) || 1;
     },
     stop: () => clearInterval(timer),

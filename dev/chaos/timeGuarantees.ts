@@ -60,11 +60,15 @@ export async function measureGuarantees(
     });
   };
   await measure(TAKEOVER, { name: 'process killed', target: 'worker 1' }, () => measureTakeovers(environment));
-  await measure(OUTAGE, { name: 'Postgres out of reach', target: 'apis' }, () => measureOutageResponses(environment, store));
+  await measure(OUTAGE, { name: 'Postgres out of reach', target: 'apis' }, () =>
+    measureOutageResponses(environment, store),
+  );
   for (const target of ['api 2', 'worker 2']) {
-    await measure({ ...STOP, statement: `${STOP.statement} (${target})` }, { name: 'process ended', target }, async () => [
-      (await environment.processes.get(target)?.restart()) ?? null,
-    ]);
+    await measure(
+      { ...STOP, statement: `${STOP.statement} (${target})` },
+      { name: 'process ended', target },
+      async () => [(await environment.processes.get(target)?.restart()) ?? null],
+    );
   }
   return measured;
 }
@@ -139,7 +143,8 @@ async function measureOutageResponses(environment: ChaosEnvironment, store: Clie
   const from = Date.now();
   proxy.freeze();
   const probes = environment.addresses.map(async (address) => {
-    const key = [...store.keys.values()].find(({ revokeRequestedAt: revokeAskedAt }) => revokeAskedAt === null)?.key ?? '';
+    const key =
+      [...store.keys.values()].find(({ revokeRequestedAt: revokeAskedAt }) => revokeAskedAt === null)?.key ?? '';
     await fetch(`${address}/api/generations/`, {
       headers: { authorization: `Bearer ${key}` },
       signal: AbortSignal.timeout(MEASUREMENT_TIMEOUT_MS),

@@ -23,7 +23,11 @@ export interface DemoGeneration {
 }
 
 /** Creates a generation and reads it every two seconds until it has ended. */
-export async function generateAndWait(client: DemoClient, { name, ...request }: DemoGeneration, display: ProgressDisplay): Promise<Generation> {
+export async function generateAndWait(
+  client: DemoClient,
+  { name, ...request }: DemoGeneration,
+  display: ProgressDisplay,
+): Promise<Generation> {
   display.update(name, 'asking for it');
   let generation = await client.post<Generation>('/api/generations/create/', request);
   const charged = `${generation.credits_charged} credits charged`;

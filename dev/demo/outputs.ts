@@ -41,7 +41,11 @@ export function expectPng(width: number, height: number): (content: Buffer) => P
 }
 
 /** A check for an MP4 of a size in pixels and a length in seconds, with sound. */
-export function expectMp4(width: number, height: number, durationSeconds: number): (content: Buffer) => Promise<string> {
+export function expectMp4(
+  width: number,
+  height: number,
+  durationSeconds: number,
+): (content: Buffer) => Promise<string> {
   return async (content) => {
     const input = new Input({ source: new BufferSource(content), formats: [MP4] });
     if (!(await input.canRead())) throw new Error('The video is no MP4.');

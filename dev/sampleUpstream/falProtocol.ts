@@ -1,5 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { type ProtocolResponse, hasApiKey, type ProtocolHandler, type ProtocolRequest, RETRY_LATER, type SampleContext } from './protocol.ts';
+import {
+  type ProtocolResponse,
+  hasApiKey,
+  type ProtocolHandler,
+  type ProtocolRequest,
+  RETRY_LATER,
+  type SampleContext,
+} from './protocol.ts';
 import { parseRequestBody } from './requestBody.ts';
 import { falError, falResultResponse, falStatusResponse, falSubmitResponse, falInputError } from './falResponses.ts';
 import { type RequestInput, type InputIssue, buildIssue, readChoice } from './inputValidation.ts';
@@ -28,7 +35,12 @@ export function createFalProtocol({ base, jobs }: SampleContext): ProtocolHandle
   };
 }
 
-async function submitFalRequest(question: ProtocolRequest, model: string, jobs: JobStore, base: string): Promise<ProtocolResponse> {
+async function submitFalRequest(
+  question: ProtocolRequest,
+  model: string,
+  jobs: JobStore,
+  base: string,
+): Promise<ProtocolResponse> {
   if (!MODEL_ID.test(model)) return falError(404, `Application '${model}' not found`);
   if (question.method !== 'POST') return falError(405, 'Method Not Allowed');
   const body = await parseRequestBody(question.request);

@@ -63,7 +63,8 @@ export function falResultResponse(job: Job, base: string): JsonResponse {
   }));
   // The real models send no such field; this one does stamp its work, and says so.
   const marks = { watermarked: true };
-  if (renderRequest.kind === 'video') return { status: 200, body: { video: media[0], seed: renderRequest.seed, ...marks }, headers };
+  if (renderRequest.kind === 'video')
+    return { status: 200, body: { video: media[0], seed: renderRequest.seed, ...marks }, headers };
   const images = media.map((image) => ({ ...image, width: renderRequest.width, height: renderRequest.height }));
   return { status: 200, body: { images, description: `Sample image of: ${renderRequest.prompt}`, ...marks }, headers };
 }

@@ -48,7 +48,8 @@ export function wrapText(text: string, columns: number): string[] {
 
 function splitLongWord(word: string, columns: number): string[] {
   const found: string[] = [];
-  for (let rest = word; rest !== ''; rest = rest.slice(found.at(-1)!.length)) found.push(truncateToColumns(rest, columns));
+  for (let rest = word; rest !== ''; rest = rest.slice(found.at(-1)!.length))
+    found.push(truncateToColumns(rest, columns));
   return found;
 }
 

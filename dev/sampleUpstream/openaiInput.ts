@@ -1,4 +1,11 @@
-import { type RequestInput, type InputIssue, buildIssue, readChoice, readInteger, readPrompt } from './inputValidation.ts';
+import {
+  type RequestInput,
+  type InputIssue,
+  buildIssue,
+  readChoice,
+  readInteger,
+  readPrompt,
+} from './inputValidation.ts';
 import { IMAGE_FORMATS, type ImageRequest, generateSeed, type VideoRequest } from './renderRequests.ts';
 
 /** Any size within these can be asked for, not only the few of OpenAI's own models. In pixels. */

@@ -1,12 +1,25 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type ProtocolResponse, hasApiKey, type JsonResponse, type ProtocolHandler, type ProtocolRequest, type SampleContext } from './protocol.ts';
+import {
+  type ProtocolResponse,
+  hasApiKey,
+  type JsonResponse,
+  type ProtocolHandler,
+  type ProtocolRequest,
+  type SampleContext,
+} from './protocol.ts';
 import { parseRequestBody } from './requestBody.ts';
 import { type RequestInput, type InputIssue, readChoice } from './inputValidation.ts';
 import type { Job, JobStore } from './jobStore.ts';
 import type { StoredFile } from './mediaFiles.ts';
-import { openaiModerationError, openaiError, openaiRateLimitError, openaiInputError, openaiVideoResponse } from './openaiResponses.ts';
+import {
+  openaiModerationError,
+  openaiError,
+  openaiRateLimitError,
+  openaiInputError,
+  openaiVideoResponse,
+} from './openaiResponses.ts';
 import { readOpenaiImageRequest, readModel, readOpenaiVideoRequest } from './openaiInput.ts';
 import { shouldReject } from './renderRequests.ts';
 
@@ -32,7 +45,10 @@ export function createOpenaiProtocol(surroundings: SampleContext): ProtocolHandl
   };
 }
 
-async function withParsedInput(question: ProtocolRequest, respond: (input: RequestInput) => ProtocolResponse | Promise<ProtocolResponse>): Promise<ProtocolResponse> {
+async function withParsedInput(
+  question: ProtocolRequest,
+  respond: (input: RequestInput) => ProtocolResponse | Promise<ProtocolResponse>,
+): Promise<ProtocolResponse> {
   const body = await parseRequestBody(question.request);
   if ('input' in body) return respond(body.input);
   if (body.problem === 'too large') return openaiError(413, 'The request body is too large.');
@@ -45,7 +61,13 @@ function createVideo(input: RequestInput, { jobs }: SampleContext): ProtocolResp
   const model = readModel(input, issues);
   if (issues[0]) return openaiInputError(issues[0]);
   if (shouldReject(renderRequest)) return openaiModerationError('video_generation_user_error');
-  const job = jobs.submit({ id: `video_${randomBytes(24).toString('hex')}`, namespace: NAMESPACE, model, input, renderRequest });
+  const job = jobs.submit({
+    id: `video_${randomBytes(24).toString('hex')}`,
+    namespace: NAMESPACE,
+    model,
+    input,
+    renderRequest,
+  });
   return job ? openaiVideoResponse({ ...job, startedAt: null }) : openaiRateLimitError();
 }
 
@@ -74,12 +96,23 @@ async function createImages(input: RequestInput, { base, jobs, files }: SampleCo
   const form = readChoice(input, 'response_format', ['b64_json', 'url'], 'b64_json', issues);
   if (issues[0]) return openaiInputError(issues[0]);
   if (shouldReject(renderRequest)) return openaiModerationError(IMAGE_ERROR_TYPE);
-  const job = jobs.submit({ id: `img_${randomBytes(24).toString('hex')}`, namespace: NAMESPACE, model, input, renderRequest });
+  const job = jobs.submit({
+    id: `img_${randomBytes(24).toString('hex')}`,
+    namespace: NAMESPACE,
+    model,
+    input,
+    renderRequest,
+  });
   if (!job) return openaiRateLimitError();
   const outcome = await jobs.waitForEnd(job);
   if (outcome.kind === 'failed') return imageFailureResponse(outcome.reason === 'broke down', outcome.message);
   const created = Math.floor(job.completedAt! / 1000);
-  const about = { created, output_format: renderRequest.format, size: `${renderRequest.width}x${renderRequest.height}`, watermarked: true };
+  const about = {
+    created,
+    output_format: renderRequest.format,
+    size: `${renderRequest.width}x${renderRequest.height}`,
+    watermarked: true,
+  };
   if (form === 'url') {
     return {
       status: 200,

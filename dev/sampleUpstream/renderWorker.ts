@@ -25,7 +25,8 @@ async function handleTask(task: RenderTask): Promise<RenderReply> {
 }
 
 async function renderFiles({ id, renderRequest, folder }: RenderTask): Promise<StoredFile[]> {
-  if (renderRequest.kind === 'video') return [await storeFile(folder, `${id}.mp4`, 'video/mp4', await renderVideo(renderRequest))];
+  if (renderRequest.kind === 'video')
+    return [await storeFile(folder, `${id}.mp4`, 'video/mp4', await renderVideo(renderRequest))];
   const files: StoredFile[] = [];
   for (let index = 0; index < renderRequest.count; index += 1) {
     const name = `${id}${index === 0 ? '' : `-${index + 1}`}.${renderRequest.format}`;

@@ -1,5 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { type ProtocolResponse, hasApiKey, type ProtocolHandler, type ProtocolRequest, RETRY_LATER, type SampleContext } from './protocol.ts';
+import {
+  type ProtocolResponse,
+  hasApiKey,
+  type ProtocolHandler,
+  type ProtocolRequest,
+  RETRY_LATER,
+  type SampleContext,
+} from './protocol.ts';
 import { isObject, parseRequestBody } from './requestBody.ts';
 import { type RequestInput, type InputIssue, buildIssue, readInteger } from './inputValidation.ts';
 import type { JobStore } from './jobStore.ts';
@@ -31,7 +38,11 @@ export function createReplicateProtocol(surroundings: SampleContext): ProtocolHa
 }
 
 /** @param model is what the address names; without one it is the body that names a version. */
-async function createPrediction(question: ProtocolRequest, model: string | undefined, { base, jobs }: SampleContext): Promise<ProtocolResponse> {
+async function createPrediction(
+  question: ProtocolRequest,
+  model: string | undefined,
+  { base, jobs }: SampleContext,
+): Promise<ProtocolResponse> {
   const body = await parseRequestBody(question.request);
   if (!('input' in body)) {
     if (body.problem === 'too large') return replicateError(413, 'The request body is too large.');
@@ -44,9 +55,17 @@ async function createPrediction(question: ProtocolRequest, model: string | undef
   if (!isObject(input)) return replicateInputError([buildIssue('input', 'missing', 'input is required', input)]);
   const issues: InputIssue[] = [];
   const renderRequest = readReplicateRequest(input, issues);
-  if (issues.length === 0 && shouldReject(renderRequest)) issues.push(replicateSensitiveContentIssue(renderRequest.prompt));
-  if (issues.length > 0) return replicateInputError(issues.map((found) => ({ ...found, field: `input.${found.field}` })));
-  const job = jobs.submit({ id: createPredictionId(), namespace: NAMESPACE, model: model ?? String(version), input, renderRequest });
+  if (issues.length === 0 && shouldReject(renderRequest))
+    issues.push(replicateSensitiveContentIssue(renderRequest.prompt));
+  if (issues.length > 0)
+    return replicateInputError(issues.map((found) => ({ ...found, field: `input.${found.field}` })));
+  const job = jobs.submit({
+    id: createPredictionId(),
+    namespace: NAMESPACE,
+    model: model ?? String(version),
+    input,
+    renderRequest,
+  });
   if (!job) return replicateError(429, 'Request was throttled. Too many predictions are waiting.', RETRY_LATER);
   return { status: 201, body: buildPrediction({ ...job, startedAt: null }, base) };
 }
@@ -56,7 +75,11 @@ function readReplicateRequest(input: RequestInput, issues: InputIssue[]): Render
   return readVideoRequest(input, readInteger(input, 'duration', VIDEO_SECONDS, 5, issues), issues);
 }
 
-function handlePrediction(id: string, isCancel: boolean, { base, jobs }: { base: string; jobs: JobStore }): ProtocolResponse {
+function handlePrediction(
+  id: string,
+  isCancel: boolean,
+  { base, jobs }: { base: string; jobs: JobStore },
+): ProtocolResponse {
   const job = jobs.find(NAMESPACE, id);
   if (!job) return replicateError(404, 'The requested resource could not be found.');
   if (isCancel) jobs.cancel(job);

@@ -45,14 +45,18 @@ export function isMetadataDocumentUrl(clientId: string): boolean {
  * @throws UnusableDocument
  */
 export async function fetchClientMetadataDocument(address: string): Promise<ClientMetadataDocument> {
-  if (state().fetching >= MAX_CONCURRENT_FETCHES) throw new InvalidMetadataError('cannot be asked for at the moment: too many others are');
+  if (state().fetching >= MAX_CONCURRENT_FETCHES)
+    throw new InvalidMetadataError('cannot be asked for at the moment: too many others are');
   state().fetching += 1;
   const dispatcher = selectMetadataDispatcher(new URL(address));
   const signal = AbortSignal.timeout(CLIENT_DOCUMENT_TIMEOUT_MS);
   try {
     const response = await request(address, { dispatcher, signal, headers: { accept: 'application/json' } });
     const text = await readJsonText(response);
-    return { metadata: parseJsonObject(text), cacheLifetimeMs: parseCacheLifetimeMs(response.headers['cache-control']) };
+    return {
+      metadata: parseJsonObject(text),
+      cacheLifetimeMs: parseCacheLifetimeMs(response.headers['cache-control']),
+    };
   } catch (error) {
     throw error instanceof InvalidMetadataError
       ? error

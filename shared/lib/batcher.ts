@@ -62,7 +62,8 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
       lane.waiting.add(entry);
       return;
     }
-    if (getKey !== undefined) lanes.set(getKey(entry.item), { waiting: new Set(), isRunning: false, lastProgressAt: 0 });
+    if (getKey !== undefined)
+      lanes.set(getKey(entry.item), { waiting: new Set(), isRunning: false, lastProgressAt: 0 });
     ready.add(entry);
   }
 

@@ -20,7 +20,11 @@ export function parseCommandLine<Known extends Options>(
   allowPositionals = false,
 ): Parsed<Known> {
   try {
-    return parseArgs({ args: joinNegativeNumbers(args, options), options: { ...options, ...HELP_OPTION }, allowPositionals });
+    return parseArgs({
+      args: joinNegativeNumbers(args, options),
+      options: { ...options, ...HELP_OPTION },
+      allowPositionals,
+    });
   } catch (error) {
     throw new CommandLineError(describeParseError(error as Error));
   }

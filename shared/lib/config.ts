@@ -5,7 +5,8 @@ import { validateMetricsSettings } from './listenSettings.ts';
 import { validateSignInSettings, unescapeLineBreaks } from './signInSettings.ts';
 
 const Port = (fallback: number) => Type.Integer({ minimum: 0, maximum: 65_535, default: fallback });
-const PositiveInteger = (fallback: number, minimum = 1) => Type.Integer({ minimum, maximum: 1_000_000, default: fallback });
+const PositiveInteger = (fallback: number, minimum = 1) =>
+  Type.Integer({ minimum, maximum: 1_000_000, default: fallback });
 const HttpUrl = (options: Record<string, unknown> = {}) =>
   Type.String({ pattern: '^https?://[^\\s]+$', description: 'an address such as https://example.com', ...options });
 const Price = Type.String({
@@ -350,7 +351,12 @@ function expandEnv(json: string, env: Record<string, string | undefined>): strin
   });
 }
 
-function describeSchemaError(error: { instancePath: string; keyword: string; message?: string; params: Record<string, unknown> }) {
+function describeSchemaError(error: {
+  instancePath: string;
+  keyword: string;
+  message?: string;
+  params: Record<string, unknown>;
+}) {
   if (error.keyword === 'required') {
     const name = String(error.params['missingProperty']);
     return `${name} is not set: it must be ${describeExpectedValue(name)}.`;

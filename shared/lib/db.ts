@@ -100,7 +100,11 @@ export function prepared(name: string, sql: string): Statement {
 }
 
 /** Runs a prepared statement and returns its rows. */
-export async function runStatement<Row>(statement: Statement, bindings: Bindings, connection: Knex = db): Promise<Row[]> {
+export async function runStatement<Row>(
+  statement: Statement,
+  bindings: Bindings,
+  connection: Knex = db,
+): Promise<Row[]> {
   const query = connection.raw(statement.sql, bindings as Knex.ValueDict).options({ name: statement.name });
   const result = (await query) as unknown as { rows: Row[] };
   return result.rows;
@@ -128,8 +132,10 @@ export function isRejection(error: unknown): boolean {
 
 // Classes 08 (connection exception) and 57P (shutdown) of Postgres, a transaction that it has ended as it was left
 // waiting for too long, and Node's own.
-const CONNECTION_LOST_CODES = /^(08...|57P..|25P0[34]|ECONN\w+|ETIMEDOUT|EPIPE|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$/;
-const CONNECTION_LOST_MESSAGES = /Connection terminated|not queryable|connection error|Connection is closed|Query read timeout/i;
+const CONNECTION_LOST_CODES =
+  /^(08...|57P..|25P0[34]|ECONN\w+|ETIMEDOUT|EPIPE|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$/;
+const CONNECTION_LOST_MESSAGES =
+  /Connection terminated|not queryable|connection error|Connection is closed|Query read timeout/i;
 // Class 53 (out of connections, memory, disk), a statement cancelled by its time-out, and a server that has just lost
 // its place to another one and only reads.
 const TIMEOUT_CODES = /^(53...|57014|25006|EQUEUETIMEOUT)$/;

@@ -65,6 +65,8 @@ export function getLogContext(
   const request = known === undefined || 'requestId' in logger.bindings() ? undefined : known;
   // Generations are worked on in batches, begun by any of their jobs: about one of them its own job is named.
   const saysItself = jobId !== undefined || queue !== undefined;
-  const job = saysItself ? undefined : ((isOfOne ? jobByGeneration.get(generationId) : undefined) ?? currentJob.getStore());
+  const job = saysItself
+    ? undefined
+    : ((isOfOne ? jobByGeneration.get(generationId) : undefined) ?? currentJob.getStore());
   return { ...(request === undefined ? {} : { requestId: request }), ...job };
 }

@@ -38,7 +38,10 @@ export function validateSignInSettings(values: SignInSettings): string | undefin
  * configured.
  */
 export function isDevSignInAllowed(values: SignInSettings): boolean {
-  return values.NODE_ENV !== 'production' && Object.values(PROVIDER_VARIABLES).every((parts) => values[parts[0]] === undefined);
+  return (
+    values.NODE_ENV !== 'production' &&
+    Object.values(PROVIDER_VARIABLES).every((parts) => values[parts[0]] === undefined)
+  );
 }
 
 /** The text of a key with its line breaks, which few places that keep variables can hold. */

@@ -73,7 +73,11 @@ const toIPv6 = (address: string): LookupAddress => ({ address, family: 6 });
 
 type LookupCallback = Parameters<LookupFunction>[2];
 
-function rejectPrivateAddresses(hostname: string, { all: isAll }: { all?: boolean | undefined }, callback: LookupCallback) {
+function rejectPrivateAddresses(
+  hostname: string,
+  { all: isAll }: { all?: boolean | undefined },
+  callback: LookupCallback,
+) {
   return (error: NodeJS.ErrnoException | null, addresses: LookupAddress[] = []): void => {
     const privateAddress = addresses.find(({ address }) => isPrivateAddress(address));
     const first = addresses[0];

@@ -53,13 +53,28 @@ export const JOBS = {
   /** The same, since somebody is reading the generation right now. */
   'generation.refresh': { queue: 'refresh', payload: GenerationsPayload, attempts: 1 },
   /** Ring again for whatever is overdue, and end what is past its deadline. */
-  'generation.sweep': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: () => config.SWEEP_INTERVAL_MS },
+  'generation.sweep': {
+    queue: 'maintenance',
+    payload: EmptyPayload,
+    attempts: 1,
+    everyMs: () => config.SWEEP_INTERVAL_MS,
+  },
   /** Probe the upstream of each model. */
-  'models.healthCheck': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: () => config.PROBE_INTERVAL_MS },
+  'models.healthCheck': {
+    queue: 'maintenance',
+    payload: EmptyPayload,
+    attempts: 1,
+    everyMs: () => config.PROBE_INTERVAL_MS,
+  },
   /** Act upon events of the payment processor. */
   'paymentEvents.process': { queue: 'billing', payload: EventsPayload, attempts: 1 },
   /** Act upon events that were missed, or could not be acted upon. */
-  'paymentEvents.retry': { queue: 'billing', payload: EmptyPayload, attempts: 1, everyMs: () => config.SWEEP_INTERVAL_MS },
+  'paymentEvents.retry': {
+    queue: 'billing',
+    payload: EmptyPayload,
+    attempts: 1,
+    everyMs: () => config.SWEEP_INTERVAL_MS,
+  },
   /** Buy credits for accounts that have fallen below their threshold. */
   'autoTopups.charge': { queue: 'billing', payload: AccountsPayload, attempts: 1 },
   /** The same for those that were missed. */
@@ -89,7 +104,12 @@ export const JOBS = {
   /** Forget sessions that are over, and sign-ins that were never completed. */
   'sessions.prune': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: 3_600_000 },
   /** Fold what the platform-wide sums have gained into them. */
-  'metrics.rollup': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: () => 5 * config.SWEEP_INTERVAL_MS },
+  'metrics.rollup': {
+    queue: 'maintenance',
+    payload: EmptyPayload,
+    attempts: 1,
+    everyMs: () => 5 * config.SWEEP_INTERVAL_MS,
+  },
   /** Forget codes, refresh tokens, clients and signing keys that are over. */
   'oauth.prune': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: 600_000 },
 } as const satisfies Record<string, JobDefinition>;

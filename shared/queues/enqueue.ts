@@ -69,7 +69,9 @@ const batchers = perService(() => new Map<string, Batcher>());
  * @returns whether it was heard.
  */
 export function enqueueGeneration(name: 'generation.dispatch' | 'generation.poll', generationId: string, delayMs = 0) {
-  return enqueueBatched(`${name} ${delayMs}`, generationId, (generationIds) => enqueue(name, buildGenerationsPayload(generationIds), delayMs));
+  return enqueueBatched(`${name} ${delayMs}`, generationId, (generationIds) =>
+    enqueue(name, buildGenerationsPayload(generationIds), delayMs),
+  );
 }
 
 function buildGenerationsPayload(generationIds: string[]): Payload<'generation.dispatch'> {
@@ -98,7 +100,9 @@ export function enqueuePaymentEvent(eventId: string): Promise<boolean> {
 
 /** Rings for an account whose balance has fallen below its threshold. */
 export function enqueueAutoTopup(accountId: number): Promise<boolean> {
-  return enqueueBatched('autoTopups.charge', String(accountId), (ids) => enqueue('autoTopups.charge', { accountIds: ids.map(Number) }));
+  return enqueueBatched('autoTopups.charge', String(accountId), (ids) =>
+    enqueue('autoTopups.charge', { accountIds: ids.map(Number) }),
+  );
 }
 
 async function enqueueBatched(key: string, id: string, enqueueIds: (ids: string[]) => Promise<unknown>) {
@@ -148,7 +152,11 @@ export async function syncJobSchedulers(): Promise<void> {
     await getQueue(queue).upsertJobScheduler(
       name,
       { every: everyMs },
-      { name, data: {}, opts: { ...getRetryOptions({ attempts }), removeOnComplete: true, removeOnFail: { count: 100 } } },
+      {
+        name,
+        data: {},
+        opts: { ...getRetryOptions({ attempts }), removeOnComplete: true, removeOnFail: { count: 100 } },
+      },
     );
   }
 }

@@ -33,7 +33,12 @@ describe('pages', () => {
   };
 
   /** Sends a form of the account's page, or of the question that it leads to, with changes. */
-  const sendForm = async (visitor: HttpBrowser, action: string, fields: Record<string, string> = {}, origin?: string) => {
+  const sendForm = async (
+    visitor: HttpBrowser,
+    action: string,
+    fields: Record<string, string> = {},
+    origin?: string,
+  ) => {
     const { text } = await visitor.request(at(CONFIRMATION_PATHS.test(action) ? action : '/account/'));
     return visitor.submitForm(at(action), { ...findForm(text, action).fields, ...fields }, origin);
   };
@@ -116,7 +121,10 @@ describe('pages', () => {
     });
 
     it('says on the page what is wrong with an address, and shows it again', async () => {
-      const answer = await new HttpBrowser().submitForm(at('/sign-in'), { email: 'no <address>', return_to: '//evil.example' });
+      const answer = await new HttpBrowser().submitForm(at('/sign-in'), {
+        email: 'no <address>',
+        return_to: '//evil.example',
+      });
       expect(answer.status).to.equal(400);
       expect(answer.text).to.include('That is no e-mail address.').and.to.include('value="no &lt;address');
       expect(answer.text).to.not.include('evil.example');
@@ -185,7 +193,8 @@ describe('pages', () => {
         [[plan, profile], 'profile'],
       ] as const) {
         const { customer, visitor } = await newVisitor();
-        const step = async () => (await customer.requestWithSession('GET', '/authentication/me/')).body.user.onboarding_step;
+        const step = async () =>
+          (await customer.requestWithSession('GET', '/authentication/me/')).body.user.onboarding_step;
         await sendForm(visitor, forms[0].action, forms[0].fields);
         expect(await step()).to.equal(halfway);
         await sendForm(visitor, forms[1].action, forms[1].fields);
@@ -362,7 +371,9 @@ describe('pages', () => {
         const answer = await visitor.submitForm(at('/account/profile/'), { csrf_token: token, first_name: 'stolen' });
         expect(answer.status).to.equal(403);
       }
-      expect((await another.submitForm(at('/account/profile/'), { ...fields, first_name: 'mine' })).status).to.equal(303);
+      expect((await another.submitForm(at('/account/profile/'), { ...fields, first_name: 'mine' })).status).to.equal(
+        303,
+      );
     });
 
     it('sent after the session has ended changes nothing, and leads to a sign-in that says so', async () => {
@@ -432,7 +443,9 @@ describe('pages', () => {
 
     it('takes no API key for a session', async () => {
       const { customer } = await newVisitor();
-      const answer = await new HttpBrowser().request(at('/account/'), { headers: { authorization: `Bearer ${customer.key}` } });
+      const answer = await new HttpBrowser().request(at('/account/'), {
+        headers: { authorization: `Bearer ${customer.key}` },
+      });
       expect([answer.status, answer.headers.get('location')]).to.deep.equal([303, '/sign-in']);
     });
   });

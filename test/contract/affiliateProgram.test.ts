@@ -1,5 +1,11 @@
 import { expect } from 'chai';
-import { getAffiliateStatus, enrollAffiliate, followReferralLink, signUpReferred, signUpCustomer } from '../harness/affiliates.ts';
+import {
+  getAffiliateStatus,
+  enrollAffiliate,
+  followReferralLink,
+  signUpReferred,
+  signUpCustomer,
+} from '../harness/affiliates.ts';
 import { type TestCustomer, request } from '../harness/apiClient.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
@@ -59,7 +65,9 @@ describe('the affiliate program', () => {
   it('gives the same code when it is asked again, also many times at once over two processes', async () => {
     const customer = await signUpCustomer(service.baseUrl);
     const ways = service.baseUrls.map((url) => customer.on(url));
-    const answers = await Promise.all(Array.from({ length: 12 }, (_, index) => enroll(ways[index % 2] as TestCustomer)));
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, (_, index) => enroll(ways[index % 2] as TestCustomer)),
+    );
     expect(answers.map(({ status }) => status)).to.deep.equal(Array.from({ length: 12 }, () => 200));
     expect(new Set(answers.map(({ body }) => body.code)).size).to.equal(1);
   });
@@ -112,7 +120,9 @@ describe('the affiliate program', () => {
 
     it('counts all of many clicks at once over two processes, in one row', async () => {
       const { code } = await enrollAffiliate(service.baseUrl);
-      await Promise.all(Array.from({ length: 60 }, (_, i) => followReferralLink(service.baseUrls[i % 2] as string, code)));
+      await Promise.all(
+        Array.from({ length: 60 }, (_, i) => followReferralLink(service.baseUrls[i % 2] as string, code)),
+      );
       await eventually('counted', async () => (await clicks(code)) === 60);
       expect(
         await service.sql(
@@ -167,7 +177,11 @@ describe('the affiliate program', () => {
       const { affiliate, code } = await enrollAffiliate(service.baseUrl);
       const customer = await signUpCustomer(service.baseUrl);
       await signUpCustomer(service.baseUrl, await followReferralLink(service.baseUrl, code), customer.email);
-      await signUpCustomer(service.baseUrl, await followReferralLink(service.baseUrl, code), customer.email.toUpperCase());
+      await signUpCustomer(
+        service.baseUrl,
+        await followReferralLink(service.baseUrl, code),
+        customer.email.toUpperCase(),
+      );
       expect(await getStats(affiliate)).to.include({ referrals: 0 });
     });
 

@@ -150,7 +150,11 @@ describe('API keys', () => {
     const ways = service.baseUrls.map((url) => requestWithKey(customer, customer.key).on(url));
     const { uuid: contested } = (await createKey(customer)).body;
     await Promise.all(ways.map((way) => way.request('POST', `/api/keys/${contested}/revoke/`)));
-    expect((await listKeys(customer)).map((key: { revoked: boolean }) => key.revoked)).to.deep.equal([true, true, false]);
+    expect((await listKeys(customer)).map((key: { revoked: boolean }) => key.revoked)).to.deep.equal([
+      true,
+      true,
+      false,
+    ]);
   });
 
   it('of another account, missing ones and what is no uuid are 404 not_found alike', async () => {

@@ -61,7 +61,9 @@ describe('errors', () => {
 
   /** With whatever credential the endpoint takes. */
   const ask = (method: string, path: string, options: RequestOptions = {}) =>
-    path.startsWith('/authentication/') ? customer.requestWithSession(method, path, options) : customer.request(method, path, options);
+    path.startsWith('/authentication/')
+      ? customer.requestWithSession(method, path, options)
+      : customer.request(method, path, options);
   const create = (body: unknown) => ask('POST', CREATE, { body });
   const createRaw = (rawBody: string | Uint8Array, headers: Record<string, string> = {}) =>
     ask('POST', CREATE, { rawBody, headers });
@@ -194,7 +196,10 @@ describe('errors', () => {
 
     it('is the answer to two headers that disagree, though each were good', async () => {
       const { body } = await customer.requestWithSession('POST', '/api/keys/create/', { body: { name: 'second' } });
-      expectError(await customer.request('GET', '/api/keys/', { headers: { 'x-api-key': body.key } }), 'invalid_api_key');
+      expectError(
+        await customer.request('GET', '/api/keys/', { headers: { 'x-api-key': body.key } }),
+        'invalid_api_key',
+      );
       expectError(
         await customer.request('GET', '/api/keys/', { headers: { authorization: 'Bearer x', 'x-api-key': body.key } }),
         'invalid_api_key',
@@ -602,7 +607,11 @@ describe('errors', () => {
   });
 
   it('never gives away what is inside', async () => {
-    const answers: ApiResponse[] = [await create({}), await customer.readGeneration('x'), await service.request('GET', '/api/keys/')];
+    const answers: ApiResponse[] = [
+      await create({}),
+      await customer.readGeneration('x'),
+      await service.request('GET', '/api/keys/'),
+    ];
     for (const { body } of answers)
       expect(body.detail).to.not.match(/ajv|koa|knex|select|postgres|node_modules|\bat \//i);
   });

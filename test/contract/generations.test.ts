@@ -48,7 +48,9 @@ describe('generations', () => {
 
     it('takes a session as well as a key', async () => {
       const customer = await service.createCustomer('lite');
-      const { status } = await customer.requestWithSession('POST', '/api/generations/create/', { body: { ...IMAGE, prompt: 'a' } });
+      const { status } = await customer.requestWithSession('POST', '/api/generations/create/', {
+        body: { ...IMAGE, prompt: 'a' },
+      });
       expect(status).to.equal(201);
     });
 
@@ -75,7 +77,10 @@ describe('generations', () => {
       const customer = await service.createCustomer('studio');
       for (const resolution of ['1K', '2K', '4K']) {
         for (const aspect_ratio of ['16:9', '1:1', '9:16']) {
-          const { body } = await customer.createGeneration({ model: 'imgmodel-2', params: { resolution, aspect_ratio } });
+          const { body } = await customer.createGeneration({
+            model: 'imgmodel-2',
+            params: { resolution, aspect_ratio },
+          });
           expect(body).to.deep.include({ credits_charged: 8, params: { resolution, aspect_ratio } });
         }
         await completeAllGenerations(service, customer);

@@ -75,7 +75,12 @@ describe('an Idempotency-Key', () => {
     (await service.sql('SELECT id FROM accounts WHERE email = $1', [email]))[0].id as number;
 
   /** Leaves what a process does that has begun on a request so many seconds ago, and no more. */
-  async function begun(customer: TestCustomer, { scope, body }: Endpoint, key: string, secondsAgo: number): Promise<void> {
+  async function begun(
+    customer: TestCustomer,
+    { scope, body }: Endpoint,
+    key: string,
+    secondsAgo: number,
+  ): Promise<void> {
     await service.sql(
       `INSERT INTO idempotent_requests (account_id, scope, key_hash, id, request_hash, created_at)
        VALUES ($1, $2, $3, $4, $5, now() - $6 * interval '1 second')`,
@@ -117,7 +122,10 @@ describe('an Idempotency-Key', () => {
       it('gives the first answer again, and takes effect once', async () => {
         const first = await sendWithKey(customer, endpoint, key, body);
         const again = await sendWithKey(customer.on(service.baseUrls[1] as string), endpoint, key, body);
-        const late = await customer.requestWithSession('POST', path, { body, headers: { 'idempotency-key': `  ${key} ` } });
+        const late = await customer.requestWithSession('POST', path, {
+          body,
+          headers: { 'idempotency-key': `  ${key} ` },
+        });
         expect([first.status, again.status, late.status]).to.deep.equal([status, status, status]);
         expect(again.body).to.deep.equal(first.body);
         expect(late.body).to.deep.equal(first.body);
@@ -147,7 +155,10 @@ describe('an Idempotency-Key', () => {
         );
         expect(answers.map((answer) => answer.status)).to.deep.equal(Array(30).fill(status));
         for (const answer of answers) expect(answer.body).to.deep.equal(answers[0]?.body);
-        expect(countOccurrences(answers.map((answer) => String(getReplayHeader(answer))))).to.deep.equal({ null: 1, true: 29 });
+        expect(countOccurrences(answers.map((answer) => String(getReplayHeader(answer))))).to.deep.equal({
+          null: 1,
+          true: 29,
+        });
         expect(await effects(service, customer)).to.equal(1);
       });
 
@@ -174,7 +185,10 @@ describe('an Idempotency-Key', () => {
 
       it('may be of 255 characters', async () => {
         const longest = `${key} ~!"`.padEnd(255, '.');
-        const answers = [await sendWithKey(customer, endpoint, longest, body), await sendWithKey(customer, endpoint, longest, body)];
+        const answers = [
+          await sendWithKey(customer, endpoint, longest, body),
+          await sendWithKey(customer, endpoint, longest, body),
+        ];
         expect(answers.map(getReplayHeader)).to.deep.equal([null, 'true']);
       });
 
@@ -182,7 +196,9 @@ describe('an Idempotency-Key', () => {
         let answered = 0;
         const asked = await whileLocked(customer, async () => {
           const all = [0, 1, 0].map((api) =>
-            sendWithKey(customer.on(service.baseUrls[api] as string), endpoint, key, body).finally(() => (answered += 1)),
+            sendWithKey(customer.on(service.baseUrls[api] as string), endpoint, key, body).finally(
+              () => (answered += 1),
+            ),
           );
           await delay(600);
           expect(answered).to.equal(0);
@@ -190,7 +206,10 @@ describe('an Idempotency-Key', () => {
         });
         const answers = await Promise.all(asked);
         expect(answers.map((answer) => answer.status)).to.deep.equal([status, status, status]);
-        expect(countOccurrences(answers.map((answer) => String(getReplayHeader(answer))))).to.deep.equal({ null: 1, true: 2 });
+        expect(countOccurrences(answers.map((answer) => String(getReplayHeader(answer))))).to.deep.equal({
+          null: 1,
+          true: 2,
+        });
         for (const answer of answers) expect(answer.body).to.deep.equal(answers[0]?.body);
         expect(await effects(service, customer)).to.equal(1);
       });
@@ -198,10 +217,15 @@ describe('an Idempotency-Key', () => {
       it('that a dead process has left is taken over, by one', async () => {
         await begun(customer, endpoint, key, 120);
         const answers = await Promise.all(
-          [0, 1, 0, 1, 0, 1].map((api) => sendWithKey(customer.on(service.baseUrls[api] as string), endpoint, key, body)),
+          [0, 1, 0, 1, 0, 1].map((api) =>
+            sendWithKey(customer.on(service.baseUrls[api] as string), endpoint, key, body),
+          ),
         );
         expect(answers.map((answer) => answer.status)).to.deep.equal(Array(6).fill(status));
-        expect(countOccurrences(answers.map((answer) => String(getReplayHeader(answer))))).to.deep.equal({ null: 1, true: 5 });
+        expect(countOccurrences(answers.map((answer) => String(getReplayHeader(answer))))).to.deep.equal({
+          null: 1,
+          true: 5,
+        });
         expect(await effects(service, customer)).to.equal(1);
       });
 

@@ -43,7 +43,10 @@ describe('calls of the MCP server’s tools', () => {
       service.upstream.outcome = 'succeed';
       const poor = await service.createCustomer('lite');
       for (const _ of [1, 2]) {
-        const { body } = await poor.createGeneration({ model: 'vidmodel-video', params: { duration: 10, resolution: '720p' } });
+        const { body } = await poor.createGeneration({
+          model: 'vidmodel-video',
+          params: { duration: 10, resolution: '720p' },
+        });
         await poor.waitForEnd(body.uuid);
       }
       const video = { prompt: 'x', duration: 10, resolution: '720p' };
@@ -96,7 +99,9 @@ describe('calls of the MCP server’s tools', () => {
       const session = await openMcpSession(customer);
       const order = { prompt: 'once', resolution: '1K' };
       const send = (id: number | string, meta?: object, args: object = order) =>
-        postMcp(customer, buildToolCall('generate_image', args, id, meta), { headers: session }).then(({ body }) => body.result);
+        postMcp(customer, buildToolCall('generate_image', args, id, meta), { headers: session }).then(
+          ({ body }) => body.result,
+        );
       const before = await customer.balance();
       const [first, again, other] = [await send(7), await send(7), await send(8)];
       expect(again.structuredContent.uuid).to.equal(first.structuredContent.uuid);

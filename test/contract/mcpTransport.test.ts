@@ -2,7 +2,14 @@ import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import type { ApiResponse, TestCustomer, RequestOptions } from '../harness/apiClient.ts';
 import { requireTestEnv } from '../harness/databases.ts';
-import { ACCEPT_JSON_OR_SSE, buildToolCall, INITIALIZE, openMcpSession, postMcp, STATELESS_META } from '../harness/mcpClient.ts';
+import {
+  ACCEPT_JSON_OR_SSE,
+  buildToolCall,
+  INITIALIZE,
+  openMcpSession,
+  postMcp,
+  STATELESS_META,
+} from '../harness/mcpClient.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 import { sendRawRequest } from '../harness/rawRequest.ts';
 
@@ -41,7 +48,9 @@ describe('the transport of the MCP server', () => {
   describe('credentials', () => {
     for (const method of ['POST', 'GET', 'DELETE']) {
       it(`${method} without one is a 401 that leads to the authorization server`, async () => {
-        const { status, headers, body } = await service.request(method, '/mcp', { headers: { accept: ACCEPT_JSON_OR_SSE } });
+        const { status, headers, body } = await service.request(method, '/mcp', {
+          headers: { accept: ACCEPT_JSON_OR_SSE },
+        });
         expect([status, body.error]).to.deep.equal([401, 'invalid_api_key']);
         expect(headers.get('www-authenticate')).to.equal(challenge());
       });
@@ -60,7 +69,10 @@ describe('the transport of the MCP server', () => {
     }
 
     it('the session cookie is none', async () => {
-      const { status } = await customer.requestWithSession('POST', '/mcp', { body: PING, headers: { accept: ACCEPT_JSON_OR_SSE } });
+      const { status } = await customer.requestWithSession('POST', '/mcp', {
+        body: PING,
+        headers: { accept: ACCEPT_JSON_OR_SSE },
+      });
       expect(status).to.equal(401);
     });
 
@@ -97,7 +109,10 @@ describe('the transport of the MCP server', () => {
     ]) {
       it(`${origin} is a 403, whatever the credentials`, async () => {
         expect(await from(origin)).to.equal(403);
-        const { status } = await service.request('POST', '/mcp', { body: PING, headers: { accept: ACCEPT_JSON_OR_SSE, origin } });
+        const { status } = await service.request('POST', '/mcp', {
+          body: PING,
+          headers: { accept: ACCEPT_JSON_OR_SSE, origin },
+        });
         expect(status).to.equal(403);
       });
     }

@@ -110,7 +110,9 @@ describe('the authorization endpoint', () => {
       expect(answer.body).to.include('You can close this page afterwards').and.include('>Continue</a>');
       const denied = await submitConsent(service.baseUrl, person, app.authorizePath(challenge), 'deny');
       expect(denied.body).to.include('You did not allow');
-      expect(getRedirectLocation(answer)).to.match(/^cursor:\/\/anysphere\.cursor-mcp\/oauth\/callback\?x=1&code=[0-9a-f]{64}&/);
+      expect(getRedirectLocation(answer)).to.match(
+        /^cursor:\/\/anysphere\.cursor-mcp\/oauth\/callback\?x=1&code=[0-9a-f]{64}&/,
+      );
     });
 
     it('with one address only need not name it', async () => {

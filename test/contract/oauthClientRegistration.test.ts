@@ -1,7 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { expect } from 'chai';
 import { type ApiResponse, type TestCustomer, request } from '../harness/apiClient.ts';
-import { loadConsentPage, createPkce, OAuthTestClient, postUrlEncoded, REDIRECT_URI, registerClient } from '../harness/oauthClient.ts';
+import {
+  loadConsentPage,
+  createPkce,
+  OAuthTestClient,
+  postUrlEncoded,
+  REDIRECT_URI,
+  registerClient,
+} from '../harness/oauthClient.ts';
 import { createPerson } from '../fakes/identity/person.ts';
 import { startFakeGoogle } from '../fakes/identity/providers.ts';
 import { HttpBrowser } from '../harness/httpBrowser.ts';
@@ -343,7 +350,9 @@ describe('clients of the authorization server', () => {
         [[connected.clientId, newest.clientId, asked.clientId]],
       );
       expect([left[0].are_newest, Number(left[0].others)]).to.deep.equal([true, 3]);
-      expect((await request(service.baseUrl, 'GET', newest.authorizePath(createPkce().challenge))).status).to.equal(303);
+      expect((await request(service.baseUrl, 'GET', newest.authorizePath(createPkce().challenge))).status).to.equal(
+        303,
+      );
       await service.sql(`DELETE FROM oauth_clients WHERE name = 'crowd'`);
     });
   });

@@ -1,6 +1,14 @@
 import { expect } from 'chai';
 import { type TestCustomer, request } from '../harness/apiClient.ts';
-import { decodeClaims, getRedirectLocation, createPkce, OAuthTestClient, postUrlEncoded, REDIRECT_URI, registerClient } from '../harness/oauthClient.ts';
+import {
+  decodeClaims,
+  getRedirectLocation,
+  createPkce,
+  OAuthTestClient,
+  postUrlEncoded,
+  REDIRECT_URI,
+  registerClient,
+} from '../harness/oauthClient.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 import { countOccurrences } from '../harness/errorEnvelope.ts';
 import { sendRawRequest } from '../harness/rawRequest.ts';
@@ -346,7 +354,10 @@ describe('the token endpoint', () => {
       ];
       for (const [path, fields] of forms) {
         for (const name of [...Object.keys(fields), 'resource', 'other']) {
-          const answer = await postUrlEncoded(service.baseUrl, path, { ...fields, [name]: `${fields[name] ?? ''}\u0000` });
+          const answer = await postUrlEncoded(service.baseUrl, path, {
+            ...fields,
+            [name]: `${fields[name] ?? ''}\u0000`,
+          });
           expectOAuthError(answer, 'invalid_request');
           expect(answer.body.error_description).to.include(name);
         }
@@ -376,7 +387,11 @@ describe('the token endpoint', () => {
       expectOAuthError(json, 'invalid_request');
       const nothing = await request(service.baseUrl, 'POST', '/token');
       expectOAuthError(nothing, 'invalid_request');
-      expectOAuthError(await token({ grant_type: 'refresh_token', padding: 'x'.repeat(17_000) }), 'invalid_request', 413);
+      expectOAuthError(
+        await token({ grant_type: 'refresh_token', padding: 'x'.repeat(17_000) }),
+        'invalid_request',
+        413,
+      );
       const list = await sendRawRequest(service.baseUrl, 'POST', '/token', {
         headers: { 'content-type': 'multipart/form-data; boundary=x' },
         body: '--x--',
@@ -440,7 +455,10 @@ describe('the token endpoint', () => {
     it('are on its page once each, however often they were connected, and end with all that was allowed', async () => {
       const someone = await service.createCustomer(null);
       const other = await registerClient(service.baseUrl, { client_name: 'Another application' });
-      const mine = [await client.authorizeAndExchange(someone), await client.authorizeAndExchange(someone, { scope: 'svc:read' })];
+      const mine = [
+        await client.authorizeAndExchange(someone),
+        await client.authorizeAndExchange(someone, { scope: 'svc:read' }),
+      ];
       const kept = await other.authorizeAndExchange(someone);
       // An approval whose code nobody came for connects nothing.
       await (await registerClient(service.baseUrl)).authorize(someone, createPkce().challenge);
@@ -451,8 +469,12 @@ describe('the token endpoint', () => {
       const row = listed.find(({ path }) => grants.some(({ uuid }) => path.includes(uuid)))!;
       const headers = { cookie: someone.cookie, origin: service.baseUrl };
       const stranger = { ...headers, cookie: (await service.createCustomer(null)).cookie };
-      expect((await postUrlEncoded(service.baseUrl, row.path, { csrf_token: row.token }, stranger)).status).to.equal(403);
-      expect((await postUrlEncoded(service.baseUrl, row.path, { csrf_token: row.token }, headers)).status).to.equal(303);
+      expect((await postUrlEncoded(service.baseUrl, row.path, { csrf_token: row.token }, stranger)).status).to.equal(
+        403,
+      );
+      expect((await postUrlEncoded(service.baseUrl, row.path, { csrf_token: row.token }, headers)).status).to.equal(
+        303,
+      );
       for (const { refresh_token: token } of mine) expect(await isAlive(token)).to.equal(false);
       expect((await other.refresh(kept.refresh_token)).status).to.equal(200);
       expect(await rows(someone)).to.have.length(1);

@@ -87,7 +87,9 @@ describe('lists', () => {
     let left = rows;
     for (const count of [1, 49, 200]) {
       const gone = new Set(Array.from({ length: count }, () => left[roll(left.length)]?.uuid ?? ''));
-      const answers = await Promise.all([...gone].map((uuid) => customer.request('DELETE', `/api/generations/${uuid}/`)));
+      const answers = await Promise.all(
+        [...gone].map((uuid) => customer.request('DELETE', `/api/generations/${uuid}/`)),
+      );
       expect(answers.every(({ status }) => status === 204)).to.equal(true);
       left = left.filter(({ uuid }) => !gone.has(uuid));
       const numbers = left.map(({ number }) => number);

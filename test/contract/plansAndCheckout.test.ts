@@ -66,7 +66,9 @@ describe('billing', () => {
     });
 
     it('is active, with the plan and the end of the paid year, when subscribed', async () => {
-      const { current_period_end: paidUntil, ...rest } = await getBillingStatus(await service.createCustomer('starter'));
+      const { current_period_end: paidUntil, ...rest } = await getBillingStatus(
+        await service.createCustomer('starter'),
+      );
       expect(rest).to.deep.equal({
         plan: { slug: 'starter', name: 'Starter', parallel_limit: 3 },
         status: 'active',
@@ -184,7 +186,9 @@ describe('billing', () => {
 
     it('works with a session as with a key', async () => {
       const customer = await service.createCustomer(null);
-      const { status } = await customer.requestWithSession('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
+      const { status } = await customer.requestWithSession('POST', '/api/billing/checkout/', {
+        body: { plan: 'lite' },
+      });
       expect(status).to.equal(200);
     });
   });

@@ -141,7 +141,9 @@ describe('rates', () => {
 
   it('what a load balancer asks all the time is not counted', async () => {
     const address = freshAddress();
-    const asked = await repeatRequest(12, (index) => fromAddress(address, index % 2 === 0 ? '/api/health/' : '/api/ready/'));
+    const asked = await repeatRequest(12, (index) =>
+      fromAddress(address, index % 2 === 0 ? '/api/health/' : '/api/ready/'),
+    );
     expect(asked.map(({ status }) => status)).to.not.include(429);
     expect(asked.map(({ headers }) => headers.get('ratelimit'))).to.deep.equal(Array(12).fill(null));
     const counted = await fromAddress(address, '/api/models/');
@@ -216,7 +218,10 @@ describe('rates', () => {
     const headers = { authorization: `Bearer ${revoked.key}`, 'x-forwarded-for': freshAddress() };
     await via(customer).request('GET', '/api/keys/', { headers });
     await customer.requestWithSession('POST', `/api/keys/${revoked.uuid}/revoke/`);
-    expectError(await via(customer).request('POST', '/api/generations/create/', { headers, body: {} }), 'invalid_api_key');
+    expectError(
+      await via(customer).request('POST', '/api/generations/create/', { headers, body: {} }),
+      'invalid_api_key',
+    );
   });
 
   it('without a trusted proxy an address cannot be made up', async () => {

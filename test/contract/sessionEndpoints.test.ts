@@ -12,7 +12,8 @@ function parseCookie(answer: ApiResponse): Record<string, string> {
   return { cookie: first, ...Object.fromEntries(pairs) };
 }
 
-const readUser = async (customer: TestCustomer) => (await customer.requestWithSession('GET', '/authentication/me/')).body.user;
+const readUser = async (customer: TestCustomer) =>
+  (await customer.requestWithSession('GET', '/authentication/me/')).body.user;
 
 const updateOnboarding = (customer: TestCustomer, body: unknown) =>
   customer.requestWithSession('POST', '/authentication/onboarding/advance/', { body });
@@ -191,7 +192,9 @@ describe('session endpoints', () => {
       expect(profile.status).to.equal(200);
       expect(profile.body.user).to.include({ onboarding_step: 'plan', first_name: 'Ada', use_case: 'Films' });
       await customer.requestWithSession('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
-      expect((await updateOnboarding(customer, { step_completed: 'plan' })).body.user.onboarding_step).to.equal('complete');
+      expect((await updateOnboarding(customer, { step_completed: 'plan' })).body.user.onboarding_step).to.equal(
+        'complete',
+      );
       expect((await readUser(customer)).onboarding_step).to.equal('complete');
     });
 
@@ -253,9 +256,15 @@ describe('session endpoints', () => {
       const cookies = ['', 'token=', 'token=abc', `token=${'0'.repeat(64)}`, 'token="', 'Token=x', 'token=\u00e9'];
       for (const [method, path, body] of SESSION_ENDPOINTS) {
         for (const cookie of cookies)
-          expectError(await customer.requestWithSession(method, path, { body, headers: { cookie } }), 'invalid_api_key');
+          expectError(
+            await customer.requestWithSession(method, path, { body, headers: { cookie } }),
+            'invalid_api_key',
+          );
       }
-      expectError(await customer.requestWithSession('GET', '/api/keys/', { headers: { cookie: 'token=abc' } }), 'invalid_api_key');
+      expectError(
+        await customer.requestWithSession('GET', '/api/keys/', { headers: { cookie: 'token=abc' } }),
+        'invalid_api_key',
+      );
       await service.sql(
         `UPDATE sessions SET expires_at = now() - interval '1 second'
           WHERE account_id = (SELECT id FROM accounts WHERE email = $1)`,
@@ -313,10 +322,15 @@ describe('session endpoints', () => {
       expect((await customer.requestWithSession('GET', '/api/keys/', { headers: both })).status).to.equal(200);
       expectError(await other.requestWithSession('GET', '/api/keys/', { headers: both }), 'invalid_api_key');
       expectError(
-        await customer.requestWithSession('GET', '/api/keys/', { headers: { authorization: `Bearer svc_${'0'.repeat(40)}` } }),
+        await customer.requestWithSession('GET', '/api/keys/', {
+          headers: { authorization: `Bearer svc_${'0'.repeat(40)}` },
+        }),
         'invalid_api_key',
       );
-      expectError(await customer.request('GET', '/api/keys/', { headers: { cookie: 'token=over' } }), 'invalid_api_key');
+      expectError(
+        await customer.request('GET', '/api/keys/', { headers: { cookie: 'token=over' } }),
+        'invalid_api_key',
+      );
     });
   });
 

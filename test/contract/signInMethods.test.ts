@@ -35,7 +35,8 @@ describe('sign-in methods of an account', () => {
     const { status, text } = await visitor.request(`${service.baseUrl}/authentication/me/`);
     return status === 200 ? JSON.parse(text).user : null;
   };
-  const metrics = async (visitor: HttpBrowser) => (await visitor.request(`${service.baseUrl}/api/admin/metrics/`)).status;
+  const metrics = async (visitor: HttpBrowser) =>
+    (await visitor.request(`${service.baseUrl}/api/admin/metrics/`)).status;
   const accountPage = (visitor: HttpBrowser) => visitor.request(`${service.baseUrl}/account/`);
   /** Sends the form of the account page that links a provider, up to the page that leads there. */
   const startLinking = async (visitor: HttpBrowser, provider: ProviderName) => {

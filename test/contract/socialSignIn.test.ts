@@ -276,7 +276,10 @@ describe('sign-in through a provider', () => {
             value,
           ]),
         );
-        const back = await visitor.submitForm(`${service.baseUrl}/authentication/social/apple/callback`, { ...fields, user });
+        const back = await visitor.submitForm(`${service.baseUrl}/authentication/social/apple/callback`, {
+          ...fields,
+          user,
+        });
         expect(back.headers.get('location')).to.equal('/account/');
         expect((await me(visitor)).first_name).to.match(/^x{0,200}$/);
       }
@@ -435,7 +438,9 @@ describe('sign-in through a provider', () => {
     it('comes from Apple as a form of another site, with no need for our origin', async () => {
       comes(createPerson());
       const { visitor } = await signIn('apple');
-      expect(visitor.redirects.some((address) => address.endsWith('/authentication/social/apple/callback'))).to.equal(true);
+      expect(visitor.redirects.some((address) => address.endsWith('/authentication/social/apple/callback'))).to.equal(
+        true,
+      );
       expect(await me(visitor)).to.not.equal(null);
     });
   });
@@ -449,7 +454,9 @@ describe('sign-in through a provider', () => {
       for (const how of ['hang', 'garbage', 'error', 'drop'] as const) {
         fresh.fake.misbehaviour.set('/.well-known', how);
         const began = performance.now();
-        const page = await new HttpBrowser().navigate(`${baseUrl}/authentication/social/google/start?return_to=%2Fsign-in`);
+        const page = await new HttpBrowser().navigate(
+          `${baseUrl}/authentication/social/google/start?return_to=%2Fsign-in`,
+        );
         expect(performance.now() - began, how).to.be.below(scaleTimeout(4_000));
         expect(page.status, how).to.equal(503);
         expect(page.headers.get('retry-after')).to.equal('60');
@@ -608,7 +615,9 @@ describe('sign-in through a provider', () => {
 
   it('through a provider that there is not is a 404, as a page', async () => {
     for (const path of ['facebook/start', 'facebook/callback', 'constructor/start']) {
-      const { status, headers, text } = await new HttpBrowser().request(`${service.baseUrl}/authentication/social/${path}`);
+      const { status, headers, text } = await new HttpBrowser().request(
+        `${service.baseUrl}/authentication/social/${path}`,
+      );
       expect(status).to.equal(404);
       expect(headers.get('content-type')).to.include('text/html');
       expect(text).to.include('This way of signing in is not offered here.');

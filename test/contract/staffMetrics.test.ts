@@ -129,7 +129,9 @@ describe('staff metrics', () => {
       const customers = await Promise.all(['lite', 'pro', 'studio', null].map((plan) => service.createCustomer(plan)));
       const [lite, pro, studio] = customers as [TestCustomer, TestCustomer, TestCustomer];
       await lite.requestWithSession('PATCH', '/authentication/me/', { body: { first_name: 'Ada' } });
-      await lite.requestWithSession('POST', '/authentication/onboarding/advance/', { body: { step_completed: 'profile' } });
+      await lite.requestWithSession('POST', '/authentication/onboarding/advance/', {
+        body: { step_completed: 'profile' },
+      });
       await pro.request('POST', '/api/billing/topup/', { body: { amount_cents: 12_345 } });
       await lite.request('POST', '/api/billing/checkout/', { body: { plan: 'starter' } });
       const made = await Promise.all([pro.createVideo(), pro.createImage(), studio.createImage(), lite.createVideo()]);

@@ -10,7 +10,8 @@ import { expectError } from '../harness/errorEnvelope.ts';
 const BOARD = '/admin/queues';
 
 /** The card under a heading, without its tables. */
-const findCard = (html: string, title: string) => (html.split(`<h2>${title}</h2>`)[1] ?? '').split('</section>')[0] ?? '';
+const findCard = (html: string, title: string) =>
+  (html.split(`<h2>${title}</h2>`)[1] ?? '').split('</section>')[0] ?? '';
 const findFigure = (html: string, title: string) => /class="figure">([^<]+)</.exec(findCard(html, title))?.[1];
 
 describe('staff pages', () => {

@@ -92,7 +92,11 @@ describe('top-ups', () => {
       const body = { amount_cents: 5000 };
       expect((await customer.requestWithSession('POST', TOPUP, { body })).status).to.equal(200);
       for (const origin of ['https://elsewhere.example', 'null', '']) {
-        expectError(await customer.requestWithSession('POST', TOPUP, { body, headers: { origin } }), 'invalid_api_key', 'Origin');
+        expectError(
+          await customer.requestWithSession('POST', TOPUP, { body, headers: { origin } }),
+          'invalid_api_key',
+          'Origin',
+        );
       }
       expect(await customer.balance()).to.equal(1100 + 1896);
     });

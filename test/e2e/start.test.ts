@@ -22,7 +22,8 @@ describe('npm start', function () {
   const dataDir = join(requireTestEnv('TEST_FOLDER'), 'start');
   const running: ChildProcess[] = [];
   after(async () => {
-    for (const child of running) if (child.exitCode === null && child.signalCode === null) await endProcess(child, 'SIGTERM');
+    for (const child of running)
+      if (child.exitCode === null && child.signalCode === null) await endProcess(child, 'SIGTERM');
   });
 
   async function start(port: number, folder = dataDir, settings: Record<string, string> = {}): Promise<StartedProcess> {
@@ -61,7 +62,8 @@ describe('npm start', function () {
     expect(await endProcess(second.child, 'SIGINT')).to.equal(0);
     const addresses = [...second.output().matchAll(/127\.0\.0\.1:(\d+)/g)].map(([, listening]) => Number(listening));
     expect(addresses).to.have.length.above(3);
-    for (const listening of new Set(addresses)) expect(await acceptsConnections(listening), String(listening)).to.equal(false);
+    for (const listening of new Set(addresses))
+      expect(await acceptsConnections(listening), String(listening)).to.equal(false);
   });
 
   it('names what people open, commands for any folder, and is found by admin and check through its data folder', async () => {
@@ -81,7 +83,11 @@ describe('npm start', function () {
 
     const { PATH = '' } = process.env;
     const env = { PATH, DATA_DIR: dataDir };
-    const found = await runCommand(process.execPath, ['dist/worker/cli/admin/main.js', 'find-account', 'me@example.com'], env);
+    const found = await runCommand(
+      process.execPath,
+      ['dist/worker/cli/admin/main.js', 'find-account', 'me@example.com'],
+      env,
+    );
     expect([found.status, found.err]).to.deep.equal([
       0,
       `Using the databases of the service at ${baseUrl}, which runs on this machine.\n`,
@@ -124,7 +130,9 @@ describe('npm start', function () {
     const taken = Number(new URL(one.baseUrl).port);
     const refused = await start(taken, `${dataDir}-3`).catch((error: Error) => error.message);
     expect(refused).to.match(/set PORT/);
-    expect(await Promise.all([endProcess(one.child, 'SIGTERM'), endProcess(other.child, 'SIGTERM')])).to.deep.equal([0, 0]);
+    expect(await Promise.all([endProcess(one.child, 'SIGTERM'), endProcess(other.child, 'SIGTERM')])).to.deep.equal([
+      0, 0,
+    ]);
   });
 
   it('a provider that was given is used, and the sample upstream stands in for one that was not', async () => {

@@ -8,7 +8,8 @@ import type { TestCustomer } from '../harness/apiClient.ts';
 import { decodeClaims, registerClient } from '../harness/oauthClient.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 
-const image = async (customer: TestCustomer, prompt: string) => customer.waitForEnd((await customer.createImage(prompt)).uuid);
+const image = async (customer: TestCustomer, prompt: string) =>
+  customer.waitForEnd((await customer.createImage(prompt)).uuid);
 
 describe('the data of an account', () => {
   let service: TestService;

@@ -25,7 +25,8 @@ describe('a year of an account', () => {
     const made = [];
     for (let index = 0; index < videos; index += 1) made.push(await billing.onFirstApi(customer).createVideo());
     for (let index = 0; index < images; index += 1) made.push(await billing.onFirstApi(customer).createImage());
-    for (const { uuid } of made) expect((await billing.onFirstApi(customer).waitForEnd(uuid)).status).to.equal('succeeded');
+    for (const { uuid } of made)
+      expect((await billing.onFirstApi(customer).waitForEnd(uuid)).status).to.equal('succeeded');
   };
 
   it('begins with nothing, and with the first month once the year is paid', async () => {
@@ -133,7 +134,9 @@ describe('a year of an account', () => {
     expect(await lastEntries(1)).to.deep.equal([['expiry', -2200]]);
     expect(await balance()).to.equal(1896);
     expect(await status()).to.include({ plan: null });
-    const refused = await billing.onFirstApi(customer).createGeneration({ model: 'imgmodel-2', params: { resolution: '1K' } });
+    const refused = await billing
+      .onFirstApi(customer)
+      .createGeneration({ model: 'imgmodel-2', params: { resolution: '1K' } });
     expect([refused.status, refused.body.error]).to.deep.equal([402, 'subscription_required']);
   });
 

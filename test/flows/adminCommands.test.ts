@@ -243,7 +243,10 @@ describe('npm run admin', () => {
       const uuid = await stuckImage();
       const tried = await admin('requeue-jobs', '--all');
       expect(tried.out).to.include(uuid).and.to.include('Nothing was changed');
-      const [{ next_attempt_at: before }] = await service.sql('SELECT next_attempt_at FROM generations WHERE uuid = $1', [uuid]);
+      const [{ next_attempt_at: before }] = await service.sql(
+        'SELECT next_attempt_at FROM generations WHERE uuid = $1',
+        [uuid],
+      );
       expect(before.getTime()).to.be.above(Date.now());
       const { status, out } = await admin('requeue-jobs', '--all', '--apply');
       expect(status).to.equal(0);

@@ -51,7 +51,9 @@ describe('a year of an affiliate', () => {
   });
 
   it('is sent to onboarding: to one account, by a new link each time', async () => {
-    const answers = await Promise.all([1, 2, 3].map(() => affiliate.request('POST', '/api/affiliate/onboarding-link/')));
+    const answers = await Promise.all(
+      [1, 2, 3].map(() => affiliate.request('POST', '/api/affiliate/onboarding-link/')),
+    );
     expect(answers.map((answer) => answer.status)).to.deep.equal([200, 200, 200]);
     const urls = answers.map(({ body }) => body.url as string);
     expect(new Set(urls).size).to.equal(3);
@@ -83,7 +85,9 @@ describe('a year of an affiliate', () => {
   });
 
   it('earns of the difference of an upgrade, which waits for 30 days and for the next month', async () => {
-    const { body } = await billing.onFirstApi(customer).request('POST', '/api/billing/checkout/', { body: { plan: 'studio' } });
+    const { body } = await billing
+      .onFirstApi(customer)
+      .request('POST', '/api/billing/checkout/', { body: { plan: 'studio' } });
     expect(billing.stripe.confirmPlanSwitch(body.checkout_url)).to.equal('switched');
     await billing.drained();
     const [upgrade] = billing.stripe.store.list('invoice');

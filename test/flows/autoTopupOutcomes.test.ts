@@ -51,7 +51,8 @@ describe('automatic top-ups through the payment processor', () => {
   /** On the smallest plan, with less left than a video of 10 s costs. */
   const poor = async () => {
     const customer = await billing.createCustomer('lite');
-    for (let index = 0; index < 2; index += 1) await customer.waitForEnd((await customer.createGeneration(LONG)).body.uuid);
+    for (let index = 0; index < 2; index += 1)
+      await customer.waitForEnd((await customer.createGeneration(LONG)).body.uuid);
     expect(await customer.balance()).to.equal(60);
     await enableAutoTopups(customer);
     return customer;
@@ -120,10 +121,7 @@ describe('automatic top-ups through the payment processor', () => {
     billing.stripe.faults['intents.create'] = 'error';
     await customer.waitForEnd((await customer.createGeneration(IMAGE)).body.uuid);
     await eventually('pending', async () => (await automatic(customer))[1]?.status === 'pending');
-    const intent = billing.stripe.store.get(
-      'payment_intent',
-      (await automatic(customer))[0].stripe_payment_intent_id,
-    );
+    const intent = billing.stripe.store.get('payment_intent', (await automatic(customer))[0].stripe_payment_intent_id);
     const { status } = intent;
     intent.status = 'processing';
     billing.stripe.store.emit('payment_intent.payment_failed', intent);

@@ -61,7 +61,8 @@ describe('commissions and payouts, where things go wrong', () => {
   const soon = () => billing.service.sql(`UPDATE payouts SET next_attempt_at = now() WHERE status = 'pending'`);
 
   const invoiceOf = (customer: TestCustomer): string => {
-    const { customerId = '' } = billing.stripe.summarize().customers.find(({ email }) => email === customer.email) ?? {};
+    const { customerId = '' } =
+      billing.stripe.summarize().customers.find(({ email }) => email === customer.email) ?? {};
     return getId(billing.stripe.findSubscription(customerId).latest_invoice);
   };
 
@@ -366,7 +367,9 @@ describe('commissions and payouts, where things go wrong', () => {
       // From a page that was open still nothing is made.
       const again = await affiliate.requestWithSession('GET', '/account/payouts/again');
       expect([again.status, again.headers.get('location')]).to.deep.equal([303, '/account/']);
-      const links = await Promise.all([1, 2, 3].map(() => affiliate.request('POST', '/api/affiliate/onboarding-link/')));
+      const links = await Promise.all(
+        [1, 2, 3].map(() => affiliate.request('POST', '/api/affiliate/onboarding-link/')),
+      );
       const opened = links.filter(({ status }) => status === 200);
       expect(opened).to.not.have.length(0);
       const ids = new Set(opened.map(({ body }) => /acct_\w+/.exec(body.url)?.[0]));
@@ -458,9 +461,7 @@ describe('commissions and payouts, where things go wrong', () => {
       if (isTakenAgain) {
         const told = new RegExp(`^(?=.*${uuid}).*its month has another one: reverse this transfer`, 'm');
         await Promise.any(billing.service.workers.map((worker) => worker.waitForLog(told)));
-        const transfer = billing.stripe.store
-          .list('transfer')
-          .find(({ metadata }) => metadata['payout_uuid'] === uuid);
+        const transfer = billing.stripe.store.list('transfer').find(({ metadata }) => metadata['payout_uuid'] === uuid);
         billing.stripe.store.remove(transfer?.id ?? '');
         await billing.service.sql('DELETE FROM payouts WHERE uuid = $1', [other]);
         return;

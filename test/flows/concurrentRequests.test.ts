@@ -66,7 +66,9 @@ describe('any number of simultaneous requests through any number of processes', 
 
   it('of many accounts at once are each charged for their own', async () => {
     const customers = await Promise.all(Array.from({ length: 30 }, () => service.createCustomer('starter')));
-    const answers = await Promise.all(customers.map((customer) => everywhere(customer, 4, (way) => way.createGeneration(IMAGE))));
+    const answers = await Promise.all(
+      customers.map((customer) => everywhere(customer, 4, (way) => way.createGeneration(IMAGE))),
+    );
     for (const [index, customer] of customers.entries()) {
       expect(tally(answers[index] as ApiResponse[])).to.deep.equal({ 201: 3, 'parallel_limit_reached 409': 1 });
       expect(await customer.ledger()).to.deep.equal([

@@ -3,7 +3,12 @@ import { once } from 'node:events';
 import { expect } from 'chai';
 import pg from 'pg';
 import { BUNDLE } from '../harness/bundle.ts';
-import { checkInvariants, findViolations, readAccountHistory, INVARIANTS } from '../../shared/domain/credits/integrity/index.ts';
+import {
+  checkInvariants,
+  findViolations,
+  readAccountHistory,
+  INVARIANTS,
+} from '../../shared/domain/credits/integrity/index.ts';
 import { createDatabase } from '../harness/databases.ts';
 import { eventually } from '../harness/testService.ts';
 import { CORRUPTIONS } from '../harness/integrityViolations.ts';

@@ -6,7 +6,8 @@ import { RoundRobinProxy } from '../harness/roundRobinProxy.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 
 const UPDATED = 'notifications/resources/updated';
-const hasUpdateFor = (uri: string) => (events: McpEventStream) => events.messages.some(({ params }) => params.uri === uri);
+const hasUpdateFor = (uri: string) => (events: McpEventStream) =>
+  events.messages.some(({ params }) => params.uri === uri);
 
 describe('MCP over several processes', () => {
   let service: TestService;

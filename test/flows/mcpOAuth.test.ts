@@ -34,7 +34,9 @@ describe('the MCP server by OAuth', () => {
     const refusal = await client.connect(first).catch((error: Error) => error);
     expect(refusal).to.be.instanceOf(UnauthorizedError);
     const address = provider.authorizationUrl as URL;
-    const answer = new URL(getRedirectLocation(await submitConsent(service.baseUrl, person, address.pathname + address.search)));
+    const answer = new URL(
+      getRedirectLocation(await submitConsent(service.baseUrl, person, address.pathname + address.search)),
+    );
     await first.finishAuth(answer.searchParams.get('code') as string);
     const transport = new StreamableHTTPClientTransport(url, { authProvider: provider });
     await client.connect(transport);
@@ -67,7 +69,9 @@ describe('the MCP server by OAuth', () => {
     const session = { 'mcp-session-id': headers.get('mcp-session-id') as string, 'mcp-protocol-version': '2025-11-25' };
     const usage = await postMcp(reader, buildToolCall('get_usage'), { headers: session });
     expect(usage.body.result.structuredContent.credits.balance).to.equal(before);
-    const refused = await postMcp(reader, buildToolCall('generate_image', { prompt: 'x', resolution: '1K' }), { headers: session });
+    const refused = await postMcp(reader, buildToolCall('generate_image', { prompt: 'x', resolution: '1K' }), {
+      headers: session,
+    });
     expect(refused.status).to.equal(403);
     expect(refused.headers.get('www-authenticate'))
       .to.include('error="insufficient_scope"')
@@ -108,7 +112,10 @@ describe('the MCP server by OAuth', () => {
     expect(asked.headers.get('access-control-allow-methods')).to.include('DELETE');
     const refused = await postMcp(person, INITIALIZE, { headers: { origin: 'https://inspector.example' } });
     expect([refused.status, refused.headers.get('access-control-allow-origin')]).to.deep.equal([403, '*']);
-    const stranger = await request(service.baseUrl, 'POST', '/mcp', { body: INITIALIZE, headers: { accept: ACCEPT_JSON_OR_SSE } });
+    const stranger = await request(service.baseUrl, 'POST', '/mcp', {
+      body: INITIALIZE,
+      headers: { accept: ACCEPT_JSON_OR_SSE },
+    });
     expect(stranger.headers.get('access-control-expose-headers'))
       .to.include('WWW-Authenticate')
       .and.to.include('Mcp-Session-Id');

@@ -3,7 +3,15 @@ import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { requireTestEnv } from '../harness/databases.ts';
-import { ACCEPT_JSON_OR_SSE, buildToolCall, connectMcpClient, McpEventStream, openMcpSession, postMcp, STATELESS_META } from '../harness/mcpClient.ts';
+import {
+  ACCEPT_JSON_OR_SSE,
+  buildToolCall,
+  connectMcpClient,
+  McpEventStream,
+  openMcpSession,
+  postMcp,
+  STATELESS_META,
+} from '../harness/mcpClient.ts';
 import { FaultProxy } from '../fakes/faultProxy.ts';
 import { RoundRobinProxy } from '../harness/roundRobinProxy.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
@@ -14,7 +22,8 @@ const STATELESS_CALL: Record<string, string> = {
   'mcp-method': 'tools/call',
   'mcp-name': 'get_generation',
 };
-const hasUpdateFor = (uri: string) => (events: McpEventStream) => events.messages.some(({ params }) => params.uri === uri);
+const hasUpdateFor = (uri: string) => (events: McpEventStream) =>
+  events.messages.some(({ params }) => params.uri === uri);
 
 describe('MCP through restarts and outages', () => {
   let service: TestService;
@@ -106,7 +115,9 @@ describe('MCP through restarts and outages', () => {
     const direct = customer.on(service.baseUrls[0] as string);
     const headers = await openMcpSession(direct);
     const generation = await underWay();
-    const waiting = postMcp(direct, buildToolCall('get_generation', { uuid: generation.uuid, wait_seconds: 45 }, 'w'), { headers });
+    const waiting = postMcp(direct, buildToolCall('get_generation', { uuid: generation.uuid, wait_seconds: 45 }, 'w'), {
+      headers,
+    });
     const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'w' } };
     await eventually('cancelled', async () => {
       await postMcp(direct, cancel, { headers });
@@ -141,7 +152,10 @@ describe('MCP through restarts and outages', () => {
     } finally {
       proxy.open();
     }
-    await eventually('back', async () => (await postMcp(customer, buildToolCall('get_usage'), { headers })).status === 200);
+    await eventually(
+      'back',
+      async () => (await postMcp(customer, buildToolCall('get_usage'), { headers })).status === 200,
+    );
     await stateless.close();
   });
 

@@ -42,7 +42,9 @@ describe('migrations', () => {
     await db.transaction((transaction) => usedThisPeriod.up(transaction));
     // Once an account would be minutes.
     expect(performance.now() - startedAt).to.be.below(scaleTimeout(10_000));
-    const { rows } = await db.raw('SELECT generation_count_at_period_start, count(*)::int AS accounts FROM accounts GROUP BY 1');
+    const { rows } = await db.raw(
+      'SELECT generation_count_at_period_start, count(*)::int AS accounts FROM accounts GROUP BY 1',
+    );
     expect(rows).to.deep.equal([{ generation_count_at_period_start: '5', accounts: ACCOUNTS }]);
   });
 });

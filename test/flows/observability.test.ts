@@ -67,7 +67,9 @@ describe('observability', () => {
       await request(service.baseUrl, 'GET', '/nowhere/at/all');
       const text = await scrape('api');
       const count = 'genmeter_http_requests_total';
-      expect(readSample(text, count, { route: '/api/generations/create/', status: '201', method: 'POST' })).to.be.above(0);
+      expect(readSample(text, count, { route: '/api/generations/create/', status: '201', method: 'POST' })).to.be.above(
+        0,
+      );
       expect(readSample(text, count, { route: '/api/generations/:uuid/', status: '404' })).to.equal(1);
       expect(readSample(text, count, { route: 'none', status: '404' })).to.be.above(0);
       const durations = 'genmeter_http_request_duration_seconds_count';

@@ -27,7 +27,9 @@ describe('money that an account has no use for', () => {
 
   /** Makes what is owed due now, and lets the sweep find it. */
   const sweep = async () => {
-    await billing.service.sql(`UPDATE owed_refunds SET next_attempt_at = now() - interval '1 second' WHERE status = 'owed'`);
+    await billing.service.sql(
+      `UPDATE owed_refunds SET next_attempt_at = now() - interval '1 second' WHERE status = 'owed'`,
+    );
     await billing.service.sql(
       `UPDATE subscriptions SET follow_up_next_attempt_at = now() - interval '1 second' WHERE follow_up_next_attempt_at IS NOT NULL`,
     );

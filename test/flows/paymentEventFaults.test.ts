@@ -68,7 +68,9 @@ describe('events of the payment processor', () => {
     billing.stripe.completeCheckout(body.checkout_url);
     await billing.stripe.drained();
     await eventually('tried', async () => {
-      const rows = await billing.service.sql('SELECT 1 FROM payment_events WHERE processed_at IS NULL AND attempts > 0');
+      const rows = await billing.service.sql(
+        'SELECT 1 FROM payment_events WHERE processed_at IS NULL AND attempts > 0',
+      );
       return rows.length > 0;
     });
     expect(await customer.balance()).to.equal(0);

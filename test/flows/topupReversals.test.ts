@@ -90,7 +90,10 @@ describe('top-ups that do not go straight', () => {
     await lookAgain();
     const [{ uuid }] = await billing.service.sql(`SELECT uuid FROM topups WHERE status = 'pending'`);
     const row = async () => (await billing.service.sql('SELECT * FROM topups WHERE uuid = $1', [uuid]))[0];
-    await eventually('put off', async () => new Date((await row()).next_attempt_at).getTime() > Date.now() + 20 * 60_000);
+    await eventually(
+      'put off',
+      async () => new Date((await row()).next_attempt_at).getTime() > Date.now() + 20 * 60_000,
+    );
     await billing.advanceTo(new Date(Date.now() + 2 * DAY_MS));
     await lookAgain();
     await eventually('ended', async () => (await row()).status === 'failed');

@@ -57,7 +57,10 @@ describe('a model with a fallback', () => {
     await eventually('degraded', async () => (await readHealth(service))[0] === 'offline');
     expect(await hasModelStatus(service, 'imgmodel-2', 'degraded')).to.equal(true);
     expect(await hasModelStatus(service, 'vidmodel-video', 'offline')).to.equal(true);
-    const video = await customer.createGeneration({ model: 'vidmodel-video', params: { duration: 5, resolution: '720p' } });
+    const video = await customer.createGeneration({
+      model: 'vidmodel-video',
+      params: { duration: 5, resolution: '720p' },
+    });
     expect([video.status, video.body.error]).to.deep.equal([503, 'model_unavailable']);
     const { uuid, prompt } = await customer.createImage();
     // The one that the first choice would not take goes to the fallback, too.
@@ -117,7 +120,10 @@ describe('the health of a model', () => {
   let service: TestService;
   let customer: TestCustomer;
   before(async () => {
-    service = await startTestService({ env: { PROBE_INTERVAL_MS: '500', UPSTREAM_TIMEOUT_MS: '300' }, spawn: 'workers' });
+    service = await startTestService({
+      env: { PROBE_INTERVAL_MS: '500', UPSTREAM_TIMEOUT_MS: '300' },
+      spawn: 'workers',
+    });
     customer = await service.createCustomer('pro');
   });
   after(() => service.stop());

@@ -137,7 +137,9 @@ describe('when the upstream misbehaves', () => {
 });
 
 async function waitForModelsOnline(service: TestService): Promise<void> {
-  await service.sql("UPDATE upstream_health SET status = 'online', consecutive_failures = 0, consecutive_successes = 2, probed_at = now()");
+  await service.sql(
+    "UPDATE upstream_health SET status = 'online', consecutive_failures = 0, consecutive_successes = 2, probed_at = now()",
+  );
 }
 
 async function hasModelStatus(service: TestService, slug: string, status: string): Promise<boolean> {
@@ -152,7 +154,8 @@ describe('submissions that fail in transport', () => {
     await eventually('probed', async () => (await service.sql('SELECT 1 FROM upstream_health')).length === 2);
     service.upstream.submit = 'drop';
     const images = await Promise.all(Array.from({ length: 4 }, () => customer.createImage()));
-    const health = () => service.sql("SELECT status, consecutive_failures FROM upstream_health WHERE model = 'imgmodel-2'");
+    const health = () =>
+      service.sql("SELECT status, consecutive_failures FROM upstream_health WHERE model = 'imgmodel-2'");
     // Four failures in a row, and no probe between them.
     const degraded = { status: 'degraded', consecutive_failures: 2 };
     await eventually('degraded', async () => isDeepStrictEqual(await health(), [degraded]));

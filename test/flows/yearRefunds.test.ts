@@ -54,7 +54,9 @@ describe('the money of a running year', () => {
     billing.stripe.refund(upgrade);
     await billing.stripe.drained();
     await eventually('tried', async () => {
-      const rows = await billing.service.sql('SELECT 1 FROM payment_events WHERE processed_at IS NULL AND attempts > 0');
+      const rows = await billing.service.sql(
+        'SELECT 1 FROM payment_events WHERE processed_at IS NULL AND attempts > 0',
+      );
       return rows.length > 0;
     });
     delete billing.stripe.faults['subscriptions.update'];

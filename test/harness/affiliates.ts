@@ -32,7 +32,10 @@ export async function signUpCustomer(
 }
 
 /** An affiliate, and the code of their link. */
-export async function enrollAffiliate(baseUrl: string, email?: string): Promise<{ affiliate: TestCustomer; code: string }> {
+export async function enrollAffiliate(
+  baseUrl: string,
+  email?: string,
+): Promise<{ affiliate: TestCustomer; code: string }> {
   const affiliate = await signUpCustomer(baseUrl, undefined, email);
   const { status, body } = await affiliate.request('POST', '/api/affiliate/enroll/', { body: {} });
   expect(status, JSON.stringify(body)).to.equal(200);

@@ -30,7 +30,11 @@ export async function request(
     redirect: 'manual',
   });
   const text = await response.text();
-  const answer = { status: response.status, headers: response.headers, body: text === '' ? undefined : parseJsonOrText(text) };
+  const answer = {
+    status: response.status,
+    headers: response.headers,
+    body: text === '' ? undefined : parseJsonOrText(text),
+  };
   assertMatchesOpenApi(method, path, answer);
   return answer;
 }

@@ -149,7 +149,9 @@ export async function runJob({ service }: { service: TestService }, queueName: s
 }
 
 /** Starts a service with the stand-in for the payment processor. */
-export async function startBillingService(options: TestServiceOptions & { startAt?: Date } = {}): Promise<BillingService> {
+export async function startBillingService(
+  options: TestServiceOptions & { startAt?: Date } = {},
+): Promise<BillingService> {
   const stripe = await new FakeStripe().start();
   const offsetMs = options.startAt === undefined ? 0 : options.startAt.getTime() - Date.now();
   stripe.clockOffsetMs = offsetMs;

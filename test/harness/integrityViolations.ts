@@ -33,7 +33,9 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
   ],
   'balance-is-its-buckets': [breakCustomer('UPDATE accounts SET topup_credits = topup_credits + 1 WHERE id = 1')],
   'buckets-are-the-ledger': [
-    breakCustomer('UPDATE accounts SET topup_credits = topup_credits + 1, plan_credits = plan_credits - 1 WHERE id = 1'),
+    breakCustomer(
+      'UPDATE accounts SET topup_credits = topup_credits + 1, plan_credits = plan_credits - 1 WHERE id = 1',
+    ),
   ],
   'ledger-chain-is-unbroken': [
     breakCustomer('UPDATE ledger_entries SET balance_after = balance_after + 1 WHERE account_id = 1 AND number = 3'),
@@ -110,7 +112,9 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     breakAffiliate('UPDATE generations SET provider_cost_cents = 1 WHERE account_id = 2'),
     breakAffiliate(`UPDATE generations SET completed_at = created_at - interval '1 hour' WHERE account_id = 2`),
   ],
-  'submits-are-given-up': [breakCustomer('UPDATE generations SET unconfirmed_submits = 2 WHERE account_id = 1 AND number = 1')],
+  'submits-are-given-up': [
+    breakCustomer('UPDATE generations SET unconfirmed_submits = 2 WHERE account_id = 1 AND number = 1'),
+  ],
   'one-generation-an-idempotency-key': [
     breakCustomer(`UPDATE generations SET idempotency_key = 'k' WHERE account_id = 1 AND number < 3`),
   ],
@@ -157,7 +161,9 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     breakCustomer(`UPDATE ledger_entries SET amount = 1100 WHERE effect_key LIKE 'grant:%:2:pro'`),
   ],
   'grants-are-due-and-paid': [
-    breakCustomer(`UPDATE ledger_entries SET created_at = created_at - interval '1 day' WHERE effect_key LIKE 'grant:%:5'`),
+    breakCustomer(
+      `UPDATE ledger_entries SET created_at = created_at - interval '1 day' WHERE effect_key LIKE 'grant:%:5'`,
+    ),
     breakCustomer(`UPDATE subscriptions SET paid_until = '2037-01-31T10:00:00Z' WHERE id = 1`),
   ],
   'no-grant-is-missing': [
@@ -259,7 +265,9 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     breakAffiliate('UPDATE payouts SET completed_at = NULL'),
     breakAffiliate(`UPDATE payouts SET status = 'refused'`),
   ],
-  'no-payout-is-overdue': [breakAffiliate(`UPDATE payouts SET status = 'pending', next_attempt_at = '2037-03-15T11:59:00Z'`)],
+  'no-payout-is-overdue': [
+    breakAffiliate(`UPDATE payouts SET status = 'pending', next_attempt_at = '2037-03-15T11:59:00Z'`),
+  ],
   'keys-are-counted': [
     breakCustomer('UPDATE accounts SET active_key_count = 19 WHERE id = 1'),
     breakCustomer('UPDATE accounts SET key_count = 20 WHERE id = 1'),
@@ -279,7 +287,9 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     breakCustomer('UPDATE usage_totals SET credits = credits + 1 WHERE account_id = 1'),
     breakAffiliate('DELETE FROM usage_totals WHERE account_id = 2'),
   ],
-  'used-this-month-is-burned-this-month': [breakCustomer('UPDATE accounts SET period_used = period_used + 8 WHERE id = 1')],
+  'used-this-month-is-burned-this-month': [
+    breakCustomer('UPDATE accounts SET period_used = period_used + 8 WHERE id = 1'),
+  ],
   'no-use-is-negative': [
     breakCustomer('UPDATE accounts SET period_used = -8 WHERE id = 1'),
     breakCustomer('UPDATE usage_totals SET credits = -8 WHERE account_id = 1'),

@@ -231,7 +231,13 @@ async function writeAffiliate(account: FixtureAccount): Promise<void> {
   // One was under way when the subscription ended, and was refunded after it.
   const end = new Date('2036-02-01T10:00:00Z');
   const uuid = await account.image('queued', addHours(end, -0.1));
-  await account.entry('expiry', -account.planCredits, -account.planCredits, `expiry:${AFFILIATE_SUBSCRIPTION}:end`, end);
+  await account.entry(
+    'expiry',
+    -account.planCredits,
+    -account.planCredits,
+    `expiry:${AFFILIATE_SUBSCRIPTION}:end`,
+    end,
+  );
   await account.entry('refund', 8, 8, null, addHours(end, 0.1), uuid);
   await client.query(
     `UPDATE generations SET status = 'failed', completed_at = $2, error_message = 'The model did not finish in time.' WHERE uuid = $1`,

@@ -91,7 +91,10 @@ export class OAuthTestClient {
 }
 
 /** Registers a client at the service. */
-export async function registerClient(baseUrl: string, metadata: Record<string, unknown> = {}): Promise<OAuthTestClient> {
+export async function registerClient(
+  baseUrl: string,
+  metadata: Record<string, unknown> = {},
+): Promise<OAuthTestClient> {
   const body = { client_name: `Client ${randomUUID().slice(0, 8)}`, redirect_uris: [REDIRECT_URI], ...metadata };
   const answer = await request(baseUrl, 'POST', '/register', { body });
   if (answer.status !== 201) throw new Error(`Not registered: ${answer.status} ${JSON.stringify(answer.body)}`);
@@ -110,7 +113,12 @@ export async function loadConsentPage(
 }
 
 /** What a person does who agrees: loads the page, and sends its form. */
-export async function submitConsent(baseUrl: string, person: TestCustomer, path: string, decision = 'allow'): Promise<ApiResponse> {
+export async function submitConsent(
+  baseUrl: string,
+  person: TestCustomer,
+  path: string,
+  decision = 'allow',
+): Promise<ApiResponse> {
   const page = await loadConsentPage(baseUrl, person, path);
   if (page.status !== 200)
     throw new Error(`No consent page: ${page.status} ${page.headers.get('location')} ${page.body}`);

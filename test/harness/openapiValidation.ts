@@ -20,7 +20,9 @@ let cachedValidator: OpenApiValidator | undefined;
 /** The description of the interface, as the code under test makes it. */
 export function getOpenApiValidator(): OpenApiValidator {
   const routes = [...HTTP_ROUTES, ...LOCAL_SIGN_IN_ROUTES];
-  cachedValidator ??= new OpenApiValidator(JSON.parse(JSON.stringify(buildOpenApiDocument(routes, 'http://127.0.0.1'))) as Json);
+  cachedValidator ??= new OpenApiValidator(
+    JSON.parse(JSON.stringify(buildOpenApiDocument(routes, 'http://127.0.0.1'))) as Json,
+  );
   return cachedValidator;
 }
 

@@ -21,7 +21,11 @@ const EXECUTABLE = (process.env['PATH'] ?? '')
 /** Starts a real browser, without a window. Where the machine has none, the tests of the suite are skipped, and say so. */
 export async function launchBrowser(suite: Mocha.Context): Promise<Browser> {
   if (EXECUTABLE === undefined) {
-    appendRunEvent({ kind: 'skip', file: suite.test?.file ?? '', reason: `none of ${EXECUTABLE_NAMES.join(', ')} is on the PATH` });
+    appendRunEvent({
+      kind: 'skip',
+      file: suite.test?.file ?? '',
+      reason: `none of ${EXECUTABLE_NAMES.join(', ')} is on the PATH`,
+    });
     return suite.skip();
   }
   return chromium.launch({

@@ -7,7 +7,12 @@ type ModelSlug = 'vidmodel-video' | 'imgmodel-2';
 type ModelStatus = 'online' | 'degraded' | 'offline';
 
 /** Says how a model is, from a probe so many seconds ago; by default from one that stays fresh for an hour. */
-export async function setModelHealth(service: TestService, model: ModelSlug, status: ModelStatus, probedSecondsAgo = -3_600) {
+export async function setModelHealth(
+  service: TestService,
+  model: ModelSlug,
+  status: ModelStatus,
+  probedSecondsAgo = -3_600,
+) {
   await service.sql(
     `INSERT INTO upstream_health (model, position, upstream, status, consecutive_failures, consecutive_successes, probed_at, detail)
      VALUES ($1, 0, '', $2, 0, 0, now() - $3 * interval '1 second', '')
@@ -54,7 +59,12 @@ export async function addTopupCredits(service: TestService, { email }: TestCusto
  * Writes images that have ended, of 1 credit each, all made on the day so many days ago. The prompt of the n-th
  * generation of the account is "n", so that lists can be read as numbers.
  */
-export async function seedImages(service: TestService, { email }: TestCustomer, count: number, daysAgo = 0): Promise<void> {
+export async function seedImages(
+  service: TestService,
+  { email }: TestCustomer,
+  count: number,
+  daysAgo = 0,
+): Promise<void> {
   // Images of before the month are entered in the ledger after its grant.
   if (daysAgo > 0) service.fabricated.add('used-this-month-is-burned-this-month');
   await service.sql(
@@ -96,7 +106,11 @@ export async function seedImages(service: TestService, { email }: TestCustomer, 
 }
 
 /** Deletes the generations of these numbers with all that the service would note about it. */
-export async function deleteGenerationsByNumber(service: TestService, { email }: TestCustomer, numbers: number[]): Promise<void> {
+export async function deleteGenerationsByNumber(
+  service: TestService,
+  { email }: TestCustomer,
+  numbers: number[],
+): Promise<void> {
   await service.sql(
     `WITH gone AS (
        UPDATE generations SET deleted_at = now()

@@ -142,7 +142,11 @@ describe('a batcher', () => {
     });
 
     it('does so with those that wait for others of the same key, and lets the next of that key go on', async () => {
-      const { submit, batches, seen } = createObservedBatcher({ waitTimeout, maxInFlight: 2, getKey: (item) => item[0] });
+      const { submit, batches, seen } = createObservedBatcher({
+        waitTimeout,
+        maxInFlight: 2,
+        getKey: (item) => item[0],
+      });
       const first = submit('a1');
       await nextTurn();
       const late = [submit('a2').catch(getMessage), submit('a3').catch(getMessage)];

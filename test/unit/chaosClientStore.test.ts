@@ -1,7 +1,12 @@
 import { expect } from 'chai';
 import { compareClientStore } from '../../dev/chaos/clients/compareWithDatabase.ts';
 import { recordShownGeneration } from '../../dev/chaos/clients/observedGenerations.ts';
-import { newCreateRequest, recordCreateResponse, recordSent, type CreateRequest } from '../../dev/chaos/clients/createRequests.ts';
+import {
+  newCreateRequest,
+  recordCreateResponse,
+  recordSent,
+  type CreateRequest,
+} from '../../dev/chaos/clients/createRequests.ts';
 import { createClientState, type Step, type ClientState } from '../../dev/chaos/clients/clientState.ts';
 import { createSeededRandom } from '../fakes/seededRandom.ts';
 import { FakeStripe } from '../fakes/stripe/fakeStripe.ts';
@@ -123,7 +128,9 @@ describe('the books of the clients of a chaos run', () => {
   });
 
   it('are the same for the same seed', () => {
-    const prompts = [1, 2].map(() => Array.from({ length: 3 }, () => newCreateRequest(turnOf(0), null).observed.prompt));
+    const prompts = [1, 2].map(() =>
+      Array.from({ length: 3 }, () => newCreateRequest(turnOf(0), null).observed.prompt),
+    );
     expect(prompts[0]).to.deep.equal(prompts[1]);
   });
 });

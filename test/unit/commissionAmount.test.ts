@@ -10,7 +10,9 @@ const computeCommission = (paidCents: number, netCents = paidCents, reversedCent
 describe("an affiliate's share", () => {
   it('is 30 % of what was paid net, in whole cents, rounded down', () => {
     const paid = [1, 3, 4, 7_200, 34_800, 34_801, 34_803, 34_804];
-    expect(paid.map((cents) => computeCommission(cents))).to.deep.equal([0, 0, 1, 2_160, 10_440, 10_440, 10_440, 10_441]);
+    expect(paid.map((cents) => computeCommission(cents))).to.deep.equal([
+      0, 0, 1, 2_160, 10_440, 10_440, 10_440, 10_441,
+    ]);
     expect(computeCommission(12_000, 10_000)).to.equal(3_000);
     expect(computeCommission(0)).to.equal(0);
   });

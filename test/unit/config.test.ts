@@ -106,7 +106,9 @@ describe('the configuration', () => {
   });
 
   it('refuses to give plans away at a public https address', () => {
-    expect(getConfigError({ BASE_URL: 'https://a.example' })).to.match(/^STRIPE_SECRET_KEY is not set: .+ public BASE_URL/);
+    expect(getConfigError({ BASE_URL: 'https://a.example' })).to.match(
+      /^STRIPE_SECRET_KEY is not set: .+ public BASE_URL/,
+    );
     for (const BASE_URL of ['https://localhost:3000', 'https://127.0.0.1', 'https://[::1]', 'http://a.example']) {
       expect(getConfigError({ BASE_URL }), BASE_URL).to.equal('');
     }
@@ -153,7 +155,9 @@ describe('the configuration', () => {
         /^METRICS_TOKEN is not set, .+ METRICS_HOST 0\.0\.0\.0 .+ set METRICS_TOKEN, or METRICS_HOST=127\.0\.0\.1\.$/,
       );
       for (const METRICS_HOST of ['10.0.0.5', '::', '127.example']) {
-        expect(getConfigError({ ...production, METRICS_PORT: '9100', METRICS_HOST })).to.match(/^METRICS_TOKEN is not set/);
+        expect(getConfigError({ ...production, METRICS_PORT: '9100', METRICS_HOST })).to.match(
+          /^METRICS_TOKEN is not set/,
+        );
       }
       const METRICS_TOKEN = 'a-token-of-the-scraper';
       expect(getConfigError({ ...production, METRICS_PORT: '9100', METRICS_TOKEN })).to.equal('');
@@ -189,7 +193,9 @@ describe('the configuration', () => {
         /^GOOGLE_CLIENT_SECRET is not set, but the rest .+ Google .+\.$/,
       );
       expect(getConfigError({ GITHUB_CLIENT_SECRET: 'a' })).to.match(/^GITHUB_CLIENT_ID is not set/);
-      expect(getConfigError({ APPLE_TEAM_ID: 'a' })).to.match(/^APPLE_CLIENT_ID, APPLE_KEY_ID, APPLE_PRIVATE_KEY are not set/);
+      expect(getConfigError({ APPLE_TEAM_ID: 'a' })).to.match(
+        /^APPLE_CLIENT_ID, APPLE_KEY_ID, APPLE_PRIVATE_KEY are not set/,
+      );
     });
 
     it("takes Apple's key with its line breaks written out, and no other kind of key", () => {
@@ -214,7 +220,9 @@ describe('the configuration', () => {
       expect(getConfigError({ ...production, ...google, BASE_URL: 'http://a.example' })).to.match(
         /^BASE_URL must be the https/,
       );
-      expect(getConfigError({ BASE_URL: 'http://a.example/sub' })).to.match(/^BASE_URL must be an address without a path/);
+      expect(getConfigError({ BASE_URL: 'http://a.example/sub' })).to.match(
+        /^BASE_URL must be an address without a path/,
+      );
       expect(getConfigError({ ...production, ...google, GOOGLE_ISSUER: 'http://id.example' })).to.match(
         /^GOOGLE_ISSUER must begin with https/,
       );

@@ -198,7 +198,10 @@ describe('the adapter for fal', () => {
     for (const field of ['status_url', 'response_url', 'cancel_url']) {
       it(`does not take a receipt whose ${field} is at somebody else's`, async () => {
         const body = { ...buildHandle(parrot.url), [field]: `${stranger.url}/owner/app/requests/r1` };
-        expect(await captureUpstreamError(submitted({ status: 200, body }))).to.include({ fault: 'unknown', wasAnswered: true });
+        expect(await captureUpstreamError(submitted({ status: 200, body }))).to.include({
+          fault: 'unknown',
+          wasAnswered: true,
+        });
       });
     }
 
@@ -233,7 +236,10 @@ describe('the adapter for fal', () => {
 
     for (const status of [401, 403, 404, 500, 502, 503]) {
       it(`knows of ${status} that nothing was accepted`, async () => {
-        expect(await captureUpstreamError(submitted({ status, body: {} }))).to.include({ fault: 'unavailable', wasAnswered: true });
+        expect(await captureUpstreamError(submitted({ status, body: {} }))).to.include({
+          fault: 'unavailable',
+          wasAnswered: true,
+        });
       });
     }
 
@@ -245,7 +251,9 @@ describe('the adapter for fal', () => {
       ['-1', 0],
     ] as const) {
       it(`waits ${retryAfterMs} ms where it is told Retry-After: ${header}`, async () => {
-        const fault = await captureUpstreamError(submitted({ status: 429, headers: { 'retry-after': header }, body: {} }));
+        const fault = await captureUpstreamError(
+          submitted({ status: 429, headers: { 'retry-after': header }, body: {} }),
+        );
         expect(fault).to.include({ fault: 'unavailable', retryAfterMs });
       });
     }
@@ -288,7 +296,9 @@ describe('the adapter for fal', () => {
     ]) {
       it(`is not answered by ${JSON.stringify(answer)}`, async () => {
         parrot.answers.set(STATUS, answer);
-        expect(await captureUpstreamError(upstream().check(buildHandle(parrot.url)))).to.include({ fault: 'unavailable' });
+        expect(await captureUpstreamError(upstream().check(buildHandle(parrot.url)))).to.include({
+          fault: 'unavailable',
+        });
       });
     }
 
@@ -351,8 +361,12 @@ describe('the adapter for fal', () => {
     }
 
     it('never sends the key to somebody else, also where a handle has an address there', async () => {
-      expect(await captureUpstreamError(upstream().check(buildHandle(stranger.url)))).to.include({ fault: 'unavailable' });
-      expect(await captureUpstreamError(upstream().cancel(buildHandle(stranger.url)))).to.include({ fault: 'unavailable' });
+      expect(await captureUpstreamError(upstream().check(buildHandle(stranger.url)))).to.include({
+        fault: 'unavailable',
+      });
+      expect(await captureUpstreamError(upstream().cancel(buildHandle(stranger.url)))).to.include({
+        fault: 'unavailable',
+      });
       parrot.answers.set(STATUS, { status: 200, body: { status: 'COMPLETED' } });
       const half = { ...buildHandle(parrot.url), response_url: `${stranger.url}/owner/app/requests/r1` };
       expect(await captureUpstreamError(upstream().check(half))).to.include({ fault: 'unavailable' });

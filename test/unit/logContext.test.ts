@@ -7,15 +7,18 @@ const outside = { bindings: () => ({}) };
 
 describe('the trail of a request', () => {
   it('names the request and the job of the generation that a line is about', () => {
-    withLogContext({ id: '7', queue: 'poll', generationIds: [GENERATION], requestIds: { [GENERATION]: 'request-1' } }, () => {
-      expect(getLogContext({ generationId: GENERATION }, 30, outside)).to.deep.equal({
-        requestId: 'request-1',
-        queue: 'poll',
-        jobId: '7',
-      });
-      expect(getLogContext({}, 30, outside)).to.deep.equal({ queue: 'poll', jobId: '7' });
-      expect(getLogContext({ queue: 'media', jobId: '3' }, 50, outside)).to.deep.equal({});
-    });
+    withLogContext(
+      { id: '7', queue: 'poll', generationIds: [GENERATION], requestIds: { [GENERATION]: 'request-1' } },
+      () => {
+        expect(getLogContext({ generationId: GENERATION }, 30, outside)).to.deep.equal({
+          requestId: 'request-1',
+          queue: 'poll',
+          jobId: '7',
+        });
+        expect(getLogContext({}, 30, outside)).to.deep.equal({ queue: 'poll', jobId: '7' });
+        expect(getLogContext({ queue: 'media', jobId: '3' }, 50, outside)).to.deep.equal({});
+      },
+    );
     expect(getLogContext({ generationId: GENERATION }, 30, outside)).to.deep.equal({
       requestId: 'request-1',
       queue: 'poll',

@@ -10,7 +10,12 @@ import { setTestConfig } from '../harness/testConfig.ts';
 import { scaleTimeout } from '../harness/scaleTimeout.ts';
 import type { readImageResponse as ReceiveImage } from '../../shared/gateways/upstreams/imageResponse.ts';
 import type { UpstreamRoute } from '../../shared/gateways/upstreams/upstreamConfig.ts';
-import type { SubmitResult, Upstream, UpstreamError, UpstreamHandle } from '../../shared/gateways/upstreams/upstream.ts';
+import type {
+  SubmitResult,
+  Upstream,
+  UpstreamError,
+  UpstreamHandle,
+} from '../../shared/gateways/upstreams/upstream.ts';
 import type { ModelKind } from '../../shared/spec/catalog.ts';
 import { PNG } from '../fakes/misbehave.ts';
 import { FakeOpenAI, type VerbatimResponse } from '../fakes/upstreams/openai.ts';
@@ -40,7 +45,10 @@ describe('the adapter for what speaks like OpenAI', () => {
     for (const name of await readdir(folder)) await rm(join(folder, name));
   });
 
-  const upstreamFor = (kind: ModelKind, settings: { baseUrl?: string; key?: string | null; takesForms?: boolean } = {}) =>
+  const upstreamFor = (
+    kind: ModelKind,
+    settings: { baseUrl?: string; key?: string | null; takesForms?: boolean } = {},
+  ) =>
     openaiUpstream({
       model: kind === 'video' ? 'vidmodel-video' : 'imgmodel-2',
       kind,
@@ -173,7 +181,9 @@ describe('the adapter for what speaks like OpenAI', () => {
     }
 
     it('cuts down what a refusal says to what can be stored', async () => {
-      const error = await captureUpstreamError(submitVideoTo(envelope(400, { message: `a\u0000b${'x'.repeat(1_000)}\ud800` })));
+      const error = await captureUpstreamError(
+        submitVideoTo(envelope(400, { message: `a\u0000b${'x'.repeat(1_000)}\ud800` })),
+      );
       expect(error.message).to.match(/^abx{498}$/);
     });
 
@@ -207,13 +217,19 @@ describe('the adapter for what speaks like OpenAI', () => {
     for (const how of ['hang', 'drop', 'drop after acceptance', 'garbage'] as const) {
       it(`does not know what became of a job that is answered with ${how}`, async () => {
         standIn.submit = how;
-        expect(await captureUpstreamError(submitVideo())).to.include({ fault: 'unknown', wasAnswered: how === 'garbage' });
+        expect(await captureUpstreamError(submitVideo())).to.include({
+          fault: 'unknown',
+          wasAnswered: how === 'garbage',
+        });
       });
     }
 
     it('knows that nothing was taken where connections are refused', async () => {
       const upstream = upstreamFor('video', { baseUrl: 'http://127.0.0.1:1/v1' });
-      expect(await captureUpstreamError(upstream.submit(job()))).to.include({ fault: 'unavailable', wasAnswered: false });
+      expect(await captureUpstreamError(upstream.submit(job()))).to.include({
+        fault: 'unavailable',
+        wasAnswered: false,
+      });
     });
   });
 
@@ -394,7 +410,9 @@ describe('the adapter for what speaks like OpenAI', () => {
 
     for (const status of [500, 502, 504, 524, 408]) {
       it(`does not know whether it was run where the answer is ${status}`, async () => {
-        expect(await captureUpstreamError(askImageFor(envelope(status, { code: 'x' })))).to.include({ fault: 'unknown' });
+        expect(await captureUpstreamError(askImageFor(envelope(status, { code: 'x' })))).to.include({
+          fault: 'unknown',
+        });
       });
     }
 
@@ -570,7 +588,10 @@ describe('the adapter for what speaks like OpenAI', () => {
       standIn.models = 'drop';
       expect(await captureUpstreamError(probe())).to.include({ fault: 'unavailable', wasAnswered: false });
       standIn.models = undefined;
-      expect(await captureUpstreamError(probe({ key: 'wrong' }))).to.include({ fault: 'unavailable', wasAnswered: true });
+      expect(await captureUpstreamError(probe({ key: 'wrong' }))).to.include({
+        fault: 'unavailable',
+        wasAnswered: true,
+      });
       expect(await captureUpstreamError(probe({ key: null }))).to.include({ fault: 'unavailable', wasAnswered: true });
     });
   });

@@ -93,7 +93,11 @@ describe('what a download may lead to', () => {
         else response.writeHead(302, { location: other.url }).end();
       });
       home = first.url;
-      await download({ url: first.url, headers: { authorization: 'x' } }, { upstreamHost: '', allowsPrivateAddresses: true }, file);
+      await download(
+        { url: first.url, headers: { authorization: 'x' } },
+        { upstreamHost: '', allowsPrivateAddresses: true },
+        file,
+      );
       expect(first.requests.at(-1)).to.deep.equal(['/back', undefined]);
     });
   });
@@ -103,7 +107,10 @@ describe('what a download may lead to', () => {
       it(`refuses ${name}, at first and behind a redirect`, async () => {
         const secret = await startFileServer(sendPng);
         const url = `http://${name}:${new URL(secret.url).port}/`;
-        await isUseless(download({ url }, { upstreamHost: 'example.com', allowsPrivateAddresses: false }, file), /private address/);
+        await isUseless(
+          download({ url }, { upstreamHost: 'example.com', allowsPrivateAddresses: false }, file),
+          /private address/,
+        );
         await isUseless(fetchFrom(await startRedirectServer(url)), /private address/);
         expect(secret.requests).to.deep.equal([]);
       });
@@ -112,7 +119,9 @@ describe('what a download may lead to', () => {
     for (const name of NEIGHBOURS.trim().split(/\s+/)) {
       it(`refuses ${name}`, async () => {
         await isUseless(
-          download({ url: `http://${name}/` }, { upstreamHost: 'example.com', allowsPrivateAddresses: false }, file, { timeoutMs: 500 }),
+          download({ url: `http://${name}/` }, { upstreamHost: 'example.com', allowsPrivateAddresses: false }, file, {
+            timeoutMs: 500,
+          }),
           /private address/,
         );
       });
@@ -124,7 +133,10 @@ describe('what a download may lead to', () => {
       await download({ url: local.url }, { upstreamHost: local.host, allowsPrivateAddresses: false }, file);
       expect(local.requests).to.have.length(2);
       const elsewhere = { url: local.url.replace('127.0.0.1', 'localhost') };
-      await isUseless(download(elsewhere, { upstreamHost: local.host, allowsPrivateAddresses: false }, file), /private address/);
+      await isUseless(
+        download(elsewhere, { upstreamHost: local.host, allowsPrivateAddresses: false }, file),
+        /private address/,
+      );
     });
 
     it('knows public addresses, however they are written', () => {

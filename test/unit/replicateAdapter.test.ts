@@ -173,7 +173,10 @@ describe('the adapter for Replicate', () => {
         detail: "The specified version does not exist (or perhaps you don't have permission to use it?)",
         status: 422,
       };
-      expect(await captureUpstreamError(submitTo({ status: 422, body }))).to.include({ fault: 'unavailable', wasAnswered: true });
+      expect(await captureUpstreamError(submitTo({ status: 422, body }))).to.include({
+        fault: 'unavailable',
+        wasAnswered: true,
+      });
     });
 
     for (const status of [401, 402, 403, 404, 500, 502, 503]) {
@@ -215,7 +218,10 @@ describe('the adapter for Replicate', () => {
     for (const how of ['drop', 'drop after acceptance', 'hang'] as const) {
       it(`does not know whether it was accepted where the connection does this: ${how}`, async () => {
         standIn.submit = how;
-        expect(await captureUpstreamError(upstream().submit(buildSubmission()))).to.include({ fault: 'unknown', wasAnswered: false });
+        expect(await captureUpstreamError(upstream().submit(buildSubmission()))).to.include({
+          fault: 'unknown',
+          wasAnswered: false,
+        });
       });
     }
 

@@ -142,7 +142,11 @@ describe('payments by Stripe', () => {
       const { url, subscriptionId } = await subscribed();
       const sessionId = url.split('/').at(-1) as string;
       const invoiceId = standIn.store.get('subscription', subscriptionId).latest_invoice as string;
-      expect(await stripe.readCheckoutSession(sessionId)).to.deep.equal({ subscriptionId, intentId: null, isOpen: false });
+      expect(await stripe.readCheckoutSession(sessionId)).to.deep.equal({
+        subscriptionId,
+        intentId: null,
+        isOpen: false,
+      });
       expect(await stripe.findInvoiceSubscription(invoiceId)).to.equal(subscriptionId);
       expect(await collectAll(stripe.listSubscriptionsSince(before))).to.include(subscriptionId);
       expect(await collectAll(stripe.listSubscriptionsSince(new Date(Date.now() + 60_000)))).to.deep.equal([]);
@@ -391,7 +395,10 @@ describe('payments by Stripe', () => {
 
     it('charged again for another amount tells nothing of what became of the first', async () => {
       const { customerId, paymentMethodId, topupUuid } = await toppedUp();
-      await expectProcessorError(stripe.chargeTopup({ customerId, paymentMethodId, topupUuid, amountCents: 6_000 }), 'away');
+      await expectProcessorError(
+        stripe.chargeTopup({ customerId, paymentMethodId, topupUuid, amountCents: 6_000 }),
+        'away',
+      );
       expect(standIn.summarize().topups.get(topupUuid)).to.include({ succeeded: 1, paidCents: 5_000 });
     });
 
@@ -678,7 +685,11 @@ describe('payments by Stripe', () => {
     });
 
     it('is refused when it is older', async () => {
-      await expectRejectedSignature(stripe, body, await signPayload(body.toString(), standIn.webhookSecret, nowSeconds() - 310));
+      await expectRejectedSignature(
+        stripe,
+        body,
+        await signPayload(body.toString(), standIn.webhookSecret, nowSeconds() - 310),
+      );
     });
 
     it('is refused when it was changed, or signed with another secret, or not at all', async () => {
@@ -866,7 +877,10 @@ describe('payments by Stripe', () => {
     const order = { amount: 5_000, currency: 'usd', customer: 'cus_missing', confirm: true, off_session: true };
     const params = { ...order, automatic_payment_methods: { enabled: true, allow_redirects: 'never' as const } };
     const fails = async (changed: object) =>
-      (await captureError(api.paymentIntents.create({ ...params, ...changed }, key))) as { code?: string; type?: string };
+      (await captureError(api.paymentIntents.create({ ...params, ...changed }, key))) as {
+        code?: string;
+        type?: string;
+      };
     expect(await fails({ amount: 'x' as never })).to.include({ code: 'parameter_invalid_integer' });
     expect(await fails({ payment_method: 'pm_x' })).to.include({ code: 'resource_missing' });
     const asked = standIn.requests.length;

@@ -68,7 +68,11 @@ describe('thumbnails', () => {
 
   it('that cannot be made leave those before and behind them alone', async () => {
     const [first, last] = await pictures(2);
-    const [before, failure, after] = [makeImageThumbnail(first!.filePath), makeImageThumbnail(broken), makeImageThumbnail(last!.filePath)];
+    const [before, failure, after] = [
+      makeImageThumbnail(first!.filePath),
+      makeImageThumbnail(broken),
+      makeImageThumbnail(last!.filePath),
+    ];
     await expectRejection(failure, /unsupported image format/);
     expect(await getHeight(await before)).to.equal(first!.height);
     expect(await getHeight(await after)).to.equal(last!.height);

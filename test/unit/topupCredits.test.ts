@@ -67,7 +67,10 @@ describe('addMonths, against counting on a calendar', () => {
         fromEnd: fc.integer({ min: 0, max: 3 }),
         ms: fc.oneof(fc.constantFrom(0, DAY_MS - 1), fc.integer({ min: 0, max: DAY_MS - 1 })),
       })
-      .map(({ year, month, fromEnd, ms }) => new Date(Date.UTC(year, month - 1, countDaysInMonth(year, month) - fromEnd) + ms)),
+      .map(
+        ({ year, month, fromEnd, ms }) =>
+          new Date(Date.UTC(year, month - 1, countDaysInMonth(year, month) - fromEnd) + ms),
+      ),
   );
 
   it('is the same day and time, or the last day of a shorter month', () => {

@@ -1,7 +1,13 @@
 import { expect } from 'chai';
 import { fillTemplate, type TemplateVariables, type Template } from '../../shared/gateways/upstreams/template.ts';
 
-const VIDEO: TemplateVariables = { prompt: 'a lighthouse', duration: 5, resolution: '720p', audio: false, aspect_ratio: '16:9' };
+const VIDEO: TemplateVariables = {
+  prompt: 'a lighthouse',
+  duration: 5,
+  resolution: '720p',
+  audio: false,
+  aspect_ratio: '16:9',
+};
 const IMAGE: TemplateVariables = { prompt: 'a lighthouse', resolution: '4K', aspect_ratio: '1:1' };
 
 /** What filling a template throws. */
@@ -103,7 +109,9 @@ describe('a template', () => {
   }
 
   it('is refused where it asks an image for what only videos have', () => {
-    expect(getTemplateError('$duration', IMAGE)).to.equal('there is no "duration": there are prompt, resolution, aspect_ratio');
+    expect(getTemplateError('$duration', IMAGE)).to.equal(
+      'there is no "duration": there are prompt, resolution, aspect_ratio',
+    );
   });
 
   it('does not take what every object has for a row of a table', () => {

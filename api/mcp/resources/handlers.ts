@@ -96,7 +96,11 @@ function requireSessionId({ sessionId }: McpRequestContext): string {
 }
 
 /** Runs what a request is about; what goes wrong is a JSON-RPC error, with our code and sentence in its data. */
-async function withProtocolErrors<Result>(requestContext: McpRequestContext, uri: string, work: (requestContext: McpRequestContext) => Promise<Result>): Promise<Result> {
+async function withProtocolErrors<Result>(
+  requestContext: McpRequestContext,
+  uri: string,
+  work: (requestContext: McpRequestContext) => Promise<Result>,
+): Promise<Result> {
   try {
     return await work(requestContext);
   } catch (thrown) {

@@ -47,7 +47,8 @@ export async function subscribeSession(sessionId: string, generationId: string):
       .exec(),
   );
   // Looked at only now: what ends in between is heard of twice rather than never.
-  for (const completedId of await filterCompleted([generationId])) await withMcpRedis(() => notifySessions(completedId));
+  for (const completedId of await filterCompleted([generationId]))
+    await withMcpRedis(() => notifySessions(completedId));
 }
 
 export async function unsubscribeSession(sessionId: string, generationId: string): Promise<void> {
@@ -102,7 +103,8 @@ async function sweepSubscriptions(): Promise<void> {
   if (isMine === null) return;
   const at = now().getTime();
   await mcpRedis().zremrangebyscore(mcpKeys.subscribedGenerations(), 0, at);
-  for (const id of await filterCompleted(await mcpRedis().zrange(mcpKeys.subscribedGenerations(), '0', '-1'))) await notifySessions(id);
+  for (const id of await filterCompleted(await mcpRedis().zrange(mcpKeys.subscribedGenerations(), '0', '-1')))
+    await notifySessions(id);
 }
 
 /** Once: there is no second end. */
@@ -114,7 +116,11 @@ function notifyLocal(generationId: string): void {
 }
 
 async function notifySessions(generationId: string): Promise<void> {
-  const message = { jsonrpc: '2.0', method: 'notifications/resources/updated', params: { uri: buildGenerationUri(generationId) } };
+  const message = {
+    jsonrpc: '2.0',
+    method: 'notifications/resources/updated',
+    params: { uri: buildGenerationUri(generationId) },
+  };
   await mcpRedis().eval(
     NOTIFY_SCRIPT,
     2,

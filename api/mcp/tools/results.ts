@@ -38,7 +38,10 @@ export function toCallToolResult({ text, structured, links = [] }: ToolResult): 
 export function toErrorResult({ code, message }: ServiceError): CallToolResult {
   return {
     content: [
-      { type: 'text', text: [`${code}: ${message}`, NEXT_STEPS[code]?.()].filter((part) => part !== undefined).join(' ') },
+      {
+        type: 'text',
+        text: [`${code}: ${message}`, NEXT_STEPS[code]?.()].filter((part) => part !== undefined).join(' '),
+      },
     ],
     structuredContent: { error: code, detail: message },
     isError: true,
@@ -68,8 +71,12 @@ const CONTENT_TYPES: Record<string, string> = {
 export function buildResourceLinks(generation: PresentedGeneration): ResourceLink[] {
   const { kind, uuid, output_url, thumbnail_url } = generation;
   return [
-    ...(output_url === null ? [] : [buildResourceLink(output_url, `The ${kind}`, `${kind}-${uuid}`, ['user', 'assistant'])]),
-    ...(thumbnail_url === null ? [] : [buildResourceLink(thumbnail_url, 'Its thumbnail', `thumbnail-${uuid}`, ['assistant'])]),
+    ...(output_url === null
+      ? []
+      : [buildResourceLink(output_url, `The ${kind}`, `${kind}-${uuid}`, ['user', 'assistant'])]),
+    ...(thumbnail_url === null
+      ? []
+      : [buildResourceLink(thumbnail_url, 'Its thumbnail', `thumbnail-${uuid}`, ['assistant'])]),
   ];
 }
 

@@ -6,7 +6,11 @@ import type { ToolResult } from './results.ts';
 import type { ToolContext } from './defineTool.ts';
 
 /** Charges and queues an order, and tells the model what to do next. */
-export async function submitGeneration(input: CreateInput, wait: string, toolContext: ToolContext): Promise<ToolResult> {
+export async function submitGeneration(
+  input: CreateInput,
+  wait: string,
+  toolContext: ToolContext,
+): Promise<ToolResult> {
   const { generation, isReplay } = await createIdempotently(input, toolContext);
   toolContext.state.generationId = generation.uuid;
   const presented = presentGeneration(generation);

@@ -69,7 +69,14 @@ export function classifyMessage(ctx: Context, body: unknown): InboundMessage {
     mcpNameHeader: getHeader(ctx, 'mcp-name'),
     body,
   });
-  if (classified.kind === 'reject') throw new McpTransportError(classified.httpStatus, classified.code, classified.message, classified.data, readMessageId(body));
+  if (classified.kind === 'reject')
+    throw new McpTransportError(
+      classified.httpStatus,
+      classified.code,
+      classified.message,
+      classified.data,
+      readMessageId(body),
+    );
   if (classified.kind === 'modern') return { kind: 'stateless', message: classified.message };
   if (classified.reason === 'response') return { kind: 'response' };
   if (isJSONRPCRequest(body)) return { kind: 'request', message: body };
@@ -84,7 +91,11 @@ export function requireSupportedVersion(ctx: Context): void {
   const version = getHeader(ctx, 'mcp-protocol-version');
   if (version === undefined || SUPPORTED_PROTOCOL_VERSIONS.includes(version.trim())) return;
   const known = SUPPORTED_PROTOCOL_VERSIONS.join(', ');
-  throw new McpTransportError(400, TRANSPORT_ERROR, `MCP-Protocol-Version: this service speaks ${known}, and 2026-07-28 by POST.`);
+  throw new McpTransportError(
+    400,
+    TRANSPORT_ERROR,
+    `MCP-Protocol-Version: this service speaks ${known}, and 2026-07-28 by POST.`,
+  );
 }
 
 /** The id that a message seems to have. */

@@ -29,7 +29,11 @@ export interface PendingRequest {
 
 export interface Multiplexer {
   /** Hands a request to the server. @param notify takes what the server has to say before it answers. */
-  request(message: JSONRPCRequest, call: McpRequestContext, notify: (message: JSONRPCNotification) => void): PendingRequest;
+  request(
+    message: JSONRPCRequest,
+    call: McpRequestContext,
+    notify: (message: JSONRPCNotification) => void,
+  ): PendingRequest;
   notify(message: JSONRPCNotification): void;
   /** Ends the work on a request, which is then not answered. */
   cancel(number: number): void;

@@ -85,7 +85,9 @@ export async function handleStateless(
       headers: { 'retry-after': '1' },
     });
   }
-  const [parsedBody, generationIds] = isListening ? await filterSubscriptions(ctx, message, requestContext) : [message, []];
+  const [parsedBody, generationIds] = isListening
+    ? await filterSubscriptions(ctx, message, requestContext)
+    : [message, []];
   const releaseSlot = isListening ? acquireStreamSlot(requestContext.principal.accountId) : () => {};
   const revalidation = isListening
     ? setInterval(() => void revalidate().catch(() => abortController.abort()), MCP_KEEP_ALIVE_MS)

@@ -31,7 +31,9 @@ export function consumeDraft(ctx: Context, accountUuid: string): FormDraft {
   setDraftCookie(ctx, '', 0);
   const draft = parseDraft(value);
   if (draft[DRAFT_ACCOUNT_FIELD] !== accountUuid) return {};
-  return Object.fromEntries(DRAFT_FIELDS.map((name) => [name, draft[name]]).filter(([, text]) => typeof text === 'string'));
+  return Object.fromEntries(
+    DRAFT_FIELDS.map((name) => [name, draft[name]]).filter(([, text]) => typeof text === 'string'),
+  );
 }
 
 function parseDraft(value: string): Record<string, unknown> {
@@ -45,6 +47,13 @@ function parseDraft(value: string): Record<string, unknown> {
 
 function setDraftCookie(ctx: Context, value: string, maxAge: number): void {
   ctx.cookies.secure = isHttps();
-  const options = { httpOnly: true, sameSite: 'lax', path: DRAFT_COOKIE_PATH, overwrite: true, secure: isHttps(), maxAge } as const;
+  const options = {
+    httpOnly: true,
+    sameSite: 'lax',
+    path: DRAFT_COOKIE_PATH,
+    overwrite: true,
+    secure: isHttps(),
+    maxAge,
+  } as const;
   ctx.cookies.set(DRAFT_COOKIE, value, options);
 }

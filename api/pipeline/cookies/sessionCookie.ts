@@ -11,7 +11,11 @@ export const isHttps = () => config.BASE_URL.startsWith('https:');
  * Signs the browser in, under a token that it cannot have had before: nobody can have prepared it. The session that its
  * cookie stood for until now ends, as it could not be reached again; no other one does.
  */
-export async function startWebSession(ctx: Context, accountId: number, identityUuid: string | null = null): Promise<void> {
+export async function startWebSession(
+  ctx: Context,
+  accountId: number,
+  identityUuid: string | null = null,
+): Promise<void> {
   const before = ctx.cookies.get(SESSION_COOKIE) || undefined;
   setSessionCookie(ctx, await createWebSession(accountId, ctx.get('user-agent'), identityUuid), SESSION_LIFETIME_MS);
   if (before !== undefined) await endWebSession(before);

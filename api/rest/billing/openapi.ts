@@ -19,7 +19,10 @@ const EXAMPLE_TOPUP_SETTINGS = {
 };
 const EXAMPLE_CHECKOUT = { checkout_url: 'https://checkout.example.org/c/pay/cs_123' };
 /** Between us and the payment processor. */
-const ProcessorEventBody = Type.Object({ id: Type.String(), type: Type.String() }, { description: 'As the processor sends it' });
+const ProcessorEventBody = Type.Object(
+  { id: Type.String(), type: Type.String() },
+  { description: 'As the processor sends it' },
+);
 
 export const BILLING_OPERATIONS: Operations = {
   'GET /api/billing/plans/': {
@@ -93,7 +96,12 @@ export const BILLING_OPERATIONS: Operations = {
     id: 'getTopupSettings',
     tag: 'Billing',
     summary: 'Read the settings of automatic top-ups',
-    response: { status: 200, description: 'The settings.', schema: TopupSettingsResponse, example: EXAMPLE_TOPUP_SETTINGS },
+    response: {
+      status: 200,
+      description: 'The settings.',
+      schema: TopupSettingsResponse,
+      example: EXAMPLE_TOPUP_SETTINGS,
+    },
   },
   'PATCH /api/billing/topup/settings/': {
     id: 'updateTopupSettings',
@@ -106,7 +114,12 @@ export const BILLING_OPERATIONS: Operations = {
       example: { auto_topup_enabled: true, auto_topup_threshold_credits: 100 },
       isOptional: true,
     },
-    response: { status: 200, description: 'The settings now.', schema: TopupSettingsResponse, example: EXAMPLE_TOPUP_SETTINGS },
+    response: {
+      status: 200,
+      description: 'The settings now.',
+      schema: TopupSettingsResponse,
+      example: EXAMPLE_TOPUP_SETTINGS,
+    },
     errorCodes: ['subscription_required'],
   },
   'POST /api/billing/topup/': {

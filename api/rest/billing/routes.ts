@@ -1,4 +1,7 @@
-import { startPlanCheckout as openCheckout, openCustomerPortal as openPortal } from '../../../shared/domain/billing/checkout.ts';
+import {
+  startPlanCheckout as openCheckout,
+  openCustomerPortal as openPortal,
+} from '../../../shared/domain/billing/checkout.ts';
 import { updateAutoTopupSettings, getAutoTopupSettings } from '../../../shared/domain/billing/autoTopupSettings.ts';
 import { startTopupCheckout } from '../../../shared/domain/billing/topups.ts';
 import { getBillingStatus } from '../../../shared/domain/billing/billingStatus.ts';

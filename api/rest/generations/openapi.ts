@@ -32,7 +32,12 @@ export const GENERATION_OPERATIONS: Operations = {
         },
       },
     },
-    response: { status: 201, description: 'It is charged and `queued`.', schema: GenerationResponse, example: QUEUED_GENERATION },
+    response: {
+      status: 201,
+      description: 'It is charged and `queued`.',
+      schema: GenerationResponse,
+      example: QUEUED_GENERATION,
+    },
     errorCodes: ['insufficient_credits', 'subscription_required', 'parallel_limit_reached', 'model_unavailable'],
     acceptsIdempotencyKey: true,
   },
@@ -41,7 +46,12 @@ export const GENERATION_OPERATIONS: Operations = {
     tag: 'Generations',
     summary: 'List generations, newest first',
     parameters: [PAGE_PARAMETER],
-    response: { status: 200, description: 'One page.', schema: pageResponse(GenerationResponse), example: examplePage(SUCCEEDED_GENERATION) },
+    response: {
+      status: 200,
+      description: 'One page.',
+      schema: pageResponse(GenerationResponse),
+      example: examplePage(SUCCEEDED_GENERATION),
+    },
   },
   'GET /api/generations/:uuid/': {
     id: 'getGeneration',
@@ -57,7 +67,12 @@ export const GENERATION_OPERATIONS: Operations = {
         schema: { type: 'integer', minimum: 0, maximum: WAIT_MAX_SECONDS, default: 0 },
       },
     ],
-    response: { status: 200, description: 'The generation.', schema: GenerationResponse, example: SUCCEEDED_GENERATION },
+    response: {
+      status: 200,
+      description: 'The generation.',
+      schema: GenerationResponse,
+      example: SUCCEEDED_GENERATION,
+    },
   },
   'DELETE /api/generations/:uuid/': {
     id: 'deleteGeneration',

@@ -21,7 +21,12 @@ export async function create(ctx: Context): Promise<void> {
   const { model, prompt, params } = parseCreateRequest(getJsonBody(ctx));
   const input: CreateInput = { model, prompt, params: (parseParams[model] as Parse<GenerationParams>)(params) };
   const { requestId } = ctx.state;
-  const { generation, isReplay } = await createGeneration(requireCaller(ctx), input, readIdempotencyKey(ctx), requestId);
+  const { generation, isReplay } = await createGeneration(
+    requireCaller(ctx),
+    input,
+    readIdempotencyKey(ctx),
+    requestId,
+  );
   ctx.state.generationId = generation.uuid;
   if (isReplay) ctx.set('idempotent-replayed', 'true');
   ctx.status = 201;

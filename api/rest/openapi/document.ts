@@ -2,12 +2,23 @@ import type { ErrorCode } from '../../../shared/spec/errors.ts';
 import { VERSION } from '../../../shared/spec/version.ts';
 import { type Operation, TAGS } from './operation.ts';
 import { OPERATIONS } from './operations.ts';
-import { RESPONSE_HEADERS, IDEMPOTENCY_KEY_PARAMETER, SECURITY_BY_CREDENTIALS, SECURITY_SCHEMES } from './components.ts';
+import {
+  RESPONSE_HEADERS,
+  IDEMPOTENCY_KEY_PARAMETER,
+  SECURITY_BY_CREDENTIALS,
+  SECURITY_SCHEMES,
+} from './components.ts';
 import { toHeaderRefs, buildErrorResponse, getErrorStatuses } from './errorResponses.ts';
 import { SchemaRegistry } from './schemaRegistry.ts';
 
 /** A row of the router's table, as far as it matters here. */
-export type RouteRow = readonly [method: string, path: string, credentials: string, rateClass: string, ...rest: unknown[]];
+export type RouteRow = readonly [
+  method: string,
+  path: string,
+  credentials: string,
+  rateClass: string,
+  ...rest: unknown[],
+];
 
 /** How the document writes an address. */
 export const toOpenApiPath = (path: string) => path.replaceAll(/:(\w+)/g, '{$1}');
@@ -69,7 +80,11 @@ interface ComponentsBuilder {
   headers: Set<string>;
 }
 
-function buildOperationObject(route: RouteRow, operation: Operation, components: ComponentsBuilder): Record<string, unknown> {
+function buildOperationObject(
+  route: RouteRow,
+  operation: Operation,
+  components: ComponentsBuilder,
+): Record<string, unknown> {
   const [, path, credentials] = route;
   const { id, tag, summary, description, body } = operation;
   const parameters = [
@@ -105,7 +120,11 @@ function buildRequestBodyObject(body: NonNullable<Operation['body']>, { schemas 
   };
 }
 
-function buildResponseObject([, , , rateClass]: RouteRow, { response, acceptsIdempotencyKey }: Operation, { schemas, headers }: ComponentsBuilder) {
+function buildResponseObject(
+  [, , , rateClass]: RouteRow,
+  { response, acceptsIdempotencyKey }: Operation,
+  { schemas, headers }: ComponentsBuilder,
+) {
   const names = [
     'X-Request-Id',
     ...(rateClass === 'unlimited' ? [] : ['RateLimit', 'RateLimit-Policy']),
@@ -117,12 +136,18 @@ function buildResponseObject([, , , rateClass]: RouteRow, { response, acceptsIde
   return {
     description,
     headers: toHeaderRefs(names),
-    ...(schema === undefined ? {} : { content: { 'application/json': { schema: schemas.resolve(schema), ...examples } } }),
+    ...(schema === undefined
+      ? {}
+      : { content: { 'application/json': { schema: schemas.resolve(schema), ...examples } } }),
   };
 }
 
 /** By status, every code that the address may refuse with: what follows from its row, and what it says of itself. */
-function buildErrorResponseRefs(route: RouteRow, operation: Operation, { schemas, responses, headers }: ComponentsBuilder) {
+function buildErrorResponseRefs(
+  route: RouteRow,
+  operation: Operation,
+  { schemas, responses, headers }: ComponentsBuilder,
+) {
   const byStatus = new Map<number, ErrorCode[]>();
   for (const code of listErrorCodes(route, operation)) {
     for (const status of getErrorStatuses(code, route[0] !== 'GET')) {

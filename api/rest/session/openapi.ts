@@ -50,7 +50,12 @@ export const SESSION_OPERATIONS: Operations = {
     summary: 'Sign in without a provider',
     description: 'On local machines only, as long as no provider is configured. Sets the session cookie.',
     body: { schema: DevSignInRequest, example: { email: 'me@example.org' } },
-    response: { status: 200, description: 'The user, made if there was none.', schema: UserResponse, example: EXAMPLE_USER },
+    response: {
+      status: 200,
+      description: 'The user, made if there was none.',
+      schema: UserResponse,
+      example: EXAMPLE_USER,
+    },
     // Where a provider is configured.
     errorCodes: ['not_found'],
   },

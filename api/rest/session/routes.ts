@@ -1,4 +1,9 @@
-import { getAccount, findOrCreateAccountByEmail, completeOnboardingStep, updateProfile } from '../../../shared/domain/accounts/accounts.ts';
+import {
+  getAccount,
+  findOrCreateAccountByEmail,
+  completeOnboardingStep,
+  updateProfile,
+} from '../../../shared/domain/accounts/accounts.ts';
 import { DEV_PROVIDER } from '../../../shared/domain/accounts/identities.ts';
 import { isStaff, isStaffEmail } from '../../../shared/domain/accounts/staff.ts';
 import { PROVIDER_NAMES, getIdentityProviders } from '../../../shared/gateways/identity/index.ts';

@@ -27,7 +27,13 @@ export function AffiliateSection({ affiliate, secrets }: AccountOverview & { sec
   );
 }
 
-function AffiliateProgram({ affiliate, token }: { affiliate: NonNullable<AccountOverview['affiliate']>; token: string }): VNode {
+function AffiliateProgram({
+  affiliate,
+  token,
+}: {
+  affiliate: NonNullable<AccountOverview['affiliate']>;
+  token: string;
+}): VNode {
   const { stats, clicks, isPayoutEnabled } = affiliate;
   return (
     <>
@@ -35,7 +41,8 @@ function AffiliateProgram({ affiliate, token }: { affiliate: NonNullable<Account
         Your link: <code>{getReferralUrl(affiliate.affiliate)}</code>
       </p>
       <p>
-        {formatCount(clicks, 'click')}, {formatCount(stats.referrals, 'sign-up')}, {stats.active} of them with a plan now.
+        {formatCount(clicks, 'click')}, {formatCount(stats.referrals, 'sign-up')}, {stats.active} of them with a plan
+        now.
       </p>
       <p>
         Earned: {formatUsd(stats.lifetimeEarningsCents)}. Paid: {formatUsd(stats.paidCents)}. Pending:{' '}

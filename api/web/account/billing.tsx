@@ -6,7 +6,11 @@ import type { AccountFormContext, AccountOverview } from './overview.ts';
 import { formatDate } from '../components/formatTime.ts';
 
 /** What there is to spend, under which plan, and how to change that. */
-export function BillingSection({ account, billing, secrets }: AccountOverview & { secrets: AccountFormContext }): VNode {
+export function BillingSection({
+  account,
+  billing,
+  secrets,
+}: AccountOverview & { secrets: AccountFormContext }): VNode {
   return (
     <section class="card" aria-labelledby="credits">
       <h2 id="credits">Credits and plan</h2>
@@ -49,7 +53,12 @@ export function BillingSection({ account, billing, secrets }: AccountOverview & 
   );
 }
 
-function describeSubscription({ plan, status, currentPeriodEnd, cancelAtPeriodEnd }: AccountOverview['billing']): string {
+function describeSubscription({
+  plan,
+  status,
+  currentPeriodEnd,
+  cancelAtPeriodEnd,
+}: AccountOverview['billing']): string {
   if (plan === null)
     return status === 'none' ? 'No plan yet.' : `No active plan; the last one is ${status.replace('_', ' ')}.`;
   const until =

@@ -1,6 +1,10 @@
 import { getAccount, saveProfile as saveProfileOf } from '../../../shared/domain/accounts/accounts.ts';
 import { getReferralClickCount } from '../../../shared/domain/affiliates/referralClicks.ts';
-import { syncPayoutAccount, createPayoutOnboardingLink, refreshPayoutOnboardingLink } from '../../../shared/domain/affiliates/payoutAccounts.ts';
+import {
+  syncPayoutAccount,
+  createPayoutOnboardingLink,
+  refreshPayoutOnboardingLink,
+} from '../../../shared/domain/affiliates/payoutAccounts.ts';
 import { enrollAffiliate } from '../../../shared/domain/affiliates/enroll.ts';
 import { getAffiliateOverview } from '../../../shared/domain/affiliates/overview.ts';
 import { listActiveApiKeys, createApiKey, revokeApiKey } from '../../../shared/domain/accounts/apiKeys.ts';
@@ -8,7 +12,11 @@ import { startPlanCheckout, isPaymentPending, openCustomerPortal } from '../../.
 import { listIdentities } from '../../../shared/domain/accounts/identities.ts';
 import { executeIdempotent, type SaveResponse } from '../../../shared/domain/platform/idempotentRequests.ts';
 import { listConnectedApplications, disconnectApplication } from '../../../shared/domain/oauth/grants.ts';
-import { revokeOtherWebSessions, revokeWebSession, listActiveSessions } from '../../../shared/domain/accounts/sessions.ts';
+import {
+  revokeOtherWebSessions,
+  revokeWebSession,
+  listActiveSessions,
+} from '../../../shared/domain/accounts/sessions.ts';
 import { isStaff } from '../../../shared/domain/accounts/staff.ts';
 import { getBillingStatus } from '../../../shared/domain/billing/billingStatus.ts';
 import { config } from '../../../shared/lib/config.ts';
@@ -38,7 +46,8 @@ const parseProfileForm = createBodyParser(ProfileRequest);
 const PROCESSOR_REDIRECT_TEXT = 'You are being taken to the page of our payment processor.';
 
 export async function showAccountPage(ctx: Context): Promise<void> {
-  if (ctx.query['checkout'] !== 'success' || !(await isPaymentPending(requireCaller(ctx).accountId))) return renderAccountPage(ctx);
+  if (ctx.query['checkout'] !== 'success' || !(await isPaymentPending(requireCaller(ctx).accountId)))
+    return renderAccountPage(ctx);
   if (isReloadLimitReached(ctx.query['reloads'])) return renderAccountPage(ctx, { isPaymentPending: true });
   sendPaymentPendingPage(ctx);
 }
@@ -52,7 +61,9 @@ export const choosePlan = withErrorPage(async (ctx) => {
   const { accountId } = requireCaller(ctx);
   const { plan } = parsePlanForm({ plan: getForm(ctx).get('plan') ?? undefined });
   const repeatable = { accountId, scope: 'account.plan', key: readFormIdempotencyKey(ctx), request: { plan } };
-  const { answer } = await executeIdempotent(repeatable, async (id) => ({ url: await startPlanCheckout(accountId, plan, id) }));
+  const { answer } = await executeIdempotent(repeatable, async (id) => ({
+    url: await startPlanCheckout(accountId, plan, id),
+  }));
   if (answer.url === null) return redirectWithFlash(ctx, 'plan');
   sendRedirectPage(ctx, answer.url, PROCESSOR_REDIRECT_TEXT);
 });
@@ -76,13 +87,16 @@ export const createKey = withErrorPage(async (ctx) => {
   const request = parseKeyForm({ name: getForm(ctx).get('name') ?? undefined });
   const repeatable = { accountId, scope: 'account.key', key: readFormIdempotencyKey(ctx), request };
   // Shown by the answer to the form itself: an address that shows it could be opened again.
-  const { answer } = await executeIdempotent(repeatable, async (_id, remember: SaveResponse<{ name: string; key: string }>) => {
-    const created = await createApiKey(accountId, request.name, (transaction, { key, row }) =>
-      remember(transaction, { name: row.name, key }),
-    );
-    await audit(ctx, 'key_created', accountId, { key: created.row.uuid });
-    return { name: created.row.name, key: created.key };
-  });
+  const { answer } = await executeIdempotent(
+    repeatable,
+    async (_id, remember: SaveResponse<{ name: string; key: string }>) => {
+      const created = await createApiKey(accountId, request.name, (transaction, { key, row }) =>
+        remember(transaction, { name: row.name, key }),
+      );
+      await audit(ctx, 'key_created', accountId, { key: created.row.uuid });
+      return { name: created.row.name, key: created.key };
+    },
+  );
   await renderAccountPage(ctx, { newKey: answer });
 });
 
@@ -101,7 +115,9 @@ export const revokeKey = withErrorPage(async (ctx) => {
 
 export const confirmDisconnectApplication = withErrorPage(async (ctx) => {
   const uuid = parseUuidParam(ctx);
-  const application = (await listConnectedApplications(requireCaller(ctx).accountId)).find((other) => other.uuid === uuid);
+  const application = (await listConnectedApplications(requireCaller(ctx).accountId)).find(
+    (other) => other.uuid === uuid,
+  );
   if (application === undefined) {
     throw new ServiceError('not_found', 'This application does not exist or was disconnected already.');
   }

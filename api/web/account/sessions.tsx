@@ -21,7 +21,9 @@ export function ApplicationsSection({ applications }: AccountOverview): VNode {
                 <h3>{application.clientName}</h3>
                 <span class="quiet small">
                   {application.clientHosts.join(', ')}, connected on {formatDate(application.connectedAt)},{' '}
-                  {application.lastUsedAt === null ? 'not used yet' : `last used ${formatRelativeTime(application.lastUsedAt)}`}
+                  {application.lastUsedAt === null
+                    ? 'not used yet'
+                    : `last used ${formatRelativeTime(application.lastUsedAt)}`}
                   <br />
                   May: {application.scopes.map((scope) => SCOPES[scope].toLowerCase()).join('; ')}.
                 </span>

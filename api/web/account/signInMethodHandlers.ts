@@ -42,7 +42,9 @@ export const confirmRemoveIdentity = withErrorPage(async (ctx) => {
 /** Removes a sign-in method, after the confirmation page. */
 export const removeLinkedIdentity = withErrorPage(async (ctx) => {
   const { accountId } = requireCaller(ctx);
-  const { provider } = await removeIdentity(accountId, parseUuidParam(ctx), { currentToken: ctx.state.sessionToken as string });
+  const { provider } = await removeIdentity(accountId, parseUuidParam(ctx), {
+    currentToken: ctx.state.sessionToken as string,
+  });
   await audit(ctx, 'identity_removed', accountId, { provider });
   seeOther(ctx, `${ACCOUNT_PATH}?done=identity-removed`);
 });

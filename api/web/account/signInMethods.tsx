@@ -12,7 +12,10 @@ import type { AccountFormContext, AccountOverview } from './overview.ts';
 import { formatDate } from '../components/formatTime.ts';
 
 /** The identities that sign in to the account, with forms to link and to remove one. */
-export function SignInMethodsSection({ identities, secrets }: AccountOverview & { secrets: AccountFormContext }): VNode {
+export function SignInMethodsSection({
+  identities,
+  secrets,
+}: AccountOverview & { secrets: AccountFormContext }): VNode {
   const usable = identities.filter(canSignIn);
   const offered = PROVIDER_NAMES.filter(
     (name) => getIdentityProviders()[name] !== null && !usable.some(({ provider }) => provider === name),

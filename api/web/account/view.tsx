@@ -58,7 +58,11 @@ export interface Flash {
 
 /** The account's page. */
 export function sendAccountPage(ctx: Context, overview: AccountOverview, flash: Flash = {}, status = 200): void {
-  const formContext = { csrfToken: createCsrfToken(ctx), idempotencyKey: uuidv4(), draft: consumeDraft(ctx, overview.account.uuid) };
+  const formContext = {
+    csrfToken: createCsrfToken(ctx),
+    idempotencyKey: uuidv4(),
+    draft: consumeDraft(ctx, overview.account.uuid),
+  };
   const { account } = overview;
   const flashText = flash.isPaymentPending === true ? PAYMENT_PENDING_TEXT : readFlashText(ctx);
   const problem = flash.problem ?? describeLinkProblem(ctx.query['link_problem'], ctx.query['provider']);

@@ -69,7 +69,10 @@ export async function completeProviderSignIn(ctx: Context): Promise<void> {
     await audit(ctx, 'sign_in_failed', null, { provider, problem: result.problem });
     if (result.isLink) return seeOther(ctx, buildLinkProblemPath(provider, result.problem));
     const { problem, linked = [] } = result;
-    return seeOther(ctx, buildSignInPath(result.returnTo, problem, linked.length === 0 ? undefined : { provider, linked }));
+    return seeOther(
+      ctx,
+      buildSignInPath(result.returnTo, problem, linked.length === 0 ? undefined : { provider, linked }),
+    );
   }
   if (result.isLink) {
     await audit(ctx, 'identity_linked', result.accountId, { provider });

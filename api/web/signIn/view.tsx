@@ -68,7 +68,9 @@ export function sendSignInPage(
             </a>
           ))}
         </div>
-        {isDevSignInAllowed(config) ? <LocalSignInForm token={createCsrfToken(ctx)} returnTo={returnTo} email={email} /> : null}
+        {isDevSignInAllowed(config) ? (
+          <LocalSignInForm token={createCsrfToken(ctx)} returnTo={returnTo} email={email} />
+        ) : null}
       </div>
       {isDevSignInAllowed(config) ? (
         <p class="quiet small">

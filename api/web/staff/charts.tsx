@@ -89,7 +89,13 @@ export function HorizontalBarChart({ title, levels, format }: HorizontalBarChart
             </text>
             {badge === undefined ? null : (
               <g class="badge">
-                <rect x={LABEL_WIDTH - BADGE_WIDTH - 4} y={index * ROW_HEIGHT + 5} width={BADGE_WIDTH} height="16" rx="8" />
+                <rect
+                  x={LABEL_WIDTH - BADGE_WIDTH - 4}
+                  y={index * ROW_HEIGHT + 5}
+                  width={BADGE_WIDTH}
+                  height="16"
+                  rx="8"
+                />
                 <text x={LABEL_WIDTH - BADGE_WIDTH / 2 - 4} y={index * ROW_HEIGHT + 16.5} text-anchor="middle">
                   {badge}
                 </text>

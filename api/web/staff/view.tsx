@@ -36,7 +36,11 @@ export function sendStaffPage(ctx: Context, { metrics, models, queues, abandoned
         <a href={QUEUE_BOARD_PATH}>Queues and jobs</a>
       </p>
       <div class="charts">
-        <MetricCard title="Signups" figure={formatNumber(users.newIn30Days)} note={`${formatNumber(users.total)} accounts in all`}>
+        <MetricCard
+          title="Signups"
+          figure={formatNumber(users.newIn30Days)}
+          note={`${formatNumber(users.total)} accounts in all`}
+        >
           <BarChart title="Signups per day" bars={toBars((day) => day.signups)} format={formatNumber} />
         </MetricCard>
         <MetricCard
@@ -83,7 +87,11 @@ export function sendStaffPage(ctx: Context, { metrics, models, queues, abandoned
           figure={formatDollars(costs.provider30DaysCents)}
           note={`${formatDollars(costs.perActiveUserMonthlyCents)} per active subscription`}
         >
-          <BarChart title="Provider cost per day" bars={toBars((day) => day.providerCostCents)} format={formatDollars} />
+          <BarChart
+            title="Provider cost per day"
+            bars={toBars((day) => day.providerCostCents)}
+            format={formatDollars}
+          />
         </MetricCard>
         <MetricCard
           title="Gross margin"
@@ -124,8 +132,8 @@ function AbandonedEventsCard({ count: total, latest }: AbandonedEventsSummary): 
     <section class="card">
       <h2>Abandoned payment events</h2>
       <p>
-        <span class="tag warn">{formatNumber(total)}</span> could not be applied for three days. Fix the problem, then resend
-        the event from the Stripe dashboard.
+        <span class="tag warn">{formatNumber(total)}</span> could not be applied for three days. Fix the problem, then
+        resend the event from the Stripe dashboard.
       </p>
       <table>
         <thead>

@@ -58,7 +58,12 @@ function reply(socket: Socket, request: string): void {
 function buildReceipt(model: string): string {
   const id = randomUUID();
   const url = `${base}${model}/requests/${id}`;
-  return buildResponse(200, { request_id: id, response_url: url, status_url: `${url}/status`, cancel_url: `${url}/cancel` });
+  return buildResponse(200, {
+    request_id: id,
+    response_url: url,
+    status_url: `${url}/status`,
+    cancel_url: `${url}/cancel`,
+  });
 }
 
 function buildResponse(status: number, body: object): string {

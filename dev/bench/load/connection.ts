@@ -36,7 +36,10 @@ export async function openHttpConnection(port: number): Promise<HttpConnection> 
     const opened = connect({ port, host: '127.0.0.1', noDelay: true });
     opened.on('data', read);
     opened.on('error', (error) => opened === socket && settle(error, 0, EMPTY_BUFFER));
-    opened.on('close', () => opened === socket && settle(new Error('The server closed the connection.'), 0, EMPTY_BUFFER));
+    opened.on(
+      'close',
+      () => opened === socket && settle(new Error('The server closed the connection.'), 0, EMPTY_BUFFER),
+    );
     return opened;
   }
 

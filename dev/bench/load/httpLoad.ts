@@ -57,7 +57,8 @@ async function alternate(names: string[], times: number): Promise<number[][]> {
 serveParent({
   prepare,
   alternate,
-  run: async (name: string, clients: number, durationMs: number) => runLoop(await getClients(name, clients), durationMs),
+  run: async (name: string, clients: number, durationMs: number) =>
+    runLoop(await getClients(name, clients), durationMs),
   start: async (name: string, clients: number, allowed: number) => {
     running = startLoop(await getClients(name, clients), allowed);
   },

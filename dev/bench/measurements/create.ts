@@ -68,14 +68,24 @@ async function prepareRequests({ api, http, bareKoa, spread }: CreateFixture): P
   await prepare({ ...common, name: 'bare', port: barePort, requests: bare });
 }
 
-async function runHttp({ http, created }: CreateFixture, name: string, clients: number, ms: number): Promise<LoopResult> {
+async function runHttp(
+  { http, created }: CreateFixture,
+  name: string,
+  clients: number,
+  ms: number,
+): Promise<LoopResult> {
   const result = await http.call<LoopResult>('run', name, clients, ms);
   created.total += result.done;
   if (name !== 'bare') created.byApi += result.done;
   return result;
 }
 
-async function runBareStatement(fixture: CreateFixture, accounts: number[], clients: number, ms: number): Promise<LoopResult> {
+async function runBareStatement(
+  fixture: CreateFixture,
+  accounts: number[],
+  clients: number,
+  ms: number,
+): Promise<LoopResult> {
   const result = await fixture.statement.call<LoopResult>('run', clients, ms, accounts);
   fixture.created.total += result.done;
   return result;
@@ -109,7 +119,12 @@ async function findFastestConnectionCount(fixture: CreateFixture): Promise<numbe
   let best = { connections: 32, perSecond: 0 };
   for (const connections of [32, 64, 128]) {
     await runBareStatement(fixture, fixture.spread, connections, 200);
-    const { perSecond } = await runBareStatement(fixture, fixture.spread, connections, fixture.environment.options.roundMs);
+    const { perSecond } = await runBareStatement(
+      fixture,
+      fixture.spread,
+      connections,
+      fixture.environment.options.roundMs,
+    );
     if (perSecond > best.perSecond) best = { connections, perSecond };
   }
   return best.connections;
@@ -162,7 +177,10 @@ async function withTimedProcesses(
   return { ...result, microseconds };
 }
 
-function summarizeThroughput({ a, b }: Rounds<TimedResult, TimedResult>, bare: string): Pick<Measurement, 'value' | 'parts'> {
+function summarizeThroughput(
+  { a, b }: Rounds<TimedResult, TimedResult>,
+  bare: string,
+): Pick<Measurement, 'value' | 'parts'> {
   const perSecond = { a: a.map((result) => result.perSecond), b: b.map((result) => result.perSecond) };
   return {
     value: medianRatio(perSecond),

@@ -65,7 +65,8 @@ export async function measureCreditPeriods(environment: BenchEnvironment): Promi
 
   async function renewPeriods(): Promise<number> {
     const { turned, ms } = await child.call<{ turned: number; ms: number }>('turn');
-    if (turned !== fixture.accounts) throw new Error(`${turned} periods were turned where ${fixture.accounts} were due.`);
+    if (turned !== fixture.accounts)
+      throw new Error(`${turned} periods were turned where ${fixture.accounts} were due.`);
     await client.query(ADVANCE_MONTH_SQL);
     await vacuumTables(client);
     return (1_000 * turned) / ms;
@@ -110,7 +111,10 @@ async function verifyEntries({ client, accounts, bareMonths }: CreditPeriodsFixt
   const { rows } = await client.query<{ ledger: number; bare: number }>(
     `SELECT (SELECT count(*)::int FROM ledger_entries) AS ledger, (SELECT count(*)::int FROM bare_entries) AS bare`,
   );
-  const expected = { ledger: accounts * (1 + ENTRIES_PER_ACCOUNT * months), bare: accounts * (1 + ENTRIES_PER_ACCOUNT * bareMonths) };
+  const expected = {
+    ledger: accounts * (1 + ENTRIES_PER_ACCOUNT * months),
+    bare: accounts * (1 + ENTRIES_PER_ACCOUNT * bareMonths),
+  };
   if (rows[0]!.ledger !== expected.ledger || rows[0]!.bare !== expected.bare) {
     throw new Error(`${JSON.stringify(rows[0])} entries where there should be ${JSON.stringify(expected)}.`);
   }

@@ -56,7 +56,11 @@ function buildHotGetRequest(path: string): string {
   return buildGetRequest(HOT_ACCOUNT, path);
 }
 
-async function prepareDatabase(environment: BenchEnvironment, name: string, rows: { hotRows: number; rowsPerAccount: number }): Promise<GrowthDatabase> {
+async function prepareDatabase(
+  environment: BenchEnvironment,
+  name: string,
+  rows: { hotRows: number; rowsPerAccount: number },
+): Promise<GrowthDatabase> {
   const { accounts } = environment.options;
   const total = rows.hotRows + (accounts - 1) * rows.rowsPerAccount;
   const { url, client } = await environment.database(name);

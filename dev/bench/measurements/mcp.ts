@@ -60,7 +60,10 @@ interface TimedResult {
   microseconds: Record<string, number>;
 }
 
-function summarizeComparison({ a, b }: Rounds<TimedResult, TimedResult>, name: string): { value: number; parts: Measurement['parts'] } {
+function summarizeComparison(
+  { a, b }: Rounds<TimedResult, TimedResult>,
+  name: string,
+): { value: number; parts: Measurement['parts'] } {
   const perSecond = { a: a.map(({ result }) => result.perSecond), b: b.map(({ result }) => result.perSecond) };
   const parts = { 'service/s': median(perSecond.a), [name]: median(perSecond.b), clients: CLIENTS };
   return { value: medianRatio(perSecond), parts: { ...parts, ...medianMicroseconds(a), ...medianMicroseconds(b) } };

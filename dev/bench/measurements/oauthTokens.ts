@@ -127,7 +127,12 @@ async function seedSecrets(client: Client, kind: TokenKind, count: number, accou
 }
 
 function buildTokenRequests(whose: 'ours' | 'theirs', kind: TokenKind, port: number, secrets: string[]) {
-  return { name: `${whose}-${kind}`, port, expect: 200, requests: secrets.map((secret) => buildFormRequest(kind, secret)) };
+  return {
+    name: `${whose}-${kind}`,
+    port,
+    expect: 200,
+    requests: secrets.map((secret) => buildFormRequest(kind, secret)),
+  };
 }
 
 function buildFormRequest(kind: TokenKind, secret: string): string {

@@ -43,7 +43,12 @@ export async function measureWebhooks(environment: BenchEnvironment): Promise<Me
 
   await run('service', api.port);
   await run('bare', barePort);
-  const processes = { api: api.pid, postgres: environment.postgres.pid, redis: environment.redis.pid, client: events.pid };
+  const processes = {
+    api: api.pid,
+    postgres: environment.postgres.pid,
+    redis: environment.redis.pid,
+    client: events.pid,
+  };
   const { a, b } = await alternateRounds(
     rounds,
     () =>

@@ -88,7 +88,10 @@ function selectActions({ state, customer: { role } }: Step, rushes: boolean): ty
   return state.isCalm ? CALM_ACTIONS : rushes ? RUSH_ACTIONS : ACTIONS;
 }
 
-function pickAction({ random }: Step, actions: readonly (readonly [weight: number, action: ClientAction])[]): ClientAction {
+function pickAction(
+  { random }: Step,
+  actions: readonly (readonly [weight: number, action: ClientAction])[],
+): ClientAction {
   let rest = random.next() * actions.reduce((sum, [weight]) => sum + weight, 0);
   for (const [weight, action] of actions) {
     rest -= weight;

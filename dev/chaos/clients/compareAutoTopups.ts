@@ -1,4 +1,8 @@
-import { CLOCK_SKEW_INTERVAL, type Queryable, type Violation } from '../../../shared/domain/credits/integrity/invariant.ts';
+import {
+  CLOCK_SKEW_INTERVAL,
+  type Queryable,
+  type Violation,
+} from '../../../shared/domain/credits/integrity/invariant.ts';
 import type { ClientStore } from './clientStore.ts';
 import { type ClientRule, STATEMENTS } from './violations.ts';
 

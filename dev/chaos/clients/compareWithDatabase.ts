@@ -22,7 +22,8 @@ interface GenerationRow {
  */
 export async function compareClientStore(store: ClientStore, client: Queryable): Promise<Violation[]> {
   const found: ClientViolation[] = [];
-  const report: ReportFunction = (rule, accountUuid, subject, detail) => addViolation(found, rule, accountUuid, subject, detail);
+  const report: ReportFunction = (rule, accountUuid, subject, detail) =>
+    addViolation(found, rule, accountUuid, subject, detail);
   await compareGenerations(store, client, report);
   await compareKeys(store, client, report);
   await compareTopups(store, client, report);

@@ -88,7 +88,12 @@ export function recordCreateResponse(
   }
   const { uuid, credits_charged: credits, status } = shown as { uuid: string; credits_charged: number; status: string };
   if (credits !== observed.credits) {
-    reportViolation(step, 'price-is-the-catalogs', uuid, `${credits} credits were charged instead of ${observed.credits}`);
+    reportViolation(
+      step,
+      'price-is-the-catalogs',
+      uuid,
+      `${credits} credits were charged instead of ${observed.credits}`,
+    );
   }
   if (status !== 'queued' || shown.prompt !== observed.prompt) {
     reportViolation(step, 'created-is-there', uuid, `was answered as ${status}, with the prompt "${shown.prompt}"`);
@@ -116,17 +121,34 @@ const NOT_CREATED = /no generation was created|(nothing was|no credits were) cha
 function recordRejection(
   { store }: ClientState,
   told: ObservedCreate,
-  { isUnknown, code = null, text = '', beganAt = 0, endedAt = 0 }: Pick<RestResponse, 'isUnknown'> & Partial<RejectionDetails>,
+  {
+    isUnknown,
+    code = null,
+    text = '',
+    beganAt = 0,
+    endedAt = 0,
+  }: Pick<RestResponse, 'isUnknown'> & Partial<RejectionDetails>,
 ): void {
   if (!isUnknown || NOT_CREATED.test(text)) told.rejected += 1;
   if (code !== 'insufficient_credits') return;
   const answeredAt = Date.now() - (performance.now() - endedAt);
   const at = answeredAt - (endedAt - beganAt);
   const { accountUuid, prompt } = told;
-  store.rejectedCreates.push({ accountUuid, prompt, at, respondedAt: answeredAt, response: `${code}: ${text.slice(0, 200)}` });
+  store.rejectedCreates.push({
+    accountUuid,
+    prompt,
+    at,
+    respondedAt: answeredAt,
+    response: `${code}: ${text.slice(0, 200)}`,
+  });
 }
 
-function rememberGeneration({ state, customer }: Step, told: ObservedCreate, uuid: string, surface: 'REST' | 'MCP'): void {
+function rememberGeneration(
+  { state, customer }: Step,
+  told: ObservedCreate,
+  uuid: string,
+  surface: 'REST' | 'MCP',
+): void {
   const { generations } = state.store;
   if (generations.has(uuid)) return;
   generations.set(uuid, {

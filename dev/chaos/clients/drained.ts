@@ -4,14 +4,24 @@ import { downloadOutput, readGeneration } from './actions/read.ts';
 import { readLedgerPage, readUsageSummary } from './actions/lists.ts';
 import { tryRevokedKey } from './actions/keys.ts';
 import type { ClientViolation } from './violations.ts';
-import { reportViolation, createClientState, sleepUnlessStopped, type ClientOptions, type Step, type ClientState } from './clientState.ts';
+import {
+  reportViolation,
+  createClientState,
+  sleepUnlessStopped,
+  type ClientOptions,
+  type Step,
+  type ClientState,
+} from './clientState.ts';
 
 /** Of what there is a lot of, so much is looked at for each customer. */
 const SAMPLE_SIZE = 6;
 const MAX_ATTEMPTS = 10;
 
 /** Asks the service once more for what clients were told. @returns what it denies. */
-export async function checkDrained(options: ClientOptions, { store, customers }: ClientState): Promise<ClientViolation[]> {
+export async function checkDrained(
+  options: ClientOptions,
+  { store, customers }: ClientState,
+): Promise<ClientViolation[]> {
   const state: ClientState = { ...createClientState(options), store, customers };
   const known = store.violations.length;
   try {
@@ -45,7 +55,8 @@ async function checkBalances(step: Step): Promise<void> {
     const usage = await readUsageSummary(step);
     const ledger = await readLedgerPage(step);
     if (usage !== undefined && ledger !== undefined) {
-      if (usage !== ledger) reportViolation(step, 'balances-agree', customer.email, `${usage} by usage, ${ledger} by ledger`);
+      if (usage !== ledger)
+        reportViolation(step, 'balances-agree', customer.email, `${usage} by usage, ${ledger} by ledger`);
       return;
     }
     await sleepUnlessStopped(state, 200);

@@ -63,7 +63,12 @@ export function recordRequest({ store }: ClientState, kind: string, reply: HttpR
 }
 
 /** A fault of the service is wrong, whatever was asked for. */
-export function reportInternalError({ store }: ClientState, accountUuid: string | null, kind: string, reply: HttpReply): void {
+export function reportInternalError(
+  { store }: ClientState,
+  accountUuid: string | null,
+  kind: string,
+  reply: HttpReply,
+): void {
   const id = String(reply.headers['x-request-id'] ?? 'without an id');
   addViolation(
     store.violations,

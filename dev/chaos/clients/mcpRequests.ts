@@ -46,7 +46,11 @@ export async function openMcpSession(step: Step): Promise<boolean> {
 
 /** Introduces a client. */
 export async function initializeMcp(step: Step, key: ObservedKey, address: string): Promise<HttpReply> {
-  const params = { protocolVersion: PROTOCOL_VERSION, capabilities: {}, clientInfo: { name: 'chaos', version: '1.0.0' } };
+  const params = {
+    protocolVersion: PROTOCOL_VERSION,
+    capabilities: {},
+    clientInfo: { name: 'chaos', version: '1.0.0' },
+  };
   const body = { jsonrpc: '2.0', id: 0, method: 'initialize', params };
   const kind = 'mcp initialize';
   const headers = { accept: ACCEPT, authorization: `Bearer ${key.key}` };
@@ -57,7 +61,10 @@ export async function initializeMcp(step: Step, key: ObservedKey, address: strin
 }
 
 /** Calls a tool in the customer's session. */
-export async function callTool(step: Step, { name, args, id, idempotencyKey, expectedErrors }: ToolCall): Promise<ToolResult> {
+export async function callTool(
+  step: Step,
+  { name, args, id, idempotencyKey, expectedErrors }: ToolCall,
+): Promise<ToolResult> {
   const { state, customer, random } = step;
   const key = pickKey(step);
   const session = customer.session?.id ?? '';
@@ -122,12 +129,19 @@ function verifyTransport(step: Step, kind: string, reply: HttpReply, key: Observ
     reportViolation(step, 'revoked-key-is-refused', key.uuid, `${kind} was answered ${late} ms after the revocation`);
   }
   const observed = `${status} ${text.slice(0, 300)}`;
-  if (status === 503 && headers['retry-after'] === undefined) reportViolation(step, 'errors-in-the-envelope', kind, observed);
+  if (status === 503 && headers['retry-after'] === undefined)
+    reportViolation(step, 'errors-in-the-envelope', kind, observed);
   if ([200, 202, 401, 404, 503].includes(status)) return;
   reportViolation(step, 'expected-answers-only', kind, observed);
 }
 
-function verifyToolResult(step: Step, kind: string, answer: ToolResult, message: Json, expectedErrors: readonly ErrorCode[]): void {
+function verifyToolResult(
+  step: Step,
+  kind: string,
+  answer: ToolResult,
+  message: Json,
+  expectedErrors: readonly ErrorCode[],
+): void {
   const { code, structured } = answer;
   const observed = JSON.stringify(message).slice(0, 400);
   if (answer.isGood) return;
@@ -137,6 +151,8 @@ function verifyToolResult(step: Step, kind: string, answer: ToolResult, message:
   }
   // A tool has no status: that it was an outage, and no fault, shows in what it says.
   if (code === 'internal_error') {
-    if (structured.detail.startsWith('Something failed')) reportInternalError(step.state, step.customer.uuid, kind, answer);
-  } else if (code !== 'invalid_api_key' && !expectedErrors.includes(code)) reportViolation(step, 'expected-answers-only', kind, observed);
+    if (structured.detail.startsWith('Something failed'))
+      reportInternalError(step.state, step.customer.uuid, kind, answer);
+  } else if (code !== 'invalid_api_key' && !expectedErrors.includes(code))
+    reportViolation(step, 'expected-answers-only', kind, observed);
 }

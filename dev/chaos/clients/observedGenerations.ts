@@ -21,7 +21,8 @@ export function recordShownGeneration(step: Step, shown: ShownGeneration, beganA
   if (known === undefined) return checkUnknownGeneration(step, shown);
   const { uuid } = known;
   known.seen[shown.status] = (known.seen[shown.status] ?? 0) + 1;
-  if (known.accountUuid !== step.customer.uuid) reportViolation(step, 'lists-are-ones-own', uuid, `is ${known.accountUuid}'s`);
+  if (known.accountUuid !== step.customer.uuid)
+    reportViolation(step, 'lists-are-ones-own', uuid, `is ${known.accountUuid}'s`);
   for (const [what, told, now] of [
     ['prompt', known.prompt, shown.prompt],
     ['model', known.model, shown.model ?? known.model],
@@ -56,14 +57,20 @@ function recordShownStatus(step: Step, known: ObservedGeneration, shown: ShownGe
   }
   if (final === null) known.final = { status: status as 'succeeded' | 'failed', outputPath, at: performance.now() };
   else if (final.status !== status || final.outputPath !== outputPath) {
-    reportViolation(step, 'end-is-final', uuid, `was ${final.status} ${final.outputPath} and is ${status} ${outputPath}`);
+    reportViolation(
+      step,
+      'end-is-final',
+      uuid,
+      `was ${final.status} ${final.outputPath} and is ${status} ${outputPath}`,
+    );
   }
 }
 
 /** One whose 201 was lost on the way: it must be of an order of this customer. */
 function checkUnknownGeneration(step: Step, { uuid, prompt }: ShownGeneration): void {
   const observed = step.state.store.createsByPrompt.get(prompt);
-  if (observed === undefined) return reportViolation(step, 'nothing-unasked-for', uuid, `"${prompt}" was never ordered`);
+  if (observed === undefined)
+    return reportViolation(step, 'nothing-unasked-for', uuid, `"${prompt}" was never ordered`);
   if (observed.accountUuid !== step.customer.uuid) {
     reportViolation(step, 'lists-are-ones-own', uuid, `was ordered by ${observed.accountUuid}`);
   }

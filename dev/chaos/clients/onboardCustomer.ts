@@ -15,7 +15,10 @@ export async function onboardCustomer(step: Step): Promise<void> {
   const { customer } = step;
   const { role } = customer;
   await retryUntilDone(step, () => signUpCustomer(step));
-  await retryUntilDone(step, async () => (await createKey(step, (question) => sendWithSession(step, question))) !== undefined);
+  await retryUntilDone(
+    step,
+    async () => (await createKey(step, (question) => sendWithSession(step, question))) !== undefined,
+  );
   // From here on others may use it: what follows takes its time.
   if (role.isAffiliate) await retryUntilDone(step, () => enrollAffiliate(step));
   if (role.plan !== null) await retryUntilDone(step, () => subscribeCustomer(step));

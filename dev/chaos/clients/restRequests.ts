@@ -1,7 +1,15 @@
 import { ERROR_STATUS, type ErrorCode } from '../../../shared/spec/errors.ts';
 import type { ObservedKey } from './clientStore.ts';
 import { getActiveKeys } from './customers.ts';
-import { reportInternalError, recordRequest, type Json, type HttpMessage, parseJson, type HttpReply, sendHttp } from './httpClient.ts';
+import {
+  reportInternalError,
+  recordRequest,
+  type Json,
+  type HttpMessage,
+  parseJson,
+  type HttpReply,
+  sendHttp,
+} from './httpClient.ts';
 import { findShapeProblem, type ResponseShape } from './responseShapes.ts';
 import { reportViolation, type Step } from './clientState.ts';
 
@@ -66,7 +74,11 @@ function interpretResponse(reply: HttpReply, good: number): RestResponse {
   return { ...reply, body, code, isGood: status === good, isUnknown };
 }
 
-function verifyResponse(step: Step, { kind, method, path, status: good, shape, expectedErrors = [] }: RestRequest, answer: RestResponse): void {
+function verifyResponse(
+  step: Step,
+  { kind, method, path, status: good, shape, expectedErrors = [] }: RestRequest,
+  answer: RestResponse,
+): void {
   const { status, code, body, text } = answer;
   if (typeof status !== 'number') return;
   const subject = `${method} ${path}`;
@@ -81,7 +93,8 @@ function verifyResponse(step: Step, { kind, method, path, status: good, shape, e
   if (envelope !== null) return reportViolation(step, 'errors-in-the-envelope', subject, `${envelope}: ${observed}`);
   // Keys are judged for themselves; sessions end.
   if (code === 'invalid_api_key' || status === 503) return;
-  if (code === null || !expectedErrors.includes(code)) reportViolation(step, 'expected-answers-only', subject, observed);
+  if (code === null || !expectedErrors.includes(code))
+    reportViolation(step, 'expected-answers-only', subject, observed);
 }
 
 function findEnvelopeProblem({ status, code, body, headers }: RestResponse): string | null {

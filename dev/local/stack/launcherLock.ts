@@ -59,7 +59,9 @@ function readHolder(path: string): Promise<string | null> {
     socket.setEncoding('utf8');
     socket.setTimeout(HOLDER_TIMEOUT_MS, () => socket.destroy());
     socket.on('data', (part: string) => (answer += part));
-    socket.on('error', (error) => resolve(getErrorCode(error) === 'ECONNREFUSED' || getErrorCode(error) === 'ENOENT' ? null : ''));
+    socket.on('error', (error) =>
+      resolve(getErrorCode(error) === 'ECONNREFUSED' || getErrorCode(error) === 'ENOENT' ? null : ''),
+    );
     socket.on('close', () => resolve(answer || 'which does not say who it is'));
   });
 }

@@ -10,7 +10,10 @@ const REPORT_TIMEOUT_MS = 5_000;
 type MetricsConfig = Pick<Config, 'METRICS_PORT' | 'METRICS_HOST'>;
 
 /** The variables that give a program a port of its own for its metrics; 0, any free one, needs none. */
-export function buildMetricsEnv(program: keyof typeof PORT_OFFSETS, { METRICS_PORT }: MetricsConfig): NodeJS.ProcessEnv {
+export function buildMetricsEnv(
+  program: keyof typeof PORT_OFFSETS,
+  { METRICS_PORT }: MetricsConfig,
+): NodeJS.ProcessEnv {
   return METRICS_PORT === undefined ? {} : { METRICS_PORT: String(getMetricsPort(program, METRICS_PORT)) };
 }
 

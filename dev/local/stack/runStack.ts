@@ -10,7 +10,14 @@ import { type ServiceProbe, isServiceReady, waitForService } from './serviceProb
 import { removeServiceRecord, writeServiceRecord } from './serviceRecord.ts';
 import { assertPortFree, type Settings } from './settings.ts';
 import { listenForStopRequest, type StopRequest } from './stopRequest.ts';
-import { formatBrowserAddresses, formatAddress, alignColumns, formatDatabaseRow, formatFirstSteps, shortenPath } from './startupSummary.ts';
+import {
+  formatBrowserAddresses,
+  formatAddress,
+  alignColumns,
+  formatDatabaseRow,
+  formatFirstSteps,
+  shortenPath,
+} from './startupSummary.ts';
 import { formatUpstreamRows, prepareSampleUpstream, buildSampleEnv } from './upstreamPlan.ts';
 
 const START_TIMEOUT_MS = 60_000;
@@ -113,7 +120,10 @@ async function startSampleProgram(settings: Settings, running: Running, start: S
 }
 
 /** Waits for both databases, also where one fails: the one that did start is to be stopped. */
-async function openDatabases(settings: Settings, running: Running): Promise<[redis: DatabaseServer, postgres: DatabaseServer]> {
+async function openDatabases(
+  settings: Settings,
+  running: Running,
+): Promise<[redis: DatabaseServer, postgres: DatabaseServer]> {
   const opening = [openRedis, openPostgres].map(async (open) => {
     const database = await open(settings, console.log);
     running.databases.push(database);

@@ -45,7 +45,11 @@ export async function probeService(address: string): Promise<ServiceProbe> {
  * @param isAborted ends the wait before its time.
  * @returns the last answer, whatever it was by then.
  */
-export async function waitForService(address: string, timeoutMs: number, isAborted: () => boolean): Promise<ServiceProbe> {
+export async function waitForService(
+  address: string,
+  timeoutMs: number,
+  isAborted: () => boolean,
+): Promise<ServiceProbe> {
   const deadline = performance.now() + timeoutMs;
   let polls = 0;
   for (;;) {

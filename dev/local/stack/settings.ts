@@ -87,8 +87,11 @@ function resolveDataDir(dataDir: string): string {
     mkdirSync(dataDir, { recursive: true });
     return realpathSync(dataDir);
   } catch (error) {
-    throw new Error(`The data folder ${dataDir} cannot be made (${getErrorMessage(error)}): set DATA_DIR to another one.`, {
-      cause: error,
-    });
+    throw new Error(
+      `The data folder ${dataDir} cannot be made (${getErrorMessage(error)}): set DATA_DIR to another one.`,
+      {
+        cause: error,
+      },
+    );
   }
 }

@@ -35,7 +35,11 @@ interface UpstreamInUse {
  * Decides which upstreams are the real ones: those of which the configuration has an address or a key, so that no
  * key of somebody's goes to the sample upstream, and no job for it to anybody who charges.
  */
-export function decideUpstreams(config: Config, { upstreams, routes }: UpstreamConfig, env: NodeJS.ProcessEnv): UpstreamPlan {
+export function decideUpstreams(
+  config: Config,
+  { upstreams, routes }: UpstreamConfig,
+  env: NodeJS.ProcessEnv,
+): UpstreamPlan {
   const isSet = (name: string): boolean => (env[name]?.trim() ?? '') !== '';
   const usualAddress = (variable: (typeof PROVIDERS)[number]['address']): string =>
     config[variable].replace(/\/+$/, '');

@@ -58,7 +58,12 @@ export async function findOrCreateAccountByEmail(
     // Who was not let in has no id.
     const id = inserted.id as number | undefined;
     if (id !== undefined && referralClick !== null && referrer !== null) {
-      const referral = { account_id: id, affiliate_id: referrer, clicked_at: referralClick.clickedAt, created_at: now() };
+      const referral = {
+        account_id: id,
+        affiliate_id: referrer,
+        clicked_at: referralClick.clickedAt,
+        created_at: now(),
+      };
       await Referral.query(transaction).insert(referral);
     }
   };

@@ -6,7 +6,12 @@ import { DB_WAIT_TIMEOUT, db, prepared, runStatement } from '../../lib/db.ts';
 import { getPageOffset, type ListPage } from '../../lib/pagination.ts';
 import { randomHex, sha256 } from '../../lib/secrets.ts';
 import { ServiceError } from '../../spec/errors.ts';
-import { ACTIVE_API_KEYS_MAX, API_KEY_PREFIX_CHARACTERS, API_KEY_LAST_USED_INTERVAL_MS, PAGE_SIZE } from '../../spec/limits.ts';
+import {
+  ACTIVE_API_KEYS_MAX,
+  API_KEY_PREFIX_CHARACTERS,
+  API_KEY_LAST_USED_INTERVAL_MS,
+  PAGE_SIZE,
+} from '../../spec/limits.ts';
 import { Account } from '../../tables/Account.ts';
 import { ApiKey } from '../../tables/ApiKey.ts';
 import { lockAccount } from '../credits/ledger.ts';
@@ -134,7 +139,11 @@ export const recordApiKeyLastUsed = createBatcher<Buffer, void>({
   maxInFlight: 1,
   run: async (hashes) => {
     const at = now();
-    await runStatement(RECORD_LAST_USED, { hashes, now: at, before: new Date(at.getTime() - API_KEY_LAST_USED_INTERVAL_MS) });
+    await runStatement(RECORD_LAST_USED, {
+      hashes,
+      now: at,
+      before: new Date(at.getTime() - API_KEY_LAST_USED_INTERVAL_MS),
+    });
     return [];
   },
 });

@@ -1,5 +1,10 @@
 import type { Transaction } from 'objection';
-import { getIssuer, type ProviderIdentity, type ProviderName, getIdentityProviders } from '../../gateways/identity/index.ts';
+import {
+  getIssuer,
+  type ProviderIdentity,
+  type ProviderName,
+  getIdentityProviders,
+} from '../../gateways/identity/index.ts';
 import { now } from '../../lib/clock.ts';
 import { config } from '../../lib/config.ts';
 import { isDuplicate } from '../../lib/db.ts';
@@ -61,7 +66,12 @@ async function findOrCreateAccountByIdentity(
   }
   if (email === null || !isEmailVerified || !isEmail(email)) return { problem: 'unverified' };
   return Account.transaction(async (transaction) => {
-    const { id } = await findOrCreateAccountByEmail(email, provider, { firstName: sanitizeFirstName(firstName), referralClick }, transaction);
+    const { id } = await findOrCreateAccountByEmail(
+      email,
+      provider,
+      { firstName: sanitizeFirstName(firstName), referralClick },
+      transaction,
+    );
     const account = await lockAccount(transaction, id);
     const linked = await Identity.query(transaction).where({ account_id: id }).orderBy('created_at');
     const same = linked.find((other) => other.provider === provider && other.issuer === issuer);
@@ -71,7 +81,8 @@ async function findOrCreateAccountByIdentity(
       return { problem: 'other_provider', linked: linked.map((other) => other.provider as ProviderName) };
     }
     const { uuid } = await insertIdentity(transaction, account, provider, subject, email);
-    const signedIn = account.social_provider === DEV_PROVIDER ? await revokeDevAccess(transaction, account, provider) : account;
+    const signedIn =
+      account.social_provider === DEV_PROVIDER ? await revokeDevAccess(transaction, account, provider) : account;
     return { problem: null, account: signedIn, identityUuid: uuid };
   });
 }

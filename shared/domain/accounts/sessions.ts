@@ -5,7 +5,12 @@ import { addMilliseconds, now } from '../../lib/clock.ts';
 import { DB_WAIT_TIMEOUT, prepared, runStatement } from '../../lib/db.ts';
 import { randomHex, sha256 } from '../../lib/secrets.ts';
 import { ServiceError } from '../../spec/errors.ts';
-import { SESSION_DAYS, SESSION_IDLE_DAYS, SESSION_LAST_USED_INTERVAL_MS, USER_AGENT_MAX_CHARACTERS } from '../../spec/limits.ts';
+import {
+  SESSION_DAYS,
+  SESSION_IDLE_DAYS,
+  SESSION_LAST_USED_INTERVAL_MS,
+  USER_AGENT_MAX_CHARACTERS,
+} from '../../spec/limits.ts';
 import { Session } from '../../tables/Session.ts';
 
 export const SESSION_LIFETIME_MS = SESSION_DAYS * 24 * 60 * 60 * 1_000;
@@ -157,7 +162,11 @@ export const recordSessionLastUsed = createBatcher<Buffer, void>({
   maxInFlight: 1,
   run: async (hashes) => {
     const at = now();
-    await runStatement(RECORD_LAST_USED, { hashes, now: at, before: addMilliseconds(at, -SESSION_LAST_USED_INTERVAL_MS) });
+    await runStatement(RECORD_LAST_USED, {
+      hashes,
+      now: at,
+      before: addMilliseconds(at, -SESSION_LAST_USED_INTERVAL_MS),
+    });
     return [];
   },
 });

@@ -1,4 +1,9 @@
-import { IdentityError, type ProviderName, getIdentityProviders, type SignInSecrets } from '../../gateways/identity/index.ts';
+import {
+  IdentityError,
+  type ProviderName,
+  getIdentityProviders,
+  type SignInSecrets,
+} from '../../gateways/identity/index.ts';
 import { config } from '../../lib/config.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
@@ -92,7 +97,11 @@ export async function completeSignIn(
 }
 
 function toReferralClick(attempt: SignInAttempt): ReferralClick | null {
-  const { referral_code: code, referral_clicked_at: clickedAt, referral_signed_in_account_id: signedInAccountId } = attempt;
+  const {
+    referral_code: code,
+    referral_clicked_at: clickedAt,
+    referral_signed_in_account_id: signedInAccountId,
+  } = attempt;
   return code === null || clickedAt === null ? null : { code, clickedAt, signedInAccountId };
 }
 
@@ -108,7 +117,11 @@ function getProvider(name: ProviderName) {
 }
 
 /** Of any number of callers, on any number of processes, one gets it. */
-async function consumeSignInAttempt(name: ProviderName, browserSecret: string, state: string): Promise<SignInAttempt | undefined> {
+async function consumeSignInAttempt(
+  name: ProviderName,
+  browserSecret: string,
+  state: string,
+): Promise<SignInAttempt | undefined> {
   const deleted = await SignInAttempt.query()
     .where({ state_hash: sha256(state), browser_hash: sha256(browserSecret), provider: name })
     .where('expires_at', '>', now())

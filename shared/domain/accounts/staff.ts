@@ -27,7 +27,8 @@ const GRANT_STAFF_RIGHTS = prepared(
  * Identities that are linked later never get them, so that a linked provider cannot open the staff pages.
  */
 export async function grantStaffRights({ id, email, staff_since }: Account): Promise<void> {
-  if (staff_since === null && isStaffEmail(email)) await runStatement(GRANT_STAFF_RIGHTS, { accountId: id, now: now() });
+  if (staff_since === null && isStaffEmail(email))
+    await runStatement(GRANT_STAFF_RIGHTS, { accountId: id, now: now() });
 }
 
 /**

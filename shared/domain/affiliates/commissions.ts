@@ -74,14 +74,21 @@ export async function fetchCommissionChange(invoiceId: string): Promise<AccountC
 }
 
 /** Why nobody can say by itself what an invoice earns. */
-function findCommissionProblem({ isSupportedCurrency, isForPlan, paidCents }: PaidInvoice, hasEarned: boolean): string | null {
+function findCommissionProblem(
+  { isSupportedCurrency, isForPlan, paidCents }: PaidInvoice,
+  hasEarned: boolean,
+): string | null {
   if (!isSupportedCurrency) return 'it is in another currency';
   if (!isForPlan && !hasEarned) return 'no price of STRIPE_PRICE_* is on it';
   return paidCents > MAX_CENTS ? `${paidCents} cents are more than can be` : null;
 }
 
 /** The commission of a plan whose payment was simulated, as if its year had been paid. */
-export async function recordSimulatedCommission(transaction: Transaction, subscription: Subscription, plan: Plan): Promise<void> {
+export async function recordSimulatedCommission(
+  transaction: Transaction,
+  subscription: Subscription,
+  plan: Plan,
+): Promise<void> {
   const referral = await Referral.query(transaction).findById(subscription.account_id);
   if (referral === undefined) return;
   const cents = plan.priceYearlyCents;

@@ -30,7 +30,8 @@ export async function createPayoutOnboardingLink(accountId: number): Promise<str
   const { account_id: ownerId, connect_account_id: connectAccountId } = affiliate;
   const link = connectAccountId === null ? null : await createAccountLink(connectAccountId);
   if (link !== null) return link;
-  if (connectAccountId !== null) logger.warn({ accountId: ownerId, connectAccountId }, 'a connected account is gone: made anew');
+  if (connectAccountId !== null)
+    logger.warn({ accountId: ownerId, connectAccountId }, 'a connected account is gone: made anew');
   const newLink = await createAccountLink(await createPayoutAccount(ownerId, connectAccountId));
   if (newLink === null) throw new Error('A connected account that was just made is gone.');
   return newLink;

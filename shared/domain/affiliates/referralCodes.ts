@@ -11,7 +11,8 @@ export function generateReferralCode(): string {
   const limit = 256 - (256 % CODE_ALPHABET.length);
   while (characters.length < CODE_LENGTH) {
     for (const byte of randomBytes(CODE_LENGTH * 2)) {
-      if (byte < limit && characters.length < CODE_LENGTH) characters.push(CODE_ALPHABET[byte % CODE_ALPHABET.length] as string);
+      if (byte < limit && characters.length < CODE_LENGTH)
+        characters.push(CODE_ALPHABET[byte % CODE_ALPHABET.length] as string);
     }
   }
   return characters.join('');

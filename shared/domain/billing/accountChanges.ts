@@ -25,7 +25,10 @@ export function combineChanges(first: AccountChange | null, second: AccountChang
     problem: first.problem ?? second.problem,
     apply: async (transaction, account) => {
       // The second one reads nothing of the account that the first one changes.
-      const [firstFollowUp, secondFollowUp] = [await first.apply(transaction, account), await second.apply(transaction, account)];
+      const [firstFollowUp, secondFollowUp] = [
+        await first.apply(transaction, account),
+        await second.apply(transaction, account),
+      ];
       if (firstFollowUp === undefined || secondFollowUp === undefined) return firstFollowUp ?? secondFollowUp;
       return async () => {
         await firstFollowUp();

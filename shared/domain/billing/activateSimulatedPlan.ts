@@ -23,7 +23,12 @@ export async function activateSimulatedPlan(accountId: number, slug: PlanSlug): 
       if (current.plan_slug === slug) {
         throw new ServiceError('validation_error', `plan: the account is on the ${plan.name} plan already.`);
       }
-      await applySubscriptionChange(transaction, account, await current.$query(transaction).patchAndFetch({ plan_slug: slug }), true);
+      await applySubscriptionChange(
+        transaction,
+        account,
+        await current.$query(transaction).patchAndFetch({ plan_slug: slug }),
+        true,
+      );
       return;
     }
     const renewed = current === undefined ? account : await renewPeriodsUntil(transaction, account, current, now());

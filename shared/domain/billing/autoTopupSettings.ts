@@ -30,7 +30,10 @@ export async function getAutoTopupSettings(accountId: number): Promise<AutoTopup
  * Changes the settings of automatic top-ups. To switch them on clears what they were switched off for.
  * @throws ServiceError subscription_required when they are to be on without an active subscription or a payment method.
  */
-export async function updateAutoTopupSettings(accountId: number, patch: AutoTopupSettingsPatch): Promise<AutoTopupSettings> {
+export async function updateAutoTopupSettings(
+  accountId: number,
+  patch: AutoTopupSettingsPatch,
+): Promise<AutoTopupSettings> {
   const account = await Account.query().findById(accountId).throwIfNotFound();
   if (Object.keys(patch).length === 0) return toAutoTopupSettings(account);
   const isEnabling = patch.auto_topup_enabled === true;

@@ -104,7 +104,10 @@ export async function retryAutoTopup(topup: Topup): Promise<void> {
 }
 
 /** Credits what was charged. While nobody knows what came of it, it stays pending, and is asked about again. */
-async function settleAutoTopup(fetchChange: (topup: Topup) => Promise<AccountChange | null>, topup: Topup): Promise<Topup['status']> {
+async function settleAutoTopup(
+  fetchChange: (topup: Topup) => Promise<AccountChange | null>,
+  topup: Topup,
+): Promise<Topup['status']> {
   try {
     const change = await fetchChange(topup);
     if (change !== null) await applyChange(change);

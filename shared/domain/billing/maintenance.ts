@@ -17,7 +17,14 @@ const BATCH_SIZE = 200;
 
 /** What is due by the clock alone, and does not wait for the processor to say so. */
 export async function runBillingMaintenance(): Promise<void> {
-  await runSteps([syncPendingTopups, expireSimulatedSubscriptions, runDueFollowUps, issueDueRefunds, cancelPastDue, syncLapsed]);
+  await runSteps([
+    syncPendingTopups,
+    expireSimulatedSubscriptions,
+    runDueFollowUps,
+    issueDueRefunds,
+    cancelPastDue,
+    syncLapsed,
+  ]);
 }
 
 /** A year that nobody paid for is not renewed. */
@@ -29,7 +36,10 @@ async function expireSimulatedSubscriptions(): Promise<void> {
     .orderByRaw(LEAST_RECENTLY_SYNCED_FIRST)
     .limit(BATCH_SIZE);
   for (const { id, account_id: accountId } of expired) {
-    await tryApplyOrDefer(id, async () => ({ accountId, apply: (transaction, account) => expireSimulatedSubscription(transaction, account, id) }));
+    await tryApplyOrDefer(id, async () => ({
+      accountId,
+      apply: (transaction, account) => expireSimulatedSubscription(transaction, account, id),
+    }));
   }
 }
 

@@ -1,6 +1,11 @@
 import type { Transaction } from 'objection';
 import pLimit from 'p-limit';
-import { processor, ProcessorError, type ProcessorEvent, type EventWithPayload } from '../../gateways/payments/index.ts';
+import {
+  processor,
+  ProcessorError,
+  type ProcessorEvent,
+  type EventWithPayload,
+} from '../../gateways/payments/index.ts';
 import { isRecentSignature } from '../../gateways/payments/webhookSignature.ts';
 import { createBatcher } from '../../lib/batcher.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
@@ -48,7 +53,11 @@ const storeEvent = createBatcher<ReceivedEvent, void>({
   isItemError: isRejection,
   run: async (events) => {
     const at = now();
-    await runStatement(STORE_EVENTS, { events: JSON.stringify(events), now: at, due: addMilliseconds(at, SWEEP_GRACE_MS) });
+    await runStatement(STORE_EVENTS, {
+      events: JSON.stringify(events),
+      now: at,
+      due: addMilliseconds(at, SWEEP_GRACE_MS),
+    });
     return [];
   },
 });
@@ -124,7 +133,8 @@ async function processPaymentEvent(eventId: string): Promise<void> {
   try {
     const change = await fetchEventChange(event);
     if (change === null) await markEventApplied(eventId);
-    else if (change.problem === undefined) await applyChange(change, (transaction) => markEventApplied(eventId, transaction));
+    else if (change.problem === undefined)
+      await applyChange(change, (transaction) => markEventApplied(eventId, transaction));
     else {
       await applyChange(change);
       throw new Error(change.problem);

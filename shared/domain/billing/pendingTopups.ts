@@ -46,7 +46,8 @@ async function retryPendingAutoTopup(topup: Topup): Promise<AccountChange | null
 async function fetchCheckoutTopupChange(topup: Topup): Promise<AccountChange | null> {
   const syncVersion = await nextSyncVersion();
   const { stripe_session_id: sessionId } = topup;
-  if (sessionId === null) return isTopupOlderThan(topup, CHECKOUT_SESSION_MS) ? buildFailedTopupChange(topup, 'canceled', syncVersion) : null;
+  if (sessionId === null)
+    return isTopupOlderThan(topup, CHECKOUT_SESSION_MS) ? buildFailedTopupChange(topup, 'canceled', syncVersion) : null;
   const session = await processor.readCheckoutSession(sessionId);
   const intentId = session?.intentId ?? topup.stripe_payment_intent_id;
   const payment = intentId === null ? null : await processor.readPayment(intentId);

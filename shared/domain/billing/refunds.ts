@@ -38,8 +38,7 @@ export async function recordOwedRefunds(
 
 /** Carries out the refunds of a subscription that are owed, ahead of the sweep. */
 export async function issueSubscriptionRefunds({ id }: Subscription): Promise<void> {
-  for (const owed of await OwedRefund.query().where({ subscription_id: id, status: 'owed' }))
-    await issueRefund(owed);
+  for (const owed of await OwedRefund.query().where({ subscription_id: id, status: 'owed' })) await issueRefund(owed);
 }
 
 /** Carries out refunds that are due: a process died, or the processor could not be reached. */
@@ -68,7 +67,11 @@ async function issueRefund(owed: OwedRefund): Promise<void> {
     }
     // The processor may list a payment some time after it was made.
     if (outcome === 'incomplete' && attempts < INCOMPLETE_ATTEMPTS) {
-      await row().patch({ attempts, problem: REJECTION_REASONS.incomplete, next_attempt_at: addMilliseconds(now(), waitMs) });
+      await row().patch({
+        attempts,
+        problem: REJECTION_REASONS.incomplete,
+        next_attempt_at: addMilliseconds(now(), waitMs),
+      });
       return;
     }
     const problem = outcome === 'refunded' ? null : REJECTION_REASONS[outcome];

@@ -68,7 +68,11 @@ function findRefundedUpgrade(currentInvoices: InvoiceWithReversals[]): InvoiceWi
 }
 
 /** Switches from a refunded upgrade to the plan that is still paid. @returns whether something was changed. */
-async function revertRefundedUpgrade(snapshot: ProcessorSubscription, upgrade: InvoiceWithReversals, currentInvoices: InvoiceWithReversals[]): Promise<boolean> {
+async function revertRefundedUpgrade(
+  snapshot: ProcessorSubscription,
+  upgrade: InvoiceWithReversals,
+  currentInvoices: InvoiceWithReversals[],
+): Promise<boolean> {
   // The upgrade may be being paid again: a change of the plan now would take away what is asked for.
   if (!snapshot.isLatestInvoicePaid) return false;
   const isKept = ({ paidCents, refundedCents }: InvoiceWithReversals) => paidCents === 0 || refundedCents < paidCents;

@@ -40,7 +40,11 @@ const NO_ENTITLEMENT: Entitlement = { plan_slug: null, spendable_until: null, pa
  * plan was missing. Plan credits that another one has left, or a refund after its end, are not the new one's: they
  * expire.
  */
-export async function startSubscription(transaction: Transaction, account: Account, subscription: Subscription): Promise<Account> {
+export async function startSubscription(
+  transaction: Transaction,
+  account: Account,
+  subscription: Subscription,
+): Promise<Account> {
   const plan = getPlanBySlug(subscription.plan_slug);
   const expiry = buildPlanCreditsExpiry(
     account,
@@ -69,7 +73,11 @@ export async function startSubscription(transaction: Transaction, account: Accou
 }
 
 /** Nothing may be spent for the time, and nothing is lost. */
-export async function suspendSubscription(transaction: Transaction, account: Account, { id }: Subscription): Promise<Account> {
+export async function suspendSubscription(
+  transaction: Transaction,
+  account: Account,
+  { id }: Subscription,
+): Promise<Account> {
   if (account.subscription_id !== id) return account;
   return account.$query(transaction).patchAndFetch(NO_ENTITLEMENT);
 }
@@ -120,7 +128,11 @@ export async function renewPeriodsUntil(
 }
 
 /** Ends a subscription. Plan credits end with it; top-up credits stay. */
-export async function endSubscription(transaction: Transaction, account: Account, subscription: Subscription): Promise<Account> {
+export async function endSubscription(
+  transaction: Transaction,
+  account: Account,
+  subscription: Subscription,
+): Promise<Account> {
   if (account.subscription_id !== subscription.id) return account;
   const expiry = buildPlanCreditsExpiry(
     account,

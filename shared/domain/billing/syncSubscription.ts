@@ -7,8 +7,21 @@ import { LIVE_SUBSCRIPTION_STATUSES, type SubscriptionStatus } from '../../spec/
 import { Account } from '../../tables/Account.ts';
 import { Subscription } from '../../tables/Subscription.ts';
 import { PROCESSOR_NAME } from './billingStatus.ts';
-import { type AfterCommit, tryApply, applyChange, type AccountChange, nextSyncVersion, unresolvedChange } from './accountChanges.ts';
-import { startSubscription, endSubscription, applySubscriptionChange, renewPeriodsUntil, suspendSubscription } from './subscriptions.ts';
+import {
+  type AfterCommit,
+  tryApply,
+  applyChange,
+  type AccountChange,
+  nextSyncVersion,
+  unresolvedChange,
+} from './accountChanges.ts';
+import {
+  startSubscription,
+  endSubscription,
+  applySubscriptionChange,
+  renewPeriodsUntil,
+  suspendSubscription,
+} from './subscriptions.ts';
 import { recordOwedRefunds, issueSubscriptionRefunds } from './refunds.ts';
 import { resolveReversals, type ReversalResolution } from './subscriptionReversals.ts';
 
@@ -31,13 +44,18 @@ interface SyncOptions {
  * time, whatever it was that made us look: so the order of events, and how often they come, do not matter.
  * @returns null where it is none of ours.
  */
-export async function fetchSubscriptionChange(subscriptionId: string, options: SyncOptions = {}): Promise<AccountChange | null> {
+export async function fetchSubscriptionChange(
+  subscriptionId: string,
+  options: SyncOptions = {},
+): Promise<AccountChange | null> {
   const syncVersion = await nextSyncVersion();
   const known = await Subscription.query().findOne({ stripe_subscription_id: subscriptionId });
   const fetched = await processor.readSubscription(subscriptionId);
-  if (fetched === null) return known === undefined || processor.isSimulated ? null : buildMissingSubscriptionChange(known, syncVersion);
+  if (fetched === null)
+    return known === undefined || processor.isSimulated ? null : buildMissingSubscriptionChange(known, syncVersion);
   // A customer who was deleted there has another id by now: what is known already keeps its account.
-  const account = known === undefined ? await findCustomerAccount(fetched) : await Account.query().findById(known.account_id);
+  const account =
+    known === undefined ? await findCustomerAccount(fetched) : await Account.query().findById(known.account_id);
   if (account === undefined) return null;
   if (fetched.plan === null) {
     logger.error({ subscriptionId, accountId: account.id }, 'a subscription on a price of none of our plans');
@@ -51,7 +69,11 @@ export async function fetchSubscriptionChange(subscriptionId: string, options: S
     isOtherSynced: options.isOtherSynced === true,
   };
   const problem = review.snapshot.plan === null ? UNKNOWN_PRICE : undefined;
-  return { accountId: account.id, problem, apply: (transaction, locked) => applySubscriptionSnapshot(transaction, locked, synced) };
+  return {
+    accountId: account.id,
+    problem,
+    apply: (transaction, locked) => applySubscriptionSnapshot(transaction, locked, synced),
+  };
 }
 
 /** Finds the account of a customer, or the one that a subscription was started for. */
@@ -68,7 +90,10 @@ export async function findCustomerAccount({
 const MISSING_GRACE_MS = 3 * 86_400_000;
 
 /** Ends a subscription that the processor does not know any more, some days after the end of its period. */
-function buildMissingSubscriptionChange({ id, account_id: accountId, stripe_subscription_id }: Subscription, syncVersion: number): AccountChange {
+function buildMissingSubscriptionChange(
+  { id, account_id: accountId, stripe_subscription_id }: Subscription,
+  syncVersion: number,
+): AccountChange {
   logger.error({ subscriptionId: stripe_subscription_id, accountId }, 'subscription not found at the processor');
   return {
     accountId,
@@ -89,7 +114,11 @@ function buildMissingSubscriptionChange({ id, account_id: accountId, stripe_subs
   };
 }
 
-async function applySubscriptionSnapshot(transaction: Transaction, account: Account, synced: SubscriptionSnapshot): Promise<AfterCommit | undefined> {
+async function applySubscriptionSnapshot(
+  transaction: Transaction,
+  account: Account,
+  synced: SubscriptionSnapshot,
+): Promise<AfterCommit | undefined> {
   const { snapshot, syncVersion } = synced;
   const known = await Subscription.query(transaction).findOne({ stripe_subscription_id: snapshot.id });
   if (known !== undefined && known.sync_version >= syncVersion) return undefined;
@@ -101,19 +130,27 @@ async function applySubscriptionSnapshot(transaction: Transaction, account: Acco
   const wasLive = isLiveStatus(before.status);
   const isSuperseded = hasStarted && account.subscription_id !== before.id;
   const isRefundPending = before.follow_up === 'refund';
-  if (after.status === 'canceled') return applySubscriptionEnd(transaction, customer, before, { ...after, ...FOLLOW_UP_DONE }, snapshot);
+  if (after.status === 'canceled')
+    return applySubscriptionEnd(transaction, customer, before, { ...after, ...FOLLOW_UP_DONE }, snapshot);
   if (!isLiveStatus(after.status)) {
     // Another one has taken its place: it is not to be collected any more.
     const followUp = isRefundPending ? 'refund' : isSuperseded && after.status === 'unpaid' ? 'cancel' : null;
-    const subscription = await before.$query(transaction).patchAndFetch({ ...after, ...buildFollowUp(before, followUp) });
+    const subscription = await before
+      .$query(transaction)
+      .patchAndFetch({ ...after, ...buildFollowUp(before, followUp) });
     if (wasLive) await suspendSubscription(transaction, customer, subscription);
     return followUp === null ? undefined : () => runFollowUp(subscription);
   }
   const other = await queryOtherSubscriptions(transaction, before).modify('live').first();
   if (isRefundPending || isSuperseded || (other !== undefined && other.stripe_subscription_id !== null)) {
     // What we know of the other one may be out of date: it is looked at before this one is turned down.
-    const isCertain = isRefundPending || synced.isOtherSynced || other === undefined || other.stripe_subscription_id === null;
-    const syncedColumns = { sync_version: syncVersion, synced_at: now(), ...buildFollowUp(before, isCertain ? 'refund' : 'resolve') };
+    const isCertain =
+      isRefundPending || synced.isOtherSynced || other === undefined || other.stripe_subscription_id === null;
+    const syncedColumns = {
+      sync_version: syncVersion,
+      synced_at: now(),
+      ...buildFollowUp(before, isCertain ? 'refund' : 'resolve'),
+    };
     const subscription = await before.$query(transaction).patchAndFetch(syncedColumns);
     return () => runFollowUp(subscription);
   }
@@ -145,7 +182,9 @@ async function applySubscriptionEnd(
 ): Promise<AfterCommit | undefined> {
   const owed = selectOwedInvoices(before, snapshot);
   const hasStarted = before.activated_at !== null && before.status !== 'canceled';
-  const current = hasStarted ? await renewPeriodsUntil(transaction, account, before, snapshot.endedAt ?? now()) : account;
+  const current = hasStarted
+    ? await renewPeriodsUntil(transaction, account, before, snapshot.endedAt ?? now())
+    : account;
   const subscription = await before.$query(transaction).patchAndFetch(after);
   if (hasStarted) await endSubscription(transaction, current, subscription);
   await recordOwedRefunds(transaction, subscription, owed);
@@ -174,7 +213,11 @@ type FollowUp = Subscription['follow_up'];
 function buildFollowUp(before: Subscription, followUp: FollowUp) {
   if (followUp === null) return { follow_up: null, follow_up_at: null, follow_up_next_attempt_at: null };
   const since = before.follow_up === followUp && before.follow_up_at !== null ? before.follow_up_at : now();
-  return { follow_up: followUp, follow_up_at: since, follow_up_next_attempt_at: addMilliseconds(now(), SWEEP_GRACE_MS) };
+  return {
+    follow_up: followUp,
+    follow_up_at: since,
+    follow_up_next_attempt_at: addMilliseconds(now(), SWEEP_GRACE_MS),
+  };
 }
 
 function queryOtherSubscriptions(transaction: Transaction, { id, account_id: accountId }: Subscription) {
@@ -182,7 +225,11 @@ function queryOtherSubscriptions(transaction: Transaction, { id, account_id: acc
 }
 
 /** Given away, before there was a processor: it gives way to one that is paid for. */
-async function endSimulatedSubscription(transaction: Transaction, account: Account, other: Subscription): Promise<Account> {
+async function endSimulatedSubscription(
+  transaction: Transaction,
+  account: Account,
+  other: Subscription,
+): Promise<Account> {
   const renewed = await renewPeriodsUntil(transaction, account, other, now());
   return endSubscription(transaction, renewed, await other.$query(transaction).patchAndFetch({ status: 'canceled' }));
 }
@@ -204,7 +251,11 @@ async function startAndCancelSuspended(
 }
 
 /** One that we see for the first time; nothing has followed from it yet. */
-async function insertIncompleteSubscription(transaction: Transaction, account: Account, snapshot: ProcessorSubscription) {
+async function insertIncompleteSubscription(
+  transaction: Transaction,
+  account: Account,
+  snapshot: ProcessorSubscription,
+) {
   return Subscription.query(transaction).insertAndFetch({
     uuid: uuidv7(),
     account_id: account.id,
@@ -225,7 +276,11 @@ function buildSubscriptionPatch(
 ): Partial<Subscription> & Pick<Subscription, 'status' | 'paid_until'> {
   const { paidUntil: yearEnd, isLatestInvoicePaid, plan } = snapshot;
   const paidUntil = yearEnd !== null && yearEnd > before.paid_until ? yearEnd : before.paid_until;
-  const status = deriveSubscriptionStatus(snapshot, { paidUntil, isEverPaid: paidUntil > before.started_at, disputedChargeId });
+  const status = deriveSubscriptionStatus(snapshot, {
+    paidUntil,
+    isEverPaid: paidUntil > before.started_at,
+    disputedChargeId,
+  });
   return {
     // Another plan counts from when it is paid for.
     plan_slug: plan !== null && (isLatestInvoicePaid || before.activated_at === null) ? plan : before.plan_slug,

@@ -22,7 +22,11 @@ import { mapProcessorErrors } from './processorErrors.ts';
  * @throws ServiceError subscription_required
  * @throws ServiceError rate_limited while too many top-ups of the account wait to be paid.
  */
-export async function startTopupCheckout(accountId: number, amountCents: number, uuid: string = uuidv7()): Promise<CheckoutUrl> {
+export async function startTopupCheckout(
+  accountId: number,
+  amountCents: number,
+  uuid: string = uuidv7(),
+): Promise<CheckoutUrl> {
   const { account, topup } = await Account.transaction(async (transaction) => {
     // Locked, so that requests at the same time are counted one after the other.
     const locked = await lockAccount(transaction, accountId);
@@ -59,7 +63,11 @@ async function assertOpenTopupLimit(transaction: Transaction, { uuid, account_id
     .whereNot({ uuid });
   const at = now().getTime();
   const expiryTimes = pending
-    .map((open) => open.created_at.getTime() + (open.stripe_session_id === null ? CHECKOUT_OPENING_TIMEOUT_MS : CHECKOUT_SESSION_MS))
+    .map(
+      (open) =>
+        open.created_at.getTime() +
+        (open.stripe_session_id === null ? CHECKOUT_OPENING_TIMEOUT_MS : CHECKOUT_SESSION_MS),
+    )
     .filter((freedAt) => freedAt > at)
     .sort((a, b) => a - b);
   const next = expiryTimes[expiryTimes.length - OPEN_TOPUPS_MAX];
@@ -109,7 +117,10 @@ export async function createTopup(
 }
 
 /** What a look at a payment means to the account whose top-up it pays; null where it is none of ours. */
-export async function buildPaymentChange(payment: ProcessorPayment | null, syncVersion: number): Promise<AccountChange | null> {
+export async function buildPaymentChange(
+  payment: ProcessorPayment | null,
+  syncVersion: number,
+): Promise<AccountChange | null> {
   if (payment === null || payment.topupUuid === null) return null;
   const topup = await Topup.query().findById(payment.topupUuid);
   if (topup === undefined) return null;
@@ -123,14 +134,27 @@ export async function buildPaymentChange(payment: ProcessorPayment | null, syncV
       },
       'top-up paid with another amount than ordered; not credited: credit or refund it by hand',
     );
-    return buildTopupChange(topup, { ...payment, syncVersion, status: 'failed', reversedCents: 0, failure: 'amount_mismatch' });
+    return buildTopupChange(topup, {
+      ...payment,
+      syncVersion,
+      status: 'failed',
+      reversedCents: 0,
+      failure: 'amount_mismatch',
+    });
   }
   return buildTopupChange(topup, { ...payment, syncVersion });
 }
 
 /** One that will never be paid. */
 export function buildFailedTopupChange(topup: Topup, failure: PaymentFailure, syncVersion: number): AccountChange {
-  return buildTopupChange(topup, { intentId: null, status: 'failed', reversedCents: 0, isDisputed: false, failure, syncVersion });
+  return buildTopupChange(topup, {
+    intentId: null,
+    status: 'failed',
+    reversedCents: 0,
+    isDisputed: false,
+    failure,
+    syncVersion,
+  });
 }
 
 type PaymentSnapshot = Pick<ProcessorPayment, 'status' | 'reversedCents' | 'isDisputed' | 'failure'> & {
@@ -150,7 +174,12 @@ function buildTopupChange(topup: Topup, snapshot: PaymentSnapshot): AccountChang
   };
 }
 
-async function applyPaymentSnapshot(transaction: Transaction, account: Account, topup: Topup, snapshot: PaymentSnapshot): Promise<void> {
+async function applyPaymentSnapshot(
+  transaction: Transaction,
+  account: Account,
+  topup: Topup,
+  snapshot: PaymentSnapshot,
+): Promise<void> {
   const status = getNextTopupStatus(topup, snapshot);
   const isPaidNow = status === 'succeeded' && topup.status !== 'succeeded';
   const isDeclinedNow = status === 'failed' && topup.status !== 'failed' && !isFinalFailure(snapshot.failure);
@@ -158,7 +187,8 @@ async function applyPaymentSnapshot(transaction: Transaction, account: Account, 
   if (isDeclinedNow && topup.kind === 'automatic') await recordDecline(transaction, customer, snapshot);
   const isDisputedNow = snapshot.isDisputed && !topup.is_disputed;
   if (isDisputedNow && topup.kind === 'automatic') await disableAutoTopups(transaction, customer, 'disputed');
-  const reversal = status === 'succeeded' ? await applyReversal(transaction, customer, topup, snapshot.reversedCents) : {};
+  const reversal =
+    status === 'succeeded' ? await applyReversal(transaction, customer, topup, snapshot.reversedCents) : {};
   await topup.$query(transaction).patch({
     ...reversal,
     status,
@@ -223,7 +253,8 @@ async function applyReversal(
   const reversed = Math.min(topup.amount_cents, reversedCents);
   const reversedCredits = getProportionalCredits(topup, reversed);
   const change = reversedCredits - getProportionalCredits(topup, topup.reversed_cents);
-  const amount = change > 0 ? -Math.min(change, account.topup_credits) : Math.max(0, topup.credits_reversed - reversedCredits);
+  const amount =
+    change > 0 ? -Math.min(change, account.topup_credits) : Math.max(0, topup.credits_reversed - reversedCredits);
   if (amount === 0) return { reversed_cents: reversed };
   const entry = {
     entryType: amount < 0 ? ('expiry' as const) : ('grant' as const),

@@ -72,7 +72,8 @@ export async function findCreditAdjustment(adjustment: CreditAdjustment): Promis
 
 async function getPostedAdjustment(adjustment: CreditAdjustment): Promise<Omit<CreditAdjustmentResult, 'isRepeat'>> {
   const entry = await findCreditAdjustment(adjustment);
-  if (entry === null) throw new Error(`The request ${adjustment.requestName} was refused as a repetition, and is not there.`);
+  if (entry === null)
+    throw new Error(`The request ${adjustment.requestName} was refused as a repetition, and is not there.`);
   return { entry, account: await Account.query().findById(adjustment.accountId).throwIfNotFound() };
 }
 

@@ -90,7 +90,11 @@ export async function renewDueCreditPeriods(): Promise<number> {
 
 async function renewBatch(): Promise<number> {
   try {
-    const [row] = await runStatement<{ accounts: number }>(RENEW_DUE_PERIODS, { plans: PLAN_ROWS, now: now(), until: now() });
+    const [row] = await runStatement<{ accounts: number }>(RENEW_DUE_PERIODS, {
+      plans: PLAN_ROWS,
+      now: now(),
+      until: now(),
+    });
     return row?.accounts ?? 0;
   } catch (error) {
     if (!isRejection(error)) throw error;
@@ -130,7 +134,11 @@ async function renewOneByOne(): Promise<number> {
  * in: an upgrade in the moment after a month's end would else be granted for both.
  * @param until months that begin later are not due.
  */
-export async function renewCreditPeriods(transaction: Transaction, account: Account, until: Date = now()): Promise<Account> {
+export async function renewCreditPeriods(
+  transaction: Transaction,
+  account: Account,
+  until: Date = now(),
+): Promise<Account> {
   for (;;) {
     const bindings = { plans: PLAN_ROWS, now: now(), until, account: account.id };
     const [row] = await runStatement<{ accounts: number }>(RENEW_ACCOUNT_PERIOD, bindings, transaction);

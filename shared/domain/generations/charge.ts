@@ -186,7 +186,10 @@ async function chargeExactlyOnce(charges: Debit[]): Promise<ChargeOutcome[]> {
       const rejected = remaining.filter((_, index) => results[index] !== 'accepted');
       const charged = new Set(attempt === 1 ? [] : await findCharged(rejected));
       remaining.forEach(({ uuid }, index) =>
-        outcomes.set(uuid, charged.has(uuid) ? 'accepted' : toCertainOutcome(results[index] as ChargeOutcome, responseLost)),
+        outcomes.set(
+          uuid,
+          charged.has(uuid) ? 'accepted' : toCertainOutcome(results[index] as ChargeOutcome, responseLost),
+        ),
       );
       remaining = [];
     } catch (error) {

@@ -87,7 +87,10 @@ async function chargeWithAutoTopup(debit: Debit): Promise<ChargeOutcome> {
   if (topup === 'none') return outcome;
   const afterTopup = await chargeGeneration(debit);
   if (afterTopup === 'accepted' || afterTopup === 'replayed' || afterTopup === 'unknown') return afterTopup;
-  throw new ServiceError(afterTopup, `${rejectionDetails[afterTopup](debit)} An automatic top-up was charged and credited.`);
+  throw new ServiceError(
+    afterTopup,
+    `${rejectionDetails[afterTopup](debit)} An automatic top-up was charged and credited.`,
+  );
 }
 
 function topupUnknownError({ credits }: Debit): ServiceError {
@@ -155,7 +158,10 @@ function databaseUnavailableError(detail: string, error?: unknown): ServiceError
   return new ServiceError('internal_error', detail, { status: 503, headers: { 'retry-after': '5' } });
 }
 
-const rejectionDetails: Record<Exclude<ChargeOutcome, 'accepted' | 'replayed' | 'unknown'>, (charge: Debit) => string> = {
+const rejectionDetails: Record<
+  Exclude<ChargeOutcome, 'accepted' | 'replayed' | 'unknown'>,
+  (charge: Debit) => string
+> = {
   invalid_api_key: () => 'The API key is unknown or revoked.',
   subscription_required: () => 'Generating needs an active subscription: choose a plan, then try again.',
   model_unavailable: ({ model }) => `${model} is unavailable at the moment. No credits were charged; try again later.`,

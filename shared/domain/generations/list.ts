@@ -38,7 +38,11 @@ export async function listGenerations(accountId: number, page: number): Promise<
 }
 
 /** Where a page begins whose first item is the rank-th oldest of those that are left. */
-async function findPageStart(accountId: number, rank: number, counts: GenerationCounts): Promise<{ newest: number; skip: number }> {
+async function findPageStart(
+  accountId: number,
+  rank: number,
+  counts: GenerationCounts,
+): Promise<{ newest: number; skip: number }> {
   if (counts.generations_deleted === 0) return { newest: rank, skip: 0 };
   const block = await findBlock(accountId, rank);
   // Numbers of the last block that were not given out yet are no items.

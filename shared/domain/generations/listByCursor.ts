@@ -23,7 +23,10 @@ export interface CursorPage {
  * Generations of an account, newest first, from the one whose number comes before this on. What is created or deleted
  * meanwhile moves nothing: no generation is left out or told twice.
  */
-export async function listGenerationsByCursor(accountId: number, before = Number.MAX_SAFE_INTEGER): Promise<CursorPage> {
+export async function listGenerationsByCursor(
+  accountId: number,
+  before = Number.MAX_SAFE_INTEGER,
+): Promise<CursorPage> {
   const rows = await runStatement<Generation>(LIST_BY_CURSOR, { accountId, before, limit: PAGE_SIZE + 1 });
   const items = rows.slice(0, PAGE_SIZE).map((row) => Generation.fromDatabaseJson(row));
   return { items, next: rows.length > PAGE_SIZE ? (items.at(-1) as Generation).number : null };

@@ -26,7 +26,10 @@ const CLAIM_DELETIONS = prepared(
    RETURNING r.media_token`,
 );
 // Whoever has asked for another removal meanwhile has set another time.
-const COMPLETE_DELETION = prepared('complete_media_deletion', 'DELETE FROM media_deletions WHERE media_token = :token AND next_attempt_at = :claim');
+const COMPLETE_DELETION = prepared(
+  'complete_media_deletion',
+  'DELETE FROM media_deletions WHERE media_token = :token AND next_attempt_at = :claim',
+);
 const RELEASE_DELETIONS = prepared(
   'release_media_deletions',
   'UPDATE media_deletions SET next_attempt_at = :due WHERE media_token = ANY (:tokens) AND next_attempt_at = :claim',
@@ -42,7 +45,8 @@ export async function deleteDueMedia(): Promise<void> {
       rows.map((row) => row.media_token),
       claim,
     );
-    if (failed.length > 0) await runStatement(RELEASE_DELETIONS, { tokens: failed, claim, due: addMilliseconds(now(), RETRY_DELAY_MS) });
+    if (failed.length > 0)
+      await runStatement(RELEASE_DELETIONS, { tokens: failed, claim, due: addMilliseconds(now(), RETRY_DELAY_MS) });
     if (failed.length > 0 || rows.length < BATCH_SIZE) return;
   }
 }

@@ -50,7 +50,12 @@ export async function findBlock(
 }
 
 /** Passes over the blocks that end before the rank-th item; blocks without a row have no deletions. */
-function findBlockAtLevel(start: BlockPosition, rank: number, size: number, rows: { block: number; deleted: number }[]) {
+function findBlockAtLevel(
+  start: BlockPosition,
+  rank: number,
+  size: number,
+  rows: { block: number; deleted: number }[],
+) {
   let position = start;
   for (const { block, deleted } of rows) {
     const begin = { before: block * size, lives: position.lives + (block * size - position.before) };

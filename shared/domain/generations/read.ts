@@ -71,7 +71,11 @@ export async function readGeneration(caller: Caller, uuid: string, wait?: WaitOp
 }
 
 /** Looks again whenever there is news, and every 2 seconds where none comes: announcements may get lost. */
-async function waitForCompletion(caller: Caller, initial: ReadRow, { seconds, isAborted }: WaitOptions): Promise<Generation> {
+async function waitForCompletion(
+  caller: Caller,
+  initial: ReadRow,
+  { seconds, isAborted }: WaitOptions,
+): Promise<Generation> {
   const deadline = performance.now() + 1_000 * seconds;
   for (;;) {
     const leftMs = deadline - performance.now();

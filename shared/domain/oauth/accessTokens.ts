@@ -68,14 +68,16 @@ export async function verifyAccessToken(token: string): Promise<AccessToken> {
 }
 
 async function parseSignedToken(token: string): Promise<AccessToken> {
-  const [header = '', payload = '', signature = '', ...more] = token.length > ACCESS_TOKEN_MAX_CHARACTERS ? [] : token.split('.');
+  const [header = '', payload = '', signature = '', ...more] =
+    token.length > ACCESS_TOKEN_MAX_CHARACTERS ? [] : token.split('.');
   if (signature === '' || more.length > 0)
     throw new InvalidAccessTokenError(
       'That is neither an access token of this service nor an API key, "svc_" followed by 40 hex characters.',
     );
   // The whole header must be one that we write, so that nothing in it is left to be believed: neither alg nor typ.
   const key = await findKeyByHeader(header);
-  if (key === undefined) throw new InvalidAccessTokenError('The access token is not signed with a key of this service.');
+  if (key === undefined)
+    throw new InvalidAccessTokenError('The access token is not signed with a key of this service.');
   const isSigned = verify(
     'sha256',
     Buffer.from(`${header}.${payload}`),

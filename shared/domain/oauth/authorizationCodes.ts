@@ -143,7 +143,12 @@ export interface ExchangedCode extends IssuedGrant {
  * that came of it: somebody has got hold of it who should not have (RFC 6749, 4.1.2).
  * @throws OAuthRefusal invalid_grant
  */
-export async function exchangeCode({ code, clientId, codeChallenge, redirectUri }: CodeExchange): Promise<ExchangedCode> {
+export async function exchangeCode({
+  code,
+  clientId,
+  codeChallenge,
+  redirectUri,
+}: CodeExchange): Promise<ExchangedCode> {
   const codeHash = sha256(code);
   const token = generateRefreshToken();
   const row = await exchangeBatched({ codeHash, clientId, codeChallenge, redirectUri, tokenHash: token.hash });

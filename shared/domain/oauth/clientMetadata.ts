@@ -17,7 +17,9 @@ export function parseClientMetadata(metadata: Record<string, unknown>, defaultNa
   const redirectUris = parseRedirectUris(metadata['redirect_uris']);
   const method = metadata['token_endpoint_auth_method'];
   if (method !== undefined && method !== null && method !== 'none')
-    throw clientMetadataError('token_endpoint_auth_method must be none: clients here are public, and kept apart by PKCE.');
+    throw clientMetadataError(
+      'token_endpoint_auth_method must be none: clients here are public, and kept apart by PKCE.',
+    );
   requireIncludes(metadata, 'grant_types', 'authorization_code');
   requireIncludes(metadata, 'response_types', 'code');
   const name = parseClientName(metadata['client_name']);
@@ -39,7 +41,8 @@ function parseRedirectUris(value: unknown): string[] {
 function requireIncludes(metadata: Record<string, unknown>, field: string, required: string): void {
   const value = metadata[field];
   if (value === undefined || value === null) return;
-  if (!Array.isArray(value) || !value.includes(required)) throw clientMetadataError(`${field} must contain ${required}.`);
+  if (!Array.isArray(value) || !value.includes(required))
+    throw clientMetadataError(`${field} must contain ${required}.`);
 }
 
 /** Letters that show nothing, or turn the text around, could make one name look like another. */

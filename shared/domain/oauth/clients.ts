@@ -1,5 +1,9 @@
 import { v4 as uuidv4 } from 'uuid';
-import { fetchClientMetadataDocument, isMetadataDocumentUrl, InvalidMetadataError } from '../../gateways/clientMetadataDocument.ts';
+import {
+  fetchClientMetadataDocument,
+  isMetadataDocumentUrl,
+  InvalidMetadataError,
+} from '../../gateways/clientMetadataDocument.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { config } from '../../lib/config.ts';
 import { perService } from '../../lib/serviceScope.ts';
@@ -44,7 +48,9 @@ export async function isKnownClient(clientId: string): Promise<boolean> {
 export async function findClientForConsent(clientId: string, accountId: number | undefined): Promise<OAuthClient> {
   const stored = CLIENT_ID_PATTERN.test(clientId) ? await OAuthClient.query().findById(clientId) : undefined;
   const isDocument =
-    stored === undefined ? CLIENT_ID_PATTERN.test(clientId) && isMetadataDocumentUrl(clientId) : stored.metadata_expires_at !== null;
+    stored === undefined
+      ? CLIENT_ID_PATTERN.test(clientId) && isMetadataDocumentUrl(clientId)
+      : stored.metadata_expires_at !== null;
   if (isDocument && config.OAUTH_CLIENT_METADATA_DOCUMENTS === 'off') {
     throw new OAuthError(
       'invalid_client',
@@ -53,7 +59,8 @@ export async function findClientForConsent(clientId: string, accountId: number |
       DOCUMENT_ADVICE,
     );
   }
-  if (stored !== undefined && (stored.metadata_expires_at === null || stored.metadata_expires_at > now())) return stored;
+  if (stored !== undefined && (stored.metadata_expires_at === null || stored.metadata_expires_at > now()))
+    return stored;
   if (!isDocument) {
     throw new OAuthError(
       'invalid_client',
@@ -64,7 +71,9 @@ export async function findClientForConsent(clientId: string, accountId: number |
 }
 
 /** Documents being fetched, so that simultaneous requests for one cause one fetch. */
-const inFlightFetches = perService(() => new Map<string, { reading: Promise<OAuthClient>; accountId: number | undefined }>());
+const inFlightFetches = perService(
+  () => new Map<string, { reading: Promise<OAuthClient>; accountId: number | undefined }>(),
+);
 /** Of the few fetches that a process has at a time, an account gets no more than this. */
 const FETCHES_PER_ACCOUNT = 2;
 
@@ -72,7 +81,9 @@ function fetchClientOnce(clientId: string, accountId: number | undefined): Promi
   const known = inFlightFetches().get(clientId);
   if (known !== undefined) return known.reading;
   if ([...inFlightFetches().values()].filter((other) => other.accountId === accountId).length >= FETCHES_PER_ACCOUNT) {
-    return Promise.reject(invalidDocumentError(new InvalidMetadataError('cannot be fetched now: wait for the others to arrive')));
+    return Promise.reject(
+      invalidDocumentError(new InvalidMetadataError('cannot be fetched now: wait for the others to arrive')),
+    );
   }
   const reading = fetchAndStoreClient(clientId).finally(() => {
     inFlightFetches().delete(clientId);
@@ -100,7 +111,12 @@ async function fetchAndStoreClient(clientId: string): Promise<OAuthClient> {
 
 function invalidDocumentError(error: Error): OAuthError {
   const reason = error instanceof OAuthError ? `is not acceptable: ${error.message}` : `${error.message}.`;
-  return new OAuthError('invalid_client', `The document that the application is described by ${reason}`, {}, DOCUMENT_ADVICE);
+  return new OAuthError(
+    'invalid_client',
+    `The document that the application is described by ${reason}`,
+    {},
+    DOCUMENT_ADVICE,
+  );
 }
 
 const DOCUMENT_ADVICE =
@@ -162,9 +178,17 @@ export async function pruneUnusedClients(): Promise<void> {
   const young = addMilliseconds(at, -NEW_CLIENT_GRACE_MS);
   const asked = addMilliseconds(at, -APPROVAL_REQUEST_GRACE_MS);
   for (let forgotten = PRUNE_CLIENTS_BATCH_SIZE; forgotten === PRUNE_CLIENTS_BATCH_SIZE; ) {
-    forgotten = (await runStatement(PRUNE_UNUSED_CLIENTS, { unused, disused, atOnce: PRUNE_CLIENTS_BATCH_SIZE })).length;
+    forgotten = (await runStatement(PRUNE_UNUSED_CLIENTS, { unused, disused, atOnce: PRUNE_CLIENTS_BATCH_SIZE }))
+      .length;
   }
   for (let forgotten = PRUNE_CLIENTS_BATCH_SIZE; forgotten === PRUNE_CLIENTS_BATCH_SIZE; ) {
-    forgotten = (await runStatement(PRUNE_EXCESS_UNAPPROVED_CLIENTS, { kept: UNAPPROVED_CLIENTS_MAX, atOnce: PRUNE_CLIENTS_BATCH_SIZE, young, asked })).length;
+    forgotten = (
+      await runStatement(PRUNE_EXCESS_UNAPPROVED_CLIENTS, {
+        kept: UNAPPROVED_CLIENTS_MAX,
+        atOnce: PRUNE_CLIENTS_BATCH_SIZE,
+        young,
+        asked,
+      })
+    ).length;
   }
 }

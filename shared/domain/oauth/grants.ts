@@ -134,7 +134,11 @@ export const recordGrantUse = createBatcher<string, void>({
   maxInFlight: 1,
   run: async (uuids) => {
     const at = now();
-    await runStatement(RECORD_GRANT_USE, { uuids, now: at, before: new Date(at.getTime() - API_KEY_LAST_USED_INTERVAL_MS) });
+    await runStatement(RECORD_GRANT_USE, {
+      uuids,
+      now: at,
+      before: new Date(at.getTime() - API_KEY_LAST_USED_INTERVAL_MS),
+    });
     return [];
   },
 });

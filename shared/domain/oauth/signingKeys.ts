@@ -86,7 +86,9 @@ function isRetired(next: OAuthSigningKey | undefined): boolean {
 }
 
 function refreshKeysInBackground(): void {
-  refreshKeys().catch((error: Error) => logger.warn({ error: error.message }, 'the signing keys could not be read again'));
+  refreshKeys().catch((error: Error) =>
+    logger.warn({ error: error.message }, 'the signing keys could not be read again'),
+  );
 }
 
 /** Reads the keys; those who ask at the same time share one reading. */

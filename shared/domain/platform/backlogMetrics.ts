@@ -1,6 +1,12 @@
 import { now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/db.ts';
-import { backlogRows, backlogLastSuccess, backlogOldestSeconds, queueOldestJobSeconds, queueJobs } from '../../lib/metrics.ts';
+import {
+  backlogRows,
+  backlogLastSuccess,
+  backlogOldestSeconds,
+  queueOldestJobSeconds,
+  queueJobs,
+} from '../../lib/metrics.ts';
 import { getQueueDepths } from '../../queues/depth.ts';
 
 /** By way of the indexes of what is under way, which hold little else; the first uuid is the oldest. */
@@ -22,7 +28,11 @@ export async function measureBacklog(): Promise<void> {
 }
 
 /** What cannot be seen is not told any more: the last that was seen would say for good that all is well. */
-async function runMeasurement(source: string, measurement: () => Promise<void>, gauges: { reset(): void }[]): Promise<void> {
+async function runMeasurement(
+  source: string,
+  measurement: () => Promise<void>,
+  gauges: { reset(): void }[],
+): Promise<void> {
   try {
     await measurement();
     backlogLastSuccess.set({ of: source }, now().getTime() / 1_000);
@@ -41,7 +51,10 @@ async function measureQueues(): Promise<void> {
 
 async function measureRows(): Promise<void> {
   const at = now().getTime();
-  for (const { of, rows, oldest } of await runStatement<{ of: string; rows: number; oldest: Date | null }>(BACKLOG_ROWS, {})) {
+  for (const { of, rows, oldest } of await runStatement<{ of: string; rows: number; oldest: Date | null }>(
+    BACKLOG_ROWS,
+    {},
+  )) {
     backlogRows.set({ of }, rows);
     backlogOldestSeconds.set({ of }, oldest === null ? 0 : Math.max(0, (at - oldest.getTime()) / 1_000));
   }

@@ -34,7 +34,10 @@ export function gitHubProvider(settings: GitHubSettings): IdentityProvider {
       const code = parameters.get('code');
       if (code === null) throw new IdentityError('refused', 'it answered without a code');
       const token = await requestAccessToken(settings, { code, code_verifier: verifier, redirect_uri: redirectUri });
-      const [user, emails] = await Promise.all([fetchGitHubApi(settings, '/user', token), fetchGitHubApi(settings, '/user/emails', token)]);
+      const [user, emails] = await Promise.all([
+        fetchGitHubApi(settings, '/user', token),
+        fetchGitHubApi(settings, '/user/emails', token),
+      ]);
       return toGitHubIdentity(user, emails);
     },
   };

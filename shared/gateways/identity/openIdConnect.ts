@@ -57,7 +57,11 @@ export function openIdProvider(settings: OpenIdSettings): IdentityProvider {
   };
 }
 
-async function discoverConfiguration({ issuer, clientId, authentication }: OpenIdSettings): Promise<client.Configuration> {
+async function discoverConfiguration({
+  issuer,
+  clientId,
+  authentication,
+}: OpenIdSettings): Promise<client.Configuration> {
   return client.discovery(new URL(issuer), clientId, undefined, authentication, {
     [client.customFetch]: (url, options) => fetchBounded(url, options as RequestInit),
     execute: [

@@ -1,5 +1,13 @@
 /** Variables that Node, sharp and ffmpeg need to start: where programs, libraries and temporary files are. */
-const PASSED_VARIABLES = ['PATH', 'TMPDIR', 'TEMP', 'TMP', 'SystemRoot', 'LD_LIBRARY_PATH', 'DYLD_LIBRARY_PATH'] as const;
+const PASSED_VARIABLES = [
+  'PATH',
+  'TMPDIR',
+  'TEMP',
+  'TMP',
+  'SystemRoot',
+  'LD_LIBRARY_PATH',
+  'DYLD_LIBRARY_PATH',
+] as const;
 
 /**
  * Returns the environment of the processes that decode what upstreams sent. A hostile file that takes one of them over

@@ -80,7 +80,12 @@ interface DownloadSource {
   headers?: Record<string, string>;
 }
 
-async function* streamBytes(url: string, policy: DownloadPolicy, options: DownloadRequestOptions, maxBytes: number): AsyncGenerator<Buffer> {
+async function* streamBytes(
+  url: string,
+  policy: DownloadPolicy,
+  options: DownloadRequestOptions,
+  maxBytes: number,
+): AsyncGenerator<Buffer> {
   if (/^data:/i.test(url)) yield* decodeDataUrl(url);
   else yield* (await openDownload(url, policy, options, maxBytes)) as AsyncIterable<Buffer>;
 }
@@ -103,9 +108,11 @@ async function openDownload(
     const dispatcher = selectDispatcher(address, policy);
     // Whoever it was sent away to does not decide what it is asked for with the headers.
     leftOrigin ||= new URL(address).origin !== new URL(url).origin;
-    const response = await request(address, { ...options, dispatcher, headers: leftOrigin ? undefined : headers }).catch(
-      rethrowDownloadError,
-    );
+    const response = await request(address, {
+      ...options,
+      dispatcher,
+      headers: leftOrigin ? undefined : headers,
+    }).catch(rethrowDownloadError);
     const { statusCode, body } = response;
     const isTooLarge = Number(response.headers['content-length']) > maxBytes;
     if (statusCode === 200 && !isTooLarge) return body;
@@ -122,13 +129,17 @@ async function openDownload(
 /** @param isAuthenticated whether it was asked for with our key, which may be put right. */
 function toStatusError(statusCode: number, isAuthenticated: boolean): Error {
   const message = `The output's address answered ${statusCode}.`;
-  const isRetryable = statusCode >= 500 || RETRYABLE_STATUSES.includes(statusCode) || (isAuthenticated && [401, 403].includes(statusCode));
+  const isRetryable =
+    statusCode >= 500 ||
+    RETRYABLE_STATUSES.includes(statusCode) ||
+    (isAuthenticated && [401, 403].includes(statusCode));
   return isRetryable ? new Error(message) : new InvalidOutputError(message);
 }
 
 function selectDispatcher(address: string, { upstreamHost, allowsPrivateAddresses }: DownloadPolicy): Dispatcher {
   const url = URL.canParse(address) ? new URL(address) : null;
-  if (url === null || !/^https?:$/.test(url.protocol)) throw new InvalidOutputError('The output has no usable address.');
+  if (url === null || !/^https?:$/.test(url.protocol))
+    throw new InvalidOutputError('The output has no usable address.');
   if (url.host === upstreamHost || allowsPrivateAddresses) return agents().toAnywhere;
   const host = url.hostname.replace(/^\[|\]$/g, '');
   if (isIP(host) !== 0 && isPrivateAddress(host)) throw new InvalidOutputError('The output is at a private address.');

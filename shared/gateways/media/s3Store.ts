@@ -102,7 +102,9 @@ async function probe(connection: S3Connection): Promise<void> {
   const { client, sdk, bucket, toKey, withExplainedErrors, limits } = connection;
   const abortSignal = AbortSignal.timeout(limits.probeMs);
   const key = toKey('.probe');
-  await withExplainedErrors(client.send(new sdk.PutObjectCommand({ Bucket: bucket, Key: key, Body: 'probe' }), { abortSignal }));
+  await withExplainedErrors(
+    client.send(new sdk.PutObjectCommand({ Bucket: bucket, Key: key, Body: 'probe' }), { abortSignal }),
+  );
   const list = new sdk.ListObjectsV2Command({ Bucket: bucket, Prefix: key, MaxKeys: 1 });
   await withExplainedErrors(client.send(list, { abortSignal }));
   await deleteObject(connection, key, abortSignal);

@@ -81,7 +81,11 @@ export async function storeOutput(input: StoreOutputInput): Promise<StoredOutput
 }
 
 /** @returns whether there is one now. */
-async function tryMakeThumbnail({ kind, generationId }: StoreOutputInput, localFile: string, thumbnail: string): Promise<boolean> {
+async function tryMakeThumbnail(
+  { kind, generationId }: StoreOutputInput,
+  localFile: string,
+  thumbnail: string,
+): Promise<boolean> {
   try {
     const image = await makeThumbnail({ kind, filePath: localFile }, { ffmpegPath: config.MEDIA_FFMPEG_PATH });
     await writeFile(thumbnail, image, { flush: true });

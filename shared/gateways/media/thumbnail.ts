@@ -131,7 +131,9 @@ function startThumbnailWorker(): ThumbnailWorker {
     sendPendingTasks();
   });
   child.on('error', (error) => terminateWorker(worker, error));
-  child.on('exit', (code, signal) => terminateWorker(worker, new Error(`the thumbnail process ended (${signal ?? code})`)));
+  child.on('exit', (code, signal) =>
+    terminateWorker(worker, new Error(`the thumbnail process ended (${signal ?? code})`)),
+  );
   return worker;
 }
 

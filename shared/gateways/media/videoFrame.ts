@@ -74,7 +74,20 @@ async function decodeWithWasm(filePath: string): Promise<DecodedFrame> {
   let lastLine = '';
   core.setLogger(({ message }) => (lastLine = message));
   core.FS.writeFile('film', await readFile(filePath));
-  const args = ['-v', 'error', ...DEMUXERS, '-i', 'film', '-map', '0:v:0', '-frames:v', '1', '-vf', SCALE_FILTER, 'frame.png'];
+  const args = [
+    '-v',
+    'error',
+    ...DEMUXERS,
+    '-i',
+    'film',
+    '-map',
+    '0:v:0',
+    '-frames:v',
+    '1',
+    '-vf',
+    SCALE_FILTER,
+    'frame.png',
+  ];
   for (const seconds of [SEEK_SECONDS, 0]) {
     if (core.exec('-ss', String(seconds), ...args) === 0) {
       const data = tryReadFile(core, 'frame.png');

@@ -47,7 +47,11 @@ export function buildConnectMethods(stripe: Stripe): ConnectMethods {
     },
 
     findTransfer: async (payoutUuid, since) => {
-      const made = stripe.transfers.list({ transfer_group: payoutUuid, created: { gte: toUnixSeconds(since) }, limit: 1 });
+      const made = stripe.transfers.list({
+        transfer_group: payoutUuid,
+        created: { gte: toUnixSeconds(since) },
+        limit: 1,
+      });
       return (await unwrap(made)).data[0]?.id ?? null;
     },
   };

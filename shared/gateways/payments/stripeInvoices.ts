@@ -1,7 +1,14 @@
 import type Stripe from 'stripe';
 import type { PaidInvoice, ProcessorPayment } from './paymentProcessor.ts';
 import { findOrNull, unwrap } from './stripeResponses.ts';
-import { ACCOUNT_KEY, CURRENCY, fromUnixSeconds, getStripeId, getSubscriptionId, getMetadataUuid } from './stripeMappers.ts';
+import {
+  ACCOUNT_KEY,
+  CURRENCY,
+  fromUnixSeconds,
+  getStripeId,
+  getSubscriptionId,
+  getMetadataUuid,
+} from './stripeMappers.ts';
 
 interface InvoiceReadContext {
   stripe: Stripe;
@@ -37,7 +44,9 @@ export async function readPaidInvoice(
     subscriptionId,
     accountUuid: getMetadataUuid(invoice.parent?.subscription_details?.metadata ?? null, ACCOUNT_KEY),
     isSupportedCurrency: invoice.currency === CURRENCY,
-    isForPlan: invoice.lines.data.some(({ pricing }) => planPriceIds.has(getStripeId(pricing?.price_details?.price) ?? '')),
+    isForPlan: invoice.lines.data.some(({ pricing }) =>
+      planPriceIds.has(getStripeId(pricing?.price_details?.price) ?? ''),
+    ),
     paidAt: fromUnixSeconds(invoice.status_transitions.paid_at ?? invoice.created),
     paidCents,
     netCents: computeNetCents(paidCents, invoice),
@@ -53,7 +62,10 @@ export async function sumOutOfBandCredits(stripe: Stripe, invoice: string): Prom
 }
 
 /** What was paid without its tax, rounded down: in proportion, where not all of the total was paid by Stripe. */
-function computeNetCents(paidCents: number, { total, total_excluding_tax: net, total_taxes: taxes }: Stripe.Invoice): number {
+function computeNetCents(
+  paidCents: number,
+  { total, total_excluding_tax: net, total_taxes: taxes }: Stripe.Invoice,
+): number {
   if (total <= 0) return 0;
   const withoutTax = net ?? total - (taxes ?? []).reduce((sum, { amount }) => sum + amount, 0);
   return Number((BigInt(paidCents) * BigInt(Math.min(total, Math.max(0, withoutTax)))) / BigInt(total));

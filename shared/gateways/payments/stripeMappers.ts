@@ -1,7 +1,12 @@
 import type Stripe from 'stripe';
 import { PLAN_SLUGS, type PlanSlug } from '../../spec/plans.ts';
 import type { SubscriptionStatus } from '../../spec/states.ts';
-import type { PaymentFailure, ProcessorPayment, ProcessorSubscription, SubscriptionInvoice } from './paymentProcessor.ts';
+import type {
+  PaymentFailure,
+  ProcessorPayment,
+  ProcessorSubscription,
+  SubscriptionInvoice,
+} from './paymentProcessor.ts';
 
 /** Stripe's objects in the terms of `processor.ts`. */
 
@@ -36,8 +41,12 @@ export function toProcessorSubscription(
   const item = subscription.items.data[0];
   const last = getLatestInvoice(subscription);
   const isListed = last === null || last.status !== 'paid' || paidInvoices.some(({ id }) => id === last.id);
-  const invoices = (isListed ? paidInvoices : [last, ...paidInvoices]).map((invoice) => toSubscriptionInvoice(invoice, prices));
-  const annualPeriodEnds = invoices.filter(({ isAnnual: isYear }) => isYear).map(({ paidUntil }) => paidUntil.getTime());
+  const invoices = (isListed ? paidInvoices : [last, ...paidInvoices]).map((invoice) =>
+    toSubscriptionInvoice(invoice, prices),
+  );
+  const annualPeriodEnds = invoices
+    .filter(({ isAnnual: isYear }) => isYear)
+    .map(({ paidUntil }) => paidUntil.getTime());
   return {
     id: subscription.id,
     customerId: getStripeId(subscription.customer) as string,
@@ -159,7 +168,10 @@ export function sumDisputedCents(disputes: Stripe.Dispute[]): number {
 }
 
 /** What of a charge went back by refunds, and by disputes that were prevented by returning the money. */
-export function computeRefundedCents({ amount, amount_refunded: refunded }: Stripe.Charge, disputes: Stripe.Dispute[]): number {
+export function computeRefundedCents(
+  { amount, amount_refunded: refunded }: Stripe.Charge,
+  disputes: Stripe.Dispute[],
+): number {
   const prevented = disputes.filter(({ status }) => status === 'prevented');
   // Whether Stripe lists such a return as a refund as well is not documented: it is counted once.
   const returned = prevented.reduce((sum, dispute) => sum + dispute.amount, 0);

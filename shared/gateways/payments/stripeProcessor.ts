@@ -1,12 +1,25 @@
 import Stripe from 'stripe';
 import type { PlanSlug } from '../../spec/plans.ts';
 import { EVENT_TYPES } from './eventTypes.ts';
-import { type PaymentProcessor, ProcessorError, type ProcessorPayment, type SubscriptionCharge } from './paymentProcessor.ts';
+import {
+  type PaymentProcessor,
+  ProcessorError,
+  type ProcessorPayment,
+  type SubscriptionCharge,
+} from './paymentProcessor.ts';
 import { SIGNATURE_TOLERANCE_SECONDS } from './webhookSignature.ts';
 import { buildConnectMethods } from './stripeConnect.ts';
 import { readPaidInvoice } from './stripeInvoices.ts';
 import { buildSubscriptionMethods } from './stripeSubscriptions.ts';
-import { parseEvent, toProcessorError, findOrNull, listIds, unwrap, listEvents, withIdempotencyKey } from './stripeResponses.ts';
+import {
+  parseEvent,
+  toProcessorError,
+  findOrNull,
+  listIds,
+  unwrap,
+  listEvents,
+  withIdempotencyKey,
+} from './stripeResponses.ts';
 import {
   ACCOUNT_KEY,
   toProcessorPayment,
@@ -100,7 +113,10 @@ export function createStripeProcessor({
   }
 
   /** Closes what else a customer could subscribe on. One that was paid in the meantime cannot be closed, and will tell. */
-  async function expireOlderCheckoutSessions(customerId: string, { id: own, created }: Stripe.Checkout.Session): Promise<void> {
+  async function expireOlderCheckoutSessions(
+    customerId: string,
+    { id: own, created }: Stripe.Checkout.Session,
+  ): Promise<void> {
     const open = await unwrap(stripe.checkout.sessions.list({ customer: customerId, status: 'open', limit: 100 }));
     // Of two that are opened at once one stays.
     const isOlder = (other: Stripe.Checkout.Session) =>
@@ -174,8 +190,11 @@ export function createStripeProcessor({
     },
 
     openPortal: async (customerId, returnUrl) =>
-      (await unwrap(stripe.billingPortal.sessions.create({ ...portalOptions, customer: customerId, return_url: returnUrl })))
-        .url,
+      (
+        await unwrap(
+          stripe.billingPortal.sessions.create({ ...portalOptions, customer: customerId, return_url: returnUrl }),
+        )
+      ).url,
 
     openTopupCheckout: async ({ customerId, topupUuid, amountCents, credits }, addresses) => {
       const metadata = { [TOPUP_KEY]: topupUuid };
@@ -241,7 +260,9 @@ export function createStripeProcessor({
     readPayment: (intentId) => readPaymentIntent(intentId),
 
     findPayment: async (customerId, topupUuid, since) => {
-      const charged = listIds(stripe.paymentIntents.list({ customer: customerId, created: { gte: toUnixSeconds(since) } }));
+      const charged = listIds(
+        stripe.paymentIntents.list({ customer: customerId, created: { gte: toUnixSeconds(since) } }),
+      );
       for await (const intentId of charged) {
         const payment = await readPaymentIntent(intentId);
         if (payment?.topupUuid === topupUuid) return payment;
@@ -267,7 +288,8 @@ export function createStripeProcessor({
       return payment?.topupUuid === null ? findSubscriptionCharge(intentId) : payment;
     },
 
-    findDisputedCharge: async (disputeId) => getStripeId((await findOrNull(stripe.disputes.retrieve(disputeId)))?.charge),
+    findDisputedCharge: async (disputeId) =>
+      getStripeId((await findOrNull(stripe.disputes.retrieve(disputeId)))?.charge),
     findInvoiceSubscription,
     findCreditedInvoice: async (creditNoteId) =>
       getStripeId((await findOrNull(stripe.creditNotes.retrieve(creditNoteId)))?.invoice),
@@ -279,7 +301,8 @@ export function createStripeProcessor({
       const { data } = await unwrap(stripe.subscriptions.list({ customer: customerId, limit: 20 }));
       return data.map(({ id }) => id);
     },
-    listSubscriptionsSince: (since) => listIds(stripe.subscriptions.list({ status: 'all', created: { gte: toUnixSeconds(since) } })),
+    listSubscriptionsSince: (since) =>
+      listIds(stripe.subscriptions.list({ status: 'all', created: { gte: toUnixSeconds(since) } })),
     listPaymentsSince: (since) => listIds(stripe.paymentIntents.list({ created: { gte: toUnixSeconds(since) } })),
 
     listEventsSince: async function* (since) {

@@ -1,8 +1,20 @@
 import type Stripe from 'stripe';
-import { type InvoiceReversals, type PaymentProcessor, ProcessorError, type RefundOutcome } from './paymentProcessor.ts';
+import {
+  type InvoiceReversals,
+  type PaymentProcessor,
+  ProcessorError,
+  type RefundOutcome,
+} from './paymentProcessor.ts';
 import { findOrNull, unwrap, withIdempotencyKey, ignoreIfAlreadyDone } from './stripeResponses.ts';
 import { sumOutOfBandCredits } from './stripeInvoices.ts';
-import { toProcessorSubscription, getStripeId, isDisputeOpen, getLatestInvoice, type PlanPrices, computeRefundedCents } from './stripeMappers.ts';
+import {
+  toProcessorSubscription,
+  getStripeId,
+  isDisputeOpen,
+  getLatestInvoice,
+  type PlanPrices,
+  computeRefundedCents,
+} from './stripeMappers.ts';
 
 type SubscriptionMethods = Pick<
   PaymentProcessor,
@@ -30,7 +42,11 @@ interface InvoicePayment {
 }
 
 /** Subscriptions, and the money of their invoices. */
-export function buildSubscriptionMethods({ stripe, prices, listDisputes }: SubscriptionReadContext): SubscriptionMethods {
+export function buildSubscriptionMethods({
+  stripe,
+  prices,
+  listDisputes,
+}: SubscriptionReadContext): SubscriptionMethods {
   /** The payments of an invoice; what was paid outside of Stripe has none. */
   async function listInvoicePayments(invoiceId: string): Promise<InvoicePayment[]> {
     const order = { invoice: invoiceId, status: 'paid' as const, limit: 100 };
@@ -57,7 +73,9 @@ export function buildSubscriptionMethods({ stripe, prices, listDisputes }: Subsc
 
   return {
     readSubscription: async (subscriptionId) => {
-      const subscription = await findOrNull(stripe.subscriptions.retrieve(subscriptionId, { expand: ['latest_invoice'] }));
+      const subscription = await findOrNull(
+        stripe.subscriptions.retrieve(subscriptionId, { expand: ['latest_invoice'] }),
+      );
       if (subscription === null) return null;
       const { data } = await unwrap(stripe.invoices.list({ subscription: subscriptionId, status: 'paid', limit: 100 }));
       return toProcessorSubscription(subscription, prices, data);
@@ -116,7 +134,8 @@ export function buildSubscriptionMethods({ stripe, prices, listDisputes }: Subsc
         const order = { payment_intent: intent.id };
         const refund = withIdempotencyKey(`refund-${intent.id}`, (options) => stripe.refunds.create(order, options));
         // Stripe may refund nothing of a charge that was disputed, whoever has won.
-        if ((await ignoreIfAlreadyDone(refund, ['charge_already_refunded', 'charge_disputed'])) !== 'charge_disputed') continue;
+        if ((await ignoreIfAlreadyDone(refund, ['charge_already_refunded', 'charge_disputed'])) !== 'charge_disputed')
+          continue;
         // A dispute that was opened just now is seen by the next attempt.
         if (disputes.length === 0) outcome = 'disputed';
         else if (outcome === 'refunded') outcome = 'lost';

@@ -49,7 +49,8 @@ export function falUpstream({ upstream: { baseUrl, key }, modelId, kind }: Upstr
 
   async function submit({ input }: SubmitRequest): Promise<SubmitResult> {
     const response = await requestJson('POST', `${baseUrl}/${modelId}`, { headers, body: input });
-    if (response.status === 200 && isFalHandle(response.body, origin)) return { state: 'accepted', handle: pickHandleFields(response.body) };
+    if (response.status === 200 && isFalHandle(response.body, origin))
+      return { state: 'accepted', handle: pickHandleFields(response.body) };
     // Said by fal itself: the same request would fail the same way.
     if (response.status >= 500 && response.headers['x-fal-retryable'] === 'false') {
       throw new UpstreamError('refused', describeFalFailure(response.body));
@@ -75,7 +76,9 @@ export function falUpstream({ upstream: { baseUrl, key }, modelId, kind }: Upstr
   }
 
   async function probe(): Promise<void> {
-    const response = await withRetryableErrors(() => sendToOrigin('GET', `${baseUrl}/${app}/requests/${UNKNOWN_REQUEST_ID}/status`));
+    const response = await withRetryableErrors(() =>
+      sendToOrigin('GET', `${baseUrl}/${app}/requests/${UNKNOWN_REQUEST_ID}/status`),
+    );
     const understood = response.status < 500 && ![401, 403, 429].includes(response.status);
     if (!understood || response.body === undefined) throw unavailableError(response);
   }
@@ -92,7 +95,8 @@ function isResultUnavailable(result: JsonResponse, status: JsonResponse): boolea
 
 function parseFalOutput(body: unknown, kind: ModelKind): UpstreamProgress {
   const images = getField(body, 'images');
-  const output = kind === 'video' ? getField(body, 'video') : Array.isArray(images) ? (images[0] as unknown) : undefined;
+  const output =
+    kind === 'video' ? getField(body, 'video') : Array.isArray(images) ? (images[0] as unknown) : undefined;
   const url = getField(output, 'url');
   if (typeof url !== 'string') return { state: 'failed', message: FAILURE_MESSAGES.noOutput };
   return { state: 'succeeded', output: { url }, isWatermarked: getField(body, 'watermarked') === true };
@@ -116,18 +120,28 @@ const MESSAGE_BY_ERROR_TYPE: Record<string, string> = {
 /** `detail` is a sentence with an `error_type` beside it, or a list of `{ type, msg }`. */
 function describeFalFailure(body: unknown, status?: unknown): string {
   const type = getErrorType(body) ?? getErrorType(status);
-  const knownMessage = type === undefined ? undefined : Object.hasOwn(MESSAGE_BY_ERROR_TYPE, type) ? MESSAGE_BY_ERROR_TYPE[type] : undefined;
+  const knownMessage =
+    type === undefined
+      ? undefined
+      : Object.hasOwn(MESSAGE_BY_ERROR_TYPE, type)
+        ? MESSAGE_BY_ERROR_TYPE[type]
+        : undefined;
   if (knownMessage !== undefined) return knownMessage;
   if (type?.startsWith('runner_') === true) return FAILURE_MESSAGES.brokeDown;
   const detail = getField(body, 'detail');
-  const messages = Array.isArray(detail) ? detail.map((entry) => toNonEmptyString(getField(entry, 'msg'))) : [toNonEmptyString(detail)];
+  const messages = Array.isArray(detail)
+    ? detail.map((entry) => toNonEmptyString(getField(entry, 'msg')))
+    : [toNonEmptyString(detail)];
   const text = messages.filter((message) => message !== undefined).join('; ');
   return text === '' ? FAILURE_MESSAGES.notMade : truncateMessage(text);
 }
 
 function getErrorType(body: unknown): string | undefined {
   const detail = getField(body, 'detail');
-  return toNonEmptyString(getField(body, 'error_type')) ?? toNonEmptyString(getField(Array.isArray(detail) ? detail[0] : undefined, 'type'));
+  return (
+    toNonEmptyString(getField(body, 'error_type')) ??
+    toNonEmptyString(getField(Array.isArray(detail) ? detail[0] : undefined, 'type'))
+  );
 }
 
 const HANDLE_FIELDS = ['request_id', 'status_url', 'response_url', 'cancel_url'] as const;

@@ -47,7 +47,11 @@ const NOT_SENT_CODES =
  * One JSON exchange with an upstream, within the configured time.
  * @throws UpstreamError `unavailable` when the request was never sent, `unknown` when its answer was lost.
  */
-export function requestJson(method: Dispatcher.HttpMethod, url: string, question: UpstreamRequestOptions): Promise<JsonResponse> {
+export function requestJson(
+  method: Dispatcher.HttpMethod,
+  url: string,
+  question: UpstreamRequestOptions,
+): Promise<JsonResponse> {
   return requestStream(method, url, question, async (response) => ({
     status: response.statusCode,
     headers: response.headers,
@@ -79,7 +83,9 @@ export async function requestStream<Read>(
   } catch (error) {
     if (error instanceof UpstreamError) throw error;
     const { code = '', message } = error as Error & { code?: string };
-    throw new UpstreamError(NOT_SENT_CODES.test(code) ? 'unavailable' : 'unknown', message || code, { wasAnswered: false });
+    throw new UpstreamError(NOT_SENT_CODES.test(code) ? 'unavailable' : 'unknown', message || code, {
+      wasAnswered: false,
+    });
   }
 }
 

@@ -120,7 +120,8 @@ async function* extractImageText(chunks: AsyncIterable<Buffer>, extracted: Extra
   const extract = createImageExtractor(extracted);
   for await (const chunk of chunks) {
     const part = extract(chunk.toString('latin1'));
-    if (extracted.rest.length > METADATA_MAX_BYTES) throw new Error(`an answer of more than ${METADATA_MAX_BYTES} bytes`);
+    if (extracted.rest.length > METADATA_MAX_BYTES)
+      throw new Error(`an answer of more than ${METADATA_MAX_BYTES} bytes`);
     if (part !== '') yield part;
   }
 }

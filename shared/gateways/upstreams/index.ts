@@ -52,7 +52,13 @@ export function requireUpstreamKeys(): void {
 }
 
 export { closeUpstreamConnections } from './http.ts';
-export { computeCostCents, buildUpstreamInput, type UpstreamRoute, getUpstreamRoutes, findUpstreamRoute } from './upstreamConfig.ts';
+export {
+  computeCostCents,
+  buildUpstreamInput,
+  type UpstreamRoute,
+  getUpstreamRoutes,
+  findUpstreamRoute,
+} from './upstreamConfig.ts';
 export { FAILURE_MESSAGES } from './responses.ts';
 export { UpstreamError } from './upstream.ts';
 export type { UpstreamResult, UpstreamHandle, UpstreamOutput, UpstreamProgress } from './upstream.ts';

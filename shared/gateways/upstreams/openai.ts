@@ -101,7 +101,10 @@ export function openaiUpstream({ upstream: { baseUrl, key, takesForms }, modelId
     });
   }
 
-  async function parseImageResponse(response: Dispatcher.ResponseData, request: SubmitRequest): Promise<UpstreamResult> {
+  async function parseImageResponse(
+    response: Dispatcher.ResponseData,
+    request: SubmitRequest,
+  ): Promise<UpstreamResult> {
     const { statusCode: status, headers } = response;
     const { body, image } = await readImageResponse(response.body, () => request.newFile(), config.MEDIA_MAX_BYTES);
     if (status === 200 && image !== undefined) {
@@ -163,7 +166,8 @@ const SERVER_ERROR_CODE = /server_?error|internal_?error|^5\d\d$/i;
 function toOpenaiSubmitError(response: JsonResponse, how: { isSynchronous?: boolean } = {}): UpstreamError {
   const codes = getErrorCodes(response.body);
   if (codes.some((code) => ACCOUNT_ERROR_CODE.test(code))) return accountError(response);
-  const isPolicyError = response.status >= 400 && response.status < 500 && codes.some((code) => POLICY_ERROR_CODE.test(code));
+  const isPolicyError =
+    response.status >= 400 && response.status < 500 && codes.some((code) => POLICY_ERROR_CODE.test(code));
   return isPolicyError
     ? new UpstreamError('refused', describeOpenaiFailure(response.body))
     : toSubmitError(response, describeOpenaiFailure, how);

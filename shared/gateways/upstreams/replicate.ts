@@ -49,10 +49,14 @@ export function replicateUpstream({ upstream: { baseUrl, key }, modelId, kind }:
   }
 
   async function submit({ input, deadlineAt }: SubmitRequest): Promise<SubmitResult> {
-    const response = await requestJson('POST', `${baseUrl}${version === undefined ? `/models/${model}` : ''}/predictions`, {
-      headers: { ...headers, prefer: 'respond-async', 'cancel-after': `${secondsUntil(deadlineAt)}s` },
-      body: version === undefined ? { input } : { version, input },
-    });
+    const response = await requestJson(
+      'POST',
+      `${baseUrl}${version === undefined ? `/models/${model}` : ''}/predictions`,
+      {
+        headers: { ...headers, prefer: 'respond-async', 'cancel-after': `${secondsUntil(deadlineAt)}s` },
+        body: version === undefined ? { input } : { version, input },
+      },
+    );
     const id = getField(response.body, 'id');
     if ([200, 201, 202].includes(response.status) && isSafeString(id)) {
       const progress = parseProgress(response.body);
@@ -60,7 +64,8 @@ export function replicateUpstream({ upstream: { baseUrl, key }, modelId, kind }:
     }
     if (response.status === 429) throw unavailableError(withRetryAfter(response));
     // Of a version that is not there, which no customer could do anything about.
-    if (response.status === 422 && getField(response.body, 'title') === NO_SUCH_VERSION) throw unavailableError(response);
+    if (response.status === 422 && getField(response.body, 'title') === NO_SUCH_VERSION)
+      throw unavailableError(response);
     throw toSubmitError(response, describeReplicateRejection);
   }
 
@@ -77,7 +82,8 @@ export function replicateUpstream({ upstream: { baseUrl, key }, modelId, kind }:
   async function check(handle: UpstreamHandle): Promise<UpstreamProgress> {
     const response = await withRetryableErrors(() => sendToOrigin('GET', (handle as ReplicateHandle).get_url));
     if (response.status === 404) throw new UpstreamError('gone', 'The upstream does not know the prediction.');
-    if (response.status !== 200 || toNonEmptyString(getField(response.body, 'status')) === undefined) throw unavailableError(response);
+    if (response.status !== 200 || toNonEmptyString(getField(response.body, 'status')) === undefined)
+      throw unavailableError(response);
     return parseProgress(response.body);
   }
 
@@ -97,7 +103,9 @@ export function replicateUpstream({ upstream: { baseUrl, key }, modelId, kind }:
   }
 
   function parseOutput(output: unknown, isWatermarked: boolean): UpstreamProgress {
-    const url = Array.isArray(output) ? output.map(toNonEmptyString).find((text) => text !== undefined) : toNonEmptyString(output);
+    const url = Array.isArray(output)
+      ? output.map(toNonEmptyString).find((text) => text !== undefined)
+      : toNonEmptyString(output);
     if (url === undefined) return { state: 'failed', message: FAILURE_MESSAGES.noOutput };
     // Most files lie on a host of their own, open to who has the address; those of the API itself want the key.
     const file = isSameOrigin(url, origin) ? { url, headers: { authorization: headers.authorization } } : { url };
@@ -111,7 +119,8 @@ export function replicateUpstream({ upstream: { baseUrl, key }, modelId, kind }:
   async function probe(): Promise<void> {
     const response = await withRetryableErrors(() => sendToOrigin('GET', `${baseUrl}/models/${model}`));
     const { status, body } = response;
-    if (status !== 200 || typeof body !== 'object' || body === null || Array.isArray(body)) throw unavailableError(response);
+    if (status !== 200 || typeof body !== 'object' || body === null || Array.isArray(body))
+      throw unavailableError(response);
   }
 
   return { kind, isSynchronous: false, submit, check, cancel, probe };
@@ -145,7 +154,11 @@ function describeReplicateFailure(text: string | undefined): string {
 /** `detail` is a sentence; for an input that does not fit there is a list of the fields, with a description each. */
 function describeReplicateRejection(body: unknown): string {
   const fields = [getField(body, 'invalid_fields'), getField(body, 'detail')].find(Array.isArray) ?? [];
-  const descriptions = fields.map((field: unknown) => toNonEmptyString(getField(field, 'description') ?? getField(field, 'msg')));
+  const descriptions = fields.map((field: unknown) =>
+    toNonEmptyString(getField(field, 'description') ?? getField(field, 'msg')),
+  );
   const text = descriptions.filter((description) => description !== undefined).join('; ');
-  return describeReplicateFailure(toNonEmptyString(text) ?? toNonEmptyString(getField(body, 'detail')) ?? toNonEmptyString(getField(body, 'title')));
+  return describeReplicateFailure(
+    toNonEmptyString(text) ?? toNonEmptyString(getField(body, 'detail')) ?? toNonEmptyString(getField(body, 'title')),
+  );
 }

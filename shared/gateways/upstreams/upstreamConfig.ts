@@ -1,7 +1,13 @@
 import { config, type Config, ConfigError } from '../../lib/config.ts';
 import { perService } from '../../lib/serviceScope.ts';
 import { allParams, type ModelKind, MODEL_SLUGS, getModelBySlug, type ModelSlug } from '../../spec/catalog.ts';
-import { ADAPTER_NAMES, type AdapterName, MODEL_PRESETS, type UpstreamModelSettings, DEFAULT_INPUTS } from './modelPresets.ts';
+import {
+  ADAPTER_NAMES,
+  type AdapterName,
+  MODEL_PRESETS,
+  type UpstreamModelSettings,
+  DEFAULT_INPUTS,
+} from './modelPresets.ts';
 import { fillTemplate, type TemplateVariables } from './template.ts';
 import { PRICE_MAX_CENTS, parseUpstreamsVariable, type UpstreamsVariable } from './upstreamsVariable.ts';
 
@@ -115,7 +121,8 @@ function readRoute(partialConfig: UpstreamConfig, model: ModelSlug, variable: st
   for (const params of allParams(model)) {
     try {
       const variables = { prompt: SAMPLE_PROMPT, ...params };
-      if (!JSON.stringify(buildUpstreamInput(route, variables)).includes(SAMPLE_PROMPT)) throw new Error('the prompt is not in it');
+      if (!JSON.stringify(buildUpstreamInput(route, variables)).includes(SAMPLE_PROMPT))
+        throw new Error('the prompt is not in it');
       computeCostCents(route, variables);
     } catch (error) {
       const place = `UPSTREAMS/models/${value}`;
@@ -145,7 +152,10 @@ export function findUpstreamRoute(
 const SAMPLE_PROMPT = 'a prompt of a customer';
 
 /** What the route's upstream is sent for an order. */
-export function buildUpstreamInput({ modelSettings }: UpstreamRoute, variables: TemplateVariables): Record<string, unknown> {
+export function buildUpstreamInput(
+  { modelSettings }: UpstreamRoute,
+  variables: TemplateVariables,
+): Record<string, unknown> {
   const input = fillTemplate(modelSettings.input, variables);
   if (typeof input === 'object' && input !== null && !Array.isArray(input)) return input as Record<string, unknown>;
   throw new Error(`an input must be an object, not ${JSON.stringify(input)}`);
@@ -156,7 +166,8 @@ export function computeCostCents({ modelSettings }: UpstreamRoute, variables: Te
   const { cents, cents_per_second: perSecond } = modelSettings;
   if (cents === undefined && perSecond === undefined) return null;
   const seconds = 'duration' in variables ? variables.duration : 0;
-  const sum = requirePrice(fillTemplate(cents ?? 0, variables)) + seconds * requirePrice(fillTemplate(perSecond ?? 0, variables));
+  const sum =
+    requirePrice(fillTemplate(cents ?? 0, variables)) + seconds * requirePrice(fillTemplate(perSecond ?? 0, variables));
   return Math.round(sum * 10_000) / 10_000;
 }
 

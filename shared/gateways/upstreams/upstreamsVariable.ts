@@ -7,7 +7,9 @@ import type { Template } from './template.ts';
 /** A thousand dollars a run, or a second of one, is a slip of the pen. */
 export const PRICE_MAX_CENTS = 100_000;
 
-const PriceTemplate = Type.Unsafe<Template>(Type.Union([Type.Number({ minimum: 0, maximum: PRICE_MAX_CENTS }), Type.Object({})]));
+const PriceTemplate = Type.Unsafe<Template>(
+  Type.Union([Type.Number({ minimum: 0, maximum: PRICE_MAX_CENTS }), Type.Object({})]),
+);
 
 /** What the variable UPSTREAMS holds. */
 const UpstreamsVariable = Type.Object(

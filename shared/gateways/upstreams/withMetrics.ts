@@ -7,7 +7,10 @@ export function withMetrics(name: string, upstream: Upstream): Upstream {
     return async (...asked: Asked): Promise<Answer> => {
       const startedAt = performance.now();
       const observe = (outcome: string) =>
-        upstreamRequestDuration.observe({ upstream: name, operation, outcome }, (performance.now() - startedAt) / 1_000);
+        upstreamRequestDuration.observe(
+          { upstream: name, operation, outcome },
+          (performance.now() - startedAt) / 1_000,
+        );
       try {
         const answer = await ask(...asked);
         observe('ok');

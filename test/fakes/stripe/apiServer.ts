@@ -115,7 +115,11 @@ function getHeader(request: IncomingMessage, name: string): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-function sendResponse(response: ServerResponse, { status, body }: StripeResponse, headers: Record<string, string> = {}): void {
+function sendResponse(
+  response: ServerResponse,
+  { status, body }: StripeResponse,
+  headers: Record<string, string> = {},
+): void {
   const requestId = `req_${randomUUID().slice(0, 13)}`;
   response.writeHead(status, { 'content-type': 'application/json', 'request-id': requestId, ...headers });
   response.end(JSON.stringify(body, null, 2));

@@ -39,7 +39,11 @@ export function completeSession(store: StripeStore, session: Stripe.Checkout.Ses
 }
 
 /** Every attempt on a page is one on the same payment. */
-function findOrCreateAttempt(store: StripeStore, session: Stripe.Checkout.Session, customer: string): Stripe.PaymentIntent {
+function findOrCreateAttempt(
+  store: StripeStore,
+  session: Stripe.Checkout.Session,
+  customer: string,
+): Stripe.PaymentIntent {
   const checkoutParams = store.checkoutParams.get(session.id);
   const isTopup = session.mode === 'payment';
   const known = store.find('payment_intent', attempts.get(session));
@@ -79,7 +83,11 @@ function createPaidSubscription(
 }
 
 /** What came of a payment that took days. */
-export function settleAsyncPayment(store: StripeStore, session: Stripe.Checkout.Session, outcome: 'succeeded' | 'failed'): void {
+export function settleAsyncPayment(
+  store: StripeStore,
+  session: Stripe.Checkout.Session,
+  outcome: 'succeeded' | 'failed',
+): void {
   const intent = store.get('payment_intent', attempts.get(session));
   if (intent.status !== 'processing') throw new Error(`${intent.id} is ${intent.status}, not processing.`);
   const methodId = getId(intent.payment_method);

@@ -70,7 +70,9 @@ function createCheckoutSession(store: StripeStore, params: StripeParams): Stripe
   const customer = store.get('customer', params.required('customer'), 'customer').id;
   const id = store.newId('cs_test');
   const created = store.now();
-  const nested = params.nested(data).allowOnly('metadata', 'setup_future_usage', 'description', 'receipt_email', 'billing_mode');
+  const nested = params
+    .nested(data)
+    .allowOnly('metadata', 'setup_future_usage', 'description', 'receipt_email', 'billing_mode');
   store.checkoutParams.set(id, {
     price: price?.id ?? null,
     metadata: nested.metadata(),
@@ -110,7 +112,9 @@ function createCheckoutSession(store: StripeStore, params: StripeParams): Stripe
 
 /** Of a price that is made for the page alone. */
 function readAmount(line: StripeParams): number {
-  const price = line.nested('price_data').allowOnly('currency', 'unit_amount', 'product_data', 'product', 'tax_behavior');
+  const price = line
+    .nested('price_data')
+    .allowOnly('currency', 'unit_amount', 'product_data', 'product', 'tax_behavior');
   price.required('currency');
   if (!price.has('product')) price.nested('product_data').required('name');
   const amount = price.integer('unit_amount') ?? Number(price.required('unit_amount'));

@@ -3,7 +3,11 @@ import { type StripeStore, fromFields } from './store.ts';
 import { StripeApiError } from './stripeApiError.ts';
 
 /** An account of somebody who is to be paid, who has told nothing of themselves yet. */
-export function addConnectedAccount(store: StripeStore, email: string, metadata: Record<string, string>): Stripe.Account {
+export function addConnectedAccount(
+  store: StripeStore,
+  email: string,
+  metadata: Record<string, string>,
+): Stripe.Account {
   return store.add<'account'>(
     fromFields<Stripe.Account>({
       id: store.newId('acct'),

@@ -1,7 +1,11 @@
 import type Stripe from 'stripe';
 import { type StripeStore, type CardBehavior, getId, fromFields } from './store.ts';
 
-export function addCustomer(store: StripeStore, email: string | null, metadata: Record<string, string>): Stripe.Customer {
+export function addCustomer(
+  store: StripeStore,
+  email: string | null,
+  metadata: Record<string, string>,
+): Stripe.Customer {
   return store.add<'customer'>(
     fromFields<Stripe.Customer>({
       id: store.newId('cus'),
@@ -28,7 +32,11 @@ export function addCustomer(store: StripeStore, email: string | null, metadata: 
   );
 }
 
-export function addPaymentMethod(store: StripeStore, customerId: string | null, card: CardBehavior = 'ok'): Stripe.PaymentMethod {
+export function addPaymentMethod(
+  store: StripeStore,
+  customerId: string | null,
+  card: CardBehavior = 'ok',
+): Stripe.PaymentMethod {
   const method = store.add<'payment_method'>(
     fromFields<Stripe.PaymentMethod>({
       id: store.newId('pm'),

@@ -16,7 +16,12 @@ export interface FakeStripeEvent {
 }
 
 /** An event, with its object as it is now. */
-export function createStripeEvent(store: StripeStore, type: HandledEvent, object: { id: string }, previous?: object): FakeStripeEvent {
+export function createStripeEvent(
+  store: StripeStore,
+  type: HandledEvent,
+  object: { id: string },
+  previous?: object,
+): FakeStripeEvent {
   const id = store.newId('evt');
   const event = store.add<'event'>({
     id,

@@ -16,7 +16,14 @@ import { findOrCreateInvoiceIntent } from './invoices.ts';
 import { creditOutOfBand, payInvoiceOutOfBand } from './outOfBand.ts';
 import { applyPlanSwitch, type SwitchOutcome } from './planSwitch.ts';
 import { findCustomerId, findCheckoutSession, findSubscription } from './references.ts';
-import { closeDispute, type DisputeOptions, escalateDispute, failRefund, openDispute, createRefund } from './reversals.ts';
+import {
+  closeDispute,
+  type DisputeOptions,
+  escalateDispute,
+  failRefund,
+  openDispute,
+  createRefund,
+} from './reversals.ts';
 import { cancelAtPeriodEnd, endSubscription, getItem, resumeSubscription } from './subscriptions.ts';
 import { type StripeSummary, summarizeStore } from './summary.ts';
 
@@ -286,7 +293,8 @@ export class FakeStripe {
 
   /** Takes all cards of a customer away. */
   removePaymentMethod(reference: string): void {
-    for (const method of listPaymentMethods(this.store, this.findCustomerId(reference))) detachPaymentMethod(this.store, method);
+    for (const method of listPaymentMethods(this.store, this.findCustomerId(reference)))
+      detachPaymentMethod(this.store, method);
   }
 
   /** Deletes a customer. */

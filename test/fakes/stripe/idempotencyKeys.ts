@@ -57,7 +57,8 @@ export class IdempotencyKeys {
 
   /** As if the day were over, for what it would answer with an error of its own again. */
   deleteErrors(): void {
-    for (const [key, { response: answer }] of this.saved) if (answer !== null && answer.status >= 500) this.saved.delete(key);
+    for (const [key, { response: answer }] of this.saved)
+      if (answer !== null && answer.status >= 500) this.saved.delete(key);
   }
 
   /**

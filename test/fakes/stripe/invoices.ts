@@ -12,7 +12,11 @@ export interface NewInvoice {
 }
 
 /** Writes an invoice that nobody was asked to pay yet. */
-export function draftInvoice(store: StripeStore, subscription: Stripe.Subscription, fields: NewInvoice): Stripe.Invoice {
+export function draftInvoice(
+  store: StripeStore,
+  subscription: Stripe.Subscription,
+  fields: NewInvoice,
+): Stripe.Invoice {
   const item = subscription.items.data[0];
   const id = store.newId('in');
   const { total, discount, tax } = computeAmounts(store, fields);
@@ -111,9 +115,14 @@ function buildInvoiceLine(
 }
 
 /** Marks it as paid by a payment that has succeeded, or by none where nothing is due. */
-export function markInvoicePaid(store: StripeStore, invoice: Stripe.Invoice, intent: Stripe.PaymentIntent | null): void {
+export function markInvoicePaid(
+  store: StripeStore,
+  invoice: Stripe.Invoice,
+  intent: Stripe.PaymentIntent | null,
+): void {
   finalizeInvoice(store, invoice);
-  if (intent !== null) Object.assign(findOrCreateInvoicePayment(store, invoice, intent), { status: 'paid', amount_paid: intent.amount });
+  if (intent !== null)
+    Object.assign(findOrCreateInvoicePayment(store, invoice, intent), { status: 'paid', amount_paid: intent.amount });
   invoice.status = 'paid';
   invoice.attempted = true;
   invoice.amount_paid = invoice.amount_due;
@@ -173,7 +182,11 @@ export function findOrCreateInvoiceIntent(store: StripeStore, invoice: Stripe.In
 }
 
 /** What ties a payment to an invoice. */
-export function findOrCreateInvoicePayment(store: StripeStore, invoice: Stripe.Invoice, intent: Stripe.PaymentIntent): Stripe.InvoicePayment {
+export function findOrCreateInvoicePayment(
+  store: StripeStore,
+  invoice: Stripe.Invoice,
+  intent: Stripe.PaymentIntent,
+): Stripe.InvoicePayment {
   const known = store.list('invoice_payment').find((payment) => getId(payment.payment.payment_intent) === intent.id);
   if (known !== undefined) return known;
   return store.add<'invoice_payment'>({

@@ -60,7 +60,9 @@ function createTimeFilter(params: StripeParams): (created: number) => boolean {
 export function expandPaths(store: StripeStore, body: unknown, paths: string[], params: StripeParams): unknown {
   const copy = structuredClone(body);
   for (const path of paths)
-    expandPath(store, copy, path.split('.'), () => params.reject('expand', `This property cannot be expanded (${path}).`));
+    expandPath(store, copy, path.split('.'), () =>
+      params.reject('expand', `This property cannot be expanded (${path}).`),
+    );
   return copy;
 }
 

@@ -46,9 +46,17 @@ export function addPaymentIntent(store: StripeStore, fields: NewIntent): Stripe.
 }
 
 /** Charges a payment that was not charged yet. @returns whether the bank agreed. */
-export function confirmIntent(store: StripeStore, intent: Stripe.PaymentIntent, methodId: string, card: CardBehavior): boolean {
+export function confirmIntent(
+  store: StripeStore,
+  intent: Stripe.PaymentIntent,
+  methodId: string,
+  card: CardBehavior,
+): boolean {
   if (intent.status === 'succeeded') {
-    throw new StripeApiError(400, { code: 'payment_intent_unexpected_state', message: 'This payment has succeeded already.' });
+    throw new StripeApiError(400, {
+      code: 'payment_intent_unexpected_state',
+      message: 'This payment has succeeded already.',
+    });
   }
   const charge = addCharge(store, intent, methodId, card);
   intent.latest_charge = charge.id;
@@ -67,7 +75,12 @@ export function succeedIntent(store: StripeStore, intent: Stripe.PaymentIntent, 
   store.emit('payment_intent.succeeded', intent);
 }
 
-export function failIntent(store: StripeStore, intent: Stripe.PaymentIntent, methodId: string, card: CardBehavior): void {
+export function failIntent(
+  store: StripeStore,
+  intent: Stripe.PaymentIntent,
+  methodId: string,
+  card: CardBehavior,
+): void {
   const charge = store.get('charge', getId(intent.latest_charge));
   const why = getDeclineDetails(card);
   Object.assign(charge, { status: 'failed', paid: false, failure_code: why.code, failure_message: why.message });
@@ -113,7 +126,12 @@ function getDeclineDetails(card: CardBehavior): { code: string; decline_code: st
   return { code: 'card_declined', decline_code: 'generic_decline', message: 'Your card was declined.' };
 }
 
-function addCharge(store: StripeStore, intent: Stripe.PaymentIntent, methodId: string, card: CardBehavior): Stripe.Charge {
+function addCharge(
+  store: StripeStore,
+  intent: Stripe.PaymentIntent,
+  methodId: string,
+  card: CardBehavior,
+): Stripe.Charge {
   return store.add<'charge'>(
     fromFields<Stripe.Charge>({
       id: store.newId('ch'),

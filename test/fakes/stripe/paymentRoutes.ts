@@ -57,7 +57,13 @@ export const paymentRoutes = {
       params.allowOnly(...LIST_PARAMS, 'types', 'type');
       const types = params.texts('types');
       if (types.length > 20) params.reject('types', 'You may specify at most 20 types.');
-      return listObjects(books, 'event', params, '/v1/events', ({ type }) => types.length === 0 || types.includes(type));
+      return listObjects(
+        books,
+        'event',
+        params,
+        '/v1/events',
+        ({ type }) => types.length === 0 || types.includes(type),
+      );
     },
   ],
   'charges.retrieve': ['GET', '/v1/charges/:id', retrieveObject('charge')],
@@ -116,7 +122,13 @@ function chargeOffSession(store: StripeStore, params: StripeParams): Stripe.Paym
       'resource_missing',
     );
   }
-  const intent = addPaymentIntent(store, { amount, customer, currency: params.text('currency'), metadata: params.metadata() });
-  if (!confirmIntent(store, intent, method.id, store.cards.get(method.id) ?? 'ok')) throw buildDeclineError(store, intent);
+  const intent = addPaymentIntent(store, {
+    amount,
+    customer,
+    currency: params.text('currency'),
+    metadata: params.metadata(),
+  });
+  if (!confirmIntent(store, intent, method.id, store.cards.get(method.id) ?? 'ok'))
+    throw buildDeclineError(store, intent);
   return intent;
 }

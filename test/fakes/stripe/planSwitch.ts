@@ -32,7 +32,11 @@ function isScheduledForRenewal(store: StripeStore, session: Stripe.BillingPortal
 }
 
 /** From the renewal on. */
-function schedulePriceChange(store: StripeStore, subscription: Stripe.Subscription, price: Stripe.Price): SwitchOutcome {
+function schedulePriceChange(
+  store: StripeStore,
+  subscription: Stripe.Subscription,
+  price: Stripe.Price,
+): SwitchOutcome {
   store.scheduledPrices.set(subscription.id, price.id);
   subscription.schedule = store.newId('sub_sched');
   store.emit('customer.subscription.updated', subscription);

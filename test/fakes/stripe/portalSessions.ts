@@ -16,7 +16,9 @@ export function createPortalSession(store: StripeStore, params: StripeParams): S
       configuration: configuration.id,
       created: store.now(),
       customer,
-      flow: params.has('flow_data') ? parsePortalFlow(store, params.nested('flow_data'), customer, configuration) : null,
+      flow: params.has('flow_data')
+        ? parsePortalFlow(store, params.nested('flow_data'), customer, configuration)
+        : null,
       livemode: false,
       locale: null,
       on_behalf_of: null,
@@ -65,16 +67,22 @@ function parsePortalFlow(
   }
   const [line] = confirmation.items('items');
   const price = store.get('price', line?.required('price'), 'flow_data[subscription_update_confirm][items][0][price]');
-  if (line?.required('id') !== getItem(subscription).id) confirmation.reject('items', 'No such item of this subscription.');
+  if (line?.required('id') !== getItem(subscription).id)
+    confirmation.reject('items', 'No such item of this subscription.');
   const update = features.subscription_update;
   if (!update?.enabled)
     confirmation.reject('subscription', 'The subscription update feature is disabled in the portal configuration.');
   if (update.products?.some(({ prices }) => prices.includes(price.id)) !== true) {
     confirmation.reject('items', 'This price is not in the portal configuration.');
   }
-  if (price.id === getItem(subscription).price.id) confirmation.reject('items', 'This is what the subscription has already.');
+  if (price.id === getItem(subscription).price.id)
+    confirmation.reject('items', 'This is what the subscription has already.');
   const items = [
-    fromFields<never>({ id: getItem(subscription).id, price: price.id, quantity: line?.integer('quantity') ?? 1 } as never),
+    fromFields<never>({
+      id: getItem(subscription).id,
+      price: price.id,
+      quantity: line?.integer('quantity') ?? 1,
+    } as never),
   ];
   return fromFields<Stripe.BillingPortal.Session.Flow>({
     type,

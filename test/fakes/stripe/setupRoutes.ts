@@ -55,7 +55,8 @@ export const setupRoutes = {
   'webhookEndpoints.list': [
     'GET',
     '/v1/webhook_endpoints',
-    (books, params) => listObjects(books, 'webhook_endpoint', params.allowOnly(...LIST_PARAMS), '/v1/webhook_endpoints'),
+    (books, params) =>
+      listObjects(books, 'webhook_endpoint', params.allowOnly(...LIST_PARAMS), '/v1/webhook_endpoints'),
   ],
   'webhookEndpoints.update': [
     'POST',
@@ -72,7 +73,15 @@ export const setupRoutes = {
     'POST',
     '/v1/billing_portal/configurations',
     (books, params) => {
-      params.allowOnly('features', 'business_profile', 'default_return_url', 'login_page', 'metadata', 'name', 'expand');
+      params.allowOnly(
+        'features',
+        'business_profile',
+        'default_return_url',
+        'login_page',
+        'metadata',
+        'name',
+        'expand',
+      );
       if (!params.has('features')) params.required('features');
       validatePortalPrices(books, params.nested('features'));
       return addPortalConfiguration(books, {

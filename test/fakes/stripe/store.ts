@@ -68,7 +68,10 @@ export class StripeStore {
   /** By invoice. */
   readonly collections = new Map<string, PendingCollection>();
   /** What a checkout page was opened with and is not told afterwards. */
-  readonly checkoutParams = new Map<string, { price: string | null; metadata: Record<string, string>; saves: boolean }>();
+  readonly checkoutParams = new Map<
+    string,
+    { price: string | null; metadata: Record<string, string>; saves: boolean }
+  >();
   onEvent: (type: HandledEvent, object: unknown, previous?: object) => void = () => {};
   private readonly objects = new Map<string, { id: string; object: string }>();
 
@@ -105,7 +108,11 @@ export class StripeStore {
     const found = this.find(kind, id);
     if (found !== undefined) return found;
     const message = `No such ${kind.replace(/[._]/g, ' ')}: '${id}'`;
-    throw new StripeApiError(param === undefined ? 404 : 400, { code: 'resource_missing', param: param ?? 'id', message });
+    throw new StripeApiError(param === undefined ? 404 : 400, {
+      code: 'resource_missing',
+      param: param ?? 'id',
+      message,
+    });
   }
 
   /** The newest first. */

@@ -54,7 +54,11 @@ export const subscriptionRoutes = {
       const subscription = books.find('subscription', id);
       // What is over is unknown to this request.
       if (subscription === undefined || isEnded(subscription)) {
-        throw new StripeApiError(404, { code: 'resource_missing', param: 'id', message: `No such subscription: '${id}'` });
+        throw new StripeApiError(404, {
+          code: 'resource_missing',
+          param: 'id',
+          message: `No such subscription: '${id}'`,
+        });
       }
       endSubscription(books, subscription, 'cancellation_requested');
       return subscription;

@@ -89,7 +89,11 @@ export function endSubscription(
 }
 
 /** @param as how the portal writes it down, which depends on the subscription's age. */
-export function cancelAtPeriodEnd(store: StripeStore, subscription: Stripe.Subscription, as: 'flag' | 'date' = 'flag'): void {
+export function cancelAtPeriodEnd(
+  store: StripeStore,
+  subscription: Stripe.Subscription,
+  as: 'flag' | 'date' = 'flag',
+): void {
   assertNotEnded(subscription);
   if (as === 'flag') subscription.cancel_at_period_end = true;
   subscription.cancel_at = getItem(subscription).current_period_end;

@@ -99,7 +99,12 @@ function renewSubscription(store: StripeStore, subscription: Stripe.Subscription
 }
 
 /** One attempt on a renewal's invoice. @param card what its bank does, if not what it usually does. */
-export function retryCollection(store: StripeStore, invoice: Stripe.Invoice, renewals: RenewalBehavior, card?: CardBehavior): boolean {
+export function retryCollection(
+  store: StripeStore,
+  invoice: Stripe.Invoice,
+  renewals: RenewalBehavior,
+  card?: CardBehavior,
+): boolean {
   const collection = store.collections.get(invoice.id);
   const subscription = store.get('subscription', getId(invoice.parent?.subscription_details?.subscription));
   const attempts = collection?.attempts ?? 0;
@@ -120,7 +125,11 @@ export function retryCollection(store: StripeStore, invoice: Stripe.Invoice, ren
   return false;
 }
 
-function setSubscriptionStatus(store: StripeStore, subscription: Stripe.Subscription, status: Stripe.Subscription.Status): void {
+function setSubscriptionStatus(
+  store: StripeStore,
+  subscription: Stripe.Subscription,
+  status: Stripe.Subscription.Status,
+): void {
   if (subscription.status === status || isEnded(subscription)) return;
   subscription.status = status;
   store.emit('customer.subscription.updated', subscription);

@@ -92,7 +92,11 @@ export class FakeReplicate {
     const { authorization } = request.headers;
     this.requests.push({ path: pathname, authorization });
     if (authorization !== `Bearer ${FakeReplicate.KEY}`) {
-      return sendJson(response, 401, { title: 'Unauthenticated', detail: 'You did not pass a valid token', status: 401 });
+      return sendJson(response, 401, {
+        title: 'Unauthenticated',
+        detail: 'You did not pass a valid token',
+        status: 401,
+      });
     }
     const model = /^\/v1\/models\/([^/]+\/[^/]+)(\/predictions)?$/.exec(pathname);
     const isCreation = request.method === 'POST' && (model?.[2] !== undefined || pathname === '/v1/predictions');
@@ -124,7 +128,8 @@ export class FakeReplicate {
         invalid_fields: [{ type: 'invalid', field: 'input.prompt', description }],
       });
     }
-    if (misbehaveOrVerbatim(this.submit === 'drop after acceptance' ? undefined : this.submit, request, response)) return;
+    if (misbehaveOrVerbatim(this.submit === 'drop after acceptance' ? undefined : this.submit, request, response))
+      return;
     const prediction: Prediction = {
       id: randomUUID().replaceAll('-', ''),
       model,

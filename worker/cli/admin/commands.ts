@@ -1,6 +1,9 @@
 import { type Command, STUCK_AFTER_SECONDS } from './command.ts';
 
-const quietOption = { type: 'string', about: `seconds without a sign of work on it; ${STUCK_AFTER_SECONDS} unless said` } as const;
+const quietOption = {
+  type: 'string',
+  about: `seconds without a sign of work on it; ${STUCK_AFTER_SECONDS} unless said`,
+} as const;
 
 /** Everything that `npm run admin` can do. */
 export const COMMANDS: Readonly<Record<string, Command>> = {

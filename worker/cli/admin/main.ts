@@ -46,12 +46,13 @@ async function runCommand(command: Command, args: string[]): Promise<void> {
 /** @returns whether it went as it should; else the reason was told. */
 async function executeCommand(command: Command, call: CommandContext): Promise<boolean> {
   const handler = await command.load();
-  const [{ openCommandService }, { describeDatabaseError: problemOfDatabase }, { logger }, { ServiceError }] = await Promise.all([
-    import('../commandService.ts'),
-    import('../../../shared/lib/databaseErrors.ts'),
-    import('../../../shared/lib/logger.ts'),
-    import('../../../shared/spec/errors.ts'),
-  ]);
+  const [{ openCommandService }, { describeDatabaseError: problemOfDatabase }, { logger }, { ServiceError }] =
+    await Promise.all([
+      import('../commandService.ts'),
+      import('../../../shared/lib/databaseErrors.ts'),
+      import('../../../shared/lib/logger.ts'),
+      import('../../../shared/spec/errors.ts'),
+    ]);
   const service = await openCommandService(process.env, 'admin');
   try {
     await handler(call);

@@ -49,7 +49,9 @@ function parseCheckOptions() {
 
 async function checkDatabase(isSettled: boolean, isJson: boolean): Promise<void> {
   // Only now, so that --help and --list need no configuration.
-  const { checkIntegrity, CheckUnavailableError } = await import('../../../shared/domain/credits/integrity/checkIntegrity.ts');
+  const { checkIntegrity, CheckUnavailableError } = await import(
+    '../../../shared/domain/credits/integrity/checkIntegrity.ts'
+  );
   const { openCommandService } = await import('../commandService.ts');
   const service = await openCommandService(process.env, 'check');
   let isHeaderPrinted = false;

@@ -1,5 +1,10 @@
 import type { IntegrityReport } from '../../../shared/domain/credits/integrity/checkIntegrity.ts';
-import { type CheckResult, type Invariant, INVARIANTS, VIOLATIONS_MAX } from '../../../shared/domain/credits/integrity/index.ts';
+import {
+  type CheckResult,
+  type Invariant,
+  INVARIANTS,
+  VIOLATIONS_MAX,
+} from '../../../shared/domain/credits/integrity/index.ts';
 
 /** What a check has found, for people and as JSON. */
 
@@ -26,7 +31,11 @@ export function formatRow({ invariant, violations, milliseconds }: CheckResult):
 export function formatInvariantList(invariants: readonly Invariant[]): string {
   const always = invariants.filter(({ checkedWhen: holds }) => holds === 'always');
   const settled = invariants.filter(({ checkedWhen: holds }) => holds === 'when settled');
-  return [...formatSection('At every moment:', always), '', ...formatSection('Once nothing is under way:', settled)].join('\n');
+  return [
+    ...formatSection('At every moment:', always),
+    '',
+    ...formatSection('Once nothing is under way:', settled),
+  ].join('\n');
 }
 
 function formatSection(heading: string, invariants: readonly Invariant[]): string[] {

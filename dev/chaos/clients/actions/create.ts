@@ -21,7 +21,9 @@ export async function createGeneration(step: Step): Promise<void> {
 
 /** Many orders of one account at the same moment, over all addresses. */
 export async function createMany(step: Step): Promise<void> {
-  const requests = Array.from({ length: BURST_SIZE }, (_, index) => newCreateRequest(step, index % 2 === 0 ? null : newStepId(step)));
+  const requests = Array.from({ length: BURST_SIZE }, (_, index) =>
+    newCreateRequest(step, index % 2 === 0 ? null : newStepId(step)),
+  );
   await Promise.all(requests.map((order) => sendCreate(step, order)));
 }
 
@@ -43,7 +45,12 @@ export async function createWithUsedKey(step: Step): Promise<void> {
   const other = newCreateRequest(step, request.observed.idempotencyKey);
   const answer = await sendCreate(step, other);
   if (!answer.isGood || other.observed.isStale) return;
-  reportViolation(step, 'same-key-same-answer', String(request.observed.idempotencyKey), 'another order was accepted under it');
+  reportViolation(
+    step,
+    'same-key-same-answer',
+    String(request.observed.idempotencyKey),
+    'another order was accepted under it',
+  );
 }
 
 /** Sends an order once, and enters what came of it. */

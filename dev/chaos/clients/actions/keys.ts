@@ -21,7 +21,10 @@ export async function changeKeys(step: Step): Promise<void> {
  * Makes a key; under a name of the request, so that no key is made that nobody knows.
  * @param send sends the request with a credential.
  */
-export async function createKey(step: Step, send: (request: RestRequest) => Promise<RestResponse>): Promise<ObservedKey | undefined> {
+export async function createKey(
+  step: Step,
+  send: (request: RestRequest) => Promise<RestResponse>,
+): Promise<ObservedKey | undefined> {
   const idempotencyKey = newStepId(step);
   const name = `key ${idempotencyKey}`;
   const startedAt = step.state.now();
@@ -53,7 +56,13 @@ export async function createKey(step: Step, send: (request: RestRequest) => Prom
 }
 
 function recordKey({ state, customer }: Step, { uuid, key }: { uuid: string; key: string }): ObservedKey {
-  const observed: ObservedKey = { uuid, key, accountUuid: customer.uuid as string, revokeRequestedAt: null, revokedAt: null };
+  const observed: ObservedKey = {
+    uuid,
+    key,
+    accountUuid: customer.uuid as string,
+    revokeRequestedAt: null,
+    revokedAt: null,
+  };
   state.store.keys.set(uuid, observed);
   customer.keys.push(observed);
   return observed;

@@ -86,7 +86,8 @@ function nextMcpRequestId({ customer }: Step): number {
 
 function verifyToolShape(step: Step, shape: ResponseShape, { structured }: ToolResult): void {
   const problem = findShapeProblem(shape, structured);
-  if (problem !== null) reportViolation(step, 'answers-as-described', shape, `${problem}: ${JSON.stringify(structured)}`);
+  if (problem !== null)
+    reportViolation(step, 'answers-as-described', shape, `${problem}: ${JSON.stringify(structured)}`);
 }
 
 /** Introduces a client with a key that is to be refused. */

@@ -30,7 +30,12 @@ export async function readGeneration(step: Step, known: ObservedGeneration, wait
   });
   if (answer.isGood) recordShownGeneration(step, answer.body, answer.beganAt);
   else if (answer.status === 404 && known.deleteRequestedAt === null) {
-    reportViolation(step, 'created-is-there', known.uuid, 'was answered with 201, and nobody has deleted it: it is not found');
+    reportViolation(
+      step,
+      'created-is-there',
+      known.uuid,
+      'was answered with 201, and nobody has deleted it: it is not found',
+    );
   }
   return answer;
 }

@@ -72,5 +72,11 @@ function requestCheckout(step: Step, plan: PlanSlug, key: string): Promise<RestR
 }
 
 async function requestPortal(step: Step): Promise<void> {
-  await sendWithKey(step, { kind: 'portal', method: 'POST', path: '/api/billing/portal/', status: 200, shape: 'portal' });
+  await sendWithKey(step, {
+    kind: 'portal',
+    method: 'POST',
+    path: '/api/billing/portal/',
+    status: 200,
+    shape: 'portal',
+  });
 }

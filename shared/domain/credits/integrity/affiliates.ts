@@ -15,7 +15,8 @@ export const AFFILIATE_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'referrals-are-of-new-accounts',
-    statement: 'A link counts for an account that is made within 30 days of it being followed, and only when it is made.',
+    statement:
+      'A link counts for an account that is made within 30 days of it being followed, and only when it is made.',
     checkedWhen: 'always',
     query: `
       SELECT r.account_id, 'referral' AS subject,
@@ -66,7 +67,8 @@ export const AFFILIATE_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'settled-is-what-payouts-hold',
-    statement: 'What is settled of a commission is what payouts hold of it that were not refused, all of them to its affiliate.',
+    statement:
+      'What is settled of a commission is what payouts hold of it that were not refused, all of them to its affiliate.',
     checkedWhen: 'always',
     query: `
       SELECT c.affiliate_id AS account_id, 'invoice ' || c.invoice_id AS subject,
@@ -100,7 +102,8 @@ export const AFFILIATE_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'payouts-are-of-what-was-payable',
-    statement: 'A payout holds of a commission only what was payable when its month began, or takes off what was paid too much; and real money is paid for real payments only.',
+    statement:
+      'A payout holds of a commission only what was payable when its month began, or takes off what was paid too much; and real money is paid for real payments only.',
     checkedWhen: 'always',
     query: `
       SELECT o.affiliate_id AS account_id, 'payout ' || o.uuid AS subject,

@@ -5,7 +5,8 @@ import type { Invariant } from './invariant.ts';
 export const API_KEY_INVARIANTS: readonly Invariant[] = [
   {
     name: 'keys-are-counted',
-    statement: 'The API keys of an account are numbered 1, 2, 3, ..., and it knows how many there are and how many are active.',
+    statement:
+      'The API keys of an account are numbered 1, 2, 3, ..., and it knows how many there are and how many are active.',
     checkedWhen: 'always',
     query: `
       SELECT a.id AS account_id, 'API keys' AS subject,

@@ -1,7 +1,12 @@
 import pg from 'pg';
 import { now } from '../../../lib/clock.ts';
 import { config } from '../../../lib/config.ts';
-import { type DatabaseLocation, getDatabaseLocation, describeDatabaseError, formatDatabase } from '../../../lib/databaseErrors.ts';
+import {
+  type DatabaseLocation,
+  getDatabaseLocation,
+  describeDatabaseError,
+  formatDatabase,
+} from '../../../lib/databaseErrors.ts';
 import { type CheckResult, checkEach, readAccountHistory, withReadOnlySnapshot, type Queryable } from './index.ts';
 
 /** So many accounts are told the history of. */
@@ -25,7 +30,10 @@ export class CheckUnavailableError extends Error {}
  * @param onResult of each invariant when it is checked: it may take minutes until all are.
  * @throws NotChecked where the database is out of reach, or is not of this version.
  */
-export async function checkIntegrity(isSettled: boolean, onResult: (checked: CheckResult) => void): Promise<IntegrityReport> {
+export async function checkIntegrity(
+  isSettled: boolean,
+  onResult: (checked: CheckResult) => void,
+): Promise<IntegrityReport> {
   const client = new pg.Client({
     connectionString: config.DATABASE_URL,
     application_name: 'genmeter check',
@@ -44,7 +52,11 @@ export async function checkIntegrity(isSettled: boolean, onResult: (checked: Che
   }
 }
 
-async function runChecks(client: Queryable, isSettled: boolean, onResult: (results: CheckResult) => void): Promise<IntegrityReport> {
+async function runChecks(
+  client: Queryable,
+  isSettled: boolean,
+  onResult: (results: CheckResult) => void,
+): Promise<IntegrityReport> {
   const checkedAt = now();
   const results: CheckResult[] = [];
   for await (const result of checkEach(client, { isSettled, now: checkedAt })) {

@@ -30,7 +30,11 @@ export async function findViolations(
       ORDER BY found.account_id, subject, detail LIMIT ${VIOLATIONS_MAX}`,
     [now],
   );
-  return rows.map((row: Pick<Violation, 'accountId' | 'subject' | 'detail'>) => ({ invariant: name, statement, ...row }));
+  return rows.map((row: Pick<Violation, 'accountId' | 'subject' | 'detail'>) => ({
+    invariant: name,
+    statement,
+    ...row,
+  }));
 }
 
 /** Runs some work in one snapshot of the database, in which it can change nothing. */

@@ -43,7 +43,8 @@ export const CREDIT_PERIOD_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'one-grant-a-month',
-    statement: 'A subscription that has begun was granted its first month and every one up to the last that was, once each; others were granted nothing.',
+    statement:
+      'A subscription that has begun was granted its first month and every one up to the last that was, once each; others were granted nothing.',
     checkedWhen: 'always',
     query: `
       SELECT s.account_id, 'subscription ' || s.uuid AS subject,
@@ -104,7 +105,8 @@ export const CREDIT_PERIOD_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'months-turn-whole',
-    statement: 'At the turn of a month all plan credits expire, what was left of them rolls over up to what the month was granted, and the next month is granted, in this order and with nothing between.',
+    statement:
+      'At the turn of a month all plan credits expire, what was left of them rolls over up to what the month was granted, and the next month is granted, in this order and with nothing between.',
     checkedWhen: 'always',
     query: `
       WITH entry AS MATERIALIZED (${PERIOD_ENTRIES_WITH_BALANCE}), turn AS (
@@ -131,7 +133,8 @@ export const CREDIT_PERIOD_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'accounts-are-in-their-last-month',
-    statement: 'An account under a subscription is in the last month that was granted, and knows when that began and ends, what it was granted and what was carried into it.',
+    statement:
+      'An account under a subscription is in the last month that was granted, and knows when that began and ends, what it was granted and what was carried into it.',
     checkedWhen: 'always',
     query: `
       SELECT a.id AS account_id, 'month ' || a.period_index AS subject,

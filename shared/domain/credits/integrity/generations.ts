@@ -14,7 +14,9 @@ const GENERATION_ENTRIES = `
          count(DISTINCT account_id) AS accounts
     FROM ledger_entries WHERE generation_uuid IS NOT NULL GROUP BY generation_uuid`;
 
-const PARALLEL_LIMITS = PLANS.map((plan) => `('${plan.slug}', ${plan.monthlyCredits}, ${plan.parallelLimit})`).join(', ');
+const PARALLEL_LIMITS = PLANS.map((plan) => `('${plan.slug}', ${plan.monthlyCredits}, ${plan.parallelLimit})`).join(
+  ', ',
+);
 
 /**
  * The most that an account can have under way. A charge is accepted below the limit of the moment only, and what is
@@ -37,7 +39,8 @@ const MAX_PARALLEL_LIMITS = `
 export const GENERATION_INVARIANTS: readonly Invariant[] = [
   {
     name: 'one-burn-a-generation',
-    statement: 'Each generation was paid for once, by its account, with what it costs, out of the buckets that it says.',
+    statement:
+      'Each generation was paid for once, by its account, with what it costs, out of the buckets that it says.',
     checkedWhen: 'always',
     query: `
       SELECT g.account_id, 'generation ' || g.uuid AS subject,
@@ -85,7 +88,8 @@ export const GENERATION_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'slots-within-the-limit',
-    statement: 'No account has more generations under way than any plan allowed that it has been on, nor more than its plan allows if one was begun since that was last looked at.',
+    statement:
+      'No account has more generations under way than any plan allowed that it has been on, nor more than its plan allows if one was begun since that was last looked at.',
     checkedWhen: 'always',
     query: `
       SELECT a.id AS account_id, 'slots' AS subject,
@@ -98,7 +102,8 @@ export const GENERATION_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'generations-are-numbered',
-    statement: 'The generations of an account are numbered 1, 2, 3, ..., and it knows how many there are and how many were deleted.',
+    statement:
+      'The generations of an account are numbered 1, 2, 3, ..., and it knows how many there are and how many were deleted.',
     checkedWhen: 'always',
     query: `
       SELECT a.id AS account_id, 'generations' AS subject,
@@ -127,7 +132,8 @@ export const GENERATION_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'ends-are-whole',
-    statement: 'One that has succeeded has an output and no error, one that has failed the reverse, and one that is queued none of it.',
+    statement:
+      'One that has succeeded has an output and no error, one that has failed the reverse, and one that is queued none of it.',
     checkedWhen: 'always',
     query: `
       SELECT account_id, 'generation ' || uuid AS subject,

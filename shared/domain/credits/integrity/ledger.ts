@@ -114,7 +114,8 @@ export const LEDGER_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'entries-go-the-way-of-their-type',
-    statement: 'Burns and expiries take credits, all else gives; plan credits come by the month, and bought or given ones do not touch them.',
+    statement:
+      'Burns and expiries take credits, all else gives; plan credits come by the month, and bought or given ones do not touch them.',
     checkedWhen: 'always',
     query: `
       SELECT account_id, 'ledger entry ' || number AS subject,

@@ -17,7 +17,8 @@ export const SUBSCRIPTION_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'accounts-live-under-their-own',
-    statement: 'A subscription that is alive has begun, and its account lives under it; no account lives under one that has ended, or is not its own.',
+    statement:
+      'A subscription that is alive has begun, and its account lives under it; no account lives under one that has ended, or is not its own.',
     checkedWhen: 'always',
     query: `
       SELECT s.account_id, 'subscription ' || s.uuid AS subject,
@@ -33,7 +34,8 @@ export const SUBSCRIPTION_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'standing-is-the-subscriptions',
-    statement: 'An account may do what the subscription that it lives under allows, for as long as that does, and nothing without one.',
+    statement:
+      'An account may do what the subscription that it lives under allows, for as long as that does, and nothing without one.',
     checkedWhen: 'always',
     query: `
       SELECT a.id AS account_id, 'standing' AS subject,

@@ -14,7 +14,8 @@ const TOPUP_ENTRIES = `
 export const TOPUP_INVARIANTS: readonly Invariant[] = [
   {
     name: 'one-entry-a-paid-topup',
-    statement: 'A top-up that was paid has one ledger entry, on its account and of its credits; no other top-up has one, and no entry is without its top-up.',
+    statement:
+      'A top-up that was paid has one ledger entry, on its account and of its credits; no other top-up has one, and no entry is without its top-up.',
     checkedWhen: 'always',
     query: `
       SELECT coalesce(t.account_id, e.account_id) AS account_id, 'top-up ' || coalesce(t.uuid::text, e.topup) AS subject,
@@ -45,7 +46,8 @@ export const TOPUP_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'no-more-is-taken-back-than-went-back',
-    statement: 'Of a top-up no more credits were taken back than the part of its money that was refunded or is disputed; only of one that was paid.',
+    statement:
+      'Of a top-up no more credits were taken back than the part of its money that was refunded or is disputed; only of one that was paid.',
     checkedWhen: 'always',
     query: `
       SELECT account_id, 'top-up ' || uuid AS subject,
@@ -88,7 +90,8 @@ export const TOPUP_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'triggers-are-burns',
-    statement: 'A recorded trigger of an automatic top-up has a burn of that time, on an account whose balance is below its threshold.',
+    statement:
+      'A recorded trigger of an automatic top-up has a burn of that time, on an account whose balance is below its threshold.',
     checkedWhen: 'always',
     query: `
       SELECT a.id AS account_id, 'automatic top-ups' AS subject,

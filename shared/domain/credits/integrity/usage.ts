@@ -31,7 +31,8 @@ export const USAGE_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'used-this-month-is-burned-this-month',
-    statement: 'What an account has used this month is what its generations since the month was turned cost, less refunds.',
+    statement:
+      'What an account has used this month is what its generations since the month was turned cost, less refunds.',
     checkedWhen: 'always',
     query: `
       SELECT a.id AS account_id, 'used this month' AS subject,

@@ -72,7 +72,12 @@ const CLAIM_OLDEST = prepared(
  * Takes the oldest jobs that wait for an upstream, as many as its limits leave room for. To be called by whoever has
  * the upstream's turn, in the transaction that holds it: what is counted then stays so until the claim is committed.
  */
-export async function claimOldest(transaction: Knex, routes: UpstreamRoute[], limit: number, at: Date): Promise<ClaimedGeneration[]> {
+export async function claimOldest(
+  transaction: Knex,
+  routes: UpstreamRoute[],
+  limit: number,
+  at: Date,
+): Promise<ClaimedGeneration[]> {
   const upstream = (routes[0] as UpstreamRoute).upstream;
   const bindings = {
     routes: toRouteBindings(routes),
@@ -127,7 +132,11 @@ export const recordAccepted = createBatcher<AcceptedSubmit, boolean>({
   run: async (receipts) => {
     const due = addMilliseconds(now(), REFRESH_INTERVAL_MS + SWEEP_GRACE_MS);
     const uuids = receipts.map(({ uuid }) => uuid);
-    const rows = await runStatement<{ uuid: string }>(RECORD_ACCEPTED, { uuids, receipts: JSON.stringify(receipts), due });
+    const rows = await runStatement<{ uuid: string }>(RECORD_ACCEPTED, {
+      uuids,
+      receipts: JSON.stringify(receipts),
+      due,
+    });
     const recorded = new Set(rows.map((row) => row.uuid));
     return uuids.map((uuid) => recorded.has(uuid));
   },
@@ -144,7 +153,11 @@ const RELEASE_GENERATION = prepared(
  * Gives a claimed job back to be submitted again later; where the outcome is unknown, the next claim counts that. One
  * that another worker has claimed since is left to it.
  */
-export async function releaseGeneration(generation: ClaimedGeneration, delayMs: number, outcome: 'not accepted' | 'unknown'): Promise<void> {
+export async function releaseGeneration(
+  generation: ClaimedGeneration,
+  delayMs: number,
+  outcome: 'not accepted' | 'unknown',
+): Promise<void> {
   const { uuid, submit_started_at: since } = generation;
   const at = now();
   await runStatement(RELEASE_GENERATION, {

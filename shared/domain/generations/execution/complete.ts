@@ -118,7 +118,8 @@ const FAIL_GENERATIONS = prepared(
 );
 
 /** Ends a generation with its output. @returns whether this call did it, rather than an earlier one. */
-export const completeGeneration: (success: GenerationSuccess) => Promise<boolean> = createEndBatcher(COMPLETE_GENERATIONS);
+export const completeGeneration: (success: GenerationSuccess) => Promise<boolean> =
+  createEndBatcher(COMPLETE_GENERATIONS);
 
 /** Ends a generation without one and gives its credits back. @returns whether this call did it. */
 export const failGeneration: (failure: GenerationFailure) => Promise<boolean> = createEndBatcher(FAIL_GENERATIONS);
@@ -132,7 +133,12 @@ function createEndBatcher(statement: Statement) {
     run: async (ends) => {
       const uuids = ends.map(({ uuid }) => uuid);
       const at = now();
-      const bindings = { uuids, ends: JSON.stringify(ends), now: at, late: addMilliseconds(at, ORPHANED_MEDIA_DELAY_MS) };
+      const bindings = {
+        uuids,
+        ends: JSON.stringify(ends),
+        now: at,
+        late: addMilliseconds(at, ORPHANED_MEDIA_DELAY_MS),
+      };
       const rows = await runStatement<{ uuid: string; credits_charged?: number }>(statement, bindings);
       const ended = new Set(rows.map((row) => row.uuid));
       for (const end of ends) if (ended.has(end.uuid)) publishCompletion(end);

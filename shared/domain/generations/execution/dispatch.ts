@@ -18,7 +18,9 @@ export async function dispatchGenerations(generationIds: string[]): Promise<void
   const throttledUpstreams = new Set(routes.filter(isThrottled).map(({ upstream }) => upstream.name));
   const dispatchLoops = [...throttledUpstreams].map(dispatchThrottled);
   // A job is claimed only when there is a slot for it: the claim's lease is as long as a submit may take, not longer.
-  const submits = routes.every(isThrottled) ? [] : generationIds.map((uuid) => submitSlots()(() => claimAndSubmit(uuid)));
+  const submits = routes.every(isThrottled)
+    ? []
+    : generationIds.map((uuid) => submitSlots()(() => claimAndSubmit(uuid)));
   await Promise.all([...dispatchLoops, ...submits]);
 }
 

@@ -86,5 +86,6 @@ function scheduleRetry(upstream: string, loop: DispatchLoop, waitMs: number): vo
 /** When a job ends, an upstream that has a limit has room for the next. */
 export async function onSlotFreed(upstream: string | null): Promise<void> {
   const routes = await getActiveRoutes();
-  if (routes.some((route) => route.upstream.name === upstream && isThrottled(route))) triggerDispatch(upstream as string);
+  if (routes.some((route) => route.upstream.name === upstream && isThrottled(route)))
+    triggerDispatch(upstream as string);
 }

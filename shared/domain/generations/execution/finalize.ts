@@ -1,7 +1,13 @@
 import { setTimeout } from 'node:timers/promises';
 import { storeOutput } from '../../../gateways/media/storeOutput.ts';
 import { InvalidOutputError } from '../../../gateways/media/download.ts';
-import { computeCostCents, FAILURE_MESSAGES, type UpstreamRoute, findUpstreamRoute, type UpstreamResult } from '../../../gateways/upstreams/index.ts';
+import {
+  computeCostCents,
+  FAILURE_MESSAGES,
+  type UpstreamRoute,
+  findUpstreamRoute,
+  type UpstreamResult,
+} from '../../../gateways/upstreams/index.ts';
 import { now } from '../../../lib/clock.ts';
 import { isOutage } from '../../../lib/db.ts';
 import { logger } from '../../../lib/logger.ts';
@@ -11,7 +17,9 @@ import type { ClaimedGeneration } from './transition.ts';
 import { mayRetry } from '../../../lib/drain.ts';
 
 /** The way that a claimed job went; undefined where that upstream is not configured any more. */
-export function getGenerationRoute(generation: Pick<ClaimedGeneration, 'model' | 'upstream' | 'upstream_model'>): UpstreamRoute | undefined {
+export function getGenerationRoute(
+  generation: Pick<ClaimedGeneration, 'model' | 'upstream' | 'upstream_model'>,
+): UpstreamRoute | undefined {
   // A worker of the version before, which knew one upstream only, writes neither down.
   return findUpstreamRoute(generation.model, generation.upstream ?? 'fal', generation.upstream_model ?? '');
 }
@@ -19,7 +27,10 @@ export function getGenerationRoute(generation: Pick<ClaimedGeneration, 'model' |
 const WRITE_RETRY_DELAY_MS = 1_000;
 
 /** What an upstream has done for us is worth some patience with the database: forgotten, it would be done again. */
-export async function retryDuringOutage<Result>(generation: ClaimedGeneration, write: () => Promise<Result>): Promise<Result> {
+export async function retryDuringOutage<Result>(
+  generation: ClaimedGeneration,
+  write: () => Promise<Result>,
+): Promise<Result> {
   for (;;) {
     try {
       return await write();
@@ -41,7 +52,12 @@ const tryOnce: RetryPolicy = (work) => work();
  *   could not be written down.
  * @throws Error where that cannot be done now, and may be tried again.
  */
-export async function finalizeGeneration(generation: ClaimedGeneration, route: UpstreamRoute, result: UpstreamResult, retry: RetryPolicy = tryOnce): Promise<void> {
+export async function finalizeGeneration(
+  generation: ClaimedGeneration,
+  route: UpstreamRoute,
+  result: UpstreamResult,
+  retry: RetryPolicy = tryOnce,
+): Promise<void> {
   const { uuid } = generation;
   if (result.state === 'failed') {
     await retry(() => failGeneration({ uuid, message: result.message }));
@@ -80,7 +96,10 @@ function tryComputeCostCents(generation: ClaimedGeneration, route: UpstreamRoute
   try {
     return computeCostCents(route, { prompt: generation.prompt, ...generation.params });
   } catch (error) {
-    logger.error({ generationId: generation.uuid, error: (error as Error).message }, 'what the run cost cannot be computed');
+    logger.error(
+      { generationId: generation.uuid, error: (error as Error).message },
+      'what the run cost cannot be computed',
+    );
     return null;
   }
 }

@@ -23,5 +23,6 @@ export async function checkModelHealth(): Promise<void> {
 /** Probes where the schedule, which lives in Redis, has not done so for a while: models do not go offline with Redis. */
 export async function checkModelHealthIfOverdue(): Promise<void> {
   const probedAt = await getOldestProbeTime();
-  if (probedAt === null || now().getTime() - probedAt.getTime() > 1.5 * config.PROBE_INTERVAL_MS) await checkModelHealth();
+  if (probedAt === null || now().getTime() - probedAt.getTime() > 1.5 * config.PROBE_INTERVAL_MS)
+    await checkModelHealth();
 }

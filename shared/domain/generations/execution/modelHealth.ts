@@ -4,7 +4,13 @@ import { prepared, runStatement } from '../../../lib/db.ts';
 import { logger } from '../../../lib/logger.ts';
 import { perService } from '../../../lib/serviceScope.ts';
 import { type CatalogModel, MODELS, type ModelSlug } from '../../../spec/catalog.ts';
-import { CIRCUIT_OPEN_MS, PROBE_STALE_MS, FAILED_PROBES_TO_DEGRADE, FAILED_PROBES_TO_OFFLINE, GOOD_PROBES_TO_ONLINE } from '../../../spec/limits.ts';
+import {
+  CIRCUIT_OPEN_MS,
+  PROBE_STALE_MS,
+  FAILED_PROBES_TO_DEGRADE,
+  FAILED_PROBES_TO_OFFLINE,
+  GOOD_PROBES_TO_ONLINE,
+} from '../../../spec/limits.ts';
 import type { ModelStatus } from '../../../spec/states.ts';
 import { UpstreamHealth } from '../../../tables/UpstreamHealth.ts';
 
@@ -37,7 +43,8 @@ const state = perService(() => ({ choice: undefined as { routes: UpstreamRoute[]
 
 /** The upstream that each model's jobs go to now: its first choice, and while that is offline its fallback. */
 export async function getActiveRoutes(): Promise<UpstreamRoute[]> {
-  if (Object.values(getUpstreamRoutes()).every((choices) => choices.length === 1)) return Object.values(getUpstreamRoutes()).flat();
+  if (Object.values(getUpstreamRoutes()).every((choices) => choices.length === 1))
+    return Object.values(getUpstreamRoutes()).flat();
   const { choice } = state();
   if (choice !== undefined && now().getTime() - choice.madeAt < ROUTE_CACHE_MS) return choice.routes;
   const getStatus = await loadStatuses();
@@ -55,7 +62,9 @@ async function loadStatuses(): Promise<(model: ModelSlug, position: number) => M
   const rows = await UpstreamHealth.query();
   const freshSince = addMilliseconds(now(), -PROBE_STALE_MS);
   const at = now();
-  const fresh = rows.filter((row) => row.probed_at > freshSince && (row.circuit_open_until === null || row.circuit_open_until <= at));
+  const fresh = rows.filter(
+    (row) => row.probed_at > freshSince && (row.circuit_open_until === null || row.circuit_open_until <= at),
+  );
   return (model, position) =>
     fresh.find((row) => row.model === model && row.position === position)?.status ?? 'offline';
 }
@@ -127,14 +136,21 @@ const OPEN_CIRCUIT = prepared(
  */
 export async function openCircuit(route: UpstreamRoute, problem: string): Promise<void> {
   const { model, upstream, modelId } = route;
-  await runStatement(OPEN_CIRCUIT, { model, position: findRoutePosition(route), until: addMilliseconds(now(), CIRCUIT_OPEN_MS), problem });
+  await runStatement(OPEN_CIRCUIT, {
+    model,
+    position: findRoutePosition(route),
+    until: addMilliseconds(now(), CIRCUIT_OPEN_MS),
+    problem,
+  });
   state().choice = undefined;
   logger.error({ model, upstream: `${upstream.name}:${modelId}`, problem }, 'the upstream refuses our account');
 }
 
 /** Of a model's choices; -1 where it is none any more. */
 function findRoutePosition({ model, upstream, modelId }: UpstreamRoute): number {
-  return getUpstreamRoutes()[model].findIndex((route) => route.upstream.name === upstream.name && route.modelId === modelId);
+  return getUpstreamRoutes()[model].findIndex(
+    (route) => route.upstream.name === upstream.name && route.modelId === modelId,
+  );
 }
 
 /** When the upstream that was left alone longest was last probed; null where one never was. */

@@ -58,12 +58,14 @@ export async function pollGenerations(generationIds: string[], trigger: 'read' |
 async function pollUpstream(generation: ClaimedGeneration): Promise<UpstreamProgress> {
   try {
     const route = getGenerationRoute(generation);
-    if (route === undefined) throw new UpstreamError('unavailable', `${generation.upstream} is not configured any more`);
+    if (route === undefined)
+      throw new UpstreamError('unavailable', `${generation.upstream} is not configured any more`);
     return await getUpstream(route).check(generation.upstream_handle);
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error;
     const isNotFound = error.fault === 'gone';
-    if (isNotFound && isOlderThan(generation, LOST_AFTER_MS)) return { state: 'failed', message: 'The model lost this job.' };
+    if (isNotFound && isOlderThan(generation, LOST_AFTER_MS))
+      return { state: 'failed', message: 'The model lost this job.' };
     logger[isNotFound ? 'info' : 'warn'](
       { generationId: generation.uuid, error: error.message },
       'not refreshed; will look again',
@@ -82,7 +84,9 @@ function scheduleNextPoll(generation: ClaimedGeneration): void {
 async function finalizeOrRetry(generation: ClaimedGeneration, result: UpstreamResult): Promise<void> {
   const { uuid, upstream } = generation;
   try {
-    await withRefreshThrottle(generation, () => finalizeGeneration(generation, getGenerationRoute(generation) as UpstreamRoute, result));
+    await withRefreshThrottle(generation, () =>
+      finalizeGeneration(generation, getGenerationRoute(generation) as UpstreamRoute, result),
+    );
     await onSlotFreed(upstream);
   } catch (error) {
     logger.warn({ generationId: uuid, error: (error as Error).message }, 'not ended; will look again');

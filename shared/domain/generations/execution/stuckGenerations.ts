@@ -54,7 +54,11 @@ const LOWEST_UUID = '00000000-0000-0000-0000-000000000000';
  * upstream whose use is limited are among them.
  * @param after the last uuid of those that are known already.
  */
-export async function findStuckGenerations(idleMs: number, limit: number, after = LOWEST_UUID): Promise<StuckGeneration[]> {
+export async function findStuckGenerations(
+  idleMs: number,
+  limit: number,
+  after = LOWEST_UUID,
+): Promise<StuckGeneration[]> {
   const at = now();
   return runStatement<StuckGeneration>(FIND_STUCK, { now: at, before: addMilliseconds(at, -idleMs), after, limit });
 }
@@ -70,7 +74,10 @@ export async function findStuckGenerationsByUuid(uuids: string[], idleMs: number
  * twice; what the ring does not reach the sweep finds, as the rows say that they are due.
  * @returns those that were, and whether Redis heard of each.
  */
-export async function requeueGenerations(uuids: string[], idleMs: number): Promise<{ uuid: string; isHeard: boolean }[]> {
+export async function requeueGenerations(
+  uuids: string[],
+  idleMs: number,
+): Promise<{ uuid: string; isHeard: boolean }[]> {
   const at = now();
   const bindings = { uuids, now: at, before: addMilliseconds(at, -idleMs) };
   const rows = await runStatement<{ uuid: string; is_submitted: boolean }>(REQUEUE_STUCK, bindings);

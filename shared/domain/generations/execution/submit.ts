@@ -28,7 +28,10 @@ const FINALIZE_RETRY_DELAY_MS = 3_000;
 export async function submitClaimed(generation: ClaimedGeneration): Promise<void> {
   const { uuid } = generation;
   if (generation.unconfirmed_submits > UNCONFIRMED_SUBMITS_MAX) {
-    logger.error({ generationId: uuid, submits: generation.unconfirmed_submits }, 'given up: nobody knows whether it runs');
+    logger.error(
+      { generationId: uuid, submits: generation.unconfirmed_submits },
+      'given up: nobody knows whether it runs',
+    );
     await failGeneration({ uuid, message: 'The model did not confirm this job. Please try again.' });
     return;
   }
@@ -55,7 +58,11 @@ async function submitToUpstream(route: UpstreamRoute, generation: ClaimedGenerat
   } else await finalizeWithRetry(generation, route, result);
 }
 
-async function handleAccepted(generation: ClaimedGeneration, route: UpstreamRoute, handle: UpstreamHandle): Promise<void> {
+async function handleAccepted(
+  generation: ClaimedGeneration,
+  route: UpstreamRoute,
+  handle: UpstreamHandle,
+): Promise<void> {
   const { uuid } = generation;
   const acceptedSubmit = { uuid, handle, upstream: route.upstream.name, upstream_model: route.modelId };
   if (await retryDuringOutage(generation, () => recordAccepted(acceptedSubmit))) {
@@ -70,14 +77,21 @@ async function handleAccepted(generation: ClaimedGeneration, route: UpstreamRout
 }
 
 /** What came with the submission's answer comes only once: it is kept until it is stored, or of no use any more. */
-async function finalizeWithRetry(generation: ClaimedGeneration, route: UpstreamRoute, result: UpstreamResult): Promise<void> {
+async function finalizeWithRetry(
+  generation: ClaimedGeneration,
+  route: UpstreamRoute,
+  result: UpstreamResult,
+): Promise<void> {
   const retry: RetryPolicy = async (work) => {
     for (;;) {
       try {
         return await work();
       } catch (error) {
         if (error instanceof InvalidOutputError || now() >= generation.deadline_at || !mayRetry()) throw error;
-        logger.warn({ generationId: generation.uuid, error: (error as Error).message }, 'not delivered; will be tried again');
+        logger.warn(
+          { generationId: generation.uuid, error: (error as Error).message },
+          'not delivered; will be tried again',
+        );
         await setTimeout(FINALIZE_RETRY_DELAY_MS);
       }
     }
@@ -89,7 +103,11 @@ async function finalizeWithRetry(generation: ClaimedGeneration, route: UpstreamR
   }
 }
 
-async function handleSubmitError(generation: ClaimedGeneration, route: UpstreamRoute, error: UpstreamError): Promise<void> {
+async function handleSubmitError(
+  generation: ClaimedGeneration,
+  route: UpstreamRoute,
+  error: UpstreamError,
+): Promise<void> {
   const { uuid } = generation;
   if (error.fault === 'refused') {
     await failGeneration({ uuid, message: error.message });
@@ -97,7 +115,9 @@ async function handleSubmitError(generation: ClaimedGeneration, route: UpstreamR
   }
   const delayMs = Math.max(getRetryDelayMs(generation.created_at), error.retryAfterMs);
   logger.warn({ generationId: uuid, fault: error.fault, error: error.message, delayMs }, 'not submitted');
-  await retryDuringOutage(generation, () => releaseGeneration(generation, delayMs, error.fault === 'unknown' ? 'unknown' : 'not accepted'));
+  await retryDuringOutage(generation, () =>
+    releaseGeneration(generation, delayMs, error.fault === 'unknown' ? 'unknown' : 'not accepted'),
+  );
   void enqueueGeneration('generation.dispatch', uuid, delayMs);
   // An upstream that answers, if only that it is busy, is there: its health is for the probes to judge. So it is where
   // answers take minutes: one that did not come in time says nothing about the next.

@@ -53,7 +53,8 @@ async function enqueueOverdue(): Promise<void> {
   }
 }
 
-type ExpiredGeneration = Pick<ClaimedGeneration, 'uuid' | 'model' | 'upstream' | 'upstream_model'> & Pick<Generation, 'upstream_handle'>;
+type ExpiredGeneration = Pick<ClaimedGeneration, 'uuid' | 'model' | 'upstream' | 'upstream_model'> &
+  Pick<Generation, 'upstream_handle'>;
 
 /** Fails and refunds what is past its deadline; needs Postgres only. */
 export async function failExpired(): Promise<void> {

@@ -17,7 +17,10 @@ const LOCK_RATE_LIMIT = prepared(
    RETURNING theoretical_arrival_at`,
 );
 
-const UPDATE_RATE_LIMIT = prepared('update_upstream_rate_limit', 'UPDATE upstream_rate_limits SET theoretical_arrival_at = :next WHERE upstream = :upstream');
+const UPDATE_RATE_LIMIT = prepared(
+  'update_upstream_rate_limit',
+  'UPDATE upstream_rate_limits SET theoretical_arrival_at = :next WHERE upstream = :upstream',
+);
 
 /**
  * Claims the oldest jobs that wait for an upstream, as many as its limits leave room for.
@@ -25,11 +28,18 @@ const UPDATE_RATE_LIMIT = prepared('update_upstream_rate_limit', 'UPDATE upstrea
  * @param limit how many this process can take.
  * @returns them, and in how many milliseconds the rate leaves room for another; 0 where it does already.
  */
-export async function claimWithinLimits(routes: UpstreamRoute[], limit: number): Promise<{ jobs: ClaimedGeneration[]; waitMs: number }> {
+export async function claimWithinLimits(
+  routes: UpstreamRoute[],
+  limit: number,
+): Promise<{ jobs: ClaimedGeneration[]; waitMs: number }> {
   const { name, perMinute } = (routes[0] as UpstreamRoute).upstream;
   return db.transaction(async (transaction) => {
     const at = now();
-    const [row] = await runStatement<{ theoretical_arrival_at: Date }>(LOCK_RATE_LIMIT, { upstream: name, now: at }, transaction);
+    const [row] = await runStatement<{ theoretical_arrival_at: Date }>(
+      LOCK_RATE_LIMIT,
+      { upstream: name, now: at },
+      transaction,
+    );
     if (perMinute === null) return { jobs: await claimOldest(transaction, routes, limit, at), waitMs: 0 };
     const rate = computeRate(perMinute);
     // How far ahead of an even pace the next submit is already.

@@ -38,7 +38,11 @@ export async function eraseAccountData({ args: [named = ''], shouldApply, print 
 }
 
 /** Removes a sign-in method from an account, also the last one. */
-export async function removeSignInMethod({ args: [named = '', provider], shouldApply, print }: CommandContext): Promise<void> {
+export async function removeSignInMethod({
+  args: [named = '', provider],
+  shouldApply,
+  print,
+}: CommandContext): Promise<void> {
   const account = await lookUpAccountForStaff(named);
   const identity = (await listIdentities(account.id)).find((linked) => linked.provider === provider);
   if (identity === undefined) {

@@ -1,5 +1,9 @@
 import { listActiveApiKeys } from '../../../../shared/domain/accounts/apiKeys.ts';
-import { listLastLedgerEntries, lookUpAccountForStaff, listPaymentIssues } from '../../../../shared/domain/accounts/adminLookup.ts';
+import {
+  listLastLedgerEntries,
+  lookUpAccountForStaff,
+  listPaymentIssues,
+} from '../../../../shared/domain/accounts/adminLookup.ts';
 import { getSubscriptionOverview } from '../../../../shared/domain/billing/billingStatus.ts';
 import { type CommandContext, formatTable, formatTime } from '../command.ts';
 
@@ -33,7 +37,13 @@ export async function findAccount({ args: [named = ''], print }: CommandContext)
   print('');
   print(`Active API keys: ${keys.length}`);
   if (keys.length > 0) {
-    const rows = keys.map((key) => [key.prefix, key.uuid, formatTime(key.created_at), formatTime(key.last_used_at), key.name]);
+    const rows = keys.map((key) => [
+      key.prefix,
+      key.uuid,
+      formatTime(key.created_at),
+      formatTime(key.last_used_at),
+      key.name,
+    ]);
     for (const line of formatTable(['prefix', 'uuid', 'created', 'last used', 'name'], rows)) print(line);
   }
   print('');

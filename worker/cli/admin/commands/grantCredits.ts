@@ -1,11 +1,20 @@
-import { findCreditAdjustment, ADJUSTMENT_MAX_CREDITS, postCreditAdjustment } from '../../../../shared/domain/credits/creditAdjustments.ts';
+import {
+  findCreditAdjustment,
+  ADJUSTMENT_MAX_CREDITS,
+  postCreditAdjustment,
+} from '../../../../shared/domain/credits/creditAdjustments.ts';
 import { lookUpAccountForStaff } from '../../../../shared/domain/accounts/adminLookup.ts';
 import { type CommandContext, UsageError, parseIntegerOption } from '../command.ts';
 
 const REQUEST_PATTERN = /^[\w.#-]{1,100}$/;
 const NOTE_PATTERN = /^[^\p{Cc}\p{Cs}]{0,120}$/u;
 
-export async function grantCredits({ args: [named = '', amount], options, shouldApply, print }: CommandContext): Promise<void> {
+export async function grantCredits({
+  args: [named = '', amount],
+  options,
+  shouldApply,
+  print,
+}: CommandContext): Promise<void> {
   const credits = parseIntegerOption(amount, 'The number of credits', 1, ADJUSTMENT_MAX_CREDITS);
   const { request, note = '' } = options;
   if (typeof request !== 'string' || !REQUEST_PATTERN.test(request)) {

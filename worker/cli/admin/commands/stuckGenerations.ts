@@ -5,7 +5,14 @@ import {
   type StuckGeneration,
 } from '../../../../shared/domain/generations/execution/stuckGenerations.ts';
 import { closeQueues, openQueues } from '../../../../shared/queues/enqueue.ts';
-import { type CommandContext, STUCK_AFTER_SECONDS, formatTable, formatTime, UsageError, parseIntegerOption } from '../command.ts';
+import {
+  type CommandContext,
+  STUCK_AFTER_SECONDS,
+  formatTable,
+  formatTime,
+  UsageError,
+  parseIntegerOption,
+} from '../command.ts';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const BATCH_SIZE = 1_000;
@@ -29,14 +36,21 @@ export async function requeueStuckGenerations({ args, options, shouldApply, prin
   const quietMs = parseQuietMs(options);
   const done = shouldApply
     ? await requeueBatches(isAll ? listStuckBatches(quietMs) : [named.map((uuid) => ({ uuid }))], quietMs, print)
-    : await previewRequeue(isAll ? listStuckBatches(quietMs) : [await findStuckGenerationsByUuid(named, quietMs)], print);
+    : await previewRequeue(
+        isAll ? listStuckBatches(quietMs) : [await findStuckGenerationsByUuid(named, quietMs)],
+        print,
+      );
   for (const uuid of named) {
     if (!done.has(uuid)) print(`${uuid} is left alone: it is not stuck, has ended, or is not there.`);
   }
 }
 
 /** @returns the uuids of those that were put on their queue again: the statement itself leaves alone what is not stuck. */
-async function requeueBatches(pages: GenerationBatches<{ uuid: string }>, quietMs: number, say: CommandContext['print']): Promise<Set<string>> {
+async function requeueBatches(
+  pages: GenerationBatches<{ uuid: string }>,
+  quietMs: number,
+  say: CommandContext['print'],
+): Promise<Set<string>> {
   const done = new Set<string>();
   await openQueues();
   try {
@@ -55,7 +69,10 @@ async function requeueBatches(pages: GenerationBatches<{ uuid: string }>, quietM
 }
 
 /** @returns the uuids of those that would be. */
-async function previewRequeue(pages: GenerationBatches<StuckGeneration>, say: CommandContext['print']): Promise<Set<string>> {
+async function previewRequeue(
+  pages: GenerationBatches<StuckGeneration>,
+  say: CommandContext['print'],
+): Promise<Set<string>> {
   const found = new Set<string>();
   for await (const jobs of pages) {
     for (const { uuid } of jobs) found.add(uuid);
