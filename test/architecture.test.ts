@@ -336,8 +336,8 @@ describe('the architecture', () => {
       expect(named.map(({ path }) => path)).to.deep.equal([]);
     });
 
-    it('paths are at most four deep', () => {
-      expect(sources.map(({ path }) => path).filter((path) => path.split('/').length > 4)).to.deep.equal([]);
+    it('paths are at most five deep', () => {
+      expect(sources.map(({ path }) => path).filter((path) => path.split('/').length > 5)).to.deep.equal([]);
     });
   });
 
@@ -387,33 +387,33 @@ describe('the architecture', () => {
     });
 
     it('every limit is what was decided', () => {
-      expect(limits).to.deep.include({
+      expect({ ...limits }).to.deep.include({
         PAGE_SIZE: 20,
         PROMPT_MAX_CHARACTERS: 2_500,
         API_KEY_NAME_MAX_CHARACTERS: 64,
         ACTIVE_API_KEYS_MAX: 20,
         API_KEY_PREFIX_CHARACTERS: 12,
-        API_KEY_TOUCH_MS: 60_000,
+        API_KEY_LAST_USED_INTERVAL_MS: 60_000,
         SESSION_DAYS: 30,
         REFRESH_INTERVAL_MS: 2_000,
         REFRESH_WAIT_MS: 1_000,
-        JOB_DEADLINE_MS: { video: 30 * 60_000, image: 10 * 60_000 },
-        UNKNOWN_SUBMITS_MAX: 1,
+        GENERATION_DEADLINE_MS: { video: 30 * 60_000, image: 10 * 60_000 },
+        UNCONFIRMED_SUBMITS_MAX: 1,
         PROBE_STALE_MS: 45_000,
-        PROBES_TO_DEGRADE: 1,
-        PROBES_TO_OFFLINE: 3,
-        PROBES_TO_ONLINE: 2,
-        IDEMPOTENCY_KEY_MS: 24 * 3_600_000,
+        FAILED_PROBES_TO_DEGRADE: 1,
+        FAILED_PROBES_TO_OFFLINE: 3,
+        GOOD_PROBES_TO_ONLINE: 2,
+        IDEMPOTENCY_KEY_RETENTION_MS: 24 * 3_600_000,
         IDEMPOTENCY_KEY_MAX_CHARACTERS: 255,
         TOPUP_MIN_CENTS: 5_000,
         TOPUP_MAX_CENTS: 1_000_000,
         AUTO_TOPUP_INTERVAL_MS: 3_600_000,
         AUTO_TOPUP_DECLINES_MAX: 3,
-        PAST_DUE_DAYS: 14,
+        PAST_DUE_GRACE_DAYS: 14,
         COMMISSION_PERCENT: 30,
-        REFERRAL_DAYS: 30,
+        REFERRAL_WINDOW_DAYS: 30,
         COMMISSION_PENDING_DAYS: 30,
-        AFFILIATE_MONTHS: 12,
+        AFFILIATE_STATUS_MONTHS: 12,
         USAGE_HISTORY_DAYS: 30,
       });
     });
