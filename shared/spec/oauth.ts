@@ -43,7 +43,7 @@ export class OAuthError extends Error {
 
   constructor(code: OAuthErrorCode, description: string, extras: ErrorExtras = {}, advice?: string) {
     super(description);
-    this.name = 'OAuthRefusal';
+    this.name = 'OAuthError';
     this.code = code;
     this.extras = extras;
     this.advice = advice;

@@ -131,7 +131,7 @@ describe('payments by Stripe', () => {
         const session = standIn.completeCheckout(url);
         const subscription = await read(session.subscription as string);
         expect(session.amount_total).to.equal(priceYearlyCents);
-        expect(subscription).to.include({ customerId, accountUuid, plan: slug, status: 'active', isPaid: true });
+        expect(subscription).to.include({ customerId, accountUuid, plan: slug, status: 'active', isLatestInvoicePaid: true });
         const seconds = (subscription.currentPeriodEnd.getTime() - subscription.startedAt.getTime()) / 1_000;
         expect(seconds).to.be.within(YEAR_SECONDS, YEAR_SECONDS + 86_400);
       });
@@ -177,9 +177,9 @@ describe('payments by Stripe', () => {
     it('whose payment takes days is incomplete until it has arrived', async () => {
       const { url } = await openCheckout();
       const subscriptionId = standIn.completeCheckout(url, { async: true }).subscription as string;
-      expect(await read(subscriptionId)).to.include({ status: 'incomplete', isPaid: false });
+      expect(await read(subscriptionId)).to.include({ status: 'incomplete', isLatestInvoicePaid: false });
       standIn.settlePayment(url, 'succeeded');
-      expect(await read(subscriptionId)).to.include({ status: 'active', isPaid: true });
+      expect(await read(subscriptionId)).to.include({ status: 'active', isLatestInvoicePaid: true });
     });
 
     for (const as of ['flag', 'date'] as const) {
@@ -203,7 +203,7 @@ describe('payments by Stripe', () => {
       const { customerId, subscriptionId } = await subscribed('lite');
       const url = await stripe.openPlanChange({ customerId, subscriptionId, plan: 'studio' }, ADDRESSES.successUrl);
       expect(standIn.confirmPlanSwitch(url)).to.equal('switched');
-      expect(await read(subscriptionId)).to.include({ plan: 'studio', status: 'active', isPaid: true });
+      expect(await read(subscriptionId)).to.include({ plan: 'studio', status: 'active', isLatestInvoicePaid: true });
       const invoiceId = standIn.store.get('subscription', subscriptionId).latest_invoice as string;
       expect(standIn.store.get('invoice', invoiceId).amount_paid).to.be.within(82_700, 82_800);
     });
@@ -213,7 +213,7 @@ describe('payments by Stripe', () => {
       standIn.setCard(customerId, 'declined');
       const url = await stripe.openPlanChange({ customerId, subscriptionId, plan: 'studio' }, ADDRESSES.successUrl);
       expect(standIn.confirmPlanSwitch(url)).to.equal('declined');
-      expect(await read(subscriptionId)).to.include({ plan: 'lite', status: 'active', isPaid: true });
+      expect(await read(subscriptionId)).to.include({ plan: 'lite', status: 'active', isLatestInvoicePaid: true });
     });
 
     it('is unknown, and so are a page, an invoice, a payment, a charge and a dispute, where Stripe has none', async () => {
@@ -254,17 +254,17 @@ describe('payments by Stripe', () => {
       const { currentPeriodEnd } = await readIt();
       years.advanceTo(new Date(currentPeriodEnd.getTime() + 60_000));
       const renewing = await readIt();
-      expect(renewing).to.include({ status: 'active', isPaid: false });
+      expect(renewing).to.include({ status: 'active', isLatestInvoicePaid: false });
       expect(renewing.currentPeriodEnd.getFullYear()).to.equal(currentPeriodEnd.getFullYear() + 1);
       years.advanceTo(new Date(currentPeriodEnd.getTime() + 2 * 3_600_000));
-      expect(await readIt()).to.include({ status: 'active', isPaid: true });
+      expect(await readIt()).to.include({ status: 'active', isLatestInvoicePaid: true });
     });
 
     it('is past due while the card declines it, and active again when that is paid', async () => {
       years.failRenewal(subscriptionId);
-      expect(await readIt()).to.include({ status: 'past_due', isPaid: false });
+      expect(await readIt()).to.include({ status: 'past_due', isLatestInvoicePaid: false });
       years.payFailedInvoice(subscriptionId);
-      expect(await readIt()).to.include({ status: 'active', isPaid: true });
+      expect(await readIt()).to.include({ status: 'active', isLatestInvoicePaid: true });
     });
 
     for (const outcome of ['canceled', 'unpaid', 'past_due'] as const) {
@@ -272,7 +272,7 @@ describe('payments by Stripe', () => {
         years.afterRetries = outcome;
         years.setCard(customerId, 'declined');
         years.advanceTo(new Date((await readIt()).currentPeriodEnd.getTime() + 30 * 86_400_000));
-        expect(await readIt()).to.include({ status: outcome, isPaid: false });
+        expect(await readIt()).to.include({ status: outcome, isLatestInvoicePaid: false });
         expect(years.summarize().charges).to.include({ succeeded: 1, failed: 4 });
       });
     }
@@ -283,7 +283,7 @@ describe('payments by Stripe', () => {
       const { plan, currentPeriodEnd } = await readIt();
       expect(plan).to.equal('pro');
       years.advanceTo(new Date(currentPeriodEnd.getTime() + 2 * 3_600_000));
-      expect(await readIt()).to.include({ plan: 'lite', isPaid: true });
+      expect(await readIt()).to.include({ plan: 'lite', isLatestInvoicePaid: true });
       expect(years.summarize().charges.succeededCents).to.equal(34_800 + 7_200);
     });
 
@@ -464,7 +464,7 @@ describe('payments by Stripe', () => {
       const { invoices, currentPeriodEnd, endedAt } = await read(subscriptionId);
       expect(endedAt).to.equal(null);
       expect(invoices).to.have.length(1);
-      expect(invoices[0]).to.deep.include({ id: invoiceId, isYear: true, plan: 'lite', paidCents: 7_200 });
+      expect(invoices[0]).to.deep.include({ id: invoiceId, isAnnual: true, plan: 'lite', paidCents: 7_200 });
       expect(invoices[0]?.paidUntil).to.deep.equal(currentPeriodEnd);
     });
 
@@ -780,9 +780,9 @@ describe('payments by Stripe', () => {
         metadata: { topup_uuid: topupUuid },
       });
       expect(standIn.summarize()).to.deep.include({
-        chargedTwice: [topupUuid],
-        subscribedTwice: [accountUuid],
-        customersTwice: [accountUuid],
+        doubleChargedTopups: [topupUuid],
+        doubleSubscribedAccounts: [accountUuid],
+        duplicateCustomers: [accountUuid],
       });
     });
   });
@@ -795,7 +795,7 @@ describe('payments by Stripe', () => {
         customerId,
         subscriptionId,
         accountUuid,
-        isInOurCurrency: true,
+        isSupportedCurrency: true,
         isForPlan: true,
         paidCents: 34_800,
         netCents: 34_800,
@@ -830,7 +830,7 @@ describe('payments by Stripe', () => {
     it('says when it is in another currency', async () => {
       const { invoice, invoiceId } = await paidInvoice();
       invoice.currency = 'krw';
-      expect(await stripe.readInvoice(invoiceId)).to.include({ isInOurCurrency: false });
+      expect(await stripe.readInvoice(invoiceId)).to.include({ isSupportedCurrency: false });
     });
 
     it('is for a plan by any price that was ever sold, and for none by another one', async () => {
