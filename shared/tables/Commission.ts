@@ -23,7 +23,7 @@ export class Commission extends Model {
   declare is_simulated: boolean;
   declare sync_version: number;
   /** When the processor was last asked what has become of it. */
-  declare synced_at: Date | null;
+  declare synced_at: Date;
   /** Since when that cannot be done, where the last look failed. */
   declare sync_failing_since: Date | null;
   declare created_at: Date;

@@ -77,12 +77,12 @@ describe('monthly grants', () => {
     // Accounts that are put somewhere into their subscription have no history before that.
     for (const name of [
       'entries-name-their-cause',
-      'entries-go-the-way-of-their-type',
-      'accounts-live-under-their-own',
-      'standing-is-the-subscriptions',
+      'entry-signs-match-their-type',
+      'accounts-use-their-own-subscription',
+      'entitlement-matches-subscription',
       'one-grant-a-month',
-      'months-turn-whole',
-      'accounts-are-in-their-last-month',
+      'periods-renew-atomically',
+      'accounts-are-in-their-latest-period',
       'used-this-month-is-burned-this-month',
     ]) {
       service.fabricated.add(name);

@@ -157,7 +157,7 @@ describe('the invariants', () => {
       await client.query('UPDATE accounts SET period_rollover = 1100 WHERE id = 1');
       await client.query(`UPDATE payment_events SET processed_at = received_at`);
       expect([usual.status, json.status]).to.deep.equal([1, 1]);
-      expect(usual.out).to.match(/^accounts-are-in-their-last-month +VIOLATED \(1\) +\d+$/m);
+      expect(usual.out).to.match(/^accounts-are-in-their-latest-period +VIOLATED \(1\) +\d+$/m);
       expect(usual.out)
         .to.include('account 1, month 11:')
         .and.to.include('\nAccount 1\n')
@@ -168,7 +168,7 @@ describe('the invariants', () => {
       const broken = invariants.filter((one: { holds: boolean }) => !one.holds);
       expect(broken.map((one: { name: string }) => one.name)).to.deep.equal([
         'events-are-applied',
-        'accounts-are-in-their-last-month',
+        'accounts-are-in-their-latest-period',
       ]);
       expect(broken[0].violations[0]).to.include({ account_id: null, subject: 'event evt_1' });
       expect(histories.map((one: { account_id: string }) => one.account_id)).to.deep.equal(['1']);

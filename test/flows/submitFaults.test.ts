@@ -40,16 +40,6 @@ describe('a submission that a proxy in front of the upstream gives up', () => {
     expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
     expect(service.upstream.jobsFor(prompt)).to.have.length(1);
   });
-
-  it('is taken over from a worker of the version before, which wrote no upstream down', async () => {
-    service.upstream.outcome = 'wait';
-    const { uuid, prompt } = await customer.createImage();
-    await eventually('recorded', async () => (await readGenerationRow(service, uuid)).upstream_handle !== null);
-    await service.sql('UPDATE generations SET upstream = NULL, upstream_model = NULL WHERE uuid = $1', [uuid]);
-    service.upstream.end(prompt, 'succeeded');
-    expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
-    service.upstream.outcome = 'succeed';
-  });
 });
 
 describe('a submission that lasts until the image is there', () => {

@@ -57,15 +57,15 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     breakCustomer(`UPDATE ledger_entries SET effect_key = 'gift:T-1' WHERE effect_key = 'goodwill:T-1'`),
     breakCustomer(`UPDATE ledger_entries SET generation_uuid = NULL WHERE ${ONE_BURN}`),
   ],
-  'entries-go-the-way-of-their-type': [
+  'entry-signs-match-their-type': [
     breakCustomer(`UPDATE ledger_entries SET amount = -amount WHERE effect_key = 'goodwill:T-1'`),
     breakCustomer(`UPDATE ledger_entries SET plan_amount = amount WHERE effect_key = 'goodwill:T-1'`),
     breakCustomer(`UPDATE ledger_entries SET plan_amount = amount - 1 WHERE ${ONE_BURN} AND number < 10`),
   ],
-  'goodwill-is-a-gift': [
+  'adjustments-are-grants': [
     breakCustomer(`UPDATE ledger_entries SET description = 'Monthly credits' WHERE effect_key = 'goodwill:T-1'`),
   ],
-  'all-has-its-account': [
+  'rows-have-an-account': [
     { accountId: 77, sql: `UPDATE ledger_entries SET account_id = 77 WHERE account_id = 2` },
     { accountId: 77, sql: 'UPDATE usage_days SET account_id = 77 WHERE account_id = 2' },
   ],
@@ -105,7 +105,7 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     breakCustomer('DELETE FROM generation_deletion_counts WHERE level = 1'),
     breakCustomer('UPDATE generation_deletion_counts SET deleted = 2 WHERE level = 2'),
   ],
-  'ends-are-whole': [
+  'completed-generations-are-consistent': [
     breakCustomer(`UPDATE generations SET completed_at = now() WHERE ${QUEUED}`),
     breakCustomer(`UPDATE generations SET output_path = NULL WHERE account_id = 1 AND number = 1`),
     breakAffiliate('UPDATE generations SET error_message = NULL WHERE account_id = 2'),
@@ -122,13 +122,13 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     breakCustomer(`UPDATE generations SET deadline_at = '2037-03-15T11:59:59Z' WHERE ${QUEUED}`),
   ],
   'one-live-subscription': [breakCustomer(`UPDATE subscriptions SET account_id = 1, status = 'past_due' WHERE id = 2`)],
-  'accounts-live-under-their-own': [
+  'accounts-use-their-own-subscription': [
     breakCustomer('UPDATE accounts SET subscription_id = NULL WHERE id = 1'),
     breakCustomer(`UPDATE subscriptions SET status = 'canceled' WHERE id = 1`),
     breakCustomer('UPDATE subscriptions SET activated_at = NULL WHERE id = 1'),
     breakAffiliate('UPDATE accounts SET subscription_id = 1 WHERE id = 2'),
   ],
-  'standing-is-the-subscriptions': [
+  'entitlement-matches-subscription': [
     breakCustomer('UPDATE accounts SET parallel_limit = 6 WHERE id = 1'),
     breakCustomer(`UPDATE accounts SET spendable_until = spendable_until + interval '1 day' WHERE id = 1`),
     breakCustomer(`UPDATE subscriptions SET past_due_since = '2037-03-01T10:00:00Z', status = 'past_due' WHERE id = 1`),
@@ -175,13 +175,13 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
   'expiry-takes-all': [
     breakCustomer(`UPDATE ledger_entries SET plan_amount = plan_amount + 1 WHERE effect_key LIKE 'expiry:%:6'`),
   ],
-  'months-turn-whole': [
+  'periods-renew-atomically': [
     breakCustomer(`UPDATE ledger_entries SET amount = amount - 1 WHERE effect_key LIKE 'rollover:%:6'`),
     breakCustomer(`DELETE FROM ledger_entries WHERE effect_key LIKE 'rollover:%:6'`),
     breakCustomer(`DELETE FROM ledger_entries WHERE effect_key LIKE 'expiry:%:6'`),
     breakCustomer(`DELETE FROM ledger_entries WHERE effect_key LIKE 'grant:%:6'`),
   ],
-  'accounts-are-in-their-last-month': [
+  'accounts-are-in-their-latest-period': [
     breakCustomer('UPDATE accounts SET period_index = 10 WHERE id = 1'),
     breakCustomer(`UPDATE accounts SET period_end = '2037-03-28T10:00:00Z' WHERE id = 1`),
     breakCustomer('UPDATE accounts SET period_granted = 400 WHERE id = 1'),
@@ -195,12 +195,12 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     breakAffiliate(`UPDATE topups SET account_id = 2 WHERE kind = 'manual' AND status = 'succeeded'`),
     breakCustomer(duplicateEntrySql(`entry_type = 'topup'`, {})),
   ],
-  'credits-taken-back-are-entries': [
+  'reversals-equal-their-entries': [
     breakCustomer('UPDATE topups SET credits_reversed = 900 WHERE reversal_count = 1'),
     breakCustomer('UPDATE topups SET reversal_count = 2 WHERE reversal_count = 1'),
     breakCustomer(`DELETE FROM ledger_entries WHERE effect_key LIKE 'topup:%:1'`),
   ],
-  'no-more-is-taken-back-than-went-back': [
+  'reversed-credits-within-reversed-cents': [
     breakCustomer('UPDATE topups SET reversed_cents = 2400 WHERE reversal_count = 1'),
     breakCustomer(`UPDATE topups SET completed_at = NULL WHERE status = 'succeeded'`),
   ],
@@ -210,21 +210,21 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     ),
   ],
   'one-automatic-topup-at-a-time': [breakCustomer(`UPDATE topups SET status = 'pending' WHERE kind = 'automatic'`)],
-  'the-hour-is-taken': [
+  'auto-topup-claim-is-recorded': [
     breakCustomer('UPDATE accounts SET auto_topup_claimed_at = NULL WHERE id = 1'),
     breakCustomer(`UPDATE accounts SET auto_topup_claimed_at = '2037-03-10T11:00:00Z' WHERE id = 1`),
   ],
-  'triggers-are-burns': [
+  'auto-topup-triggers-follow-burns': [
     breakCustomer(`UPDATE accounts SET auto_topup_enabled = true, auto_topup_threshold_credits = 1000000,
       auto_topup_triggered_at = '2037-03-15T12:01:00Z' WHERE id = 1`),
     breakAffiliate(
       `UPDATE accounts SET auto_topup_enabled = false, auto_topup_triggered_at = '2035-02-01T10:00:00Z' WHERE id = 2`,
     ),
   ],
-  'no-charge-is-left-open': [
+  'no-auto-topup-is-unresolved': [
     breakCustomer(`UPDATE topups SET status = 'pending' WHERE kind = 'automatic' AND status = 'failed'`),
   ],
-  'nobody-brings-themselves': [
+  'no-self-referral': [
     breakAffiliate('UPDATE referrals SET account_id = 2'),
     breakAffiliate('UPDATE commissions SET account_id = 2 WHERE id = 1'),
   ],
@@ -232,23 +232,23 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     breakCustomer(`UPDATE referrals SET clicked_at = '2036-02-20T10:00:00Z'`),
     breakCustomer(`UPDATE referrals SET created_at = '2036-04-20T10:00:00Z'`),
   ],
-  'affiliates-know-that-they-are': [
+  'affiliate-flag-matches-enrollment': [
     breakAffiliate('UPDATE accounts SET is_affiliate = false WHERE id = 2'),
     breakCustomer('UPDATE accounts SET is_affiliate = true WHERE id = 1'),
   ],
   'one-commission-an-invoice': [breakAffiliate(`UPDATE commissions SET invoice_id = 'in_1'`)],
-  'commissions-go-to-who-brought-the-customer': [breakAffiliate('DELETE FROM referrals')],
+  'commissions-belong-to-the-referrer': [breakAffiliate('DELETE FROM referrals')],
   'commissions-are-their-share': [
     breakAffiliate('UPDATE commissions SET amount_cents = 3401 WHERE id = 2'),
     breakAffiliate('UPDATE commissions SET reversed_cents = 0 WHERE id = 2'),
     breakAffiliate('UPDATE commissions SET payable_at = paid_at WHERE id = 2'),
   ],
-  'settled-is-what-payouts-hold': [
+  'settled-equals-payout-items': [
     breakAffiliate('UPDATE commissions SET settled_cents = 1 WHERE id = 2'),
     breakAffiliate(`UPDATE payouts SET status = 'refused'`),
     breakAffiliate('UPDATE payouts SET affiliate_id = 1'),
   ],
-  'payouts-are-their-parts': [
+  'payouts-equal-their-items': [
     breakAffiliate('UPDATE payouts SET amount_cents = 3601'),
     breakAffiliate('DELETE FROM payout_items'),
   ],
@@ -261,7 +261,7 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     breakAffiliate('UPDATE commissions SET is_simulated = true'),
     breakAffiliate('UPDATE payouts SET stripe_transfer_id = NULL'),
   ],
-  'payouts-end-whole': [
+  'completed-payouts-are-consistent': [
     breakAffiliate('UPDATE payouts SET completed_at = NULL'),
     breakAffiliate(`UPDATE payouts SET status = 'refused'`),
   ],
@@ -274,7 +274,7 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     breakCustomer('UPDATE api_keys SET number = 22 WHERE number = 21'),
   ],
   'keys-within-the-limit': [breakCustomer('UPDATE api_keys SET revoked_at = NULL')],
-  'repeatable-requests-are-answered': [breakCustomer('UPDATE idempotent_requests SET answer = NULL')],
+  'idempotent-requests-have-a-response': [breakCustomer('UPDATE idempotent_requests SET answer = NULL')],
   'days-are-their-generations': [
     breakCustomer('UPDATE usage_days SET credits = credits + 1 WHERE account_id = 1'),
     breakCustomer('UPDATE usage_days SET generations = generations + 1 WHERE account_id = 1'),

@@ -258,9 +258,11 @@ async function writeAffiliate(account: FixtureAccount): Promise<void> {
     INSERT INTO referrals (account_id, affiliate_id, clicked_at, created_at)
     VALUES (${CUSTOMER}, ${id}, '2036-03-29T10:00:00Z', '2036-03-30T10:00:00Z');
     INSERT INTO commissions (invoice_id, affiliate_id, account_id, paid_cents, net_cents, reversed_cents, amount_cents, settled_cents,
-                             paid_at, payable_at, created_at)
-    VALUES ('in_1', ${id}, ${CUSTOMER}, 14400, 12000, 0, 3600, 3600, '2036-03-31T10:00:00Z', '2036-04-30T10:00:00Z', '2036-03-31T10:01:00Z'),
-           ('in_2', ${id}, ${CUSTOMER}, 20400, 17000, 6800, 3400, 0, '2037-03-01T10:00:00Z', '2037-03-31T10:00:00Z', '2037-03-01T10:01:00Z');
+                             paid_at, payable_at, synced_at, created_at)
+    VALUES ('in_1', ${id}, ${CUSTOMER}, 14400, 12000, 0, 3600, 3600, '2036-03-31T10:00:00Z', '2036-04-30T10:00:00Z', '2036-03-31T10:01:00Z',
+            '2036-03-31T10:01:00Z'),
+           ('in_2', ${id}, ${CUSTOMER}, 20400, 17000, 6800, 3400, 0, '2037-03-01T10:00:00Z', '2037-03-31T10:00:00Z', '2037-03-01T10:01:00Z',
+            '2037-03-01T10:01:00Z');
     INSERT INTO payouts (uuid, affiliate_id, month, status, amount_cents, connect_account_id, stripe_transfer_id, next_attempt_at, created_at, completed_at)
     VALUES ('${payout}', ${id}, '2036-05-01', 'paid', 3600, 'acct_1', 'tr_1', '2036-05-01T00:01:00Z', '2036-05-01T00:00:00Z', '2036-05-01T00:00:01Z');
     INSERT INTO payout_items (payout_uuid, commission_id, amount_cents) VALUES ('${payout}', 1, 3600)`);

@@ -21,7 +21,7 @@ export interface ConnectedApplication {
 const LIST_CONNECTED_APPLICATIONS = prepared(
   'list_connected_applications',
   `SELECT (array_agg(g.uuid ORDER BY g.created_at DESC))[1] AS uuid, c.name, g.client_id,
-          coalesce(array_agg(DISTINCT g.redirect_uri) FILTER (WHERE g.redirect_uri IS NOT NULL), c.redirect_uris) AS redirect_uris,
+          array_agg(DISTINCT g.redirect_uri) AS redirect_uris,
           array_agg(DISTINCT s.scope ORDER BY s.scope) AS scopes,
           min(g.connected_at) AS connected_at, max(g.last_used_at) AS last_used_at
      FROM oauth_grants g
@@ -29,7 +29,7 @@ const LIST_CONNECTED_APPLICATIONS = prepared(
     CROSS JOIN LATERAL unnest(g.scopes) AS s (scope)
     WHERE g.account_id = :accountId AND g.connected_at IS NOT NULL AND g.revoked_at IS NULL
       AND EXISTS (SELECT FROM oauth_refresh_tokens t WHERE t.grant_uuid = g.uuid AND t.expires_at > :now)
-    GROUP BY g.client_id, c.name, c.redirect_uris
+    GROUP BY g.client_id, c.name
     ORDER BY min(g.connected_at) DESC`,
 );
 

@@ -4,7 +4,7 @@ import { CLOCK_SKEW_INTERVAL, type Invariant } from './invariant.ts';
 /** Who brought whom, what that earned, and what was paid out for it. */
 export const AFFILIATE_INVARIANTS: readonly Invariant[] = [
   {
-    name: 'nobody-brings-themselves',
+    name: 'no-self-referral',
     statement: 'Nobody was brought by themselves, nor earns by their own payments.',
     checkedWhen: 'always',
     query: `
@@ -27,7 +27,7 @@ export const AFFILIATE_INVARIANTS: readonly Invariant[] = [
           OR r.created_at NOT BETWEEN a.created_at - ${CLOCK_SKEW_INTERVAL} AND a.created_at + ${CLOCK_SKEW_INTERVAL}`,
   },
   {
-    name: 'affiliates-know-that-they-are',
+    name: 'affiliate-flag-matches-enrollment',
     statement: 'An account says that it is an affiliate exactly if it has enrolled.',
     checkedWhen: 'always',
     query: `
@@ -44,7 +44,7 @@ export const AFFILIATE_INVARIANTS: readonly Invariant[] = [
         FROM commissions GROUP BY invoice_id HAVING count(*) > 1`,
   },
   {
-    name: 'commissions-go-to-who-brought-the-customer',
+    name: 'commissions-belong-to-the-referrer',
     statement: 'A commission is for the affiliate that brought the customer.',
     checkedWhen: 'always',
     query: `
@@ -66,7 +66,7 @@ export const AFFILIATE_INVARIANTS: readonly Invariant[] = [
           OR payable_at <> paid_at + interval '${COMMISSION_PENDING_DAYS * 24} hours'`,
   },
   {
-    name: 'settled-is-what-payouts-hold',
+    name: 'settled-equals-payout-items',
     statement:
       'What is settled of a commission is what payouts hold of it that were not refused, all of them to its affiliate.',
     checkedWhen: 'always',
@@ -82,7 +82,7 @@ export const AFFILIATE_INVARIANTS: readonly Invariant[] = [
        WHERE c.settled_cents <> coalesce(p.cents, 0) OR p.astray IS NOT NULL`,
   },
   {
-    name: 'payouts-are-their-parts',
+    name: 'payouts-equal-their-items',
     statement: 'A payout is the sum of what it holds of commissions, and above zero.',
     checkedWhen: 'always',
     query: `
@@ -115,7 +115,7 @@ export const AFFILIATE_INVARIANTS: readonly Invariant[] = [
           OR (o.status = 'paid' AND NOT c.is_simulated AND o.stripe_transfer_id IS NULL)`,
   },
   {
-    name: 'payouts-end-whole',
+    name: 'completed-payouts-are-consistent',
     statement: 'A payout has an end exactly if it was paid or refused, and a transfer only if it was paid.',
     checkedWhen: 'always',
     query: `

@@ -28,7 +28,7 @@ export const API_KEY_INVARIANTS: readonly Invariant[] = [
   },
   {
     // One that has ended without an answer, or died, is dated back by a minute, or older: see idempotentRequests.ts.
-    name: 'repeatable-requests-are-answered',
+    name: 'idempotent-requests-have-a-response',
     statement: 'A request with an Idempotency-Key has its answer, or is given up and may be made again.',
     checkedWhen: 'when settled',
     query: `

@@ -104,7 +104,7 @@ export const CREDIT_PERIOD_INVARIANTS: readonly Invariant[] = [
         FROM (${PERIOD_ENTRIES_WITH_BALANCE}) e WHERE entry_type = 'expiry' AND plan <> 0`,
   },
   {
-    name: 'months-turn-whole',
+    name: 'periods-renew-atomically',
     statement:
       'At the turn of a month all plan credits expire, what was left of them rolls over up to what the month was granted, and the next month is granted, in this order and with nothing between.',
     checkedWhen: 'always',
@@ -132,7 +132,7 @@ export const CREDIT_PERIOD_INVARIANTS: readonly Invariant[] = [
                                OR t.first IS DISTINCT FROM CASE WHEN t.others > 0 THEN t.granted_as - t.others END))`,
   },
   {
-    name: 'accounts-are-in-their-last-month',
+    name: 'accounts-are-in-their-latest-period',
     statement:
       'An account under a subscription is in the last month that was granted, and knows when that began and ends, what it was granted and what was carried into it.',
     checkedWhen: 'always',

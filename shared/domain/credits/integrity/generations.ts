@@ -131,7 +131,7 @@ export const GENERATION_INVARIANTS: readonly Invariant[] = [
        WHERE d.deleted::bigint IS DISTINCT FROM g.deleted`,
   },
   {
-    name: 'ends-are-whole',
+    name: 'completed-generations-are-consistent',
     statement:
       'One that has succeeded has an output and no error, one that has failed the reverse, and one that is queued none of it.',
     checkedWhen: 'always',

@@ -113,7 +113,7 @@ export const LEDGER_INVARIANTS: readonly Invariant[] = [
                   ELSE l.generation_uuid IS NOT NULL OR (l.effect_key ~ effect.pattern) IS NOT TRUE END`,
   },
   {
-    name: 'entries-go-the-way-of-their-type',
+    name: 'entry-signs-match-their-type',
     statement:
       'Burns and expiries take credits, all else gives; plan credits come by the month, and bought or given ones do not touch them.',
     checkedWhen: 'always',
@@ -127,7 +127,7 @@ export const LEDGER_INVARIANTS: readonly Invariant[] = [
                   ELSE plan_amount <> CASE WHEN effect_key ~ '^(topup|goodwill):' THEN 0 ELSE amount END END`,
   },
   {
-    name: 'goodwill-is-a-gift',
+    name: 'adjustments-are-grants',
     statement: 'What the staff gives away is a grant, and the ledger calls it goodwill.',
     checkedWhen: 'always',
     query: `
@@ -137,7 +137,7 @@ export const LEDGER_INVARIANTS: readonly Invariant[] = [
          AND (entry_type <> 'grant' OR amount <= 0 OR description NOT LIKE 'Goodwill credits%')`,
   },
   {
-    name: 'all-has-its-account',
+    name: 'rows-have-an-account',
     statement: 'Ledger entries, generations and sums of usage are of accounts that exist.',
     checkedWhen: 'always',
     query: `

@@ -16,7 +16,7 @@ export const SUBSCRIPTION_INVARIANTS: readonly Invariant[] = [
         FROM subscriptions WHERE status IN ('active', 'past_due') GROUP BY account_id HAVING count(*) > 1`,
   },
   {
-    name: 'accounts-live-under-their-own',
+    name: 'accounts-use-their-own-subscription',
     statement:
       'A subscription that is alive has begun, and its account lives under it; no account lives under one that has ended, or is not its own.',
     checkedWhen: 'always',
@@ -33,7 +33,7 @@ export const SUBSCRIPTION_INVARIANTS: readonly Invariant[] = [
        WHERE s.account_id <> a.id OR s.status = 'canceled' OR s.activated_at IS NULL`,
   },
   {
-    name: 'standing-is-the-subscriptions',
+    name: 'entitlement-matches-subscription',
     statement:
       'An account may do what the subscription that it lives under allows, for as long as that does, and nothing without one.',
     checkedWhen: 'always',

@@ -29,7 +29,7 @@ export const TOPUP_INVARIANTS: readonly Invariant[] = [
                   ELSE e.entries > 0 END`,
   },
   {
-    name: 'credits-taken-back-are-entries',
+    name: 'reversals-equal-their-entries',
     statement: 'What was taken back of a top-up is what its further ledger entries took, numbered 1, 2, 3, ...',
     checkedWhen: 'always',
     query: `
@@ -45,7 +45,7 @@ export const TOPUP_INVARIANTS: readonly Invariant[] = [
           OR e.account_id <> t.account_id OR e.accounts > 1`,
   },
   {
-    name: 'no-more-is-taken-back-than-went-back',
+    name: 'reversed-credits-within-reversed-cents',
     statement:
       'Of a top-up no more credits were taken back than the part of its money that was refunded or is disputed; only of one that was paid.',
     checkedWhen: 'always',
@@ -78,7 +78,7 @@ export const TOPUP_INVARIANTS: readonly Invariant[] = [
         FROM topups WHERE kind = 'automatic' AND status = 'pending' GROUP BY account_id HAVING count(*) > 1`,
   },
   {
-    name: 'the-hour-is-taken',
+    name: 'auto-topup-claim-is-recorded',
     statement: 'An account knows when its last automatic top-up began.',
     checkedWhen: 'always',
     query: `
@@ -89,7 +89,7 @@ export const TOPUP_INVARIANTS: readonly Invariant[] = [
        WHERE a.auto_topup_claimed_at IS NULL OR a.auto_topup_claimed_at < t.last - ${CLOCK_SKEW_INTERVAL}`,
   },
   {
-    name: 'triggers-are-burns',
+    name: 'auto-topup-triggers-follow-burns',
     statement:
       'A recorded trigger of an automatic top-up has a burn of that time, on an account whose balance is below its threshold.',
     checkedWhen: 'always',
@@ -105,7 +105,7 @@ export const TOPUP_INVARIANTS: readonly Invariant[] = [
               OR NOT a.auto_topup_enabled OR a.balance >= a.auto_topup_threshold_credits)`,
   },
   {
-    name: 'no-charge-is-left-open',
+    name: 'no-auto-topup-is-unresolved',
     statement: 'What became of every automatic top-up is known.',
     checkedWhen: 'when settled',
     query: `

@@ -21,7 +21,7 @@ export function getGenerationRoute(
   generation: Pick<ClaimedGeneration, 'model' | 'upstream' | 'upstream_model'>,
 ): UpstreamRoute | undefined {
   // A worker of the version before, which knew one upstream only, writes neither down.
-  return findUpstreamRoute(generation.model, generation.upstream ?? 'fal', generation.upstream_model ?? '');
+  return findUpstreamRoute(generation.model, generation.upstream, generation.upstream_model);
 }
 
 const WRITE_RETRY_DELAY_MS = 1_000;

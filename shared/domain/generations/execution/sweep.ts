@@ -68,8 +68,10 @@ export async function failExpired(): Promise<void> {
 async function failExpiredGeneration(generation: ExpiredGeneration): Promise<void> {
   const { uuid, upstream, upstream_handle: handle } = generation;
   await failGeneration({ uuid, message: 'The model did not finish in time.' });
+  // The upstream is recorded together with the handle.
+  if (handle === null) return;
   const route = getGenerationRoute(generation);
-  if (handle === null || route === undefined) return;
+  if (route === undefined) return;
   // Refunded is refunded: that the upstream can be spared the rest of the work is a courtesy, and not waited for.
   void getUpstream(route)
     .cancel(handle)
