@@ -1,5 +1,6 @@
-/** For each invariant what breaks it in healthy books, and whose history then tells of it; null: nobody's. */
+/** A statement that violates an invariant in the ledger fixture. */
 export interface Corruption {
+  /** The account that the violation is reported for; null: none. */
   accountId: number | null;
   sql: string;
 }
@@ -8,7 +9,7 @@ const breakCustomer = (sql: string): Corruption => ({ accountId: 1, sql });
 const breakAffiliate = (sql: string): Corruption => ({ accountId: 2, sql });
 const breakPlatform = (sql: string): Corruption => ({ accountId: null, sql });
 
-/** The same entry again, with one thing different. */
+/** Builds an INSERT that repeats a ledger entry with some columns changed. */
 const duplicateEntrySql = (which: string, changes: Record<string, string>) => {
   const columns =
     'account_id number uuid entry_type amount plan_amount balance_after description generation_uuid effect_key created_at'.split(
@@ -112,7 +113,7 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     breakAffiliate('UPDATE generations SET provider_cost_cents = 1 WHERE account_id = 2'),
     breakAffiliate(`UPDATE generations SET completed_at = created_at - interval '1 hour' WHERE account_id = 2`),
   ],
-  'submits-are-given-up': [
+  'unconfirmed-submits-are-given-up': [
     breakCustomer('UPDATE generations SET unconfirmed_submits = 2 WHERE account_id = 1 AND number = 1'),
   ],
   'one-generation-an-idempotency-key': [
@@ -137,7 +138,7 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
   'plan-credits-end-with-their-subscription': [
     breakAffiliate(`DELETE FROM ledger_entries WHERE effect_key LIKE 'expiry:%:end'`),
   ],
-  'events-are-applied': [breakPlatform(`UPDATE payment_events SET processed_at = NULL`)],
+  'events-are-processed': [breakPlatform(`UPDATE payment_events SET processed_at = NULL`)],
   'owed-refunds-are-attempted': [
     breakCustomer(`INSERT INTO owed_refunds (invoice_id, subscription_id, account_id, next_attempt_at, created_at)
       VALUES ('in_2', 1, 1, '2037-03-15T11:00:00Z', '2037-03-15T10:59:30Z')`),
@@ -146,7 +147,7 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     breakCustomer(`UPDATE subscriptions SET follow_up = 'cancel', follow_up_at = '2037-03-15T10:59:30Z',
       follow_up_next_attempt_at = '2037-03-15T11:00:00Z' WHERE id = 1`),
   ],
-  'grants-are-their-subscribers': [
+  'grants-belong-to-the-subscriber': [
     breakCustomer(`UPDATE subscriptions SET account_id = 2 WHERE id = 1`),
     breakAffiliate('DELETE FROM subscriptions WHERE id = 2'),
   ],
@@ -238,7 +239,7 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
   ],
   'one-commission-an-invoice': [breakAffiliate(`UPDATE commissions SET invoice_id = 'in_1'`)],
   'commissions-belong-to-the-referrer': [breakAffiliate('DELETE FROM referrals')],
-  'commissions-are-their-share': [
+  'commissions-equal-their-share': [
     breakAffiliate('UPDATE commissions SET amount_cents = 3401 WHERE id = 2'),
     breakAffiliate('UPDATE commissions SET reversed_cents = 0 WHERE id = 2'),
     breakAffiliate('UPDATE commissions SET payable_at = paid_at WHERE id = 2'),
@@ -256,7 +257,7 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     breakAffiliate(`INSERT INTO payouts (uuid, affiliate_id, month, status, amount_cents, next_attempt_at, created_at)
                 VALUES (gen_random_uuid(), 2, '2036-05-01', 'pending', 1, now(), now())`),
   ],
-  'payouts-are-of-what-was-payable': [
+  'payouts-cover-payable-commissions': [
     breakAffiliate(`UPDATE payouts SET month = '2036-04-01'`),
     breakAffiliate('UPDATE commissions SET is_simulated = true'),
     breakAffiliate('UPDATE payouts SET stripe_transfer_id = NULL'),
@@ -275,7 +276,7 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
   ],
   'keys-within-the-limit': [breakCustomer('UPDATE api_keys SET revoked_at = NULL')],
   'idempotent-requests-have-a-response': [breakCustomer('UPDATE idempotent_requests SET answer = NULL')],
-  'days-are-their-generations': [
+  'usage-days-match-generations': [
     breakCustomer('UPDATE usage_days SET credits = credits + 1 WHERE account_id = 1'),
     breakCustomer('UPDATE usage_days SET generations = generations + 1 WHERE account_id = 1'),
     breakAffiliate('DELETE FROM usage_days WHERE account_id = 2'),
@@ -283,20 +284,18 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
       `INSERT INTO usage_days (account_id, day, model, credits, generations) VALUES (2, '2036-01-01', 'imgmodel-2', 8, 1)`,
     ),
   ],
-  'totals-are-their-days': [
+  'usage-totals-match-days': [
     breakCustomer('UPDATE usage_totals SET credits = credits + 1 WHERE account_id = 1'),
     breakAffiliate('DELETE FROM usage_totals WHERE account_id = 2'),
   ],
-  'used-this-month-is-burned-this-month': [
-    breakCustomer('UPDATE accounts SET period_used = period_used + 8 WHERE id = 1'),
-  ],
+  'period-usage-matches-generations': [breakCustomer('UPDATE accounts SET period_used = period_used + 8 WHERE id = 1')],
   'no-use-is-negative': [
     breakCustomer('UPDATE accounts SET period_used = -8 WHERE id = 1'),
     breakCustomer('UPDATE usage_totals SET credits = -8 WHERE account_id = 1'),
   ],
-  'metric-days-are-their-rows': [
+  'metric-days-match-rows': [
     breakPlatform(`INSERT INTO metric_deltas VALUES ('usage', 'imgmodel-2', '2037-03-01', 1, 8)`),
     breakPlatform(`DELETE FROM metric_deltas WHERE metric = 'topups'`),
   ],
-  'metric-totals-are-their-rows': [breakPlatform(`INSERT INTO metric_totals VALUES ('subscriptions', 'pro', 1, 0)`)],
+  'metric-totals-match-rows': [breakPlatform(`INSERT INTO metric_totals VALUES ('subscriptions', 'pro', 1, 0)`)],
 };

@@ -31,7 +31,7 @@ const compareSumsSql = (subject: string, rows: string, stored: string) => `
 
 export const STAFF_METRIC_INVARIANTS: readonly Invariant[] = [
   {
-    name: 'metric-days-are-their-rows',
+    name: 'metric-days-match-rows',
     statement: 'The staff metrics of a day equal the sum of the rows of that day.',
     checkedWhen: 'always',
     query: compareSumsSql(
@@ -42,7 +42,7 @@ export const STAFF_METRIC_INVARIANTS: readonly Invariant[] = [
     ),
   },
   {
-    name: 'metric-totals-are-their-rows',
+    name: 'metric-totals-match-rows',
     statement: 'The staff metrics since the service started equal the sum of all rows.',
     checkedWhen: 'always',
     query: compareSumsSql(
