@@ -1,28 +1,14 @@
-/** A statement that violates an invariant in the ledger fixture. */
-export interface Corruption {
-  /** The account that the violation is reported for; null: none. */
-  accountId: number | null;
-  sql: string;
-}
+import {
+  type Corruption,
+  breakCustomer,
+  breakAffiliate,
+  breakPlatform,
+  duplicateEntrySql,
+  ONE_BURN,
+  QUEUED,
+} from './corruption.ts';
 
-const breakCustomer = (sql: string): Corruption => ({ accountId: 1, sql });
-const breakAffiliate = (sql: string): Corruption => ({ accountId: 2, sql });
-const breakPlatform = (sql: string): Corruption => ({ accountId: null, sql });
-
-/** Builds an INSERT that repeats a ledger entry with some columns changed. */
-const duplicateEntrySql = (which: string, changes: Record<string, string>) => {
-  const columns =
-    'account_id number uuid entry_type amount plan_amount balance_after description generation_uuid effect_key created_at'.split(
-      ' ',
-    );
-  return `INSERT INTO ledger_entries (${columns.join(', ')})
-    SELECT ${columns.map((column) => changes[column] ?? (column === 'number' ? 'number + 1000' : column)).join(', ')}
-      FROM ledger_entries WHERE ${which} ORDER BY number LIMIT 1`;
-};
-
-const ONE_BURN = `account_id = 1 AND entry_type = 'burn'`;
-const QUEUED = `status = 'queued'`;
-
+/** Corruptions of the ledger fixture, by the invariant that each violates. */
 export const CORRUPTIONS: Record<string, Corruption[]> = {
   'balance-is-the-ledger': [
     breakCustomer('UPDATE accounts SET balance = balance + 1, topup_credits = topup_credits + 1 WHERE id = 1'),

@@ -1,5 +1,7 @@
 import type { Transaction } from 'objection';
 import { now } from '../../lib/clock.ts';
+import { getPageOffset, type ListPage } from '../../lib/pagination.ts';
+import { PAGE_SIZE } from '../../spec/limits.ts';
 import type { LedgerEntryType } from '../../spec/states.ts';
 import { Account } from '../../tables/Account.ts';
 import { LedgerEntry } from '../../tables/LedgerEntry.ts';
@@ -51,4 +53,18 @@ export async function postEntries(
   return account
     .$query(transaction)
     .patchAndFetch({ ...changes, balance, plan_credits, topup_credits: balance - plan_credits, ledger_count });
+}
+
+/** Lists ledger entries of an account, newest first. Found by number, so that every page costs the same. */
+export async function listLedgerEntries(accountId: number, page: number): Promise<ListPage<LedgerEntry>> {
+  const { ledger_count: totalItems } = await Account.query()
+    .findById(accountId)
+    .select('ledger_count')
+    .throwIfNotFound();
+  const newest = totalItems - getPageOffset(page);
+  const items = await LedgerEntry.query()
+    .where({ account_id: accountId })
+    .whereBetween('number', [newest - PAGE_SIZE + 1, newest])
+    .orderBy('number', 'desc');
+  return { page, totalItems, items };
 }

@@ -3,11 +3,9 @@ import { formatUtcDay } from '../../lib/calendar.ts';
 import { now } from '../../lib/clock.ts';
 import { DB_WAIT_TIMEOUT, isRejection, prepared, runStatement } from '../../lib/db.ts';
 import { perService } from '../../lib/serviceScope.ts';
-import { getPageOffset, type ListPage } from '../../lib/pagination.ts';
 import { getModelBySlug } from '../../spec/catalog.ts';
-import { PAGE_SIZE, USAGE_HISTORY_DAYS } from '../../spec/limits.ts';
+import { USAGE_HISTORY_DAYS } from '../../spec/limits.ts';
 import { Account } from '../../tables/Account.ts';
-import { LedgerEntry } from '../../tables/LedgerEntry.ts';
 
 export interface DailyUsage {
   /** YYYY-MM-DD, UTC. */
@@ -33,7 +31,7 @@ export interface UsageSummary {
 
 /** Reads account, days and totals for one batch of accounts. */
 const FIND_USAGE = prepared(
-  'usage',
+  'find_usage',
   `SELECT a.id, a.plan_slug, a.spendable_until, a.balance, a.period_used, a.period_granted, a.period_rollover,
           a.period_start, a.period_end, a.in_flight,
           (SELECT json_agg(json_build_array(day, credits, generations))
@@ -102,18 +100,4 @@ const DAY_MS = 86_400_000;
 
 function subtractDays(moment: Date, days: number): string {
   return formatUtcDay(new Date(moment.getTime() - days * DAY_MS));
-}
-
-/** Lists ledger entries of an account, newest first. Found by number, so that every page costs the same. */
-export async function listLedgerEntries(accountId: number, page: number): Promise<ListPage<LedgerEntry>> {
-  const { ledger_count: totalItems } = await Account.query()
-    .findById(accountId)
-    .select('ledger_count')
-    .throwIfNotFound();
-  const newest = totalItems - getPageOffset(page);
-  const items = await LedgerEntry.query()
-    .where({ account_id: accountId })
-    .whereBetween('number', [newest - PAGE_SIZE + 1, newest])
-    .orderBy('number', 'desc');
-  return { page, totalItems, items };
 }

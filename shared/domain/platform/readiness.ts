@@ -8,7 +8,7 @@ import { PROBE_STALE_MS } from '../../spec/limits.ts';
 
 /** Workers probe the upstreams continuously, so a fresh probe shows that a worker is running. */
 const READINESS = prepared(
-  'readiness',
+  'check_readiness',
   `SELECT (SELECT cast(count(*) AS int) FROM ${MIGRATIONS_TABLE} WHERE name = ANY (cast(:names AS text[]))) AS applied,
           EXISTS (SELECT 1 FROM upstream_health WHERE probed_at > :fresh) AS has_worker`,
 );

@@ -61,7 +61,7 @@ interface MetricSum {
  * number of days, models and plans, not on the number of generations or accounts.
  */
 const READ_METRIC_SUMS = prepared(
-  'staff_metrics',
+  'read_metric_sums',
   `SELECT metric, label, to_char(day, 'YYYY-MM-DD') AS day, cast(sum(count) AS float8) AS count,
           cast(sum(amount) AS float8) AS amount
      FROM (SELECT metric, label, day, count, amount FROM metric_days WHERE day > cast(:before AS date)

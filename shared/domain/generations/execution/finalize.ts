@@ -20,7 +20,6 @@ import { mayRetry } from '../../../lib/drain.ts';
 export function getGenerationRoute(
   generation: Pick<ClaimedGeneration, 'model' | 'upstream' | 'upstream_model'>,
 ): UpstreamRoute | undefined {
-  // A worker of the version before, which knew one upstream only, writes neither down.
   return findUpstreamRoute(generation.model, generation.upstream, generation.upstream_model);
 }
 
