@@ -122,7 +122,7 @@ describe('credit period renewals', () => {
     }
   });
 
-  it('cannot grant a month of a subscription twice: the ledger rejects the second entry', async () => {
+  it('grant no month of a subscription twice: the ledger rejects the second entry', async () => {
     const keys = await service.sql(
       `SELECT effect_key FROM ledger_entries WHERE entry_type = 'grant' AND effect_key IS NOT NULL LIMIT 1`,
     );

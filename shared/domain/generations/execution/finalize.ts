@@ -20,7 +20,8 @@ import { mayRetry } from '../../../lib/drain.ts';
 export function getGenerationRoute(
   generation: Pick<ClaimedGeneration, 'model' | 'upstream' | 'upstream_model'>,
 ): UpstreamRoute | undefined {
-  return findUpstreamRoute(generation.model, generation.upstream, generation.upstream_model);
+  // A worker of the version before, which knew one upstream only, writes neither down.
+  return findUpstreamRoute(generation.model, generation.upstream ?? 'fal', generation.upstream_model ?? '');
 }
 
 const WRITE_RETRY_DELAY_MS = 1_000;

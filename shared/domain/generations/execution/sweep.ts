@@ -68,10 +68,8 @@ export async function failExpired(): Promise<void> {
 async function failExpiredGeneration(generation: ExpiredGeneration): Promise<void> {
   const { uuid, upstream, upstream_handle: handle } = generation;
   await failGeneration({ uuid, message: 'The model did not finish in time.' });
-  // The upstream is recorded together with the handle.
-  if (handle === null) return;
   const route = getGenerationRoute(generation);
-  if (route === undefined) return;
+  if (handle === null || route === undefined) return;
   // Refunded is refunded: that the upstream can be spared the rest of the work is a courtesy, and not waited for.
   void getUpstream(route)
     .cancel(handle)

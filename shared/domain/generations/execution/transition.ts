@@ -19,8 +19,8 @@ export type ClaimedGeneration = Pick<
   Generation,
   'uuid' | 'model' | 'prompt' | 'params' | 'created_at' | 'deadline_at' | 'unconfirmed_submits'
 > & {
-  upstream: string;
-  upstream_model: string;
+  upstream: string | null;
+  upstream_model: string | null;
   media_token: string;
   upstream_handle: NonNullable<Generation['upstream_handle']>;
   /** When it was claimed for submitting. */
