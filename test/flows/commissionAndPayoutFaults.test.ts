@@ -15,7 +15,7 @@ describe('commissions and payouts, where things go wrong', () => {
   before(async () => {
     billing = await startBillingService({ apis: 2, workers: 2 });
     // Nobody waits here for 30 days: what is payable is dated back.
-    billing.service.fabricated.add('commissions-equal-their-share');
+    billing.service.fabricated.add('commissions-are-their-share');
   });
   afterEach(() => {
     billing.stripe.reset();

@@ -83,7 +83,7 @@ describe('credit period renewals', () => {
       'one-grant-a-month',
       'periods-renew-atomically',
       'accounts-are-in-their-latest-period',
-      'period-usage-matches-generations',
+      'used-this-month-is-burned-this-month',
     ]) {
       service.fabricated.add(name);
     }

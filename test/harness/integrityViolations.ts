@@ -225,7 +225,7 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
   ],
   'one-commission-an-invoice': [breakAffiliate(`UPDATE commissions SET invoice_id = 'in_1'`)],
   'commissions-belong-to-the-referrer': [breakAffiliate('DELETE FROM referrals')],
-  'commissions-equal-their-share': [
+  'commissions-are-their-share': [
     breakAffiliate('UPDATE commissions SET amount_cents = 3401 WHERE id = 2'),
     breakAffiliate('UPDATE commissions SET reversed_cents = 0 WHERE id = 2'),
     breakAffiliate('UPDATE commissions SET payable_at = paid_at WHERE id = 2'),
@@ -274,7 +274,9 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     breakCustomer('UPDATE usage_totals SET credits = credits + 1 WHERE account_id = 1'),
     breakAffiliate('DELETE FROM usage_totals WHERE account_id = 2'),
   ],
-  'period-usage-matches-generations': [breakCustomer('UPDATE accounts SET period_used = period_used + 8 WHERE id = 1')],
+  'used-this-month-is-burned-this-month': [
+    breakCustomer('UPDATE accounts SET period_used = period_used + 8 WHERE id = 1'),
+  ],
   'no-use-is-negative': [
     breakCustomer('UPDATE accounts SET period_used = -8 WHERE id = 1'),
     breakCustomer('UPDATE usage_totals SET credits = -8 WHERE account_id = 1'),

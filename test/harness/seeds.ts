@@ -66,7 +66,7 @@ export async function seedImages(
   daysAgo = 0,
 ): Promise<void> {
   // Images of before the month are entered in the ledger after its grant.
-  if (daysAgo > 0) service.fabricated.add('period-usage-matches-generations');
+  if (daysAgo > 0) service.fabricated.add('used-this-month-is-burned-this-month');
   await service.sql(
     `WITH owner AS MATERIALIZED (
        SELECT *, least(plan_credits, $2::int) AS from_plan FROM accounts WHERE email = $1

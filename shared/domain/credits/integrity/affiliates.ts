@@ -53,7 +53,7 @@ export const AFFILIATE_INVARIANTS: readonly Invariant[] = [
        WHERE r.affiliate_id IS DISTINCT FROM c.affiliate_id`,
   },
   {
-    name: 'commissions-equal-their-share',
+    name: 'commissions-are-their-share',
     statement: `A commission is ${COMMISSION_PERCENT} % of the net payment less reversals, rounded down to whole cents, and payable after ${COMMISSION_PENDING_DAYS} days.`,
     checkedWhen: 'always',
     query: `

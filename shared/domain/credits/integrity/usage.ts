@@ -30,7 +30,7 @@ export const USAGE_INVARIANTS: readonly Invariant[] = [
        WHERE (t.generations, t.credits) IS DISTINCT FROM (d.generations, d.credits)`,
   },
   {
-    name: 'period-usage-matches-generations',
+    name: 'used-this-month-is-burned-this-month',
     statement:
       'The usage of an account in the current period equals the cost of its generations since the period started, less refunds.',
     checkedWhen: 'always',
