@@ -206,7 +206,7 @@ describe('observability', () => {
       const worker = of(service.workers[0]?.logs());
       expect(worker.map(({ msg, generationId }) => [msg, generationId])).to.deep.equal([
         ['submitted', uuid],
-        ['succeeded', uuid],
+        ['generation succeeded', uuid],
       ]);
       expect(worker.every(({ jobId }) => typeof jobId === 'string' && jobId !== '')).to.equal(true);
       for (const { queue } of worker) expect(queue).to.be.oneOf(['dispatch', 'poll', 'refresh', 'maintenance']);

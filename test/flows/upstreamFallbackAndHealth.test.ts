@@ -197,11 +197,11 @@ describe('a rate-limited upstream', () => {
     });
     // Times of the claims by the workers' clocks: the first request of each worker takes longer to arrive.
     await service.sql(`
-      CREATE TABLE handed_out (at timestamptz);
-      CREATE FUNCTION note_turn() RETURNS trigger LANGUAGE plpgsql AS $$
-        BEGIN INSERT INTO handed_out VALUES (NEW.submit_started_at); RETURN NULL; END $$;
-      CREATE TRIGGER note_turn AFTER UPDATE OF submit_started_at ON generations FOR EACH ROW
-        WHEN (NEW.submit_started_at IS NOT NULL) EXECUTE FUNCTION note_turn()`);
+      CREATE TABLE claim_times (at timestamptz);
+      CREATE FUNCTION record_claim() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN INSERT INTO claim_times VALUES (NEW.submit_started_at); RETURN NULL; END $$;
+      CREATE TRIGGER record_claim AFTER UPDATE OF submit_started_at ON generations FOR EACH ROW
+        WHEN (NEW.submit_started_at IS NOT NULL) EXECUTE FUNCTION record_claim()`);
     const at: number[] = [];
     // Running generations do not count: the concurrency is not limited.
     service.upstream.outcome = 'wait';
@@ -214,10 +214,10 @@ describe('a rate-limited upstream', () => {
     expect(ended.map(({ status }) => status)).to.deep.equal(Array(8).fill('succeeded'));
     // A burst of two, then one every half second.
     expect((at[7] as number) - (at[0] as number)).to.be.within(2_700, 9_000);
-    const handed = (await service.sql<{ at: Date }>('SELECT at FROM handed_out ORDER BY at')).map((row) => +row.at);
-    expect(handed).to.have.length(8);
+    const claimedAt = (await service.sql<{ at: Date }>('SELECT at FROM claim_times ORDER BY at')).map((row) => +row.at);
+    expect(claimedAt).to.have.length(8);
     for (let index = 2; index < 8; index += 1) {
-      expect((handed[index] as number) - (handed[index - 2] as number), `${index - 2} to ${index}`).to.be.above(450);
+      expect((claimedAt[index] as number) - (claimedAt[index - 2] as number), `${index - 2} to ${index}`).to.be.above(450);
     }
   }).timeout(60_000);
 });

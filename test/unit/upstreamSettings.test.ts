@@ -2,39 +2,22 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { type Env, loadUpstreamParser, type UpstreamParser } from '../harness/upstreamParser.ts';
 import { allParams, type GenerationParams, type ModelSlug } from '../../shared/spec/catalog.ts';
 
-type Settings = typeof import('../../shared/gateways/upstreams/upstreamConfig.ts');
-type Env = Record<string, string>;
-
-const SERVERS = { DATABASE_URL: 'postgres://user@host/name', REDIS_URL: 'redis://host:6379' };
 const SECRET = 'sk-do-not-print-5f1e';
 
 describe('the upstreams of the configuration', () => {
-  let parse: (env: Env) => ReturnType<Settings['parseUpstreams']>;
-  let settings: Settings;
-  let ConfigError: new () => Error;
+  let parser: UpstreamParser;
   let folder: string;
   before(async () => {
-    const config = await import('../../shared/lib/config.ts');
-    settings = await import('../../shared/gateways/upstreams/upstreamConfig.ts');
-    ({ ConfigError } = config as never);
-    parse = (env) => settings.parseUpstreams(config.parseConfig({ ...SERVERS, ...env }));
+    parser = await loadUpstreamParser();
     folder = await mkdtemp(join(tmpdir(), 'genmeter-upstreams-'));
   });
   after(() => rm(folder, { recursive: true }));
 
-  /** Returns the error message for an invalid environment. */
-  const refusal = (env: Env): string => {
-    try {
-      parse(env);
-    } catch (error) {
-      expect(error).to.be.instanceOf(ConfigError);
-      return (error as Error).message;
-    }
-    return 'nothing';
-  };
-
+  const parse = (env: Env) => parser.parse(env);
+  const getError = (env: Env) => parser.getError(env);
   const getRoutes = (model: ModelSlug, env: Env) => parse(env).routes[model];
   const only = (model: ModelSlug, env: Env) => {
     const [route, ...more] = getRoutes(model, env);
@@ -42,7 +25,9 @@ describe('the upstreams of the configuration', () => {
     return route;
   };
   const costs = (model: ModelSlug, env: Env) =>
-    allParams(model).map((params) => settings.computeCostCents(only(model, env), { prompt: 'a prompt', ...params }));
+    allParams(model).map((params) =>
+      parser.settings.computeCostCents(only(model, env), { prompt: 'a prompt', ...params }),
+    );
 
   describe('by default', () => {
     it('are fal, with one route to each model', () => {
@@ -157,7 +142,7 @@ describe('the upstreams of the configuration', () => {
     it('build a valid input for all params, also for an unknown model', () => {
       const replicate = only('vidmodel-video', { VIDEO_UPSTREAM: 'replicate:owner/name' });
       const video = { prompt: 'a', duration: 10, resolution: '1080p', audio: true, aspect_ratio: '9:16' } as const;
-      expect(settings.buildUpstreamInput(replicate, video)).to.deep.equal({
+      expect(parser.settings.buildUpstreamInput(replicate, video)).to.deep.equal({
         prompt: 'a',
         duration: 10,
         resolution: '1080p',
@@ -166,7 +151,7 @@ describe('the upstreams of the configuration', () => {
       });
       const openai = only('imgmodel-2', { IMAGE_UPSTREAM: 'openai:gpt-image-9' });
       const image = { prompt: 'a', resolution: '2K', aspect_ratio: '16:9' } as const;
-      expect(settings.buildUpstreamInput(openai, image)).to.deep.equal({ prompt: 'a', n: 1, size: '2752x1536' });
+      expect(parser.settings.buildUpstreamInput(openai, image)).to.deep.equal({ prompt: 'a', n: 1, size: '2752x1536' });
     });
 
     for (const name of [
@@ -176,14 +161,14 @@ describe('the upstreams of the configuration', () => {
       'IMAGE_UPSTREAM_FALLBACK',
     ] as const) {
       it(`are rejected with a message that names ${name} if the upstream does not exist`, () => {
-        expect(refusal({ [name]: 'missing:model' })).to.equal(
+        expect(getError({ [name]: 'missing:model' })).to.equal(
           `${name} must begin with the name of an upstream (fal, openai, replicate) and a colon.`,
         );
       });
 
       for (const value of ['fal-ai/nano-banana-2', 'fal:', ':model', 'FAL:model', 'fal:a model']) {
         it(`are rejected with a message that names ${name} if it is "${value}"`, () => {
-          expect(refusal({ [name]: value })).to.match(new RegExp(`^${name} must be .+\\.$`));
+          expect(getError({ [name]: value })).to.match(new RegExp(`^${name} must be .+\\.$`));
         });
       }
     }
@@ -212,7 +197,7 @@ describe('the upstreams of the configuration', () => {
 
     it('are listed in the error if a variable names none of them, new ones included', () => {
       const UPSTREAMS = JSON.stringify({ upstreams: { 'my-gateway': gateway } });
-      expect(refusal({ UPSTREAMS, IMAGE_UPSTREAM: 'other:model' })).to.equal(
+      expect(getError({ UPSTREAMS, IMAGE_UPSTREAM: 'other:model' })).to.equal(
         'IMAGE_UPSTREAM must begin with the name of an upstream (fal, openai, replicate, my-gateway) and a colon.',
       );
     });
@@ -250,7 +235,7 @@ describe('the upstreams of the configuration', () => {
     for (const env of [{}, { MY_KEY: '' }, { MY_KEY: '  ' }] as Env[]) {
       it(`are rejected if it refers to a variable that is not set: ${JSON.stringify(env)}`, () => {
         const UPSTREAMS = '{ "upstreams": { "fal": { "key": "${MY_KEY}" } } }';
-        expect(refusal({ UPSTREAMS, ...env })).to.equal('MY_KEY is not set, but UPSTREAMS refers to it.');
+        expect(getError({ UPSTREAMS, ...env })).to.equal('MY_KEY is not set, but UPSTREAMS refers to it.');
       });
     }
 
@@ -260,11 +245,13 @@ describe('the upstreams of the configuration', () => {
       const cheaper = JSON.stringify({ models: { [model]: prices } });
       expect(costs('imgmodel-2', { UPSTREAMS: cheaper })).to.deep.equal([6.5, 6.5, 6.5, 9, 9, 9, 13, 13, 13]);
       const order = { prompt: 'a', resolution: '1K', aspect_ratio: '1:1' } as const;
-      expect(settings.buildUpstreamInput(only('imgmodel-2', { UPSTREAMS: cheaper }), order)).to.deep.equal(order);
+      expect(parser.settings.buildUpstreamInput(only('imgmodel-2', { UPSTREAMS: cheaper }), order)).to.deep.equal(
+        order,
+      );
       const input = { text: '$prompt', size: '{resolution}', format: 'png' };
       const other = only('imgmodel-2', { UPSTREAMS: JSON.stringify({ models: { [model]: { input } } }) });
-      expect(settings.buildUpstreamInput(other, order)).to.deep.equal({ text: 'a', size: '1K', format: 'png' });
-      expect(settings.computeCostCents(other, order)).to.equal(8);
+      expect(parser.settings.buildUpstreamInput(other, order)).to.deep.equal({ text: 'a', size: '1K', format: 'png' });
+      expect(parser.settings.computeCostCents(other, order)).to.equal(8);
     });
 
     it('compute prices by run, by second, or both, with four decimals', () => {
@@ -273,8 +260,8 @@ describe('the upstreams of the configuration', () => {
       const UPSTREAMS = JSON.stringify({ models: { [VIDEO_UPSTREAM]: table } });
       const loud = { prompt: 'a', duration: 10, resolution: '720p', audio: true, aspect_ratio: '16:9' } as const;
       const route = only('vidmodel-video', { VIDEO_UPSTREAM, UPSTREAMS });
-      expect(settings.computeCostCents(route, loud)).to.equal(2.3333);
-      expect(settings.computeCostCents(route, { ...loud, duration: 5, audio: false })).to.equal(0.8333);
+      expect(parser.settings.computeCostCents(route, loud)).to.equal(2.3333);
+      expect(parser.settings.computeCostCents(route, { ...loud, duration: 5, audio: false })).to.equal(0.8333);
     });
 
     it('use a preset for every gateway of its protocol, and an override for one gateway only', () => {
@@ -288,165 +275,10 @@ describe('the upstreams of the configuration', () => {
 
     it('provide a route to a model that no variable names any more, for generations submitted before', () => {
       const directory = parse({ REPLICATE_API_TOKEN: 'r' });
-      const route = settings.findUpstreamRoute('imgmodel-2', 'replicate', 'owner/old', directory);
+      const route = parser.settings.findUpstreamRoute('imgmodel-2', 'replicate', 'owner/old', directory);
       expect(route).to.deep.include({ model: 'imgmodel-2', kind: 'image', modelId: 'owner/old' });
       expect(route?.upstream.key).to.equal('r');
-      expect(settings.findUpstreamRoute('imgmodel-2', 'removed', 'owner/old', directory)).to.equal(undefined);
-    });
-  });
-
-  describe('from an invalid UPSTREAMS', () => {
-    const upstream = (more: object, name = 'mine') => ({ upstreams: { [name]: { key: SECRET, ...more } } });
-    const good = { adapter: 'openai', base_url: 'https://a.example' };
-    const model = (table: unknown) => ({ ...upstream(good), models: { 'fal:fal-ai/nano-banana-2': table } });
-
-    const refused: [string, unknown, RegExp][] = [
-      ['an upstream without anything', upstream({}), /^UPSTREAMS\/upstreams\/mine must have/],
-      ['an upstream without an adapter', upstream({ base_url: 'https://a' }), /^UPSTREAMS\/upstreams\/mine must have/],
-      ['an upstream without an address', upstream({ adapter: 'fal' }), /^UPSTREAMS\/upstreams\/mine must have/],
-      ['an unknown adapter', upstream({ ...good, adapter: 'runway' }), /UPSTREAMS\/upstreams\/mine\/adapter must be/],
-      ['an invalid address', upstream({ ...good, base_url: 'a.example' }), /UPSTREAMS\/upstreams\/mine\/base_url/],
-      [
-        'an address that only begins as one',
-        upstream({ ...good, base_url: 'https://[' }),
-        /UPSTREAMS\/upstreams\/mine/,
-      ],
-      ['an address of files', upstream({ ...good, base_url: 'file:///etc' }), /UPSTREAMS\/upstreams\/mine\/base_url/],
-      ['an empty key', upstream({ ...good, key: '' }), /UPSTREAMS\/upstreams\/mine\/key/],
-      [
-        'a key that is no text',
-        upstream({ ...good, key: [SECRET] }),
-        /UPSTREAMS\/upstreams\/mine\/key must be a string/,
-      ],
-      [
-        'no jobs at a time',
-        upstream({ ...good, concurrency: 0 }),
-        /UPSTREAMS\/upstreams\/mine\/concurrency must be at least 1/,
-      ],
-      ['half a job a minute', upstream({ ...good, per_minute: 0.5 }), /UPSTREAMS\/upstreams\/mine\/per_minute must be/],
-      [
-        'a switch that is a text',
-        upstream({ ...good, local: 'yes' }),
-        /UPSTREAMS\/upstreams\/mine\/local must be a boolean/,
-      ],
-      ['a form that is a number', upstream({ ...good, form: 1 }), /UPSTREAMS\/upstreams\/mine\/form must be a boolean/],
-      ['a field that does not exist', upstream({ ...good, url: SECRET }), /^UPSTREAMS\/upstreams\/mine has no field/],
-      ['an invalid name', upstream(good, 'My Gateway'), /^UPSTREAMS\/upstreams: the name/],
-      ['a list of upstreams', { upstreams: [{ key: SECRET }] }, /^UPSTREAMS\/upstreams must be an object/],
-      ['a word too many', { ...upstream(good), model: {} }, /^UPSTREAMS has no field/],
-      [
-        'a negative price',
-        model({ cents: -1 }),
-        /UPSTREAMS\/models\/fal:fal-ai\/nano-banana-2\/cents must be a number from 0/,
-      ],
-      ['a price that is a text', model({ cents: '8' }), /UPSTREAMS\/models\/fal:fal-ai\/nano-banana-2\/cents/],
-      ['an input that is a text', model({ input: '$prompt' }), /UPSTREAMS\/models\/\S+\/input must be an object/],
-      ['a field of a model that does not exist', model({ price: 8 }), /^UPSTREAMS\/models\/\S+ has no field/],
-    ];
-    for (const [what, value, message] of refused) {
-      it(`are rejected for ${what}, with the path and without the key`, () => {
-        const said = refusal({ UPSTREAMS: JSON.stringify(value) });
-        expect(said).to.match(message).and.match(/\.$/);
-        expect(said).to.not.include(SECRET);
-      });
-    }
-
-    it('are rejected with all errors at once', () => {
-      const UPSTREAMS = JSON.stringify(upstream({ ...good, adapter: 'runway', concurrency: 0, local: 1 }));
-      const said = refusal({ UPSTREAMS });
-      for (const field of ['adapter', 'concurrency', 'local'])
-        expect(said).to.include(`UPSTREAMS/upstreams/mine/${field}`);
-    });
-
-    const misfits: [string, unknown, RegExp][] = [
-      [
-        'a table that misses a combination',
-        { cents: { $by: 'resolution aspect_ratio', '1K 16:9': 1, '1K 1:1': 1 } },
-        /^UPSTREAMS\/models\/fal:fal-ai\/nano-banana-2 does not fit {"resolution":"1K","aspect_ratio":"9:16"}: the table by resolution and aspect_ratio has no "1K 9:16"\.$/,
-      ],
-      [
-        'an input that asks for what an image does not have',
-        { input: { text: '$prompt', seconds: '{duration}' } },
-        /^UPSTREAMS\/models\/fal:fal-ai\/nano-banana-2 does not fit .+: unknown variable "duration"; available are prompt, resolution, aspect_ratio\.$/,
-      ],
-      [
-        'a price that is invalid for some params',
-        { cents: { $by: 'resolution', '1K': 8, '2K': 12, '4K': 'a lot' } },
-        /^UPSTREAMS\/models\/fal:fal-ai\/nano-banana-2 does not fit {"resolution":"4K".+: a price must be a number from 0 to 100000, not "a lot"\.$/,
-      ],
-      [
-        'a negative price in a table',
-        { cents: { $by: 'resolution', '1K': 8, '2K': -12, '4K': 16 } },
-        /^UPSTREAMS\/models\/fal:fal-ai\/nano-banana-2 does not fit {"resolution":"2K".+: a price must be a number from 0 to 100000, not -12\.$/,
-      ],
-      [
-        'an input that is invalid for some params',
-        { input: { $by: 'resolution', '1K': { text: '$prompt' }, '2K': '$prompt', '4K': { text: '$prompt' } } },
-        /^UPSTREAMS\/models\/fal:fal-ai\/nano-banana-2 does not fit {"resolution":"2K".+\.$/,
-      ],
-      [
-        'a price that is left out',
-        { cents: { $by: 'resolution', '1K': null, '2K': 1, '4K': 1 } },
-        /^UPSTREAMS\/models\/\S+ does not fit .+: a price must be a number from 0 to 100000, not null\.$/,
-      ],
-    ];
-    for (const [what, table, message] of misfits) {
-      it(`are tested with all params, and rejected for ${what}`, () => {
-        const UPSTREAMS = JSON.stringify({ ...upstream(good), models: { 'fal:fal-ai/nano-banana-2': table } });
-        const said = refusal({ UPSTREAMS });
-        expect(said).to.match(message);
-        expect(said).to.not.include(SECRET);
-      });
-    }
-
-    it('are tested for the fallback as for the first choice', () => {
-      const models = { 'replicate:owner/name': { input: { prompt: '$size' } } };
-      const env = { UPSTREAMS: JSON.stringify({ models }), VIDEO_UPSTREAM_FALLBACK: 'replicate:owner/name' };
-      expect(refusal(env)).to.match(
-        /^UPSTREAMS\/models\/replicate:owner\/name does not fit .+: unknown variable "size"/,
-      );
-    });
-
-    const unreadable = [
-      `{"upstreams":{"mine":{"key":"${SECRET}"}}`,
-      `{"upstreams":{"mine":{"key":${SECRET}}}}`,
-      `{"upstreams":{"mine":{"key":"${SECRET}",}}}`,
-      `{${SECRET}}`,
-      `{"key": '${SECRET}'}`,
-      `{"key": "${SECRET}\n"}`,
-    ];
-    for (const UPSTREAMS of unreadable) {
-      it(`are rejected as invalid JSON without the key: ${JSON.stringify(UPSTREAMS)}`, () => {
-        const said = refusal({ UPSTREAMS });
-        expect(said).to.match(/^UPSTREAMS is not valid JSON.*\.$/);
-        expect(said).to.not.include(SECRET).and.not.include(SECRET.slice(0, 10));
-      });
-    }
-
-    it('are rejected if the file is not JSON, without the key', async () => {
-      const file = join(folder, 'broken.json');
-      await writeFile(file, `{"key": ${SECRET}}`);
-      const said = refusal({ UPSTREAMS: file });
-      expect(said).to.match(/^UPSTREAMS is not valid JSON.*\.$/);
-      expect(said).to.not.include(SECRET.slice(0, 10));
-    });
-
-    it('are rejected if the file cannot be read', () => {
-      const said = refusal({ UPSTREAMS: join(folder, 'missing.json') });
-      expect(said).to.match(/^UPSTREAMS must be JSON or the name of a file that can be read .*ENOENT.*\.$/);
-    });
-
-    // Some tools keep the quotes around a value when they set a variable.
-    for (const UPSTREAMS of [`'{"key":"${SECRET}"}'`, `"{'key':'${SECRET}'}"`, `[{"key":"${SECRET}"}]`, SECRET]) {
-      it(`does not print the key if the value may be a file name: ${UPSTREAMS}`, () => {
-        const said = refusal({ UPSTREAMS });
-        expect(said).to.match(/^UPSTREAMS must be JSON or the name of a file/);
-        expect(said).to.not.include(SECRET);
-      });
-    }
-
-    it('are rejected if it is a list or a string instead of an object', () => {
-      for (const text of ['[]', '"a"', '7']) expect(refusal({ UPSTREAMS: text })).to.match(/^UPSTREAMS /);
+      expect(parser.settings.findUpstreamRoute('imgmodel-2', 'removed', 'owner/old', directory)).to.equal(undefined);
     });
   });
 });
