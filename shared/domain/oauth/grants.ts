@@ -1,9 +1,10 @@
 import type { Knex } from 'knex';
 import { createBatcher } from '../../lib/batcher.ts';
 import { now } from '../../lib/clock.ts';
-import { DB_WAIT_TIMEOUT, db, prepared, runStatement } from '../../lib/db.ts';
+import { DB_WAIT_TIMEOUT, prepared, runStatement } from '../../lib/db.ts';
 import { API_KEY_LAST_USED_INTERVAL_MS } from '../../spec/limits.ts';
 import type { Scope } from '../../spec/oauth.ts';
+import { OAuthGrant } from '../../tables/OAuthGrant.ts';
 import { getRedirectHost } from './redirectUris.ts';
 
 /** An application that a person has connected, whatever number of times. */
@@ -77,10 +78,10 @@ export async function disconnectApplication(accountId: number, uuid: string): Pr
  * @returns how many grants that were.
  */
 export async function revokeAccountGrants(accountId: number, transaction: Knex): Promise<number> {
-  return transaction('oauth_grants')
+  return OAuthGrant.query(transaction)
     .where({ account_id: accountId })
     .whereNull('revoked_at')
-    .update({ revoked_at: now() });
+    .patch({ revoked_at: now() });
 }
 
 /**
@@ -88,11 +89,11 @@ export async function revokeAccountGrants(accountId: number, transaction: Knex):
  * @returns the grant and its account; undefined where it had ended already.
  */
 export async function revokeGrant(uuid: string): Promise<RevokedGrant | undefined> {
-  const rows = await db('oauth_grants')
+  const rows = await OAuthGrant.query()
     .where({ uuid })
     .whereNull('revoked_at')
-    .update({ revoked_at: now() })
-    .returning<{ account_id: number }[]>('account_id');
+    .patch({ revoked_at: now() })
+    .returning('account_id');
   return rows[0] === undefined ? undefined : { uuid, accountId: rows[0].account_id };
 }
 
