@@ -16,11 +16,11 @@ import {
 } from '../../shared/gateways/payments/paymentProcessor.ts';
 import { EVENT_TYPES } from '../../shared/gateways/payments/eventTypes.ts';
 import {
-  createStripeClient,
   type StripeOptions,
   type StripeProcessor,
   createStripeProcessor,
 } from '../../shared/gateways/payments/stripeProcessor.ts';
+import { createStripeClient } from '../../shared/gateways/payments/stripeClient.ts';
 import { PLANS, type PlanSlug } from '../../shared/spec/plans.ts';
 import { BUNDLE } from '../harness/bundle.ts';
 import { captureError } from '../harness/expectRejection.ts';
@@ -98,8 +98,8 @@ describe('payments by Stripe', () => {
     return stripe.readReversals({ id, hasCreditNotes: false });
   }
 
-  function made(accountUuid: string, instead?: string): Promise<string> {
-    return stripe.createConnectedAccount({ accountUuid, email: 'ada@example.com', ...(instead && { instead }) });
+  function made(accountUuid: string, replaces?: string): Promise<string> {
+    return stripe.createConnectedAccount({ accountUuid, email: 'ada@example.com', ...(replaces && { replaces }) });
   }
 
   describe('a customer', () => {
@@ -131,7 +131,13 @@ describe('payments by Stripe', () => {
         const session = standIn.completeCheckout(url);
         const subscription = await read(session.subscription as string);
         expect(session.amount_total).to.equal(priceYearlyCents);
-        expect(subscription).to.include({ customerId, accountUuid, plan: slug, status: 'active', isLatestInvoicePaid: true });
+        expect(subscription).to.include({
+          customerId,
+          accountUuid,
+          plan: slug,
+          status: 'active',
+          isLatestInvoicePaid: true,
+        });
         const seconds = (subscription.currentPeriodEnd.getTime() - subscription.startedAt.getTime()) / 1_000;
         expect(seconds).to.be.within(YEAR_SECONDS, YEAR_SECONDS + 86_400);
       });
@@ -292,7 +298,7 @@ describe('payments by Stripe', () => {
       years.confirmPlanSwitch(await stripe.openPlanChange(lite, ADDRESSES.successUrl));
       years.refusesSwitchWhileScheduled = true;
       const studio = { ...lite, plan: 'studio' } as const;
-      await expectProcessorError(stripe.openPlanChange(studio, ADDRESSES.successUrl), 'refused');
+      await expectProcessorError(stripe.openPlanChange(studio, ADDRESSES.successUrl), 'rejected');
     });
 
     it('has its charges forgotten by their keys after a day', async () => {
@@ -387,17 +393,17 @@ describe('payments by Stripe', () => {
         { customerId: 'cus_unknown' },
         { paymentMethodId: other.paymentMethodId },
       ]) {
-        await expectProcessorError(stripe.chargeTopup({ ...order, ...bad, topupUuid: randomUUID() }), 'refused');
+        await expectProcessorError(stripe.chargeTopup({ ...order, ...bad, topupUuid: randomUUID() }), 'rejected');
       }
       standIn.removePaymentMethod(customerId);
-      await expectProcessorError(stripe.chargeTopup(order), 'refused');
+      await expectProcessorError(stripe.chargeTopup(order), 'rejected');
     });
 
     it('charged again for another amount tells nothing of what became of the first', async () => {
       const { customerId, paymentMethodId, topupUuid } = await toppedUp();
       await expectProcessorError(
         stripe.chargeTopup({ customerId, paymentMethodId, topupUuid, amountCents: 6_000 }),
-        'away',
+        'unavailable',
       );
       expect(standIn.summarize().topups.get(topupUuid)).to.include({ succeeded: 1, paidCents: 5_000 });
     });
@@ -592,23 +598,23 @@ describe('payments by Stripe', () => {
           collectAll(stripe.listSubscriptionsSince(new Date())),
           collectAll(stripe.listPaymentsSince(new Date())),
         ];
-        await Promise.all(asked.map((work) => expectProcessorError(work, 'away')));
+        await Promise.all(asked.map((work) => expectProcessorError(work, 'unavailable')));
       });
     }
 
     it('it is away when it does not answer within four seconds, twice', async () => {
       standIn.faults['subscriptions.retrieve'] = 'hang';
       const begin = performance.now();
-      await expectProcessorError(stripe.readSubscription('sub_1'), 'away');
+      await expectProcessorError(stripe.readSubscription('sub_1'), 'unavailable');
       expect(performance.now() - begin).to.be.within(7_500, scaleTimeout(15_000));
     });
 
     it('it is away when nobody is there at all, or takes our key no more: what it did before nobody knows', async () => {
       const gone = await new FakeStripe().start();
       await gone.stop();
-      await expectProcessorError(createProcessor(gone).readSubscription('sub_1'), 'away');
+      await expectProcessorError(createProcessor(gone).readSubscription('sub_1'), 'unavailable');
       const stranger = createProcessor(standIn, { secretKey: 'sk_test_other' });
-      await expectProcessorError(stranger.readSubscription('sub_1'), 'away');
+      await expectProcessorError(stranger.readSubscription('sub_1'), 'unavailable');
     });
 
     for (const fault of ['error', 'drop', 'drop after doing'] as const) {
@@ -630,7 +636,7 @@ describe('payments by Stripe', () => {
         standIn.setCard(customerId, card);
         const order = await chargeFor(customerId);
         standIn.faults['intents.create'] = 'drop after doing';
-        await expectProcessorError(stripe.chargeTopup(order), 'away');
+        await expectProcessorError(stripe.chargeTopup(order), 'unavailable');
         delete standIn.faults['intents.create'];
         standIn.setCard(customerId, card === 'ok' ? 'declined' : 'ok');
         expect(await stripe.chargeTopup(order)).to.include({ topupUuid: order.topupUuid, status });
@@ -643,8 +649,8 @@ describe('payments by Stripe', () => {
       const { customerId } = await subscribed();
       const order = await chargeFor(customerId);
       standIn.faults['intents.create'] = { how: 'error kept', times: 1 };
-      await expectProcessorError(stripe.chargeTopup(order), 'away');
-      await expectProcessorError(stripe.chargeTopup(order), 'away');
+      await expectProcessorError(stripe.chargeTopup(order), 'unavailable');
+      await expectProcessorError(stripe.chargeTopup(order), 'unavailable');
       expect(standIn.summarize().topups.get(order.topupUuid)).to.equal(undefined);
     });
 
@@ -858,15 +864,15 @@ describe('payments by Stripe', () => {
   });
 
   it('opens a top-up page for the customer who replaces a deleted one, whatever Stripe keeps under a key', async () => {
-    const customer = (instead?: string) =>
-      stripe.createCustomer({ accountUuid: uuid, email: 'a@example.com', ...(instead && { instead }) });
+    const customer = (replaces?: string) =>
+      stripe.createCustomer({ accountUuid: uuid, email: 'a@example.com', ...(replaces && { replaces }) });
     const uuid = randomUUID();
     const deleted = await customer();
     standIn.deleteCustomer(deleted);
     expect(await stripe.findPaymentMethod(deleted)).to.equal(null);
     const order = { topupUuid: randomUUID(), amountCents: 5_000, credits: 1896 };
     const error = await captureError(stripe.openTopupCheckout({ ...order, customerId: deleted }, ADDRESSES));
-    expect(error).to.include({ fault: 'refused', isCustomerGone: true });
+    expect(error).to.include({ fault: 'rejected', isCustomerGone: true });
     const page = await stripe.openTopupCheckout({ ...order, customerId: await customer(deleted) }, ADDRESSES);
     expect(page.url).to.include('/pay/');
   });
@@ -904,7 +910,7 @@ describe('payments by Stripe', () => {
         const order = { payoutUuid: randomUUID(), connectAccountId: id, amountCents: 100 };
         for (const refused of [stripe.openOnboarding(id, ONBOARDING), stripe.createTransfer(order)]) {
           const error = (await captureError(refused)) as ProcessorError;
-          expect(error).to.include({ fault: 'refused', isConnectedAccountGone: true, isCustomerGone: false });
+          expect(error).to.include({ fault: 'rejected', isConnectedAccountGone: true, isCustomerGone: false });
           expect(error.message).to.not.include('STRIPE_SECRET_KEY');
         }
         const other = await made(uuid, id);
@@ -916,7 +922,7 @@ describe('payments by Stripe', () => {
 
     it('cannot be made where Connect is not switched on', async () => {
       standIn.store.isConnectEnabled = false;
-      await expectProcessorError(made(randomUUID()), 'refused');
+      await expectProcessorError(made(randomUUID()), 'rejected');
       standIn.store.isConnectEnabled = true;
     });
   });
@@ -1033,7 +1039,7 @@ async function expectProcessorError(work: Promise<unknown>, fault: ProcessorErro
 }
 
 async function expectRejectedSignature(stripe: StripeProcessor, payload: Buffer, signature: string): Promise<void> {
-  await expectProcessorError((async () => stripe.verifyEvent(payload, signature))(), 'refused');
+  await expectProcessorError((async () => stripe.verifyEvent(payload, signature))(), 'rejected');
 }
 
 /** A webhook that takes what it is posted, or does not. */
