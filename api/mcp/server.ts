@@ -77,10 +77,7 @@ export function buildServer({ withIcon = true } = {}): Server {
   );
   server.setRequestHandler('tools/list', ({ params }) => {
     if (params?.cursor === undefined) return { tools: toolListings };
-    throw new ProtocolError(
-      ProtocolErrorCode.InvalidParams,
-      'cursor is not supported: all tools are on one page.',
-    );
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'cursor is not supported: all tools are on one page.');
   });
   server.setRequestHandler('tools/call', ({ params }, context) => callTool(params.name, params.arguments, context));
   registerResourceHandlers(server);

@@ -32,7 +32,6 @@ export function parseWaitSeconds(ctx: Context): number {
  */
 export function parseUuidParam(ctx: Context): string {
   const uuid = (ctx as unknown as { params: { uuid: string } }).params.uuid;
-  if (!isUuid(uuid))
-    throw new ServiceError('not_found', 'There is no such thing: the address must have its uuid.');
+  if (!isUuid(uuid)) throw new ServiceError('not_found', 'There is no such thing: the address must have its uuid.');
   return uuid.toLowerCase();
 }

@@ -81,7 +81,8 @@ function decodeCursor(cursor: string | undefined): number | undefined {
 
 function requireGenerationId(uri: string): string {
   const uuid = parseGenerationUri(uri);
-  if (uuid === null) throw resourceNotFoundError(uri, `Resource not found: the URI must be ${GENERATION_URI_TEMPLATE}.`);
+  if (uuid === null)
+    throw resourceNotFoundError(uri, `Resource not found: the URI must be ${GENERATION_URI_TEMPLATE}.`);
   return uuid;
 }
 
@@ -91,7 +92,11 @@ function resourceNotFoundError(uri: string, detail: string): ProtocolError {
 }
 
 function requireSessionId({ sessionId }: McpRequestContext): string {
-  if (sessionId === null) throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'Subscriptions require a session: use subscriptions/listen instead.');
+  if (sessionId === null)
+    throw new ProtocolError(
+      ProtocolErrorCode.InvalidParams,
+      'Subscriptions require a session: use subscriptions/listen instead.',
+    );
   return sessionId;
 }
 

@@ -10,7 +10,14 @@ const PAGE_MAX = 999_999_999_999_999;
 const PROMPT_SHOWN_CHARACTERS = 80;
 
 const ListLibraryInput = Type.Object(
-  { page: Type.Integer({ minimum: 1, maximum: PAGE_MAX, default: 1, description: 'Page number from 1; 20 generations per page.' }) },
+  {
+    page: Type.Integer({
+      minimum: 1,
+      maximum: PAGE_MAX,
+      default: 1,
+      description: 'Page number from 1; 20 generations per page.',
+    }),
+  },
   { additionalProperties: false, required: [] },
 );
 

@@ -152,10 +152,7 @@ async function createMultiplexer(server: Server): Promise<Multiplexer> {
   const transport: Transport = { start: async () => {}, close: async () => {}, send };
   await server.connect(transport);
   const receive = (message: JSONRPCMessage, requestContext?: McpRequestContext) =>
-    transport.onmessage?.(
-      message,
-      requestContext === undefined ? undefined : { authInfo: toAuthInfo(requestContext) },
-    );
+    transport.onmessage?.(message, requestContext === undefined ? undefined : { authInfo: toAuthInfo(requestContext) });
 
   return {
     request: (message, requestContext, notify) => {

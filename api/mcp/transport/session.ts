@@ -64,7 +64,11 @@ export async function requireMcpSession(ctx: Context): Promise<McpSession> {
   }
   const session = await findMcpSession(id, requireCaller(ctx).accountId);
   if (session !== null) return session;
-  throw new McpTransportError(404, TRANSPORT_ERROR, 'The session does not exist or has ended: send "initialize" again.');
+  throw new McpTransportError(
+    404,
+    TRANSPORT_ERROR,
+    'The session does not exist or has ended: send "initialize" again.',
+  );
 }
 
 /**

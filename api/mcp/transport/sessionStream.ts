@@ -6,13 +6,7 @@ import { perService } from '../../../shared/lib/serviceScope.ts';
 import { MCP_KEEP_ALIVE_MS } from '../../../shared/spec/limits.ts';
 import type { Context } from '../../context.ts';
 import { eventsChannel, withMcpRedis } from '../redis.ts';
-import {
-  claimStream,
-  getLastSentEventId,
-  type McpSession,
-  readEventsAfter,
-  saveLastSentEventId,
-} from './session.ts';
+import { claimStream, getLastSentEventId, type McpSession, readEventsAfter, saveLastSentEventId } from './session.ts';
 import { acquireStreamSlot, openSseStream } from './sse.ts';
 
 /** First version whose clients accept an event without data. */
