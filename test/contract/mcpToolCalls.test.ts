@@ -17,7 +17,7 @@ const callExpectingError = async (
   return body.result.structuredContent.error;
 };
 
-describe('calls of the MCP server’s tools', () => {
+describe('MCP tool calls', () => {
   let service: TestService;
   before(async () => {
     service = await startTestService();
@@ -27,8 +27,8 @@ describe('calls of the MCP server’s tools', () => {
   });
   after(() => service.stop());
 
-  describe('refusals that need an account in a certain state', () => {
-    it('subscription_required, parallel_limit_reached, insufficient_credits, model_unavailable', async () => {
+  describe('errors that depend on the account', () => {
+    it('returns subscription_required, parallel_limit_reached, insufficient_credits and model_unavailable as tool errors', async () => {
       expect(await callExpectingError(await service.createCustomer(null))).to.equal('subscription_required');
 
       service.upstream.outcome = 'wait';
@@ -62,7 +62,7 @@ describe('calls of the MCP server’s tools', () => {
       }
     });
 
-    it('rate_limited: creates and other calls are counted apart, and in words', async () => {
+    it('returns rate_limited as a tool error and limits creates separately from other calls', async () => {
       const api = await service.startApi({
         RATE_LIMITS: 'on',
         RATE_CREATES_PER_MINUTE: '1',
@@ -93,8 +93,8 @@ describe('calls of the MCP server’s tools', () => {
     });
   });
 
-  describe('an order that is sent again', () => {
-    it('is carried out once, by the request’s own id or by the key that it comes with', async () => {
+  describe('a retried call', () => {
+    it('creates one generation for the same message id or the same idempotency key', async () => {
       const customer = await service.createCustomer('pro');
       const session = await openMcpSession(customer);
       const order = { prompt: 'once', resolution: '1K' };
@@ -126,7 +126,7 @@ describe('calls of the MCP server’s tools', () => {
     });
   });
 
-  it('answers as JSON or as an event stream, as the client accepts it', async () => {
+  it('responds with JSON or an event stream, depending on the Accept header', async () => {
     const customer = await service.createCustomer('pro');
     const session = await openMcpSession(customer);
     for (const [accept, type] of [

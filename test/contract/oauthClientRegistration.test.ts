@@ -38,10 +38,10 @@ const buildMetadataDocument = (clientId: string, changes: object = {}) => ({
 const send = (response: ServerResponse, body: unknown, headers: Record<string, string> = {}) =>
   response.writeHead(200, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
 
-describe('clients of the authorization server', () => {
+describe('OAuth clients', () => {
   let service: TestService;
   let person: TestCustomer;
-  /** Stands in for the places where clients keep their metadata documents. */
+  /** Serves the metadata documents of clients. */
   let documents: FileServer;
   let answerDocument: (request: IncomingMessage, response: ServerResponse) => void;
   before(async () => {
@@ -59,7 +59,7 @@ describe('clients of the authorization server', () => {
   const clientCount = async () => Number((await service.sql('SELECT count(*) FROM oauth_clients'))[0].count);
   const accountCount = async () => Number((await service.sql('SELECT count(*) FROM accounts'))[0].count);
 
-  /** A client whose document is at this path, and says this of itself. */
+  /** Serves a metadata document at a path. @returns its client. */
   const documented = (path: string, changes: object = {}, headers: Record<string, string> = {}) => {
     const clientId = `${documents.url}${path}`;
     answerDocument = (_request, response) => send(response, buildMetadataDocument(clientId, changes), headers);
@@ -81,7 +81,7 @@ describe('clients of the authorization server', () => {
       }
     });
 
-    it('the authorization-server metadata says what is offered, and no more', async () => {
+    it('the authorization-server metadata lists exactly the supported features', async () => {
       for (const path of OPEN.slice(2, 4)) {
         const { status, body } = await request(service.baseUrl, 'GET', path);
         expect(status).to.equal(200);
@@ -104,8 +104,8 @@ describe('clients of the authorization server', () => {
     });
   });
 
-  describe('in browsers, on pages of others', () => {
-    it('may ask beforehand without a credential, and read every answer, errors too', async () => {
+  describe('CORS', () => {
+    it('preflight needs no credential, and pages can read every response including errors', async () => {
       for (const path of OPEN) {
         const preflight = await request(service.baseUrl, 'OPTIONS', path, {
           headers: {
@@ -129,7 +129,7 @@ describe('clients of the authorization server', () => {
       }
     });
 
-    it('reach nothing else: neither pages nor what goes by the cookie', async () => {
+    it('pages and cookie-authenticated endpoints send no CORS headers', async () => {
       for (const path of ['/authorize', '/sign-in', '/account/', '/api/keys/', '/authentication/me/']) {
         const { headers } = await request(service.baseUrl, 'OPTIONS', path, {
           headers: { origin: 'https://a.example' },
@@ -140,7 +140,7 @@ describe('clients of the authorization server', () => {
   });
 
   describe('registration', () => {
-    it('answers 201 with what was registered, under an id of its own and without a secret', async () => {
+    it('registration returns 201 with the stored metadata, a new client_id and no secret', async () => {
       const { status, body, headers } = await register({
         client_name: '  My\u202e   client\n',
         redirect_uris: [REDIRECT_URI, 'cursor://x/y', REDIRECT_URI],
@@ -168,7 +168,7 @@ describe('clients of the authorization server', () => {
       );
     });
 
-    it('takes only addresses that lead to the client alone', async () => {
+    it('registration accepts only redirect URIs that belong to the client', async () => {
       for (const uri of [
         'http://app.example/cb',
         'http://192.168.1.5/cb',
@@ -236,7 +236,7 @@ describe('clients of the authorization server', () => {
         expect((await register({ redirect_uris: [uri] })).status, uri).to.equal(201);
     });
 
-    it('refuses what cannot be a client, with the error of RFC 7591, and never 500', async () => {
+    it('registration rejects invalid metadata with the errors of RFC 7591 and never returns 500', async () => {
       const uris = [REDIRECT_URI];
       const cases: [string, unknown][] = [
         ['invalid_redirect_uri', {}],
@@ -269,12 +269,12 @@ describe('clients of the authorization server', () => {
       expect([named.status, named.body.client_name]).to.deep.equal([201, 'a b']);
     });
 
-    it('takes no body of more than 16 KiB', async () => {
+    it('registration rejects a body of more than 16 KiB', async () => {
       const { status, body } = await register({ redirect_uris: [REDIRECT_URI], padding: 'x'.repeat(17_000) });
       expect([status, body.error]).to.deep.equal([413, 'invalid_request']);
     });
 
-    it('is limited to so many a minute from an address: a flood leaves no more than that', async () => {
+    it('registrations are limited per minute and address, and a flood stores no more clients', async () => {
       const { baseUrl } = await service.startApi({
         RATE_LIMITS: 'on',
         RATE_OAUTH_PER_MINUTE: '5',
@@ -296,7 +296,7 @@ describe('clients of the authorization server', () => {
       expect((await request(baseUrl, 'GET', '/jwks.json')).status).to.equal(200);
     });
 
-    it('is forgotten where nobody approved the client within a day, or nobody has used it for 90 days', async () => {
+    it('a client is deleted if it is not approved within a day or not used for 90 days', async () => {
       const [unused, fresh, disused, connected] = await Promise.all(
         Array.from({ length: 4 }, () => registerClient(service.baseUrl)),
       );
@@ -315,11 +315,11 @@ describe('clients of the authorization server', () => {
       await service.startWorker();
       const known = async (client?: OAuthTestClient) =>
         (await service.sql('SELECT 1 FROM oauth_clients WHERE client_id = $1', [client?.clientId])).length === 1;
-      await eventually('both are forgotten', async () => !(await known(unused)) && !(await known(disused)));
+      await eventually('both are deleted', async () => !(await known(unused)) && !(await known(disused)));
       expect([await known(fresh), await known(connected)]).to.deep.equal([true, true]);
     });
 
-    it('of which nobody has approved any, however many come, leaves the 10,000 newest', async () => {
+    it('of the unapproved clients only the 10,000 newest are kept', async () => {
       const connected = await registerClient(service.baseUrl);
       await connected.authorizeAndExchange(person);
       await service.sql(
@@ -328,7 +328,7 @@ describe('clients of the authorization server', () => {
            FROM generate_series(1, 12000) AS number`,
       );
       const newest = await registerClient(service.baseUrl);
-      // Of the oldest: a person has its consent page open.
+      // One of the oldest, kept because a user has its consent page open.
       const asked = new OAuthTestClient(service.baseUrl, 'crowd-1', 'https://crowd.example/');
       await loadConsentPage(service.baseUrl, person, asked.authorizePath(createPkce().challenge));
       const unapproved = async () =>
@@ -339,9 +339,9 @@ describe('clients of the authorization server', () => {
             )
           )[0].count,
         );
-      // Whose schedule is its own: it forgets at once.
+      // Its own Redis prefix gives it its own schedule, so that it prunes immediately.
       await service.startWorker({ REDIS_PREFIX: 'crowd' });
-      await eventually('the oldest are forgotten', async () => (await unapproved()) <= 10_000);
+      await eventually('the oldest are deleted', async () => (await unapproved()) <= 10_000);
       expect(await unapproved()).to.equal(10_000);
       const left = await service.sql(
         `SELECT min(created_at) FILTER (WHERE name = 'crowd' AND approval_requested_at IS NULL) > now() - interval '12 hours' + interval '1900 seconds' AS are_newest,
@@ -357,7 +357,7 @@ describe('clients of the authorization server', () => {
     });
   });
 
-  it('with a metadata document are neither offered nor read where OAUTH_CLIENT_METADATA_DOCUMENTS is off', async () => {
+  it('metadata documents are neither advertised nor fetched if OAUTH_CLIENT_METADATA_DOCUMENTS is off', async () => {
     const { baseUrl } = await service.startApi({ OAUTH_CLIENT_METADATA_DOCUMENTS: 'off' });
     const { body: metadata } = await request(baseUrl, 'GET', '/.well-known/oauth-authorization-server');
     expect(metadata.client_id_metadata_document_supported).to.equal(false);
@@ -369,37 +369,37 @@ describe('clients of the authorization server', () => {
     expect(asked('/switched-off')).to.equal(0);
   });
 
-  it('that are forgotten while a person makes up their mind are to register again, and nothing is allowed', async () => {
+  it('an approval of a client that was deleted meanwhile creates no grant and asks the client to register again', async () => {
     const client = await registerClient(service.baseUrl);
     const path = client.authorizePath(createPkce().challenge);
     const { token } = await loadConsentPage(service.baseUrl, person, path);
-    const forgetting = await service.database.connect();
+    const deletion = await service.database.connect();
     try {
-      await forgetting.query('BEGIN');
-      await forgetting.query('DELETE FROM oauth_clients WHERE client_id = $1', [client.clientId]);
+      await deletion.query('BEGIN');
+      await deletion.query('DELETE FROM oauth_clients WHERE client_id = $1', [client.clientId]);
       const headers = { cookie: person.cookie, origin: service.baseUrl };
-      const answering = postUrlEncoded(service.baseUrl, path, { csrf_token: token, decision: 'allow' }, headers);
-      await eventually('the approval waits for the forgetting', async () => {
+      const approving = postUrlEncoded(service.baseUrl, path, { csrf_token: token, decision: 'allow' }, headers);
+      await eventually('the approval waits for the deletion', async () => {
         const waiting = await service.sql(
           `SELECT 1 FROM pg_stat_activity
             WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%oauth_grants%'`,
         );
         return waiting.length === 1;
       });
-      await forgetting.query('COMMIT');
-      const { status, headers: sent, body } = await answering;
+      await deletion.query('COMMIT');
+      const { status, headers: sent, body } = await approving;
       expect([status, sent.get('location')], body).to.deep.equal([400, null]);
       expect(body).to.include('register again');
     } finally {
-      await forgetting.query('ROLLBACK');
-      forgetting.release();
+      await deletion.query('ROLLBACK');
+      deletion.release();
     }
     const granted = await service.sql('SELECT 1 FROM oauth_grants WHERE client_id = $1', [client.clientId]);
     expect(granted).to.deep.equal([]);
   });
 
-  describe('are approved by people, who', () => {
-    // In lower case each is another person's address, or looks like it.
+  describe('e-mail addresses of users', () => {
+    // In lower case each is equal or similar to another user's address.
     const LOOKALIKES = [
       'mi\u212Ae@example.com',
       'mike@\u212Aites.example',
@@ -407,7 +407,7 @@ describe('clients of the authorization server', () => {
       'm\u0456ke@example.com',
     ];
 
-    it('have an address of ASCII letters alone: no other is taken for it at the local sign-in', async () => {
+    it('local sign-in rejects an address with non-ASCII letters', async () => {
       const before = await accountCount();
       for (const email of LOOKALIKES) {
         const json = await request(service.baseUrl, 'POST', '/authentication/dev/sign-in/', { body: { email } });
@@ -419,7 +419,7 @@ describe('clients of the authorization server', () => {
       expect(await accountCount()).to.equal(before);
     });
 
-    it('nor through a provider that calls such an address verified', async () => {
+    it('a provider cannot sign in a user with non-ASCII letters in the address', async () => {
       const google = await startFakeGoogle();
       const { baseUrl } = await service.startApi(google.env);
       try {
@@ -440,7 +440,7 @@ describe('clients of the authorization server', () => {
     });
   });
 
-  describe('with a metadata document at their id', () => {
+  describe('client metadata documents', () => {
     const { challenge } = createPkce();
     const ask = (client: OAuthTestClient) => loadConsentPage(service.baseUrl, person, client.authorizePath(challenge));
     async function expectUnusable(client: OAuthTestClient, says: RegExp): Promise<void> {
@@ -449,7 +449,7 @@ describe('clients of the authorization server', () => {
       expect(body).to.match(says);
     }
 
-    it('walk the whole way without having registered', async () => {
+    it('a client with a metadata document connects without registration', async () => {
       const client = documented('/client.json');
       const page = await ask(client);
       expect([page.status, page.body.includes('Documented client')]).to.deep.equal([200, true]);
@@ -457,7 +457,7 @@ describe('clients of the authorization server', () => {
       expect((await client.refresh(tokens.refresh_token)).status).to.equal(200);
     });
 
-    it('are asked for it once in the time that its headers allow, over all requests', async () => {
+    it('a metadata document is fetched once within its cache lifetime', async () => {
       const hour = documented('/hour.json', {}, { 'cache-control': 'max-age=3600' });
       await Promise.all(Array.from({ length: 10 }, () => ask(hour)));
       await ask(hour);
@@ -486,7 +486,7 @@ describe('clients of the authorization server', () => {
       expect(asked('/hour.json')).to.equal(2);
     });
 
-    it('are refused where the document is of another client, or not acceptable', async () => {
+    it('a metadata document of another client or with invalid metadata is rejected', async () => {
       await expectUnusable(
         documented('/a.json', { client_id: 'https://other.example/client.json' }),
         /another client_id/,
@@ -499,7 +499,7 @@ describe('clients of the authorization server', () => {
       expect(stored).to.deep.equal([]);
     });
 
-    it('are refused where the address answers with anything else', async () => {
+    it('a response that is not a metadata document is rejected', async () => {
       const answers: [RegExp, (response: ServerResponse) => void][] = [
         [/answered 404/, (response) => response.writeHead(404).end()],
         [/answered 500/, (response) => response.writeHead(500, { 'content-type': 'application/json' }).end('{}')],
@@ -515,14 +515,14 @@ describe('clients of the authorization server', () => {
       }
     });
 
-    it('are refused where a document does not come within 5 seconds', async () => {
+    it('a metadata document that does not arrive within 5 seconds is rejected', async () => {
       const client = documented('/slow.json');
       answerDocument = (_request, response) =>
         void response.writeHead(200, { 'content-type': 'application/json' }).write('{');
       await expectUnusable(client, /did not come within 5 s/);
     });
 
-    it('are not followed anywhere else', async () => {
+    it('redirects of a metadata document are not followed', async () => {
       const secret = await startFileServer((_request, response) => send(response, {}));
       const client = documented('/moved.json');
       for (const status of [301, 302, 303, 307, 308]) {
@@ -532,7 +532,7 @@ describe('clients of the authorization server', () => {
       expect(secret.requests).to.deep.equal([]);
     });
 
-    it('are not asked at private addresses, nor by names that lead there', async () => {
+    it('metadata documents are not fetched from private addresses or names that resolve to them', async () => {
       const secret = await startFileServer((_request, response) => send(response, {}));
       const { port } = new URL(secret.url);
       for (const host of [
@@ -556,7 +556,7 @@ describe('clients of the authorization server', () => {
       expect(secret.requests).to.deep.equal([]);
     });
 
-    it('must have an id that is written as addresses are: https, with a path, and nothing that reads two ways', async () => {
+    it('a client id must be a canonical https URL with a path', async () => {
       const { host } = new URL('https://client.example/');
       for (const id of [
         `http://${host}/client.json`,
@@ -576,7 +576,7 @@ describe('clients of the authorization server', () => {
       }
     });
 
-    it('may be at a private address only where that host is configured, which production refuses', async () => {
+    it('a metadata document at a private address requires OAUTH_CLIENT_DOCUMENT_HOST', async () => {
       const { baseUrl } = await service.startApi({ OAUTH_CLIENT_DOCUMENT_HOST: '' });
       const client = documented('/untrusted.json').on(baseUrl);
       const page = await loadConsentPage(baseUrl, person, client.authorizePath(challenge));

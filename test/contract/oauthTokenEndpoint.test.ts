@@ -23,8 +23,8 @@ const expectOAuthError = ({ status, body, headers }: any, code: string, expected
   expect(headers.get('cache-control')).to.equal('no-store');
 };
 
-/** The applications on the account page, each with the address that disconnects it. */
-const rows = async (someone: TestCustomer): Promise<{ page: string; path: string; token: string }[]> => {
+/** Reads the applications from the account page, each with the path that disconnects it. */
+const listApplications = async (someone: TestCustomer): Promise<{ page: string; path: string; token: string }[]> => {
   const page = await someone.requestWithSession('GET', '/account/');
   const token = /name="csrf_token" value="([^"]+)"/.exec(page.body)?.[1] ?? '';
   return [...page.body.matchAll(/href="(\/account\/applications\/[^"]+)"/g)].map(([, path]) => ({
@@ -45,7 +45,7 @@ describe('the token endpoint', () => {
   });
   after(() => service.stop());
 
-  /** A fresh code with its verifier. */
+  /** Obtains a code with its verifier. */
   async function newCode(changes: Record<string, string | undefined> = {}) {
     const { verifier, challenge } = createPkce();
     const code = (await client.authorize(person, challenge, changes)).get('code') as string;
@@ -62,8 +62,8 @@ describe('the token endpoint', () => {
       [token, seconds],
     );
 
-  describe('for a code', () => {
-    it('gives a JWT for an hour, RS256, audience {base_url}/mcp, and a refresh token; neither is to be cached', async () => {
+  describe('code exchange', () => {
+    it('a code exchange returns an RS256 JWT for {base_url}/mcp, valid for an hour, and a refresh token, uncached', async () => {
       const { exchange } = await newCode({ scope: 'svc:read' });
       const { status, body, headers } = await exchange();
       expect(status).to.equal(200);
@@ -84,7 +84,7 @@ describe('the token endpoint', () => {
       expect(claims.exp - claims.iat).to.equal(3_600);
     });
 
-    it('stores hashes of codes and refresh tokens, never their text', async () => {
+    it('the database stores hashes of codes and refresh tokens, never their text', async () => {
       const { code, exchange } = await newCode();
       const { refresh_token: refreshToken } = (await exchange()).body;
       const dump = await service.sql(
@@ -97,44 +97,44 @@ describe('the token endpoint', () => {
       }
     });
 
-    it('refuses a wrong verifier, and the code is spent by that', async () => {
+    it('a wrong verifier is rejected and consumes the code', async () => {
       const { code, exchange } = await newCode();
       expectOAuthError(await client.exchangeCode(code, createPkce().verifier), 'invalid_grant');
       expectOAuthError(await exchange(), 'invalid_grant');
     });
 
-    it('refuses a missing or malformed verifier, and leaves the code as it is', async () => {
+    it('a missing or malformed verifier is rejected and leaves the code valid', async () => {
       const { code, exchange } = await newCode();
       for (const verifier of ['', 'short', 'x'.repeat(129), `${'x'.repeat(42)}é`])
         expectOAuthError(await client.exchangeCode(code, verifier), 'invalid_request');
       expect((await exchange()).status).to.equal(200);
     });
 
-    it('takes no plain challenge: the challenge itself is no verifier', async () => {
+    it('a challenge is rejected as its own verifier (plain)', async () => {
       const { challenge } = createPkce();
       const code = (await client.authorize(person, challenge)).get('code') as string;
       expectOAuthError(await client.exchangeCode(code, challenge), 'invalid_grant');
     });
 
-    it('refuses another redirect_uri', async () => {
+    it('a code exchange with another redirect_uri is rejected', async () => {
       const { exchange } = await newCode();
       expectOAuthError(await exchange({ redirect_uri: 'http://127.0.0.1:9/elsewhere' }), 'invalid_grant');
     });
 
-    it("refuses another client's code (mixed up), which its own client can still exchange", async () => {
+    it('a code of another client is rejected and stays valid for its own client', async () => {
       const other = await registerClient(service.baseUrl);
       const { code, verifier, exchange } = await newCode();
       expectOAuthError(await other.exchangeCode(code, verifier), 'invalid_grant');
       expect((await exchange()).status).to.equal(200);
     });
 
-    it('refuses a code after 60 seconds', async () => {
+    it('a code is rejected after 60 seconds', async () => {
       const { exchange } = await newCode();
       await service.sql(`UPDATE oauth_codes SET expires_at = expires_at - interval '60 seconds' WHERE used_at IS NULL`);
       expectOAuthError(await exchange(), 'invalid_grant');
     });
 
-    it('a replayed code is refused, and ends all that came of it', async () => {
+    it('a replayed code is rejected and revokes its grant', async () => {
       const { exchange } = await newCode();
       const { body } = await exchange();
       expect(await isAlive(body.refresh_token)).to.equal(true);
@@ -142,7 +142,7 @@ describe('the token endpoint', () => {
       expect(await isAlive(body.refresh_token)).to.equal(false);
     });
 
-    it('of 20 exchanges at once over two processes one wins; the others are replays, which end it', async () => {
+    it('of 20 simultaneous exchanges on two processes one succeeds, and the replays revoke its grant', async () => {
       const { code, verifier } = await newCode();
       const answers = await Promise.all(
         Array.from({ length: 20 }, (_, index) => client.on(service.baseUrls[index % 2]!).exchangeCode(code, verifier)),
@@ -157,7 +157,7 @@ describe('the token endpoint', () => {
       expect(tokens.count).to.equal(1);
     });
 
-    it('checks resource: ours with and without a slash, and no other', async () => {
+    it('resource must be /mcp of this service, with or without a trailing slash', async () => {
       for (const resource of [
         `${service.baseUrl}/mcp`,
         `${service.baseUrl}/mcp/`,
@@ -171,8 +171,8 @@ describe('the token endpoint', () => {
     });
   });
 
-  describe('for a refresh token', () => {
-    it('gives a new one of each, good for 30 days from then', async () => {
+  describe('refresh', () => {
+    it('a refresh returns new tokens that are valid for another 30 days', async () => {
       const first = await client.authorizeAndExchange(person);
       const { status, body } = await client.refresh(first.refresh_token);
       expect(status).to.equal(200);
@@ -186,7 +186,7 @@ describe('the token endpoint', () => {
       expect(Number(row.seconds)).to.be.within(30 * DAY_SECONDS - 60, 30 * DAY_SECONDS);
     });
 
-    it('20 refreshes at once over two processes all get tokens that work', async () => {
+    it('20 simultaneous refreshes on two processes all return valid tokens', async () => {
       const first = await client.authorizeAndExchange(person);
       const answers = await Promise.all(
         Array.from({ length: 20 }, (_, index) => client.on(service.baseUrls[index % 2]!).refresh(first.refresh_token)),
@@ -197,7 +197,7 @@ describe('the token endpoint', () => {
       for (const token of next) expect(await isAlive(token)).to.equal(true);
     });
 
-    it('used again within 60 seconds it still gives tokens; after that the whole grant is over', async () => {
+    it('a refresh token can be reused for 60 seconds, and reuse after that revokes the grant', async () => {
       const first = await client.authorizeAndExchange(person);
       const second = (await client.refresh(first.refresh_token)).body;
       await age(first.refresh_token, 55);
@@ -208,12 +208,12 @@ describe('the token endpoint', () => {
       for (const token of [second.refresh_token, third.refresh_token]) expect(await isAlive(token)).to.equal(false);
     });
 
-    it('used again after one of its rotations was used it ends the whole grant, within the 60 seconds, too', async () => {
+    it('reuse of a refresh token after its successor was used revokes the grant, even within the 60 seconds', async () => {
       const first = await client.authorizeAndExchange(person);
       const second = (await client.refresh(first.refresh_token)).body;
       const sibling = (await client.refresh(first.refresh_token)).body;
       const third = (await client.refresh(second.refresh_token)).body;
-      // That one was used ends the grace of their parent alone: the others are as good as before.
+      // The use of a successor ends only the grace period of its parent: its siblings stay valid.
       const fourth = (await client.refresh(sibling.refresh_token)).body;
       const answer = await client.on(service.baseUrls[1]!).refresh(first.refresh_token);
       expectOAuthError(answer, 'invalid_grant');
@@ -225,7 +225,7 @@ describe('the token endpoint', () => {
       expect(grant.revoked_at).to.be.instanceOf(Date);
     });
 
-    it('gives 20 rotations and no more, however many ask at once over two processes; that ends nothing', async () => {
+    it('a refresh token is rotated at most 20 times, and further attempts do not revoke the grant', async () => {
       const first = await client.authorizeAndExchange(person);
       const answers = await Promise.all(
         Array.from({ length: 30 }, (_, index) => client.on(service.baseUrls[index % 2]!).refresh(first.refresh_token)),
@@ -243,7 +243,7 @@ describe('the token endpoint', () => {
       expect(await isAlive(winner.body.refresh_token)).to.equal(true);
     });
 
-    it('20 reuses at once end the grant, once', async () => {
+    it('20 simultaneous reuses revoke the grant', async () => {
       const first = await client.authorizeAndExchange(person);
       await client.refresh(first.refresh_token);
       await age(first.refresh_token, 61);
@@ -257,7 +257,7 @@ describe('the token endpoint', () => {
       expect(grant.revoked_at).to.be.instanceOf(Date);
     });
 
-    it('narrows the scopes of one access token, not those of the grant', async () => {
+    it('a refresh can narrow the scopes of an access token without changing the grant', async () => {
       const first = await client.authorizeAndExchange(person);
       expect(first.scope).to.equal('svc:read svc:write');
       const narrow = (await client.refresh(first.refresh_token, { scope: 'svc:read' })).body;
@@ -265,21 +265,21 @@ describe('the token endpoint', () => {
       expect((await client.refresh(narrow.refresh_token)).body.scope).to.equal('svc:read svc:write');
     });
 
-    it('gives no scope that was not allowed, and the token is still good', async () => {
+    it('a refresh cannot add a scope, and the token stays valid', async () => {
       const first = await client.authorizeAndExchange(person, { scope: 'svc:read' });
       expectOAuthError(await client.refresh(first.refresh_token, { scope: 'svc:read svc:write' }), 'invalid_scope');
       expectOAuthError(await client.refresh(first.refresh_token, { scope: 'admin' }), 'invalid_scope');
       expect(await isAlive(first.refresh_token)).to.equal(true);
     });
 
-    it("refuses another client's, which is still good for its own", async () => {
+    it('a refresh token of another client is rejected and stays valid for its own client', async () => {
       const other = await registerClient(service.baseUrl);
       const first = await client.authorizeAndExchange(person);
       expectOAuthError(await other.refresh(first.refresh_token), 'invalid_grant');
       expect(await isAlive(first.refresh_token)).to.equal(true);
     });
 
-    it('refuses one after 30 days', async () => {
+    it('a refresh token is rejected after 30 days', async () => {
       const first = await client.authorizeAndExchange(person);
       await service.sql(
         `UPDATE oauth_refresh_tokens SET expires_at = expires_at - interval '30 days' WHERE grant_uuid = $1`,
@@ -289,8 +289,8 @@ describe('the token endpoint', () => {
     });
   });
 
-  describe('of bad requests', () => {
-    it('says which error of RFC 6749 it is, and never 500', async () => {
+  describe('invalid requests', () => {
+    it('an invalid request returns the error of RFC 6749 and never 500', async () => {
       const id = client.clientId;
       const unknown = '00000000-0000-4000-8000-000000000000';
       const cases: [string, number, Record<string, string> | [string, string][]][] = [
@@ -336,7 +336,7 @@ describe('the token endpoint', () => {
       }
     });
 
-    it('takes no control character in any parameter, known or not: invalid_request, here and at /revoke and /authorize', async () => {
+    it('a control character in any parameter returns invalid_request at /token, /revoke and /authorize', async () => {
       const { challenge } = createPkce();
       const forms: [string, Record<string, string>][] = [
         ['/token', { grant_type: 'refresh_token', client_id: client.clientId, refresh_token: 'x', scope: '' }],
@@ -374,7 +374,7 @@ describe('the token endpoint', () => {
         const answer = await request(service.baseUrl, 'GET', asked, { headers });
         expect(new URL(getRedirectLocation(answer)).searchParams.get('error'), name).to.equal('invalid_request');
       }
-      // Nobody is sent anywhere for these.
+      // Errors in these parameters never redirect.
       for (const name of ['client_id', 'redirect_uri']) {
         const asked = client.authorizePath(challenge, { [name]: '\u0000' });
         const answer = await request(service.baseUrl, 'GET', asked, { headers });
@@ -382,7 +382,7 @@ describe('the token endpoint', () => {
       }
     });
 
-    it('takes forms only, and none that is too large', async () => {
+    it('only forms within the size limit are accepted', async () => {
       const json = await request(service.baseUrl, 'POST', '/token', { body: { grant_type: 'refresh_token' } });
       expectOAuthError(json, 'invalid_request');
       const nothing = await request(service.baseUrl, 'POST', '/token');
@@ -399,21 +399,21 @@ describe('the token endpoint', () => {
       expectOAuthError(list, 'invalid_request');
     });
 
-    it('takes no client authentication: clients are public', async () => {
+    it('client authentication is rejected, because clients are public', async () => {
       const authorization = `Basic ${Buffer.from(`${client.clientId}:secret`).toString('base64')}`;
       const answer = await token({ grant_type: 'refresh_token', refresh_token: 'x' }, { authorization });
       expectOAuthError(answer, 'invalid_client', 401);
       expect(answer.headers.get('www-authenticate')).to.match(/^Basic /);
     });
 
-    it('is a 404 for other methods, with Allow', async () => {
+    it('other methods return 404 with Allow', async () => {
       const answer = await request(service.baseUrl, 'GET', '/token');
       expect([answer.status, answer.headers.get('allow')]).to.deep.equal([404, 'POST']);
     });
   });
 
   describe('the revocation endpoint', () => {
-    it('ends the whole grant, by either token', async () => {
+    it('either token revokes the whole grant', async () => {
       for (const name of ['refresh_token', 'access_token'] as const) {
         const tokens = await client.authorizeAndExchange(person);
         const { status, body } = await revoke({ token: tokens[name], client_id: client.clientId });
@@ -422,12 +422,12 @@ describe('the token endpoint', () => {
       }
     });
 
-    it('takes what is unknown, or revoked already, for revoked', async () => {
+    it('an unknown or already revoked token returns 200', async () => {
       for (const token of ['unknown', 'a.b.c', 'x'.repeat(5_000)])
         expect((await revoke({ token, client_id: client.clientId, token_type_hint: 'nonsense' })).status).to.equal(200);
     });
 
-    it("leaves another client's tokens alone", async () => {
+    it('a token of another client is not revoked', async () => {
       const other = await registerClient(service.baseUrl);
       const tokens = await client.authorizeAndExchange(person);
       for (const name of ['refresh_token', 'access_token'])
@@ -435,24 +435,24 @@ describe('the token endpoint', () => {
       expect(await isAlive(tokens.refresh_token)).to.equal(true);
     });
 
-    it('wants a token and a client', async () => {
+    it('a request without a token or a known client is rejected', async () => {
       expectOAuthError(await revoke({ client_id: client.clientId }), 'invalid_request');
       expectOAuthError(await revoke({ token: 'x' }), 'invalid_request');
-      expectOAuthError(await revoke({ token: 'x', client_id: 'nobody' }), 'invalid_client', 401);
+      expectOAuthError(await revoke({ token: 'x', client_id: 'unknown' }), 'invalid_client', 401);
     });
   });
 
-  describe('the applications of an account', () => {
-    it('are listed with the host that the access went to, not with one that was registered beside it', async () => {
+  describe('connected applications', () => {
+    it('an application is listed with the host that received its code, not with other registered hosts', async () => {
       const someone = await service.createCustomer(null);
       const uris = ['https://claude.ai/api/mcp/auth_callback', REDIRECT_URI];
       const { clientId } = await registerClient(service.baseUrl, { client_name: 'Claude', redirect_uris: uris });
       await new OAuthTestClient(service.baseUrl, clientId, REDIRECT_URI).authorizeAndExchange(someone);
-      const [row] = await rows(someone);
+      const [row] = await listApplications(someone);
       expect(row?.page).to.include('127.0.0.1, connected on').and.not.include('claude.ai, connected on');
     });
 
-    it('are on its page once each, however often they were connected, and end with all that was allowed', async () => {
+    it('an application is listed once, and disconnecting it revokes all of its grants', async () => {
       const someone = await service.createCustomer(null);
       const other = await registerClient(service.baseUrl, { client_name: 'Another application' });
       const mine = [
@@ -460,9 +460,9 @@ describe('the token endpoint', () => {
         await client.authorizeAndExchange(someone, { scope: 'svc:read' }),
       ];
       const kept = await other.authorizeAndExchange(someone);
-      // An approval whose code nobody came for connects nothing.
+      // An approval whose code is never exchanged connects nothing.
       await (await registerClient(service.baseUrl)).authorize(someone, createPkce().challenge);
-      const listed = await rows(someone);
+      const listed = await listApplications(someone);
       expect(listed).to.have.length(2);
 
       const grants = await service.sql('SELECT uuid FROM oauth_grants WHERE client_id = $1', [client.clientId]);
@@ -477,8 +477,8 @@ describe('the token endpoint', () => {
       );
       for (const { refresh_token: token } of mine) expect(await isAlive(token)).to.equal(false);
       expect((await other.refresh(kept.refresh_token)).status).to.equal(200);
-      expect(await rows(someone)).to.have.length(1);
-      expect((await rows(someone))[0]?.page).to.include('Another application');
+      expect(await listApplications(someone)).to.have.length(1);
+      expect((await listApplications(someone))[0]?.page).to.include('Another application');
     });
   });
 });
