@@ -1,4 +1,3 @@
-import { isInternalKeyword } from '../../../shared/lib/validate.ts';
 import { ImageParams, VideoParams } from '../../../shared/spec/catalog.ts';
 import * as answers from '../responseSchemas.ts';
 import * as bodies from '../requestSchemas.ts';
@@ -56,6 +55,11 @@ export class SchemaRegistry {
   #within(value: unknown): unknown {
     return SCHEMA_NAMES.has(value) ? this.resolve(value) : this.#clean(value);
   }
+}
+
+/** What our own validation understands, and no client does. */
+function isInternalKeyword(key: string, value: unknown): boolean {
+  return key === 'trimmed' || (key === 'format' && value === 'text');
 }
 
 /** Values that are listed get their type: generators want to be told. */
