@@ -5,7 +5,7 @@ import { ACCEPT_JSON_OR_SSE, buildToolCall, openMcpSession, postMcp } from '../h
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 import { setModelHealth } from '../harness/seeds.ts';
 
-/** Calls a tool that is refused. @returns the code. */
+/** Calls a tool and expects an error result. @returns its code. */
 const callExpectingError = async (
   customer: TestCustomer,
   tool = 'generate_image',
@@ -97,8 +97,8 @@ describe('MCP tool calls', () => {
     it('creates one generation for the same message id or the same idempotency key', async () => {
       const customer = await service.createCustomer('pro');
       const session = await openMcpSession(customer);
-      const order = { prompt: 'once', resolution: '1K' };
-      const send = (id: number | string, meta?: object, args: object = order) =>
+      const input = { prompt: 'once', resolution: '1K' };
+      const send = (id: number | string, meta?: object, args: object = input) =>
         postMcp(customer, buildToolCall('generate_image', args, id, meta), { headers: session }).then(
           ({ body }) => body.result,
         );
@@ -112,15 +112,15 @@ describe('MCP tool calls', () => {
       const keyed = { idempotencyKey: randomUUID() };
       const [third, fourth] = [await send(9, keyed), await send(10, keyed)];
       expect(fourth.structuredContent.uuid).to.equal(third.structuredContent.uuid);
-      const mismatch = await send(11, keyed, { ...order, prompt: 'another' });
+      const mismatch = await send(11, keyed, { ...input, prompt: 'another' });
       expect(mismatch.structuredContent.error).to.equal('validation_error');
       await customer.waitForEnd(third.structuredContent.uuid);
 
-      // A client that counts from the start again within its session: another order is another order.
-      const recounted = await send(7, undefined, { ...order, prompt: 'recounted' });
+      // Some clients restart their message ids within a session: another input under the same id is a new request.
+      const recounted = await send(7, undefined, { ...input, prompt: 'recounted' });
       expect(recounted.structuredContent.uuid).not.to.equal(first.structuredContent.uuid);
-      // Sent again, it is that one, and not a third.
-      const repeated = await send(7, undefined, { ...order, prompt: 'recounted' });
+      // A retry of the new request returns the same generation.
+      const repeated = await send(7, undefined, { ...input, prompt: 'recounted' });
       expect(repeated.structuredContent.uuid).to.equal(recounted.structuredContent.uuid);
       await customer.waitForEnd(recounted.structuredContent.uuid);
     });

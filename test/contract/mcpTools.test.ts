@@ -27,7 +27,7 @@ describe('MCP tools', () => {
       before(async () => {
         customer = await service.createCustomer('studio');
         assistant = await connectMcpClient(customer, name);
-        // The client checks each answer against the schemas that it knows from here.
+        // The client validates every result against the schemas of this list.
         await assistant.client.listTools();
       });
       after(() => assistant.close());

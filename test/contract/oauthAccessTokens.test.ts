@@ -129,7 +129,7 @@ describe('MCP credentials', () => {
       const input = `${encode({ ...decodeHeader(tokens.access_token), alg: 'HS256' })}.${payload}`;
       const mac = createHmac('sha256', pem).update(input).digest('base64url');
       expectRefused(await get(`${input}.${mac}`), /not signed with a key/);
-      // Nor under our own header.
+      // The same under the header of an issued token.
       const own = `${tokens.access_token.split('.')[0]}.${payload}`;
       expectRefused(await get(`${own}.${createHmac('sha256', pem).update(own).digest('base64url')}`), /signature/);
     });
