@@ -43,7 +43,7 @@ const parsePlanForm = createBodyParser(CheckoutRequest);
 const parseKeyForm = createBodyParser(CreateApiKeyRequest);
 const parseProfileForm = createBodyParser(ProfileRequest);
 
-const PROCESSOR_REDIRECT_TEXT = 'You are being taken to the page of our payment processor.';
+const PROCESSOR_REDIRECT_TEXT = 'You are being redirected to our payment processor.';
 
 export async function showAccountPage(ctx: Context): Promise<void> {
   if (ctx.query['checkout'] !== 'success' || !(await isPaymentPending(requireCaller(ctx).accountId)))
@@ -52,7 +52,7 @@ export async function showAccountPage(ctx: Context): Promise<void> {
   sendPaymentPendingPage(ctx);
 }
 
-/** A form's address that is opened like a page, as when a browser goes back to the answer to one. */
+/** Handles a GET for the address of a form, as when the browser goes back to its response. */
 export function redirectToAccountPage(ctx: Context): void {
   seeOther(ctx, '/account/');
 }
@@ -60,8 +60,8 @@ export function redirectToAccountPage(ctx: Context): void {
 export const choosePlan = withErrorPage(async (ctx) => {
   const { accountId } = requireCaller(ctx);
   const { plan } = parsePlanForm({ plan: getForm(ctx).get('plan') ?? undefined });
-  const repeatable = { accountId, scope: 'account.plan', key: readFormIdempotencyKey(ctx), request: { plan } };
-  const { answer } = await executeIdempotent(repeatable, async (id) => ({
+  const idempotentRequest = { accountId, scope: 'account.plan', key: readFormIdempotencyKey(ctx), request: { plan } };
+  const { answer } = await executeIdempotent(idempotentRequest, async (id) => ({
     url: await startPlanCheckout(accountId, plan, id),
   }));
   if (answer.url === null) return redirectWithFlash(ctx, 'plan');
@@ -70,7 +70,11 @@ export const choosePlan = withErrorPage(async (ctx) => {
 
 export const openBillingPortal = withErrorPage(async (ctx) => {
   const url = await openCustomerPortal(requireCaller(ctx).accountId);
-  if (url === null) throw new ServiceError('validation_error', 'There is no payment processor here, and so no portal.');
+  if (url === null)
+    throw new ServiceError(
+      'validation_error',
+      'The billing portal is not available: this service has no payment processor.',
+    );
   sendRedirectPage(ctx, url, PROCESSOR_REDIRECT_TEXT);
 });
 
@@ -85,13 +89,13 @@ export const saveProfile = withErrorPage(async (ctx) => {
 export const createKey = withErrorPage(async (ctx) => {
   const { accountId } = requireCaller(ctx);
   const request = parseKeyForm({ name: getForm(ctx).get('name') ?? undefined });
-  const repeatable = { accountId, scope: 'account.key', key: readFormIdempotencyKey(ctx), request };
-  // Shown by the answer to the form itself: an address that shows it could be opened again.
+  const idempotentRequest = { accountId, scope: 'account.key', key: readFormIdempotencyKey(ctx), request };
+  // The response to the form contains the key. A redirect to a page with the key could be opened again.
   const { answer } = await executeIdempotent(
-    repeatable,
-    async (_id, remember: SaveResponse<{ name: string; key: string }>) => {
+    idempotentRequest,
+    async (_id, saveResponse: SaveResponse<{ name: string; key: string }>) => {
       const created = await createApiKey(accountId, request.name, (transaction, { key, row }) =>
-        remember(transaction, { name: row.name, key }),
+        saveResponse(transaction, { name: row.name, key }),
       );
       await audit(ctx, 'key_created', accountId, { key: created.row.uuid });
       return { name: created.row.name, key: created.key };
@@ -103,7 +107,8 @@ export const createKey = withErrorPage(async (ctx) => {
 export const confirmRevokeKey = withErrorPage(async (ctx) => {
   const uuid = parseUuidParam(ctx);
   const key = (await listActiveApiKeys(requireCaller(ctx).accountId)).find((active) => active.uuid === uuid);
-  if (key === undefined) throw new ServiceError('not_found', 'This API key does not exist or was revoked already.');
+  if (key === undefined)
+    throw new ServiceError('not_found', 'This API key does not exist or has already been revoked.');
   sendRevokeKeyConfirmation(ctx, key);
 });
 
@@ -119,14 +124,15 @@ export const confirmDisconnectApplication = withErrorPage(async (ctx) => {
     (other) => other.uuid === uuid,
   );
   if (application === undefined) {
-    throw new ServiceError('not_found', 'This application does not exist or was disconnected already.');
+    throw new ServiceError('not_found', 'This application does not exist or has already been disconnected.');
   }
   sendDisconnectConfirmation(ctx, application);
 });
 
 export const disconnectConnectedApplication = withErrorPage(async (ctx) => {
   const isEnded = await disconnectApplication(requireCaller(ctx).accountId, parseUuidParam(ctx));
-  if (!isEnded) throw new ServiceError('not_found', 'This application does not exist or was disconnected already.');
+  if (!isEnded)
+    throw new ServiceError('not_found', 'This application does not exist or has already been disconnected.');
   await audit(ctx, 'grant_ended', requireCaller(ctx).accountId, { grant: parseUuidParam(ctx) });
   redirectWithFlash(ctx, 'application-ended');
 });
@@ -153,22 +159,22 @@ export const becomeAffiliate = withErrorPage(async (ctx) => {
   redirectWithFlash(ctx, 'affiliate');
 });
 
-/** To where the payment processor asks for a person's details. */
+/** Sends the affiliate to the onboarding form of the payment processor. */
 export const startPayoutSetup = withErrorPage(async (ctx) => {
   const url = await createPayoutOnboardingLink(requireCaller(ctx).accountId);
-  // Where payments are simulated there is nothing to be told.
+  // Simulated payments have no onboarding form.
   if (new URL(url).origin === new URL(config.BASE_URL).origin) return redirectWithFlash(ctx, 'payouts');
   sendRedirectPage(ctx, url, PROCESSOR_REDIRECT_TEXT);
 });
 
-/** To there again, when its page was too old: any site may send people here, and nothing is made for it. */
+/** Reopens the onboarding form after its link has expired. Other sites may link here, so it creates no account. */
 export const restartPayoutSetup = withErrorPage(async (ctx) => {
   const url = await refreshPayoutOnboardingLink(requireCaller(ctx).accountId);
   if (url === null) return seeOther(ctx, '/account/');
   sendRedirectPage(ctx, url, PROCESSOR_REDIRECT_TEXT);
 });
 
-/** Back from there: what came of it is looked at right now. */
+/** Handles the return from the onboarding form, and syncs the payout account at once. */
 export const completePayoutSetup = withErrorPage(async (ctx) => {
   await syncPayoutAccount(requireCaller(ctx).accountId);
   redirectWithFlash(ctx, 'payouts');
@@ -210,7 +216,7 @@ function redirectWithFlash(ctx: Context, code: FlashCode): void {
   seeOther(ctx, `/account/?done=${code}`);
 }
 
-/** Tells what a form was refused for on the page that it was on. */
+/** Wraps the handler of a form: a service error is shown on the account page. */
 export function withErrorPage(handler: (ctx: Context) => Promise<void>): (ctx: Context) => Promise<void> {
   return async (ctx) => {
     try {
@@ -222,13 +228,13 @@ export function withErrorPage(handler: (ctx: Context) => Promise<void>): (ctx: C
   };
 }
 
-/** What is said to programs begins with the name of a field, which no person has seen. */
+/** Converts an API error detail into a sentence for people, without the name of the field. */
 function toUserMessage(detail: string): string {
   const sentence = detail.replace(/^\w+: /, '').replace(/^[a-z]+(_[a-z]+)+\b/, (name) => name.replaceAll('_', ' '));
   return sentence.charAt(0).toUpperCase() + sentence.slice(1);
 }
 
-/** Under which a form may be sent again without being carried out again. */
+/** Reads the idempotency key of the form, or null. */
 function readFormIdempotencyKey(ctx: Context): string | null {
   const key = getForm(ctx).get('request') ?? '';
   return /^[0-9a-f-]{36}$/.test(key) ? key : null;
