@@ -90,7 +90,7 @@ describe('npm start', function () {
     );
     expect([found.status, found.err]).to.deep.equal([
       0,
-      `Using the databases of the service at ${baseUrl}, which runs on this machine.\n`,
+      `Using the databases of the local service at ${baseUrl}.\n`,
     ]);
     expect(found.out).to.include('1092');
     const given = ['grant-credits', 'me@example.com', '5', '--request', 'one', '--apply'];

@@ -997,7 +997,7 @@ describe('payments by Stripe', () => {
         expect(stderr).to.match(sentence);
       }
       expect((await runStripeSetup({}, ['--help'])).stdout).to.include('STRIPE_SECRET_KEY');
-      expect((await runStripeSetup({}, ['--hlep'])).stderr).to.match(/^There is no option --hlep\./);
+      expect((await runStripeSetup({}, ['--hlep'])).stderr).to.match(/^Unknown option '--hlep'\./);
     });
   });
 });
