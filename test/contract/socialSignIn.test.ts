@@ -501,7 +501,7 @@ describe('sign-in with a provider', () => {
       const callback = await upToCallback(visitor);
       google.fake.misbehaviour.set('/token', 'error');
       await visitor.request(callback);
-      await service.apis[0]?.waitForLog('no sign-in');
+      await service.apis[0]?.waitForLog('sign-in failed');
       const logs = service.apis[0]?.logs() ?? '';
       for (const name of ['code', 'state']) expect(logs).to.not.include(callback.searchParams.get(name));
       expect(logs).to.not.include('google-secret');

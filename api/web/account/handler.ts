@@ -1,24 +1,15 @@
-import { getAccount, saveProfile as saveProfileOf } from '../../../shared/domain/accounts/accounts.ts';
-import { getReferralClickCount } from '../../../shared/domain/affiliates/referralClicks.ts';
+import { saveProfile as saveAccountProfile } from '../../../shared/domain/accounts/accounts.ts';
 import {
   syncPayoutAccount,
   createPayoutOnboardingLink,
   refreshPayoutOnboardingLink,
 } from '../../../shared/domain/affiliates/payoutAccounts.ts';
 import { enrollAffiliate } from '../../../shared/domain/affiliates/enroll.ts';
-import { getAffiliateOverview } from '../../../shared/domain/affiliates/overview.ts';
 import { listActiveApiKeys, createApiKey, revokeApiKey } from '../../../shared/domain/accounts/apiKeys.ts';
 import { startPlanCheckout, isPaymentPending, openCustomerPortal } from '../../../shared/domain/billing/checkout.ts';
-import { listIdentities } from '../../../shared/domain/accounts/identities.ts';
 import { executeIdempotent, type SaveResponse } from '../../../shared/domain/platform/idempotentRequests.ts';
 import { listConnectedApplications, disconnectApplication } from '../../../shared/domain/oauth/grants.ts';
-import {
-  revokeOtherWebSessions,
-  revokeWebSession,
-  listActiveSessions,
-} from '../../../shared/domain/accounts/sessions.ts';
-import { isStaff } from '../../../shared/domain/accounts/staff.ts';
-import { getBillingStatus } from '../../../shared/domain/billing/billingStatus.ts';
+import { revokeOtherWebSessions, revokeWebSession } from '../../../shared/domain/accounts/sessions.ts';
 import { config } from '../../../shared/lib/config.ts';
 import { createBodyParser } from '../../../shared/lib/validate.ts';
 import { ServiceError } from '../../../shared/spec/errors.ts';
@@ -27,8 +18,7 @@ import { evictKey } from '../../pipeline/authenticate.ts';
 import { audit } from '../../pipeline/auditLog.ts';
 import { parseUuidParam } from '../../pipeline/requestParameters.ts';
 import { endCurrentSession } from '../../pipeline/cookies/sessionCookie.ts';
-import type { AccountOverview } from './overview.ts';
-import { type FlashCode, type Flash, sendAccountPage } from './view.tsx';
+import { redirectWithFlash, renderAccountPage, withErrorPage } from './render.ts';
 import {
   sendDisconnectConfirmation,
   sendEndOtherSessionsConfirmation,
@@ -82,7 +72,7 @@ export const saveProfile = withErrorPage(async (ctx) => {
   const form = getForm(ctx);
   const fields = ['first_name', 'use_case'].filter((name) => form.has(name));
   const profile = parseProfileForm(Object.fromEntries(fields.map((name) => [name, form.get(name)])));
-  await saveProfileOf(requireCaller(ctx).accountId, profile);
+  await saveAccountProfile(requireCaller(ctx).accountId, profile);
   redirectWithFlash(ctx, 'profile');
 });
 
@@ -183,55 +173,6 @@ export const completePayoutSetup = withErrorPage(async (ctx) => {
 export async function signOut(ctx: Context): Promise<void> {
   await endCurrentSession(ctx);
   seeOther(ctx, '/sign-in?done=signed-out');
-}
-
-async function renderAccountPage(ctx: Context, flash: Flash = {}, status = 200): Promise<void> {
-  const { accountId } = requireCaller(ctx);
-  const [account, billing, identities, keys, applications, sessions] = await Promise.all([
-    getAccount(accountId),
-    getBillingStatus(accountId),
-    listIdentities(accountId),
-    listActiveApiKeys(accountId),
-    listConnectedApplications(accountId),
-    listActiveSessions(accountId, ctx.state.sessionToken as string),
-  ]);
-  const affiliate = account.is_affiliate
-    ? { ...(await getAffiliateOverview(accountId)), clicks: await getReferralClickCount(accountId) }
-    : null;
-  const isStaffSession = await isStaff(account, requireCaller(ctx), ctx.state.sessionToken);
-  const overview: AccountOverview = {
-    account,
-    isStaff: isStaffSession,
-    billing,
-    identities,
-    keys,
-    applications,
-    sessions,
-    affiliate,
-  };
-  sendAccountPage(ctx, overview, flash, status);
-}
-
-function redirectWithFlash(ctx: Context, code: FlashCode): void {
-  seeOther(ctx, `/account/?done=${code}`);
-}
-
-/** Wraps the handler of a form: a service error is shown on the account page. */
-export function withErrorPage(handler: (ctx: Context) => Promise<void>): (ctx: Context) => Promise<void> {
-  return async (ctx) => {
-    try {
-      await handler(ctx);
-    } catch (error) {
-      if (!(error instanceof ServiceError)) throw error;
-      await renderAccountPage(ctx, { problem: toUserMessage(error.message) }, error.status);
-    }
-  };
-}
-
-/** Converts an API error detail into a sentence for people, without the name of the field. */
-function toUserMessage(detail: string): string {
-  const sentence = detail.replace(/^\w+: /, '').replace(/^[a-z]+(_[a-z]+)+\b/, (name) => name.replaceAll('_', ' '));
-  return sentence.charAt(0).toUpperCase() + sentence.slice(1);
 }
 
 /** Reads the idempotency key of the form, or null. */

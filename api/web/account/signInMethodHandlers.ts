@@ -11,7 +11,7 @@ import { PROVIDER_TITLES } from '../components/providerLogos.tsx';
 import { sendRedirectPage } from '../components/redirectPage.tsx';
 import { ACCOUNT_PATH } from '../signIn/returnTo.ts';
 import { seeOther } from '../../pipeline/servePage.ts';
-import { withErrorPage } from './handler.ts';
+import { withErrorPage } from './render.ts';
 
 /** Builds the path of the account page with the reason why an identity could not be linked. */
 export function buildLinkProblemPath(provider: ProviderName, problem: SignInProblem): string {

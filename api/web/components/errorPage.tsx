@@ -37,7 +37,7 @@ export function sendWrongAddressPage(ctx: Context, address: string): void {
       <p>
         Open this service at <a href={address}>{address}</a>.
       </p>
-      <p class="quiet">This form was sent from another address. Nothing was changed.</p>
+      <p class="quiet">This form was not sent from the page that it belongs to. Nothing was changed.</p>
     </div>
   );
   sendPage(ctx, { title, body, isNarrow: true }, 403);
