@@ -20,13 +20,13 @@ All of them are also read from a file .env in the current folder.`;
 
 const WEBHOOK_PATH = '/api/billing/webhooks/processor/';
 const CURRENCY = 'usd';
-/** By which what we have made is known again. */
+/** Metadata that identifies the objects that this command created. */
 const OWN_METADATA = { made_by: 'genmeter' };
 const CONNECT_METADATA = { of: 'connected accounts' };
 
-/** Ours, and that of the accounts that affiliates are paid to. */
+/** The webhook of our own account, or that of the connected accounts that receive payouts. */
 interface Webhook {
-  /** That its signing secret goes by. */
+  /** The variable for its signing secret. */
   variable: 'STRIPE_WEBHOOK_SECRET' | 'STRIPE_CONNECT_WEBHOOK_SECRET';
   events: Stripe.WebhookEndpointCreateParams.EnabledEvent[];
   isConnect: boolean;
@@ -52,7 +52,7 @@ async function setUpStripe(stripe: Stripe, baseUrl: string): Promise<string[]> {
   ];
 }
 
-/** A price cannot be changed: where the amount is not right, another one takes its place and its key. */
+/** Ensures the price of a plan. Prices are immutable: for another amount, a new price takes over the lookup key. */
 async function ensurePrice(stripe: Stripe, plan: Plan): Promise<Stripe.Price> {
   const lookupKey = `genmeter_${plan.slug}_yearly`;
   const [known] = (await stripe.prices.list({ lookup_keys: [lookupKey], limit: 1 })).data;
@@ -85,7 +85,7 @@ function isPriceCurrent(price: Stripe.Price, { priceYearlyCents }: Plan): boolea
   return active && currency === CURRENCY && amount === priceYearlyCents && isYearly;
 }
 
-/** Each plan is a product of its own: the portal offers one price an interval of each. */
+/** Ensures a product for each plan: the portal offers only one price per interval of a product. */
 async function ensureProduct(stripe: Stripe, { slug, name, features }: Plan): Promise<string> {
   const id = `genmeter_${slug}`;
   try {
@@ -101,7 +101,9 @@ async function ensureProduct(stripe: Stripe, { slug, name, features }: Plan): Pr
   throw new Error(`The product ${id} is archived in Stripe: take it out of the archive there, and run this again.`);
 }
 
-/** Makes a webhook, or sets right the one that is there. @returns its signing secret, which Stripe tells once, when it is made. */
+/**
+ * Creates a webhook, or updates the existing one. @returns its signing secret, which Stripe returns only at creation.
+ */
 async function ensureWebhook(stripe: Stripe, baseUrl: string, wanted: Webhook): Promise<string | null> {
   const { variable, events, isConnect } = wanted;
   const url = `${baseUrl}${WEBHOOK_PATH}`;
@@ -138,7 +140,7 @@ async function ensureWebhook(stripe: Stripe, baseUrl: string, wanted: Webhook): 
   return null;
 }
 
-/** Stripe does not say which of the webhooks at an address is for connected accounts: what we made it with does. */
+/** Stripe does not report which webhook of an address is for connected accounts: our metadata does. */
 async function findWebhookEndpoint(
   stripe: Stripe,
   url: string,
@@ -155,7 +157,7 @@ function isLocal(baseUrl: string): boolean {
   return /^(localhost|.+\.localhost|127\..+|0\.0\.0\.0|\[::1?\])$/.test(new URL(baseUrl).hostname);
 }
 
-/** Our own one, beside the account's default one, which the operator may use for something else. */
+/** Ensures a configuration of our own, beside the account's default one, which the operator may use otherwise. */
 async function ensurePortalConfiguration(stripe: Stripe, prices: Stripe.Price[]): Promise<string> {
   const products = prices.map(({ id, product }) => ({ product: getProductId(product), prices: [id] }));
   const features: Stripe.BillingPortal.ConfigurationCreateParams.Features = {
@@ -213,7 +215,7 @@ function readEnv(name: string): string | undefined {
   return process.env[name]?.trim() || undefined;
 }
 
-/** What went wrong, in words that say what to do. */
+/** Describes an error, with what to do. */
 function describeError(error: unknown): string {
   const words = getErrorMessage(error);
   if (error instanceof Stripe.errors.StripeAuthenticationError)
@@ -223,7 +225,7 @@ function describeError(error: unknown): string {
   return error instanceof Stripe.errors.StripeError ? `Stripe refuses: ${words}` : words;
 }
 
-/** `npm run stripe:setup` */
+/** Runs `npm run stripe:setup`. */
 async function main(): Promise<void> {
   readCommandLine('npm run stripe:setup', HELP, {});
   loadEnvFile();
@@ -231,7 +233,7 @@ async function main(): Promise<void> {
   console.error(`\nSetting up Stripe, in ${secretKey.includes('_live_') ? 'live' : 'test'} mode, for ${baseUrl}:\n`);
   const lines = await setUpStripe(createStripeClient(secretKey, apiBase), baseUrl);
   console.error('\nFor your .env:\n');
-  // A line of its own, also in a file whose last line does not end.
+  // Starts on a new line, in case the last line of the file does not end with one.
   console.log(`\n${lines.join('\n')}`);
 }
 

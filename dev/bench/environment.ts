@@ -19,13 +19,13 @@ export interface BenchApi extends BuiltProcess {
   port: number;
 }
 
-/** Everything that a measurement runs on: servers of its own, the built service, and processes that load it. */
+/** The environment of a measurement: servers of its own, the built service, and processes that generate load. */
 export interface BenchEnvironment {
   options: BenchOptions;
   postgres: RunningServer;
   redis: RunningServer;
   log(line: string): void;
-  /** Makes a migrated, empty database, and opens a client on it. */
+  /** Creates a migrated, empty database, and opens a client on it. */
   database(name: string): Promise<{ url: string; client: pg.Client }>;
   api(databaseUrl: string, env?: NodeJS.ProcessEnv): Promise<BenchApi>;
   worker(databaseUrl: string, env: NodeJS.ProcessEnv): Promise<BuiltProcess>;
@@ -34,7 +34,7 @@ export interface BenchEnvironment {
   close(): Promise<void>;
 }
 
-/** Flushes to disk as in production; only checkpoints are kept out of the rounds. */
+/** Flushes to disk as in production. Only checkpoints are kept out of the rounds. */
 const POSTGRES_SETTINGS = {
   shared_buffers: '256MB',
   max_connections: '300',
@@ -49,7 +49,7 @@ export async function startBenchEnvironment(
   log: (line: string) => void,
 ): Promise<BenchEnvironment> {
   const folder = mkdtempSync(join(tmpdir(), 'bench-'));
-  // Where root runs this, Postgres runs as another account, which has to get through to its data.
+  // If root runs the bench, Postgres runs as another account, which needs to reach its data.
   chmodSync(folder, 0o711);
   const closers: (() => Promise<unknown>)[] = [];
   let closing: Promise<void> | undefined;
@@ -124,7 +124,7 @@ export async function startBenchEnvironment(
   }
 }
 
-/** The service's configuration: its defaults, whatever the environment of whoever runs the bench says. */
+/** The service's default configuration, independent of the variables in the caller's environment. */
 function buildServiceEnv(databaseUrl: string, redisUrl: string, folder: string): NodeJS.ProcessEnv {
   const { PATH, HOME, TMPDIR, SystemRoot } = process.env;
   return {
@@ -141,7 +141,7 @@ function buildServiceEnv(databaseUrl: string, redisUrl: string, folder: string):
   };
 }
 
-/** Makes a database like the migrated one. */
+/** Creates a database from the migrated one. */
 async function copyMigratedDatabase(serverUrl: string, name: string): Promise<void> {
   const client = new pg.Client({ connectionString: serverUrl });
   await client.connect();

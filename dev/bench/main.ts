@@ -15,8 +15,8 @@ import { type Measurement, toReportRows, formatReportTable } from './report.ts';
 import { startBenchEnvironment, type BenchEnvironment } from './environment.ts';
 
 /**
- * `npm run bench [-- --quick] [--only create,read] [--json FILE] [--profile FOLDER] [--built]`: measures the built service
- * against what it stands on, and prints how the ratios compare with the targets.
+ * `npm run bench [-- --quick] [--only create,read] [--json FILE] [--profile FOLDER] [--built]`: measures the built
+ * service against its baselines, and prints how the ratios compare with the targets.
  */
 const options = parseOptionsOrExit();
 const startedAt = new Date();

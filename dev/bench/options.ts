@@ -14,24 +14,24 @@ export const FIGURES = [
 ] as const;
 export type FigureName = (typeof FIGURES)[number];
 
-/** What `npm run bench` was asked for, and how much of it. */
+/** Options of `npm run bench`, and the size of its workloads. */
 export interface BenchOptions {
   only: readonly FigureName[];
   quick: boolean;
-  /** Take the build that is there. */
+  /** Uses the existing build. */
   isBuilt: boolean;
-  /** Where the JSON goes; undefined: next to the other output of the run. */
+  /** Path of the JSON output; undefined writes it next to the other output of the run. */
   json: string | undefined;
-  /** A folder for CPU profiles of the service's processes; figures of a profiled run are somewhat low. */
+  /** A folder for CPU profiles of the service's processes. Profiled runs give somewhat low figures. */
   profile: string | undefined;
   rounds: number;
   roundMs: number;
   accounts: number;
-  /** Generations of the small and of the large database that growth compares. */
+  /** Generations in the small and the large database that growth compares. */
   growth: { small: number; large: number; requests: number };
-  /** How many MCP sessions are opened. */
+  /** Number of MCP sessions to open. */
   mcp: { sessions: number };
-  /** How many accounts are due at once. */
+  /** Number of accounts that are due at once. */
   grants: { accounts: number };
   pipeline: { rounds: number; leastInFlight: number; mostInFlight: number; bareMs: number };
 }
@@ -46,7 +46,7 @@ const FULL_RUN = {
   pipeline: { rounds: 3, leastInFlight: 500, mostInFlight: 8_000, bareMs: 6_000 },
 };
 
-/** Enough to see that everything works; too little for figures to trust. */
+/** Enough to see that everything works, and too little for reliable figures. */
 const QUICK_RUN = {
   rounds: 2,
   roundMs: 400,
@@ -70,7 +70,7 @@ and starts servers of its own. All of it takes some ten minutes.
 
 /**
  * Reads the command line.
- * @throws Error with a sentence for who typed it.
+ * @throws Error with a sentence for the user.
  */
 export function parseBenchOptions(args: string[]): BenchOptions | 'help' {
   const { values } = parseCommandLine(args, {
@@ -83,7 +83,7 @@ export function parseBenchOptions(args: string[]): BenchOptions | 'help' {
   return values.help ? 'help' : buildOptions(values);
 }
 
-/** What was typed, or stands for it where `bench` is not run by hand. */
+/** Builds the options from the command line, or from a caller's values. */
 export function buildOptions(values: {
   only?: string;
   quick: boolean;

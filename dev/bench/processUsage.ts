@@ -1,14 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { median } from './statistics.ts';
 
-/** What processes take of the machine, where the system tells (Linux); elsewhere null. */
+/** Memory of a process, on systems that report it (Linux); null elsewhere. */
 
 export interface ProcessMemory {
   residentMb: number;
   peakMb: number;
 }
 
-/** The memory that a process holds, and the most that it has held. */
+/** Resident memory of a process, current and peak. */
 export function readProcessMemory(pid: number): ProcessMemory | null {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');
@@ -19,7 +19,7 @@ export function readProcessMemory(pid: number): ProcessMemory | null {
   }
 }
 
-/** Processor time, in milliseconds, that a process and its children have used so far. */
+/** Processor time in milliseconds that a process and its children have used so far. */
 export function readProcessorMs(pid: number): number | null {
   const own = readProcStat(pid);
   if (own === null) return null;
@@ -30,13 +30,13 @@ export function readProcessorMs(pid: number): number | null {
   return children.reduce((sum, stat) => sum + (stat?.ms ?? 0), own.ms + own.endedChildrenMs);
 }
 
-/** The kernel counts in hundredths of a second, whatever its own tick. */
+/** The kernel counts in hundredths of a second, independent of its own tick. */
 const TICK_MS = 10;
 
 function readProcStat(pid: number): { parent: number; ms: number; endedChildrenMs: number } | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // Counted from behind the name, which may hold spaces and brackets.
+    // Parsed from behind the name, which may contain spaces and brackets.
     const fields = stat
       .slice(stat.lastIndexOf(')') + 2)
       .split(' ')
@@ -48,7 +48,7 @@ function readProcStat(pid: number): { parent: number; ms: number; endedChildrenM
   }
 }
 
-/** Runs something, and tells how many microseconds of processor time each process spent on each item of it. */
+/** Runs work, and reports the microseconds of processor time that each process spent per item. */
 export async function withProcessorTime<Result>(
   processes: Record<string, number | null>,
   work: () => Promise<Result>,
@@ -67,7 +67,7 @@ export async function withProcessorTime<Result>(
   return { result, microseconds };
 }
 
-/** The rounds' median for each process. */
+/** Median of the rounds for each process. */
 export function medianMicroseconds(
   rounds: readonly { microseconds: Record<string, number> }[],
 ): Record<string, number> {

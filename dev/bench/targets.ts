@@ -1,4 +1,4 @@
-/** What the service is to reach and what it aims at, for each figure; they are ratios unless a unit is given. */
+/** The required value and the goal of each figure; ratios unless a unit is given. */
 export interface Target {
   title: string;
   reach: number;
@@ -48,7 +48,7 @@ export const TARGETS = {
 export type TargetName = keyof typeof TARGETS;
 export type TargetVerdict = 'aim' | 'ok' | 'missed';
 
-/** Whether a value meets its aim, or what it has to reach, or neither. */
+/** Rates a value: it meets its goal, meets the requirement, or neither. */
 export function rateAgainstTarget({ reach, aim, better }: Target, value: number): TargetVerdict {
   const meets = (limit: number) => (better === 'more' ? value >= limit : value <= limit);
   if (meets(aim)) return 'aim';

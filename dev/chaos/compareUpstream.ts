@@ -19,8 +19,8 @@ interface GenerationRow {
 }
 
 /**
- * Finds queued generations whose recorded run was cancelled. A run that is recorded is cancelled only after its
- * generation has ended, so that this holds at every moment.
+ * Finds queued generations whose recorded run was canceled. A recorded run is canceled only after its generation has
+ * ended, so that this holds at every moment.
  */
 export async function findWronglyCancelled(jobs: readonly UpstreamJob[], client: Queryable): Promise<Violation[]> {
   const cancelled = jobs.filter((job) => job.cancelled).map(({ id }) => id);
@@ -39,7 +39,7 @@ export async function findWronglyCancelled(jobs: readonly UpstreamJob[], client:
   }));
 }
 
-/** Holds our generations against what the upstream was asked to run, when nothing is under way. */
+/** Compares generations with the runs of the upstream, when nothing is in progress. */
 export async function compareUpstream(jobs: readonly UpstreamJob[], client: Queryable): Promise<Violation[]> {
   const { rows } = await client.query(
     `SELECT account_id::text AS account_id, uuid, p.prompt, status, unconfirmed_submits,

@@ -16,51 +16,51 @@ import type { SeededRandom } from '../../test/fakes/seededRandom.ts';
 import { enqueueDuplicateJobs } from './duplicateJobs.ts';
 import { type ControlledServer, startControlledPostgres, startControlledRedis } from './controlledServer.ts';
 
-/** Which processes are kept from a server: each kind goes through a proxy of its own. */
+/** The processes that a proxy cuts off from a server: each kind has a proxy of its own. */
 export type ProxySide = 'apis' | 'workers';
 type SideProxies = Record<ProxySide, FaultProxy>;
 
-/** Everything that a run takes place on. */
+/** Servers, fakes, proxies and processes of a run. */
 export interface ChaosEnvironment {
   folder: string;
-  /** What it runs on, in words. */
+  /** Describes the servers and their versions. */
   description: string;
   postgres: ControlledServer;
   redis: ControlledServer;
-  /** Null where this machine does not allow one; `diskProblem` then says why. */
+  /** Null if this machine does not allow one; `diskProblem` then contains the reason. */
   disk: SmallDisk | null;
   diskProblem: string | null;
   proxies: { postgres: SideProxies; redis: SideProxies; apis: FaultProxy[]; upstream: FaultProxy };
   upstream: FakeFal;
   stripe: FakeStripe;
   processes: Map<string, ManagedProcess>;
-  /** The web processes, as clients reach them. */
+  /** Addresses of the API processes. */
   addresses: string[];
-  /** Of the service's database, by no proxy. */
+  /** Address of the service's database, without a proxy. */
   databaseUrl: string;
-  /** What went wrong of itself: processes that ended though nobody ended them. */
+  /** Processes that ended although no fault ended them. */
   unexpectedExits: string[];
-  /** Whether everybody comes at once. */
+  /** True during a rush, when all clients act on many accounts at once. */
   isRush: boolean;
-  /** The service's time. */
+  /** Current time of the service. */
   now(): Date;
-  /** How much of it `passTime` has let pass. */
+  /** Time that `advanceTime` has added, in milliseconds. */
   advancedMs(): number;
-  /** Brings jobs of the queues again, so many times at once; one of them only, if it is named. */
+  /** Enqueues scheduled jobs this many times at once; only one of them if it is named. */
   enqueueDuplicateJobs(times: number, only?: string): Promise<void>;
-  /** Forgets everything that is in Redis. */
+  /** Deletes all data in Redis. */
   emptyRedis(): Promise<void>;
-  /** Moves everybody's time: all processes, and the payment processor. */
+  /** Moves the clocks of all processes and of the payment processor. */
   advanceTime(milliseconds: number): void;
-  /** Ends what runs; `keeps` leaves the folder. */
+  /** Stops everything; `keeps` preserves the folder. */
   close(keeps: boolean): Promise<void>;
 }
 
 export interface ChaosEnvironmentOptions {
   random: SeededRandom;
-  /** Where the build is. */
+  /** Folder of the build. */
   build: string;
-  /** Run in the migrated database before the service starts: for bugs that are planted. */
+  /** Statements for the migrated database, run before the service starts, which seed bugs. */
   sql: string[];
 }
 
@@ -69,7 +69,7 @@ const WORKERS = 2;
 const REDIS_PREFIX = 'chaos';
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
-/** Starts servers, stand-ins, proxies and the service. */
+/** Starts servers, fakes, proxies and the service. */
 export async function startChaosEnvironment({
   random,
   build,
@@ -109,7 +109,7 @@ export async function startChaosEnvironment({
     const upstream = await startRandomUpstream(random.fork('upstream'));
     closers.push(() => upstream.stop());
     const upstreamProxy = await openProxy(upstream.url);
-    // What it answers leads back through the proxy.
+    // The URLs in its responses lead back through the proxy.
     upstream.url = upstreamProxy.url.replace(/\/$/, '');
     const stripe = await new FakeStripe({ seed: random.fork('stripe').nextBelow(2 ** 31) }).start();
     closers.push(() => stripe.stop());
@@ -191,7 +191,7 @@ export async function startChaosEnvironment({
   }
 }
 
-/** The service's configuration: its defaults, but for what would keep one machine from asking often. */
+/** The service's default configuration, with higher rate limits for requests from one machine. */
 function buildServiceEnv(folder: string, stripe: FakeStripe, upstreamUrl: string): Record<string, string> {
   return {
     PATH: process.env['PATH'] ?? '',
@@ -199,7 +199,7 @@ function buildServiceEnv(folder: string, stripe: FakeStripe, upstreamUrl: string
     LOG_LEVEL: 'warn',
     REDIS_PREFIX: REDIS_PREFIX,
     RATE_LIMITS: 'off',
-    // So that models are back soon after what kept them from being probed, and there is much to break.
+    // Models recover soon after a fault of their probes, so that there is enough to break.
     PROBE_INTERVAL_MS: '3000',
     MEDIA_DIR: join(folder, 'media'),
     FAL_BASE_URL: upstreamUrl,
@@ -208,13 +208,13 @@ function buildServiceEnv(folder: string, stripe: FakeStripe, upstreamUrl: string
   };
 }
 
-/** The folder of the data, whose owner Postgres runs as: where the account could not enter ours, it is elsewhere. */
+/** The data folder, whose owner Postgres runs as. It is elsewhere if that account cannot enter ours. */
 function findClusterFolder(dataDir: string): string {
   const cluster = join(dataDir, 'cluster');
   return readdirSync(dataDir).includes('cluster') ? cluster : dataDir;
 }
 
-/** @param tables a folder on the disk that can be filled; null leaves them with the other data. */
+/** @param tables a folder on the small disk; null leaves the tables with the other data. */
 async function createChaosDatabase(serverUrl: string, tables: string | null): Promise<string> {
   const client = new pg.Client({ connectionString: serverUrl });
   await client.connect();

@@ -5,15 +5,15 @@ import type { ManagedProcess } from './managedProcess.ts';
 import type { SeededRandom } from '../../test/fakes/seededRandom.ts';
 import type { ProxySide, ChaosEnvironment } from './environment.ts';
 
-/** Something that can go wrong, and be right again. */
+/** A fault that can be injected and removed. */
 export interface Fault {
-  /** Among the others: how often it is chosen. */
+  /** Relative frequency among all faults. */
   weight: number;
-  /** What it can befall, of which the schedule picks one. */
+  /** Possible targets, of which the schedule picks one. */
   targets: readonly string[];
-  /** What no other fault may befall at the same time. */
+  /** Resources that no other fault may affect at the same time. */
   locks: (target: string) => readonly string[];
-  /** How long it goes on, in milliseconds: at least and at most. */
+  /** Duration in milliseconds: minimum and maximum. */
   durationMs: readonly [number, number];
   begin: (stage: ChaosEnvironment, target: string, random: SeededRandom) => unknown;
   end?: (stage: ChaosEnvironment, target: string) => unknown;
@@ -24,7 +24,7 @@ const WORKERS = ['worker 1', 'worker 2'];
 const PROCESSES = [...APIS, ...WORKERS];
 const PROXY_SIDES = ['apis', 'workers', 'all'];
 const MONTH_MS = 31 * 24 * 60 * 60 * 1_000;
-/** As far as clocks that are set right jump, and machines that paused; what holds for so long as a lease shifts by it. */
+/** The size of a jump of a corrected clock, or after a machine paused. Leases shift by as much. */
 const CLOCK_JUMP_MS = 60_000;
 
 const targetItself = (target: string) => [target];
@@ -40,7 +40,7 @@ function getProcess(environment: ChaosEnvironment, name: string): ManagedProcess
   return managedProcess;
 }
 
-/** The proxies of a server on some sides are told to refuse, to freeze, or to cut replies, and then to be open again. */
+/** A fault that makes a server's proxies on some sides refuse, freeze or cut replies. */
 function proxyFault(server: 'postgres' | 'redis', mode: 'refuse' | 'freeze' | 'cut'): Pick<Fault, 'begin' | 'end'> {
   const each = (stage: ChaosEnvironment, target: string) => getSides(target).map((side) => stage.proxies[server][side]);
   return {
@@ -74,7 +74,7 @@ const STRIPE_FAULTS: StripeFault[] = [
   'drop after doing',
 ];
 
-/** Every fault there is, by the name that the report gives it. */
+/** All faults by the name in the report. */
 export const FAULTS: Readonly<Record<string, Fault>> = {
   'process killed': {
     weight: 10,
@@ -87,7 +87,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     weight: 6,
     targets: PROCESSES,
     locks: targetItself,
-    // Longer than a worker's hold on its jobs, so that another takes them over and the first one comes back.
+    // Longer than a worker's lease, so that another worker takes its generations over before it comes back.
     durationMs: [1_000, 12_000],
     begin: (stage, target) => getProcess(stage, target).pause(),
     end: (stage, target) => getProcess(stage, target).resume(),
@@ -104,19 +104,19 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   'a month passes': {
     weight: 0,
     targets: ['everything'],
-    // Nobody stands still meanwhile, goes by another clock, or is kept from hearing of payments.
+    // No process may be paused, use another clock, or miss webhooks meanwhile.
     locks: () => [...PROCESSES, 'Stripe', 'webhooks'],
     durationMs: [0, 0],
     begin: (stage) => {
-      // For days it would have tried again, and be asked for what never arrived.
+      // Stripe would retry for days, and be asked for events that never arrived.
       stage.stripe.delivery.sendDropped();
       stage.advanceTime(MONTH_MS);
-      // Whoever looks what is due finds others looking.
+      // Concurrent renewals meet each other.
       return stage.enqueueDuplicateJobs(6, 'creditPeriods.renew');
     },
   },
   'everybody comes': {
-    // At the turn of a month, which is when it is planned: see schedule.ts.
+    // At the end of a month, which is when the schedule plans it: see schedule.ts.
     weight: 0,
     targets: ['clients'],
     locks: () => [],
@@ -282,7 +282,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   'answers of charges lost': {
     weight: 8,
     targets: ['drop after doing', 'hang after doing'],
-    // Not what else is asked of Stripe: a charge that is under way when a month begins loses its answer, too.
+    // Only charges: one that is in progress when a month begins loses its response, too.
     locks: wholeServer('charges'),
     durationMs: [6_000, 15_000],
     begin: ({ stripe }, target) => {
@@ -293,7 +293,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     },
   },
   'refunds fail': {
-    // In the last part of a run, so that some are owed when it heals: see schedule.ts.
+    // In the last part of a run, so that some refunds are owed when it heals: see schedule.ts.
     weight: 0,
     targets: ['error', 'drop', 'hang'],
     locks: wholeServer('refunds'),

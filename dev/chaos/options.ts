@@ -1,21 +1,21 @@
 import { parseCommandLine } from '../../shared/lib/commandLine.ts';
 
-/** What `npm run chaos` was asked for. */
+/** Options of `npm run chaos`. */
 export interface ChaosOptions {
-  /** The first seed, and how many: each is a run of its own. */
+  /** The first seed, and the number of seeds: each is a run of its own. */
   seed: number;
   seeds: number;
-  /** How long faults go on in each, in seconds. */
+  /** Duration of the fault phase of each run, in seconds. */
   seconds: number;
   accounts: number;
   clients: number;
-  /** No faults: to see how much it carries, and whether memory grows. */
+  /** No faults, to measure throughput and memory growth. */
   isCalm: boolean;
-  /** Keep logs and data also where nothing was wrong. */
+  /** Keeps logs and data of runs without violations, too. */
   keepsFiles: boolean;
-  /** Tell of each fault as it is done. */
+  /** Prints each fault when it is injected. */
   isVerbose: boolean;
-  /** Where the results go as JSON. */
+  /** Path of the JSON results. */
   json: string | undefined;
 }
 
@@ -38,7 +38,7 @@ that the report names), 2 where it was called wrongly.
 
 /**
  * Reads the command line.
- * @throws Error with a sentence for who typed it.
+ * @throws Error with a sentence for the user.
  */
 export function parseChaosOptions(args: string[]): ChaosOptions | 'help' {
   const { values } = parseCommandLine(args, {

@@ -2,7 +2,7 @@ import type { ChaosOutcome } from './runChaos.ts';
 
 const HISTORY_LINES = 60;
 
-/** What a run came to, as lines for a person. */
+/** Formats the results of a run for a person. */
 export function formatReport(outcome: ChaosOutcome): string[] {
   const { seed, seconds, faults, violations } = outcome;
   return [
@@ -25,7 +25,7 @@ export function formatReport(outcome: ChaosOutcome): string[] {
   ];
 }
 
-/** The runs as a table in Markdown. */
+/** Formats the runs as a table in Markdown. */
 export function formatOutcomeTable(outcomes: readonly ChaosOutcome[]): string[] {
   const rows = outcomes.map((outcome) => [
     outcome.seed,

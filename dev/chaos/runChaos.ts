@@ -30,41 +30,44 @@ export interface ChaosRunOptions {
   clients: number;
   isCalm: boolean;
   keepsFiles: boolean;
-  /** Where the build is, and what is run in its database first. */
+  /** Folder of the build, and statements to run in its database first. */
   build: string;
   sql: string[];
-  /** Violations after which nothing more is to be learnt: the run ends with the first of them that is seen on the way. */
+  /** Selects violations that answer the question of the run: it ends with the first of them. */
   isSufficient?: (violation: Violation) => boolean;
   log: (line: string) => void;
-  /** Each fault as it is done. */
+  /** Called with each injected fault. */
   logFault: (line: string) => void;
 }
 
-/** What a run came to. */
+/** Results of a run. */
 export interface ChaosOutcome {
   seed: number;
   seconds: number;
   description: string;
   faults: InjectedFault[];
-  /** By kind of request, by answer. */
+  /** Counts by kind of request and response. */
   responses: Map<string, Map<string, number>>;
   generations: number;
   checks: number;
-  /** From healing to the first request and to the first order that succeeded, and until all had settled; null: never. */
+  /**
+   * Times from healing to the first successful request, to the first successful create, and until all work had settled;
+   * null: never.
+   */
   firstSuccessMs: number | null;
   firstCreateMs: number | null;
   drainedMs: number | null;
-  /** What is promised in wall-clock time; none where the run was to find something else. */
+  /** Guarantees in wall-clock time; empty if the run looked for something else. */
   guarantees: MeasuredGuarantee[];
   memory: MemorySamples;
-  /** When the machine had no time for the run itself. */
+  /** Periods in which this process was not scheduled. */
   stalls: readonly Stall[];
   violations: Violation[];
-  /** By account, of those that violations name. */
+  /** Histories of the accounts in violations, by account. */
   histories: Map<string, string[]>;
-  /** What could not be done on this machine, and why. */
+  /** Faults that this machine does not support, with the reason. */
   skippedFaults: string[];
-  /** Where its logs are, if they were kept. */
+  /** Folder of the logs, if they were kept. */
   folder: string | null;
 }
 
@@ -73,13 +76,13 @@ const ONBOARDING_TIMEOUT_MS = 40_000;
 const FIRST_SUCCESS_LIMIT_MS = 10_000;
 const DRAINED_LIMIT_MS = 120_000;
 const DRAIN_TIMEOUT_MS = 180_000;
-/** After which all has come round that is looked at every ten minutes, such as payouts, or more often. */
+/** Advances past everything with a period of ten minutes or less, such as payouts. */
 const ELEVEN_MINUTES_MS = 11 * 60_000;
-/** How long after healing an owed refund may still be due: its sweep runs every 30 s. */
+/** An owed refund may still be due this long after healing: its sweep runs every 30 s. */
 const OWED_REFUND_LIMIT_MS = 60_000;
 const OVER_AN_HOUR_MS = 65 * 60_000;
 
-/** One run: customers come, things break, are healed, and everything is counted. */
+/** Runs once: onboards customers, injects faults, heals, and verifies everything. */
 export async function runChaos(options: ChaosRunOptions): Promise<ChaosOutcome> {
   const { seed, seconds, log } = options;
   const random = createSeededRandom(seed);
@@ -171,7 +174,7 @@ export async function runChaos(options: ChaosRunOptions): Promise<ChaosOutcome> 
   }
 }
 
-/** Breaks what is planned, for as long as it was asked for. @param enough ends it before. */
+/** Injects the planned faults for the requested time. @param enough ends it early. */
 async function injectPlannedFaults(
   { seed, seconds, isCalm, logFault }: ChaosRunOptions,
   environment: ChaosEnvironment,
@@ -185,7 +188,7 @@ async function injectPlannedFaults(
   return done;
 }
 
-/** Waits until the service takes orders. */
+/** Waits until the service accepts creates. */
 async function waitUntilUp({ addresses }: ChaosEnvironment): Promise<void> {
   const areUp = async () => {
     const models = await Promise.all(
@@ -209,12 +212,12 @@ interface HealResult {
 
 const NOT_HEALED: HealResult = { at: 0, firstSuccessMs: null, firstCreateMs: null };
 
-/** Everything behaves again; the clients go on until an order has succeeded, half a minute at most. */
+/** Removes all faults; clients continue until a create has succeeded, for half a minute at most. */
 async function heal(environment: ChaosEnvironment, clients: ChaosClients): Promise<HealResult> {
   const { stripe } = environment;
-  // Nothing is dropped, repeated or shuffled any more; what was dropped stays so.
+  // No event is dropped, repeated or reordered any more; dropped ones stay lost.
   stripe.reset();
-  // An error that it keeps is over after a day only; nobody waits for so long here.
+  // A saved error expires only after a day, which is too long to wait here.
   stripe.deleteSavedErrors();
   environment.advanceTime(ELEVEN_MINUTES_MS);
   clients.setCalm();
@@ -235,8 +238,8 @@ async function heal(environment: ChaosEnvironment, clients: ChaosClients): Promi
 }
 
 /**
- * Waits for what is under way, or until enough is known.
- * @returns how long that took since healing, in milliseconds; null if it goes on.
+ * Waits for pending work, or until enough is known.
+ * @returns the time since healing in milliseconds; null if it never settled.
  */
 async function waitUntilDrained(
   environment: ChaosEnvironment,
@@ -276,7 +279,7 @@ async function waitUntilDrained(
         detail: error.message,
       });
     });
-    // Whatever is looked at again by the hour has its turn, too.
+    // Includes the hourly checks.
     environment.advanceTime(OVER_AN_HOUR_MS);
     await delay(3_000);
     await waitUntil(isDrained, 60_000);
@@ -301,7 +304,7 @@ function buildMissedGoal(
   return { invariant, statement, accountId: null, subject: 'the run', detail };
 }
 
-/** All that must hold when everything has settled. */
+/** Checks everything that must hold after all work has settled. */
 async function checkEverything(
   environment: ChaosEnvironment,
   clients: ChaosClients,

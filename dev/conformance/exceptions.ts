@@ -1,7 +1,7 @@
-/** What of the official suite does not apply to this server, by scenario and, where only some checks do not, by check. */
+/** A part of the official suite that does not apply to this server: a scenario, or some of its checks. */
 export interface ConformanceException {
   scenario: string;
-  /** All checks that fail, unless these are named. */
+  /** The checks that may fail; all of them by default. */
   checks?: readonly string[];
   reason: string;
 }

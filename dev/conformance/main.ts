@@ -7,9 +7,9 @@ import { runSuite } from './suite.ts';
 import { formatVerdictLines, buildVerdicts } from './verdicts.ts';
 
 /**
- * `npm run conformance [-- --built]`: runs the server scenarios of the official MCP suite against the built service, for
- * each version of the protocol. Fails on each failure that `exceptions.ts` does not list, and on each entry of it that
- * passes. `--built` uses the build that exists.
+ * `npm run conformance [-- --built]`: runs the server scenarios of the official MCP suite against the built service,
+ * for each version of the protocol. Fails for each failure that `exceptions.ts` does not list, and for each of its
+ * entries that passes. `--built` uses the existing build.
  */
 const USAGE = `npm run conformance -- [--built]
 

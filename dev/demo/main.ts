@@ -35,7 +35,7 @@ const DEMO_GENERATIONS: DemoGeneration[] = [
   },
 ];
 
-/** `npm run demo`: uses a running service as a client would, through its public HTTP interface alone. */
+/** `npm run demo`: uses a running service as a client would, through its public HTTP API alone. */
 async function runDemo(baseUrl: string, folder: string): Promise<void> {
   const client = createDemoClient(baseUrl, (seconds) => console.log(`  Told to slow down: waiting ${seconds} s.`));
   await prepareAccount(client);
@@ -59,7 +59,9 @@ async function runDemo(baseUrl: string, folder: string): Promise<void> {
   console.log(`\nThe ledger:\n\n${formatLedgerTable(entries)}\n\n  ${verifyLedgerSum(entries, credits.balance)}`);
 }
 
-/** Signs in as somebody new, so that the ledger shows this run alone, takes a plan and goes on with an API key. */
+/**
+ * Signs in with a new account, so that the ledger shows this run alone, activates a plan and switches to an API key.
+ */
 async function prepareAccount(client: DemoClient): Promise<void> {
   const email = `demo-${new Date().toISOString().replaceAll(/\D/g, '').slice(0, 17)}@example.com`;
   await client.post('/authentication/dev/sign-in/', { email });
@@ -69,7 +71,7 @@ async function prepareAccount(client: DemoClient): Promise<void> {
   console.log(`Signed in as ${email} on the plan ${PLAN}, with the API key ${prefix}...`);
 }
 
-/** Who makes what, as anybody can ask. */
+/** Prints the provider of each model, from the public endpoint. */
 async function printProviders(client: DemoClient): Promise<void> {
   const { data } = await client.get<{ data: { slug: string; provider: string; status: string }[] }>('/api/models/');
   for (const { slug, provider, status } of data) console.log(`${slug} is made by ${provider}, and ${status}`);

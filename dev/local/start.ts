@@ -15,7 +15,7 @@ options: settings are environment variables, also from a file .env. The most use
 
 README.md lists all of them.`;
 
-/** `npm start`: the whole service on one machine, from nothing, until ctrl-C. */
+/** `npm start`: runs the whole service on one machine, without any prerequisites, until Ctrl-C. */
 readCommandLine('npm start', USAGE, {});
 try {
   loadEnvFile();

@@ -18,7 +18,7 @@ const MODEL_PATH = /^\/v1\/models\/([^/]+)\/([^/]+)(\/predictions)?$/;
 const PREDICTION_PATH = /^\/v1\/predictions\/([^/]+)(\/cancel)?$/;
 const VIDEO_SECONDS = { min: 1, max: 15 };
 
-/** Replicate's predictions, of any model: whether it makes videos or images, its input shows. All of it needs a key. */
+/** Replicate's predictions, for any model: the input tells videos from images. Every request needs a key. */
 export function createReplicateProtocol(surroundings: SampleContext): ProtocolHandler {
   return async (question) => {
     const { method, path } = question;
@@ -37,7 +37,7 @@ export function createReplicateProtocol(surroundings: SampleContext): ProtocolHa
   };
 }
 
-/** @param model is what the address names; without one it is the body that names a version. */
+/** @param model the model in the address; without one the body contains a version. */
 async function createPrediction(
   question: ProtocolRequest,
   model: string | undefined,
@@ -97,7 +97,7 @@ function replicateSensitiveContentIssue(prompt: string): InputIssue {
   return buildIssue('prompt', 'content_policy', msg, prompt);
 }
 
-/** 26 small letters and digits, as Replicate's ids look. */
+/** Creates an id of 26 lowercase letters and digits, as at Replicate. */
 function createPredictionId(): string {
   return Array.from(randomBytes(26), (byte) => (byte % 32).toString(32)).join('');
 }

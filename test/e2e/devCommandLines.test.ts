@@ -3,13 +3,13 @@ import { once } from 'node:events';
 import { expect } from 'chai';
 import { CommandLineError, parseCommandLine } from '../../shared/lib/commandLine.ts';
 
-/** Every command that people run, and its main file. */
+/** Every command for people, with its main file. */
 const COMMANDS: [name: string, main: string][] = [
   ['npm start', 'dev/local/start.ts'],
   ['npm run demo', 'dev/demo/main.ts'],
   ['npm run bench', 'dev/bench/main.ts'],
   ['npm run chaos', 'dev/chaos/main.ts'],
-  ['npm run chaos:planted', 'dev/chaos/seededBugs/main.ts'],
+  ['npm run chaos:seeded-bugs', 'dev/chaos/seededBugs/main.ts'],
   ['npm run conformance', 'dev/conformance/main.ts'],
   ['npm run stripe:setup', 'dev/stripeSetup.ts'],
   ['npm run admin', 'worker/cli/admin/main.ts'],

@@ -5,7 +5,7 @@ import { startSampleUpstream } from '../../dev/sampleUpstream/server.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
-/** What points the service at the sample upstream, by each protocol that it speaks. */
+/** Variables that point the service at the sample upstream, for each of its protocols. */
 const PROTOCOLS: Record<string, (url: string) => Record<string, string>> = {
   fal: (url) => ({ FAL_BASE_URL: url, FAL_KEY: 'sample' }),
   openai: (url) => ({ ...buildRoutes('openai:sample'), OPENAI_BASE_URL: `${url}/v1`, OPENAI_API_KEY: 'sample' }),
@@ -63,7 +63,7 @@ for (const [protocol, settings] of Object.entries(PROTOCOLS)) {
         const picture = await film.getPrimaryVideoTrack();
         expect(picture).to.include({ codec: 'avc', displayWidth: width, displayHeight: height });
         expect(await film.computeDuration()).to.be.closeTo(params.duration, 0.001);
-        // At OpenAI there is no video without sound.
+        // OpenAI has no videos without sound.
         const isLoud = 'audio' in params || protocol === 'openai';
         expect((await film.getPrimaryAudioTrack()) !== null).to.equal(isLoud);
         expect((await sharp(await download(ended.thumbnail_url, 'image/webp')).metadata()).format).to.equal('webp');

@@ -75,7 +75,7 @@ describe('npm start', function () {
     for (const path of ['/account/', '/api/docs/', '/admin/']) expect(output).to.include(` ${baseUrl}${path} `);
     expect(output).to.include('for staff: me@example.com');
     expect(output.match(/^ *Metrics +(?:worker|api) +http:\S+\/metrics /gm)).to.have.length(2);
-    // As they were printed, in another folder.
+    // The printed commands, run in another folder.
     const commands = output.split('\n').filter((line) => /^ {2}(curl|UUID=)/.test(line));
     expect(commands).to.have.length(4);
     const done = await runCommand('sh', ['-ec', commands.join('\n')], {}, '/');
@@ -101,7 +101,7 @@ describe('npm start', function () {
     const inProduction = { ...env, NODE_ENV: 'production' };
     expect((await runCommand(process.execPath, ['dist/worker/cli/check/main.js'], inProduction)).status).to.equal(78);
 
-    // A service that was not started on this folder is left alone.
+    // The demo does not touch a service that was not started on this folder.
     const demo = ['--import', 'tsx', 'dev/demo/main.ts'];
     const elsewhere = { PATH, PORT: String(port), DATA_DIR: `${dataDir}-elsewhere` };
     const refused = await runCommand(process.execPath, demo, elsewhere);
@@ -113,7 +113,7 @@ describe('npm start', function () {
       `Using the service at ${baseUrl}.`,
     );
 
-    // A page that is opened by another name of this machine leads to the one that forms are taken from.
+    // A page that is opened through another name of this machine redirects to the origin whose forms are accepted.
     const other = await fetch(`http://127.0.0.1:${port}/sign-in?done=signed-out`, { redirect: 'manual' });
     expect([other.status, other.headers.get('location')]).to.deep.equal([302, `${baseUrl}/sign-in?done=signed-out`]);
 
@@ -246,7 +246,7 @@ async function runCommand(
   return ended;
 }
 
-/** A port of this test process, of which the next one is its own, too. */
+/** Finds a port of this test process whose successor is its own, too. */
 async function findFreePortPair(): Promise<number> {
   for (;;) {
     const port = await allocatePort();
@@ -254,7 +254,7 @@ async function findFreePortPair(): Promise<number> {
   }
 }
 
-/** Whether anything listens on a port. */
+/** Returns true if a program listens on a port. */
 async function acceptsConnections(port: number): Promise<boolean> {
   const socket = connect(port, '127.0.0.1');
   const answer = await Promise.race([

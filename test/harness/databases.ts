@@ -5,7 +5,7 @@ import pg from 'pg';
 
 const TEMPLATE_DATABASE = 'genmeter_template';
 
-/** Migrates one database through the release step, as a deployment would; every test file gets a copy of it. */
+/** Migrates a template database with the release step, as a deployment would. Every test file uses a copy of it. */
 export async function createTemplateDatabase(serverUrl: string, folder: string): Promise<void> {
   await executeOnServer(serverUrl, `CREATE DATABASE ${TEMPLATE_DATABASE}`);
   const { status, output } = await runRelease(withDatabaseName(serverUrl, TEMPLATE_DATABASE), folder);
@@ -28,7 +28,7 @@ export async function runRelease(
 
 let databaseCount = 0;
 
-/** A database of its own, migrated unless `empty`. @returns its address. */
+/** Creates a database, migrated unless `empty`. @returns its address. */
 export async function createDatabase({ empty = false } = {}): Promise<string> {
   const serverUrl = requireTestEnv('TEST_DATABASE_URL');
   databaseCount += 1;
@@ -37,7 +37,7 @@ export async function createDatabase({ empty = false } = {}): Promise<string> {
   return withDatabaseName(serverUrl, name);
 }
 
-/** A setting that `test/run.ts` leaves for the test files. */
+/** Returns a setting that `test/run.ts` passes to the test files. */
 export function requireTestEnv(name: string): string {
   const value = process.env[name];
   if (value === undefined) throw new Error(`${name} is not set: run the tests with "npm test".`);

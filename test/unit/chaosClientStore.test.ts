@@ -59,7 +59,7 @@ describe('the books of the clients of a chaos run', () => {
     const ended = { ...shown, status: 'succeeded', output_url: 'http://127.0.0.1:1/media/a.png' };
     const before = performance.now();
     recordShownGeneration(turn, ended, before);
-    // The same from the process next door; and an answer that was on its way when the end was seen.
+    // The same generation from another process; and a response that was in flight when the end was observed.
     recordShownGeneration(turn, { ...ended, output_url: 'http://127.0.0.1:2/media/a.png' }, performance.now());
     recordShownGeneration(turn, shown, before - 1);
     expect(broken()).to.deep.equal([]);
@@ -105,7 +105,7 @@ describe('the books of the clients of a chaos run', () => {
     });
     const rows = [
       { ...row, uuid: 'a', model: kept.model, prompt: kept.prompt, credits_charged: kept.credits_charged },
-      // Its answer was lost: one is in order, two are not.
+      // Its response was lost: one generation is allowed, two are not.
       rowOf(lost, 'l1'),
       rowOf(lost, 'l2'),
       rowOf(refused, 'r'),

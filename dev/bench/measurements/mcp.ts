@@ -17,8 +17,8 @@ const INITIALIZE = {
 const TOOL_CALL = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'get_usage', arguments: {} } };
 
 /**
- * `tools/call get_usage` in sessions of 32 accounts, credentials and database and all, against the official SDK's own
- * server with a tool that does nothing; then how much memory ten thousand sessions take.
+ * Measures `tools/call get_usage` in sessions of 32 accounts, with credentials and database, against the official SDK's
+ * own server with a tool that does nothing. Then measures the memory that ten thousand sessions take.
  */
 export async function measureMcp(environment: BenchEnvironment): Promise<Measurement[]> {
   const { accounts, rounds, roundMs } = environment.options;
@@ -69,7 +69,7 @@ function summarizeComparison(
   return { value: medianRatio(perSecond), parts: { ...parts, ...medianMicroseconds(a), ...medianMicroseconds(b) } };
 }
 
-/** Opens a session for each account, and prepares the calls in them. */
+/** Opens a session for each account, and prepares its calls. */
 async function prepareCalls(http: BenchChild, name: string, port: number, accounts: number[]): Promise<void> {
   const requests = await Promise.all(
     accounts.map(async (account) => {
@@ -91,7 +91,7 @@ async function prepareCalls(http: BenchChild, name: string, port: number, accoun
   await http.call('prepare', { name, port, expect: 200, requests });
 }
 
-/** The memory that the API holds after a tenth of the sessions, and after all. */
+/** Memory of the API after a tenth of the sessions, and after all. */
 async function measureSessionMemory(
   environment: BenchEnvironment,
   http: BenchChild,

@@ -10,7 +10,7 @@ import { medianMicroseconds, withProcessorTime } from '../processUsage.ts';
 
 const CLIENTS = 32;
 
-/** Reads of succeeded generations by API key, against bare Koa with one prepared select by primary key. */
+/** Measures reads of succeeded generations by API key, against bare Koa with one prepared select by primary key. */
 export async function measureReads(environment: BenchEnvironment): Promise<Measurement[]> {
   const { accounts, rounds, roundMs } = environment.options;
   const { url, client } = await environment.database('bench_read');

@@ -9,7 +9,7 @@ import { medianMicroseconds, withProcessorTime } from '../processUsage.ts';
 const CLIENTS = 32;
 const PATH = '/api/billing/webhooks/processor/';
 
-/** A processor that is never asked anything: no worker runs. */
+/** A processor that is never called, since no worker runs. */
 const PROCESSOR_ENV = {
   STRIPE_SECRET_KEY: 'sk_test_bench',
   STRIPE_WEBHOOK_SECRET: 'whsec_bench',
@@ -22,8 +22,8 @@ const PROCESSOR_ENV = {
 };
 
 /**
- * Acknowledgements of signed events, each of them another one that is stored and rung for, against bare Koa that inserts
- * one row. All of them are counted in the end.
+ * Measures acknowledgements of signed events, each of which is new, stored and enqueued, against bare Koa that inserts
+ * one row. All of them are counted at the end.
  */
 export async function measureWebhooks(environment: BenchEnvironment): Promise<Measurement[]> {
   const { rounds, roundMs } = environment.options;

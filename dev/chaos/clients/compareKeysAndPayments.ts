@@ -3,7 +3,7 @@ import type { Queryable } from '../../../shared/domain/credits/integrity/invaria
 import type { ClientStore } from './clientStore.ts';
 import type { ReportFunction } from './compareWithDatabase.ts';
 
-/** Every key that was told is kept, and is revoked exactly when that was asked for. */
+/** Checks that every announced key is stored, and is revoked exactly if a client revoked it. */
 export async function compareKeys(store: ClientStore, client: Queryable, report: ReportFunction): Promise<void> {
   const { rows } = await client.query(
     `SELECT k.uuid, encode(k.key_hash, 'hex') AS hash, k.revoked_at, a.uuid AS account_uuid
@@ -24,7 +24,7 @@ export async function compareKeys(store: ClientStore, client: Queryable, report:
   }
 }
 
-/** Every page that was paid on has led to its entry in the ledger, and to one. */
+/** Checks that every paid page led to exactly one ledger entry. */
 export async function compareTopups(store: ClientStore, client: Queryable, report: ReportFunction): Promise<void> {
   const { rows } = await client.query(
     `SELECT t.stripe_session_id AS session, t.status, t.credits, t.amount_cents, a.uuid AS account_uuid,
@@ -58,7 +58,7 @@ export async function compareTopups(store: ClientStore, client: Queryable, repor
   }
 }
 
-/** Every plan that was paid for is a subscription of its account, whatever has become of it since. */
+/** Checks that every paid plan is a subscription of its account, whatever its present status. */
 export async function comparePlans(store: ClientStore, client: Queryable, report: ReportFunction): Promise<void> {
   const { rows } = await client.query(
     `SELECT s.stripe_subscription_id AS id, a.uuid AS account_uuid

@@ -3,7 +3,7 @@ import { compareKeys, comparePlans, compareTopups } from './compareKeysAndPaymen
 import type { ClientStore, ObservedGeneration, ObservedCreate } from './clientStore.ts';
 import { addViolation, type ClientViolation, type ClientRule } from './violations.ts';
 
-/** Writes down what the database denies. */
+/** Records a contradiction between clients and database. */
 export type ReportFunction = (rule: ClientRule, accountUuid: string, subject: string, detail: string) => void;
 
 interface GenerationRow {
@@ -17,8 +17,8 @@ interface GenerationRow {
 }
 
 /**
- * Holds the clients' books against the database, when all has settled.
- * @returns what clients saw to be wrong at once, with the ids of the accounts, and then what the database denies.
+ * Compares the clients' observations with the database, when all work has settled.
+ * @returns the violations in responses, with account ids, followed by the contradictions.
  */
 export async function compareClientStore(store: ClientStore, client: Queryable): Promise<Violation[]> {
   const found: ClientViolation[] = [];
@@ -42,7 +42,7 @@ export async function compareClientStore(store: ClientStore, client: Queryable):
 
 async function compareGenerations(store: ClientStore, client: Queryable, report: ReportFunction): Promise<void> {
   const { rows } = await client.query(
-    // The prompts of those that were deleted a month ago have been purged.
+    // The prompts of generations deleted a month ago have been purged.
     `SELECT g.uuid, a.uuid AS account_uuid, g.model, p.prompt, g.status, g.credits_charged, g.deleted_at
        FROM generations g JOIN accounts a ON a.id = g.account_id JOIN chaos.prompts p ON p.generation = g.uuid
       WHERE a.uuid = ANY ($1::uuid[])`,
@@ -86,7 +86,7 @@ function compareGeneration(observed: ObservedGeneration, row: GenerationRow | un
   }
 }
 
-/** What an order has led to. */
+/** Checks the generations that a create led to. */
 function compareCreate(observed: ObservedCreate | undefined, made: GenerationRow[], report: ReportFunction): void {
   const uuids = made.map(({ uuid }) => uuid).join(', ');
   const [first] = made as [GenerationRow];

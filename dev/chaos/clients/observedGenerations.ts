@@ -1,7 +1,7 @@
 import type { ObservedGeneration } from './clientStore.ts';
 import { reportViolation, type Step } from './clientState.ts';
 
-/** What an answer says of a generation; of lists and tools, too. */
+/** A generation in a response, of lists and tools too. */
 interface ShownGeneration {
   uuid: string;
   prompt: string;
@@ -13,8 +13,8 @@ interface ShownGeneration {
 }
 
 /**
- * Holds what is said of a generation against what was said before.
- * @param beganAt when the request began that told it: what was seen by then holds.
+ * Compares a generation in a response with earlier observations.
+ * @param beganAt start of the request: what was observed before it must still hold.
  */
 export function recordShownGeneration(step: Step, shown: ShownGeneration, beganAt: number): void {
   const known = step.state.store.generations.get(shown.uuid);
@@ -44,7 +44,7 @@ export function recordShownGeneration(step: Step, shown: ShownGeneration, beganA
 function recordShownStatus(step: Step, known: ObservedGeneration, shown: ShownGeneration, beganAt: number): void {
   const { uuid, final } = known;
   const { status, output_url: url } = shown;
-  // Each process may take itself to be at another address; the path is what they share.
+  // Each process may build URLs with another origin; only the path is the same.
   const outputPath = url === null ? null : new URL(url).pathname;
   if (status === 'queued') {
     if (final !== null && beganAt > final.at) {
@@ -66,7 +66,7 @@ function recordShownStatus(step: Step, known: ObservedGeneration, shown: ShownGe
   }
 }
 
-/** One whose 201 was lost on the way: it must be of an order of this customer. */
+/** Checks a generation whose 201 was lost: it must belong to a create of this customer. */
 function checkUnknownGeneration(step: Step, { uuid, prompt }: ShownGeneration): void {
   const observed = step.state.store.createsByPrompt.get(prompt);
   if (observed === undefined)

@@ -1,6 +1,6 @@
 import type { Violation } from '../../../shared/domain/credits/integrity/invariant.ts';
 
-/** What clients hold the service to, by name. */
+/** The rules that clients check, by name. */
 export const STATEMENTS = {
   'no-internal-errors': 'No request is answered with a fault of the service.',
   'errors-in-the-envelope': 'Every error is told in the envelope, with a code that is known, and 503 with Retry-After.',
@@ -30,14 +30,14 @@ export const STATEMENTS = {
 } as const;
 export type ClientRule = keyof typeof STATEMENTS;
 
-/** A violation as a client sees it: an account's id is inside the service, its uuid is what clients know. */
+/** A violation as a client sees it: clients know an account by its uuid, and the service by its id. */
 export interface ClientViolation extends Violation {
   accountUuid: string | null;
   /** In milliseconds, as of `Date.now`. */
   at: number;
 }
 
-/** Writes one down, the first of each subject. */
+/** Adds a violation, unless there is one of the same subject. */
 export function addViolation(
   violations: ClientViolation[],
   invariant: ClientRule,

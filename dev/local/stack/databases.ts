@@ -12,14 +12,14 @@ import type { Settings } from './settings.ts';
 const CONNECT_TIMEOUT_MS = 10_000;
 const WATCH_INTERVAL_MS = 1_000;
 
-/** A database server that the service can use now. */
+/** A database server for the service. */
 export interface DatabaseServer {
   name: 'Postgres' | 'Redis';
   version: string;
   url: string;
-  /** Where it comes from. */
+  /** Origin of its program. */
   source: string;
-  /** Ends it, if it was started here. */
+  /** Stops it if this process started it. */
   stop(): Promise<void>;
 }
 
@@ -27,7 +27,7 @@ type Log = (line: string) => void;
 
 /**
  * Starts the Postgres of the data folder, or uses the given one.
- * @throws Error when neither can be had.
+ * @throws Error if neither works.
  */
 export async function openPostgres({ dataDir, externalUrls }: Settings, log: Log): Promise<DatabaseServer> {
   const url = externalUrls.databaseUrl;
@@ -44,7 +44,7 @@ export async function openPostgres({ dataDir, externalUrls }: Settings, log: Log
 
 /**
  * Starts the Redis of the data folder, or uses the given one.
- * @throws Error when neither can be had.
+ * @throws Error if neither works.
  */
 export async function openRedis({ dataDir, externalUrls }: Settings, log: Log): Promise<DatabaseServer> {
   const url = externalUrls.redisUrl;
@@ -53,7 +53,7 @@ export async function openRedis({ dataDir, externalUrls }: Settings, log: Log): 
   return startSupervised('Redis', (port) => startRedis({ dataDir: join(dataDir, 'redis'), port, log }), log);
 }
 
-/** Brings a database up to this version of the service. */
+/** Migrates a database to this version of the service. */
 export async function migrateDatabase(url: string): Promise<void> {
   await withConnection(url, (db) => migrate(db));
 }
@@ -62,7 +62,7 @@ async function stopNothing(): Promise<void> {}
 
 function ignoreLog(): void {}
 
-/** Starts a server, and starts it again on the same port when it ends before it is stopped. */
+/** Starts a server, and restarts it on the same port if it exits before it is stopped. */
 async function startSupervised(
   name: DatabaseServer['name'],
   start: (port?: number) => Promise<RunningServer>,
@@ -134,7 +134,7 @@ async function withConnection<Result>(url: string, work: (db: Knex) => Promise<R
     client: 'pg',
     connection: connection as Knex.PgConnectionConfig,
     pool: { min: 0, max: 1 },
-    // What goes wrong is thrown; it need not be printed as well.
+    // Problems are thrown, and need not be logged as well.
     log: { error: ignoreLog, warn: ignoreLog },
   });
   try {
