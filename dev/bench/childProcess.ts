@@ -28,7 +28,7 @@ export async function startBenchChild(module: URL, env: NodeJS.ProcessEnv): Prom
   let isEnding = false;
   const ready = Promise.race([
     once(child, 'message'),
-    exited.then(() => Promise.reject(new Error(`${module.pathname} ended at its start`))),
+    exited.then(() => Promise.reject(new Error(`${module.pathname} exited during startup`))),
   ]);
   child.on('message', (answer: ChildReply) => {
     waiting.get(answer.id)?.(answer);

@@ -59,14 +59,14 @@ const QUICK_RUN = {
 
 export const USAGE = `npm run bench -- [options]
 
-Measures the built service against what it stands on, and prints how the ratios compare with the targets. Builds dist,
-and starts servers of its own. All of it takes some ten minutes.
+Measures the built service against its baselines, and prints how the ratios compare with the targets. Builds dist, and
+starts servers of its own. A full run takes about ten minutes.
 
-  --quick             little of each: to see that it works; too short for figures to trust
-  --only <figures>    some of them, with commas between: ${FIGURES.join(', ')}
-  --json <file>       write the results there
-  --profile <folder>  write CPU profiles of the processes there; figures are somewhat lower
-  --built             take the build that is there`;
+  --quick             a short run of each, as a smoke test; too short for reliable figures
+  --only <figures>    comma-separated: ${FIGURES.join(', ')}
+  --json <file>       write the results to this file
+  --profile <folder>  write CPU profiles of the processes to this folder; lowers the figures
+  --built             use the existing build`;
 
 /**
  * Reads the command line.
@@ -98,6 +98,6 @@ export function buildOptions(values: {
 
 function parseFigureName(name: string): FigureName {
   const figure = FIGURES.find((known) => known === name.trim());
-  if (figure === undefined) throw new Error(`--only ${name}: there is no such figure. Known: ${FIGURES.join(', ')}.`);
+  if (figure === undefined) throw new Error(`--only ${name}: unknown figure. Known: ${FIGURES.join(', ')}.`);
   return figure;
 }

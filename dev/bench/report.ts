@@ -41,7 +41,7 @@ const NUMERIC_COLUMNS = new Set([1, 2, 3]);
 
 /** Formats the rows as a text table. */
 export function formatReportTable(rows: readonly ReportRow[]): string {
-  const head = ['figure', 'value', 'reach', 'aim', '', 'parts'];
+  const head = ['figure', 'value', 'required', 'goal', '', 'parts'];
   const lines = rows.map((row) => [
     row.title,
     row.value === null ? 'n/a' : formatValue(row.value, row.unit),

@@ -31,10 +31,10 @@ const INCONSISTENT_ACCOUNTS = `
  */
 export async function verifySums(client: Client, generations: number): Promise<void> {
   const [found] = (await client.query<{ count: number; example: string }>(INCONSISTENT_ACCOUNTS)).rows;
-  if (found!.count > 0) throw new Error(`${found!.count} accounts do not add up, for example ${found!.example}.`);
+  if (found!.count > 0) throw new Error(`${found!.count} accounts are inconsistent, for example ${found!.example}.`);
   const [stored] = (await client.query<{ count: number }>('SELECT count(*)::int AS count FROM generations')).rows;
   if (stored!.count !== generations) {
-    throw new Error(`There are ${stored!.count} generations where ${generations} were answered for.`);
+    throw new Error(`${stored!.count} generations are stored, but ${generations} were acknowledged.`);
   }
 }
 
@@ -57,7 +57,8 @@ export async function verifyDispatches(redisUrl: string, client: Client, byApi: 
   await redis.flushall();
   redis.disconnect();
   const enqueued = rows.filter(({ uuid }) => named.has(uuid)).length;
-  if (enqueued !== byApi) throw new Error(`${enqueued} dispatches wait where the API created ${byApi} generations.`);
+  if (enqueued !== byApi)
+    throw new Error(`${enqueued} dispatches are waiting, but the API created ${byApi} generations.`);
 }
 
 /** @throws Error if a generation has not succeeded. */

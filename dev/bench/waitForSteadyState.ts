@@ -10,7 +10,7 @@ const STEADY_STATE_TIMEOUT_MS = 120_000;
 export async function waitForSteadyState(isReached: () => Promise<boolean>): Promise<void> {
   const deadline = performance.now() + STEADY_STATE_TIMEOUT_MS;
   while (!(await isReached())) {
-    if (performance.now() > deadline) throw new Error('The pipeline did not get on within two minutes.');
+    if (performance.now() > deadline) throw new Error('The pipeline reached no steady state within two minutes.');
     await delay(20);
   }
 }

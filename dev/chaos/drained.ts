@@ -12,9 +12,9 @@ const PENDING_WORK_SQL = `
                                           AND next_attempt_at <= $1::timestamptz + interval '2 minutes')          AS "automatic top-ups",
          (SELECT count(*) FROM payouts WHERE status = 'pending'
                                            AND next_attempt_at <= $1::timestamptz + interval '2 minutes')         AS payouts,
-         (SELECT count(*) FROM media_deletions WHERE next_attempt_at <= $1)                         AS "files to remove",
+         (SELECT count(*) FROM media_deletions WHERE next_attempt_at <= $1)                         AS "files to delete",
          (SELECT count(*) FROM accounts a JOIN subscriptions s ON s.id = a.subscription_id AND s.status = 'active'
-           WHERE a.plan_slug IS NOT NULL AND a.period_end <= $1 AND a.period_end < s.paid_until) AS "periods to turn"`;
+           WHERE a.plan_slug IS NOT NULL AND a.period_end <= $1 AND a.period_end < s.paid_until) AS "periods to renew"`;
 
 /** Events that were applied this long ago have been pruned. */
 const EVENT_RETENTION_MS = 7 * 24 * 60 * 60 * 1_000;
@@ -46,8 +46,8 @@ export async function listPendingWork(client: Queryable, environment: ChaosEnvir
     .filter(({ type, created }) => !UNTRACKED_EVENT_TYPES.includes(type) && created > earliest)
     .map(({ id }) => id);
   const unknown = await client.query(
-    `SELECT count(*) AS events FROM unnest($1::text[]) AS told (id)
-      WHERE NOT EXISTS (SELECT FROM payment_events e WHERE e.event_id = told.id)`,
+    `SELECT count(*) AS events FROM unnest($1::text[]) AS sent (id)
+      WHERE NOT EXISTS (SELECT FROM payment_events e WHERE e.event_id = sent.id)`,
     [eventIds],
   );
   const missed = Number(unknown.rows[0].events);

@@ -78,7 +78,7 @@ export async function startChaosEnvironment({
   const folder = createScratchFolder('chaos-');
   const closers: (() => unknown)[] = [];
   const onSignal = (signal: string) => {
-    process.stderr.write(`Ended by ${signal}: tidying up.\n`);
+    process.stderr.write(`Stopped by ${signal}; cleaning up.\n`);
     void close(false).then(() => process.exit(1));
   };
   for (const signal of SIGNALS) process.once(signal, onSignal);
@@ -140,7 +140,7 @@ export async function startChaosEnvironment({
         folder: build,
         env: { ...shared, DATABASE_URL: proxies.postgres[side].url, REDIS_URL: proxies.redis[side].url, ...env },
         logFile: join(logs, `${name.replace(' ', '-')}.log`),
-        onUnexpectedExit: (_, status) => unexpectedExits.push(`${name} ended with ${status}`),
+        onUnexpectedExit: (_, status) => unexpectedExits.push(`${name} exited with ${status}`),
       });
       processes.set(name, managedProcess);
       closers.push(() => managedProcess.stop());

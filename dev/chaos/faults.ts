@@ -15,8 +15,8 @@ export interface Fault {
   locks: (target: string) => readonly string[];
   /** Duration in milliseconds: minimum and maximum. */
   durationMs: readonly [number, number];
-  begin: (stage: ChaosEnvironment, target: string, random: SeededRandom) => unknown;
-  end?: (stage: ChaosEnvironment, target: string) => unknown;
+  begin: (environment: ChaosEnvironment, target: string, random: SeededRandom) => unknown;
+  end?: (environment: ChaosEnvironment, target: string) => unknown;
 }
 
 const APIS = ['api 1', 'api 2'];
@@ -42,17 +42,18 @@ function getProcess(environment: ChaosEnvironment, name: string): ManagedProcess
 
 /** A fault that makes a server's proxies on some sides refuse, freeze or cut replies. */
 function proxyFault(server: 'postgres' | 'redis', mode: 'refuse' | 'freeze' | 'cut'): Pick<Fault, 'begin' | 'end'> {
-  const each = (stage: ChaosEnvironment, target: string) => getSides(target).map((side) => stage.proxies[server][side]);
+  const each = (environment: ChaosEnvironment, target: string) =>
+    getSides(target).map((side) => environment.proxies[server][side]);
   return {
-    begin: (stage, target, random) => {
-      for (const proxy of each(stage, target)) {
+    begin: (environment, target, random) => {
+      for (const proxy of each(environment, target)) {
         if (mode === 'refuse') proxy.refuse();
         else if (mode === 'freeze') proxy.freeze();
         else proxy.cutReplies(() => random.chance(0.1));
       }
     },
-    end: (stage, target) => {
-      for (const proxy of each(stage, target)) proxy.open();
+    end: (environment, target) => {
+      for (const proxy of each(environment, target)) proxy.open();
     },
   };
 }
@@ -81,81 +82,83 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     targets: PROCESSES,
     locks: targetItself,
     durationMs: [500, 500],
-    begin: (stage, target) => getProcess(stage, target).kill(),
+    begin: (environment, target) => getProcess(environment, target).kill(),
   },
-  'process stopped': {
+  'process paused': {
     weight: 6,
     targets: PROCESSES,
     locks: targetItself,
     // Longer than a worker's lease, so that another worker takes its generations over before it comes back.
     durationMs: [1_000, 12_000],
-    begin: (stage, target) => getProcess(stage, target).pause(),
-    end: (stage, target) => getProcess(stage, target).resume(),
+    begin: (environment, target) => getProcess(environment, target).pause(),
+    end: (environment, target) => getProcess(environment, target).resume(),
   },
   'clock jumps': {
     weight: 3,
     targets: PROCESSES,
     locks: targetItself,
     durationMs: [3_000, 10_000],
-    begin: (stage, target, random) =>
-      getProcess(stage, target).setClock(stage.advancedMs() + Math.round((2 * random.next() - 1) * CLOCK_JUMP_MS)),
-    end: (stage, target) => getProcess(stage, target).setClock(stage.advancedMs()),
+    begin: (environment, target, random) =>
+      getProcess(environment, target).setClock(
+        environment.advancedMs() + Math.round((2 * random.next() - 1) * CLOCK_JUMP_MS),
+      ),
+    end: (environment, target) => getProcess(environment, target).setClock(environment.advancedMs()),
   },
-  'a month passes': {
+  'month change': {
     weight: 0,
     targets: ['everything'],
     // No process may be paused, use another clock, or miss webhooks meanwhile.
     locks: () => [...PROCESSES, 'Stripe', 'webhooks'],
     durationMs: [0, 0],
-    begin: (stage) => {
+    begin: (environment) => {
       // Stripe would retry for days, and be asked for events that never arrived.
-      stage.stripe.delivery.sendDropped();
-      stage.advanceTime(MONTH_MS);
+      environment.stripe.delivery.sendDropped();
+      environment.advanceTime(MONTH_MS);
       // Concurrent renewals meet each other.
-      return stage.enqueueDuplicateJobs(6, 'creditPeriods.renew');
+      return environment.enqueueDuplicateJobs(6, 'creditPeriods.renew');
     },
   },
-  'everybody comes': {
+  rush: {
     // At the end of a month, which is when the schedule plans it: see schedule.ts.
     weight: 0,
     targets: ['clients'],
     locks: () => [],
     durationMs: [0, 0],
-    begin: (stage) => {
-      stage.isRush = true;
+    begin: (environment) => {
+      environment.isRush = true;
     },
-    end: (stage) => {
-      stage.isRush = false;
+    end: (environment) => {
+      environment.isRush = false;
     },
   },
-  'jobs come again': {
+  'duplicate jobs': {
     weight: 3,
     targets: ['queues'],
     locks: wholeServer('Redis'),
     durationMs: [0, 0],
-    begin: (stage) => stage.enqueueDuplicateJobs(2),
+    begin: (environment) => environment.enqueueDuplicateJobs(2),
   },
   'Redis emptied': {
     weight: 8,
     targets: ['Redis'],
     locks: wholeServer('Redis'),
     durationMs: [0, 0],
-    begin: (stage) => stage.emptyRedis(),
+    begin: (environment) => environment.emptyRedis(),
   },
   'Redis killed': {
     weight: 2,
     targets: ['Redis'],
     locks: wholeServer('Redis'),
     durationMs: [2_000, 2_000],
-    begin: (stage) => stage.redis.killAndRestart(),
+    begin: (environment) => environment.redis.killAndRestart(),
   },
-  'Redis stopped': {
+  'Redis paused': {
     weight: 2,
     targets: ['Redis'],
     locks: wholeServer('Redis'),
     durationMs: [1_000, 8_000],
-    begin: (stage) => stage.redis.pause(),
-    end: (stage) => stage.redis.resume(),
+    begin: (environment) => environment.redis.pause(),
+    end: (environment) => environment.redis.resume(),
   },
   'Redis refuses': {
     weight: 2,
@@ -164,14 +167,14 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     durationMs: [1_000, 8_000],
     ...proxyFault('redis', 'refuse'),
   },
-  'Redis out of reach': {
+  'Redis unreachable': {
     weight: 2,
     targets: PROXY_SIDES,
     locks: wholeServer('Redis'),
     durationMs: [1_000, 8_000],
     ...proxyFault('redis', 'freeze'),
   },
-  'replies of Redis cut': {
+  'Redis replies cut': {
     weight: 2,
     targets: PROXY_SIDES,
     locks: wholeServer('Redis'),
@@ -183,15 +186,15 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     targets: ['Postgres'],
     locks: wholeServer('Postgres'),
     durationMs: [3_000, 3_000],
-    begin: (stage) => stage.postgres.killAndRestart(),
+    begin: (environment) => environment.postgres.killAndRestart(),
   },
-  'Postgres stopped': {
+  'Postgres paused': {
     weight: 2,
     targets: ['Postgres'],
     locks: wholeServer('Postgres'),
     durationMs: [1_000, 8_000],
-    begin: (stage) => stage.postgres.pause(),
-    end: (stage) => stage.postgres.resume(),
+    begin: (environment) => environment.postgres.pause(),
+    end: (environment) => environment.postgres.resume(),
   },
   'Postgres refuses': {
     weight: 2,
@@ -200,43 +203,43 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     durationMs: [1_000, 8_000],
     ...proxyFault('postgres', 'refuse'),
   },
-  'Postgres out of reach': {
+  'Postgres unreachable': {
     weight: 2,
     targets: PROXY_SIDES,
     locks: wholeServer('Postgres'),
     durationMs: [1_000, 8_000],
     ...proxyFault('postgres', 'freeze'),
   },
-  'replies of Postgres cut': {
+  'Postgres replies cut': {
     weight: 6,
     targets: PROXY_SIDES,
     locks: wholeServer('Postgres'),
     durationMs: [2_000, 8_000],
     ...proxyFault('postgres', 'cut'),
   },
-  'Postgres out of disk': {
+  'Postgres disk full': {
     weight: 2,
     targets: ['Postgres'],
     locks: wholeServer('Postgres'),
     durationMs: [2_000, 8_000],
-    begin: (stage) => stage.disk?.fill(),
-    end: (stage) => stage.disk?.free(),
+    begin: (environment) => environment.disk?.fill(),
+    end: (environment) => environment.disk?.free(),
   },
-  'replies to clients cut': {
+  'client responses cut': {
     weight: 5,
     targets: APIS,
-    locks: (target) => [`way to ${target}`],
+    locks: (target) => [`path to ${target}`],
     durationMs: [1_000, 6_000],
-    begin: (stage, target, random) => getApiProxy(stage, target).cutReplies(() => random.chance(0.3)),
-    end: (stage, target) => getApiProxy(stage, target).open(),
+    begin: (environment, target, random) => getApiProxy(environment, target).cutReplies(() => random.chance(0.3)),
+    end: (environment, target) => getApiProxy(environment, target).open(),
   },
-  'clients cut off': {
+  'clients disconnected': {
     weight: 1,
     targets: APIS,
-    locks: (target) => [`way to ${target}`],
+    locks: (target) => [`path to ${target}`],
     durationMs: [500, 4_000],
-    begin: (stage, target) => getApiProxy(stage, target).refuse(),
-    end: (stage, target) => getApiProxy(stage, target).open(),
+    begin: (environment, target) => getApiProxy(environment, target).refuse(),
+    end: (environment, target) => getApiProxy(environment, target).open(),
   },
   'upstream misbehaves': {
     weight: 8,
@@ -254,15 +257,15 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   'upstream refuses connections': {
     weight: 1,
     targets: ['upstream'],
-    locks: wholeServer('way to upstream'),
+    locks: wholeServer('path to upstream'),
     durationMs: [1_000, 6_000],
     begin: ({ proxies }) => proxies.upstream.refuse(),
     end: ({ proxies }) => proxies.upstream.open(),
   },
-  'replies of the upstream cut': {
+  'upstream responses cut': {
     weight: 3,
     targets: ['upstream'],
-    locks: wholeServer('way to upstream'),
+    locks: wholeServer('path to upstream'),
     durationMs: [1_000, 6_000],
     begin: ({ proxies }, _, random) => proxies.upstream.cutReplies(() => random.chance(0.3)),
     end: ({ proxies }) => proxies.upstream.open(),
@@ -279,7 +282,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
       delete stripe.faults.all;
     },
   },
-  'answers of charges lost': {
+  'charge responses lost': {
     weight: 8,
     targets: ['drop after doing', 'hang after doing'],
     // Only charges: one that is in progress when a month begins loses its response, too.
@@ -305,7 +308,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
       delete stripe.faults['refunds.create'];
     },
   },
-  'webhooks held back': {
+  'webhooks delayed': {
     weight: 2,
     targets: ['webhooks'],
     locks: wholeServer('webhooks'),

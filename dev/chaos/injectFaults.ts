@@ -28,7 +28,7 @@ export async function injectFaults(
   // Every planned fault waits for it.
   setMaxListeners(0, ending);
   const done: InjectedFault[] = [];
-  const possible = planned.filter(({ name }) => name !== 'Postgres out of disk' || environment.disk !== null);
+  const possible = planned.filter(({ name }) => name !== 'Postgres disk full' || environment.disk !== null);
   await Promise.all(
     possible.map(async ({ name, target, atMs, durationMs: forMs }, index) => {
       const fault = FAULTS[name];

@@ -120,11 +120,11 @@ export async function runChaos(options: ChaosRunOptions): Promise<ChaosOutcome> 
     const guaranteeFaults: InjectedFault[] = [];
     let guarantees: MeasuredGuarantee[] = [];
     if (options.isSufficient === undefined) {
-      log('measuring what is promised in wall-clock time');
+      log('measuring guarantees in wall-clock time');
       guarantees = await measureGuarantees(environment, clients.store, speed, guaranteeFaults);
       await waitUntilUp(environment);
     }
-    log(options.isCalm ? `nothing is broken for ${seconds} s` : `breaking things for ${seconds} s`);
+    log(options.isCalm ? `running without faults for ${seconds} s` : `injecting faults for ${seconds} s`);
     const faults = [...guaranteeFaults, ...(await injectPlannedFaults(options, environment, sufficient.signal))];
     const healed = sufficient.signal.aborted ? NOT_HEALED : await heal(environment, clients);
     await watch.stop();
@@ -133,7 +133,7 @@ export async function runChaos(options: ChaosRunOptions): Promise<ChaosOutcome> 
     let drainedMs: number | null = null;
     if (sufficient.signal.aborted) found.push(...clients.store.violations);
     else {
-      log('everything behaves again: waiting until all has settled');
+      log('all faults are removed: waiting until all work has settled');
       drainedMs = await waitUntilDrained(environment, healed.at, found, speed, options.isSufficient);
       if (!found.some((violation) => options.isSufficient?.(violation) === true)) {
         log('counting everything');
@@ -162,7 +162,7 @@ export async function runChaos(options: ChaosRunOptions): Promise<ChaosOutcome> 
       stalls,
       violations,
       histories: await readHistories(environment, violations),
-      skippedFaults: environment.diskProblem === null ? [] : [`Postgres out of disk: ${environment.diskProblem}`],
+      skippedFaults: environment.diskProblem === null ? [] : [`Postgres disk full: ${environment.diskProblem}`],
       folder: null,
     };
     keepsFiles = options.keepsFiles || violations.length > 0;
@@ -201,7 +201,7 @@ async function waitUntilUp({ addresses }: ChaosEnvironment): Promise<void> {
     );
     return models.every((body) => body.includes('"online"'));
   };
-  if (!(await waitUntil(areUp, 60_000))) throw new Error('The service did not come up within a minute: see its logs.');
+  if (!(await waitUntil(areUp, 60_000))) throw new Error('The service was not ready within a minute: see its logs.');
 }
 
 interface HealResult {
@@ -275,7 +275,7 @@ async function waitUntilDrained(
     }
     await environment.stripe.drained().catch((error: Error) => {
       found.push({
-        ...buildMissedGoal('events-are-taken', 'Every event that is told is taken.', null),
+        ...buildMissedGoal('events-are-delivered', 'Every event is delivered.', null),
         detail: error.message,
       });
     });
@@ -324,8 +324,8 @@ async function checkEverything(
       ...drainedViolations,
       ...findSlowRequests(clients.store.requests, faults, environment.addresses, stalls, speed),
       ...environment.unexpectedExits.map((detail) => ({
-        invariant: 'processes-go-on',
-        statement: 'No process ends by itself.',
+        invariant: 'processes-keep-running',
+        statement: 'No process exits on its own.',
         accountId: null,
         subject: detail,
         detail: `see ${environment.folder}/logs`,

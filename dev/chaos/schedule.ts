@@ -39,21 +39,19 @@ export function buildSchedule(seed: number, totalMs: number): PlannedFault[] {
   for (let at = FIRST_FAULT_MS; at < totalMs; at += random.nextBetween(MIN_GAP_MS, MAX_GAP_MS)) {
     if (months[0] !== undefined && at >= months[0]) {
       months.shift();
-      const lockName = FAULTS['a month passes']?.locks('') ?? [];
+      const lockName = FAULTS['month change']?.locks('') ?? [];
       // No process may be paused or use another clock at that time.
       at = Math.max(at, ...lockName.map((name) => freeAt.get(name) ?? 0));
       if (at >= totalMs) break;
-      planned.push({ name: 'a month passes', target: 'everything', atMs: at, durationMs: 0 });
+      planned.push({ name: 'month change', target: 'everything', atMs: at, durationMs: 0 });
       if (isFree(['Redis'], at - EMPTIED_BEFORE_MS)) {
         planned.push({ name: 'Redis emptied', target: 'Redis', atMs: at - EMPTIED_BEFORE_MS, durationMs: 0 });
       }
-      planned.push({ name: 'everybody comes', target: 'clients', ...planRush(at, totalMs) });
+      planned.push({ name: 'rush', target: 'clients', ...planRush(at, totalMs) });
       continue;
     }
     const chosen = chooseFault(random, (name, target) => isFree(FAULTS[name]?.locks(target) ?? [], at));
-    const active = planned.filter(
-      ({ name, atMs, durationMs: forMs }) => name !== 'everybody comes' && atMs + forMs > at,
-    ).length;
+    const active = planned.filter(({ name, atMs, durationMs: forMs }) => name !== 'rush' && atMs + forMs > at).length;
     if (chosen === undefined || active >= MAX_CONCURRENT_FAULTS || at + chosen.durationMs > totalMs) continue;
     planned.push({ ...chosen, atMs: at });
     for (const lockName of FAULTS[chosen.name]?.locks(chosen.target) ?? [])

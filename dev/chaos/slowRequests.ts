@@ -34,15 +34,15 @@ export function findSlowRequests(
       const isDatabase = request.at + request.durationMs - Math.max(request.at, wentAt) > limitMs;
       const isOther = meanwhile.some(
         ({ name, target }) =>
-          name === 'a month passes' ||
+          name === 'month change' ||
           name.startsWith('Stripe') ||
-          name === 'answers of charges lost' ||
+          name === 'charge responses lost' ||
           (target === api && /process|client|clock/.test(name)),
       );
       return isDatabase && !isOther && !stalls.some((stall) => overlaps(stall, request));
     })
     .map(({ kind, at, address, durationMs, status }) => ({
-      invariant: 'answered-in-time',
+      invariant: 'responds-in-time',
       statement: STATEMENT,
       accountId: null,
       subject: `${kind} at ${new Date(at).toISOString()}`,

@@ -29,7 +29,7 @@ export async function mountSmallDisk(folder: string, owner: string): Promise<Sma
   try {
     await execute('mount', ['-t', 'tmpfs', '-o', `size=${SIZE_MB}m,mode=0711`, 'tmpfs', folder]);
   } catch (error) {
-    return `mounting a small disk was refused (${(error as Error).message.trim().split('\n').at(-1)})`;
+    return `mounting a small disk failed (${(error as Error).message.trim().split('\n').at(-1)})`;
   }
   const tables = join(folder, 'tables');
   mkdirSync(tables, { mode: 0o700 });

@@ -60,13 +60,13 @@ export async function measureGuarantees(
     });
   };
   await measure(TAKEOVER, { name: 'process killed', target: 'worker 1' }, () => measureTakeovers(environment));
-  await measure(OUTAGE, { name: 'Postgres out of reach', target: 'apis' }, () =>
+  await measure(OUTAGE, { name: 'Postgres unreachable', target: 'apis' }, () =>
     measureOutageResponses(environment, store),
   );
   for (const target of ['api 2', 'worker 2']) {
     await measure(
       { ...STOP, statement: `${STOP.statement} (${target})` },
-      { name: 'process ended', target },
+      { name: 'process restarted', target },
       async () => [(await environment.processes.get(target)?.restart()) ?? null],
     );
   }
@@ -75,11 +75,11 @@ export async function measureGuarantees(
 
 const TAKEOVER = {
   invariant: 'taken-over-in-time',
-  statement: 'Generations that a killed worker held end within 15 s, and the time that the upstream runs them.',
+  statement: 'Generations that a killed worker held end within 15 s plus the time of the upstream.',
   limitMs: TAKEOVER_LIMIT_MS,
 };
 const OUTAGE = {
-  invariant: 'answered-in-time',
+  invariant: 'responds-in-time',
   statement: 'Requests during an outage of the database are answered within 5 s.',
   limitMs: DATABASE_RESPONSE_LIMIT_MS,
 };

@@ -71,6 +71,6 @@ function parseErrorResponse(status: number, text: string): DemoRequestError {
     const { error, detail }: { error: string; detail: string } = JSON.parse(text);
     return new DemoRequestError(status, error, detail);
   } catch {
-    return new DemoRequestError(status, 'no envelope', `The answer is not of this service: ${text.slice(0, 100)}`);
+    return new DemoRequestError(status, 'no envelope', `The response is not from this service: ${text.slice(0, 100)}`);
   }
 }

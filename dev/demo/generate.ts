@@ -28,7 +28,7 @@ export async function generateAndWait(
   { name, ...request }: DemoGeneration,
   display: ProgressDisplay,
 ): Promise<Generation> {
-  display.update(name, 'asking for it');
+  display.update(name, 'submitting');
   let generation = await client.post<Generation>('/api/generations/create/', request);
   const charged = `${generation.credits_charged} credits charged`;
   while (generation.status === 'queued') {

@@ -37,7 +37,7 @@ export async function ensureServiceRunning(
   if (answer.kind === 'service') {
     if (!isExplicit && findLocalService(dataDir)?.baseUrl !== baseUrl) {
       throw new Error(
-        `The service at ${baseUrl} was not started on ${dataDir}. The demo would sign in there and subscribe: to allow that, say npm run demo -- --url ${baseUrl}`,
+        `The service at ${baseUrl} was not started on ${dataDir}. The demo would sign in there and subscribe: to allow that, run npm run demo -- --url ${baseUrl}`,
       );
     }
     if (!isServiceReady(answer)) await waitUntilServiceReady(baseUrl, () => false);
@@ -45,7 +45,7 @@ export async function ensureServiceRunning(
     return;
   }
   if (!canStart) throw new Error(`Nothing answers at ${baseUrl}: start the service there, or unset BASE_URL.`);
-  console.log(`Nothing answers at ${baseUrl}: starting the service for the time of the demo ...`);
+  console.log(`Nothing answers at ${baseUrl}: starting the service for this demo ...`);
   await startLocalService(baseUrl, onStarted);
 }
 
@@ -86,9 +86,9 @@ async function waitUntilServiceReady(baseUrl: string, isAborted: () => boolean):
   const answer = await waitForService(baseUrl, START_TIMEOUT_MS, isAborted);
   clearTimeout(waitingNotice);
   if (isServiceReady(answer)) return;
-  if (answer.kind !== 'service') throw new Error(`The service does not answer at ${baseUrl}.`);
+  if (answer.kind !== 'service') throw new Error(`The service does not respond at ${baseUrl}.`);
   const offline = answer.models.filter(({ status }) => status === 'offline').map(({ slug }) => slug);
   throw new Error(
-    `${offline.join(' and ') || 'Some model'} is offline: see the log of the worker, and how its upstream is.`,
+    `${offline.join(' and ') || 'Some model'} is offline: see the log of the worker, and check its upstream.`,
   );
 }

@@ -22,7 +22,7 @@ export async function downloadOutput(
   check: (content: Buffer) => Promise<string>,
 ): Promise<DownloadedOutput> {
   const response = await fetch(url);
-  if (!response.ok) throw new Error(`${url} answers ${response.status}.`);
+  if (!response.ok) throw new Error(`${url} returned ${response.status}.`);
   await mkdir(folder, { recursive: true });
   const file = join(folder, name);
   await writeFile(file, Buffer.from(await response.arrayBuffer()));
@@ -33,7 +33,7 @@ export async function downloadOutput(
 /** Returns a check for a PNG of a size in pixels. */
 export function expectPng(width: number, height: number): (content: Buffer) => Promise<string> {
   return async (content) => {
-    if (!content.subarray(0, 8).equals(PNG_SIGNATURE)) throw new Error('The image is no PNG.');
+    if (!content.subarray(0, 8).equals(PNG_SIGNATURE)) throw new Error('The image is not a PNG.');
     const size = `${content.readUInt32BE(16)} x ${content.readUInt32BE(20)}`;
     assertEqual('The image', size, `${width} x ${height}`);
     return `PNG of ${size} pixels`;
@@ -48,7 +48,7 @@ export function expectMp4(
 ): (content: Buffer) => Promise<string> {
   return async (content) => {
     const input = new Input({ source: new BufferSource(content), formats: [MP4] });
-    if (!(await input.canRead())) throw new Error('The video is no MP4.');
+    if (!(await input.canRead())) throw new Error('The video is not an MP4.');
     const [picture, sound] = [await input.getPrimaryVideoTrack(), await input.getPrimaryAudioTrack()];
     const size = `${await picture?.getDisplayWidth()} x ${await picture?.getDisplayHeight()}`;
     assertEqual('The video', size, `${width} x ${height}`);

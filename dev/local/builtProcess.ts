@@ -41,7 +41,7 @@ export async function startBuiltProcess(script: string, options: BuiltProcessOpt
 export async function runBuiltProgram(script: string, env: NodeJS.ProcessEnv): Promise<void> {
   const child = spawn(process.execPath, [script], { cwd: ROOT, env, stdio: 'inherit' });
   const [status] = (await once(child, 'exit')) as [number | null];
-  if (status !== 0) throw new Error(`${script} ended with ${status}.`);
+  if (status !== 0) throw new Error(`${script} exited with ${status}.`);
 }
 
 /** Rebuilds `dist`, so that the current source is measured. */
@@ -75,7 +75,7 @@ export function readProcfileFlags(script: string): string[] {
   const line = readFileSync(join(ROOT, 'Procfile'), 'utf8')
     .split('\n')
     .find((entry) => entry.includes(script));
-  if (line === undefined) throw new Error(`The Procfile says nothing of ${script}.`);
+  if (line === undefined) throw new Error(`The Procfile has no process for ${script}.`);
   return line.split(/\s+/).filter((word) => word.startsWith('--'));
 }
 

@@ -59,7 +59,7 @@ async function submitFalRequest(
   return falSubmitResponse(job, base, jobs.queuePosition(job));
 }
 
-/** Tells video and image models apart by their name or their input. */
+/** Distinguishes video from image models by their name or their input. */
 function readFalRequest(model: string, input: RequestInput, issues: InputIssue[]): RenderRequest {
   if (!model.endsWith('-to-video') && input['duration'] === undefined) {
     return readImageRequest(input, 'num_images', issues);

@@ -73,7 +73,7 @@ export async function startRenderPool(threads: number): Promise<RenderPool> {
       advance();
     };
     worker.on('error', onEnd);
-    worker.on('exit', () => onEnd(new Error('the render thread ended')));
+    worker.on('exit', () => onEnd(new Error('the render thread exited')));
     onStart();
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
     worker.postMessage(task);

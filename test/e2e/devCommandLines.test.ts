@@ -27,11 +27,11 @@ async function run(main: string, ...args: string[]) {
   return ended;
 }
 
-describe('the command line', function () {
+describe('command lines', function () {
   this.timeout(60_000);
 
   for (const [name, main] of COMMANDS) {
-    it(`of ${name} explains itself with --help`, async () => {
+    it(`${name} prints its usage with --help`, async () => {
       const { status, out, err } = await run(main, '--help');
       expect([status, err]).to.deep.equal([0, '']);
       expect(out).to.include(name);
@@ -39,20 +39,20 @@ describe('the command line', function () {
   }
 
   for (const main of ['dev/demo/main.ts', 'worker/cli/admin/main.ts']) {
-    it(`of ${main} refuses what it does not know, and does nothing`, async () => {
+    it(`${main} rejects an unknown option with one sentence and does nothing`, async () => {
       const { status, out, err } = await run(main, '--hepl');
       expect([status, out]).to.deep.equal([2, '']);
       expect(err).to.match(/^There is no (option|command) --hepl\./);
     });
   }
 
-  it('of npm run chaos says what is wrong with a negative seed', async () => {
+  it('npm run chaos rejects a negative seed and names the allowed range', async () => {
     const { status, err } = await run('dev/chaos/main.ts', '--seed', '-1');
     expect(status).to.equal(2);
     expect(err).to.equal('--seed must be a number from 0 to 2147483648, not "-1". See: npm run chaos -- --help\n');
   });
 
-  it('is refused with one sentence that names the argument', () => {
+  it('an invalid argument is rejected with one sentence that names it', () => {
     const options = { seed: { type: 'string' }, calm: { type: 'boolean' } } as const;
     for (const [args, sentence] of [
       [['--sead', '1'], 'There is no option --sead.'],

@@ -26,7 +26,7 @@ const SCRIPT = `
   process.stdout.write(JSON.stringify({ how: redis.how, result }), () => process.exit(0));`;
 
 describe('a machine without Redis', () => {
-  it('runs BullMQ on the stand-in from the npm package, on every supported Node', async function () {
+  it('runs BullMQ on the in-memory fallback from the npm package, on every supported Node', async function () {
     this.timeout(120_000);
     const folder = join(requireTestEnv('TEST_FOLDER'), 'redis-fallback');
     const [empty, dataDir] = [join(folder, 'empty'), join(folder, 'data')];

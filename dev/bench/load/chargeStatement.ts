@@ -51,7 +51,7 @@ export async function captureChargeStatement(): Promise<ChargeStatement> {
   await delay(200);
   await service.close();
   if (captured === undefined)
-    throw new Error('The service created a generation without a statement that could be caught.');
+    throw new Error('The service created a generation without a charge statement that could be captured.');
   const { name, text, values } = captured;
   const spare: Placeholders = { uuid, account: SPARE_ACCOUNT, keyHash, keyHex: keyHash.toString('hex') };
   const hashes = new Map<number, Buffer>();

@@ -55,7 +55,7 @@ export async function openHttpConnection(port: number): Promise<HttpConnection> 
     if (headEnd < 0) return;
     const length = CONTENT_LENGTH.exec(received.toString('latin1', 0, headEnd))?.[1];
     if (length === undefined) {
-      settle(new Error('An answer came without its length.'), 0, EMPTY_BUFFER);
+      settle(new Error('A response has no Content-Length.'), 0, EMPTY_BUFFER);
       return;
     }
     const bodyStart = headEnd + HEAD_END.length;

@@ -25,7 +25,7 @@ function prepare({ requests, ...rest }: PreparedRequests): void {
 
 async function getClients(name: string, count: number): Promise<LoopClient[]> {
   const plan = prepared.get(name);
-  if (plan === undefined) throw new Error(`No requests are called ${name}.`);
+  if (plan === undefined) throw new Error(`There are no requests named ${name}.`);
   while (plan.connections.length < count) plan.connections.push(await openHttpConnection(plan.port));
   return plan.connections.slice(0, count).map((connection) => (done) => send(plan, connection, done));
 }

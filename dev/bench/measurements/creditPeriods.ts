@@ -69,7 +69,7 @@ export async function measureCreditPeriods(environment: BenchEnvironment): Promi
   async function renewPeriods(): Promise<number> {
     const { turned, ms } = await child.call<{ turned: number; ms: number }>('turn');
     if (turned !== fixture.accounts)
-      throw new Error(`${turned} periods were turned where ${fixture.accounts} were due.`);
+      throw new Error(`${turned} periods were renewed, but ${fixture.accounts} were due.`);
     await client.query(ADVANCE_MONTH_SQL);
     await vacuumTables(client);
     return (1_000 * turned) / ms;
@@ -119,6 +119,6 @@ async function verifyEntries({ client, accounts, bareMonths }: CreditPeriodsFixt
     bare: accounts * (1 + ENTRIES_PER_ACCOUNT * bareMonths),
   };
   if (rows[0]!.ledger !== expected.ledger || rows[0]!.bare !== expected.bare) {
-    throw new Error(`${JSON.stringify(rows[0])} entries where there should be ${JSON.stringify(expected)}.`);
+    throw new Error(`${JSON.stringify(rows[0])} entries instead of ${JSON.stringify(expected)}.`);
   }
 }

@@ -84,7 +84,8 @@ async function prepareCalls(http: BenchChild, name: string, port: number, accoun
       );
       const answer = await fetch(`http://127.0.0.1:${port}/mcp`, { method: 'POST', headers, body });
       const sessionId = answer.headers.get('mcp-session-id');
-      if (sessionId === null) throw new Error(`${name} opened no session: ${answer.status} ${await answer.text()}`);
+      if (sessionId === null)
+        throw new Error(`${name} did not open a session: ${answer.status} ${await answer.text()}`);
       return buildMcpRequest(account, TOOL_CALL, sessionId);
     }),
   );

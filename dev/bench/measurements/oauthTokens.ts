@@ -49,7 +49,7 @@ export async function measureTokens(environment: BenchEnvironment): Promise<Meas
   return [
     ...measurements,
     // The unavoidable part of each exchange: an RSA signature.
-    { target: 'newToken', value: costs.newUs, parts: { 'making one µs': costs.issueUs } },
+    { target: 'newToken', value: costs.newUs, parts: { 'signing one, µs': costs.issueUs } },
     { target: 'knownToken', value: costs.knownUs, parts: {} },
   ];
 }
@@ -159,7 +159,7 @@ async function verifyStoredTokens(client: Client, kind: TokenKind): Promise<void
   );
   const expected = kind === 'code' ? exchanged : renewedBefore + exchanged;
   if (rows[0]!.used !== exchanged || rows[0]!.renewed !== expected)
-    throw new Error(`${kind}: ${JSON.stringify(rows[0])} are stored, of ${exchanged} exchanges.`);
+    throw new Error(`${kind}: ${JSON.stringify(rows[0])} are stored after ${exchanged} exchanges.`);
   renewedBefore = rows[0]!.renewed;
 }
 

@@ -78,9 +78,9 @@ export async function measurePipeline(environment: BenchEnvironment): Promise<Me
       parts: {
         'service/s': median(perSecond.a),
         'bare/s': median(b),
-        'under way': inFlight,
+        'in flight': inFlight,
         'median s': median(a.map(({ medianSeconds }) => medianSeconds)),
-        bare: `added one by one, 32 under way; worked on at concurrency ${CONCURRENCY}`,
+        bare: `added one by one, 32 in flight; processed at concurrency ${CONCURRENCY}`,
         ...medianMicroseconds(a),
       },
     },

@@ -87,6 +87,6 @@ async function verifyStoredEvents(client: Client, acknowledged: { service: numbe
     `SELECT (SELECT count(*)::int FROM payment_events) AS service, (SELECT count(*)::int FROM bare_events) AS bare`,
   );
   if (rows[0]!.service !== acknowledged.service || rows[0]!.bare !== acknowledged.bare) {
-    throw new Error(`${JSON.stringify(rows[0])} events are stored, of ${JSON.stringify(acknowledged)} acknowledged.`);
+    throw new Error(`${JSON.stringify(rows[0])} events are stored after ${JSON.stringify(acknowledged)} acknowledged.`);
   }
 }

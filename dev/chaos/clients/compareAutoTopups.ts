@@ -64,9 +64,9 @@ export async function compareAutoTopups(
     if (refused === undefined) continue;
     const [before, after] = [refused.respondedAt - claimedAt, creditedAt - refused.respondedAt].map(Math.round);
     report(
-      'no-charge-after-a-refusal',
+      'no-charge-after-a-rejection',
       row,
-      `claimed ${before} ms before, and credited ${after} ms after "${refused.prompt}" was answered ${refused.response}`,
+      `claimed ${before} ms before, and credited ${after} ms after "${refused.prompt}" was rejected with ${refused.response}`,
     );
   }
   return found;

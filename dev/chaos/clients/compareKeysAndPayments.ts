@@ -15,11 +15,11 @@ export async function compareKeys(store: ClientStore, client: Queryable, report:
     const row = kept.get(uuid);
     const hash = createHash('sha256').update(key).digest('hex');
     if (row === undefined || row.hash !== hash || row.account_uuid !== accountUuid) {
-      report('created-is-there', accountUuid, uuid, 'is a key that was told, and is not in the database as that');
+      report('created-exists', accountUuid, uuid, 'is a key from a 201, and is missing or different in the database');
     } else if (revokedAt !== null && row.revoked_at === null) {
-      report('revoked-key-is-refused', accountUuid, uuid, 'its revocation was answered, and it is not revoked');
+      report('revoked-key-is-rejected', accountUuid, uuid, 'its revocation was acknowledged, and it is not revoked');
     } else if (revokeAskedAt === null && row.revoked_at !== null) {
-      report('good-key-is-accepted', accountUuid, uuid, 'is revoked, and nobody has asked for that');
+      report('valid-key-is-accepted', accountUuid, uuid, 'is revoked without a request');
     }
   }
 }
@@ -48,7 +48,7 @@ export async function compareTopups(store: ClientStore, client: Queryable, repor
   for (const { accountUuid, sessionId, amountCents } of store.topups) {
     const row = kept.get(sessionId);
     if (row === undefined) {
-      report('paid-topup-is-credited', accountUuid, sessionId, 'was paid, and is no top-up of ours');
+      report('paid-topup-is-credited', accountUuid, sessionId, 'was paid, but there is no such top-up');
     } else if (row.account_uuid !== accountUuid || row.amount_cents !== amountCents) {
       report('paid-topup-is-credited', accountUuid, sessionId, `is ${row.amount_cents} cents of ${row.account_uuid}`);
     } else if (row.status !== 'succeeded' || row.entries !== 1 || row.credited !== row.credits) {
@@ -73,7 +73,7 @@ export async function comparePlans(store: ClientStore, client: Queryable, report
       'paid-plan-is-known',
       accountUuid,
       subscriptionId,
-      `the plan ${plan} was paid, and there is no such subscription`,
+      `the plan ${plan} was paid, but there is no such subscription`,
     );
   }
 }

@@ -90,17 +90,17 @@ export function recordCreateResponse(
   if (credits !== observed.credits) {
     reportViolation(
       step,
-      'price-is-the-catalogs',
+      'price-matches-the-catalog',
       uuid,
       `${credits} credits were charged instead of ${observed.credits}`,
     );
   }
   if (status !== 'queued' || shown.prompt !== observed.prompt) {
-    reportViolation(step, 'created-is-there', uuid, `was answered as ${status}, with the prompt "${shown.prompt}"`);
+    reportViolation(step, 'created-exists', uuid, `has status ${status} and the prompt "${shown.prompt}"`);
   }
   observed.uuids.add(uuid);
   if (observed.uuids.size > 1 && !observed.isStale) {
-    const rule = observed.idempotencyKey === null ? 'one-order-one-generation' : 'same-key-same-answer';
+    const rule = observed.idempotencyKey === null ? 'one-generation-per-create' : 'same-key-same-response';
     reportViolation(step, rule, observed.idempotencyKey ?? observed.prompt, [...observed.uuids].join(' and '));
   }
   rememberGeneration(step, observed, uuid, surface);

@@ -61,5 +61,5 @@ async function checkBalances(step: Step): Promise<void> {
     }
     await sleepUnlessStopped(state, 200);
   }
-  reportViolation(step, 'balances-agree', customer.email, `neither was told in ${MAX_ATTEMPTS} tries`);
+  reportViolation(step, 'balances-agree', customer.email, `neither could be read in ${MAX_ATTEMPTS} attempts`);
 }

@@ -79,7 +79,7 @@ export function reportInternalError(
   );
 }
 
-// oxlint-disable-next-line typescript/no-explicit-any -- answers have many shapes, which `responseShapes.ts` has looked at
+// oxlint-disable-next-line typescript/no-explicit-any -- responses have many shapes, which `responseShapes.ts` validates
 export type Json = any;
 
 /** Parses the JSON of a response; undefined if it is empty or invalid. */

@@ -37,7 +37,7 @@ export async function openMcpSession(step: Step): Promise<boolean> {
   const id = reply.headers['mcp-session-id'];
   if (reply.status !== 200) return false;
   if (typeof id !== 'string') {
-    reportViolation(step, 'answers-as-described', 'initialize', `no session: ${reply.text.slice(0, 300)}`);
+    reportViolation(step, 'responses-match-their-schema', 'initialize', `no session: ${reply.text.slice(0, 300)}`);
     return false;
   }
   customer.session = { id, requests: 0 };
@@ -122,17 +122,17 @@ function verifyTransport(step: Step, kind: string, reply: HttpReply, key: Observ
   if (typeof status !== 'number') return;
   if (status === 500) return reportInternalError(step.state, step.customer.uuid, kind, reply);
   if (status === 401 && key.revokeRequestedAt === null) {
-    reportViolation(step, 'good-key-is-accepted', key.uuid, `${kind}: ${text.slice(0, 200)}`);
+    reportViolation(step, 'valid-key-is-accepted', key.uuid, `${kind}: ${text.slice(0, 200)}`);
   }
   if (status === 200 && key.revokedAt !== null && beganAt > key.revokedAt) {
     const late = Math.round(beganAt - key.revokedAt);
-    reportViolation(step, 'revoked-key-is-refused', key.uuid, `${kind} was answered ${late} ms after the revocation`);
+    reportViolation(step, 'revoked-key-is-rejected', key.uuid, `${kind} succeeded ${late} ms after the revocation`);
   }
   const observed = `${status} ${text.slice(0, 300)}`;
   if (status === 503 && headers['retry-after'] === undefined)
-    reportViolation(step, 'errors-in-the-envelope', kind, observed);
+    reportViolation(step, 'errors-use-the-envelope', kind, observed);
   if ([200, 202, 401, 404, 503].includes(status)) return;
-  reportViolation(step, 'expected-answers-only', kind, observed);
+  reportViolation(step, 'expected-responses-only', kind, observed);
 }
 
 function verifyToolResult(
@@ -145,14 +145,14 @@ function verifyToolResult(
   const { code, structured } = answer;
   const observed = JSON.stringify(message).slice(0, 400);
   if (answer.isGood) return;
-  if (message.error !== undefined) return reportViolation(step, 'expected-answers-only', kind, observed);
+  if (message.error !== undefined) return reportViolation(step, 'expected-responses-only', kind, observed);
   if (code === null || !(code in ERROR_STATUS) || typeof structured.detail !== 'string') {
-    return reportViolation(step, 'errors-in-the-envelope', kind, observed);
+    return reportViolation(step, 'errors-use-the-envelope', kind, observed);
   }
-  // Tool results have no status: only the text tells an outage from a fault.
+  // Tool results have no status: only the text distinguishes an outage from a fault.
   if (code === 'internal_error') {
     if (structured.detail.startsWith('Something failed'))
       reportInternalError(step.state, step.customer.uuid, kind, answer);
   } else if (code !== 'invalid_api_key' && !expectedErrors.includes(code))
-    reportViolation(step, 'expected-answers-only', kind, observed);
+    reportViolation(step, 'expected-responses-only', kind, observed);
 }

@@ -22,20 +22,20 @@ export function recordShownGeneration(step: Step, shown: ShownGeneration, beganA
   const { uuid } = known;
   known.seen[shown.status] = (known.seen[shown.status] ?? 0) + 1;
   if (known.accountUuid !== step.customer.uuid)
-    reportViolation(step, 'lists-are-ones-own', uuid, `is ${known.accountUuid}'s`);
+    reportViolation(step, 'lists-show-own-items', uuid, `is ${known.accountUuid}'s`);
   for (const [what, told, now] of [
     ['prompt', known.prompt, shown.prompt],
     ['model', known.model, shown.model ?? known.model],
     ['credits_charged', known.credits, shown.credits_charged],
   ] as const) {
-    if (told !== now) reportViolation(step, 'created-is-there', uuid, `${what} was ${told} and is ${now}`);
+    if (told !== now) reportViolation(step, 'created-exists', uuid, `${what} was ${told} and is ${now}`);
   }
   if (known.deletedAt !== null && beganAt > known.deletedAt) {
     reportViolation(
       step,
       'deleted-is-gone',
       uuid,
-      `is shown ${Math.round(beganAt - known.deletedAt)} ms after it was deleted`,
+      `is returned ${Math.round(beganAt - known.deletedAt)} ms after it was deleted`,
     );
   }
   recordShownStatus(step, known, shown, beganAt);
@@ -70,8 +70,8 @@ function recordShownStatus(step: Step, known: ObservedGeneration, shown: ShownGe
 function checkUnknownGeneration(step: Step, { uuid, prompt }: ShownGeneration): void {
   const observed = step.state.store.createsByPrompt.get(prompt);
   if (observed === undefined)
-    return reportViolation(step, 'nothing-unasked-for', uuid, `"${prompt}" was never ordered`);
+    return reportViolation(step, 'no-unrequested-generations', uuid, `no client sent "${prompt}"`);
   if (observed.accountUuid !== step.customer.uuid) {
-    reportViolation(step, 'lists-are-ones-own', uuid, `was ordered by ${observed.accountUuid}`);
+    reportViolation(step, 'lists-show-own-items', uuid, `was created by ${observed.accountUuid}`);
   }
 }

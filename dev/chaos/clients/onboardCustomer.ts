@@ -64,7 +64,7 @@ async function signInCustomer(step: Step, cookie?: string): Promise<boolean> {
   if (!answer.isGood) return false;
   const { uuid, email } = answer.body.user as { uuid: string; email: string };
   if (customer.uuid !== null && customer.uuid !== uuid) {
-    reportViolation(step, 'created-is-there', email, `was the account ${customer.uuid} and is ${uuid}`);
+    reportViolation(step, 'created-exists', email, `was the account ${customer.uuid} and is ${uuid}`);
   }
   customer.uuid = uuid;
   customer.cookie = readCookie(answer.headers['set-cookie'], 'token');
@@ -137,7 +137,7 @@ async function enrollAffiliate(step: Step): Promise<boolean> {
   step.customer.code = answer.body.code as string;
   const again = await sendWithKey(step, request);
   if (again.isGood && again.body.code !== step.customer.code) {
-    reportViolation(step, 'code-stays', step.customer.code, `and ${again.body.code}`);
+    reportViolation(step, 'referral-code-is-stable', step.customer.code, `and ${again.body.code}`);
   }
   return true;
 }

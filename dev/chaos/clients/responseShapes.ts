@@ -68,7 +68,7 @@ export type ResponseShape = keyof typeof RESPONSE_SHAPES | 'nothing';
 
 /** Describes a mismatch between body and schema; null if there is none. */
 export function findShapeProblem(shape: ResponseShape, body: unknown): string | null {
-  if (shape === 'nothing') return body === undefined ? null : 'there is a body';
+  if (shape === 'nothing') return body === undefined ? null : 'the body is not empty';
   const validate = RESPONSE_SHAPES[shape];
   return validate(body) ? null : ajv.errorsText(validate.errors);
 }

@@ -86,37 +86,37 @@ function verifyResponse(
   if (status === 500) return reportInternalError(step.state, step.customer.uuid, kind, answer);
   if (status === good) {
     const problem = findShapeProblem(shape, body);
-    if (problem !== null) reportViolation(step, 'answers-as-described', subject, `${problem}: ${observed}`);
+    if (problem !== null) reportViolation(step, 'responses-match-their-schema', subject, `${problem}: ${observed}`);
     return;
   }
   const envelope = findEnvelopeProblem(answer);
-  if (envelope !== null) return reportViolation(step, 'errors-in-the-envelope', subject, `${envelope}: ${observed}`);
+  if (envelope !== null) return reportViolation(step, 'errors-use-the-envelope', subject, `${envelope}: ${observed}`);
   // Keys are checked separately, and sessions expire.
   if (code === 'invalid_api_key' || status === 503) return;
   if (code === null || !expectedErrors.includes(code))
-    reportViolation(step, 'expected-answers-only', subject, observed);
+    reportViolation(step, 'expected-responses-only', subject, observed);
 }
 
 function findEnvelopeProblem({ status, code, body, headers }: RestResponse): string | null {
-  if (code === null || !(code in ERROR_STATUS)) return 'the code is none';
+  if (code === null || !(code in ERROR_STATUS)) return 'the code is not documented';
   if (typeof body.detail !== 'string' || body.detail === '') return 'no detail';
   if (status === 503 && code === 'internal_error')
     return headers['retry-after'] === undefined ? 'no Retry-After' : null;
-  return status === ERROR_STATUS[code] ? null : 'the status is not that of the code';
+  return status === ERROR_STATUS[code] ? null : 'the status does not match the code';
 }
 
 function verifyKeyUse(step: Step, key: ObservedKey, { status, beganAt, text }: RestResponse, kind: string): void {
   if (status === 401 && key.revokeRequestedAt === null) {
-    reportViolation(step, 'good-key-is-accepted', key.uuid, `${kind}: ${text.slice(0, 200)}`);
+    reportViolation(step, 'valid-key-is-accepted', key.uuid, `${kind}: ${text.slice(0, 200)}`);
   }
   const isRefused = typeof status !== 'number' || status === 401 || status === 429 || status >= 500;
   if (!isRefused && key.revokedAt !== null && beganAt > key.revokedAt) {
     const late = Math.round(beganAt - key.revokedAt);
     reportViolation(
       step,
-      'revoked-key-is-refused',
+      'revoked-key-is-rejected',
       key.uuid,
-      `${kind} was answered ${status}, ${late} ms after the revocation`,
+      `${kind} returned ${status}, ${late} ms after the revocation`,
     );
   }
 }

@@ -30,7 +30,7 @@ export const SEEDED_BUGS: readonly SeededBug[] = [
     name: 'the unique index of Idempotency-Key is missing',
     changes: [],
     sql: ['DROP INDEX generations_idempotency_key_unique'],
-    foundBy: ['same-key-same-answer', 'one-order-one-generation', 'one-generation-an-idempotency-key'],
+    foundBy: ['same-key-same-response', 'one-generation-per-create', 'one-generation-an-idempotency-key'],
   },
   {
     name: 'a generation that has ended can end again, and is refunded again',
@@ -117,7 +117,7 @@ export const SEEDED_BUGS: readonly SeededBug[] = [
         replace: `$outcomes.set($uuid, 'model_unavailable')`,
       },
     ],
-    foundBy: ['refused-is-not-charged'],
+    foundBy: ['rejected-is-not-charged'],
   },
   {
     name: 'a charge whose response was lost is reported as accepted',
@@ -129,7 +129,7 @@ export const SEEDED_BUGS: readonly SeededBug[] = [
         replace: 'await Promise.resolve($remaining.map(({ uuid }) => uuid))',
       },
     ],
-    foundBy: ['created-is-there'],
+    foundBy: ['created-exists'],
   },
   {
     name: 'a generation is claimed while another worker holds its lease',
@@ -159,7 +159,7 @@ export const SEEDED_BUGS: readonly SeededBug[] = [
         replace: 'AND g.upstream_handle IS NULL',
       },
     ],
-    foundBy: ['cancelled-was-not-wanted'],
+    foundBy: ['canceled-runs-were-obsolete'],
   },
   {
     name: 'the billing maintenance skips owed refunds',
@@ -202,7 +202,7 @@ export const SEEDED_BUGS: readonly SeededBug[] = [
         replace: `if ($topup !== 'credited') return`,
       },
     ],
-    foundBy: ['no-charge-after-a-refusal'],
+    foundBy: ['no-charge-after-a-rejection'],
   },
   {
     name: 'a revoked key is still accepted',
@@ -214,7 +214,7 @@ export const SEEDED_BUGS: readonly SeededBug[] = [
         replace: '',
       },
     ],
-    foundBy: ['revoked-key-is-refused'],
+    foundBy: ['revoked-key-is-rejected'],
   },
   {
     name: 'a generation that succeeded keeps its slot',

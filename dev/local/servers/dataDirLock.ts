@@ -29,7 +29,7 @@ async function acquireLock(name: string, dataDir: string): Promise<net.Server> {
     if (lockServer !== null) return lockServer;
     if (process.platform === 'darwin' && (await isStaleSocket(path))) rmSync(path, { force: true });
     if (performance.now() > deadline) {
-      throw new Error(`Another start of ${name} on ${dataDir} does not come to an end: end that process first.`);
+      throw new Error(`Another start of ${name} on ${dataDir} has not finished: stop that process first.`);
     }
     await delay(50);
   }

@@ -38,7 +38,7 @@ export function isPortFree(port: number): Promise<boolean> {
 export async function choosePort(requested: number | undefined, previous: number | undefined): Promise<number> {
   if (requested !== undefined) {
     if (await isPortFree(requested)) return requested;
-    throw new Error(`Port ${requested} of 127.0.0.1 is taken by another program: end it, or choose another port.`);
+    throw new Error(`Port ${requested} of 127.0.0.1 is in use by another program: stop it, or choose another port.`);
   }
   if (previous !== undefined && (await isPortFree(previous))) return previous;
   return findFreePort();

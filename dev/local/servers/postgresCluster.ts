@@ -29,7 +29,9 @@ export async function ensureCluster(
     return;
   }
   if (existsSync(cluster)) {
-    throw new Error(`${cluster} exists but is no Postgres data folder: move it away, or choose another data folder.`);
+    throw new Error(
+      `${cluster} exists but is not a Postgres data folder: move it away, or choose another data folder.`,
+    );
   }
   const unfinished = `${cluster}.unfinished-${randomUUID()}`;
   mkdirSync(unfinished, { mode: 0o700 });

@@ -47,7 +47,7 @@ export async function preparePostgresLocation(dataDir: string, log: (line: strin
     writeFileSync(join(dataDir, 'moved-to'), `${shared}\n${token}\n`);
     writeFileSync(join(shared, 'origin'), `${dataDir}\n${token}\n`);
   }
-  log(`postgres: ${account.name}, which runs it in place of root, cannot enter ${dataDir}; its data is in ${shared}`);
+  log(`postgres: ${account.name}, which runs it instead of root, cannot enter ${dataDir}; its data is in ${shared}`);
   return buildLocation(shared, SHARED_DATA_ROOT, account);
 }
 
@@ -78,7 +78,7 @@ async function chooseAccount(clusters: string[]): Promise<SystemAccount> {
     if (uid.ok && gid.ok) return { name: `account ${name}`, uid: Number(uid.stdout), gid: Number(gid.stdout) };
   }
   throw new Error(
-    'Postgres refuses to run as root, and there is neither an account postgres nor nobody to run it: ' +
+    'Postgres refuses to run as root, and this machine has no account `postgres` or `nobody`: ' +
       'start as another user, or set DATABASE_URL.',
   );
 }

@@ -49,7 +49,9 @@ export async function findPostmaster(cluster: string): Promise<Postmaster | null
     RECOVERY_TIMEOUT_MS,
   );
   if (!settled) {
-    throw new Error(`The Postgres with process id ${found.pid} runs on ${cluster} but takes no connections: end it.`);
+    throw new Error(
+      `The Postgres with process id ${found.pid} runs on ${cluster} but accepts no connections: stop it.`,
+    );
   }
   return isAlive(found.pid) ? readPostmaster(cluster) : null;
 }

@@ -84,13 +84,13 @@ export async function terminateProcess(
       process.kill(pid, signal);
     } catch (error) {
       if (getErrorCode(error) === 'ESRCH') return;
-      throw new Error(`Process ${pid} belongs to another account: end it as that account or as root.`, {
+      throw new Error(`Process ${pid} belongs to another account: stop it as that account or as root.`, {
         cause: error,
       });
     }
     if (await waitUntil(() => !isAlive(pid), waitMs)) return;
   }
-  throw new Error(`Process ${pid} does not end: end it by hand.`);
+  throw new Error(`Process ${pid} does not exit: kill it by hand.`);
 }
 
 /**

@@ -61,7 +61,7 @@ export async function startRedis(options: RedisOptions): Promise<RunningServer> 
   const paths = { dataDir, logFile: join(dataDir, 'redis.log'), recordFile: join(dataDir, 'redis.json') };
   return withDataDirLock('redis', dataDir, async () => {
     let found = await findRunningRedis(paths);
-    if (found !== null) options.log?.(`redis: attached to the one that runs on ${dataDir}`);
+    if (found !== null) options.log?.(`redis: attached to the running server on ${dataDir}`);
     found ??= await launchRedis(paths, options);
     const { port, pid, version, source } = found;
     return {
@@ -86,7 +86,7 @@ async function findRunningRedis(paths: RedisPaths): Promise<FoundRedis | null> {
     return found !== null || !(await isStartingOrStopping(paths, record));
   };
   if (await waitUntil(isOver, START_TIMEOUT_MS)) return found;
-  throw new Error(`A Redis runs on ${paths.dataDir} (port ${record.port}) but does not become ready: end it.`);
+  throw new Error(`A Redis runs on ${paths.dataDir} (port ${record.port}) but does not become ready: stop it.`);
 }
 
 async function findReadyRedis(paths: RedisPaths, { port, pid, source }: ServerRecord): Promise<FoundRedis | null> {
@@ -115,8 +115,10 @@ async function launchRedis(paths: RedisPaths, options: RedisOptions): Promise<Fo
       hasQuarantined = true;
       quarantineData(paths.dataDir, options.log);
     } else if (attempt >= 3 || !/Address already in use|EADDRINUSE|bind/.test(outcome)) {
-      const last = outcome.trim().split('\n').at(-1) || 'it wrote no reason';
-      throw new Error(`${binary.source} ended at its start (${last}; more in ${paths.logFile}): or set REDIS_URL.`);
+      const last = outcome.trim().split('\n').at(-1) || 'it logged no reason';
+      throw new Error(
+        `${binary.source} exited during startup (${last}; more in ${paths.logFile}). Fix this, or set REDIS_URL.`,
+      );
     }
     const other = await findRunningRedis(paths);
     if (other !== null) return other;
@@ -151,7 +153,7 @@ async function attemptRedisLaunch(
   }, START_TIMEOUT_MS);
   if (!isSettled) {
     await terminateRedis(pid, port);
-    throw new Error(`${binary.source} took no commands for a minute: see ${paths.logFile}, or set REDIS_URL.`);
+    throw new Error(`${binary.source} accepted no commands for a minute: see ${paths.logFile}, or set REDIS_URL.`);
   }
   return hasExited() ? readLogSince(paths.logFile, from) : found!;
 }
@@ -191,7 +193,7 @@ function quarantineData(dataDir: string, log?: (line: string) => void): void {
       if (getErrorCode(error) !== 'ENOENT') throw error;
     }
   }
-  log?.(`redis: its files cannot be read; they are kept in ${aside}, and it starts empty`);
+  log?.(`redis: its files are unreadable; they are kept in ${aside}, and it starts empty`);
 }
 
 function isRedisProcess(pid: number, port: number): boolean {

@@ -24,8 +24,8 @@ export async function findRedis(dataDir: string, log: (line: string) => void): P
     if (typeof found !== 'string') {
       if (!found.keepsData) {
         log(
-          `redis: no real one starts here (${tried.join('; ')}). Using ${found.source}: compatible with Redis but not Redis, ` +
-            'in memory only. Jobs in it do not outlive it; they are restored from Postgres. Set REDIS_URL for a real one.',
+          `redis: no real Redis runs here (${tried.join('; ')}). Using ${found.source}: compatible with Redis but not Redis, ` +
+            'in memory only. Its jobs are lost at exit and restored from Postgres. Set REDIS_URL to use a real one.',
         );
       }
       return found;
@@ -33,7 +33,7 @@ export async function findRedis(dataDir: string, log: (line: string) => void): P
     tried.push(found);
   }
   throw new Error(
-    `No Redis could be started here (${tried.join('; ')}): set REDIS_URL to one of yours, or install redis.`,
+    `No Redis could be started here (${tried.join('; ')}): set REDIS_URL to an existing one, or install redis.`,
   );
 }
 

@@ -29,16 +29,16 @@ export async function unpackRedis(dataDir: string, log: (line: string) => void):
   if (kept !== null) return kept;
 
   if (!(await runCommand('apt-get', ['--version'])).ok) return 'there is no apt-get';
-  log(`redis: none is installed; getting the packages of ${distribution} once, into ${cache}`);
+  log(`redis: not installed; downloading the packages of ${distribution} once, into ${cache}`);
   removeAbandonedDownloads(cache);
   const work = mkdtempSync(join(cache, 'unfinished-'));
   try {
     const problem = await downloadPackages(work);
     if (problem !== null) return problem;
     const fresh = await findUnpackedRedis(join(work, 'root'), distribution);
-    if (fresh === null) return `the packages of ${distribution} hold no redis-server that starts here`;
+    if (fresh === null) return `the packages of ${distribution} contain no redis-server that runs here`;
     moveIntoPlace(join(work, 'root'), target, (await findUnpackedRedis(target, distribution)) !== null);
-    return (await findUnpackedRedis(target, distribution)) ?? 'the unpacked redis-server vanished';
+    return (await findUnpackedRedis(target, distribution)) ?? 'the unpacked redis-server is missing';
   } finally {
     rmSync(work, { recursive: true, force: true });
   }

@@ -73,11 +73,11 @@ async function startSupervised(
   let isBusy = false;
   const restart = async (): Promise<void> => {
     isBusy = true;
-    log(`${name} ended by itself and is started again.`);
+    log(`${name} exited and is being restarted.`);
     try {
       server = await start(port);
     } catch (error) {
-      log(`${name} could not be started again: ${getErrorMessage(error)}`);
+      log(`${name} could not be restarted: ${getErrorMessage(error)}`);
     }
     isBusy = false;
   };
@@ -105,7 +105,7 @@ async function readPostgresVersion(url: string): Promise<string> {
       return answer.rows[0]!.server_version.split(' ')[0]!;
     });
   } catch (error) {
-    throw new Error(`DATABASE_URL leads to no Postgres that can be used (${getErrorMessage(error)}).`, {
+    throw new Error(`DATABASE_URL is not a usable Postgres (${getErrorMessage(error)}).`, {
       cause: error,
     });
   }
@@ -120,7 +120,7 @@ async function readRedisVersion(url: string): Promise<string> {
     await redis.connect();
     return /^(?:valkey|redis)_version:(\S+)/m.exec(await redis.info('server'))?.[1] ?? 'of unknown version';
   } catch (error) {
-    throw new Error(`REDIS_URL leads to no Redis that can be used (${problem || getErrorMessage(error)}).`, {
+    throw new Error(`REDIS_URL is not a usable Redis (${problem || getErrorMessage(error)}).`, {
       cause: error,
     });
   } finally {

@@ -23,8 +23,8 @@ export async function acquireLauncherLock(dataDir: string, holder: string): Prom
     if (await listenWithHolder(path, holder)) return;
   }
   throw new Error(
-    `The data folder ${dataDir} is in use by another start (${other ?? 'which does not answer'}): ` +
-      'stop that one first, or set DATA_DIR to another folder.',
+    `The data folder ${dataDir} is in use by another start (${other ?? 'which does not respond'}): ` +
+      'stop it first, or set DATA_DIR to another folder.',
   );
 }
 
@@ -62,6 +62,6 @@ function readHolder(path: string): Promise<string | null> {
     socket.on('error', (error) =>
       resolve(getErrorCode(error) === 'ECONNREFUSED' || getErrorCode(error) === 'ENOENT' ? null : ''),
     );
-    socket.on('close', () => resolve(answer || 'which does not say who it is'));
+    socket.on('close', () => resolve(answer || 'which does not identify itself'));
   });
 }

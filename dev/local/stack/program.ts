@@ -64,12 +64,12 @@ export function startProgram(options: ProgramOptions): Program {
   function onEnded(how: string, code: number | null): void {
     const now = performance.now();
     endedAt = [...endedAt.filter((moment) => now - moment < RESTART_WINDOW_MS), now];
-    const end = `The ${name} process ended by itself (${how})`;
+    const end = `The ${name} process exited (${how})`;
     const file = `logs/${name}.log in the data folder`;
-    if (code === EXIT_INVALID_CONFIG) onGiveUp(`${end}: its configuration cannot be used, see above.`);
-    else if (endedAt.length > MAX_RESTARTS) onGiveUp(`${end}, once too often within a minute: see ${file}.`);
+    if (code === EXIT_INVALID_CONFIG) onGiveUp(`${end}: its configuration is invalid, see above.`);
+    else if (endedAt.length > MAX_RESTARTS) onGiveUp(`${end}, too often within a minute: see ${file}.`);
     else {
-      console.error(`${end} and is started again; more in ${file}.`);
+      console.error(`${end} and is being restarted; more in ${file}.`);
       restart = setTimeout(() => (child = launch()), RESTART_DELAY_MS);
     }
   }

@@ -30,7 +30,7 @@ export function openProgramLog(dataDir: string, name: string, onLine: (line: str
   if (existsSync(file) && statSync(file).size > MAX_LOG_BYTES) renameSync(file, `${file}.1`);
   const stream = createWriteStream(file, { flags: 'a' });
   // A full disk must not end the launcher, and with it the databases.
-  stream.on('error', (error) => console.error(`${name}: its log cannot be written (${error.message})`));
+  stream.on('error', (error) => console.error(`${name}: writing its log failed (${error.message})`));
   return {
     capture: (output) => {
       createInterface({ input: output, crlfDelay: Infinity }).on('line', (line) => {

@@ -85,7 +85,7 @@ async function startEverything(
   { start, metricsPorts }: { start: StartProgram; metricsPorts: MetricsPorts },
   stopRequest: StopRequest,
 ): Promise<void> {
-  console.log(`Starting; everything is kept in ${shortenPath(settings.dataDir)} ...`);
+  console.log(`Starting; all data is in ${shortenPath(settings.dataDir)} ...`);
   const sampleUrl = await startSampleProgram(settings, running, start);
   const [redis, postgres] = await openDatabases(settings, running);
   if (stopRequest.isRequested()) return;
@@ -141,7 +141,7 @@ async function printSummary(
 ): Promise<void> {
   const { dataDir, config } = settings;
   const logs = `${shortenPath(join(dataDir, 'logs'))}/`;
-  if (answer.kind !== 'service') throw new Error(`The API did not answer within a minute: see ${logs}api.log.`);
+  if (answer.kind !== 'service') throw new Error(`The API did not respond within a minute: see ${logs}api.log.`);
   const node = `node ${process.versions.node}`;
   const parts = [
     formatDatabaseRow(postgres),
@@ -154,11 +154,11 @@ async function printSummary(
   console.log(`\n${alignColumns(parts)}\n`);
   if (!isServiceReady(answer)) {
     const states = answer.models.map(({ slug, status }) => `${slug} is ${status}`).join(', ');
-    console.error(`Not all models can be had (${states || 'nothing is known of them'}): see ${logs}worker.log.\n`);
+    console.error(`Not all models are available (${states || 'their status is unknown'}): see ${logs}worker.log.\n`);
   }
   console.log(`${formatBrowserAddresses(config)}\n`);
   if (isDevSignInAllowed(config)) console.log(`${formatFirstSteps(config, dataDir)}\n`);
-  console.log(`Logs are in ${logs}; ctrl-C stops everything.`);
+  console.log(`Logs are in ${logs}; Ctrl-C stops everything.`);
 }
 
 /** Variables for `npm run admin` and `npm run check` to work with the same databases. */

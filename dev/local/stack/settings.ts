@@ -71,9 +71,11 @@ export async function assertPortFree({ PORT, HOST }: Config): Promise<void> {
   });
   if (problem === null) return;
   if (getErrorCode(problem) === 'EADDRINUSE') {
-    throw new Error(`Port ${PORT} is taken by another program: end it, or set PORT to a free one.`, { cause: problem });
+    throw new Error(`Port ${PORT} is in use by another program: stop it, or set PORT to a free one.`, {
+      cause: problem,
+    });
   }
-  throw new Error(`Port ${PORT} of ${HOST} cannot be listened on (${problem.message}): set PORT or HOST.`, {
+  throw new Error(`Port ${PORT} of ${HOST} cannot be opened (${problem.message}): set PORT or HOST.`, {
     cause: problem,
   });
 }
@@ -88,7 +90,7 @@ function resolveDataDir(dataDir: string): string {
     return realpathSync(dataDir);
   } catch (error) {
     throw new Error(
-      `The data folder ${dataDir} cannot be made (${getErrorMessage(error)}): set DATA_DIR to another one.`,
+      `The data folder ${dataDir} cannot be created (${getErrorMessage(error)}): set DATA_DIR to another one.`,
       {
         cause: error,
       },

@@ -58,15 +58,15 @@ export function formatFirstSteps(
   const steps =
     STRIPE_SECRET_KEY === undefined
       ? [
-          'A first image, in another terminal; it is at the output_url of the last answer:',
+          'Create a first image, in another terminal; the last response contains its output_url:',
           [signIn, subscribe, ...create],
         ]
       : [
-          'A first image, in another terminal:',
+          'Create a first image, in another terminal:',
           [signIn, subscribe],
-          'Pay at the checkout_url of that answer, in a browser (in test mode with the card 4242 4242 4242 4242).',
+          'Open the checkout_url of that response in a browser and pay (in test mode with the card 4242 4242 4242 4242).',
           `Stripe must reach ${BASE_URL}/api/billing/webhooks/processor/; on this machine "stripe listen" forwards to it.`,
-          'The image is at the output_url of the last answer:',
+          'The output_url of the last response is the image:',
           create,
         ];
   return steps

@@ -43,14 +43,14 @@ export function decideUpstreams(
   const isSet = (name: string): boolean => (env[name]?.trim() ?? '') !== '';
   const usualAddress = (variable: (typeof PROVIDERS)[number]['address']): string =>
     config[variable].replace(/\/+$/, '');
-  const standIns = PROVIDERS.filter(({ name, address }) => {
+  const replaced = PROVIDERS.filter(({ name, address }) => {
     const upstream = upstreams.get(name);
     // UPSTREAMS may have set them, too.
     return !isSet(address) && upstream?.key === null && upstream.baseUrl === usualAddress(address);
   }).map(({ name }) => upstreams.get(name)!);
 
-  function givenBy({ name, baseUrl }: UpstreamSettings): string | null {
-    if (standIns.some((standIn) => standIn.name === name)) return null;
+  function findConfiguration({ name, baseUrl }: UpstreamSettings): string | null {
+    if (replaced.some((upstream) => upstream.name === name)) return null;
     const provider = PROVIDERS.find((candidate) => candidate.name === name);
     if (provider === undefined || baseUrl !== usualAddress(provider.address)) return 'UPSTREAMS';
     return [provider.address, provider.key].find(isSet) ?? 'UPSTREAMS';
@@ -59,13 +59,13 @@ export function decideUpstreams(
   const inUse = new Map<string, UpstreamInUse>();
   for (const [model, choices] of Object.entries(routes)) {
     for (const [index, { upstream }] of choices.entries()) {
-      const entry = inUse.get(upstream.name) ?? { upstream, configuredBy: givenBy(upstream), models: [] };
+      const entry = inUse.get(upstream.name) ?? { upstream, configuredBy: findConfiguration(upstream), models: [] };
       entry.models.push(index === 0 ? model : `${model} as fallback`);
       inUse.set(upstream.name, entry);
     }
   }
   const needsSample = [...inUse.values()].some((entry) => entry.configuredBy === null);
-  return { inUse: [...inUse.values()], replacedBySample: standIns, needsSample };
+  return { inUse: [...inUse.values()], replacedBySample: replaced, needsSample };
 }
 
 /**
@@ -73,9 +73,9 @@ export function decideUpstreams(
  * @throws Error with the name of the variable.
  */
 export function validateUpstreamKeys({ inUse }: UpstreamPlan): void {
-  for (const { upstream, configuredBy: givenBy } of inUse) {
+  for (const { upstream, configuredBy } of inUse) {
     const provider = PROVIDERS.find(({ name }) => name === upstream.name);
-    if (givenBy === null || upstream.key !== null || provider === undefined || provider.isOpen) continue;
+    if (configuredBy === null || upstream.key !== null || provider === undefined || provider.isOpen) continue;
     throw new Error(`${provider.key} is not set: it must be the key of ${upstream.baseUrl}.`);
   }
 }
@@ -117,9 +117,10 @@ export function buildSampleEnv({ replacedBySample }: UpstreamPlan, sampleUrl: st
 
 /** Formats a line for each upstream in use; if there are several, with its models. */
 export function formatUpstreamRows({ inUse }: UpstreamPlan, sampleUrl: string | null): SummaryRow[] {
-  return inUse.map(({ upstream, configuredBy: givenBy, models }) => {
-    const how = givenBy ?? 'the sample upstream, dev/sampleUpstream';
-    const address = givenBy === null && sampleUrl !== null ? getSampleAddress(upstream, sampleUrl) : upstream.baseUrl;
+  return inUse.map(({ upstream, configuredBy, models }) => {
+    const how = configuredBy ?? 'the sample upstream, dev/sampleUpstream';
+    const address =
+      configuredBy === null && sampleUrl !== null ? getSampleAddress(upstream, sampleUrl) : upstream.baseUrl;
     const note = inUse.length === 1 ? how : `${how}, for ${models.join(' and ')}`;
     return ['Upstream', upstream.name, address, note];
   });

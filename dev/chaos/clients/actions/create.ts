@@ -50,9 +50,9 @@ export async function createWithUsedKey(step: Step): Promise<void> {
   if (!answer.isGood || other.observed.isStale) return;
   reportViolation(
     step,
-    'same-key-same-answer',
+    'same-key-same-response',
     String(request.observed.idempotencyKey),
-    'another order was accepted under it',
+    'another create was accepted with the same key',
   );
 }
 

@@ -22,7 +22,8 @@ export async function deleteGeneration(step: Step): Promise<void> {
   if (!answer.isGood && answer.status !== 404) return;
   known.deletedAt = performance.now();
   const after = await readGeneration(step, known);
-  if (after.isGood) reportViolation(step, 'deleted-is-gone', known.uuid, 'is read after its deletion was answered');
+  if (after.isGood)
+    reportViolation(step, 'deleted-is-gone', known.uuid, 'is still readable after its deletion was acknowledged');
   // Some stay among the generations that are read now and then.
   const { generations } = step.customer;
   const index = generations.indexOf(known.uuid);

@@ -50,7 +50,7 @@ export async function createKey(
   const again = await send(request);
   const isSameDay = step.state.now().getTime() - startedAt.getTime() < 20 * 3_600_000;
   if (again.isGood && again.body.uuid !== observed.uuid && isSameDay) {
-    reportViolation(step, 'same-key-same-answer', idempotencyKey, `${observed.uuid} and ${again.body.uuid}`);
+    reportViolation(step, 'same-key-same-response', idempotencyKey, `${observed.uuid} and ${again.body.uuid}`);
   }
   return observed;
 }

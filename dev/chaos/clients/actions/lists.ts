@@ -41,7 +41,7 @@ export async function readLedgerPage(step: Step, page = 1): Promise<number | und
     if (balance < 0) reportViolation(step, 'balance-is-never-negative', uuid, `${balance} in the ledger`);
     const before = entries[index + 1]?.balance_after;
     if (before === undefined || before + amount === balance) continue;
-    reportViolation(step, 'ledger-page-is-a-chain', uuid, `${before} and ${amount} make ${balance}`);
+    reportViolation(step, 'ledger-page-is-a-chain', uuid, `${before} plus ${amount} gives ${balance}`);
   }
   return entries[0]?.balance_after ?? 0;
 }

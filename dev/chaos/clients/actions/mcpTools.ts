@@ -56,7 +56,7 @@ async function getGenerationByTool(step: Step): Promise<void> {
   const answer = await callReadTool(step, 'get_generation', args, 'generation');
   if (answer.isGood) recordShownGeneration(step, answer.structured, answer.beganAt);
   else if (answer.code === 'not_found' && known.deleteRequestedAt === null) {
-    reportViolation(step, 'created-is-there', known.uuid, 'get_generation does not find it, and nobody has deleted it');
+    reportViolation(step, 'created-exists', known.uuid, 'get_generation does not find it, and it was not deleted');
   }
 }
 
@@ -87,7 +87,7 @@ function nextMcpRequestId({ customer }: Step): number {
 function verifyToolShape(step: Step, shape: ResponseShape, { structured }: ToolResult): void {
   const problem = findShapeProblem(shape, structured);
   if (problem !== null)
-    reportViolation(step, 'answers-as-described', shape, `${problem}: ${JSON.stringify(structured)}`);
+    reportViolation(step, 'responses-match-their-schema', shape, `${problem}: ${JSON.stringify(structured)}`);
 }
 
 /** Initializes an MCP client with a key that must be rejected. */

@@ -32,9 +32,9 @@ export async function readGeneration(step: Step, known: ObservedGeneration, wait
   else if (answer.status === 404 && known.deleteRequestedAt === null) {
     reportViolation(
       step,
-      'created-is-there',
+      'created-exists',
       known.uuid,
-      'was answered with 201, and nobody has deleted it: it is not found',
+      'is not found, although it was created with 201 and not deleted',
     );
   }
   return answer;
@@ -59,5 +59,5 @@ export async function downloadOutput(step: Step, known: ObservedGeneration): Pro
   }
   const type = String(headers['content-type']);
   if (status === 200 && MEDIA_TYPES.test(type) && text !== '') return;
-  reportViolation(step, 'output-can-be-fetched', known.uuid, `${path} is answered with ${status} ${type}`);
+  reportViolation(step, 'output-can-be-fetched', known.uuid, `${path} returns ${status} ${type}`);
 }

@@ -20,7 +20,7 @@ export async function buyTopup(step: Step): Promise<void> {
   const pages = answers.filter(({ isGood }) => isGood).map(({ body }) => body.checkout_url as string);
   const isSameDay = Math.abs(state.now().getTime() - startedAt.getTime()) < DAY_MS;
   if (new Set(pages).size > 1 && isSameDay)
-    reportViolation(step, 'same-key-same-answer', key, [...new Set(pages)].join(' and '));
+    reportViolation(step, 'same-key-same-response', key, [...new Set(pages)].join(' and '));
   const [page] = pages;
   if (page !== undefined && random.chance(0.9)) await payTopup(step, page, amountCents);
 }
