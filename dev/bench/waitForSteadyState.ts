@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { waitUntil } from '../local/servers/processes.ts';
 
 /** Maximum time for a round to reach its steady state, or its end. */
 const STEADY_STATE_TIMEOUT_MS = 120_000;
@@ -8,9 +8,6 @@ const STEADY_STATE_TIMEOUT_MS = 120_000;
  * @throws Error after two minutes.
  */
 export async function waitForSteadyState(isReached: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + STEADY_STATE_TIMEOUT_MS;
-  while (!(await isReached())) {
-    if (performance.now() > deadline) throw new Error('The pipeline reached no steady state within two minutes.');
-    await delay(20);
-  }
+  if (!(await waitUntil(isReached, STEADY_STATE_TIMEOUT_MS)))
+    throw new Error('The pipeline reached no steady state within two minutes.');
 }

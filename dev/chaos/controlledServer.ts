@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { listChildPids } from '../local/procfs.ts';
 import { startPostgres } from '../local/servers/postgres.ts';
 import { startRedis } from '../local/servers/redis.ts';
 import type { RunningServer } from '../local/servers/runningServer.ts';
@@ -53,25 +53,4 @@ async function controlServer(start: (place: { port?: number }) => Promise<Runnin
       await running.stop();
     },
   };
-}
-
-function listChildPids(parent: number): number[] {
-  try {
-    return readdirSync('/proc')
-      .filter((name) => /^\d+$/.test(name))
-      .map(Number)
-      .filter((pid) => readParentPid(pid) === parent);
-  } catch {
-    return [];
-  }
-}
-
-function readParentPid(pid: number): number | null {
-  try {
-    // The name in brackets may contain anything; the fields after it may not.
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ');
-    return Number(fields?.[1]);
-  } catch {
-    return null;
-  }
 }

@@ -1,8 +1,10 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import pg from 'pg';
 import { runBuiltProgram } from '../local/builtProcess.ts';
+import { Closers } from '../local/closers.ts';
+import { createDatabase, executeStatements } from '../local/databases.ts';
+import { buildServiceEnv } from '../local/serviceEnv.ts';
 import { findFreePort } from '../local/servers/ports.ts';
 import { FaultProxy } from '../../test/fakes/faultProxy.ts';
 import { createScratchFolder } from '../local/scratchFolder.ts';
@@ -76,7 +78,7 @@ export async function startChaosEnvironment({
   sql,
 }: ChaosEnvironmentOptions): Promise<ChaosEnvironment> {
   const folder = createScratchFolder('chaos-');
-  const closers: (() => unknown)[] = [];
+  const closers = new Closers();
   const onSignal = (signal: string) => {
     process.stderr.write(`Stopped by ${signal}; cleaning up.\n`);
     void close(false).then(() => process.exit(1));
@@ -84,7 +86,7 @@ export async function startChaosEnvironment({
   for (const signal of SIGNALS) process.once(signal, onSignal);
   const close = async (keepsFiles: boolean) => {
     for (const signal of SIGNALS) process.off(signal, onSignal);
-    for (const closer of closers.toReversed()) await Promise.resolve(closer()).catch(() => {});
+    await closers.close();
     if (keepsFiles) for (const data of ['postgres', 'redis', 'media', 'disk']) removeFolder(join(folder, data));
     else removeFolder(folder);
   };
@@ -93,26 +95,26 @@ export async function startChaosEnvironment({
       startControlledPostgres(join(folder, 'postgres')),
       startControlledRedis(join(folder, 'redis')),
     ]);
-    closers.push(
+    closers.add(
       () => postgres.stop(),
       () => redis.stop(),
     );
     const disk = await mountSmallDisk(join(folder, 'disk'), findClusterFolder(join(folder, 'postgres')));
-    if (typeof disk !== 'string') closers.unshift(() => disk.remove());
+    if (typeof disk !== 'string') closers.addLast(() => disk.remove());
     const databaseUrl = await createChaosDatabase(postgres.url, typeof disk === 'string' ? null : disk.folder);
 
     const openProxy = async (url: string) => {
       const proxy = await new FaultProxy(url).start();
-      closers.push(() => proxy.stop());
+      closers.add(() => proxy.stop());
       return proxy;
     };
     const upstream = await startRandomUpstream(random.fork('upstream'));
-    closers.push(() => upstream.stop());
+    closers.add(() => upstream.stop());
     const upstreamProxy = await openProxy(upstream.url);
     // The URLs in its responses lead back through the proxy.
     upstream.url = upstreamProxy.url.replace(/\/$/, '');
     const stripe = await new FakeStripe({ seed: random.fork('stripe').nextBelow(2 ** 31) }).start();
-    closers.push(() => stripe.stop());
+    closers.add(() => stripe.stop());
     const proxies = {
       postgres: { apis: await openProxy(databaseUrl), workers: await openProxy(databaseUrl) },
       redis: { apis: await openProxy(redis.url), workers: await openProxy(redis.url) },
@@ -122,13 +124,17 @@ export async function startChaosEnvironment({
 
     const logs = join(folder, 'logs');
     mkdirSync(logs);
-    const shared = buildServiceEnv(folder, stripe, upstream.url);
-    await runBuiltProgram(join(build, 'dist/migrations/main.js'), {
-      ...shared,
-      DATABASE_URL: databaseUrl,
-      REDIS_URL: redis.url,
+    const buildEnv = (ownDatabaseUrl: string, redisUrl: string) => ({
+      ...buildServiceEnv({
+        databaseUrl: ownDatabaseUrl,
+        redisUrl,
+        redisPrefix: REDIS_PREFIX,
+        mediaDir: join(folder, 'media'),
+      }),
+      ...buildChaosEnv(stripe, upstream.url),
     });
-    await executeStatements(databaseUrl, [AUDIT_TRIGGERS_SQL, ...sql]);
+    await runBuiltProgram(join(build, 'dist/migrations/main.js'), buildEnv(databaseUrl, redis.url));
+    await executeStatements(databaseUrl, AUDIT_TRIGGERS_SQL, ...sql);
 
     const processes = new Map<string, ManagedProcess>();
     const unexpectedExits: string[] = [];
@@ -138,12 +144,12 @@ export async function startChaosEnvironment({
         name,
         main: side === 'apis' ? 'dist/api/main.js' : 'dist/worker/main.js',
         folder: build,
-        env: { ...shared, DATABASE_URL: proxies.postgres[side].url, REDIS_URL: proxies.redis[side].url, ...env },
+        env: { ...buildEnv(proxies.postgres[side].url, proxies.redis[side].url), ...env },
         logFile: join(logs, `${name.replace(' ', '-')}.log`),
         onUnexpectedExit: (_, status) => unexpectedExits.push(`${name} exited with ${status}`),
       });
       processes.set(name, managedProcess);
-      closers.push(() => managedProcess.stop());
+      closers.add(() => managedProcess.stop());
     };
     for (let index = 1; index <= APIS; index += 1) {
       const port = await findFreePort();
@@ -191,17 +197,14 @@ export async function startChaosEnvironment({
   }
 }
 
-/** The service's default configuration, with higher rate limits for requests from one machine. */
-function buildServiceEnv(folder: string, stripe: FakeStripe, upstreamUrl: string): Record<string, string> {
+/** Points the service at the fakes, with its default configuration otherwise. */
+function buildChaosEnv(stripe: FakeStripe, upstreamUrl: string): Record<string, string> {
   return {
     PATH: process.env['PATH'] ?? '',
     NODE_ENV: 'test',
     LOG_LEVEL: 'warn',
-    REDIS_PREFIX: REDIS_PREFIX,
-    RATE_LIMITS: 'off',
     // Models recover soon after a fault of their probes, so that there is enough to break.
     PROBE_INTERVAL_MS: '3000',
-    MEDIA_DIR: join(folder, 'media'),
     FAL_BASE_URL: upstreamUrl,
     FAL_KEY: 'chaos',
     ...stripe.environment,
@@ -216,22 +219,9 @@ function findClusterFolder(dataDir: string): string {
 
 /** @param tables a folder on the small disk; null leaves the tables with the other data. */
 async function createChaosDatabase(serverUrl: string, tables: string | null): Promise<string> {
-  const client = new pg.Client({ connectionString: serverUrl });
-  await client.connect();
-  try {
-    if (tables !== null) await client.query(`CREATE TABLESPACE small LOCATION '${tables}'`);
-    await client.query(`CREATE DATABASE chaos${tables === null ? '' : ' TABLESPACE small'}`);
-  } finally {
-    await client.end();
-  }
-  return serverUrl.replace(/[^/]+$/, 'chaos');
-}
-
-async function executeStatements(databaseUrl: string, statements: string[]): Promise<void> {
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
-  for (const statement of statements) await client.query(statement);
-  await client.end();
+  if (tables === null) return createDatabase(serverUrl, 'chaos');
+  await executeStatements(serverUrl, `CREATE TABLESPACE small LOCATION '${tables}'`);
+  return createDatabase(serverUrl, 'chaos', 'TABLESPACE small');
 }
 
 async function emptyRedis(url: string): Promise<void> {

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { checkInvariants, type Violation } from '../../shared/domain/credits/integrity/index.ts';
 import { type ClientStore, compareAutoTopups } from './clients/clients.ts';
 import { findWronglyCancelled } from './compareUpstream.ts';
-import { readResidentKb } from './managedProcess.ts';
+import { readProcessMemory } from '../local/procfs.ts';
 import type { ChaosEnvironment } from './environment.ts';
 
 const CHECK_INTERVAL_MS = 4_000;
@@ -104,5 +104,5 @@ function recordMemory(environment: ChaosEnvironment, memory: MemorySamples): voi
     if (kb !== null) memory.set(name, [...(memory.get(name) ?? []), kb]);
   };
   for (const [name, managedProcess] of environment.processes) note(name, managedProcess.residentKb());
-  for (const pid of environment.redis.pids().slice(0, 1)) note('Redis', readResidentKb(pid));
+  for (const pid of environment.redis.pids().slice(0, 1)) note('Redis', readProcessMemory(pid)?.residentKb ?? null);
 }

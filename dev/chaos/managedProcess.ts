@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import { readProcfileFlags, ROOT } from '../local/builtProcess.ts';
+import { readProcessMemory } from '../local/procfs.ts';
 
 const PROCESS_CLOCK = new URL('../local/processClock.mjs', import.meta.url).href;
 /** Delay after which a platform restarts a process that has exited. */
@@ -80,7 +81,7 @@ export function startManagedProcess(options: ManagedProcessOptions): ManagedProc
 
   const managedProcess: ManagedProcess = {
     name: options.name,
-    residentKb: () => (child?.pid === undefined ? null : readResidentKb(child.pid)),
+    residentKb: () => (child?.pid === undefined ? null : (readProcessMemory(child.pid)?.residentKb ?? null)),
     kill: () => {
       isKilled = true;
       child?.kill('SIGKILL');
@@ -119,14 +120,4 @@ async function terminateGracefully(ending: ChildProcess): Promise<boolean> {
   const [, signal] = await exited;
   clearTimeout(timer);
   return signal !== 'SIGKILL';
-}
-
-/** Reads the resident memory of a process; null if the system does not report it. */
-export function readResidentKb(pid: number): number | null {
-  try {
-    const line = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-    return line === undefined ? null : Number(line);
-  } catch {
-    return null;
-  }
 }

@@ -1,3 +1,4 @@
+import { median } from '../local/statistics.ts';
 import type { ChaosOutcome } from './runChaos.ts';
 
 const HISTORY_LINES = 60;
@@ -71,10 +72,6 @@ function formatMemory({ memory }: ChaosOutcome): string {
       return `${name} ${toMegabytes(first)}, then ${toMegabytes(last)} MB (peak ${toMegabytes(Math.max(...kb))})`;
     })
     .join('; ');
-}
-
-function median(values: number[]): number {
-  return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? 0;
 }
 
 function toMegabytes(kb: number): number {

@@ -1,27 +1,17 @@
-import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import pg from 'pg';
-import { checkInvariants, readAccountHistory, type Violation } from '../../shared/domain/credits/integrity/index.ts';
-import { compareStripeWithDatabase as compareStripe } from '../../test/fakes/stripe/compareWithDatabase.ts';
+import type { Violation } from '../../shared/domain/credits/integrity/index.ts';
 import { waitUntil } from '../local/servers/processes.ts';
 import { injectFaults, type InjectedFault } from './injectFaults.ts';
-import {
-  type ChaosClients,
-  compareClientStore,
-  compareAutoTopups,
-  countResponses,
-  startChaosClients,
-} from './clients/clients.ts';
-import { compareUpstream } from './compareUpstream.ts';
-import { findOverdueRefunds, listPendingWork } from './drained.ts';
+import { countResponses, startChaosClients } from './clients/clients.ts';
+import { checkFirstSuccess, heal, NOT_HEALED, waitUntilDrained } from './heal.ts';
 import { createSeededRandom } from '../../test/fakes/seededRandom.ts';
 import { buildSchedule } from './schedule.ts';
 import { findBrokenGuarantees, type MeasuredGuarantee, measureGuarantees } from './timeGuarantees.ts';
-import { findSlowRequests } from './slowRequests.ts';
-import { type SpeedWatch, watchMachineSpeed } from './speedWatch.ts';
+import { watchMachineSpeed } from './speedWatch.ts';
 import { startChaosEnvironment, type ChaosEnvironment } from './environment.ts';
 import { type Stall, watchStalls } from './stalls.ts';
 import { addDistinct, type MemorySamples, startIntegrityWatch } from './integrityWatch.ts';
+import { checkEverything, readHistories } from './verify.ts';
 
 export interface ChaosRunOptions {
   seed: number;
@@ -73,21 +63,12 @@ export interface ChaosOutcome {
 
 const MIN_READY_CUSTOMERS = 3;
 const ONBOARDING_TIMEOUT_MS = 40_000;
-const FIRST_SUCCESS_LIMIT_MS = 10_000;
-const DRAINED_LIMIT_MS = 120_000;
-const DRAIN_TIMEOUT_MS = 180_000;
-/** Advances past everything with a period of ten minutes or less, such as payouts. */
-const ELEVEN_MINUTES_MS = 11 * 60_000;
-/** An owed refund may still be due this long after healing: its sweep runs every 30 s. */
-const OWED_REFUND_LIMIT_MS = 60_000;
-const OVER_AN_HOUR_MS = 65 * 60_000;
-
 /** Runs once: onboards customers, injects faults, heals, and verifies everything. */
 export async function runChaos(options: ChaosRunOptions): Promise<ChaosOutcome> {
   const { seed, seconds, log } = options;
   const random = createSeededRandom(seed);
   const environment = await startChaosEnvironment({
-    random: random.fork('stage'),
+    random: random.fork('environment'),
     build: options.build,
     sql: options.sql,
   });
@@ -202,155 +183,4 @@ async function waitUntilUp({ addresses }: ChaosEnvironment): Promise<void> {
     return models.every((body) => body.includes('"online"'));
   };
   if (!(await waitUntil(areUp, 60_000))) throw new Error('The service was not ready within a minute: see its logs.');
-}
-
-interface HealResult {
-  at: number;
-  firstSuccessMs: number | null;
-  firstCreateMs: number | null;
-}
-
-const NOT_HEALED: HealResult = { at: 0, firstSuccessMs: null, firstCreateMs: null };
-
-/** Removes all faults; clients continue until a create has succeeded, for half a minute at most. */
-async function heal(environment: ChaosEnvironment, clients: ChaosClients): Promise<HealResult> {
-  const { stripe } = environment;
-  // No event is dropped, repeated or reordered any more; dropped ones stay lost.
-  stripe.reset();
-  // A saved error expires only after a day, which is too long to wait here.
-  stripe.deleteSavedErrors();
-  environment.advanceTime(ELEVEN_MINUTES_MS);
-  clients.setCalm();
-  const healed: HealResult = { at: Date.now(), firstSuccessMs: null, firstCreateMs: null };
-  const ordered = new AbortController();
-  clients.store.onResponse = ({ at, kind, status, durationMs }) => {
-    if (at < healed.at || typeof status !== 'number' || status >= 300) return;
-    healed.firstSuccessMs ??= at + durationMs - healed.at;
-    if (!kind.startsWith('create') || status !== 201) return;
-    healed.firstCreateMs ??= at + durationMs - healed.at;
-    ordered.abort();
-  };
-  await Promise.race([once(ordered.signal, 'abort'), delay(30_000, undefined, { signal: ordered.signal })]).catch(
-    () => {},
-  );
-  clients.store.onResponse = undefined;
-  return healed;
-}
-
-/**
- * Waits for pending work, or until enough is known.
- * @returns the time since healing in milliseconds; null if it never settled.
- */
-async function waitUntilDrained(
-  environment: ChaosEnvironment,
-  healedAt: number,
-  found: Violation[],
-  speed: SpeedWatch,
-  isEnough?: ChaosRunOptions['isSufficient'],
-): Promise<number | null> {
-  const client = await connectToDatabase(environment);
-  try {
-    let pendingWork: string[] = [];
-    let isRefundOverdue = false;
-    const checkRefunds = async () => {
-      const paidMs = Math.min(1.5, speed.slownessBetween(healedAt, Date.now())) * OWED_REFUND_LIMIT_MS;
-      if (isRefundOverdue || Date.now() < healedAt + paidMs) return;
-      const overdue = await findOverdueRefunds(client, new Date(environment.now().getTime() - paidMs));
-      found.push(...overdue);
-      isRefundOverdue = overdue.length > 0;
-    };
-    const isDrained = async () => {
-      await checkRefunds();
-      if (isEnough !== undefined && found.some(isEnough)) return true;
-      pendingWork = await listPendingWork(client, environment);
-      return pendingWork.length === 0;
-    };
-    const isSettled = await waitUntil(isDrained, isEnough === undefined ? DRAIN_TIMEOUT_MS : DRAINED_LIMIT_MS);
-    if (isEnough !== undefined && found.some(isEnough)) return null;
-    const settledMs = isSettled ? Date.now() - healedAt : null;
-    if (settledMs === null || settledMs > DRAINED_LIMIT_MS) {
-      found.push(
-        buildMissedGoal('all-settled', 'Everything has settled within 120 s of healing.', settledMs, pendingWork),
-      );
-    }
-    await environment.stripe.drained().catch((error: Error) => {
-      found.push({
-        ...buildMissedGoal('events-are-delivered', 'Every event is delivered.', null),
-        detail: error.message,
-      });
-    });
-    // Includes the hourly checks.
-    environment.advanceTime(OVER_AN_HOUR_MS);
-    await delay(3_000);
-    await waitUntil(isDrained, 60_000);
-    return settledMs;
-  } finally {
-    await client.end();
-  }
-}
-
-function checkFirstSuccess({ firstSuccessMs }: HealResult): Violation[] {
-  if (firstSuccessMs !== null && firstSuccessMs <= FIRST_SUCCESS_LIMIT_MS) return [];
-  return [buildMissedGoal('first-success', 'The first request succeeds within 10 s of healing.', firstSuccessMs)];
-}
-
-function buildMissedGoal(
-  invariant: string,
-  statement: string,
-  ms: number | null,
-  pendingWork: string[] = [],
-): Violation {
-  const detail = [ms === null ? 'never' : `${Math.round(ms)} ms`, ...pendingWork].join(', ');
-  return { invariant, statement, accountId: null, subject: 'the run', detail };
-}
-
-/** Checks everything that must hold after all work has settled. */
-async function checkEverything(
-  environment: ChaosEnvironment,
-  clients: ChaosClients,
-  faults: InjectedFault[],
-  stalls: readonly Stall[],
-  speed: SpeedWatch,
-): Promise<Violation[]> {
-  const client = await connectToDatabase(environment);
-  try {
-    const drainedViolations = await clients.checkDrained();
-    return [
-      ...(await checkInvariants(client, { isSettled: true, now: environment.now() })),
-      ...(await compareStripe(environment.stripe.summarize(), client)),
-      ...(await compareUpstream(environment.upstream.jobs, client)),
-      ...(await compareClientStore(clients.store, client)),
-      ...(await compareAutoTopups(clients.store, client)),
-      ...drainedViolations,
-      ...findSlowRequests(clients.store.requests, faults, environment.addresses, stalls, speed),
-      ...environment.unexpectedExits.map((detail) => ({
-        invariant: 'processes-keep-running',
-        statement: 'No process exits on its own.',
-        accountId: null,
-        subject: detail,
-        detail: `see ${environment.folder}/logs`,
-      })),
-    ];
-  } finally {
-    await client.end();
-  }
-}
-
-async function readHistories(environment: ChaosEnvironment, violations: Violation[]): Promise<Map<string, string[]>> {
-  const accounts = new Set(violations.map(({ accountId }) => accountId).filter((id) => id !== null));
-  const client = await connectToDatabase(environment);
-  const histories = new Map<string, string[]>();
-  try {
-    for (const id of accounts) histories.set(id, await readAccountHistory(client, id));
-  } finally {
-    await client.end();
-  }
-  return histories;
-}
-
-async function connectToDatabase({ databaseUrl }: ChaosEnvironment): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: databaseUrl });
-  client.on('error', () => {});
-  await client.connect();
-  return client;
 }

@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { waitUntil } from './servers/processes.ts';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -58,16 +58,12 @@ export async function buildDist(): Promise<void> {
 
 /** Resolves once an address responds with 200. */
 export async function waitUntilHealthy(url: string): Promise<void> {
-  const deadline = performance.now() + 30_000;
-  for (;;) {
-    const status = await fetch(url).then(
-      (response) => response.status,
-      () => 0,
+  const isHealthy = () =>
+    fetch(url).then(
+      ({ status }) => status === 200,
+      () => false,
     );
-    if (status === 200) return;
-    if (performance.now() > deadline) throw new Error(`${url} did not become healthy within 30 s.`);
-    await delay(50);
-  }
+  if (!(await waitUntil(isHealthy, 30_000))) throw new Error(`${url} did not become healthy within 30 s.`);
 }
 
 /** Reads the node flags of a main file from the Procfile. */

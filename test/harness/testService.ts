@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import pg from 'pg';
+import { buildServiceEnv } from '../../dev/local/serviceEnv.ts';
 import { allocatePort } from './ports.ts';
 import { type TestCustomer, createCustomer, request } from './apiClient.ts';
 import { createDatabase, requireTestEnv } from './databases.ts';
@@ -169,13 +170,14 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const id = randomUUID();
   const service = new TestService(
     {
-      DATABASE_URL: databaseUrl,
-      REDIS_URL: redisUrl ?? requireTestEnv('TEST_REDIS_URL'),
-      REDIS_PREFIX: `test-${id}`,
+      ...buildServiceEnv({
+        databaseUrl,
+        redisUrl: redisUrl ?? requireTestEnv('TEST_REDIS_URL'),
+        redisPrefix: `test-${id}`,
+        mediaDir: join(requireTestEnv('TEST_FOLDER'), 'media', id),
+      }),
       FAL_BASE_URL: upstream.url,
       FAL_KEY: 'test',
-      MEDIA_DIR: join(requireTestEnv('TEST_FOLDER'), 'media', id),
-      RATE_LIMITS: 'off',
       SWEEP_INTERVAL_MS: '500',
       // Far more than a busy machine needs; tests of outages set the deployed value.
       DATABASE_TIMEOUT_MS: '6000',

@@ -41,15 +41,16 @@ describe('seeded bugs', () => {
     const dropped = SEEDED_BUGS.flatMap(({ sql = [] }) =>
       sql.flatMap((text) => /^DROP INDEX (\w+)/.exec(text)?.[1] ?? []),
     );
-    expect(dropped).to.not.be.empty;
+    expect(dropped).to.have.length.above(2);
     expect(dropped.filter((index) => !migrations.includes(`INDEX ${index} ON`))).to.deep.equal([]);
   });
 });
 
-describe('applyCodeChange', () => {
-  const apply = (source: string, change: Partial<CodeChange>) =>
-    applyCodeChange(source, { file: 'a.ts', find: '', replace: '', ...change });
+function apply(source: string, change: Partial<CodeChange>): string {
+  return applyCodeChange(source, { file: 'a.ts', find: '', replace: '', ...change });
+}
 
+describe('applyCodeChange', () => {
   it('ignores white space, comments, quotes and trailing commas', () => {
     const source = 'const a = call(\n  "x", // why\n  1,\n);\n';
     expect(apply(source, { find: `call('x', 1)`, replace: 'other()' })).to.equal('const a = other();\n');

@@ -1,4 +1,4 @@
-import { quantile } from '../statistics.ts';
+import { quantile } from '../../local/statistics.ts';
 
 /** Does one thing, and calls back when it is done. */
 export type LoopClient = (done: (error: Error | null) => void) => void;

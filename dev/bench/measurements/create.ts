@@ -6,8 +6,8 @@ import type { Measurement } from '../report.ts';
 import { buildCreateRequest, listSpreadAccounts } from '../httpRequests.ts';
 import { HOT_ACCOUNT, seedDatabase } from '../seed.ts';
 import type { BenchApi, BenchEnvironment } from '../environment.ts';
-import { alternateRounds, median, medianRatio, type Rounds } from '../statistics.ts';
-import { medianMicroseconds, type ProcessMemory, readProcessMemory, withProcessorTime } from '../processUsage.ts';
+import { alternateRounds, median, medianRatio, type Rounds } from '../../local/statistics.ts';
+import { medianMicroseconds, type MemoryUsage, readMemoryUsage, withProcessorTime } from '../processUsage.ts';
 import { verifyDispatches, verifySums } from '../verify.ts';
 
 /** Processes that measure creates: the API and, beside it, the bare statement and a bare web server. */
@@ -31,7 +31,7 @@ export async function measureCreates(environment: BenchEnvironment): Promise<Mea
   await seedDatabase(client, { accounts: environment.options.accounts + 1, hotRows: 0, rowsPerAccount: 0 });
   const api = await environment.api(url);
   await new Promise((resolve) => setTimeout(resolve, 1_000));
-  const idle = readProcessMemory(api.pid);
+  const idle = readMemoryUsage(api.pid);
   const fixture: CreateFixture = {
     environment,
     api,
@@ -51,7 +51,7 @@ export async function measureCreates(environment: BenchEnvironment): Promise<Mea
   const measurements: Measurement[] = [];
   for (const [name, measure] of parts)
     if (environment.options.only.includes(name)) measurements.push(...(await measure(fixture)));
-  measurements.push(buildMemoryMeasurement(idle, readProcessMemory(api.pid)));
+  measurements.push(buildMemoryMeasurement(idle, readMemoryUsage(api.pid)));
   await verifySums(client, fixture.created.total);
   await verifyDispatches(environment.redis.url, client, fixture.created.byApi);
   await Promise.all([api.end(), fixture.http.end(), fixture.statement.end(), fixture.bareKoa.end()]);
@@ -197,7 +197,7 @@ function summarizeThroughput(
   };
 }
 
-function buildMemoryMeasurement(idle: ProcessMemory | null, loaded: ProcessMemory | null): Measurement {
+function buildMemoryMeasurement(idle: MemoryUsage | null, loaded: MemoryUsage | null): Measurement {
   return {
     target: 'memoryApi',
     value: loaded?.peakMb ?? null,

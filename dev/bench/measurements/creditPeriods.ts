@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
 import type { Measurement } from '../report.ts';
 import type { BenchEnvironment } from '../environment.ts';
-import { alternateRounds, median, medianRatio } from '../statistics.ts';
+import { alternateRounds, median, medianRatio } from '../../local/statistics.ts';
 import { verifySums } from '../verify.ts';
 
 /** Each renewal of these accounts expires the remainder, carries a month over and grants the next one. */

@@ -5,7 +5,7 @@ import type { Measurement } from '../report.ts';
 import { buildCreateRequest, buildGetRequest } from '../httpRequests.ts';
 import { deleteSomeGenerations, getAccountEmail, HOT_ACCOUNT, seedDatabase } from '../seed.ts';
 import type { BenchApi, BenchEnvironment } from '../environment.ts';
-import { median } from '../statistics.ts';
+import { median } from '../../local/statistics.ts';
 import type { TargetName } from '../targets.ts';
 import { verifySums } from '../verify.ts';
 

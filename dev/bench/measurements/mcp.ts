@@ -4,8 +4,8 @@ import type { Measurement } from '../report.ts';
 import { buildMcpRequest, listSpreadAccounts } from '../httpRequests.ts';
 import { seedDatabase } from '../seed.ts';
 import type { BenchEnvironment } from '../environment.ts';
-import { alternateRounds, median, type Rounds, medianRatio } from '../statistics.ts';
-import { medianMicroseconds, readProcessMemory, withProcessorTime } from '../processUsage.ts';
+import { alternateRounds, median, type Rounds, medianRatio } from '../../local/statistics.ts';
+import { medianMicroseconds, readMemoryUsage, withProcessorTime } from '../processUsage.ts';
 
 const CLIENTS = 32;
 const INITIALIZE = {
@@ -105,7 +105,7 @@ async function measureSessionMemory(
   let opened = 0;
   const openUpTo = async (count: number) => {
     while (opened < count) opened += (await http.call<LoopResult>('run', 'sessions', 4, 100)).done;
-    return readProcessMemory(api.pid)?.residentMb ?? null;
+    return readMemoryUsage(api.pid)?.residentMb ?? null;
   };
   const before = await openUpTo(sessions / 10);
   const first = opened;

@@ -5,7 +5,7 @@ import type { LoopResult } from '../load/closedLoop.ts';
 import type { Measurement } from '../report.ts';
 import { seedDatabase } from '../seed.ts';
 import type { BenchApi, BenchEnvironment } from '../environment.ts';
-import { alternateRounds, median, medianRatio } from '../statistics.ts';
+import { alternateRounds, median, medianRatio } from '../../local/statistics.ts';
 import { medianMicroseconds, withProcessorTime } from '../processUsage.ts';
 
 const CLIENTS = 32;

@@ -8,8 +8,8 @@ import { buildCreateRequest, listSpreadAccounts } from '../httpRequests.ts';
 import { seedDatabase } from '../seed.ts';
 import type { BuiltProcess } from '../../local/builtProcess.ts';
 import type { BenchApi, BenchEnvironment } from '../environment.ts';
-import { alternateRounds, median, medianRatio } from '../statistics.ts';
-import { medianMicroseconds, readProcessMemory, withProcessorTime } from '../processUsage.ts';
+import { alternateRounds, median, medianRatio } from '../../local/statistics.ts';
+import { medianMicroseconds, readMemoryUsage, withProcessorTime } from '../processUsage.ts';
 import { waitForSteadyState } from '../waitForSteadyState.ts';
 import { verifyAllSucceeded, verifySums } from '../verify.ts';
 
@@ -52,7 +52,7 @@ export async function measurePipeline(environment: BenchEnvironment): Promise<Me
   const adder = await environment.child('./baselines/bareQueue.ts', url);
   const performer = await environment.child('./baselines/bareQueue.ts', url);
   await performer.call('startWorking', CONCURRENCY);
-  const idle = readProcessMemory(worker.pid);
+  const idle = readMemoryUsage(worker.pid);
   const fixture: PipelineFixture = { environment, client, api, worker, http, upstream, adder, performer, created: 0 };
 
   const inFlight = await findSaturation(fixture);
@@ -61,8 +61,8 @@ export async function measurePipeline(environment: BenchEnvironment): Promise<Me
     () => runServiceRound(fixture, inFlight),
     () => runBareRound(fixture),
   );
-  const loaded = readProcessMemory(worker.pid);
-  const apiMemory = readProcessMemory(api.pid);
+  const loaded = readMemoryUsage(worker.pid);
+  const apiMemory = readMemoryUsage(api.pid);
   await verifySums(client, fixture.created);
   await verifyAllSucceeded(client);
   await Promise.all([api, worker, http, upstream, adder, performer].map((process) => process.end()));

@@ -3,7 +3,7 @@ import type { Client } from 'pg';
 import type { LoopResult } from '../load/closedLoop.ts';
 import type { Measurement } from '../report.ts';
 import type { BenchEnvironment } from '../environment.ts';
-import { alternateRounds, median, medianRatio } from '../statistics.ts';
+import { alternateRounds, median, medianRatio } from '../../local/statistics.ts';
 import { medianMicroseconds, withProcessorTime } from '../processUsage.ts';
 
 const CLIENTS = 32;

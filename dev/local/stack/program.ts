@@ -11,7 +11,7 @@ const RESTART_WINDOW_MS = 60_000;
 /** Exit status of a program with an invalid configuration, which a restart would not fix. */
 const EXIT_INVALID_CONFIG = 78;
 
-const PROJECT_ROOT = new URL('../../../../', import.meta.url);
+const PROJECT_ROOT = new URL('../../../', import.meta.url);
 const TSX = import.meta.resolve('tsx');
 
 /** A supervised program of the service. */

@@ -21,4 +21,6 @@ process.stdin.resume();
 // Listening alone must not keep the process alive.
 process.stdin.unref();
 
+// As if the program had been started directly: it parses its own arguments.
+process.argv.splice(1, 1);
 await import(pathToFileURL(resolve(program)).href);
