@@ -53,12 +53,12 @@ function findBaseline(ref: string | undefined): Json | undefined {
 
 function git(...args: string[]): string | undefined {
   try {
-    const options = {
+    return execFileSync('git', args, {
       cwd: dirname(dirname(OPENAPI_FILE)),
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'ignore'],
-    } as const;
-    return execFileSync('git', args, { ...options, maxBuffer: 64 * 1024 * 1024 });
+      maxBuffer: 64 * 1024 * 1024,
+    });
   } catch {
     // Without git, or outside of a repository, there is no history.
     return undefined;
