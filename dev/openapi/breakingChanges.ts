@@ -28,16 +28,15 @@ interface Documents {
 }
 
 function compareOperations(place: string, documents: Documents, before: Json, after: Json, changes: string[]): void {
-  const security = (operation: Json) => (operation['security'] as Json[]).map((one) => JSON.stringify(one));
-  const isPublic = security(after).length === 0;
-  for (const one of security(before)) {
-    if (!isPublic && !security(after).includes(one)) changes.push(`${place}: no longer accepts ${one}`);
+  const [accepted, stillAccepted] = [listCredentials(before), listCredentials(after)];
+  const isPublic = stillAccepted.length === 0;
+  for (const one of accepted) {
+    if (!isPublic && !stillAccepted.includes(one)) changes.push(`${place}: no longer accepts ${one}`);
   }
-  if (security(before).length === 0 && !isPublic) changes.push(`${place}: now needs a credential`);
+  if (accepted.length === 0 && !isPublic) changes.push(`${place}: now needs a credential`);
 
-  const parameters = (operation: Json): Json[] => operation['parameters'] ?? [];
-  for (const parameter of parameters(after)) {
-    const known = parameters(before).find(
+  for (const parameter of listParameters(after)) {
+    const known = listParameters(before).find(
       ({ name, in: location }) => name === parameter['name'] && location === parameter['in'],
     );
     const what = `${place}: parameter ${parameter['name']}`;
@@ -46,12 +45,21 @@ function compareOperations(place: string, documents: Documents, before: Json, af
       compareSchemas(what, documents, known['schema'], parameter['schema'], 'request', changes);
     }
   }
-  for (const { name, in: location } of parameters(before)) {
-    const isKept = parameters(after).some((other) => other['name'] === name && other['in'] === location);
+  for (const { name, in: location } of listParameters(before)) {
+    const isKept = listParameters(after).some((other) => other['name'] === name && other['in'] === location);
     if (!isKept) changes.push(`${place}: parameter ${name} removed`);
   }
   compareBodies(place, documents, before, after, changes);
   compareResponses(place, documents, before, after, changes);
+}
+
+/** Alternatives of credentials; none for a public operation. */
+function listCredentials(operation: Json): string[] {
+  return (operation['security'] as Json[]).map((one) => JSON.stringify(one));
+}
+
+function listParameters(operation: Json): Json[] {
+  return operation['parameters'] ?? [];
 }
 
 function compareBodies(place: string, documents: Documents, before: Json, after: Json, changes: string[]): void {
@@ -93,7 +101,8 @@ function compareSchemas(
   // Values that the receiver must accept: the service those of requests, the client those of responses.
   const [accepted, produced] = direction === 'request' ? [next, old] : [old, next];
   const missingTypes = listTypes(produced).filter((type) => !listTypes(accepted).includes(type));
-  if (missingTypes.length > 0) changes.push(`${place}: type changed (${listTypes(old)} to ${listTypes(next)})`);
+  if (missingTypes.length > 0)
+    changes.push(`${place}: type changed (${listTypes(old).join(', ')} to ${listTypes(next).join(', ')})`);
   const allowed: unknown[] | undefined = accepted['enum'];
   const values: unknown[] | undefined = produced['enum'];
   if (direction === 'request') {

@@ -102,7 +102,7 @@ async function useService(client: APIRequestContext, { email, plan, prompts }: D
   await post(client, '/api/keys/create/', { name: 'My script' });
   for (const request of prompts) {
     const { uuid } = await post(client, '/api/generations/create/', request);
-    const response = await client.get(`/api/generations/${uuid}/?wait=45`, { timeout: 60_000 });
+    const response = await client.get(`/api/generations/${String(uuid)}/?wait=45`, { timeout: 60_000 });
     const { status } = (await response.json()) as { status: string };
     if (status !== 'succeeded') throw new Error(`A generation is ${status}, so the pages would not look as usual.`);
   }

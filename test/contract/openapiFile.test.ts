@@ -4,9 +4,19 @@ import { findBreakingChanges } from '../../dev/openapi/breakingChanges.ts';
 import { formatOpenApiDocument, type Json, OPENAPI_FILE, withDefaultBaseUrl } from '../../dev/openapi/document.ts';
 import { startTestService } from '../harness/testService.ts';
 
-describe('docs/openapi.json', () => {
-  const stored = JSON.parse(readFileSync(OPENAPI_FILE, 'utf8')) as Json;
+const stored = JSON.parse(readFileSync(OPENAPI_FILE, 'utf8')) as Json;
 
+/** Finds what a change of the stored document breaks. */
+const changesAfter = (change: (document: Json) => void): string[] => {
+  const changed = structuredClone(stored);
+  change(changed);
+  return findBreakingChanges(stored, changed);
+};
+const createBody = (document: Json) => document['paths']['/api/billing/topup/'].post.requestBody;
+const topupSchema = (document: Json): Json => createBody(document).content['application/json'].schema;
+const schemas = (document: Json): Json => document['components'].schemas;
+
+describe('docs/openapi.json', () => {
   it('equals the document of a running service; npm run openapi updates it', async () => {
     const service = await startTestService({ workers: 0 });
     try {
@@ -19,16 +29,6 @@ describe('docs/openapi.json', () => {
   });
 
   describe('its compatibility check', () => {
-    /** Finds what a change of the stored document breaks. */
-    const changesAfter = (change: (document: Json) => void): string[] => {
-      const changed = structuredClone(stored);
-      change(changed);
-      return findBreakingChanges(stored, changed);
-    };
-    const createBody = (document: Json) => document['paths']['/api/billing/topup/'].post.requestBody;
-    const topupSchema = (document: Json): Json => createBody(document).content['application/json'].schema;
-    const schemas = (document: Json): Json => document['components'].schemas;
-
     it('accepts an unchanged document, new operations and new response fields', () => {
       expect(changesAfter(() => {})).to.deep.equal([]);
       const additions = changesAfter((document) => {
