@@ -6,8 +6,10 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import pg from 'pg';
 import { type APIRequestContext, type Browser, chromium } from 'playwright-core';
 import { readCommandLine } from '../../shared/lib/commandLine.ts';
+import { findLocalService } from '../../shared/lib/localService.ts';
 import { findFreePort } from '../local/servers/ports.ts';
 
 const USAGE = `npm run screenshots
@@ -80,6 +82,7 @@ async function takeScreenshots(browser: Browser): Promise<void> {
     const context = await browser.newContext({ baseURL: baseUrl, viewport: { width: 960, height: 900 } });
     await useService(context.request, customer);
     if (customer.email === STAFF_EMAIL) {
+      await addDemoHistory();
       const page = await context.newPage();
       for (const [path, name] of [
         ['/account/', 'account.png'],
@@ -91,6 +94,31 @@ async function takeScreenshots(browser: Browser): Promise<void> {
       }
     }
     await context.close();
+  }
+}
+
+/**
+ * Adds 29 days of staff metrics, scaled from today's, so that the charts show a month. Waits for the rollup of today's
+ * first. Columns are addressed by position.
+ */
+async function addDemoHistory(): Promise<void> {
+  const client = new pg.Client({ connectionString: findLocalService(folder)?.environment['DATABASE_URL'] });
+  await client.connect();
+  try {
+    const deadline = Date.now() + START_TIMEOUT_MS;
+    while (Date.now() < deadline) {
+      const { rows } = await client.query<{ open: boolean }>('SELECT EXISTS (SELECT 1 FROM metric_deltas) AS open');
+      if (rows[0]?.open === false) break;
+      await delay(500);
+    }
+    await client.query(
+      `INSERT INTO metric_deltas
+       SELECT today.metric, today.label, today.day - n, round(today.quantity * scale), round(today.amount * scale)
+         FROM metric_days AS today (day, metric, label, quantity, amount), generate_series(1, 29) AS n,
+              LATERAL (SELECT (1 - n / 45.0) * (0.5 + (n * 7 % 11) / 15.0) AS scale) AS scales`,
+    );
+  } finally {
+    await client.end();
   }
 }
 
