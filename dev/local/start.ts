@@ -13,7 +13,7 @@ options: settings are environment variables, also from a file .env. The most use
   STAFF_EMAILS    who may open /admin/, by the address that they sign in with
   METRICS_PORT    where the metrics are, for Prometheus; without it, nowhere
 
-README.md lists all of them.`;
+docs/configuration.md lists all of them.`;
 
 /** `npm start`: the whole service on one machine, from nothing, until ctrl-C. */
 readCommandLine('npm start', USAGE, {});

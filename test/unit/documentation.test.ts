@@ -3,7 +3,7 @@ import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const README_LINES_MAX = 150;
 /** Variables of `npm start` alone, which the service does not read. */
 const LOCAL_VARIABLES = ['DATA_DIR', 'SAMPLE_DELAY_MS'];
