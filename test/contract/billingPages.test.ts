@@ -29,11 +29,11 @@ describe('account pages with a payment processor', () => {
 
   const completedInMetrics = async (): Promise<number> => {
     const [row] = await billing.service.sql(
-      `SELECT coalesce(sum(times), 0)::int AS times FROM
-         (SELECT times FROM metric_totals WHERE (metric, label) = ('accounts', 'complete')
-          UNION ALL SELECT times FROM metric_deltas WHERE (metric, label) = ('accounts', 'complete')) sums`,
+      `SELECT coalesce(sum(count), 0)::int AS count FROM
+         (SELECT count FROM metric_totals WHERE (metric, label) = ('accounts', 'complete')
+          UNION ALL SELECT count FROM metric_deltas WHERE (metric, label) = ('accounts', 'complete')) sums`,
     );
-    return row.times;
+    return row.count;
   };
 
   it('completes the onboarding when the webhook begins the subscription', async () => {

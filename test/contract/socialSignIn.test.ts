@@ -183,8 +183,8 @@ describe('sign-in through a provider', () => {
         [owner.email],
       );
       await service.sql(
-        `INSERT INTO sessions (token_hash, uuid, account_id, created_at, expires_at)
-         VALUES (sha256('left over'), gen_random_uuid(), $1, now(), now() + interval '1 day')`,
+        `INSERT INTO sessions (token_hash, uuid, account_id, created_at, last_used_at, expires_at)
+         VALUES (sha256('left over'), gen_random_uuid(), $1, now(), now(), now() + interval '1 day')`,
         [id],
       );
       await service.sql(

@@ -197,10 +197,10 @@ describe('staff pages', () => {
         await service.sql(`DELETE FROM metric_deltas WHERE day = current_date - 90`);
         await service.sql(`DELETE FROM metric_days WHERE day = current_date - 90`);
         await service.sql(
-          `UPDATE metric_totals SET times = times - 4000, amount = amount - 32000 WHERE (metric, label) = ('usage', 'imgmodel-2') AND times >= 4000`,
+          `UPDATE metric_totals SET count = count - 4000, amount = amount - 32000 WHERE (metric, label) = ('usage', 'imgmodel-2') AND count >= 4000`,
         );
         await service.sql(
-          `UPDATE metric_totals SET times = times - 4000, amount = amount - 5540000 WHERE (metric, label) = ('cost', 'imgmodel-2') AND times >= 4000`,
+          `UPDATE metric_totals SET count = count - 4000, amount = amount - 5540000 WHERE (metric, label) = ('cost', 'imgmodel-2') AND count >= 4000`,
         );
       }
     });

@@ -81,7 +81,7 @@ describe('top-ups', () => {
 
     it('answer 402 subscription_required when the paid year is over', async () => {
       const customer = await service.createCustomer('pro');
-      service.fabricated.add('standing-is-the-subscriptions');
+      service.fabricated.add('entitlement-matches-subscription');
       await service.sql(`UPDATE accounts SET spendable_until = now() WHERE email = $1`, [customer.email]);
       expectError(await topUp(customer, { amount_cents: 5000 }), 'subscription_required');
       expect(await customer.ledger()).to.deep.equal([['grant', 1100]]);

@@ -201,7 +201,7 @@ describe('npm run admin', () => {
       ]) {
         const { status, out, err } = await admin('grant-credits', ...call);
         expect([status, out]).to.deep.equal([1, '']);
-        expect(err).to.include('T-2').and.to.include('something else');
+        expect(err).to.include('T-2').and.to.include('another adjustment');
       }
       expect(await other.balance()).to.equal(0);
     });

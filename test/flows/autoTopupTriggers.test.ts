@@ -267,7 +267,7 @@ describe('automatic top-ups', () => {
 
     it('do not happen once the subscription is over', async () => {
       const customer = await customerOn('pro');
-      service.fabricated.add('standing-is-the-subscriptions');
+      service.fabricated.add('entitlement-matches-subscription');
       await service.sql('UPDATE accounts SET spendable_until = now() WHERE email = $1', [customer.email]);
       await change(customer, { auto_topup_threshold_credits: 5000 });
       await sweep();

@@ -219,7 +219,7 @@ describe('a payment processor that does not answer when it is asked what it has 
     try {
       billing.stripe.faults['events.list'] = 'error';
       const worker = await billing.service.startWorker();
-      await worker.waitForLog(/^(?=.*payments\.missed).*"msg":"a job failed"/m);
+      await worker.waitForLog(/^(?=.*paymentEvents\.backfill).*"msg":"job failed"/m);
       const lookedAt = () => billing.service.sql(`SELECT 1 FROM sync_cursors WHERE subject = 'events'`);
       expect(await lookedAt()).to.deep.equal([]);
       delete billing.stripe.faults['events.list'];

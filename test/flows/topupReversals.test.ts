@@ -31,7 +31,7 @@ describe('top-ups that do not go straight', () => {
   };
   /** Top-up credits, without making anything of them. */
   const spend = async (customer: TestCustomer, credits: number) => {
-    billing.service.fabricated.add('entries-name-their-cause').add('entries-go-the-way-of-their-type');
+    billing.service.fabricated.add('entries-name-their-cause').add('entry-signs-match-their-type');
     await billing.service.sql(
       `WITH a AS (
          UPDATE accounts SET balance = balance - $2, topup_credits = topup_credits - $2, ledger_count = ledger_count + 1

@@ -1,4 +1,4 @@
-import { filterCompleted } from '../../../shared/domain/generations/filterCompleted.ts';
+import { filterCompleted } from '../../../shared/domain/generations/read.ts';
 import { now } from '../../../shared/lib/clock.ts';
 import { logger } from '../../../shared/lib/logger.ts';
 import { onGenerationUpdates } from '../../../shared/queues/generationUpdates.ts';

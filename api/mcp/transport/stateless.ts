@@ -7,7 +7,7 @@ import {
   type ServerEvent,
   type ServerEventBus,
 } from '@modelcontextprotocol/server';
-import { filterCompleted } from '../../../shared/domain/generations/filterCompleted.ts';
+import { filterCompleted } from '../../../shared/domain/generations/read.ts';
 import { readGeneration } from '../../../shared/domain/generations/read.ts';
 import { config } from '../../../shared/lib/config.ts';
 import { logger } from '../../../shared/lib/logger.ts';

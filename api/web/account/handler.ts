@@ -61,11 +61,11 @@ export const choosePlan = withErrorPage(async (ctx) => {
   const { accountId } = requireCaller(ctx);
   const { plan } = parsePlanForm({ plan: getForm(ctx).get('plan') ?? undefined });
   const repeatable = { accountId, scope: 'account.plan', key: readFormIdempotencyKey(ctx), request: { plan } };
-  const { answer } = await executeIdempotent(repeatable, async (id) => ({
+  const { response } = await executeIdempotent(repeatable, async (id) => ({
     url: await startPlanCheckout(accountId, plan, id),
   }));
-  if (answer.url === null) return redirectWithFlash(ctx, 'plan');
-  sendRedirectPage(ctx, answer.url, PROCESSOR_REDIRECT_TEXT);
+  if (response.url === null) return redirectWithFlash(ctx, 'plan');
+  sendRedirectPage(ctx, response.url, PROCESSOR_REDIRECT_TEXT);
 });
 
 export const openBillingPortal = withErrorPage(async (ctx) => {
@@ -87,17 +87,17 @@ export const createKey = withErrorPage(async (ctx) => {
   const request = parseKeyForm({ name: getForm(ctx).get('name') ?? undefined });
   const repeatable = { accountId, scope: 'account.key', key: readFormIdempotencyKey(ctx), request };
   // Shown by the answer to the form itself: an address that shows it could be opened again.
-  const { answer } = await executeIdempotent(
+  const { response } = await executeIdempotent(
     repeatable,
-    async (_id, remember: SaveResponse<{ name: string; key: string }>) => {
+    async (_id, saveResponse: SaveResponse<{ name: string; key: string }>) => {
       const created = await createApiKey(accountId, request.name, (transaction, { key, row }) =>
-        remember(transaction, { name: row.name, key }),
+        saveResponse(transaction, { name: row.name, key }),
       );
       await audit(ctx, 'key_created', accountId, { key: created.row.uuid });
       return { name: created.row.name, key: created.key };
     },
   );
-  await renderAccountPage(ctx, { newKey: answer });
+  await renderAccountPage(ctx, { newKey: response });
 });
 
 export const confirmRevokeKey = withErrorPage(async (ctx) => {

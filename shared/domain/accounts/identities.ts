@@ -1,4 +1,5 @@
 import type { Transaction } from 'objection';
+import { v7 as uuidv7 } from 'uuid';
 import {
   getIssuer,
   type ProviderIdentity,
@@ -179,6 +180,7 @@ async function insertIdentity(
   const [inserted] = await Identity.query(transaction)
     .insert([
       {
+        uuid: uuidv7(),
         provider,
         issuer: getIssuer(provider),
         subject,

@@ -72,7 +72,7 @@ const MAX_CONSECUTIVE_FAILURES = 3;
 const RECORD_SYNC_FAILURE = prepared(
   'record_invoice_sync_failure',
   `UPDATE commissions SET sync_failing_since = coalesce(sync_failing_since, :now)
-    WHERE id = :id AND (synced_at IS NULL OR synced_at <= :freshSince) RETURNING id`,
+    WHERE id = :id AND synced_at <= :freshSince RETURNING id`,
 );
 
 /**
@@ -81,10 +81,7 @@ const RECORD_SYNC_FAILURE = prepared(
  * @returns whether what could be looked at by now is to be paid.
  */
 async function syncOutstandingInvoices(affiliateId: number, monthStart: Date): Promise<boolean> {
-  const stale = () =>
-    outstandingCommissions(affiliateId, monthStart).where((unsynced) => {
-      void unsynced.whereNull('synced_at').orWhere('synced_at', '<=', getFreshnessCutoff());
-    });
+  const stale = () => outstandingCommissions(affiliateId, monthStart).where('synced_at', '<=', getFreshnessCutoff());
   let failures = 0;
   // Those that failed before come last, and do not keep the others from being looked at.
   for (const { id, invoice_id: invoiceId } of await stale().orderByRaw('sync_failing_since DESC NULLS FIRST, id')) {

@@ -1,12 +1,10 @@
 import type { Transaction } from 'objection';
-import { addMonths } from '../../lib/calendar.ts';
 import { addMilliseconds } from '../../lib/clock.ts';
 import { PAST_DUE_GRACE_DAYS } from '../../spec/limits.ts';
 import { getPlanBySlug } from '../../spec/plans.ts';
 import type { Account } from '../../tables/Account.ts';
 import type { Subscription } from '../../tables/Subscription.ts';
-import { postEntries, type EntryInput } from '../credits/ledger.ts';
-import { renewCreditPeriods } from '../credits/periods.ts';
+import { endCreditPeriods, renewCreditPeriods, startCreditPeriods, upgradeCreditPeriod } from '../credits/periods.ts';
 
 /**
  * What a subscription's life means to its account: what may be spent, and which credits come and go with it. All of it
@@ -45,30 +43,10 @@ export async function startSubscription(
   account: Account,
   subscription: Subscription,
 ): Promise<Account> {
-  const plan = getPlanBySlug(subscription.plan_slug);
-  const expiry = buildPlanCreditsExpiry(
-    account,
-    'Plan credits expired with the subscription before',
-    `expiry:${subscription.uuid}:begin`,
-  );
-  const grant: EntryInput = {
-    entryType: 'grant',
-    amount: plan.monthlyCredits,
-    planAmount: plan.monthlyCredits,
-    description: `Monthly credits: ${plan.name} plan`,
-    effectKey: `grant:${subscription.uuid}:0`,
-  };
-  return postEntries(transaction, account, [...expiry, grant], {
+  return startCreditPeriods(transaction, account, subscription, {
     ...entitlementFor(subscription),
     ...(account.onboarding_step === 'plan' ? { onboarding_step: 'complete' } : {}),
     subscription_id: subscription.id,
-    period_index: 0,
-    period_start: subscription.started_at,
-    period_end: addMonths(subscription.started_at, 1),
-    period_granted: plan.monthlyCredits,
-    period_rollover: 0,
-    generation_count_at_period_start: account.generation_count,
-    period_used: 0,
   });
 }
 
@@ -95,22 +73,9 @@ export async function applySubscriptionChange(
   isPaid: boolean,
 ): Promise<Account> {
   if (account.subscription_id !== subscription.id) return account;
-  const plan = getPlanBySlug(subscription.plan_slug);
   const entitled = await account.$query(transaction).patchAndFetch(entitlementFor(subscription));
-  if (!isPaid || subscription.status !== 'active' || entitled.period_granted >= plan.monthlyCredits) return entitled;
-  // A month that is due is the new plan's already.
-  const current = await renewCreditPeriods(transaction, entitled);
-  const missing = plan.monthlyCredits - current.period_granted;
-  const isLastMonth = current.period_end === null || current.period_end >= subscription.paid_until;
-  if (missing <= 0 || isLastMonth) return current;
-  const difference: EntryInput = {
-    entryType: 'grant',
-    amount: missing,
-    planAmount: missing,
-    description: `Upgrade to the ${plan.name} plan: rest of this month's credits`,
-    effectKey: `grant:${subscription.uuid}:${current.period_index}:${plan.slug}`,
-  };
-  return postEntries(transaction, current, [difference], { period_granted: plan.monthlyCredits });
+  if (!isPaid || subscription.status !== 'active') return entitled;
+  return upgradeCreditPeriod(transaction, entitled, subscription);
 }
 
 /**
@@ -134,26 +99,5 @@ export async function endSubscription(
   subscription: Subscription,
 ): Promise<Account> {
   if (account.subscription_id !== subscription.id) return account;
-  const expiry = buildPlanCreditsExpiry(
-    account,
-    'Plan credits expired with the subscription',
-    `expiry:${subscription.uuid}:end`,
-  );
-  return postEntries(transaction, account, expiry, {
-    ...NO_ENTITLEMENT,
-    subscription_id: null,
-    period_index: 0,
-    period_start: null,
-    period_end: null,
-    period_granted: 0,
-    period_rollover: 0,
-    generation_count_at_period_start: account.generation_count,
-    period_used: 0,
-  });
-}
-
-/** All plan credits that are left; nothing where none are. */
-function buildPlanCreditsExpiry({ plan_credits: left }: Account, description: string, effectKey: string): EntryInput[] {
-  if (left <= 0) return [];
-  return [{ entryType: 'expiry', amount: -left, planAmount: -left, description, effectKey }];
+  return endCreditPeriods(transaction, account, subscription, { ...NO_ENTITLEMENT, subscription_id: null });
 }

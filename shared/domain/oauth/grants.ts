@@ -1,9 +1,10 @@
 import type { Knex } from 'knex';
 import { createBatcher } from '../../lib/batcher.ts';
 import { now } from '../../lib/clock.ts';
-import { DB_WAIT_TIMEOUT, db, prepared, runStatement } from '../../lib/db.ts';
+import { DB_WAIT_TIMEOUT, prepared, runStatement } from '../../lib/db.ts';
 import { API_KEY_LAST_USED_INTERVAL_MS } from '../../spec/limits.ts';
 import type { Scope } from '../../spec/oauth.ts';
+import { OAuthGrant } from '../../tables/OAuthGrant.ts';
 import { getRedirectHost } from './redirectUris.ts';
 
 /** An application that a person has connected, whatever number of times. */
@@ -21,7 +22,7 @@ export interface ConnectedApplication {
 const LIST_CONNECTED_APPLICATIONS = prepared(
   'list_connected_applications',
   `SELECT (array_agg(g.uuid ORDER BY g.created_at DESC))[1] AS uuid, c.name, g.client_id,
-          coalesce(array_agg(DISTINCT g.redirect_uri) FILTER (WHERE g.redirect_uri IS NOT NULL), c.redirect_uris) AS redirect_uris,
+          array_agg(DISTINCT g.redirect_uri) AS redirect_uris,
           array_agg(DISTINCT s.scope ORDER BY s.scope) AS scopes,
           min(g.connected_at) AS connected_at, max(g.last_used_at) AS last_used_at
      FROM oauth_grants g
@@ -29,7 +30,7 @@ const LIST_CONNECTED_APPLICATIONS = prepared(
     CROSS JOIN LATERAL unnest(g.scopes) AS s (scope)
     WHERE g.account_id = :accountId AND g.connected_at IS NOT NULL AND g.revoked_at IS NULL
       AND EXISTS (SELECT FROM oauth_refresh_tokens t WHERE t.grant_uuid = g.uuid AND t.expires_at > :now)
-    GROUP BY g.client_id, c.name, c.redirect_uris
+    GROUP BY g.client_id, c.name
     ORDER BY min(g.connected_at) DESC`,
 );
 
@@ -77,10 +78,10 @@ export async function disconnectApplication(accountId: number, uuid: string): Pr
  * @returns how many grants that were.
  */
 export async function revokeAccountGrants(accountId: number, transaction: Knex): Promise<number> {
-  return transaction('oauth_grants')
+  return OAuthGrant.query(transaction)
     .where({ account_id: accountId })
     .whereNull('revoked_at')
-    .update({ revoked_at: now() });
+    .patch({ revoked_at: now() });
 }
 
 /**
@@ -88,11 +89,11 @@ export async function revokeAccountGrants(accountId: number, transaction: Knex):
  * @returns the grant and its account; undefined where it had ended already.
  */
 export async function revokeGrant(uuid: string): Promise<RevokedGrant | undefined> {
-  const rows = await db('oauth_grants')
+  const rows = await OAuthGrant.query()
     .where({ uuid })
     .whereNull('revoked_at')
-    .update({ revoked_at: now() })
-    .returning<{ account_id: number }[]>('account_id');
+    .patch({ revoked_at: now() })
+    .returning('account_id');
   return rows[0] === undefined ? undefined : { uuid, accountId: rows[0].account_id };
 }
 

@@ -56,9 +56,9 @@ async function requeueBatches(
   try {
     for await (const jobs of pages) {
       const uuids = jobs.map(({ uuid }) => uuid);
-      for (const { uuid, isHeard } of await requeueGenerations(uuids, quietMs)) {
+      for (const { uuid, isEnqueued } of await requeueGenerations(uuids, quietMs)) {
         done.add(uuid);
-        say(`${uuid} is on its queue again${isHeard ? '' : '; Redis is away: the sweep will find it'}.`);
+        say(`${uuid} is on its queue again${isEnqueued ? '' : '; Redis is away: the sweep will find it'}.`);
       }
     }
     say(`${done.size} were put on their queue again.`);

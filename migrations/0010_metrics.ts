@@ -1,48 +1,47 @@
 import type { Knex } from 'knex';
 
 /**
- * What staff see of the whole service, as sums that are kept: every change adds a row of its own that says by how much,
- * and a worker folds those rows into the sums. Triggers write them, so that each is there exactly if its change is,
- * whoever made it, and a process of the version before counts as well.
+ * Creates the service-wide sums of the staff metrics. Triggers write every change as a delta row, in the transaction of
+ * the change itself, and a worker rolls the deltas up into the sums.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
-    -- Only added to and taken away from, in any order: nobody waits for anybody here, as they would for one row for all.
+    -- Rows are only inserted and deleted, so that writers do not wait for each other as they would for a shared sum.
     CREATE TABLE metric_deltas (
       metric  text     NOT NULL,
       label   text     NOT NULL,
       day     date,
-      times   bigint   NOT NULL,
+      count   bigint   NOT NULL,
       amount  numeric  NOT NULL
     ) WITH (
-      -- Every row dies within seconds, and whoever reads passes by the dead ones: vacuum comes by their number alone, and
-      -- does not dawdle. The sums, some hundred rows with room in their pages, clean up after themselves.
+      -- Rows are deleted within seconds, and readers have to skip the dead ones: vacuum after a fixed number of them,
+      -- without a cost delay. The sums, a few hundred rows with free space in their pages, are pruned by their updates.
       autovacuum_vacuum_scale_factor = 0,
       autovacuum_vacuum_threshold = 200,
       autovacuum_vacuum_cost_delay = 0
     );
-    COMMENT ON TABLE metric_deltas IS 'by how much the sums have changed since they were last folded';
+    COMMENT ON TABLE metric_deltas IS 'changes of the sums since the last rollup';
 
     CREATE TABLE metric_days (
       day     date     NOT NULL,
       metric  text     NOT NULL,
       label   text     NOT NULL,
-      times   bigint   NOT NULL,
+      count   bigint   NOT NULL,
       amount  numeric  NOT NULL,
       PRIMARY KEY (day, metric, label)
     ) WITH (fillfactor = 70);
 
-    -- The same since the service began, so that it costs no more as it grows old.
+    -- Sums since the service started. Reading them costs the same however old the service is.
     CREATE TABLE metric_totals (
       metric  text     NOT NULL,
       label   text     NOT NULL,
-      times   bigint   NOT NULL,
+      count   bigint   NOT NULL,
       amount  numeric  NOT NULL,
       PRIMARY KEY (metric, label)
     ) WITH (fillfactor = 50);
   `);
 
-  // Accounts by onboarding step, on the day that they were made.
+  // Accounts by onboarding step and day of creation.
   await knex.raw(`
     CREATE FUNCTION add_account_metric_delta(a accounts, sign integer) RETURNS void LANGUAGE sql AS $$
       INSERT INTO metric_deltas VALUES ('accounts', a.onboarding_step, (a.created_at AT TIME ZONE 'UTC')::date, sign, 0)
@@ -56,21 +55,21 @@ export async function up(knex: Knex): Promise<void> {
     $$;
     CREATE TRIGGER accounts_track_metrics AFTER INSERT OR DELETE ON accounts
       FOR EACH ROW EXECUTE FUNCTION track_account_metrics();
-    -- Not of what a charge changes, which is all the rest.
+    -- A charge updates other columns only, so it does not fire this trigger.
     CREATE TRIGGER accounts_track_metrics_on_update AFTER UPDATE OF onboarding_step ON accounts
       FOR EACH ROW WHEN (OLD.onboarding_step <> NEW.onboarding_step) EXECUTE FUNCTION track_account_metrics();
   `);
 
-  // Subscriptions that are alive and those of them that will not be renewed; and the ones that began, on their day.
+  // Live subscriptions, those of them that end with their period, and subscriptions started per day.
   await knex.raw(`
     CREATE FUNCTION add_subscription_metric_deltas(s subscriptions, sign integer) RETURNS void LANGUAGE sql AS $$
       INSERT INTO metric_deltas
       SELECT metric, s.plan_slug, day, sign, 0
         FROM (VALUES ('subscriptions', NULL, s.status IN ('active', 'past_due')),
                      ('canceling', NULL, s.status IN ('active', 'past_due') AND s.cancel_at_period_end),
-                     ('begun', (s.activated_at AT TIME ZONE 'UTC')::date, s.activated_at IS NOT NULL)
-             ) AS gain (metric, day, counts)
-       WHERE counts
+                     ('started', (s.activated_at AT TIME ZONE 'UTC')::date, s.activated_at IS NOT NULL)
+             ) AS delta (metric, day, is_counted)
+       WHERE is_counted
     $$;
     CREATE FUNCTION track_subscription_metrics() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN
@@ -87,7 +86,7 @@ export async function up(knex: Knex): Promise<void> {
       EXECUTE FUNCTION track_subscription_metrics();
   `);
 
-  // Top-ups that were paid, on that day, in cents and less what was refunded or disputed since.
+  // Paid top-ups by day of payment, in cents, less what was refunded or disputed since.
   await knex.raw(`
     CREATE FUNCTION add_topup_metric_delta(t topups, sign integer) RETURNS void LANGUAGE sql AS $$
       INSERT INTO metric_deltas
@@ -109,18 +108,18 @@ export async function up(knex: Knex): Promise<void> {
       EXECUTE FUNCTION track_topup_metrics();
   `);
 
-  // Generations and their credits, less refunds, and what they cost us; on the day that they were created. Once for all
-  // that a statement inserts: the charge inserts many, and adds a row for each model and day among them.
+  // Generations by day of creation, with their credits less refunds and their cost. A statement trigger: a charge inserts
+  // many generations and adds one row for each model and day among them.
   await knex.raw(`
     CREATE FUNCTION track_created_generation_metrics() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN
         INSERT INTO metric_deltas
         SELECT 'usage', model, (created_at AT TIME ZONE 'UTC')::date, count(*),
                sum(CASE WHEN status = 'failed' THEN 0 ELSE credits_charged END)
-          FROM made GROUP BY 2, 3
+          FROM created GROUP BY 2, 3
          UNION ALL
         SELECT 'cost', model, (created_at AT TIME ZONE 'UTC')::date, count(*), sum(provider_cost_cents)
-          FROM made WHERE provider_cost_cents IS NOT NULL GROUP BY 2, 3;
+          FROM created WHERE provider_cost_cents IS NOT NULL GROUP BY 2, 3;
         RETURN NULL;
       END
     $$;
@@ -140,24 +139,11 @@ export async function up(knex: Knex): Promise<void> {
         RETURN NULL;
       END
     $$;
-    CREATE TRIGGER generations_track_metrics AFTER INSERT ON generations REFERENCING NEW TABLE AS made
+    CREATE TRIGGER generations_track_metrics AFTER INSERT ON generations REFERENCING NEW TABLE AS created
       FOR EACH STATEMENT EXECUTE FUNCTION track_created_generation_metrics();
     CREATE TRIGGER generations_track_metrics_on_update AFTER UPDATE OF status, provider_cost_cents ON generations
       FOR EACH ROW WHEN (OLD.status <> NEW.status OR OLD.provider_cost_cents IS DISTINCT FROM NEW.provider_cost_cents)
       EXECUTE FUNCTION track_updated_generation_metrics();
-  `);
-
-  // What was there before. Creating the triggers has locked the tables against changes: nothing counts twice or not at all.
-  await knex.raw(`
-    INSERT INTO metric_deltas
-    SELECT 'accounts', onboarding_step, (created_at AT TIME ZONE 'UTC')::date, count(*), 0 FROM accounts GROUP BY 2, 3;
-    SELECT add_subscription_metric_deltas(s, 1) FROM subscriptions s;
-    SELECT add_topup_metric_delta(t, 1) FROM topups t WHERE status = 'succeeded';
-    INSERT INTO metric_deltas
-    SELECT 'usage', model, day, sum(generations), sum(credits) FROM usage_days GROUP BY 2, 3;
-    INSERT INTO metric_deltas
-    SELECT 'cost', model, (created_at AT TIME ZONE 'UTC')::date, count(*), sum(provider_cost_cents)
-      FROM generations WHERE provider_cost_cents IS NOT NULL GROUP BY 2, 3;
   `);
 }
 

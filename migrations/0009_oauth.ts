@@ -1,10 +1,10 @@
 import type { Knex } from 'knex';
 
-/** The authorization server: its keys, its clients, and what people have allowed them. */
+/** Creates the authorization server: signing keys, clients, grants, codes and refresh tokens. */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
     CREATE TABLE oauth_signing_keys (
-      -- 1, 2, ...: of processes that make the same one at the same time, one does.
+      -- Consecutive: of several processes that create the next key at the same time, one succeeds.
       number       integer     PRIMARY KEY,
       kid          text        NOT NULL UNIQUE,
       private_key  text        NOT NULL,
@@ -12,33 +12,36 @@ export async function up(knex: Knex): Promise<void> {
       signs_from   timestamptz NOT NULL
     );
     COMMENT ON COLUMN oauth_signing_keys.signs_from IS
-      'published since it was created; signs from here on until the next key does';
+      'published since created_at; signs from here until signs_from of the next key';
 
     CREATE TABLE oauth_clients (
-      client_id      text        PRIMARY KEY,
-      name           text        NOT NULL,
-      redirect_uris  text[]      NOT NULL,
-      created_at     timestamptz NOT NULL,
-      last_used_at   timestamptz,
-      metadata_expires_at    timestamptz
+      client_id              text        PRIMARY KEY,
+      name                   text        NOT NULL,
+      redirect_uris          text[]      NOT NULL,
+      created_at             timestamptz NOT NULL,
+      last_used_at           timestamptz,
+      metadata_expires_at    timestamptz,
+      approval_requested_at  timestamptz
     );
     COMMENT ON COLUMN oauth_clients.metadata_expires_at IS
-      'of a Client ID Metadata Document: until when this copy of it will do; null for a client that registered';
+      'when the cached Client ID Metadata Document expires; NULL for a registered client';
     CREATE INDEX oauth_clients_last_used_idx ON oauth_clients (coalesce(last_used_at, created_at));
 
-    -- What a person has allowed a client: the family of all tokens that came of one approval.
+    -- The consent of a user to a client: the family of all tokens issued from one approval.
     CREATE TABLE oauth_grants (
       uuid          uuid        PRIMARY KEY,
       account_id    bigint      NOT NULL REFERENCES accounts (id),
       client_id     text        NOT NULL REFERENCES oauth_clients (client_id),
       scopes        text[]      NOT NULL,
       resource      text        NOT NULL,
+      redirect_uri  text        NOT NULL,
       created_at    timestamptz NOT NULL,
       connected_at  timestamptz,
       last_used_at  timestamptz,
       revoked_at    timestamptz
     ) WITH (fillfactor = 70);
-    COMMENT ON COLUMN oauth_grants.connected_at IS 'when its code was exchanged';
+    COMMENT ON COLUMN oauth_grants.redirect_uri IS 'where the authorization code was sent';
+    COMMENT ON COLUMN oauth_grants.connected_at IS 'when the authorization code was exchanged';
     CREATE INDEX oauth_grants_account_id_idx ON oauth_grants (account_id);
     CREATE INDEX oauth_grants_client_id_idx ON oauth_grants (client_id);
 
@@ -59,12 +62,12 @@ export async function up(knex: Knex): Promise<void> {
       parent_hash  bytea,
       expires_at   timestamptz NOT NULL,
       used_at      timestamptz,
-      rotations   integer     NOT NULL DEFAULT 0
+      rotations    integer     NOT NULL DEFAULT 0
     ) WITH (fillfactor = 70);
     COMMENT ON COLUMN oauth_refresh_tokens.parent_hash IS
-      'the token that it was exchanged for, which may be forgotten by now; null where it came of a code';
-    COMMENT ON COLUMN oauth_refresh_tokens.used_at IS 'when it was first exchanged for new ones';
-    COMMENT ON COLUMN oauth_refresh_tokens.rotations IS 'how many it was exchanged for';
+      'the token that was rotated into this one, possibly deleted since; NULL if issued for a code';
+    COMMENT ON COLUMN oauth_refresh_tokens.used_at IS 'when it was first rotated';
+    COMMENT ON COLUMN oauth_refresh_tokens.rotations IS 'number of tokens it was rotated into';
     CREATE INDEX oauth_refresh_tokens_grant_uuid_idx ON oauth_refresh_tokens (grant_uuid);
     CREATE INDEX oauth_refresh_tokens_parent_hash_idx ON oauth_refresh_tokens (parent_hash);
     CREATE INDEX oauth_refresh_tokens_expires_at_idx ON oauth_refresh_tokens (expires_at);
