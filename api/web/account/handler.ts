@@ -8,7 +8,8 @@ import {
 import { enrollAffiliate } from '../../../shared/domain/affiliates/enroll.ts';
 import { getAffiliateOverview } from '../../../shared/domain/affiliates/overview.ts';
 import { listActiveApiKeys, createApiKey, revokeApiKey } from '../../../shared/domain/accounts/apiKeys.ts';
-import { startPlanCheckout, isPaymentPending, openCustomerPortal } from '../../../shared/domain/billing/checkout.ts';
+import { startPlanCheckout } from '../../../shared/domain/billing/checkout.ts';
+import { openCustomerPortal } from '../../../shared/domain/billing/portal.ts';
 import { listIdentities } from '../../../shared/domain/accounts/identities.ts';
 import { executeIdempotent, type SaveResponse } from '../../../shared/domain/platform/idempotentRequests.ts';
 import { listConnectedApplications, disconnectApplication } from '../../../shared/domain/oauth/grants.ts';
@@ -18,7 +19,7 @@ import {
   listActiveSessions,
 } from '../../../shared/domain/accounts/sessions.ts';
 import { isStaff } from '../../../shared/domain/accounts/staff.ts';
-import { getBillingStatus } from '../../../shared/domain/billing/billingStatus.ts';
+import { getBillingStatus, isPaymentPending } from '../../../shared/domain/billing/billingStatus.ts';
 import { config } from '../../../shared/lib/config.ts';
 import { createBodyParser } from '../../../shared/lib/validate.ts';
 import { ServiceError } from '../../../shared/spec/errors.ts';

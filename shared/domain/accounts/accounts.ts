@@ -6,7 +6,7 @@ import { ONBOARDING_STEPS, type OnboardingStep } from '../../spec/states.ts';
 import { Account } from '../../tables/Account.ts';
 import { Referral } from '../../tables/Referral.ts';
 import { type ReferralClick, findReferrer } from '../affiliates/referrals.ts';
-import { getActivePlan } from '../billing/billingStatus.ts';
+import { getActivePlan } from '../billing/entitlement.ts';
 
 /** Who is asking, once their credential has been read. */
 export interface Caller {

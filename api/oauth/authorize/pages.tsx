@@ -1,14 +1,14 @@
-import { getRedirectHost } from '../../shared/domain/oauth/redirectUris.ts';
-import { type OAuthError, SCOPES } from '../../shared/spec/oauth.ts';
-import type { Account } from '../../shared/tables/Account.ts';
-import type { Context } from '../context.ts';
-import { createCsrfToken } from '../pipeline/csrf.ts';
-import { sendRedirectPage } from '../web/components/redirectPage.tsx';
-import { sendPage } from '../web/components/layout.tsx';
-import { Form } from '../web/components/form.tsx';
-import type { ClientContext, AuthorizationRequest } from './authorizationRequest.ts';
+import { getRedirectHost } from '../../../shared/domain/oauth/redirectUris.ts';
+import { type OAuthError, SCOPES } from '../../../shared/spec/oauth.ts';
+import type { Account } from '../../../shared/tables/Account.ts';
+import type { Context } from '../../context.ts';
+import { createCsrfToken } from '../../pipeline/csrf.ts';
+import { sendRedirectPage } from '../../web/components/redirectPage.tsx';
+import { sendPage } from '../../web/components/layout.tsx';
+import { Form } from '../../web/components/form.tsx';
+import type { AuthorizationRequest, ClientContext } from './validateRequest.ts';
 
-/** Asks whether a client may act for the account: who it says it is, where the answer goes, and what it will be able to do. */
+/** Sends the consent page: the client's name, the redirect target, the account, and the requested scopes. */
 export function sendConsentPage(
   ctx: Context,
   { client, redirectUri, scopes }: AuthorizationRequest,
@@ -22,7 +22,7 @@ export function sendConsentPage(
       <p>
         <strong>{client.name}</strong> asks for access to your account <strong>{email}</strong>.{' '}
         {publisher === undefined ? (
-          'The name is its own choice and is not verified.'
+          'The application chose this name; it is not verified.'
         ) : (
           <>
             Published by <code>{publisher}</code>.
@@ -64,56 +64,56 @@ export function sendConsentPage(
   sendPage(ctx, { title: `Connect ${client.name}`, body, isNarrow: true });
 }
 
-/** Returns the person to the client. An application with a scheme of its own opens beside the browser: the page stays. */
+/**
+ * Returns the user to the client after a decision, by a page with a refresh. Browsers apply the form-action policy to
+ * redirects after a form, and a redirect to an application's own scheme would leave the consent page open.
+ */
 export function sendReturnToClientPage(
   ctx: Context,
   { client, redirectUri }: ClientContext,
-  address: string,
+  url: string,
   isAllowed: boolean,
 ): void {
   const outcome = isAllowed ? `You allowed ${client.name}.` : `You did not allow ${client.name}.`;
-  const isApplication = !/^https?:/i.test(redirectUri);
-  const next = isApplication
+  const opensApplication = !/^https?:/i.test(redirectUri);
+  const next = opensApplication
     ? 'Your browser opens the application now. If nothing happens, choose Continue. You can close this page afterwards.'
-    : 'You return to the application.';
-  sendRedirectPage(ctx, address, `${outcome} ${next}`);
+    : 'You are returning to the application.';
+  sendRedirectPage(ctx, url, `${outcome} ${next}`);
 }
 
-/** Says that a request of a client is wrong, and lets the person choose to return to it with the error. */
+/** Sends a page for an invalid request of a known client, with a link that returns the error to the client. */
 export function sendInvalidRequestPage(
   ctx: Context,
   { client, redirectUri }: ClientContext,
-  sentence: string,
-  address: string,
+  detail: string,
+  url: string,
 ): void {
   const body = (
     <div class="card">
       <h1>Nothing was connected</h1>
+      <p>{client.name} sent an invalid request. The problem is in the application, and you cannot fix it here.</p>
       <p>
-        {client.name} sent a request that this service cannot accept. The mistake is in the application, and you cannot
-        correct it here.
+        You can return to <code>{getRedirectHost(redirectUri)}</code> if you started the connection there.
       </p>
       <p>
-        You can return to <code>{getRedirectHost(redirectUri)}</code>, if you have just come from there.
-      </p>
-      <p>
-        <a class="button wide" href={address} rel="noreferrer">
+        <a class="button wide" href={url} rel="noreferrer">
           Back to the application
         </a>
       </p>
-      <p class="quiet small">For its developers: {sentence}</p>
+      <p class="quiet small">For its developers: {detail}</p>
     </div>
   );
   sendPage(ctx, { title: 'Nothing was connected', body, isNarrow: true }, 400);
 }
 
-/** Says that a client cannot be connected, where there is no address of it that could be told. */
+/** Sends a page for a client that is unknown or has no valid redirect URI. */
 export function sendUnknownClientPage(ctx: Context, { message, advice }: OAuthError): void {
   const body = (
     <div class="card">
       <h1>Nothing was connected</h1>
       <p>The application that sent you here cannot be connected.</p>
-      <p>{advice ?? 'Start the connection in the application again. If that does not help, tell its developers.'}</p>
+      <p>{advice ?? 'Start the connection in the application again. If it still fails, contact its developers.'}</p>
       <p>
         <a href="/account/">Go to your account</a>
       </p>
