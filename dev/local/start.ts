@@ -13,7 +13,7 @@ options: settings are environment variables, which may be in a file .env. The mo
   STAFF_EMAILS    email addresses of the accounts that may open /admin/
   METRICS_PORT    port of the Prometheus metrics; unset, there are none
 
-README.md lists all of them.`;
+docs/configuration.md lists all of them.`;
 
 /** `npm start`: runs the whole service on one machine, without any prerequisites, until Ctrl-C. */
 readCommandLine('npm start', USAGE, {});
