@@ -37,7 +37,7 @@ export const SEEDED_BUGS: readonly SeededBug[] = [
     changes: ['LOCK_OWNERS', 'COMPLETE_GENERATIONS', 'FAIL_GENERATIONS'].map((within) => ({
       file: COMPLETE,
       within,
-      find: `AND g.status = 'queued'`,
+      find: `AND $g.status = 'queued'`,
       replace: '',
     })),
     sql: ['DROP INDEX ledger_entries_generation_entry_type_unique'],
@@ -137,13 +137,13 @@ export const SEEDED_BUGS: readonly SeededBug[] = [
       {
         file: CLAIM,
         within: 'IS_CLAIMABLE',
-        find: 'AND (g.leased_until IS NULL OR g.leased_until <= :now)',
+        find: 'AND ($g.leased_until IS NULL OR $g.leased_until <= :now)',
         replace: '',
       },
       {
         file: CLAIM,
         within: 'CLAIM_UPDATE',
-        find: 'unconfirmed_submits = g.unconfirmed_submits + cast(g.submit_started_at IS NOT NULL AS int),',
+        find: 'unconfirmed_submits = $g.unconfirmed_submits + cast($g.submit_started_at IS NOT NULL AS int),',
         replace: '',
       },
     ],
@@ -153,10 +153,10 @@ export const SEEDED_BUGS: readonly SeededBug[] = [
     name: 'a recorded submit whose response was lost counts as late, and its run is canceled',
     changes: [
       {
-        file: CLAIM,
+        file: 'shared/domain/generations/execution/submitResult.ts',
         within: 'RECORD_ACCEPTED',
-        find: 'AND (g.upstream_handle IS NULL OR (g.upstream_handle = r.handle AND g.upstream = r.upstream))',
-        replace: 'AND g.upstream_handle IS NULL',
+        find: 'AND ($g.upstream_handle IS NULL OR ($g.upstream_handle = $r.handle AND $g.upstream = $r.upstream))',
+        replace: 'AND $g.upstream_handle IS NULL',
       },
     ],
     foundBy: ['canceled-runs-were-obsolete'],
@@ -210,7 +210,7 @@ export const SEEDED_BUGS: readonly SeededBug[] = [
       {
         file: 'shared/domain/accounts/apiKeys.ts',
         within: 'FIND_KEY_OWNERS',
-        find: 'AND k.revoked_at IS NULL',
+        find: 'AND $k.revoked_at IS NULL',
         replace: '',
       },
     ],
@@ -222,8 +222,8 @@ export const SEEDED_BUGS: readonly SeededBug[] = [
       {
         file: COMPLETE,
         within: 'COMPLETE_GENERATIONS',
-        find: 'in_flight = owner.in_flight - jobs.ended',
-        replace: 'in_flight = owner.in_flight',
+        find: 'in_flight = $owner.in_flight - $counts.$ended',
+        replace: 'in_flight = $owner.in_flight',
       },
     ],
     foundBy: ['slots-are-what-is-queued'],
@@ -234,7 +234,7 @@ export const SEEDED_BUGS: readonly SeededBug[] = [
       {
         file: CHARGE,
         within: 'prepareChargeStatement',
-        find: 'WHEN a.in_flight >= a.parallel_limit',
+        find: 'WHEN $a.in_flight >= $a.parallel_limit',
         replace: 'WHEN false',
       },
     ],
@@ -264,14 +264,14 @@ export const SEEDED_BUGS: readonly SeededBug[] = [
       {
         file: COMPLETE,
         within: 'FAIL_GENERATIONS',
-        find: 'plan_credits = owner.plan_credits + jobs.plan_credits,',
-        replace: 'plan_credits = owner.plan_credits,',
+        find: 'plan_credits = $owner.plan_credits + $counts.plan_credits,',
+        replace: 'plan_credits = $owner.plan_credits,',
       },
       {
         file: COMPLETE,
         within: 'FAIL_GENERATIONS',
-        find: 'topup_credits = owner.topup_credits + jobs.credits - jobs.plan_credits,',
-        replace: 'topup_credits = owner.topup_credits + jobs.credits,',
+        find: 'topup_credits = $owner.topup_credits + $counts.credits - $counts.plan_credits,',
+        replace: 'topup_credits = $owner.topup_credits + $counts.credits,',
       },
     ],
     foundBy: ['buckets-are-the-ledger'],
@@ -282,7 +282,7 @@ export const SEEDED_BUGS: readonly SeededBug[] = [
       {
         file: 'shared/domain/credits/periods.ts',
         within: 'prepareRenewal',
-        find: 'FOR NO KEY UPDATE OF a SKIP LOCKED',
+        find: 'FOR NO KEY UPDATE OF $a SKIP LOCKED',
         replace: '',
       },
     ],
