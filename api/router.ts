@@ -10,7 +10,7 @@ import { readJsonBody } from './pipeline/body.ts';
 import { consumeRateLimit, type RateClass, refundRateLimit } from './pipeline/rateLimit.ts';
 import { authenticateMcp } from './mcp/authenticate.ts';
 import * as mcp from './mcp/endpoint.ts';
-import { showConsent, submitConsent } from './oauth/authorize.ts';
+import { showConsent, submitConsent } from './oauth/authorize/handler.ts';
 import { authorizationServer, jwks, protectedResource } from './oauth/metadata.ts';
 import { register } from './oauth/register.ts';
 import { revoke } from './oauth/revoke.ts';

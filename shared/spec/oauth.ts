@@ -56,7 +56,7 @@ export class OAuthError extends Error {
 
 /**
  * The scopes that a text names, without repetitions.
- * @throws OAuthRefusal invalid_scope where it names another one.
+ * @throws OAuthError invalid_scope if it names another one.
  */
 export function parseScopes(text: string): Scope[] {
   const named = [...new Set(text.split(' ').filter((name) => name !== ''))];

@@ -23,7 +23,7 @@ export class Commission extends Model {
   declare is_simulated: boolean;
   declare sync_version: number;
   /** Time of the last sync with the payment processor. */
-  declare synced_at: Date | null;
+  declare synced_at: Date;
   /** Start of the current series of failed syncs. */
   declare sync_failing_since: Date | null;
   declare created_at: Date;

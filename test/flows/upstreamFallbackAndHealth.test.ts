@@ -217,7 +217,9 @@ describe('a rate-limited upstream', () => {
     const claimedAt = (await service.sql<{ at: Date }>('SELECT at FROM claim_times ORDER BY at')).map((row) => +row.at);
     expect(claimedAt).to.have.length(8);
     for (let index = 2; index < 8; index += 1) {
-      expect((claimedAt[index] as number) - (claimedAt[index - 2] as number), `${index - 2} to ${index}`).to.be.above(450);
+      expect((claimedAt[index] as number) - (claimedAt[index - 2] as number), `${index - 2} to ${index}`).to.be.above(
+        450,
+      );
     }
   }).timeout(60_000);
 });
