@@ -61,7 +61,7 @@ function createCheckoutSession(store: StripeStore, params: StripeParams): Stripe
   if (params.has(other)) params.reject(other, `You can not pass \`${other}\` in \`${mode}\` mode.`);
   params.nested('adaptive_pricing').allowOnly('enabled').flag('enabled');
   const [line, ...more] = params.items('line_items');
-  if (line === undefined || more.length > 0) return params.reject('line_items', 'The stand-in sells one thing a page.');
+  if (line === undefined || more.length > 0) return params.reject('line_items', 'The fake sells one item per page.');
   line.allowOnly('price', 'price_data', 'quantity');
   const price = line.has('price') ? store.get('price', line.text('price'), 'line_items[0][price]') : null;
   if ((price?.recurring != null) !== (mode === 'subscription'))

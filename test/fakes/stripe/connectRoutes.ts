@@ -47,7 +47,7 @@ function createAccount(store: StripeStore, params: StripeParams): Stripe.Account
     throw new StripeApiError(400, { message });
   }
   if (params.choice('type', 'express', 'standard', 'custom') !== 'express') {
-    params.reject('type', 'The stand-in makes express accounts.');
+    params.reject('type', 'The fake creates express accounts only.');
   }
   const capabilities = params.nested('capabilities').allowOnly('transfers', 'card_payments');
   if (capabilities.nested('transfers').flag('requested') !== true) {

@@ -18,7 +18,7 @@ export function addCustomer(
       delinquent: false,
       description: null,
       email,
-      invoice_prefix: 'STANDIN',
+      invoice_prefix: 'FAKE',
       invoice_settings: { custom_fields: null, default_payment_method: null, footer: null, rendering_options: null },
       livemode: false,
       metadata,

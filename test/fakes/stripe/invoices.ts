@@ -161,7 +161,7 @@ export function collectInvoice(
 export function finalizeInvoice(store: StripeStore, invoice: Stripe.Invoice): void {
   if (invoice.status !== 'draft') return;
   invoice.status = 'open';
-  invoice.number = `STANDIN-${invoice.id.slice(-6)}`;
+  invoice.number = `FAKE-${invoice.id.slice(-6)}`;
   invoice.status_transitions.finalized_at = store.now();
   invoice.hosted_invoice_url = `${store.url}/invoices/${invoice.id}`;
 }

@@ -99,7 +99,7 @@ function chargeOffSession(store: StripeStore, params: StripeParams): Stripe.Paym
   if (amount < 50) params.reject('amount', 'Amount must be at least $0.50 usd', 'amount_too_small');
   if (amount > 99_999_999) params.reject('amount', 'Amount must be no more than $999,999.99', 'amount_too_large');
   if (params.flag('confirm') !== true || params.flag('off_session') !== true) {
-    params.reject('confirm', 'The stand-in makes payments only if they are confirmed at once, off session.');
+    params.reject('confirm', 'The fake creates only off-session payments that are confirmed immediately.');
   }
   // As for an account that also accepts redirect-based payment methods.
   if (params.nested('automatic_payment_methods').text('allow_redirects') !== 'never') {

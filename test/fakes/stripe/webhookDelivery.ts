@@ -115,7 +115,7 @@ export class WebhookDelivery {
       void this.deliver(next).finally(() => {
         this.inFlight -= 1;
         this.wake();
-        if (this.pending.length === 0 && this.inFlight === 0) for (const tell of this.onDrained.splice(0)) tell();
+        if (this.pending.length === 0 && this.inFlight === 0) for (const resolve of this.onDrained.splice(0)) resolve();
       });
     }
   }
