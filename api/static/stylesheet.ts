@@ -1,10 +1,10 @@
 import type { Context } from '../context.ts';
-import { STYLESHEET, STYLESHEET_VERSION } from '../web/stylesheet.ts';
+import { getStylesheet } from '../web/stylesheet.ts';
 
-/** The pages' stylesheet, to be kept for good under the address that names what is in it. */
+/** Serves the stylesheet of the pages. It is immutable at the address that contains its version. */
 export function stylesheet(ctx: Context): void {
-  const isNamed = ctx.query['v'] === STYLESHEET_VERSION;
-  ctx.set('cache-control', isNamed ? 'public, max-age=31536000, immutable' : 'no-cache');
+  const { text, version } = getStylesheet();
+  ctx.set('cache-control', ctx.query['v'] === version ? 'public, max-age=31536000, immutable' : 'no-cache');
   ctx.type = 'text/css; charset=utf-8';
-  ctx.body = STYLESHEET;
+  ctx.body = text;
 }

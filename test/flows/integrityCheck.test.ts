@@ -214,7 +214,7 @@ describe('the invariants', () => {
     it('rejects an unknown option with one sentence and status 2', async () => {
       const { status, err, out } = await runCheck(['--all'], env());
       expect([status, out]).to.deep.equal([2, '']);
-      expect(err).to.equal('There is no option --all. See: npm run check -- --help\n');
+      expect(err).to.equal("Unknown option '--all'. See: npm run check -- --help\n");
     });
   });
 

@@ -11,7 +11,7 @@ import { redirectToSignIn } from '../../pipeline/servePage.ts';
 
 export const QUEUE_BOARD_PATH = '/admin/queues';
 
-/** Its page styles itself as it goes; besides that it may do nothing that it does not need, and asks nobody else. */
+/** The board sets inline styles. Everything else that it does not need is forbidden, and so are requests to other hosts. */
 const QUEUE_BOARD_CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -26,23 +26,23 @@ const QUEUE_BOARD_CONTENT_SECURITY_POLICY = [
 
 const SAFE_METHODS = new Set(['GET', 'HEAD']);
 
-/** A style of another host, which the policy would refuse anyway. */
+/** Link to a stylesheet of another host, which the policy would block. */
 const EXTERNAL_STYLESHEET = /<link href="https:[^>]*>/g;
 
-/** Its own list of links is behind an icon, where nobody looks for the way back. */
+/** Visible link back to the dashboard: the board hides its own links behind an icon. */
 const BACK_LINK =
-  '<a href="/admin/" style="position:fixed;right:1rem;bottom:1rem;z-index:9;padding:.5rem .9rem;border-radius:.55rem;background:#1f5f8b;color:#fff;font:550 .9rem system-ui,sans-serif;text-decoration:none">Back to the service</a>';
+  '<a href="/admin/" style="position:fixed;right:1rem;bottom:1rem;z-index:9;padding:.5rem .9rem;border-radius:.55rem;background:#1f5f8b;color:#fff;font:550 .9rem system-ui,sans-serif;text-decoration:none">Back to the admin dashboard</a>';
 
 /**
- * The dashboard of the queues, for staff. It is another's application with pages, files and calls of its own below its
- * path, so that it stands before the router; it reads bodies by itself.
+ * Serves the queue dashboard to staff. It is a third-party application with its own pages, files and API below its
+ * path, so it runs before the router and reads request bodies itself.
  */
 export function queueBoard(): Koa.Middleware<State> {
   let board: Promise<Koa.Middleware<State>> | undefined;
   return async (ctx, next) => {
     if (ctx.path !== QUEUE_BOARD_PATH && !ctx.path.startsWith(`${QUEUE_BOARD_PATH}/`)) return next();
     ctx.state.route = `${QUEUE_BOARD_PATH}/`;
-    // Its own script asks for these, and reads what is refused as we tell programs.
+    // Called by the script of the board, which expects JSON errors.
     const isCall = ctx.path.startsWith(`${QUEUE_BOARD_PATH}/api/`);
     ctx.state.isPage = !isCall;
     await authenticateOptional(ctx);
@@ -68,24 +68,24 @@ export function queueBoard(): Koa.Middleware<State> {
   };
 }
 
-/** The cookie travels with what other sites send here, too: changes are taken from pages of ours only. */
+/** Rejects changes from other origins: browsers send the session cookie with their requests, too. */
 function requireSameOriginChange(ctx: Koa.ParameterizedContext<State>): void {
   if (SAFE_METHODS.has(ctx.method) || ctx.get('origin') === serviceOrigin()) return;
   throw new ServiceError('validation_error', `Changes must come with "Origin: ${serviceOrigin()}".`, { status: 403 });
 }
 
-/** Who did what to which queue, by the address of the call: `<queue>/pause`, `<queue>/<job>/retry`, `pause` for all. */
+/** Logs a change with its author. The path names it: `<queue>/pause`, `<queue>/<job>/retry`, `pause` for all queues. */
 function logQueueChange(ctx: Koa.ParameterizedContext<State>): void {
   const steps = ctx.path.slice(`${QUEUE_BOARD_PATH}/api/queues/`.length).split('/');
   const queue = QUEUES.find((name) => name === steps[0]) ?? 'all';
   const action = (queue === 'all' ? steps : steps.slice(1)).join('/').slice(0, 200);
   ctx.state.log.info(
     { queue, action, account: requireCaller(ctx).accountId, status: ctx.status },
-    'a change on the queue board',
+    'queue board change',
   );
 }
 
-/** Loaded when somebody first looks: a process at which nobody of the staff does is spared its memory. */
+/** Loads the board at the first visit, so that other processes do not spend memory on it. */
 async function createQueueBoard(): Promise<Koa.Middleware<State>> {
   const [{ createBullBoard }, { BullMQAdapter }, { KoaAdapter }] = await Promise.all([
     import('@bull-board/api'),
@@ -97,7 +97,7 @@ async function createQueueBoard(): Promise<Koa.Middleware<State>> {
   createBullBoard({
     queues: QUEUES.map((name) => new BullMQAdapter(getQueue(name))),
     serverAdapter: adapter,
-    options: { uiConfig: { boardTitle: 'genmeter', miscLinks: [{ text: 'The service', url: '/admin/' }] } },
+    options: { uiConfig: { boardTitle: 'genmeter', miscLinks: [{ text: 'Admin dashboard', url: '/admin/' }] } },
   });
   return adapter.registerPlugin();
 }

@@ -34,7 +34,7 @@ export async function revokeAllAccess(accountId: number): Promise<RevokedAccess>
   });
 }
 
-/** Counts what `endAccess` would end. */
+/** Counts the credentials that `revokeAccess` would end. */
 export async function countActiveAccess(accountId: number): Promise<RevokedAccess> {
   const [sessions, keys, grants] = await Promise.all([
     Session.query().where({ account_id: accountId }).resultSize(),
