@@ -1,6 +1,6 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 
-/** Called in a way that it cannot be: a sentence for the person who typed it. */
+/** Invalid command-line arguments. The message is one sentence for the person who typed them. */
 export class CommandLineError extends Error {}
 
 const HELP_OPTION = { help: { type: 'boolean', short: 'h', default: false } } as const;
@@ -11,8 +11,8 @@ type Parsed<Known extends Options> = ReturnType<
 >;
 
 /**
- * Parses the arguments of a command. `--help` is known to all.
- * @throws CommandLineError with one sentence where one is not known, or lacks its value.
+ * Parses the arguments of a command. Every command accepts `--help`.
+ * @throws CommandLineError if an option is unknown or lacks its value.
  */
 export function parseCommandLine<Known extends Options>(
   args: readonly string[],
@@ -31,8 +31,8 @@ export function parseCommandLine<Known extends Options>(
 }
 
 /**
- * Reads the command line of a command that takes options only. With `--help` it prints the usage and ends the process
- * with 0; with arguments that it does not know, it prints one sentence and ends with 2.
+ * Reads the command line of a command that takes options only. `--help` prints the usage and exits with 0; unknown
+ * arguments print one sentence and exit with 2.
  */
 export function readCommandLine<Known extends Options>(
   command: string,
@@ -50,13 +50,13 @@ export function readCommandLine<Known extends Options>(
   }
 }
 
-/** Ends the process with 2, and says why and where the usage is. */
+/** Prints the error and how to show the usage, and exits with 2. */
 export function exitWithUsageError(command: string, { message }: Error): never {
   process.stderr.write(`${message} See: ${command} -- --help\n`);
   process.exit(2);
 }
 
-/** A negative number is a value, however much it looks like an option: `--seed -1` as `--seed=-1`. */
+/** Joins an option with a negative number after it, which `parseArgs` takes for an option: `--seed -1` to `--seed=-1`. */
 function joinNegativeNumbers(args: readonly string[], options: Options): string[] {
   const joined: string[] = [];
   for (const arg of args) {

@@ -1,6 +1,6 @@
 /**
- * The migrations that this version needs, in order; a name, once released, never changes. Here rather than beside them
- * for the readiness answer, which looks whether they were applied; `migrations/migrate.ts` does not compile without each.
+ * The migrations that this version needs, in order. A released name never changes. The list is here because the
+ * readiness check needs it; `migrations/migrate.ts` does not compile unless it has each of them.
  */
 export const MIGRATION_NAMES = [
   '0001_foundation',
@@ -20,5 +20,5 @@ export const MIGRATION_NAMES = [
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];
 
-/** Where it is written down which of them were applied. */
+/** Table that lists the applied migrations. */
 export const MIGRATIONS_TABLE = 'migrations';
