@@ -1,8 +1,8 @@
 import type { Caller } from '../../shared/domain/accounts/accounts.ts';
 import { config } from '../../shared/lib/config.ts';
 import { perService } from '../../shared/lib/serviceScope.ts';
-import { ServiceError } from '../../shared/spec/errors.ts';
 import type { Context } from '../context.ts';
+import { HttpError } from '../pipeline/httpError.ts';
 import { serviceOrigin } from '../pipeline/serviceOrigin.ts';
 import { authenticateBearer } from '../pipeline/authenticateBearer.ts';
 import { isBrowserRequest } from './infoPage.tsx';
@@ -27,5 +27,5 @@ function requireAllowedOrigin(ctx: Context): void {
   const { origin } = ctx.headers;
   if (origin === undefined || allowedOrigins().has(origin) || allowedOrigins().has('*')) return;
   const detail = 'Origin: pages from there may not speak to /mcp. Have it added to MCP_ALLOWED_ORIGINS.';
-  throw new ServiceError('validation_error', detail, { status: 403 });
+  throw new HttpError('validation_error', detail, { status: 403 });
 }

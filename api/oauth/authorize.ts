@@ -8,7 +8,7 @@ import { requireCaller, type Context } from '../context.ts';
 import { audit } from '../pipeline/auditLog.ts';
 import { endCurrentSession } from '../pipeline/cookies/sessionCookie.ts';
 import { buildSignInPath } from '../web/signIn/returnTo.ts';
-import { getForm } from '../pipeline/servePage.ts';
+import { getForm } from '../pipeline/body.ts';
 import {
   buildRedirectUrl,
   type ClientContext,

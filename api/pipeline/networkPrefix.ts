@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
 
-/** Whom an address is counted as: of IPv6 everybody has a whole network, the first half of the address. */
+/** Returns the network that an address is counted as: IPv4 as it is, IPv6 by its first 64 bits. */
 export function networkPrefix(address: string): string {
-  // Some proxies write `X-Forwarded-For` with ports: 192.0.2.7:5678, [2001:db8::1]:5678.
+  // Some proxies add ports to `X-Forwarded-For`: 192.0.2.7:5678, [2001:db8::1]:5678.
   const [, withPort] = /^\[?([^\]]*?)\]?(?::\d+)?$/.exec(address) ?? [];
   const ip = isIP(address) === 0 && withPort !== undefined && isIP(withPort) !== 0 ? withPort : address;
   if (isIP(ip) !== 6) return ip;

@@ -1,10 +1,10 @@
 import type { Context } from '../context.ts';
 import { STYLESHEET, STYLESHEET_VERSION } from '../web/stylesheet.ts';
 
-/** The pages' stylesheet, to be kept for good under the address that names what is in it. */
+/** Serves the stylesheet of the pages. Caches keep it indefinitely if the address names its version. */
 export function stylesheet(ctx: Context): void {
-  const isNamed = ctx.query['v'] === STYLESHEET_VERSION;
-  ctx.set('cache-control', isNamed ? 'public, max-age=31536000, immutable' : 'no-cache');
+  const isVersioned = ctx.query['v'] === STYLESHEET_VERSION;
+  ctx.set('cache-control', isVersioned ? 'public, max-age=31536000, immutable' : 'no-cache');
   ctx.type = 'text/css; charset=utf-8';
   ctx.body = STYLESHEET;
 }

@@ -48,41 +48,44 @@ export function createBodyParser<Schema extends TSchema>(schema: Schema, fieldPr
   return (input) => {
     const validate = ajv.compile<Static<Schema>>(schema);
     if (validate(input)) return input;
-    throw new ServiceError(
-      'validation_error',
-      describeFieldError((validate.errors as ErrorObject[])[0] as ErrorObject, fieldPrefix),
-    );
+    const { detail, field } = describeFieldError((validate.errors as ErrorObject[])[0] as ErrorObject, fieldPrefix);
+    throw new ServiceError('validation_error', detail, { field });
   };
 }
 
-function describeFieldError(error: ErrorObject, within: string): string {
+function describeFieldError(error: ErrorObject, fieldPrefix: string): { field?: string; detail: string } {
   const path = error.instancePath.slice(1).replaceAll('/', '.');
-  const params = error.params as Record<string, unknown>;
-  const field = (name: string) => `${within}${path === '' ? '' : `${path}.`}${name}`;
-  const here = `${within}${path}` === '' ? 'The body' : `${within}${path}`.replace(/\.$/, '');
-  switch (error.keyword) {
+  const { missingProperty, additionalProperty } = error.params as Record<string, unknown>;
+  const property = missingProperty ?? additionalProperty;
+  const name = property === undefined ? '' : sanitizeFieldName(property);
+  const field = `${fieldPrefix}${[path, name].filter((part) => part !== '').join('.')}`.replace(/\.$/, '');
+  const problem = describeProblem(error);
+  return field === '' ? { detail: `The body ${problem}.` } : { field, detail: `${field} ${problem}.` };
+}
+
+function describeProblem({ keyword, params, parentSchema, message }: ErrorObject): string {
+  const { allowedValues, type, format, limit } = params as Record<string, unknown>;
+  switch (keyword) {
     case 'required':
-      return `${field(String(params['missingProperty']))} is required.`;
+      return 'is required';
     case 'additionalProperties':
-      return `${field(sanitizeFieldName(params['additionalProperty']))} is not known here.`;
+      return 'is not known here';
     case 'enum':
-      return `${here} must be one of: ${(params['allowedValues'] as unknown[]).join(', ')}.`;
+      return `must be one of: ${(allowedValues as unknown[]).join(', ')}`;
     case 'type':
-      return `${here} must be ${withArticle(String(params['type']))}.`;
+      return `must be ${withArticle(String(type))}`;
     case 'format':
-      return params['format'] === 'text'
-        ? `${here} must be Unicode text without NUL characters.`
-        : `${here} must be a valid ${String(params['format'])}.`;
+      return format === 'text' ? 'must be Unicode text without NUL characters' : `must be a valid ${String(format)}`;
     case 'pattern':
-      return `${here} must be ${String(error.parentSchema?.['description'] ?? 'of another form')}.`;
+      return `must be ${String(parentSchema?.['description'] ?? 'of another form')}`;
     case 'minLength':
     case 'maxLength':
-      return `${here} must have at ${error.keyword === 'minLength' ? 'least' : 'most'} ${String(params['limit'])} character${params['limit'] === 1 ? '' : 's'}.`;
+      return `must have at ${keyword === 'minLength' ? 'least' : 'most'} ${String(limit)} character${limit === 1 ? '' : 's'}`;
     case 'minimum':
     case 'maximum':
-      return `${here} must be at ${error.keyword === 'minimum' ? 'least' : 'most'} ${String(params['limit'])}.`;
+      return `must be at ${keyword === 'minimum' ? 'least' : 'most'} ${String(limit)}`;
     default:
-      return `${here} ${error.message ?? 'is not valid'}.`;
+      return message ?? 'is not valid';
   }
 }
 

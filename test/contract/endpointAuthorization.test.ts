@@ -105,7 +105,7 @@ describe('who may do what', () => {
 
   /** What a customer gets who asks by way of a route for a thing: status, and all that tells things apart. */
   async function asked(row: Row, customer: TestCustomer, uuid: string): Promise<[number, unknown]> {
-    if (row.credentials !== 'member') {
+    if (row.credentials !== 'pageSession') {
       const { status, body }: ApiResponse = await customer.request(row.method, buildPath(row, uuid));
       return [status, body];
     }
@@ -124,17 +124,17 @@ describe('who may do what', () => {
   ];
 
   it('every route has a row in one of these tests, and what is open to everybody is what is listed here', () => {
-    const kinds = ['none', 'account', 'account*', 'session', 'staff', 'assistant'];
-    const pages = ['visitor', 'member', 'operator', 'landing'];
+    const kinds = ['none', 'account', 'deferredKey', 'session', 'staff', 'mcp'];
+    const pages = ['optionalSession', 'pageSession', 'staffSession', 'oauthCallback'];
     expect(ROWS.length).to.be.above(65);
     expect([...kinds, ...pages]).to.include.members(ROWS.map(({ credentials }) => credentials));
-    expect(filterRows('none', 'visitor', 'landing').map(({ name }) => name)).to.have.members(
+    expect(filterRows('none', 'optionalSession', 'oauthCallback').map(({ name }) => name)).to.have.members(
       PUBLIC_ROUTES.trim().split(/\s{2,}|\n/),
     );
   });
 
   describe('calls for an account', () => {
-    for (const row of filterRows('account', 'account*', 'session', 'staff')) {
+    for (const row of filterRows('account', 'deferredKey', 'session', 'staff')) {
       it(`${row.name}: 401 without a credential, and with any that is over`, async () => {
         const nobodys = { 'a session that never was': { cookie: `token=${'ab'.repeat(32)}`, origin: service.baseUrl } };
         for (const [what, headers] of Object.entries({ nothing: {}, ...over, ...nobodys })) {
@@ -174,7 +174,7 @@ describe('who may do what', () => {
     }
 
     it('what is answered is kept by nobody on the way', async () => {
-      for (const row of filterRows('account', 'account*').filter((one) => !isChange(one))) {
+      for (const row of filterRows('account', 'deferredKey').filter((one) => !isChange(one))) {
         const { headers } = await owner.request('GET', buildPath(row));
         expect(headers.get('cache-control'), row.name).to.equal('no-store');
       }
@@ -198,7 +198,7 @@ describe('who may do what', () => {
   });
 
   describe('/mcp', () => {
-    for (const row of filterRows('assistant')) {
+    for (const row of filterRows('mcp')) {
       it(`${row.name}: 401 without a credential, with one that is over, and with a session`, async () => {
         const session = { cookie: owner.cookie, origin: service.baseUrl };
         for (const [what, headers] of Object.entries({ nothing: {}, ...over, 'a session': session })) {
@@ -211,7 +211,7 @@ describe('who may do what', () => {
   });
 
   describe('pages', () => {
-    for (const row of filterRows('member', 'operator')) {
+    for (const row of filterRows('pageSession', 'staffSession')) {
       it(`${row.name}: who is not signed in any more, or has a key only, is sent to sign in`, async () => {
         const key = { authorization: `Bearer ${owner.key}` };
         const { 'an expired session': expired, 'an ended session': ended } = over;
@@ -240,7 +240,7 @@ describe('who may do what', () => {
       }
     }
 
-    for (const row of filterRows('operator')) {
+    for (const row of filterRows('staffSession')) {
       it(`${row.name}: 403 for who is not of the staff`, async () => {
         expect((await createBrowserFor(stranger).request(service.baseUrl + row.path)).status).to.equal(403);
         expect((await createBrowserFor(staff).request(service.baseUrl + row.path)).status).to.equal(200);

@@ -82,7 +82,7 @@ describe('the description of the interface', () => {
     const rows = readFileSync('api/router.ts', 'utf8').matchAll(/^ {2}\['([A-Z]+)',\s*'([^']+)',\s*'([^']+)',/gm);
     const rest = [...rows]
       .filter(([, , path = '', credentials = '']) => {
-        const isPage = ['visitor', 'member', 'landing', 'assistant'].includes(credentials);
+        const isPage = ['optionalSession', 'pageSession', 'oauthCallback', 'mcp'].includes(credentials);
         return /^\/(api|authentication)\//.test(path) && !isPage && !path.startsWith('/api/docs/');
       })
       .map(([, method, path = '']) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`);

@@ -4,7 +4,7 @@ import { recordReferralClick } from '../../../shared/domain/affiliates/referrals
 import { getAffiliateOverview } from '../../../shared/domain/affiliates/overview.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { setReferralCookie } from '../../pipeline/cookies/referralCookie.ts';
-import { seeOther } from '../../pipeline/servePage.ts';
+import { seeOther } from '../../pipeline/redirect.ts';
 import { presentAffiliate, presentAffiliateStatus } from '../presenters.ts';
 
 /** Makes the account an affiliate, with a code that stays the same. */

@@ -1,7 +1,7 @@
 import { IDEMPOTENCY_KEY_MAX_CHARACTERS } from '../../../shared/spec/limits.ts';
-import { SESSION_COOKIE } from '../../pipeline/authenticate.ts';
+import { SESSION_COOKIE } from '../../pipeline/cookies/sessionCookie.ts';
 
-/** What the document says once, for whoever refers to it. */
+/** Components of the OpenAPI document that several operations refer to. */
 
 const textHeader = (description: string, example: string) => ({ description, schema: { type: 'string' }, example });
 
@@ -53,11 +53,11 @@ type SecurityRequirement = Readonly<Record<string, readonly string[]>>;
 
 const ANY_CREDENTIAL: readonly SecurityRequirement[] = [{ bearerKey: [] }, { headerKey: [] }, { session: [] }];
 
-/** By who may ask, as the router's table writes it. */
+/** Security requirements by the authentication column of the router's table. */
 export const SECURITY_BY_CREDENTIALS: Record<string, readonly SecurityRequirement[]> = {
   none: [],
   account: ANY_CREDENTIAL,
-  'account*': ANY_CREDENTIAL,
+  deferredKey: ANY_CREDENTIAL,
   staff: ANY_CREDENTIAL,
   session: [{ session: [] }],
 };

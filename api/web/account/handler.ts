@@ -25,6 +25,7 @@ import { ServiceError } from '../../../shared/spec/errors.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { evictKey } from '../../pipeline/authenticate.ts';
 import { audit } from '../../pipeline/auditLog.ts';
+import { getForm } from '../../pipeline/body.ts';
 import { parseUuidParam } from '../../pipeline/requestParameters.ts';
 import { endCurrentSession } from '../../pipeline/cookies/sessionCookie.ts';
 import type { AccountOverview } from './overview.ts';
@@ -36,7 +37,8 @@ import {
 } from './confirmations.tsx';
 import { isReloadLimitReached, sendPaymentPendingPage } from './paymentPending.tsx';
 import { sendRedirectPage } from '../components/redirectPage.tsx';
-import { getForm, seeOther } from '../../pipeline/servePage.ts';
+import { getErrorStatus } from '../../pipeline/httpError.ts';
+import { seeOther } from '../../pipeline/redirect.ts';
 import { CheckoutRequest, CreateApiKeyRequest, ProfileRequest } from '../../rest/requestSchemas.ts';
 
 const parsePlanForm = createBodyParser(CheckoutRequest);
@@ -217,14 +219,15 @@ export function withErrorPage(handler: (ctx: Context) => Promise<void>): (ctx: C
       await handler(ctx);
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
-      await renderAccountPage(ctx, { problem: toUserMessage(error.message) }, error.status);
+      await renderAccountPage(ctx, { problem: toUserMessage(error) }, getErrorStatus(error));
     }
   };
 }
 
-/** What is said to programs begins with the name of a field, which no person has seen. */
-function toUserMessage(detail: string): string {
-  const sentence = detail.replace(/^\w+: /, '').replace(/^[a-z]+(_[a-z]+)+\b/, (name) => name.replaceAll('_', ' '));
+/** Rewrites a detail for people: drops a leading `field: `, and writes the name of a field as words. */
+function toUserMessage({ message, field = '' }: ServiceError): string {
+  const rest = message.slice(field.length);
+  const sentence = rest.startsWith(': ') ? rest.slice(2) : field.replaceAll('_', ' ') + rest;
   return sentence.charAt(0).toUpperCase() + sentence.slice(1);
 }
 

@@ -5,7 +5,7 @@ import { sendPage } from './layout.tsx';
 import { Form } from './form.tsx';
 
 /** What went wrong, as a page: a plain sentence and a way on. */
-export function sendErrorPage(ctx: Context, { code, status, message }: ServiceError): void {
+export function sendErrorPage(ctx: Context, { code, message }: ServiceError, status: number): void {
   const isForOthers = code === 'admin_required';
   const title = isForOthers ? 'Not for this account' : getErrorTitle(status);
   const body = (

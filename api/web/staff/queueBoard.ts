@@ -1,17 +1,17 @@
 import type Koa from 'koa';
-import { requireStaff } from '../../../shared/domain/accounts/staff.ts';
+import { perService } from '../../../shared/lib/serviceScope.ts';
 import { QUEUES } from '../../../shared/queues/catalog.ts';
 import { getQueue } from '../../../shared/queues/enqueue.ts';
 import { ServiceError } from '../../../shared/spec/errors.ts';
-import { requireCaller, type State } from '../../context.ts';
-import { authenticateOptional, recordLastUsed } from '../../pipeline/authenticate.ts';
+import { requireCaller, type Context, type State } from '../../context.ts';
+import { describeNotFound } from '../../pipeline/errors.ts';
+import { HttpError } from '../../pipeline/httpError.ts';
 import { serviceOrigin } from '../../pipeline/serviceOrigin.ts';
-import { consumeRateLimit } from '../../pipeline/rateLimit.ts';
-import { redirectToSignIn } from '../../pipeline/servePage.ts';
+
 
 export const QUEUE_BOARD_PATH = '/admin/queues';
 
-/** Its page styles itself as it goes; besides that it may do nothing that it does not need, and asks nobody else. */
+/** Policy of the dashboard. It sets inline styles, and loads and calls nothing from other origins. */
 const QUEUE_BOARD_CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -26,66 +26,51 @@ const QUEUE_BOARD_CONTENT_SECURITY_POLICY = [
 
 const SAFE_METHODS = new Set(['GET', 'HEAD']);
 
-/** A style of another host, which the policy would refuse anyway. */
+/** Link to a stylesheet of another host, which the policy would block. */
 const EXTERNAL_STYLESHEET = /<link href="https:[^>]*>/g;
 
-/** Its own list of links is behind an icon, where nobody looks for the way back. */
+/** Link back to the service. The dashboard's own list of links is hidden behind an icon. */
 const BACK_LINK =
   '<a href="/admin/" style="position:fixed;right:1rem;bottom:1rem;z-index:9;padding:.5rem .9rem;border-radius:.55rem;background:#1f5f8b;color:#fff;font:550 .9rem system-ui,sans-serif;text-decoration:none">Back to the service</a>';
 
 /**
- * The dashboard of the queues, for staff. It is another's application with pages, files and calls of its own below its
- * path, so that it stands before the router; it reads bodies by itself.
+ * Serves the dashboard of the queues. It is a separate application with its own pages, files and calls below its path,
+ * and reads request bodies by itself.
  */
-export function queueBoard(): Koa.Middleware<State> {
-  let board: Promise<Koa.Middleware<State>> | undefined;
-  return async (ctx, next) => {
-    if (ctx.path !== QUEUE_BOARD_PATH && !ctx.path.startsWith(`${QUEUE_BOARD_PATH}/`)) return next();
-    ctx.state.route = `${QUEUE_BOARD_PATH}/`;
-    // Its own script asks for these, and reads what is refused as we tell programs.
-    const isCall = ctx.path.startsWith(`${QUEUE_BOARD_PATH}/api/`);
-    ctx.state.isPage = !isCall;
-    await authenticateOptional(ctx);
-    if (ctx.state.caller === undefined) {
-      await consumeRateLimit(ctx, 'public');
-      if (isCall || !SAFE_METHODS.has(ctx.method)) throw new ServiceError('invalid_api_key', 'Sign in first.');
-      return redirectToSignIn(ctx);
-    }
-    await consumeRateLimit(ctx, 'account');
-    await requireStaff(requireCaller(ctx), ctx.state.sessionToken);
-    requireSameOriginChange(ctx);
-    ctx.set('content-security-policy', QUEUE_BOARD_CONTENT_SECURITY_POLICY);
-    ctx.set('x-frame-options', 'DENY');
-    ctx.set('referrer-policy', 'same-origin');
-    board ??= createQueueBoard();
-    await (await board)(ctx, next);
-    if (!SAFE_METHODS.has(ctx.method)) logQueueChange(ctx);
-    if (ctx.type === 'text/html' && typeof ctx.body === 'string') {
-      ctx.set('cache-control', 'no-store');
-      ctx.body = ctx.body.replaceAll(EXTERNAL_STYLESHEET, '').replace('<div id="root">', `${BACK_LINK}$&`);
-    }
-    recordLastUsed(ctx);
-  };
+export async function queueBoard(ctx: Context): Promise<void> {
+  requireSameOriginChange(ctx);
+  ctx.set('content-security-policy', QUEUE_BOARD_CONTENT_SECURITY_POLICY);
+  ctx.set('x-frame-options', 'DENY');
+  ctx.set('referrer-policy', 'same-origin');
+  await (await board())(ctx, async () => {});
+  if (ctx.status === 404 && ctx.body === undefined) throw new ServiceError('not_found', describeNotFound(ctx));
+  if (!SAFE_METHODS.has(ctx.method)) logQueueChange(ctx);
+  if (ctx.type === 'text/html' && typeof ctx.body === 'string') {
+    ctx.set('cache-control', 'no-store');
+    ctx.body = ctx.body.replaceAll(EXTERNAL_STYLESHEET, '').replace('<div id="root">', `${BACK_LINK}$&`);
+  }
 }
 
-/** The cookie travels with what other sites send here, too: changes are taken from pages of ours only. */
+/** Requires the service's own origin for changes, because browsers may send the cookie with requests of other sites. */
 function requireSameOriginChange(ctx: Koa.ParameterizedContext<State>): void {
   if (SAFE_METHODS.has(ctx.method) || ctx.get('origin') === serviceOrigin()) return;
-  throw new ServiceError('validation_error', `Changes must come with "Origin: ${serviceOrigin()}".`, { status: 403 });
+  throw new HttpError('validation_error', `Changes must come with "Origin: ${serviceOrigin()}".`, { status: 403 });
 }
 
-/** Who did what to which queue, by the address of the call: `<queue>/pause`, `<queue>/<job>/retry`, `pause` for all. */
+/** Logs a change by the path of the call: `<queue>/pause`, `<queue>/<job>/retry`, or `pause` for all queues. */
 function logQueueChange(ctx: Koa.ParameterizedContext<State>): void {
   const steps = ctx.path.slice(`${QUEUE_BOARD_PATH}/api/queues/`.length).split('/');
   const queue = QUEUES.find((name) => name === steps[0]) ?? 'all';
   const action = (queue === 'all' ? steps : steps.slice(1)).join('/').slice(0, 200);
   ctx.state.log.info(
     { queue, action, account: requireCaller(ctx).accountId, status: ctx.status },
-    'a change on the queue board',
+    'queue board change',
   );
 }
 
-/** Loaded when somebody first looks: a process at which nobody of the staff does is spared its memory. */
+/** Loads the dashboard on first use, so that processes that do not serve it save the memory. */
+const board = perService(createQueueBoard);
+
 async function createQueueBoard(): Promise<Koa.Middleware<State>> {
   const [{ createBullBoard }, { BullMQAdapter }, { KoaAdapter }] = await Promise.all([
     import('@bull-board/api'),

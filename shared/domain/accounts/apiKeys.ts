@@ -52,6 +52,7 @@ export async function createApiKey(
       throw new ServiceError(
         'validation_error',
         `name: the account has ${ACTIVE_API_KEYS_MAX} active keys, the most there can be; revoke one first.`,
+        { field: 'name' },
       );
     }
     const row = await ApiKey.query(transaction).insertAndFetch({

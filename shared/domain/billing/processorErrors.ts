@@ -16,8 +16,7 @@ export async function mapProcessorErrors<Result>(request: Promise<Result>, rejec
     logger.error({ error: error.message }, `the payment processor ${isRejected ? 'refuses' : 'cannot be asked'}`);
     const unavailableDetail = 'Payments cannot be made at the moment. Try again in a minute.';
     throw new ServiceError('internal_error', isRejected ? (rejectionDetail as string) : unavailableDetail, {
-      status: 503,
-      headers: { 'retry-after': '60' },
+      retryAfterSeconds: 60,
     });
   }
 }

@@ -76,7 +76,7 @@ async function assertOpenTopupLimit(transaction: Transaction, { uuid, account_id
   throw new ServiceError(
     'rate_limited',
     `${OPEN_TOPUPS_MAX} top-ups are waiting to be paid: pay one of them, or try again in ${seconds} s, when one has expired.`,
-    { headers: { 'retry-after': String(seconds) } },
+    { retryAfterSeconds: seconds },
   );
 }
 

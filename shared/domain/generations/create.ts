@@ -97,7 +97,7 @@ function topupUnknownError({ credits }: Debit): ServiceError {
   return new ServiceError(
     'internal_error',
     `No generation was created: the balance does not cover its ${credits} credits, and the outcome of the automatic top-up is unknown. Send the request again with the same Idempotency-Key to get the outcome, or look for the top-up in GET /api/ledger/.`,
-    { status: 503, headers: { 'retry-after': '60' } },
+    { retryAfterSeconds: 60 },
   );
 }
 
@@ -131,10 +131,7 @@ async function replayCreate(debit: Debit): Promise<CreateResult> {
   const { account_id, idempotency_key } = debit;
   const first = await Generation.query().findOne({ account_id, idempotency_key });
   // Forgotten just now: it is as good as new.
-  if (first === undefined) {
-    const headers = { 'retry-after': '1' };
-    throw new ServiceError('internal_error', 'Please send that again.', { status: 503, headers });
-  }
+  if (first === undefined) throw new ServiceError('internal_error', 'Please send that again.', { retryAfterSeconds: 1 });
   // It was this very request that was charged, and its answer was lost on the way from the database.
   if (first.uuid === debit.uuid) return dispatchCreated(debit);
   const isSame =
@@ -155,7 +152,7 @@ const OUTCOME_UNKNOWN_DETAIL =
 /** @param error what the database failed with, for the log. */
 function databaseUnavailableError(detail: string, error?: unknown): ServiceError {
   if (error !== undefined) logger.error({ error: (error as Error).message }, 'create failed: database out of reach');
-  return new ServiceError('internal_error', detail, { status: 503, headers: { 'retry-after': '5' } });
+  return new ServiceError('internal_error', detail, { retryAfterSeconds: 5 });
 }
 
 const rejectionDetails: Record<

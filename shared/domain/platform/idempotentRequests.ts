@@ -73,7 +73,7 @@ async function executeAndSave<Answer>(
     return answer;
   } catch (error) {
     const pending = queryRequest(keyed).where({ id }).whereNull('answer');
-    if (error instanceof ServiceError && error.status < 500) await pending.delete();
+    if (error instanceof ServiceError && !error.isServiceFault) await pending.delete();
     // Something may have been done for it: whoever asks again takes it up at once, under the same id.
     else await pending.patch({ created_at: addMilliseconds(now(), -ABANDONED_AFTER_MS) });
     throw error;
@@ -123,10 +123,7 @@ async function waitForResponse(keyed: KeyedRequest, deadline: number): Promise<{
   throw new ServiceError(
     'internal_error',
     'The first request with this Idempotency-Key has not been answered. Try again.',
-    {
-      status: 503,
-      headers: { 'retry-after': '5' },
-    },
+    { retryAfterSeconds: 5 },
   );
 }
 
