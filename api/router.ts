@@ -155,7 +155,7 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
 /** Sign-in without a provider, offered in local development only. */
 // biome-ignore format: aligned columns.
 export const LOCAL_SIGN_IN_ROUTES: readonly HttpRoute[] = [
-  ['POST',   '/authentication/dev/sign-in/',                     'none',            'public',    'json', session.devSignIn],
+  ['POST',   '/authentication/dev/sign-in/',                     'none',            'public',    'json', session.signInWithoutProvider],
   ['POST',   '/sign-in',                                         'optionalSession', 'account',   'form', signIn.localSignIn],
 ];
 

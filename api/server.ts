@@ -34,7 +34,9 @@ export async function startApi(): Promise<ApiServer> {
     startMetricsServer(),
   ]);
   // The first process creates the signing keys. If the database is unavailable, the first request retries.
-  await getPublishedKeys().catch((err: unknown) => logger.warn({ err }, 'signing keys not loaded; requests will retry'));
+  await getPublishedKeys().catch((err: unknown) =>
+    logger.warn({ err }, 'signing keys not loaded; requests will retry'),
+  );
 
   const server = createServer();
   const connections = trackConnections(server);

@@ -67,7 +67,9 @@ function find(pattern: RegExp, path: string): Finding[] {
 /** Limits the check to some folders or files, for work on a part: STYLE_PATHS=shared/domain/billing,test/flows/x.test.ts */
 const only = process.env['STYLE_PATHS']?.split(',') ?? [''];
 const documents = readdirSync(ROOT).filter((name) => name.endsWith('.md'));
-const files = [...FOLDERS.flatMap(listFiles), ...documents].filter((path) => only.some((part) => path.startsWith(part)));
+const files = [...FOLDERS.flatMap(listFiles), ...documents].filter((path) =>
+  only.some((part) => path.startsWith(part)),
+);
 const sources = files.filter((path) => !path.endsWith('.md'));
 
 /** Fails with each finding on a line of its own. */

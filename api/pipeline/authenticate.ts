@@ -44,7 +44,8 @@ export async function authenticate(ctx: Context): Promise<Caller> {
  */
 export async function authenticateSession(ctx: Context): Promise<Caller> {
   const token = ctx.cookies.get(SESSION_COOKIE) || undefined;
-  if (token === undefined) throw invalidApiKeyError('Sign in first: this endpoint takes the session cookie, not an API key.');
+  if (token === undefined)
+    throw invalidApiKeyError('Sign in first: this endpoint takes the session cookie, not an API key.');
   return authenticateSessionToken(ctx, token);
 }
 

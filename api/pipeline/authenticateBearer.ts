@@ -1,11 +1,8 @@
-
 import type { Caller } from '../../shared/domain/accounts/accounts.ts';
 import { findApiKeyOwner, hashApiKey, recordApiKeyLastUsed } from '../../shared/domain/accounts/apiKeys.ts';
 import { InvalidAccessTokenError, verifyAccessToken } from '../../shared/domain/oauth/accessTokens.ts';
 import { findGrantAccount, recordGrantUse } from '../../shared/domain/oauth/grants.ts';
 import { config } from '../../shared/lib/config.ts';
-
-
 
 import { ALL_SCOPES, type Scope } from '../../shared/spec/oauth.ts';
 import type { Context } from '../context.ts';
@@ -85,7 +82,6 @@ async function authenticateAccessToken(text: string): Promise<Principal> {
   recordUseThrottled(`grant ${token.grantUuid}`, () => recordGrantUse(token.grantUuid));
   return { accountId, keyHash: null, scopes: token.scopes, credential: 'token' };
 }
-
 
 /** Error for a credential that was sent and is not valid. */
 function invalidTokenError(detail: string): HttpError {

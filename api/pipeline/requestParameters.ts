@@ -32,7 +32,6 @@ export function parseWaitSeconds(ctx: Context): number {
  */
 export function parseUuidParam(ctx: Context): string {
   const uuid = (ctx as unknown as { params: { uuid: string } }).params.uuid;
-  if (!UUID_PATTERN.test(uuid))
-    throw new ServiceError('not_found', 'Not found. The path must contain a valid UUID.');
+  if (!UUID_PATTERN.test(uuid)) throw new ServiceError('not_found', 'Not found. The path must contain a valid UUID.');
   return uuid.toLowerCase();
 }

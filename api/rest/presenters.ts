@@ -32,9 +32,9 @@ import type {
   UserResponse,
 } from './responseSchemas.ts';
 
-/** Each resource as clients see it (spec: Resources and their fields): rows in, JSON out, no decisions. */
+/** Presenters convert rows to the JSON of the interface (spec: Resources and their fields). They make no decisions. */
 
-/** The list envelope. `path` is the list's own, which `next` and `previous` lead back to. */
+/** Builds a list response. `path` is the path of the list, for `next` and `previous`. */
 export function presentPage<Item>(
   { page, totalItems, items }: ListPage<Item>,
   path: string,
@@ -184,7 +184,7 @@ export function presentUser(account: Account, isStaff: boolean): Static<typeof U
   };
 }
 
-/** Whole cents, as all money is told; what runs cost us is kept with its fractions. */
+/** Presents the staff metrics. Money is in whole cents; provider costs are stored with fractions and rounded here. */
 export function presentMetrics(metrics: StaffMetrics): Static<typeof MetricsResponse> {
   const { users, subscriptions, revenue, costs, margins } = metrics;
   return {
@@ -267,7 +267,7 @@ function buildMediaUrl(path: string | null): string | null {
   return path === null ? null : `${config.CDN_URL}/${path}`;
 }
 
-/** Where to pay; or that there was nothing to pay, and what was asked for is there. */
+/** Presents a checkout: the page to pay at, or that nothing had to be paid and the change is active. */
 export function presentCheckout(url: string | null): Static<typeof CheckoutResponse> {
   return url === null ? { checkout_url: null, activated: true } : { checkout_url: url };
 }
@@ -278,7 +278,7 @@ export function presentTopupSettings(settings: AutoTopupSettings): Static<typeof
     auto_topup_amount_cents: settings.amountCents,
     auto_topup_threshold_credits: settings.thresholdCredits,
     preview_credits: settings.previewCredits,
-    // Beyond the specification, and there only where there is something to say.
+    // Not in the specification. Present only if there is a problem.
     ...(settings.problem === null ? {} : { auto_topup_problem: settings.problem }),
   };
 }

@@ -9,14 +9,14 @@ import {
 } from '../../shared/spec/limits.ts';
 import { PLAN_SLUGS } from '../../shared/spec/plans.ts';
 
-/** The shapes of requests: one source for validation and types. Unknown fields are refused by name. */
+/** Request schemas, for validation and types. Unknown fields are rejected by name. */
 const NO_OTHER_FIELDS = { additionalProperties: false };
 
 export const CreateGenerationRequest = Type.Object(
   {
     model: Type.Enum([...MODEL_SLUGS]),
     prompt: Type.String({ trimmed: true, minLength: 1, maxLength: PROMPT_MAX_CHARACTERS, format: 'text' }),
-    // What is in it is the model's own affair: see the catalog.
+    // Validated by the schema of the model: see the catalog.
     params: Type.Object({}),
   },
   NO_OTHER_FIELDS,
@@ -30,7 +30,7 @@ export const CreateApiKeyRequest = Type.Object(
 export const CheckoutRequest = Type.Object(
   {
     plan: Type.Enum([...PLAN_SLUGS]),
-    // Plans are annual; what is sent here is ignored.
+    // Plans are annual; the value is ignored.
     interval: Type.Optional(Type.Unknown()),
   },
   NO_OTHER_FIELDS,
@@ -40,7 +40,7 @@ const ProfileText = Type.Optional(
   Type.String({ trimmed: true, maxLength: PROFILE_TEXT_MAX_CHARACTERS, format: 'text' }),
 );
 
-/** Money as JSON has it: -0 is 0 and refused by the minimum, 5e3 is 5000. */
+/** Amount in cents. JSON numbers such as 5e3 are accepted; -0 is rejected by the minimum. */
 const TopupCents = Type.Integer({ minimum: TOPUP_MIN_CENTS, maximum: TOPUP_MAX_CENTS });
 
 export const TopupRequest = Type.Object({ amount_cents: TopupCents }, NO_OTHER_FIELDS);

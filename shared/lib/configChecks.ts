@@ -92,4 +92,3 @@ function checkBucket(values: Environment): string[] {
   if (missing.length === 1) problems.push(`${missing[0]} is not set, but the other key of the pair is.`);
   return problems;
 }
-

@@ -49,7 +49,7 @@ function createBrowserFor({ cookie }: TestCustomer): HttpBrowser {
   return visitor;
 }
 
-describe('who may do what', () => {
+describe('endpoint authorization', () => {
   let service: TestService;
   let owner: TestCustomer;
   let stranger: TestCustomer;
@@ -123,7 +123,7 @@ describe('who may do what', () => {
     (await stranger.request('GET', '/api/billing/topup/settings/')).body,
   ];
 
-  it('every route has a row in one of these tests, and what is open to everybody is what is listed here', () => {
+  it('every route is covered by these tests, and the public routes are exactly those listed here', () => {
     const kinds = ['none', 'account', 'deferredKey', 'session', 'staff', 'mcp'];
     const pages = ['optionalSession', 'pageSession', 'staffSession', 'oauthCallback'];
     expect(ROWS.length).to.be.above(65);
@@ -133,9 +133,9 @@ describe('who may do what', () => {
     );
   });
 
-  describe('calls for an account', () => {
+  describe('endpoints for an account', () => {
     for (const row of filterRows('account', 'deferredKey', 'session', 'staff')) {
-      it(`${row.name}: 401 without a credential, and with any that is over`, async () => {
+      it(`${row.name}: returns 401 without a credential and with a revoked or expired one`, async () => {
         const nobodys = { 'a session that never was': { cookie: `token=${'ab'.repeat(32)}`, origin: service.baseUrl } };
         for (const [what, headers] of Object.entries({ nothing: {}, ...over, ...nobodys })) {
           const answer = await ask(row, headers);
@@ -145,12 +145,12 @@ describe('who may do what', () => {
         }
       });
 
-      it(`${row.name}: 401 with an access token, which is for /mcp alone`, async () => {
+      it(`${row.name}: returns 401 with an access token, which is valid for /mcp only`, async () => {
         expectError(await ask(row, { authorization: `Bearer ${token}` }), 'invalid_api_key');
       });
 
       if (isChange(row)) {
-        it(`${row.name}: 401 with a session from a page of another site, or from nowhere`, async () => {
+        it(`${row.name}: returns 401 with a session from a page of another site or without an origin`, async () => {
           for (const origin of ['https://evil.example', 'null', `${service.baseUrl}.evil.example`, undefined]) {
             const headers = { cookie: owner.cookie, ...(origin === undefined ? {} : { origin }) };
             expectError(await ask(row, headers), 'invalid_api_key');
@@ -160,20 +160,20 @@ describe('who may do what', () => {
     }
 
     for (const row of filterRows('session')) {
-      it(`${row.name}: 401 with an API key, which is no session`, async () => {
+      it(`${row.name}: returns 401 with an API key, because a session is required`, async () => {
         expectError(await ask(row, { authorization: `Bearer ${owner.key}` }), 'invalid_api_key');
       });
     }
 
     for (const row of filterRows('staff')) {
-      it(`${row.name}: 403 admin_required for who is not of the staff, by key and by session`, async () => {
+      it(`${row.name}: returns 403 admin_required to accounts that are not staff, by key and by session`, async () => {
         expectError(await stranger.request(row.method, row.path), 'admin_required');
         expectError(await stranger.requestWithSession(row.method, row.path), 'admin_required');
         expect((await staff.request(row.method, row.path)).status).to.equal(200);
       });
     }
 
-    it('what is answered is kept by nobody on the way', async () => {
+    it('responses must not be stored by caches', async () => {
       for (const row of filterRows('account', 'deferredKey').filter((one) => !isChange(one))) {
         const { headers } = await owner.request('GET', buildPath(row));
         expect(headers.get('cache-control'), row.name).to.equal('no-store');
@@ -183,7 +183,7 @@ describe('who may do what', () => {
     });
   });
 
-  it('a credential in an address counts for nothing, good as it is: addresses are written down everywhere', async () => {
+  it('a valid credential in a URL is ignored, because URLs are logged in many places', async () => {
     for (const [path, credential] of [
       ['/api/keys/', owner.key],
       ['/mcp', owner.key],
@@ -199,7 +199,7 @@ describe('who may do what', () => {
 
   describe('/mcp', () => {
     for (const row of filterRows('mcp')) {
-      it(`${row.name}: 401 without a credential, with one that is over, and with a session`, async () => {
+      it(`${row.name}: returns 401 without a credential, with a revoked or expired one, and with a session`, async () => {
         const session = { cookie: owner.cookie, origin: service.baseUrl };
         for (const [what, headers] of Object.entries({ nothing: {}, ...over, 'a session': session })) {
           const answer = await ask(row, { accept: 'application/json, text/event-stream', ...headers });
@@ -212,7 +212,7 @@ describe('who may do what', () => {
 
   describe('pages', () => {
     for (const row of filterRows('pageSession', 'staffSession')) {
-      it(`${row.name}: who is not signed in any more, or has a key only, is sent to sign in`, async () => {
+      it(`${row.name}: redirects to sign-in when the session has ended or only a key is sent`, async () => {
         const key = { authorization: `Bearer ${owner.key}` };
         const { 'an expired session': expired, 'an ended session': ended } = over;
         for (const headers of [{}, key, expired, ended]) {
@@ -225,7 +225,7 @@ describe('who may do what', () => {
       });
 
       if (isChange(row)) {
-        it(`${row.name}: 403 without the token of the session's own page, or from another site`, async () => {
+        it(`${row.name}: returns 403 for a form without the CSRF token of the session or from another site`, async () => {
           const visitor = createBrowserFor(owner);
           const own = findForm((await visitor.request(`${service.baseUrl}/account/`)).text, '/account/profile/').fields;
           const anothers = findForm(
@@ -241,14 +241,14 @@ describe('who may do what', () => {
     }
 
     for (const row of filterRows('staffSession')) {
-      it(`${row.name}: 403 for who is not of the staff`, async () => {
+      it(`${row.name}: returns 403 to accounts that are not staff`, async () => {
         expect((await createBrowserFor(stranger).request(service.baseUrl + row.path)).status).to.equal(403);
         expect((await createBrowserFor(staff).request(service.baseUrl + row.path)).status).to.equal(200);
       });
     }
   });
 
-  describe("somebody else's", () => {
+  describe('resources of another account', () => {
     const FROM_OWNER = 'JOIN accounts a ON a.id = t.account_id WHERE a.email = $1';
 
     /** What each route with a uuid is about: makes one of the owner's, and finds it as long as it is there. */
@@ -290,7 +290,7 @@ describe('who may do what', () => {
 
     const rows = ROWS.filter(({ path }) => path.includes(':uuid'));
 
-    it('is asked for by these routes, and no others', () => {
+    it('all routes with a uuid are covered by these tests', () => {
       expect([...new Set(rows.map(({ path }) => path))]).to.have.members(Object.keys(THINGS));
       // What else an address may name is no customer's thing.
       const names = ROWS.flatMap(({ path }) => path.match(/:\w+/g) ?? []);
@@ -298,7 +298,7 @@ describe('who may do what', () => {
     });
 
     for (const row of rows) {
-      it(`${row.name}: 404, as of one that never was, and nothing happens to it`, async () => {
+      it(`${row.name}: returns the same 404 as for an unknown resource, and does not change it`, async () => {
         const { make, isThere } = THINGS[row.path] as (typeof THINGS)[string];
         const uuid = await make();
         const [status, said] = await asked(row, stranger, uuid);
@@ -311,7 +311,7 @@ describe('who may do what', () => {
       });
     }
 
-    it('over MCP: the same error as of one that never was, from the tool and from each request for resources', async () => {
+    it('MCP tools and resource requests return the same error as for an unknown resource', async () => {
       const uuid = (await owner.createImage()).uuid as string;
       const session = await openMcpSession(stranger);
       const errorOf = async (message: object, about_: string) => {
@@ -335,7 +335,7 @@ describe('who may do what', () => {
       }
     });
 
-    it('session of MCP is nobody’s, by POST, GET and DELETE, with a key and with a token', async () => {
+    it('an MCP session of another account is not found by POST, GET and DELETE, with a key and with a token', async () => {
       const theirs = await openMcpSession(stranger);
       const accept = 'application/json, text/event-stream';
       for (const credential of [owner.key, token]) {
@@ -353,7 +353,7 @@ describe('who may do what', () => {
     });
   });
 
-  describe('fields that are not a client’s to write', () => {
+  describe('read-only fields', () => {
     const BODIES: [string, string, object][] = [
       ['POST', '/api/generations/create/', { model: 'imgmodel-2', prompt: 'a', params: { resolution: '1K' } }],
       ['POST', '/api/keys/create/', { name: 'a' }],
@@ -376,7 +376,7 @@ describe('who may do what', () => {
     ];
 
     for (const [method, path, body] of BODIES) {
-      it(`${method} ${path} refuses each by its name, and changes nothing`, async () => {
+      it(`${method} ${path} rejects each read-only field by name, and changes nothing`, async () => {
         const before = await whole();
         for (const field of INNER) {
           expectError(

@@ -51,7 +51,7 @@ describe('lists', () => {
   }
 
   for (const count of [0, 1, 19, 20, 21, 40, 41]) {
-    it(`of ${count} have pages of 20, and 200 with empty data past the last one`, async () => {
+    it(`of ${count} items have pages of 20, and empty data with 200 after the last page`, async () => {
       const customer = await service.createCustomer('pro');
       if (count > 0) await seedImages(service, customer, count);
       const left = count === 0 ? [] : range(1, count);
@@ -59,7 +59,7 @@ describe('lists', () => {
     });
   }
 
-  it('lead from page to page by next and by previous', async () => {
+  it('are linked page by page through next and previous', async () => {
     const customer = await service.createCustomer('pro');
     await seedImages(service, customer, 65);
     const walk = async (from: string, direction: 'next' | 'previous') => {
@@ -76,7 +76,7 @@ describe('lists', () => {
     expect(await walk('/api/generations/?page=900', 'previous')).to.deep.equal([0, 5, 20, 20, 20]);
   });
 
-  it('show every item that is left once, after 250 of 700 were deleted one by one and at once', async () => {
+  it('show every remaining item once after 250 of 700 were deleted one by one and concurrently', async () => {
     const customer = await service.createCustomer('pro');
     await seedImages(service, customer, 700);
     const rows = await service.sql<{ uuid: string; number: number }>(
@@ -116,7 +116,7 @@ describe('lists', () => {
     'all of them': () => true,
   };
   for (const [what, isDeleted] of Object.entries(shapes)) {
-    it(`of 900 show all that is left when ${what} were deleted`, async () => {
+    it(`of 900 items show all remaining ones when ${what} were deleted`, async () => {
       const customer = await service.createCustomer('pro');
       await seedImages(service, customer, 900);
       const all = range(1, 900);
@@ -128,7 +128,7 @@ describe('lists', () => {
     });
   }
 
-  it('of 70,000 with deletions of every kind are the same as a naive list', async function () {
+  it('of 70,000 items with all kinds of deletions equal a naive list', async function () {
     this.slow(20_000);
     const customer = await service.createCustomer('pro');
     await addTopupCredits(service, customer, 70_000);

@@ -8,7 +8,7 @@ import { FaultProxy } from '../fakes/faultProxy.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 import { scaleTimeout } from '../harness/scaleTimeout.ts';
 
-describe('while a server is out of reach', () => {
+describe('while Postgres or Redis is unavailable', () => {
   let service: TestService;
   let database: FaultProxy;
   let redis: FaultProxy;
@@ -34,7 +34,7 @@ describe('while a server is out of reach', () => {
   const image = () => customer.createGeneration(IMAGE);
 
   for (const how of ['refuse', 'freeze'] as const) {
-    it(`Postgres (${how}): every request gets a 503 in the envelope within 5 s, and works again afterwards`, async () => {
+    it(`Postgres (${how}): every request gets a 503 in the envelope within 5 s, and succeeds again afterwards`, async () => {
       database[how]();
       const startedAt = Date.now();
       const answers = await Promise.all([
@@ -55,7 +55,7 @@ describe('while a server is out of reach', () => {
     });
   }
 
-  it('Postgres (freeze): every create of an account that asks for many at once is answered within 5 s', async () => {
+  it('Postgres (freeze): every one of many simultaneous creates of an account is answered within 5 s', async () => {
     service.upstream.outcome = 'wait';
     const busy = await service.createCustomer('studio');
     // From here on the process knows the key: the charge itself is the first that asks the database.
@@ -88,7 +88,7 @@ describe('while a server is out of reach', () => {
     await service.checkIntegrity();
   });
 
-  it('Postgres (freeze): an order that was carried out late is not refused for what it has itself taken', async () => {
+  it('Postgres (freeze): a create that committed late is not rejected because of its own charge', async () => {
     service.upstream.outcome = 'wait';
     const busy = await service.createCustomer('studio');
     const { uuid } = (await busy.createGeneration(IMAGE)).body;
@@ -130,7 +130,7 @@ describe('while a server is out of reach', () => {
       return true;
     });
 
-  it('a create whose answer is lost says that its outcome is unknown, and the same Idempotency-Key tells it', async () => {
+  it('a create whose response is lost reports an unknown outcome, and its Idempotency-Key returns the outcome', async () => {
     const busy = await service.createCustomer('studio');
     const body = { ...IMAGE, prompt: 'a buoy' };
     const headers = { 'idempotency-key': randomUUID() };
@@ -146,7 +146,7 @@ describe('while a server is out of reach', () => {
     expect(await busy.balance()).to.equal(3000 - 8);
   });
 
-  it('a tool call whose charge is lost says that its outcome is unknown', async () => {
+  it('a tool call whose charge is lost reports an unknown outcome', async () => {
     const busy = await service.createCustomer('studio');
     const assistant = await connectMcpClient(busy, 'sdk 2');
     loseAnswer('accepted');
@@ -161,7 +161,7 @@ describe('while a server is out of reach', () => {
     expect(await busy.balance()).to.equal(3000 - 8);
   });
 
-  it('a refusal that comes after a lost answer is not believed: the outcome is unknown', async () => {
+  it('a rejection after a lost response is reported as an unknown outcome', async () => {
     const visitor = await service.createCustomer(null);
     expect((await visitor.createGeneration(IMAGE)).status).to.equal(402);
     let isLost = false;

@@ -25,7 +25,7 @@ const SCRIPT = `
   console.log('closed');`;
 
 describe('a service', () => {
-  it('that is opened and closed twice in one process leaves no handle that keeps the process alive', async () => {
+  it('can be opened and closed twice in one process without leaving an open handle', async () => {
     const port = await allocatePort();
     const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', SCRIPT, '2'], {
       env: {

@@ -130,7 +130,8 @@ describe('the configuration', () => {
 
   it('warns when other machines can reach a mode with unprotected sign-in', async () => {
     const { getInsecureModeWarning } = await import('../../shared/lib/listenSettings.ts');
-    const warned = (env: Record<string, string | undefined>) => getInsecureModeWarning(parseConfig({ ...GOOD, ...env }));
+    const warned = (env: Record<string, string | undefined>) =>
+      getInsecureModeWarning(parseConfig({ ...GOOD, ...env }));
     for (const env of [{ HOST: '0.0.0.0' }, { HOST: '::' }, { NODE_ENV: 'test', HOST: '10.0.0.5' }]) {
       expect(warned(env)).to.match(/^NODE_ENV is \w+ and HOST \S+ is open .+ Set NODE_ENV=production, .+\.$/);
     }

@@ -131,7 +131,13 @@ describe('payments by Stripe', () => {
         const session = standIn.completeCheckout(url);
         const subscription = await read(session.subscription as string);
         expect(session.amount_total).to.equal(priceYearlyCents);
-        expect(subscription).to.include({ customerId, accountUuid, plan: slug, status: 'active', isLatestInvoicePaid: true });
+        expect(subscription).to.include({
+          customerId,
+          accountUuid,
+          plan: slug,
+          status: 'active',
+          isLatestInvoicePaid: true,
+        });
         const seconds = (subscription.currentPeriodEnd.getTime() - subscription.startedAt.getTime()) / 1_000;
         expect(seconds).to.be.within(YEAR_SECONDS, YEAR_SECONDS + 86_400);
       });

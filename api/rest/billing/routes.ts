@@ -1,7 +1,4 @@
-import {
-  startPlanCheckout as openCheckout,
-  openCustomerPortal as openPortal,
-} from '../../../shared/domain/billing/checkout.ts';
+import { openCustomerPortal, startPlanCheckout } from '../../../shared/domain/billing/checkout.ts';
 import { updateAutoTopupSettings, getAutoTopupSettings } from '../../../shared/domain/billing/autoTopupSettings.ts';
 import { startTopupCheckout } from '../../../shared/domain/billing/topups.ts';
 import { getBillingStatus } from '../../../shared/domain/billing/billingStatus.ts';
@@ -29,12 +26,12 @@ export async function checkout(ctx: Context): Promise<void> {
   const { plan } = parseCheckout(getJsonBody(ctx));
   const { accountId } = requireCaller(ctx);
   ctx.body = await withIdempotency(ctx, 'billing.checkout', { plan }, async (id) =>
-    presentCheckout(await openCheckout(accountId, plan, id)),
+    presentCheckout(await startPlanCheckout(accountId, plan, id)),
   );
 }
 
 export async function portal(ctx: Context): Promise<void> {
-  ctx.body = { portal_url: await openPortal(requireCaller(ctx).accountId) };
+  ctx.body = { portal_url: await openCustomerPortal(requireCaller(ctx).accountId) };
 }
 
 export async function readTopupSettings(ctx: Context): Promise<void> {

@@ -78,8 +78,9 @@ export const GENERATION_OPERATIONS: Operations = {
     id: 'deleteGeneration',
     tag: 'Generations',
     summary: 'Delete a generation',
-    description: 'Takes it off the lists and removes its files. Refunds nothing; one that is under way still ends.',
-    response: { status: 204, description: 'It is gone.' },
+    description:
+      'Removes it from lists and deletes its files. Credits are not refunded; a queued generation still runs to its end.',
+    response: { status: 204, description: 'The generation was deleted.' },
   },
   'GET /api/models/': {
     id: 'listModels',

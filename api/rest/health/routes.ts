@@ -11,6 +11,7 @@ export function health(ctx: Context): void {
 export async function ready(ctx: Context): Promise<void> {
   ctx.set('cache-control', 'no-store');
   const problems = ctx.state.isDraining === true ? ['the process is stopping'] : await getReadinessProblems();
-  if (problems.length > 0) throw new ServiceError('internal_error', `Not ready: ${problems.join('; ')}.`, { retryAfterSeconds: 5 });
+  if (problems.length > 0)
+    throw new ServiceError('internal_error', `Not ready: ${problems.join('; ')}.`, { retryAfterSeconds: 5 });
   ctx.body = { status: 'ready' };
 }

@@ -8,7 +8,6 @@ import { describeNotFound } from '../../pipeline/errors.ts';
 import { HttpError } from '../../pipeline/httpError.ts';
 import { serviceOrigin } from '../../pipeline/serviceOrigin.ts';
 
-
 export const QUEUE_BOARD_PATH = '/admin/queues';
 
 /** Policy of the dashboard. It sets inline styles, and loads and calls nothing from other origins. */

@@ -98,9 +98,13 @@ async function assertNoPendingPayment(accountId: number): Promise<void> {
 async function startPlanChange(slug: PlanSlug, account: Account, current: Subscription): Promise<CheckoutUrl> {
   const { status, plan_slug: plan, stripe_subscription_id: subscriptionId } = current;
   if (plan === slug && status === 'active') {
-    throw new ServiceError('validation_error', `plan: the account is on the ${getPlanBySlug(slug).name} plan already.`, {
-      field: 'plan',
-    });
+    throw new ServiceError(
+      'validation_error',
+      `plan: the account is on the ${getPlanBySlug(slug).name} plan already.`,
+      {
+        field: 'plan',
+      },
+    );
   }
   if (status !== 'active') {
     throw new ServiceError(

@@ -131,7 +131,8 @@ async function replayCreate(debit: Debit): Promise<CreateResult> {
   const { account_id, idempotency_key } = debit;
   const first = await Generation.query().findOne({ account_id, idempotency_key });
   // Forgotten just now: it is as good as new.
-  if (first === undefined) throw new ServiceError('internal_error', 'Please send that again.', { retryAfterSeconds: 1 });
+  if (first === undefined)
+    throw new ServiceError('internal_error', 'Please send that again.', { retryAfterSeconds: 1 });
   // It was this very request that was charged, and its answer was lost on the way from the database.
   if (first.uuid === debit.uuid) return dispatchCreated(debit);
   const isSame =
