@@ -1,0 +1,94 @@
+import { expect } from 'chai';
+import { randomUUID } from 'node:crypto';
+import type { TestCustomer } from '../harness/apiClient.ts';
+import { ACCEPT_JSON_OR_SSE, buildToolCall, openMcpSession, postMcp, STATELESS_META } from '../harness/mcpClient.ts';
+import { setAllModelsOnline } from '../harness/seeds.ts';
+import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+
+const RATE_PER_MINUTE = 200;
+
+describe('MCP requests', () => {
+  let service: TestService;
+  let customer: TestCustomer;
+  before(async () => {
+    service = await startTestService({
+      workers: 0,
+      env: { RATE_LIMITS: 'on', RATE_REQUESTS_PER_MINUTE: String(RATE_PER_MINUTE) },
+    });
+    await setAllModelsOnline(service);
+  });
+  beforeEach(async () => {
+    customer = await service.createCustomer('pro');
+  });
+  after(() => service.stop());
+
+  /** Opens a stream of subscriptions, and closes it once its headers have arrived. */
+  async function listen(resourceSubscriptions: string[]): Promise<number> {
+    const aborting = new AbortController();
+    const response = await fetch(`${service.baseUrl}/mcp`, {
+      method: 'POST',
+      headers: {
+        accept: ACCEPT_JSON_OR_SSE,
+        authorization: `Bearer ${customer.key}`,
+        'content-type': 'application/json',
+        'mcp-protocol-version': '2026-07-28',
+        'mcp-method': 'subscriptions/listen',
+      },
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'subscriptions/listen',
+        params: { notifications: { resourceSubscriptions }, _meta: STATELESS_META },
+      }),
+      signal: aborting.signal,
+    });
+    aborting.abort();
+    return response.status;
+  }
+
+  it('count each generation that subscriptions/listen names once, however often it is repeated', async () => {
+    const { uuid } = await customer.createImage();
+    const uri = `generation://${uuid}`;
+    const repeated = Array.from({ length: 100 }, () => uri);
+    const statuses = [];
+    for (let times = 0; times < 5; times += 1) statuses.push(await listen(repeated));
+    expect(statuses).to.deep.equal([200, 200, 200, 200, 200]);
+  });
+
+  it('count each different generation that subscriptions/listen names as a request', async () => {
+    const different = () => Array.from({ length: 90 }, () => `generation://${randomUUID()}`);
+    const statuses = [await listen(different()), await listen(different()), await listen(different())];
+    expect(statuses).to.deep.equal([200, 200, 429]);
+  });
+
+  it('are answered with 202 and no body when they are cancelled', async () => {
+    const { uuid } = await customer.createImage();
+    const headers = await openMcpSession(customer);
+    const waiting = fetch(`${service.baseUrl}/mcp`, {
+      method: 'POST',
+      headers: {
+        ...headers,
+        accept: 'application/json',
+        authorization: `Bearer ${customer.key}`,
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify(buildToolCall('get_generation', { uuid, wait_seconds: 20 }, 'waiting')),
+    });
+    let answered = false;
+    void waiting.then(() => (answered = true));
+    const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'waiting' } };
+    await eventually('cancelled', async () => {
+      expect((await postMcp(customer, cancel, { headers })).status).to.equal(202);
+      return answered;
+    });
+    const response = await waiting;
+    expect([response.status, response.headers.get('content-type'), await response.text()]).to.deep.equal([202, null, '']);
+  });
+
+  it('let clients keep the list of tools for an hour', async () => {
+    const list = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta: STATELESS_META } };
+    const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/list' };
+    const { body } = await postMcp(customer, list, { headers });
+    expect(body.result).to.include({ ttlMs: 3_600_000, cacheScope: 'public' });
+  });
+});

@@ -1,0 +1,49 @@
+import type { ServerResponse } from 'node:http';
+import { expect } from 'chai';
+import { closeFileServers, type FileServer, startFileServer } from '../fakes/fileServers.ts';
+import type { TestCustomer } from '../harness/apiClient.ts';
+import { createPkce, loadConsentPage, OAuthTestClient, REDIRECT_URI } from '../harness/oauthClient.ts';
+import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+
+describe('fetching metadata documents of OAuth clients', () => {
+  let service: TestService;
+  let documents: FileServer;
+  /** Requests for documents that have not been answered, by path. */
+  const waiting = new Map<string, ServerResponse>();
+  before(async () => {
+    documents = await startFileServer((request, response) => void waiting.set(String(request.url), response));
+    service = await startTestService({ workers: 0, env: { OAUTH_CLIENT_DOCUMENT_HOST: documents.host } });
+  });
+  after(async () => {
+    await service.stop();
+    closeFileServers();
+  });
+
+  function ask(person: TestCustomer, path: string) {
+    const client = new OAuthTestClient(service.baseUrl, `${documents.url}${path}`);
+    return loadConsentPage(service.baseUrl, person, client.authorizePath(createPkce().challenge));
+  }
+
+  function answer(path: string): void {
+    const document = {
+      client_id: `${documents.url}${path}`,
+      client_name: 'Documented client',
+      redirect_uris: [REDIRECT_URI],
+      token_endpoint_auth_method: 'none',
+    };
+    waiting.get(path)?.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(document));
+  }
+
+  it('serves other accounts while one account waits for two slow documents, and rejects its third', async () => {
+    const [person, other] = [await service.createCustomer(null), await service.createCustomer(null)];
+    const slow = [ask(person, '/slow-1.json'), ask(person, '/slow-2.json')];
+    await eventually('both are being fetched', () => waiting.has('/slow-1.json') && waiting.has('/slow-2.json'));
+    const third = await ask(person, '/third.json');
+    expect(third.status).to.equal(400);
+    expect(waiting.has('/third.json')).to.equal(false);
+    const others = ask(other, '/other.json');
+    await eventually('the other is being fetched', () => waiting.has('/other.json'));
+    for (const path of ['/other.json', '/slow-1.json', '/slow-2.json']) answer(path);
+    expect((await Promise.all([others, ...slow])).map(({ status }) => status)).to.deep.equal([200, 200, 200]);
+  });
+});

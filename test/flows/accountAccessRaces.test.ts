@@ -1,0 +1,96 @@
+import { expect } from 'chai';
+import { linkIdentity, removeIdentity, signInWithIdentity } from '../../shared/domain/accounts/identities.ts';
+import { createWebSession } from '../../shared/domain/accounts/sessions.ts';
+import { grantStaffRights, isStaff } from '../../shared/domain/accounts/staff.ts';
+import { sha256 } from '../../shared/lib/secrets.ts';
+import { createPerson, type FakePerson } from '../fakes/identity/person.ts';
+import { startFakeGitHub, startFakeGoogle } from '../fakes/identity/providers.ts';
+import { captureError } from '../harness/expectRejection.ts';
+import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+
+const STAFF_EMAIL = 'boss@example.com';
+
+describe('ending access to an account while it is being used', () => {
+  let service: TestService;
+  let google: Awaited<ReturnType<typeof startFakeGoogle>>;
+  let github: Awaited<ReturnType<typeof startFakeGitHub>>;
+  before(async () => {
+    [google, github] = await Promise.all([startFakeGoogle(), startFakeGitHub()]);
+    const env = { STAFF_EMAILS: STAFF_EMAIL, ...google.env, ...github.env };
+    service = await startTestService({ workers: 0, env });
+    await google.serve(service.baseUrl);
+  });
+  after(async () => {
+    await service.stop();
+    await Promise.all([google.fake.stop(), github.fake.stop()]);
+  });
+
+  /** Signs a person in, in the service of this process. */
+  async function signIn(person: FakePerson) {
+    const result = await signInWithIdentity('google', { ...toIdentity(person) }, null);
+    if (result.problem !== null) throw new Error(result.problem);
+    const token = await createWebSession(result.account.id, 'test', result.identityUuid);
+    return { ...result, token };
+  }
+
+  const toIdentity = ({ subject, email }: FakePerson) => ({
+    subject,
+    email,
+    isEmailVerified: true,
+    firstName: 'Test',
+  });
+
+  /** Runs work that has to wait for an account, and ends the account's sessions before it gets the lock. */
+  async function whileSessionsEnd<Result>(accountId: number, work: () => Promise<Result>): Promise<Result> {
+    const client = await service.database.connect();
+    try {
+      await client.query('BEGIN');
+      await client.query('SELECT FROM accounts WHERE id = $1 FOR UPDATE', [accountId]);
+      const running = work();
+      await eventually('the work waits for the account', async () => {
+        const waiting = await service.sql(
+          `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+        );
+        return waiting.length > 0;
+      });
+      await client.query('DELETE FROM sessions WHERE account_id = $1', [accountId]);
+      await client.query('COMMIT');
+      return await running;
+    } finally {
+      client.release();
+    }
+  }
+
+  it('does not link an identity for a session that ended while the link waited for the account', async () => {
+    const { account, token } = await signIn(createPerson());
+    const linked = await whileSessionsEnd(account.id, () =>
+      linkIdentity('github', toIdentity(createPerson()), sha256(token)),
+    );
+    expect(linked).to.deep.equal({ problem: 'expired' });
+    const rows = await service.sql('SELECT provider FROM identities WHERE account_id = $1', [account.id]);
+    expect(rows).to.deep.equal([{ provider: 'google' }]);
+  });
+
+  it('opens no session by an identity that was removed while the sign-in was in progress', async () => {
+    const { account, identityUuid } = await signIn(createPerson());
+    await removeIdentity(account.id, identityUuid, { currentToken: null, mayBeLast: true });
+    const error = await captureError(createWebSession(account.id, 'test', identityUuid));
+    expect(error.message).to.match(/foreign key/);
+    expect(await service.sql('SELECT 1 FROM sessions WHERE account_id = $1', [account.id])).to.deep.equal([]);
+  });
+
+  it('gives the staff rights of a removed last identity to the next first sign-in with the listed address', async () => {
+    const first = await signIn(createPerson({ email: STAFF_EMAIL }));
+    await grantStaffRights(first.account);
+    const readAccount = async () =>
+      (await service.sql('SELECT id, email, staff_since FROM accounts WHERE email = $1', [STAFF_EMAIL]))[0];
+    const hasRights = async (token: string) => isStaff(await readAccount(), { keyHash: null }, token);
+    expect(await hasRights(first.token)).to.equal(true);
+    await removeIdentity(first.account.id, first.identityUuid, { currentToken: null, mayBeLast: true });
+    expect(await hasRights(first.token)).to.equal(false);
+    const next = await signIn(createPerson({ email: STAFF_EMAIL }));
+    await grantStaffRights(await readAccount());
+    expect(next.account.id).to.equal(first.account.id);
+    expect(await hasRights(next.token)).to.equal(true);
+  });
+});

@@ -1,0 +1,116 @@
+import { expect } from 'chai';
+import type { TestCustomer } from '../harness/apiClient.ts';
+import { type BillingService, runJob, startBillingService } from '../harness/billingService.ts';
+
+/** More than a sweep reads at once. */
+const MORE_THAN_A_BATCH = { autoTopups: 110, creditPeriods: 1_010 };
+
+describe('sweeps that read the oldest rows first', () => {
+  let billing: BillingService;
+  before(async () => {
+    billing = await startBillingService();
+  });
+  after(() => billing.stop());
+
+  const findAccount = async ({ email }: TestCustomer) =>
+    (await billing.service.sql('SELECT * FROM accounts WHERE email = $1', [email]))[0];
+
+  /**
+   * Inserts copies of an account, with a subscription each, that differ in some columns.
+   * @param columns expressions by column; `n` is the number of the copy, from 1.
+   */
+  async function insertCopies(
+    customer: TestCustomer,
+    count: number,
+    columns: { account: Record<string, string>; subscription?: Record<string, string> },
+  ): Promise<void> {
+    const { id } = await findAccount(customer);
+    const overrides = (values: Record<string, string>) =>
+      Object.entries(values)
+        .map(([column, expression]) => `'${column}', ${expression}`)
+        .join(', ');
+    await billing.service.sql(
+      `WITH copy AS (
+         SELECT n, a.id + 1000000 + n AS id, s.id AS subscription_id
+           FROM accounts a JOIN subscriptions s ON s.id = a.subscription_id, generate_series(1, ${count}) AS n
+          WHERE a.id = ${id}
+       ), account AS (
+         INSERT INTO accounts OVERRIDING SYSTEM VALUE
+         SELECT (jsonb_populate_record(a, jsonb_build_object('id', copy.id, 'uuid', gen_random_uuid(),
+                   'email', 'copy-' || copy.id || '@example.com', 'referral_code', NULL, 'subscription_id', NULL,
+                   ${overrides(columns.account)}))).*
+           FROM copy JOIN accounts a ON a.id = ${id}
+       )
+       SELECT 1`,
+    );
+    if (columns.subscription === undefined) return;
+    await billing.service.sql(
+      `INSERT INTO subscriptions OVERRIDING SYSTEM VALUE
+       SELECT (jsonb_populate_record(s, jsonb_build_object('id', s.id + 1000000 + n, 'uuid', gen_random_uuid(),
+                 'account_id', a.id + 1000000 + n, 'stripe_subscription_id', 'sub_copy_' || n,
+                 ${overrides(columns.subscription)}))).*
+         FROM accounts a JOIN subscriptions s ON s.id = a.subscription_id, generate_series(1, ${count}) AS n
+        WHERE a.id = ${id};
+       UPDATE accounts SET subscription_id = s.id FROM subscriptions s
+        WHERE s.account_id = accounts.id AND accounts.id > 1000000`,
+    );
+  }
+
+  const deleteCopies = () =>
+    billing.service.sql(
+      `UPDATE accounts SET subscription_id = NULL WHERE id > 1000000;
+       DELETE FROM subscriptions WHERE account_id > 1000000;
+       DELETE FROM accounts WHERE id > 1000000`,
+    );
+
+  it('charge an automatic top-up behind a full batch of accounts that have no customer at the processor', async () => {
+    const customer = await billing.createCustomer('lite');
+    const { status } = await customer.request('PATCH', '/api/billing/topup/settings/', {
+      body: { auto_topup_enabled: true, auto_topup_threshold_credits: 1_000 },
+    });
+    expect(status).to.equal(200);
+    await billing.service.sql('UPDATE accounts SET auto_topup_triggered_at = now() WHERE email = $1', [customer.email]);
+    await insertCopies(customer, MORE_THAN_A_BATCH.autoTopups, {
+      account: { stripe_customer_id: 'NULL', auto_topup_triggered_at: `now() - interval '1 day'` },
+    });
+    await runJob(billing, 'billing', 'autoTopups.sweep');
+    await billing.drained();
+    expect((await customer.ledger()).map(([type]) => type)).to.include('topup');
+    await deleteCopies();
+  });
+
+  it('renew a credit period behind a full batch of suspended accounts, though another account is refused', async () => {
+    const [customer, refused] = [await billing.createCustomer('lite'), await billing.createCustomer('lite')];
+    const account = await findAccount(customer);
+    const { id: refusedId } = await findAccount(refused);
+    const startedAt = new Date(Date.now() - 40 * 86_400_000);
+    const endedAt = new Date(Date.now() - 9 * 86_400_000);
+    await insertCopies(customer, MORE_THAN_A_BATCH.creditPeriods, {
+      account: { period_end: `now() - interval '20 days'`, stripe_customer_id: `'cus_copy_' || n` },
+      subscription: { status: `'past_due'` },
+    });
+    await billing.service.sql('UPDATE subscriptions SET started_at = $1 WHERE account_id = ANY($2)', [
+      startedAt,
+      [account.id, refusedId],
+    ]);
+    await billing.service.sql('UPDATE accounts SET period_end = $1 WHERE id = ANY($2)', [
+      endedAt,
+      [account.id, refusedId],
+    ]);
+    await billing.service.sql(
+      `ALTER TABLE ledger_entries ADD CONSTRAINT rejected_by_test CHECK (account_id <> ${refusedId}) NOT VALID`,
+    );
+    await runJob(billing, 'maintenance', 'creditPeriods.renew');
+    const periods = async () =>
+      (
+        await billing.service.sql('SELECT period_index FROM accounts WHERE id = ANY($1) ORDER BY id', [
+          [account.id, refusedId],
+        ])
+      ).map(({ period_index: index }) => index as number);
+    expect(await periods()).to.deep.equal([1, 0]);
+    await billing.service.sql('ALTER TABLE ledger_entries DROP CONSTRAINT rejected_by_test');
+    await deleteCopies();
+    await runJob(billing, 'maintenance', 'creditPeriods.renew');
+    expect(await periods()).to.deep.equal([1, 1]);
+  });
+});
