@@ -46,7 +46,7 @@ export type RouteRateLimit = RateClass | 'byMessage';
 /** Body that the pipeline reads. `raw`: the handler reads it. */
 export type RouteBody = 'none' | 'json' | 'form' | 'raw';
 
-/** What the pipeline needs to know of a route. */
+/** Columns of a route that the pipeline uses. */
 export interface Route {
   path: string;
   authentication: Authentication;

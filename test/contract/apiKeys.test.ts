@@ -26,7 +26,7 @@ describe('API keys', () => {
     const [row] = await service.sql('SELECT last_used_at FROM api_keys WHERE uuid = $1', [uuid]);
     return row.last_used_at;
   };
-  /** Uses the key of a customer's whose use was never noted, and waits until it is. */
+  /** Uses a key for the first time and waits until last_used_at is set. */
   const used = async (customer: TestCustomer, api: { baseUrl: string }) => {
     expect((await customer.on(api.baseUrl).request('GET', '/api/keys/')).status).to.equal(200);
     const [{ uuid }] = await listKeys(customer);
@@ -205,8 +205,8 @@ describe('API keys', () => {
     await used(customer, { baseUrl: a });
     expectTimestamp((await listKeys(customer))[0].last_used_at);
 
-    // 30 s later, on a process that has not seen the key. Its notes are written one after the other, so that once
-    // that of another key is there, this one's would be.
+    // 30 s later, on a process that has not seen the key. A process writes its updates in order, so once that of
+    // another key is visible, this one would be.
     await service.sql(`UPDATE api_keys SET last_used_at = last_used_at - 30 * ${SECOND} WHERE uuid = $1`, [uuid]);
     const noted = await lastUse(uuid);
     await customer.on(b).request('GET', '/api/keys/');

@@ -9,7 +9,7 @@ import { type TestService, startTestService } from '../harness/testService.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
 
-/** What is open to everybody, and no more: a new route is either in here on purpose, or asks who is there. */
+/** All public routes. A new route must be listed here on purpose or require a credential. */
 const PUBLIC_ROUTES = `
   GET /                                         GET /sign-in              POST /sign-in
   GET /api/health/                              GET /api/ready/           GET /api/models/
@@ -31,7 +31,7 @@ interface Row {
   credentials: string;
 }
 
-/** The table of `api/router.ts`, as it is written there. */
+/** Rows of the route table, parsed from the text of `api/router.ts`. */
 const ROWS: Row[] = [
   ...readFileSync('api/router.ts', 'utf8').matchAll(/^ {2}\['([A-Z]+)',\s*'([^']+)',\s*'([^']+)',/gm),
 ].map(([, method = '', path = '', credentials = '']) => ({ name: `${method} ${path}`, method, path, credentials }));
@@ -39,7 +39,7 @@ const ROWS: Row[] = [
 const filterRows = (...credentials: string[]) => ROWS.filter((row) => credentials.includes(row.credentials));
 const isChange = ({ method }: Row) => method !== 'GET';
 
-/** The address of a route, about a thing of this uuid. */
+/** Fills a uuid into the path of a route. */
 const buildPath = ({ path }: Pick<Row, 'path'>, uuid: string = randomUUID()) => path.replace(':uuid', uuid);
 
 function createBrowserFor({ cookie }: TestCustomer): HttpBrowser {
@@ -54,7 +54,7 @@ describe('endpoint authorization', () => {
   let owner: TestCustomer;
   let stranger: TestCustomer;
   let staff: TestCustomer;
-  /** Headers that were good once. */
+  /** Headers with credentials that are no longer valid. */
   let over: Record<'a revoked key' | 'an expired session' | 'an ended session', Record<string, string>>;
   let token: string;
   before(async () => {
@@ -92,19 +92,19 @@ describe('endpoint authorization', () => {
   const ask = (row: Row, headers: Record<string, string>) =>
     request(service.baseUrl, row.method, buildPath(row), { headers, ...(isChange(row) ? { body: {} } : {}) });
 
-  const uuidOf = async (sql: string) => (await service.sql(sql, [owner.email]))[0]?.uuid as string | undefined;
+  const findUuid = async (sql: string) => (await service.sql(sql, [owner.email]))[0]?.uuid as string | undefined;
 
   async function makeKey(): Promise<string> {
     return (await owner.request('POST', '/api/keys/create/', { body: { name: 'a thing' } })).body.uuid;
   }
 
-  async function keyIsThere(uuid: string): Promise<boolean> {
+  async function isKeyActive(uuid: string): Promise<boolean> {
     const { data } = (await owner.request('GET', '/api/keys/')).body;
     return data.some((key: { uuid: string; revoked: boolean }) => key.uuid === uuid && !key.revoked);
   }
 
-  /** What a customer gets who asks by way of a route for a thing: status, and all that tells things apart. */
-  async function asked(row: Row, customer: TestCustomer, uuid: string): Promise<[number, unknown]> {
+  /** Requests a resource through a route. @returns the status, and the part of the response that depends on it. */
+  async function requestResource(row: Row, customer: TestCustomer, uuid: string): Promise<[number, unknown]> {
     if (row.credentials !== 'pageSession') {
       const { status, body }: ApiResponse = await customer.request(row.method, buildPath(row, uuid));
       return [status, body];
@@ -116,8 +116,8 @@ describe('endpoint authorization', () => {
     return [status, /role="alert"[^>]*>(.*?)<\//s.exec(text)?.[1]];
   }
 
-  /** What of a customer could be changed by a field too many. */
-  const whole = async () => [
+  /** Reads everything about a customer that an unexpected field could change. */
+  const readAccountState = async () => [
     (await stranger.requestWithSession('GET', '/authentication/me/')).body,
     (await stranger.request('GET', '/api/usage/summary/')).body,
     (await stranger.request('GET', '/api/billing/topup/settings/')).body,
@@ -251,19 +251,19 @@ describe('endpoint authorization', () => {
   describe('resources of another account', () => {
     const FROM_OWNER = 'JOIN accounts a ON a.id = t.account_id WHERE a.email = $1';
 
-    /** What each route with a uuid is about: makes one of the owner's, and finds it as long as it is there. */
+    /** Resources of the routes with a uuid: creates one for the owner, and checks that it still exists. */
     const THINGS: Record<string, { make: () => Promise<string>; isThere: (uuid: string) => Promise<boolean> }> = {
       '/api/generations/:uuid/': {
         make: async () => (await owner.createImage()).uuid,
         isThere: async (uuid) => (await owner.readGeneration(uuid)).status === 200,
       },
-      '/api/keys/:uuid/revoke/': { make: makeKey, isThere: keyIsThere },
-      '/account/keys/:uuid/revoke/': { make: makeKey, isThere: keyIsThere },
+      '/api/keys/:uuid/revoke/': { make: makeKey, isThere: isKeyActive },
+      '/account/keys/:uuid/revoke/': { make: makeKey, isThere: isKeyActive },
       '/account/applications/:uuid/end/': {
         make: async () => {
           await (await registerClient(service.baseUrl)).authorizeAndExchange(owner);
           const newest = `SELECT t.uuid FROM oauth_grants t ${FROM_OWNER} ORDER BY t.uuid DESC LIMIT 1`;
-          return (await uuidOf(newest)) as string;
+          return (await findUuid(newest)) as string;
         },
         isThere: async (uuid) =>
           (await service.sql('SELECT 1 FROM oauth_grants WHERE uuid = $1 AND revoked_at IS NULL', [uuid])).length === 1,
@@ -282,7 +282,7 @@ describe('endpoint authorization', () => {
       '/account/sessions/:uuid/end/': {
         make: async () => {
           await request(service.baseUrl, 'POST', '/authentication/dev/sign-in/', { body: { email: owner.email } });
-          return (await uuidOf(`SELECT t.uuid FROM sessions t ${FROM_OWNER} ORDER BY t.uuid DESC LIMIT 1`)) as string;
+          return (await findUuid(`SELECT t.uuid FROM sessions t ${FROM_OWNER} ORDER BY t.uuid DESC LIMIT 1`)) as string;
         },
         isThere: async (uuid) => (await service.sql('SELECT 1 FROM sessions WHERE uuid = $1', [uuid])).length === 1,
       },
@@ -292,7 +292,7 @@ describe('endpoint authorization', () => {
 
     it('all routes with a uuid are covered by these tests', () => {
       expect([...new Set(rows.map(({ path }) => path))]).to.have.members(Object.keys(THINGS));
-      // What else an address may name is no customer's thing.
+      // The other path parameters do not name resources of an account.
       const names = ROWS.flatMap(({ path }) => path.match(/:\w+/g) ?? []);
       expect(new Set(names)).to.have.all.keys(':uuid', ':file', ':provider', ':code', ':shard', ':token');
     });
@@ -301,12 +301,12 @@ describe('endpoint authorization', () => {
       it(`${row.name}: returns the same 404 as for an unknown resource, and does not change it`, async () => {
         const { make, isThere } = THINGS[row.path] as (typeof THINGS)[string];
         const uuid = await make();
-        const [status, said] = await asked(row, stranger, uuid);
+        const [status, response] = await requestResource(row, stranger, uuid);
         expect(status).to.equal(404);
-        expect(said).to.be.ok.and.to.deep.equal((await asked(row, stranger, randomUUID()))[1]);
+        expect(response).to.be.ok.and.to.deep.equal((await requestResource(row, stranger, randomUUID()))[1]);
         expect(await isThere(uuid)).to.equal(true);
-        // So that the refusals mean something: whose it is may.
-        expect((await asked(row, owner, uuid))[0]).to.be.oneOf([200, 204, 303]);
+        // The owner may use the route, so the 404s above are due to the account.
+        expect((await requestResource(row, owner, uuid))[0]).to.be.oneOf([200, 204, 303]);
         expect(await isThere(uuid)).to.equal(!isChange(row));
       });
     }
@@ -314,9 +314,9 @@ describe('endpoint authorization', () => {
     it('MCP tools and resource requests return the same error as for an unknown resource', async () => {
       const uuid = (await owner.createImage()).uuid as string;
       const session = await openMcpSession(stranger);
-      const errorOf = async (message: object, about_: string) => {
+      const getMcpError = async (message: object, replaced: string) => {
         const { body } = await postMcp(stranger, message, { headers: session });
-        return JSON.stringify(body.error ?? body.result).replaceAll(about_, '…');
+        return JSON.stringify(body.error ?? body.result).replaceAll(replaced, '…');
       };
       const messages = [
         (id: string) => buildToolCall('get_generation', { uuid: id, wait_seconds: 0 }),
@@ -329,9 +329,9 @@ describe('endpoint authorization', () => {
       ];
       for (const message of messages) {
         const missing = randomUUID();
-        const said = await errorOf(message(uuid), uuid);
-        expect(said).to.include('There is no such generation');
-        expect(said).to.equal(await errorOf(message(missing), missing));
+        const error = await getMcpError(message(uuid), uuid);
+        expect(error).to.include('There is no such generation');
+        expect(error).to.equal(await getMcpError(message(missing), missing));
       }
     });
 
@@ -377,7 +377,7 @@ describe('endpoint authorization', () => {
 
     for (const [method, path, body] of BODIES) {
       it(`${method} ${path} rejects each read-only field by name, and changes nothing`, async () => {
-        const before = await whole();
+        const before = await readAccountState();
         for (const field of INNER) {
           expectError(
             await stranger.requestWithSession(method, path, { body: { ...body, [field]: 1 } }),
@@ -385,7 +385,7 @@ describe('endpoint authorization', () => {
             field,
           );
         }
-        expect(await whole()).to.deep.equal(before);
+        expect(await readAccountState()).to.deep.equal(before);
       });
     }
   });

@@ -9,7 +9,7 @@ import { sendRawRequest } from '../harness/rawRequest.ts';
 
 const CREATE = '/api/generations/create/';
 
-/** Every endpoint of the service that takes a credential, with a body that it would take. */
+/** Every endpoint that requires a credential, with a valid body. */
 const PROTECTED: [string, string, unknown?][] = [
   ['POST', CREATE, { ...IMAGE, prompt: 'a' }],
   ['GET', '/api/generations/'],
@@ -46,7 +46,7 @@ const video = (params: object) => ({ model: 'vidmodel-video', prompt: 'a', param
 
 describe('errors', () => {
   let service: TestService;
-  /** Everything below is asked by them, and must leave them as they were. */
+  /** Customers that send all requests below, none of which may change them. */
   let customer: TestCustomer;
   before(async () => {
     service = await startTestService({ workers: 0 });
@@ -59,7 +59,7 @@ describe('errors', () => {
     expect((await customer.request('GET', '/api/keys/')).body.pagination.total_items).to.equal(1);
   });
 
-  /** With whatever credential the endpoint takes. */
+  /** Sends a request with a credential that the endpoint accepts. */
   const ask = (method: string, path: string, options: RequestOptions = {}) =>
     path.startsWith('/authentication/')
       ? customer.requestWithSession(method, path, options)
@@ -354,7 +354,7 @@ describe('errors', () => {
   });
 
   describe('field values', () => {
-    /** What no field takes: of no type that any has, or no storable text. */
+    /** Values that every field rejects: wrong types, and text that cannot be stored. */
     const NEVER: [string, string][] = [
       ['null', 'null'],
       ['an array', '["x"]'],
@@ -368,7 +368,7 @@ describe('errors', () => {
       ['the other half', '"\\udc00"'],
       ['the halves in the wrong order', '"\\udc00\\ud800"'],
     ];
-    /** Every field, with the body that it goes into at `?`. */
+    /** Every field, with a body template in which `?` stands for its value. */
     const FIELDS: [string, string, string, string][] = [
       ['POST', CREATE, 'model', '{"model": ?, "prompt": "a", "params": {"resolution": "1K"}}'],
       ['POST', CREATE, 'prompt', '{"model": "imgmodel-2", "prompt": ?, "params": {"resolution": "1K"}}'],

@@ -13,7 +13,7 @@ describe('generations', () => {
   });
   after(() => service.stop());
 
-  /** Somebody with a key of the right form that nobody ever made. */
+  /** A customer with a well-formed key that does not exist. */
   const stranger = () => new TestCustomer(service.baseUrl, '', '', `svc_${'0'.repeat(40)}`);
 
   describe('create', () => {
@@ -180,7 +180,7 @@ describe('generations', () => {
       expectError(await customer.createGeneration(broken), 'validation_error', 'params.resolution');
       expectError(await customer.createGeneration(IMAGE), 'subscription_required');
       await customer.requestWithSession('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
-      // Two in flight, and nothing left to spend.
+      // Two in flight, and no credits left.
       await setAllModelsOnline(service);
       await customer.createImage();
       await customer.createImage();

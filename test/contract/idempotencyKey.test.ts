@@ -11,9 +11,9 @@ interface Endpoint {
   status: number;
   body: object;
   other: object;
-  /** The plan of the account that asks. */
+  /** Plan of the account that sends the request. */
   plan: string | null;
-  /** How often it has taken effect for an account. */
+  /** Counts how often the request has taken effect for an account. */
   effects: (service: TestService, customer: TestCustomer) => Promise<number>;
 }
 
@@ -71,11 +71,11 @@ describe('an Idempotency-Key', () => {
   });
   after(() => service.stop());
 
-  const accountOf = async ({ email }: TestCustomer) =>
+  const findAccountId = async ({ email }: TestCustomer) =>
     (await service.sql('SELECT id FROM accounts WHERE email = $1', [email]))[0].id as number;
 
-  /** Leaves what a process does that has begun on a request so many seconds ago, and no more. */
-  async function begun(
+  /** Inserts the row of a process that started a request and stopped before it had an effect. */
+  async function insertStartedRequest(
     customer: TestCustomer,
     { scope, body }: Endpoint,
     key: string,
@@ -85,18 +85,18 @@ describe('an Idempotency-Key', () => {
       `INSERT INTO idempotent_requests (account_id, scope, key_hash, id, request_hash, created_at)
        VALUES ($1, $2, $3, $4, $5, now() - $6 * interval '1 second')`,
       [
-        await accountOf(customer),
+        await findAccountId(customer),
         scope,
         sha256(key),
         randomUUID(),
-        // A top-up is remembered by its amount, the others by their bodies.
+        // The stored request of a top-up is its amount, that of the others the body.
         sha256(JSON.stringify(scope === TOPUP.scope ? { amountCents: 5000 } : body)),
         secondsAgo,
       ],
     );
   }
 
-  /** Does something while an account is locked, so that nothing which changes it gets on. */
+  /** Runs `work` while the account row is locked, so that all changes to it wait. */
   async function whileLocked<Result>({ email }: TestCustomer, work: () => Promise<Result>): Promise<Result> {
     const connection = await service.database.connect();
     try {
@@ -215,7 +215,7 @@ describe('an Idempotency-Key', () => {
       });
 
       it('of a crashed process is taken over by exactly one request', async () => {
-        await begun(customer, endpoint, key, 120);
+        await insertStartedRequest(customer, endpoint, key, 120);
         const answers = await Promise.all(
           [0, 1, 0, 1, 0, 1].map((api) =>
             sendWithKey(customer.on(service.baseUrls[api] as string), endpoint, key, body),
@@ -230,7 +230,7 @@ describe('an Idempotency-Key', () => {
       });
 
       it('of a crashed process still returns 400 for another body', async () => {
-        await begun(customer, endpoint, key, 120);
+        await insertStartedRequest(customer, endpoint, key, 120);
         expectError(await sendWithKey(customer, endpoint, key, other), 'validation_error', 'Idempotency-Key');
       });
     });
@@ -256,7 +256,7 @@ describe('an Idempotency-Key', () => {
     expect((await customer.on(service.baseUrl).request('GET', '/api/keys/')).body.pagination.total_items).to.equal(2);
     const secrets = [body.key, body.key.slice(4), idempotencyKey, idempotencyKey.slice(7), 'robot of secrets'];
     const rows = await service.sql('SELECT * FROM idempotent_requests WHERE account_id = $1', [
-      await accountOf(customer),
+      await findAccountId(customer),
     ]);
     expect(rows).to.have.length(1);
     for (const value of Object.values(rows[0])) {
@@ -335,7 +335,7 @@ describe('an Idempotency-Key', () => {
     expect(await KEYS.effects(service, customer)).to.equal(0);
     await service.sql(
       `UPDATE idempotent_requests SET created_at = created_at - interval '2 minutes' WHERE account_id = $1`,
-      [await accountOf(customer)],
+      [await findAccountId(customer)],
     );
     const answer = await sendWithKey(customer, KEYS, key, KEYS.body);
     expect([answer.status, getReplayHeader(answer)]).to.deep.equal([201, null]);

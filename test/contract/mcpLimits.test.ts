@@ -82,7 +82,11 @@ describe('MCP requests', () => {
       return answered;
     });
     const response = await waiting;
-    expect([response.status, response.headers.get('content-type'), await response.text()]).to.deep.equal([202, null, '']);
+    expect([response.status, response.headers.get('content-type'), await response.text()]).to.deep.equal([
+      202,
+      null,
+      '',
+    ]);
   });
 
   it('let clients keep the list of tools for an hour', async () => {

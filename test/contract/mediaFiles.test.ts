@@ -25,7 +25,7 @@ describe('media', () => {
   });
   after(() => service.stop());
 
-  // Not by `fetch`, which makes conditional requests unconditional.
+  // `fetch` would turn conditional requests into unconditional ones.
   const get = (headers: Record<string, string> = {}, path = FILE) =>
     sendRawRequest(service.baseUrl, 'GET', path, { headers });
 

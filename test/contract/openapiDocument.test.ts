@@ -7,7 +7,7 @@ import { expectError } from '../harness/errorEnvelope.ts';
 
 type Json = Record<string, any>;
 
-/** Has a process say on stderr which files it reads. */
+/** Makes a process print on stderr which files it reads. */
 const REPORT_FILE_READS = `--import=data:text/javascript,${encodeURIComponent(`
   import fs from 'node:fs';
   import { syncBuiltinESMExports } from 'node:module';
@@ -21,7 +21,7 @@ const REPORT_FILE_READS = `--import=data:text/javascript,${encodeURIComponent(`
   syncBuiltinESMExports();
 `)}`;
 
-/** All operations of a document, as `METHOD path`. */
+/** Lists all operations of a document by `METHOD path`. */
 function listOperations(document: Json): [string, Json][] {
   return Object.entries(document['paths'] as Json).flatMap(([path, methods]) =>
     Object.entries(methods as Json).map(([method, operation]): [string, Json] => [
@@ -161,7 +161,7 @@ describe('the OpenAPI document', () => {
         expect((await file.arrayBuffer()).byteLength, address).to.be.above(100);
         const etag = file.headers.get('etag') as string;
         const again = await fetch(`${service.baseUrl}${address}`, {
-          // What browsers do not send, and `fetch` would.
+          // Replaces the `no-cache` that `fetch` sends and browsers do not.
           headers: { 'if-none-match': etag, 'cache-control': 'max-age=0' },
         });
         expect(again.status, address).to.equal(304);
@@ -233,7 +233,7 @@ describe('the OpenAPI document', () => {
         await page.goto(`${service.baseUrl}/api/docs/`);
         await page.getByText('/api/generations/create/').first().click();
         await page.getByText('parallel_limit_reached').first().waitFor();
-        // Somebody without credentials tries it out.
+        // Executes a request without credentials.
         await page.locator('#operations-Service-getHealth').click();
         await page.locator('#operations-Service-getHealth').getByText('Try it out').click();
         await page.locator('#operations-Service-getHealth').getByText('Execute', { exact: true }).click();

@@ -4,7 +4,7 @@ import { type TestService, startTestService } from '../harness/testService.ts';
 import { deleteGenerationsByNumber, seedImages, addTopupCredits } from '../harness/seeds.ts';
 
 const PAGE_SIZE = 20;
-/** Deletions are counted in blocks of so many numbers, and again in blocks of that many blocks. */
+/** Size of the blocks in which deletions are counted, and number of blocks in a block of the next level. */
 const BLOCK = 256;
 
 /** Pseudo-random numbers below `limit`, the same in every run. */
@@ -30,7 +30,7 @@ describe('lists', () => {
   });
   after(() => service.stop());
 
-  /** Compares pages of the list with those of a naive one: the numbers that are left, oldest first. */
+  /** Compares pages of the list with those of a naive list of the remaining numbers, oldest first. */
   async function expectPages(customer: TestCustomer, left: number[], pages: number[]): Promise<void> {
     const newestFirst = left.toReversed();
     const totalPages = Math.max(1, Math.ceil(left.length / PAGE_SIZE));
@@ -136,7 +136,7 @@ describe('lists', () => {
     const roll = createRandom(42);
     let left = range(1, 70_000);
     const rounds: ((number: number) => boolean)[] = [
-      // A whole block of blocks but for its ends, a stretch over its border, and single ones all over.
+      // A large block except its ends, a range across its border, and single items everywhere.
       (number) => number > 5_000 && number < 5_000 + 3 * BLOCK,
       (number) => number > 65_536 - 300 && number < 65_536 + 300,
       () => roll(100) === 0,
@@ -148,7 +148,7 @@ describe('lists', () => {
       await deleteGenerationsByNumber(service, customer, [...gone]);
       left = left.filter((number) => !gone.has(number));
       const totalPages = Math.ceil(left.length / PAGE_SIZE);
-      /** The pages that the borders of the large blocks, and of some small ones, fall on; the ends; and any. */
+      /** Pages at the borders of large and some small blocks, the first and last page, and random ones. */
       const bordering = [BLOCK, 5_000, 20 * BLOCK, 65_536, 65_536 + BLOCK].map((number) => {
         const newer = left.length - left.filter((candidate) => candidate <= number).length;
         return Math.floor(newer / PAGE_SIZE) + 1;

@@ -8,7 +8,7 @@ import { expectError, countOccurrences } from '../harness/errorEnvelope.ts';
 import { setAllModelsOnline, completeAllGenerations } from '../harness/seeds.ts';
 import { sendRequestHead } from '../harness/rawRequest.ts';
 
-/** Small enough to be reached, and different, so that it shows which one was. */
+/** Limits that are small enough to be reached, and distinct, so that tests can identify the one that applied. */
 const LIMITS = {
   RATE_CREATES_PER_MINUTE: '3',
   RATE_PAYMENTS_PER_MINUTE: '5',
@@ -16,7 +16,7 @@ const LIMITS = {
   RATE_PUBLIC_PER_MINUTE: '4',
 };
 
-/** The answers to so many requests, one after the other. */
+/** Sends requests one after another and returns the responses. */
 async function repeatRequest(count: number, once: (index: number) => Promise<ApiResponse>): Promise<ApiResponse[]> {
   const answers: ApiResponse[] = [];
   for (let index = 0; index < count; index += 1) answers.push(await once(index));
@@ -32,7 +32,7 @@ function expectRateLimited(answer: ApiResponse, name: string, quota: number): vo
 
 describe('rate limits', () => {
   let service: TestService;
-  /** Two processes that count together, behind a proxy that tells the client's address. */
+  /** Two processes with shared counters behind a proxy that forwards the client's address. */
   let limited: string[];
   before(async () => {
     service = await startTestService({ workers: 0 });
@@ -43,7 +43,7 @@ describe('rate limits', () => {
   after(() => service.stop());
 
   let addresses = 0;
-  /** An address that nothing has been counted against. */
+  /** Returns an address without counted requests. */
   const freshAddress = () => {
     addresses += 1;
     return `198.51.100.${addresses}`;
@@ -180,7 +180,7 @@ describe('rate limits', () => {
     const customer = await service.createCustomer('pro');
     const revoked = (await customer.requestWithSession('POST', '/api/keys/create/', { body: { name: 'leaked' } })).body;
     const headers = { authorization: `Bearer ${revoked.key}`, 'x-forwarded-for': freshAddress() };
-    // The process that is attacked has seen the key while it was valid.
+    // This process has seen the key while it was valid.
     expect((await via(customer).request('GET', `/api/generations/${randomUUID()}/`, { headers })).status).to.equal(404);
     await via(customer, 1).requestWithSession('POST', `/api/keys/${revoked.uuid}/revoke/`);
     const unfinished = await Promise.all(

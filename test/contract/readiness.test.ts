@@ -28,7 +28,7 @@ describe('readiness', () => {
 
   const ask = (path = '/api/ready/') => request(service.baseUrl, 'GET', path);
 
-  /** An answer is good for a second: waits for the one that counts. */
+  /** Results are cached for a second: waits for the expected one. */
   const becomes = async (status: number, detail?: string) => {
     let answer = await ask();
     const what = () => `${status} ${detail ?? ''} instead of ${answer.status} ${JSON.stringify(answer.body)}`;
@@ -87,26 +87,26 @@ describe('readiness', () => {
     await becomes(200);
   });
 
-  const told = () => {
+  const readLog = () => {
     const lines = service.apis[0]?.logs().split('\n') ?? [];
     return lines.filter((line) => /"msg":"(not ready|ready again)"/.test(line)).map((line) => JSON.parse(line));
   };
 
   it('logs the reasons once when they change, and once when it is ready again', async () => {
     await becomes(200);
-    // What was logged before this request has come before its own line.
+    // Lines logged before this request precede its own line.
     await service.apis[0]?.waitForLog((await ask()).headers.get('x-request-id') as string);
-    const before = told().length;
+    const before = readLog().length;
     redis.refuse();
     await becomes(503, 'Not ready: Redis is out of reach.');
     const askedAt = Date.now();
-    // Two seconds of asking are at least one more look.
-    await eventually('it was looked again', async () => (await ask()).status === 503 && Date.now() - askedAt > 2_000);
+    // Two seconds include at least one more check.
+    await eventually('it was checked again', async () => (await ask()).status === 503 && Date.now() - askedAt > 2_000);
     redis.open();
     await becomes(200);
-    await eventually('both are logged', async () => told().length >= before + 2);
+    await eventually('both are logged', async () => readLog().length >= before + 2);
     expect(
-      told()
+      readLog()
         .slice(before)
         .map(({ msg, reasons }) => [msg, reasons]),
     ).to.deep.equal([

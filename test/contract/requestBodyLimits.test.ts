@@ -60,7 +60,7 @@ describe('a request body over the limit', () => {
   }
 });
 
-/** Sends a large POST and a small GET over one connection. @returns both answers. */
+/** Sends a large POST and a small GET over one connection. @returns both responses. */
 async function overOneConnection(
   baseUrl: string,
   path: string,

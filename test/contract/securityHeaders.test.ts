@@ -7,13 +7,13 @@ import { sendRawBytes } from '../harness/rawRequest.ts';
 describe('every response', () => {
   let service: TestService;
   let customer: TestCustomer;
-  /** One of each kind: well, missing, refused, faulty, without a body. */
+  /** One response of each kind: success, not found, rejected, invalid, without a body. */
   let answers: ApiResponse[];
   before(async () => {
     service = await startTestService({ workers: 0 });
     await setAllModelsOnline(service);
     customer = await service.createCustomer('pro');
-    const generation = await customer.createImage('a prompt that is nobody else must see');
+    const generation = await customer.createImage('a prompt that is secret');
     answers = [
       await service.request('GET', '/api/health/'),
       await customer.request('GET', '/api/usage/summary/'),
@@ -110,7 +110,7 @@ describe('every response', () => {
     const token = customer.cookie.slice('token='.length);
     await customer.request('GET', '/api/keys/?page=1&note=hidden-query', { headers: { 'x-request-id': id } });
     await customer.requestWithSession('PATCH', '/authentication/me/', { body: { first_name: 'hidden-name' } });
-    // The last of these tests: what it has logged is there when it has ended.
+    // The last test of this file: stopping the process flushes its log.
     await service.apis[0]?.stop();
     const logs = service.apis[0]?.logs() ?? '';
     const lines = logs
@@ -125,7 +125,7 @@ describe('every response', () => {
       customer.key.slice(4),
       token,
       customer.email,
-      'nobody else must see',
+      'prompt that is secret',
       'hidden-',
     ]) {
       expect(logs.includes(secret), `the logs contain ${secret.slice(0, 12)}`).to.equal(false);

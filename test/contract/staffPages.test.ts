@@ -113,23 +113,23 @@ describe('staff pages', () => {
         return answer.body.queues.find(({ name }: { name: string }) => name === 'media').isPaused as boolean;
       };
       for (const origin of ['https://evil.example', 'null', undefined]) {
-        const answer = await change('files/pause', staff, origin === undefined ? {} : { origin });
+        const answer = await change('media/pause', staff, origin === undefined ? {} : { origin });
         expectError(answer, 'validation_error', 'Origin', 403);
       }
       expect(await isPaused()).to.equal(false);
-      expectError(await change('files/pause', someone, { origin: service.baseUrl }), 'admin_required');
-      expect((await change('files/pause', staff, { origin: service.baseUrl })).status).to.equal(200);
+      expectError(await change('media/pause', someone, { origin: service.baseUrl }), 'admin_required');
+      expect((await change('media/pause', staff, { origin: service.baseUrl })).status).to.equal(200);
       expect(await isPaused()).to.equal(true);
       const shown = (await visit('/admin/', staff)).text;
       expect(shown)
-        .to.include('Jobs in each queue; paused: files')
+        .to.include('Jobs in each queue; paused: media')
         .and.to.match(/>paused<\/text>/);
-      expect((await change('files/resume', staff, { origin: service.baseUrl })).status).to.equal(200);
+      expect((await change('media/resume', staff, { origin: service.baseUrl })).status).to.equal(200);
       expect(await isPaused()).to.equal(false);
       expect((await visit('/admin/', staff)).text).to.not.include('paused');
     });
 
-    it('logs each change with who made it, and nothing that was only looked at', async () => {
+    it('logs each change with who made it, and nothing that was only read', async () => {
       const id = `change-${randomUUID()}`;
       const headers = { origin: service.baseUrl, 'x-request-id': id };
       const [{ id: account }] = await service.sql('SELECT id FROM accounts WHERE email = $1', [email]);
@@ -142,7 +142,7 @@ describe('staff pages', () => {
         return logs.filter((line) => line.includes(id)).map((line) => JSON.parse(line));
       };
       await eventually('all is logged', () => lines().filter(({ msg }) => msg === 'request').length === 4);
-      const changes = lines().filter(({ msg }) => msg === 'a change on the queue board');
+      const changes = lines().filter(({ msg }) => msg === 'queue board change');
       const told = changes.map(({ queue, action, account: who, status }) => [queue, action, String(who), status]);
       expect(told).to.deep.equal([
         ['media', 'pause', String(account), 200],
@@ -250,7 +250,7 @@ describe('staff pages', () => {
       );
       expect(paused).to.equal(200);
       expect(complaints).to.deep.equal([]);
-      await change('files/resume', staff, { origin: service.baseUrl });
+      await change('media/resume', staff, { origin: service.baseUrl });
     });
 
     it('the charts are there, and lead to the dashboard, which leads back', async () => {

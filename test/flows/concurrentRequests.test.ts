@@ -31,7 +31,7 @@ describe('simultaneous requests through several processes', () => {
   it('never spend more than the balance', async () => {
     const customer = await service.createCustomer('studio');
     service.fabricated.add('entries-name-their-cause');
-    // All but 100 credits are spent: two videos fit, and then an image or three.
+    // 100 credits are left: enough for two videos and up to three images.
     await service.sql(
       `WITH spent AS (
          UPDATE accounts SET balance = 100, plan_credits = 100, ledger_count = ledger_count + 1

@@ -58,12 +58,12 @@ describe('while Postgres or Redis is unavailable', () => {
   it('Postgres (freeze): every one of many simultaneous creates of an account is answered within 5 s', async () => {
     service.upstream.outcome = 'wait';
     const busy = await service.createCustomer('studio');
-    // From here on the process knows the key: the charge itself is the first that asks the database.
+    // From here on the process has cached the key, so the charge is the first database query.
     expect((await busy.createGeneration(IMAGE)).status).to.equal(201);
     const seen: { status: number; ms: number }[] = [];
     const certain: string[] = [];
     const creates = Array.from({ length: 40 }, async (_, index) => {
-      // While the first ones are at work, others come: each would wait for all before it.
+      // More requests arrive while the first ones run: each would wait for all before it.
       await setTimeout(50 * index);
       const startedAt = performance.now();
       const prompt = `image ${index}`;
@@ -79,7 +79,7 @@ describe('while Postgres or Redis is unavailable', () => {
     database.open();
     expect(seen.filter(({ ms }) => ms >= 5_000)).to.deep.equal([]);
     expect(new Set(seen.map(({ status }) => status))).to.deep.equal(new Set([503]));
-    // What was sent to the frozen server may be carried out when it comes to itself; what was not sent never is.
+    // Statements sent to the frozen server may run when it resumes. Those that were not sent never run.
     await eventually('recovered', async () => (await busy.request('GET', '/api/ledger/')).status === 200);
     const { body } = await busy.request('GET', '/api/generations/');
     expect(body.pagination.total_items).to.be.below(5);
@@ -94,11 +94,11 @@ describe('while Postgres or Redis is unavailable', () => {
     const { uuid } = (await busy.createGeneration(IMAGE)).body;
     service.upstream.outcome = 'succeed';
     const [{ account_id: id }] = await service.sql('SELECT account_id FROM generations WHERE uuid = $1', [uuid]);
-    // One more, and no more.
+    // Balance for exactly one more.
     await service.sql('UPDATE accounts SET parallel_limit = 2 WHERE id = $1', [id]);
     database.freeze();
     const ordered = busy.createGeneration(IMAGE);
-    // Longer than its answer is waited for, and shorter than it is looked for.
+    // Longer than the query timeout, and shorter than the search for the outcome.
     await setTimeout(2_300);
     const held = await service.database.connect();
     await held.query('BEGIN');
@@ -122,7 +122,7 @@ describe('while Postgres or Redis is unavailable', () => {
 
   const unknown = /outcome of this request is unknown.*same Idempotency-Key.*list of generations/;
 
-  /** Loses the next answer that has a word in it, and all that is asked for afterwards. */
+  /** Drops the next response that contains a word, and everything after it. */
   const loseAnswer = (word: string) =>
     database.cutReplies((chunk) => {
       if (!chunk.includes(word)) return false;

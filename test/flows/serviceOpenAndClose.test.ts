@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { createDatabase, requireTestEnv } from '../harness/databases.ts';
 import { allocatePort } from '../harness/ports.ts';
 
-/** Opens a service with an API and a worker, uses it, and closes it, as often as it is told; then there is nothing to do. */
+/** Opens, uses and closes a service with API and worker repeatedly. Then no open handle should remain. */
 const SCRIPT = `
   const { parseConfig } = await import('./shared/lib/config.ts');
   const { openService } = await import('./shared/service.ts');

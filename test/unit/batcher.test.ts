@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { type BatcherOptions, createBatcher } from '../../shared/lib/batcher.ts';
 
-/** A batcher whose batches end when the test says so. */
+/** A batcher whose batches end on command of the test. */
 function createObservedBatcher(options: Partial<BatcherOptions<string, string>> = {}) {
   const batches: { items: string[]; end: () => void; fail: (error: Error) => void }[] = [];
   const submit = createBatcher<string, string>({
@@ -193,7 +193,7 @@ describe('a batcher', () => {
       const answers = [submit('a1')];
       await nextTurn();
       answers.push(submit('a2'), submit('a3'), submit('b1'));
-      // Each batch takes 30 of the 50 ms that one may wait.
+      // Each batch takes 30 ms; the wait timeout is 50 ms.
       for (let index = 0; index < 3; index += 1) {
         pass(30);
         batches[index]?.end();
