@@ -1,7 +1,7 @@
 import type { Static, TSchema } from 'typebox';
 import { createBodyParser } from '../../../shared/lib/validate.ts';
 import type { Scope } from '../../../shared/spec/oauth.ts';
-import { ErrorResponse } from '../../rest/responseSchemas.ts';
+import { ErrorResponse } from '../../rest/errorSchemas.ts';
 import type { McpRequestContext } from '../requestContext.ts';
 import { type IconName, buildIcon } from '../icons.ts';
 import { toPublicSchema } from './publicSchema.ts';

@@ -4,7 +4,7 @@ import { getStaffMetrics } from '../../../shared/domain/platform/staffMetrics.ts
 import { getQueueDepths } from '../../../shared/queues/depth.ts';
 import type { Context } from '../../context.ts';
 import { sendStaffPage } from '../../web/staff/view.tsx';
-import { presentMetrics } from '../presenters.ts';
+import { presentMetrics } from './presenter.ts';
 
 export async function metrics(ctx: Context): Promise<void> {
   ctx.body = presentMetrics(await getStaffMetrics());

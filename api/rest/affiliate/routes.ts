@@ -5,7 +5,7 @@ import { getAffiliateOverview } from '../../../shared/domain/affiliates/overview
 import { requireCaller, type Context } from '../../context.ts';
 import { setReferralCookie } from '../../pipeline/cookies/referralCookie.ts';
 import { seeOther } from '../../pipeline/redirect.ts';
-import { presentAffiliate, presentAffiliateStatus } from '../presenters.ts';
+import { presentAffiliate, presentAffiliateStatus } from './presenter.ts';
 
 /** Enrolls the account as an affiliate. The referral code never changes. */
 export async function enroll(ctx: Context): Promise<void> {

@@ -1,7 +1,9 @@
 import { IMAGE_ASPECT_RATIOS, ImageParams, VideoParams } from '../../../shared/spec/catalog.ts';
 import { WAIT_MAX_SECONDS } from '../../../shared/spec/limits.ts';
-import { GenerationResponse, ModelResponse, pageResponse } from '../responseSchemas.ts';
-import { CreateGenerationRequest } from '../requestSchemas.ts';
+import { GenerationResponse } from './schemas.ts';
+import { ModelResponse } from '../models/schemas.ts';
+import { pageResponse } from '../pagination.ts';
+import { CreateGenerationRequest } from './schemas.ts';
 import { SUCCEEDED_GENERATION, QUEUED_GENERATION, examplePage } from '../openapi/examples.ts';
 import { type Operations, PAGE_PARAMETER } from '../openapi/operation.ts';
 

@@ -1,5 +1,5 @@
 import { ERROR_STATUS, type ErrorCode } from '../../../shared/spec/errors.ts';
-import { errorResponseFor } from '../responseSchemas.ts';
+import { errorResponseFor } from '../errorSchemas.ts';
 import type { SchemaRegistry } from './schemaRegistry.ts';
 
 /** Description of each code. */

@@ -33,7 +33,7 @@ export interface Operation {
   summary: string;
   description?: string;
   parameters?: readonly OperationParameter[];
-  /** Request body, with a schema of `requestSchemas.ts`. */
+  /** Request body, with a schema of the `schemas.ts` of its folder. */
   body?: { schema: TSchema; example?: unknown; examples?: Record<string, unknown>; isOptional?: boolean };
   /** Response to a successful request. Without a schema it has no body. */
   response: {

@@ -1,25 +1,32 @@
 import { ImageParams, VideoParams } from '../../../shared/spec/catalog.ts';
-import * as answers from '../responseSchemas.ts';
-import * as bodies from '../requestSchemas.ts';
+import { MetricsResponse } from '../admin/schemas.ts';
+import { AffiliateStatusResponse } from '../affiliate/schemas.ts';
+import { ApiKeyResponse, CreatedApiKeyResponse } from '../apiKeys/schemas.ts';
+import * as billing from '../billing/schemas.ts';
+import { GenerationResponse } from '../generations/schemas.ts';
+import { ModelResponse } from '../models/schemas.ts';
+import { PaginationResponse } from '../pagination.ts';
+import { ProfileRequest, UserResponse } from '../session/schemas.ts';
+import { LedgerEntryResponse, UsageResponse } from '../usage/schemas.ts';
 
 /** Schemas with a name in the document. All others are written where they are used. */
 const SCHEMA_NAMES = new Map<unknown, string>([
-  [answers.GenerationResponse, 'Generation'],
-  [answers.PaginationResponse, 'Pagination'],
-  [answers.ModelResponse, 'Model'],
-  [answers.ApiKeyResponse, 'ApiKey'],
-  [answers.CreatedApiKeyResponse, 'CreatedApiKey'],
-  [answers.LedgerEntryResponse, 'LedgerEntry'],
-  [answers.UsageResponse, 'UsageSummary'],
-  [answers.PlanResponse, 'Plan'],
-  [answers.BillingStatusResponse, 'BillingStatus'],
-  [answers.CheckoutResponse, 'Checkout'],
-  [answers.TopupSettingsResponse, 'TopupSettings'],
-  [answers.UserResponse, 'User'],
-  [answers.AffiliateStatusResponse, 'AffiliateStatus'],
-  [answers.MetricsResponse, 'Metrics'],
-  [bodies.TopupSettingsRequest, 'TopupSettingsChange'],
-  [bodies.ProfileRequest, 'Profile'],
+  [GenerationResponse, 'Generation'],
+  [PaginationResponse, 'Pagination'],
+  [ModelResponse, 'Model'],
+  [ApiKeyResponse, 'ApiKey'],
+  [CreatedApiKeyResponse, 'CreatedApiKey'],
+  [LedgerEntryResponse, 'LedgerEntry'],
+  [UsageResponse, 'UsageSummary'],
+  [billing.PlanResponse, 'Plan'],
+  [billing.BillingStatusResponse, 'BillingStatus'],
+  [billing.CheckoutResponse, 'Checkout'],
+  [billing.TopupSettingsResponse, 'TopupSettings'],
+  [UserResponse, 'User'],
+  [AffiliateStatusResponse, 'AffiliateStatus'],
+  [MetricsResponse, 'Metrics'],
+  [billing.TopupSettingsRequest, 'TopupSettingsChange'],
+  [ProfileRequest, 'Profile'],
   [VideoParams, 'VideoParams'],
   [ImageParams, 'ImageParams'],
 ]);

@@ -1,5 +1,5 @@
-import { SocialConfigResponse, UserResponse } from '../responseSchemas.ts';
-import { AdvanceOnboardingRequest, DevSignInRequest, ProfileRequest } from '../requestSchemas.ts';
+import { SocialConfigResponse, UserResponse } from './schemas.ts';
+import { AdvanceOnboardingRequest, DevSignInRequest, ProfileRequest } from './schemas.ts';
 import { EXAMPLE_USER } from '../openapi/examples.ts';
 import type { Operations } from '../openapi/operation.ts';
 

@@ -14,8 +14,8 @@ import { authenticateOptional } from '../../pipeline/authenticate.ts';
 import { getJsonBody } from '../../pipeline/body.ts';
 import { readReferralCookie } from '../../pipeline/cookies/referralCookie.ts';
 import { endCurrentSession, startWebSession } from '../../pipeline/cookies/sessionCookie.ts';
-import { presentUser } from '../presenters.ts';
-import { AdvanceOnboardingRequest, DevSignInRequest, ProfileRequest } from '../requestSchemas.ts';
+import { presentUser } from './presenter.ts';
+import { AdvanceOnboardingRequest, DevSignInRequest, ProfileRequest } from './schemas.ts';
 
 const parseDevSignIn = createBodyParser(DevSignInRequest);
 const parseProfile = createBodyParser(ProfileRequest);

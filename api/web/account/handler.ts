@@ -39,7 +39,9 @@ import { isReloadLimitReached, sendPaymentPendingPage } from './paymentPending.t
 import { sendRedirectPage } from '../components/redirectPage.tsx';
 import { getErrorStatus } from '../../pipeline/httpError.ts';
 import { seeOther } from '../../pipeline/redirect.ts';
-import { CheckoutRequest, CreateApiKeyRequest, ProfileRequest } from '../../rest/requestSchemas.ts';
+import { CreateApiKeyRequest } from '../../rest/apiKeys/schemas.ts';
+import { CheckoutRequest } from '../../rest/billing/schemas.ts';
+import { ProfileRequest } from '../../rest/session/schemas.ts';
 
 const parsePlanForm = createBodyParser(CheckoutRequest);
 const parseKeyForm = createBodyParser(CreateApiKeyRequest);
