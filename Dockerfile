@@ -9,7 +9,7 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json ./
-COPY dev/clean.mjs dev/clean.mjs
+COPY dev/clean.mjs dev/copyAssets.mjs dev/
 COPY shared shared
 COPY api api
 COPY worker worker

@@ -6,7 +6,7 @@ import { isDevSignInAllowed } from '../shared/lib/signInSettings.ts';
 import { ServiceError } from '../shared/spec/errors.ts';
 import type { Context, Handler, State } from './context.ts';
 import * as mcp from './mcp/endpoint.ts';
-import { showConsent, submitConsent } from './oauth/authorize.ts';
+import { showConsent, submitConsent } from './oauth/authorize/handler.ts';
 import { authorizationServer, jwks, protectedResource } from './oauth/metadata.ts';
 import { register } from './oauth/register.ts';
 import { revoke } from './oauth/revoke.ts';

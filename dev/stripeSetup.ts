@@ -1,7 +1,7 @@
 import Stripe from 'stripe';
 import { readCommandLine } from '../shared/lib/commandLine.ts';
 import { EVENT_TYPES } from '../shared/gateways/payments/eventTypes.ts';
-import { createStripeClient } from '../shared/gateways/payments/stripeProcessor.ts';
+import { createStripeClient } from '../shared/gateways/payments/stripeClient.ts';
 import { type Plan, PLANS } from '../shared/spec/plans.ts';
 import { getErrorMessage } from './local/servers/errorDetails.ts';
 import { loadEnvFile } from './local/stack/settings.ts';

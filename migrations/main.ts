@@ -8,10 +8,10 @@ import { migrate } from './migrate.ts';
 const USAGE = `npm run release
 In an image: node dist/migrations/main.js
 
-Brings the database of DATABASE_URL up to this version: the release step of a deployment. It takes no options, and can be
-run again. Ends with 1 where the database was not migrated.`;
+Migrates the database at DATABASE_URL to this version: the release step of a deployment. Takes no options and can be run
+again. Exits with 1 if a migration failed.`;
 
-/** The release step of a deployment: migrates the database, and ends with a status other than 0 where it cannot. */
+/** Runs the release step of a deployment: migrates the database, and exits with a status other than 0 on failure. */
 runMain(async () => {
   readCommandLine('npm run release', USAGE, {});
   setConfig(parseConfig(process.env));

@@ -226,6 +226,13 @@ describe('the architecture', () => {
       expect(rooms.map(({ name }) => name)).to.have.members([...LAYERS, 'service.ts']);
     });
 
+    it('affiliates does not import billing, and domain/payments imports neither', () => {
+      expect(findImports(isUnder('shared/domain/affiliates'), isUnder('shared/domain/billing'))).to.deep.equal([]);
+      expect(
+        findImports(isUnder('shared/domain/payments'), isUnder('shared/domain/billing', 'shared/domain/affiliates')),
+      ).to.deep.equal([]);
+    });
+
     it('no import leads back to where it came from', () => {
       const importsOf = new Map(sources.map(({ path, imports }) => [path, imports]));
       const cycles = new Set<string>();

@@ -41,8 +41,8 @@ const WORDS = new RegExp(`\\b(?:${BANNED_WORDS.join('|')})\\b`, 'gi');
 /** Comments begin with a verb or with the name of the thing, not with a relative clause. */
 const OPENINGS =
   /(?:\/\*\*|\/\/|^ +\*) +(?:What|Whose|Who|Whoever|Whom|Of|So|How|Whether|For so|Where|One that|By which|To whom|That of|Those)\b(?! else)/gm;
-/** Functions are named verb first, or by the noun. */
-const FUNCTION_NAMES = /\bfunction \w+(?:Of|In)\(|\bconst \w+Of = (?:async )?\(/g;
+/** Functions are named verb first, or by the noun. `signIn` is a verb. */
+const FUNCTION_NAMES = /\bfunction \w+(?:Of|(?<![sS]ign)In)\(|\bconst \w+Of = (?:async )?\(/g;
 
 interface Finding {
   place: string;

@@ -6,7 +6,7 @@ import { QUEUES } from '../shared/queues/catalog.ts';
 import { openService } from '../shared/service.ts';
 import { startWorker } from './worker.ts';
 
-/** The worker process. Any number of them may run. */
+/** Entry point of the worker process. Any number of workers may run. */
 runMain(async () => {
   const service = await openService(parseConfig(process.env));
   const worker = await startWorker();

@@ -28,7 +28,7 @@ import type { JobName, Payload } from '../shared/queues/catalog.ts';
 
 export type Processors = { [Name in JobName]: (payload: Payload<Name>) => Promise<void> };
 
-/** What each job does: payload in, domain call out. A job of the catalog that is missing here does not compile. */
+/** Maps each job to its domain function. A job of the catalog that is missing here is a compile error. */
 export const createProcessors = (): Processors => ({
   'generation.dispatch': ({ generationIds }) => dispatchGenerations(generationIds),
   'generation.poll': ({ generationIds }) => pollGenerations(generationIds, 'poll'),
@@ -63,7 +63,7 @@ export const createProcessors = (): Processors => ({
   },
 });
 
-/** A run that finds the one before still under way in this process leaves it to that: slow ones must not pile up. */
+/** Skips a run while the previous one is still in progress in this process, so that slow runs do not pile up. */
 function singleFlight(run: () => Promise<void>): () => Promise<void> {
   let isRunning = false;
   return async () => {

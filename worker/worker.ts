@@ -23,10 +23,10 @@ import {
 import { syncJobSchedulers, openQueues, getQueuePrefix } from '../shared/queues/enqueue.ts';
 import { createProcessors, type Processors } from './registry.ts';
 
-/** How often a worker does what must go on while Redis is away or has lost its schedules. */
-const MAINTENANCE_MS = 5_000;
+/** Interval of the maintenance that must continue while Redis is unavailable or has lost its schedules. */
+const MAINTENANCE_INTERVAL_MS = 5_000;
 
-/** How long Redis may take to acknowledge the jobs that have ended, when a worker stops. */
+/** Time that Redis has to acknowledge completed jobs when a worker shuts down. */
 const REDIS_ACK_TIMEOUT_MS = 2_000;
 
 export interface WorkerHandle {
@@ -35,8 +35,8 @@ export interface WorkerHandle {
 }
 
 /**
- * Works on the queues of the open service. Resolves when it does so and the models have been probed.
- * @throws ConfigError if an upstream lacks its key, or outputs cannot be stored.
+ * Starts processing the queues of the open service. Resolves after the first probe of the models.
+ * @throws ConfigError if an upstream has no key, or outputs cannot be stored.
  */
 export async function startWorker(): Promise<WorkerHandle> {
   requireUpstreamKeys();
@@ -60,22 +60,22 @@ export async function startWorker(): Promise<WorkerHandle> {
   });
 
   await openQueues();
-  await syncJobSchedulers().catch(logRetry('the schedules'));
-  if (isMetricsEnabled()) await measureBacklog().catch(logRetry('looking at the backlog'));
-  const maintenanceTimer = setInterval(() => void runMaintenance(), MAINTENANCE_MS);
-  // Models are probed at once, not when the schedule next comes round: until then nothing could be created.
-  await processors['models.healthCheck']({}).catch(logRetry('probing the models'));
-  // So is what was due while no worker ran; however long it takes, nothing waits for it.
-  runInBackground(processors['creditPeriods.renew']({}), 'granting credits');
-  runInBackground(processors['billing.maintain']({}), 'keeping billing up');
+  await syncJobSchedulers().catch(logRetry('job schedules not synced'));
+  if (isMetricsEnabled()) await measureBacklog().catch(logRetry('backlog not measured'));
+  const maintenanceTimer = setInterval(() => void runMaintenance(), MAINTENANCE_INTERVAL_MS);
+  // Probes now and not at the next scheduled run: no generation can be created before the first probe.
+  await processors['models.healthCheck']({}).catch(logRetry('models not probed'));
+  // Work that became due while no worker was running. The start does not wait for it.
+  runInBackground(processors['creditPeriods.renew']({}), 'credit periods not renewed');
+  runInBackground(processors['billing.maintain']({}), 'billing not maintained');
 
   return {
     close: async () => {
       clearInterval(maintenanceTimer);
       stopMetricsServer();
       startDraining();
-      // Takes no new jobs, waits for those in progress, and tells Redis. That may go away at any moment, or not answer,
-      // and BullMQ would wait for it for ever: a job that it was not told of is done once more, and finds nothing to do.
+      // BullMQ takes no new jobs, waits for those in progress, and acknowledges them. It would wait forever for a Redis
+      // that does not respond. A job without acknowledgement runs once more, and finds nothing to do.
       const closed = Promise.all(workers.map((worker) => worker.close()));
       await Promise.race([closed, waitForInFlight().then(() => setTimeout(REDIS_ACK_TIMEOUT_MS))]);
       await waitForInFlight();
@@ -84,9 +84,9 @@ export async function startWorker(): Promise<WorkerHandle> {
   };
 }
 
-/** Work that nothing waits for, except the worker when it stops. */
-function runInBackground(work: Promise<void>, what: string): void {
-  trackInFlight(work.catch(logRetry(what)));
+/** Tracks work that is not awaited, so that a shutdown waits for it. */
+function runInBackground(work: Promise<void>, failure: string): void {
+  trackInFlight(work.catch(logRetry(failure)));
 }
 
 function processJob(processors: Processors, job: Job): Promise<void> {
@@ -96,7 +96,7 @@ function processJob(processors: Processors, job: Job): Promise<void> {
 }
 
 async function runJob(processors: Processors, job: Job): Promise<void> {
-  if (!isJobName(job.name)) throw new Error(`No job is called ${job.name}.`);
+  if (!isJobName(job.name)) throw new Error(`Unknown job ${job.name}.`);
   const payload = parsePayload(job.name, job.data);
   const processor = processors[job.name] as (payload: unknown) => Promise<void>;
   const startedAt = performance.now();
@@ -112,28 +112,26 @@ async function runJob(processors: Processors, job: Job): Promise<void> {
 }
 
 function logWorkerEvents(worker: Worker): void {
-  worker.on('failed', (job, error) => {
+  worker.on('failed', (job, err) => {
     const { name, id, attemptsMade } = job ?? {};
-    logger.error(
-      { queue: worker.name, job: name, jobId: id, attempt: attemptsMade, error: error.message },
-      'a job failed',
-    );
+    logger.error({ err, queue: worker.name, job: name, jobId: id, attempt: attemptsMade }, 'job failed');
   });
-  worker.on('stalled', (jobId) => logger.warn({ queue: worker.name, jobId }, 'took over a job from a dead worker'));
-  // Redis out of reach: the connection logs it and recovers by itself.
-  worker.on('error', (error) => logger.debug({ queue: worker.name, error: error.message }, 'worker error'));
+  worker.on('stalled', (jobId) => logger.warn({ queue: worker.name, jobId }, 'job stalled; taken over'));
+  // Redis is unavailable: the connection logs it and reconnects.
+  worker.on('error', (err) => logger.debug({ err, queue: worker.name }, 'worker error'));
 }
 
-function logRetry(what: string): (error: unknown) => void {
-  return (error) => logger.warn({ error: (error as Error).message }, `${what}: will be tried again`);
+/** Returns a handler that logs a failure whose work is repeated later. */
+function logRetry(failure: string): (error: unknown) => void {
+  return (err) => logger.warn({ err }, `${failure}; will retry`);
 }
 
-/** Must go on when Redis has lost the schedules, or is away: each part independently of the others. */
+/** Runs the tasks that must not depend on Redis or its schedules. A failure of one does not affect the others. */
 async function runMaintenance(): Promise<void> {
   await Promise.all([
-    syncJobSchedulers().catch(logRetry('the schedules')),
-    checkModelHealthIfOverdue().catch(logRetry('probing the models')),
-    failExpired().catch(logRetry('failing what is past its deadline')),
-    isMetricsEnabled() ? measureBacklog().catch(logRetry('looking at the backlog')) : undefined,
+    syncJobSchedulers().catch(logRetry('job schedules not synced')),
+    checkModelHealthIfOverdue().catch(logRetry('models not probed')),
+    failExpired().catch(logRetry('expired generations not failed')),
+    isMetricsEnabled() ? measureBacklog().catch(logRetry('backlog not measured')) : undefined,
   ]);
 }

@@ -1,19 +1,24 @@
 import type { Caller } from '../../shared/domain/accounts/accounts.ts';
 import { config } from '../../shared/lib/config.ts';
 import { perService } from '../../shared/lib/serviceScope.ts';
-import type { Context } from '../context.ts';
+import type { Scope } from '../../shared/spec/oauth.ts';
+import { type Context, requireCaller } from '../context.ts';
+import { authenticateBearer, type Principal, requireScope } from '../pipeline/authenticateBearer.ts';
+import { consumeRateLimit } from '../pipeline/rateLimit.ts';
+import { ServiceError } from '../../shared/spec/errors.ts';
 import { HttpError } from '../pipeline/httpError.ts';
 import { serviceOrigin } from '../pipeline/serviceOrigin.ts';
-import { authenticateBearer } from '../pipeline/authenticateBearer.ts';
 import { isBrowserRequest } from './infoPage.tsx';
+import type { McpRequestContext } from './requestContext.ts';
+import { findTool } from './tools/index.ts';
+import { readMessageId } from './transport/message.ts';
 
 const allowedOrigins = perService(
   () => new Set([serviceOrigin(), ...config.MCP_ALLOWED_ORIGINS.split(',').map((origin) => origin.trim())]),
 );
 
 /**
- * Finds out who speaks to /mcp, before anything of the message is read. Nobody needs to be anybody for the page that a
- * browser gets.
+ * Authenticates a request to /mcp before its body is read. The info page for browsers needs no credential.
  * @throws ServiceError 403 for a page of another origin; invalid_api_key.
  */
 export async function authenticateMcp(ctx: Context): Promise<Caller | undefined> {
@@ -22,10 +27,62 @@ export async function authenticateMcp(ctx: Context): Promise<Caller | undefined>
   return authenticateBearer(ctx);
 }
 
-/** Only a browser sends an Origin, and only known pages may speak to us from one (MCP: Streamable HTTP, Security). */
+/** Rejects pages of unknown origins (MCP: Streamable HTTP, Security). Only browsers send an Origin header. */
 function requireAllowedOrigin(ctx: Context): void {
   const { origin } = ctx.headers;
   if (origin === undefined || allowedOrigins().has(origin) || allowedOrigins().has('*')) return;
-  const detail = 'Origin: pages from there may not speak to /mcp. Have it added to MCP_ALLOWED_ORIGINS.';
+  const detail = 'Origin is not allowed to call /mcp. Ask the operator to add it to MCP_ALLOWED_ORIGINS.';
   throw new HttpError('validation_error', detail, { status: 403 });
+}
+
+/**
+ * Checks that the credential has the scope that a message needs, and counts the message against the rate limit.
+ * @throws ServiceError invalid_api_key with status 403 without the scope; rate_limited, except for calls of tools.
+ */
+export async function authorizeMessage(ctx: Context, body: unknown): Promise<McpRequestContext> {
+  const principal = requireCaller(ctx) as Principal;
+  const { scope, rateClass, isCall } = getMessageRequirements(body);
+  if (scope !== null) requireScope(principal, scope);
+  const requestContext: McpRequestContext = {
+    principal,
+    state: ctx.state,
+    sessionId: null,
+    messageId: readMessageId(body),
+    rateLimitError: null,
+    isAborted: () => ctx.res.destroyed,
+  };
+  try {
+    await consumeRateLimit(ctx, rateClass);
+    return requestContext;
+  } catch (error) {
+    // A tool call returns the error as its result, so that the model can read it (spec: Errors, rule 1).
+    if (isCall && error instanceof ServiceError) return { ...requestContext, rateLimitError: error };
+    throw error;
+  }
+}
+
+interface MessageRequirements {
+  scope: Scope | null;
+  rateClass: 'create' | 'account';
+  isCall: boolean;
+}
+
+function getMessageRequirements(body: unknown): MessageRequirements {
+  const { id, method, params } = (body ?? {}) as { id?: unknown; method?: unknown; params?: { name?: unknown } };
+  const name = params?.name;
+  const tool = method === 'tools/call' && typeof name === 'string' ? findTool(name) : undefined;
+  if (tool !== undefined) return { scope: tool.scope, rateClass: tool.rateClass, isCall: id !== undefined };
+  const readsLibrary =
+    typeof method === 'string' && (method.startsWith('resources/') || method.startsWith('subscriptions/'));
+  return { scope: readsLibrary ? 'svc:read' : null, rateClass: 'account', isCall: false };
+}
+
+/**
+ * Checks the credential of an open stream again. A failure of the check itself, such as a database outage, passes.
+ * @throws ServiceError when the credential is no longer valid: the stream ends.
+ */
+export async function revalidateCredentials(ctx: Context): Promise<void> {
+  await authenticateBearer(ctx).catch((error: unknown) => {
+    if (error instanceof ServiceError) throw error;
+  });
 }

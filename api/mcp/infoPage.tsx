@@ -3,7 +3,7 @@ import { ConnectInstructions } from '../web/components/connectInstructions.tsx';
 import { sendPage } from '../web/components/layout.tsx';
 import { TOOLS } from './tools/index.ts';
 
-/** Whether it is a person with a browser who came by, not a client: those ask for events, not for pages. */
+/** Returns whether a browser requests a page. MCP clients accept event streams instead. */
 export function isBrowserRequest(ctx: Context): boolean {
   const accept = ctx.get('accept');
   return (
@@ -11,19 +11,19 @@ export function isBrowserRequest(ctx: Context): boolean {
   );
 }
 
-/** Answers with a page that says what this address is for. */
+/** Sends a page that explains the MCP endpoint to people who open it in a browser. */
 export function sendMcpInfoPage(ctx: Context): void {
   ctx.set('vary', 'Accept');
   const body = (
     <div class="card">
       <h1>This is an MCP server</h1>
       <p>
-        It lets AI assistants make images and videos on the credits of your account. There is nothing to do here in a
+        It lets AI assistants create images and videos with the credits of your account. You do not need to open it in a
         browser.
       </p>
       <ConnectInstructions />
       <p class="apart">
-        Where an assistant cannot open a page, give it an API key of <a href="/account/">your account</a> as the header{' '}
+        If an assistant cannot open a browser, give it an API key of <a href="/account/">your account</a> as the header{' '}
         <code>Authorization: Bearer svc_…</code>.
       </p>
       <h2>What it can do</h2>

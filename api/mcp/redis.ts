@@ -4,34 +4,34 @@ import { connectForCommands, waitUntilReady } from '../../shared/lib/redis.ts';
 import { perService } from '../../shared/lib/serviceScope.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 
-/** Where MCP keeps what all web processes share. The braces keep it in one slot of a Redis Cluster. */
+/** Prefix of the keys that all API processes share. The braces keep them in one slot of a Redis Cluster. */
 const prefix = () => `{${config.REDIS_PREFIX}}:mcp`;
 
 export const mcpKeys = {
-  /** Whose session it is, and of which version: JSON. */
+  /** Session as JSON: account, protocol version, last use. */
   session: (sessionId: string) => `${prefix()}:session:${sessionId}`,
-  /** The sessions of an account, by their last use. */
+  /** Sorted set of an account's sessions by last use. */
   accountSessions: (accountId: number) => `${prefix()}:account:${accountId}`,
-  /** What the session has to be told, as a stream. */
+  /** Stream of the session's notifications. */
   events: (sessionId: string) => `${prefix()}:events:${sessionId}`,
-  /** The last of these that was written to a stream of the client's. */
+  /** Id of the last notification that was written to an event stream of the client. */
   cursor: (sessionId: string) => `${prefix()}:cursor:${sessionId}`,
-  /** Which of its streams is served; the others end. */
+  /** Token of the event stream that currently serves the session. Streams with another token end. */
   stream: (sessionId: string) => `${prefix()}:stream:${sessionId}`,
-  /** The sessions that want to be told of a generation's end. */
-  subscribers: (generationId: string) => `${prefix()}:watchers:${generationId}`,
-  /** All generations that have watchers, by when they are given up. */
-  subscribedGenerations: () => `${prefix()}:watched`,
-  /** Held by the process that looks after them at the moment. */
-  sweepLock: () => `${prefix()}:sweep`,
-  /** What begins the names of sessions and events, for a script. */
+  /** Set of the sessions that are subscribed to a generation. */
+  subscribers: (generationId: string) => `${prefix()}:subscribers:${generationId}`,
+  /** Sorted set of all generations with subscribers, by expiry of the subscription. */
+  subscribedGenerations: () => `${prefix()}:subscribed`,
+  /** Lock of the process that currently sweeps the subscriptions. */
+  sweepLock: () => `${prefix()}:sweep-lock`,
+  /** The prefix itself, from which a script builds the keys of sessions and events. */
   prefix,
 };
 
-/** Where it is said which session has something new. */
-export const eventsChannel = () => `${prefix()}:session-updates`;
+/** Channel for the ids of sessions with new events. */
+export const eventsChannel = () => `${prefix()}:session-events`;
 
-/** The connection for commands, opened at its first use. */
+/** Connection for commands, opened at its first use. */
 export const mcpRedis = perService(() => connectForCommands('mcp'));
 
 export async function openMcpRedis(): Promise<void> {
@@ -43,14 +43,14 @@ export function closeMcpRedis(): void {
 }
 
 /**
- * What work in Redis brings.
- * @throws ServiceError 503 while Redis is out of reach.
+ * Runs Redis commands and maps their failure.
+ * @throws ServiceError 503 while Redis is unavailable.
  */
 export async function withMcpRedis<Result>(work: (redis: Redis) => Promise<Result>): Promise<Result> {
   try {
     return await work(mcpRedis());
   } catch {
-    const detail = 'MCP sessions are out of reach for the moment. Try again in some seconds.';
+    const detail = 'MCP sessions are temporarily unavailable. Try again in a few seconds.';
     throw new ServiceError('internal_error', detail, { retryAfterSeconds: 5 });
   }
 }

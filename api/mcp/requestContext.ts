@@ -3,25 +3,26 @@ import type { ServiceError } from '../../shared/spec/errors.ts';
 import type { State } from '../context.ts';
 import type { Principal } from '../pipeline/authenticateBearer.ts';
 
-/** What a handler knows of the request that a message came with. */
+/** The HTTP request behind a message, as handlers of tools and resources see it. */
 export interface McpRequestContext {
   principal: Principal;
   state: State;
-  /** Null in the stateless era, which has none. */
+  /** Null for stateless requests, which have no session. */
   sessionId: string | null;
-  /** As the client numbered the message; inside, messages of all clients have numbers of our own. */
+  /** Id that the client gave the message. The multiplexer replaces it with a number of its own. */
   messageId: RequestId | null;
-  /** Why a tool is not to be run: the account has made too many requests. */
+  /** Set when the account exceeded its rate limit: the tool is not run, and this error is its result. */
   rateLimitError: ServiceError | null;
-  /** Whether nobody is there any more to be answered. */
+  /** Returns whether the client has closed the connection. */
   isAborted: () => boolean;
 }
 
-/** The call as the library carries it from the transport to the handler. */
+/** Wraps the context in the form that the library passes from the transport to the handlers. */
 export function toAuthInfo(requestContext: McpRequestContext): AuthInfo {
   return { token: '', clientId: '', scopes: [...requestContext.principal.scopes], extra: { requestContext } };
 }
 
+/** Reads the context that {@link toAuthInfo} wrapped. */
 export function getMcpRequestContext(context: ServerContext): McpRequestContext {
-  return context.http?.authInfo?.extra?.['call'] as McpRequestContext;
+  return context.http?.authInfo?.extra?.['requestContext'] as McpRequestContext;
 }

@@ -20,23 +20,23 @@ import { TOOLS, findTool } from './tools/index.ts';
 import type { ToolContext } from './tools/defineTool.ts';
 
 const buildInstructions =
-  () => `Makes images (8 credits) and videos (35 credits for 5 seconds, 70 for 10) from text prompts, on the credits of the user's account.
+  () => `Creates images (8 credits) and videos (35 credits for 5 seconds, 70 for 10) from text prompts, charged to the user's account.
 1. generate_image or generate_video charges the credits and returns a uuid at once.
 2. get_generation with that uuid and wait_seconds 45 waits for the end; repeat it while the status is queued. An image takes seconds to a minute, a video 1 to 5 minutes.
 3. When it has succeeded, give the user output_url. When it has failed, the credits were refunded: error_message says why.
-list_library finds earlier results, get_usage tells the balance. Errors are { error, detail }: rate_limited, parallel_limit_reached and model_unavailable pass with time; on insufficient_credits and subscription_required ask the user to add credits or choose a plan at ${config.BASE_URL}/account/.`;
+list_library finds earlier results, get_usage returns the balance. Errors are { error, detail }: rate_limited, parallel_limit_reached and model_unavailable pass with time; on insufficient_credits and subscription_required ask the user to add credits or choose a plan at ${config.BASE_URL}/account/.`;
 
-/** Time for which clients of the stateless version may keep the list of tools. */
+/** Time for which stateless clients may cache the list of tools. */
 const TOOLS_TTL_MS = 3_600_000;
 
 const toolListings = TOOLS.map(({ listing }) => listing) as never;
 
-/** One for all servers: it is costly to make, and nothing of ours is checked with it. */
+/** Shared by all servers: it is expensive to create, and no schema of this service is validated with it. */
 const jsonSchemaValidator = new AjvJsonSchemaValidator();
 
 /**
- * The library calls params that do not fit a method a fault of its own (-32603), but for those of tools. What our handlers
- * throw is an error of the protocol already, so that all else is a client's mistake.
+ * Reports invalid params as InvalidParams. Except for tools, the library would report an internal error (-32603). The
+ * handlers here throw ProtocolError only, so any other error comes from the library's validation of the params.
  */
 class StrictServer extends Server {
   protected override _wrapHandler(
@@ -53,8 +53,9 @@ class StrictServer extends Server {
 }
 
 /**
- * Builds a server of the library's with our tools and resources: one for all sessions, or one for a stateless request.
- * @param withIcon left off where each answer says who it is from.
+ * Builds an MCP server with the tools and resources of the service. One serves all sessions of a process; each
+ * stateless request gets its own.
+ * @param withIcon false for stateless requests, whose every response repeats the server's description.
  */
 export function buildServer({ withIcon = true } = {}): Server {
   const server = new StrictServer(
@@ -70,27 +71,24 @@ export function buildServer({ withIcon = true } = {}): Server {
       capabilities: { tools: {}, resources: { subscribe: true } },
       instructions: buildInstructions(),
       jsonSchemaValidator,
-      // The same for every caller; other lists keep the default, which is not to cache them.
+      // The tools are the same for every account. Other lists keep the default: not cached.
       cacheHints: { 'tools/list': { ttlMs: TOOLS_TTL_MS, cacheScope: 'public' } },
     },
   );
   server.setRequestHandler('tools/list', ({ params }) => {
     if (params?.cursor === undefined) return { tools: toolListings };
-    throw new ProtocolError(
-      ProtocolErrorCode.InvalidParams,
-      'cursor: all tools are on one page. List them without it.',
-    );
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'cursor is not supported: all tools are on one page.');
   });
   server.setRequestHandler('tools/call', ({ params }, context) => callTool(params.name, params.arguments, context));
   registerResourceHandlers(server);
   return server;
 }
 
-/** Runs a tool. What the service refuses is an answer for the model; only what is no call at all is a protocol error. */
+/** Runs a tool. Errors of the service become tool results that the model can read; an unknown tool is a protocol error. */
 async function callTool(name: string, input: unknown, context: ServerContext): Promise<CallToolResult> {
   const tool = findTool(name);
   if (tool === undefined)
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool ${name.slice(0, 64)}.`);
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name.slice(0, 64)}.`);
   const requestContext = getMcpRequestContext(context);
   try {
     if (requestContext.rateLimitError !== null) throw requestContext.rateLimitError;

@@ -4,10 +4,10 @@ import { config } from '../../shared/lib/config.ts';
 import { ALL_SCOPES } from '../../shared/spec/oauth.ts';
 import type { Context } from '../context.ts';
 
-/** For less time than a new key is published before it signs. */
+/** Shorter than the time between the publication of a new key and its first signature. */
 const METADATA_CACHE_CONTROL = 'public, max-age=300';
 
-/** What `/mcp` is and who lets clients in (RFC 9728). */
+/** Protected resource metadata of `/mcp` (RFC 9728). */
 export function protectedResource(ctx: Context): void {
   ctx.set('cache-control', METADATA_CACHE_CONTROL);
   ctx.body = {
@@ -19,7 +19,7 @@ export function protectedResource(ctx: Context): void {
   };
 }
 
-/** What the authorization server does and where (RFC 8414). */
+/** Authorization server metadata (RFC 8414). */
 export function authorizationServer(ctx: Context): void {
   ctx.set('cache-control', METADATA_CACHE_CONTROL);
   ctx.body = {
@@ -41,7 +41,7 @@ export function authorizationServer(ctx: Context): void {
   };
 }
 
-/** The public halves of the keys that tokens are, and are about to be, signed with (RFC 7517). */
+/** Public keys of the current and the next signing key (RFC 7517). */
 export async function jwks(ctx: Context): Promise<void> {
   const keys = await getPublishedKeys();
   ctx.set('cache-control', METADATA_CACHE_CONTROL);

@@ -5,22 +5,22 @@ import { resourceUrl } from '../../shared/domain/oauth/accessTokens.ts';
 import type { Context, Handler } from '../context.ts';
 import { readRawBody } from '../pipeline/body.ts';
 
-/** The parameters of an OAuth request: each with one value, none of them empty. */
+/** Parameters of an OAuth request. Each has exactly one value, which is not empty. */
 export type OAuthParameters = Readonly<Record<string, string>>;
 
-/** What no parameter of OAuth may have in it (RFC 6749, appendix A), and the database would not store. */
+/** Control characters, which OAuth parameters must not contain (RFC 6749, appendix A), and Postgres cannot store. */
 const CONTROL_CHARACTER = /\p{Cc}/u;
 
 /**
- * Takes parameters as RFC 6749 (3.1, 3.2) wants them: a parameter without a value counts as absent, one that is
- * repeated is refused, and so is one with a control character. `resource` alone may be repeated (RFC 8707), as long as each is us.
- * @throws OAuthRefusal invalid_request, invalid_target
+ * Parses parameters by RFC 6749 (3.1, 3.2): one without a value counts as absent; repeated ones and control characters
+ * are rejected. Only `resource` may be repeated (RFC 8707), if every value names this service.
+ * @throws OAuthError invalid_request, invalid_target
  */
 export function parseParameters(query: URLSearchParams): OAuthParameters {
   const values: Record<string, string> = Object.create(null) as Record<string, string>;
   for (const [name, value] of query) {
     if (CONTROL_CHARACTER.test(name) || CONTROL_CHARACTER.test(value))
-      throw new OAuthError('invalid_request', `${toPrintable(name)} must not have control characters in it.`);
+      throw new OAuthError('invalid_request', `${toPrintable(name)} must not contain control characters.`);
     if (value === '') continue;
     if (name === 'resource') requireMatchingResource(value);
     else if (name in values) throw new OAuthError('invalid_request', `${toPrintable(name)} must not be repeated.`);
@@ -29,14 +29,14 @@ export function parseParameters(query: URLSearchParams): OAuthParameters {
   return values;
 }
 
-/** The parameters of a form that a client sent. @throws OAuthRefusal invalid_request, invalid_target */
+/** Reads the form of a client. @throws OAuthError invalid_request, invalid_target */
 export async function readFormParameters(ctx: Context): Promise<OAuthParameters> {
   if (!ctx.is('application/x-www-form-urlencoded'))
     throw new OAuthError('invalid_request', 'The body must be a form: application/x-www-form-urlencoded.');
   return parseParameters(new URLSearchParams((await readLimitedBody(ctx)).toString()));
 }
 
-/** @throws OAuthRefusal invalid_request, with status 413 where the body is too large. */
+/** @throws OAuthError invalid_request with status 413 if the body is too large. */
 export async function readLimitedBody(ctx: Context): Promise<Buffer> {
   const tooLarge = `The body must have at most ${OAUTH_BODY_LIMIT_BYTES} bytes.`;
   return readRawBody(ctx, OAUTH_BODY_LIMIT_BYTES).catch((error: unknown) => {
@@ -44,14 +44,14 @@ export async function readLimitedBody(ctx: Context): Promise<Buffer> {
   });
 }
 
-/** @throws OAuthRefusal invalid_request where the parameter is absent. */
+/** @throws OAuthError invalid_request if the parameter is absent. */
 export function requireParameter(parameters: OAuthParameters, name: string): string {
   const value = parameters[name];
   if (value === undefined) throw new OAuthError('invalid_request', `${name} is missing.`);
   return value;
 }
 
-/** Answers refusals as RFC 6749 (5.2) wants them; whatever else is thrown goes on to be an error of the service. */
+/** Renders OAuthError as defined in RFC 6749, 5.2. Other errors reach the error middleware. */
 export function withOAuthErrors(handler: Handler): Handler {
   return async (ctx) => {
     ctx.set('cache-control', 'no-store');
@@ -66,15 +66,15 @@ export function withOAuthErrors(handler: Handler): Handler {
   };
 }
 
-/** Tokens of ours are good for one thing (spec: OAuth for MCP). */
+/** Checks the requested resource. Access tokens have one audience (spec: OAuth for MCP). */
 function requireMatchingResource(resource: string): void {
-  // Scheme and host may come in upper case (RFC 3986, 6.2.2.1); the path may not.
+  // Scheme and host are case-insensitive, the path is not (RFC 3986, 6.2.2.1).
   const canonical = resource.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, (origin) => origin.toLowerCase());
   if (canonical === resourceUrl() || canonical === `${resourceUrl()}/`) return;
   throw new OAuthError('invalid_target', `resource must be ${resourceUrl()}.`);
 }
 
-/** A name that was sent, fit to be repeated. */
+/** Sanitizes a parameter name for an error description. */
 function toPrintable(name: string): string {
   return name.slice(0, 40).replaceAll(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, '?');
 }

@@ -4,7 +4,7 @@ import { ALL_SCOPES, OAuthError } from '../../shared/spec/oauth.ts';
 import type { Context } from '../context.ts';
 import { readLimitedBody, withOAuthErrors } from './parameters.ts';
 
-/** `/register` (RFC 7591): whoever asks becomes a client; what it may do, people decide. */
+/** `POST /register` (RFC 7591): open registration. A client gets access only by a user's consent. */
 export const register = withOAuthErrors(async (ctx) => {
   const client = await registerClient(parseClientMetadata(await readMetadataBody(ctx)));
   ctx.status = 201;

@@ -8,18 +8,19 @@ import { readFormParameters, withOAuthErrors, requireParameter } from './paramet
 import { requirePublicClient } from './token.ts';
 
 /**
- * `/revoke` (RFC 7009): a client gives its access up. Either kind of token ends the whole grant, and one that is
- * unknown or over is as good as revoked.
+ * `POST /revoke` (RFC 7009): revokes the grant of an access or refresh token, with all its tokens. An unknown or expired
+ * token is a success, too.
  */
 export const revoke = withOAuthErrors(async (ctx) => {
   const parameters = await readFormParameters(ctx);
   requirePublicClient(ctx, parameters);
   const clientId = requireParameter(parameters, 'client_id');
   const text = requireParameter(parameters, 'token');
-  if (!(await isKnownClient(clientId))) throw new OAuthError('invalid_client', 'The client is not registered here.');
-  const ended = await (text.includes('.') ? revokeAccessToken : revokeRefreshToken)(text, clientId);
-  // Nothing is recorded for a token that ended nothing: anyone can send one.
-  if (ended !== undefined) await audit(ctx, 'grant_ended', ended.accountId, { grant: ended.uuid, client: clientId });
+  if (!(await isKnownClient(clientId))) throw new OAuthError('invalid_client', 'client_id is not registered here.');
+  const revoked = await (text.includes('.') ? revokeAccessToken : revokeRefreshToken)(text, clientId);
+  // Invalid tokens are not audited: anyone can send one.
+  if (revoked !== undefined)
+    await audit(ctx, 'grant_ended', revoked.accountId, { grant: revoked.uuid, client: clientId });
   ctx.status = 200;
   ctx.body = '';
 });
@@ -30,6 +31,6 @@ async function revokeAccessToken(text: string, clientId: string): Promise<Revoke
     throw error;
   });
   if (token === null) return undefined;
-  if (token.clientId !== clientId) throw new OAuthError('invalid_grant', 'The token is of another client.');
+  if (token.clientId !== clientId) throw new OAuthError('invalid_grant', 'The token belongs to another client.');
   return revokeGrant(token.grantUuid);
 }

@@ -8,19 +8,19 @@ import { openService } from '../../shared/service.ts';
 const USAGE = `npm run oauth:rotate-keys
 In an image: node dist/api/oauth/rotateKeys.js
 
-Makes the next signing key of the access tokens, without breaking live ones (docs/oauth.md: Keys). It takes no options,
-and needs the service's DATABASE_URL and REDIS_URL. Ends with 0 where it did, or another process just had.`;
+Creates the next signing key for access tokens. Tokens that are in use stay valid (docs/oauth.md: Keys). Takes no options.
+Needs the service's DATABASE_URL and REDIS_URL. Exits with 0 if it or another process created the key, otherwise with 1.`;
 
-/** Makes the next signing key (docs/oauth.md: Keys). Ends with a status other than 0 where it cannot. */
+/** Creates the next signing key (docs/oauth.md: Keys). Exits with a status other than 0 on failure. */
 runMain(async () => {
   readCommandLine('npm run oauth:rotate-keys', USAGE, {});
   const service = await openService(parseConfig(process.env));
   try {
-    const made = await rotateSigningKeys();
-    if (made === undefined) logger.warn('another process has just made the next signing key: nothing was done');
-    else logger.info(made, 'made the next signing key');
+    const created = await rotateSigningKeys();
+    if (created === undefined) logger.warn('signing key already created by another process');
+    else logger.info(created, 'signing key created');
   } catch (error) {
-    logger.fatal({ error: (error as Error).message }, 'no signing key was made');
+    logger.fatal({ err: error }, 'signing key rotation failed');
     process.exitCode = 1;
   } finally {
     await service.close();

@@ -7,14 +7,14 @@ import { type IssuedGrant, rotateRefreshToken } from '../../shared/domain/oauth/
 import { ACCESS_TOKEN_SECONDS, REFRESH_TOKEN_DAYS } from '../../shared/spec/limits.ts';
 import { OAuthError, parseScopes, type Scope } from '../../shared/spec/oauth.ts';
 import type { Context } from '../context.ts';
-import { readFormParameters, withOAuthErrors, type OAuthParameters, requireParameter } from './parameters.ts';
+import { type OAuthParameters, readFormParameters, requireParameter, withOAuthErrors } from './parameters.ts';
 
-/** Codes are made by `/authorize`, which is ours alone. */
+/** The model without saving codes: `/authorize` issues them without the library. */
 type OAuthModel = Omit<OAuth2Server.AuthorizationCodeModel, 'saveAuthorizationCode'> & OAuth2Server.RefreshTokenModel;
 
 const GRANT_TYPES = ['authorization_code', 'refresh_token'];
 
-/** `/token`: a code or a refresh token for tokens (RFC 6749, 4.1.3 and 6). */
+/** `POST /token`: exchanges a code or a refresh token for tokens (RFC 6749, 4.1.3 and 6). */
 export const token = withOAuthErrors(async (ctx) => {
   const parameters = await readFormParameters(ctx);
   if (!GRANT_TYPES.includes(requireParameter(parameters, 'grant_type')))
@@ -25,7 +25,7 @@ export const token = withOAuthErrors(async (ctx) => {
   ctx.body = await issueTokens(ctx, parameters);
 });
 
-/** What the library answers, in the words of the RFC. */
+/** Runs the library and returns the token response of the RFC. */
 async function issueTokens(ctx: Context, parameters: OAuthParameters): Promise<object> {
   const request = new OAuth2Server.Request({
     method: ctx.method,
@@ -50,9 +50,9 @@ async function issueTokens(ctx: Context, parameters: OAuthParameters): Promise<o
 }
 
 /**
- * What the library asks for during one request. It asks for pieces, one after the other; the database is asked once,
- * by the first question that needs it, and either does all of an exchange or nothing. That the client exists follows
- * from its grant, so that only a failure has to look.
+ * Builds the model that the library calls during one request. The first call that needs the database performs the whole
+ * exchange in one statement; the others return parts of its result. A grant implies that its client exists, so the
+ * client is queried only after a failure.
  */
 function createOAuthModel(parameters: OAuthParameters): OAuthModel {
   const clientId = requireParameter(parameters, 'client_id');
@@ -60,7 +60,7 @@ function createOAuthModel(parameters: OAuthParameters): OAuthModel {
   let issued: IssuedGrant | undefined;
 
   const grant = (): IssuedGrant => {
-    if (issued === undefined) throw new Error('The library asked for tokens before it asked what for.');
+    if (issued === undefined) throw new Error('The library requested tokens before it read the code or refresh token.');
     return issued;
   };
   return {
@@ -83,7 +83,7 @@ function createOAuthModel(parameters: OAuthParameters): OAuthModel {
         scope: scopes,
         client,
         user: { accountUuid },
-        // The statement has compared it, where it was sent.
+        // Empty: the statement has already compared it.
         redirectUri: '',
       };
     },
@@ -92,7 +92,7 @@ function createOAuthModel(parameters: OAuthParameters): OAuthModel {
       issued = await rotateRefreshToken(text, clientId, scopes).catch(rejectUnknownClient(clientId));
       return { refreshToken: text, scope: issued.scopes, client, user: { accountUuid: issued.accountUuid } };
     },
-    // Both were used up by the statement that found them.
+    // The statement that found the code or token has already marked it as used.
     revokeAuthorizationCode: async () => true,
     revokeToken: async () => true,
     validateScope: async (_user, _client, scope) => scope,
@@ -104,12 +104,15 @@ function createOAuthModel(parameters: OAuthParameters): OAuthModel {
   };
 }
 
-/** A grant that is refused to a client that there is none of: that is what the client needs to know. */
+/** Replaces invalid_grant with invalid_client if the client is unknown, so that it registers again. */
 function rejectUnknownClient(clientId: string): (error: unknown) => Promise<never> {
   return async (error) => {
     const isGrant = error instanceof OAuthError && error.code === 'invalid_grant';
     if (isGrant && !(await isKnownClient(clientId)))
-      throw new OAuthError('invalid_client', 'The client is not registered here, or no longer: register again.');
+      throw new OAuthError(
+        'invalid_client',
+        'client_id is not registered, or its registration has expired: register again.',
+      );
     throw error;
   };
 }
@@ -117,18 +120,18 @@ function rejectUnknownClient(clientId: string): (error: unknown) => Promise<neve
 /** RFC 7636: 43 to 128 unreserved characters. */
 const CODE_VERIFIER_PATTERN = /^[A-Za-z0-9._~-]{43,128}$/;
 
-/** @throws OAuthRefusal where there is no verifier that could be one: the code stays as it is. */
+/** Hashes the verifier. @throws OAuthError if it is missing or malformed; the code remains unused. */
 function computeCodeChallenge(parameters: OAuthParameters): string {
   const verifier = requireParameter(parameters, 'code_verifier');
   if (CODE_VERIFIER_PATTERN.test(verifier)) return createHash('sha256').update(verifier).digest('base64url');
   throw new OAuthError('invalid_request', 'code_verifier must have 43 to 128 characters out of A-Z a-z 0-9 - . _ ~');
 }
 
-/** Clients have no secrets here: one that is sent was made out by somebody else. */
+/** Rejects client authentication: all clients are public, so a secret belongs to another server. */
 export function requirePublicClient(ctx: Context, parameters: OAuthParameters): void {
   const isBasic = ctx.get('authorization') !== '';
   if (!isBasic && parameters['client_secret'] === undefined && parameters['client_assertion'] === undefined) return;
-  throw new OAuthError('invalid_client', 'Clients are public here: send client_id in the form, and no secret.', {
+  throw new OAuthError('invalid_client', 'Clients are public: send client_id in the form and no secret.', {
     headers: isBasic ? { 'www-authenticate': 'Basic realm="token"' } : undefined,
   });
 }
@@ -141,7 +144,7 @@ const LIBRARY_ERROR_CODES = [
   'unauthorized_client',
 ] as const;
 
-/** The library's errors as ours; what we threw ourselves comes back out of its wrapping. */
+/** Converts errors of the library, and unwraps errors that the model threw. */
 function toOAuthError(error: Error & { inner?: unknown }): never {
   if (error.inner instanceof Error) throw error.inner;
   const code = LIBRARY_ERROR_CODES.find((known) => known === error.name);

@@ -25,10 +25,10 @@ export async function withIdempotency<Answer>(
   ctx: Context,
   scope: string,
   request: unknown,
-  work: (id: string, remember: SaveResponse<Answer>) => Promise<Answer>,
+  work: (id: string, saveResponse: SaveResponse<Answer>) => Promise<Answer>,
 ): Promise<Answer> {
   const idempotentRequest = { accountId: requireCaller(ctx).accountId, scope, key: readIdempotencyKey(ctx), request };
-  const { answer, isReplay } = await executeIdempotent(idempotentRequest, work);
+  const { response, isReplay } = await executeIdempotent(idempotentRequest, work);
   if (isReplay) ctx.set('idempotent-replayed', 'true');
-  return answer;
+  return response;
 }

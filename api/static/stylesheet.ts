@@ -1,10 +1,10 @@
 import type { Context } from '../context.ts';
-import { STYLESHEET, STYLESHEET_VERSION } from '../web/stylesheet.ts';
+import { getStylesheet } from '../web/stylesheet.ts';
 
-/** Serves the stylesheet of the pages. Caches keep it indefinitely if the address names its version. */
+/** Serves the stylesheet of the pages. It is immutable at the address that contains its version. */
 export function stylesheet(ctx: Context): void {
-  const isVersioned = ctx.query['v'] === STYLESHEET_VERSION;
-  ctx.set('cache-control', isVersioned ? 'public, max-age=31536000, immutable' : 'no-cache');
+  const { text, version } = getStylesheet();
+  ctx.set('cache-control', ctx.query['v'] === version ? 'public, max-age=31536000, immutable' : 'no-cache');
   ctx.type = 'text/css; charset=utf-8';
-  ctx.body = STYLESHEET;
+  ctx.body = text;
 }

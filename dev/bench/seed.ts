@@ -70,14 +70,14 @@ const GRANTS = `
 const GENERATIONS = `
   INSERT INTO generations (uuid, account_id, number, model, prompt, params, status, credits_charged,
                            plan_credits_charged, created_at, deadline_at, completed_at, output_path, next_attempt_at, media_token,
-                           upstream_handle)
+                           upstream, upstream_model, upstream_handle)
   SELECT uuid, id, n, ${modelSql('n')}, 'A lighthouse at dusk, seen from the sea, number ' || n,
          CASE WHEN n % 5 = 0
               THEN jsonb '{"audio": false, "duration": 5, "resolution": "720p", "aspect_ratio": "16:9"}'
               ELSE jsonb '{"resolution": "1K", "aspect_ratio": "1:1"}' END,
          'succeeded', ${spentOnSql('n')}, ${spentOnSql('n')}, at, at + interval '10 minutes', at + interval '20 seconds',
          left(md5(uuid::text), 2) || '/' || md5(uuid::text) || '/' || uuid || '.png', at, uuid,
-         jsonb_build_object('request_id', uuid)
+         'fal', 'bench', jsonb_build_object('request_id', uuid)
     FROM (SELECT id, n, at, (lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0') || '7' || left(hash, 3)
                              || '8' || substr(hash, 4, 15))::uuid AS uuid
             FROM bench_accounts, generate_series(1, rows) AS n,
@@ -105,11 +105,11 @@ const TOTALS = `
 /** What the platform-wide sums have gained, as the workers fold it. */
 const ROLLUP = `
   WITH gained AS (DELETE FROM metric_deltas RETURNING *), days AS (
-    INSERT INTO metric_days (day, metric, label, times, amount)
-    SELECT day, metric, label, sum(times), sum(amount) FROM gained WHERE day IS NOT NULL GROUP BY 1, 2, 3
+    INSERT INTO metric_days (day, metric, label, count, amount)
+    SELECT day, metric, label, sum(count), sum(amount) FROM gained WHERE day IS NOT NULL GROUP BY 1, 2, 3
   )
-  INSERT INTO metric_totals (metric, label, times, amount)
-  SELECT metric, label, sum(times), sum(amount) FROM gained GROUP BY 1, 2`;
+  INSERT INTO metric_totals (metric, label, count, amount)
+  SELECT metric, label, sum(count), sum(amount) FROM gained GROUP BY 1, 2`;
 
 /** Fresh for the whole run, as no worker need be there to probe. */
 const HEALTH = `

@@ -5,48 +5,47 @@ import { perService } from '../lib/serviceScope.ts';
 import { CLIENT_DOCUMENT_CACHE_MS, CLIENT_DOCUMENT_MAX_BYTES, CLIENT_DOCUMENT_TIMEOUT_MS } from '../spec/limits.ts';
 import { isPrivateAddress, resolvePublicAddress } from '../lib/ssrfGuard.ts';
 
-/** A document that cannot be had, or not from there. The message is the end of a sentence that begins with its address. */
+/** A metadata document that cannot be fetched or used. The message completes a sentence that starts with its address. */
 export class InvalidMetadataError extends Error {}
 
 export interface ClientMetadataDocument {
-  /** What the JSON says; nothing of it has been checked. */
+  /** Parsed JSON, not validated. */
   metadata: Record<string, unknown>;
-  /** For how long it may be kept, in milliseconds. */
+  /** Time that the document may be cached, in milliseconds. */
   cacheLifetimeMs: number;
 }
 
-/** The one host that may be at a private address and serve plain http: a fake, on a developer's machine. */
+/** Returns the one host that may have a private address and serve plain http: a fake on a developer's machine. */
 const getTrustedHost = () => config.OAUTH_CLIENT_DOCUMENT_HOST;
 
-/** Documents that a process fetches at a time: strangers say from where. */
+/** Bound on concurrent fetches, because unauthenticated clients choose the address. */
 const MAX_CONCURRENT_FETCHES = 8;
 
 const state = perService(() => ({
   fetching: 0,
-  toPublicOnly: new Agent({
+  publicAgent: new Agent({
     connections: 4,
     connect: { lookup: resolvePublicAddress, timeout: CLIENT_DOCUMENT_TIMEOUT_MS },
   }),
-  toTrusted: new Agent({ connections: 4 }),
+  trustedAgent: new Agent({ connections: 4 }),
 }));
 
-/** Whether a client id is the address of a metadata document. */
+/** Returns true if a client id is the address of a metadata document. */
 export function isMetadataDocumentUrl(clientId: string): boolean {
   if (!/^https?:\/\//.test(clientId) || !URL.canParse(clientId)) return false;
   const url = new URL(clientId);
-  // As it is written: no dots in the path, no capitals in the host, no fragment, no credentials.
+  // Only the canonical form: no dot segments, no capitals in the host, no fragment, no credentials.
   if (url.href !== clientId || url.hash !== '' || url.username !== '' || url.password !== '') return false;
   return url.pathname !== '/' && (url.protocol === 'https:' || url.host === getTrustedHost());
 }
 
 /**
- * Fetches the metadata document of a client, from a public address, without following it anywhere else, and within
- * limits of size and time.
- * @throws UnusableDocument
+ * Fetches the metadata document of a client from a public address, without redirects, within limits of size and time.
+ * @throws InvalidMetadataError
  */
 export async function fetchClientMetadataDocument(address: string): Promise<ClientMetadataDocument> {
   if (state().fetching >= MAX_CONCURRENT_FETCHES)
-    throw new InvalidMetadataError('cannot be asked for at the moment: too many others are');
+    throw new InvalidMetadataError('cannot be fetched now: too many fetches are in progress');
   state().fetching += 1;
   const dispatcher = selectMetadataDispatcher(new URL(address));
   const signal = AbortSignal.timeout(CLIENT_DOCUMENT_TIMEOUT_MS);
@@ -67,10 +66,10 @@ export async function fetchClientMetadataDocument(address: string): Promise<Clie
 }
 
 function selectMetadataDispatcher({ host, hostname }: URL): Dispatcher {
-  if (host === getTrustedHost()) return state().toTrusted;
+  if (host === getTrustedHost()) return state().trustedAgent;
   const address = hostname.replace(/^\[|\]$/g, '');
   if (isIP(address) !== 0 && isPrivateAddress(address)) throw new InvalidMetadataError('is at a private address');
-  return state().toPublicOnly;
+  return state().publicAgent;
 }
 
 async function readJsonText({ statusCode, headers, body }: Dispatcher.ResponseData): Promise<string> {
@@ -103,10 +102,10 @@ function parseJsonObject(text: string): Record<string, unknown> {
     value = null;
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-  throw new InvalidMetadataError('is no JSON object');
+  throw new InvalidMetadataError('is not a JSON object');
 }
 
-/** As long as the headers allow, within bounds: so that no document is asked for all the time, or kept for ever. */
+/** Reads the lifetime from Cache-Control, within bounds that prevent both constant fetching and endless caching. */
 function parseCacheLifetimeMs(cacheControl: string | string[] | undefined): number {
   const { min, fallback, max } = CLIENT_DOCUMENT_CACHE_MS;
   const directives = String(cacheControl ?? '').toLowerCase();
@@ -121,7 +120,7 @@ function describeFetchError(error: Error & { code?: string }): string {
   return 'cannot be reached';
 }
 
-/** Lets go of idle connections, at the end of a process. */
+/** Closes idle connections. */
 export async function closeClientMetadataConnections(): Promise<void> {
-  await Promise.all([state().toPublicOnly.destroy(), state().toTrusted.destroy()]);
+  await Promise.all([state().publicAgent.destroy(), state().trustedAgent.destroy()]);
 }

@@ -1,47 +1,72 @@
-import { parseArgs, type ParseArgsConfig } from 'node:util';
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 
-/** Invalid command-line arguments. The message is one sentence for the person who typed them. */
+/** Invalid arguments. The message is one sentence. */
 export class CommandLineError extends Error {}
 
-const HELP_OPTION = { help: { type: 'boolean', short: 'h', default: false } } as const;
+type OptionSettings = { type: 'string'; default?: string } | { type: 'boolean'; default?: boolean };
+type Options = Record<string, OptionSettings>;
 
-type Options = NonNullable<ParseArgsConfig['options']>;
-type Parsed<Known extends Options> = ReturnType<
-  typeof parseArgs<{ options: Known & typeof HELP_OPTION; allowPositionals: boolean }>
->;
+type Value<Settings extends OptionSettings> = Settings extends { type: 'string' } ? string : boolean;
+type Values<Known extends Options> = {
+  [Name in keyof Known as Known[Name] extends { default: unknown } ? Name : never]: Value<Known[Name]>;
+} & {
+  [Name in keyof Known as Known[Name] extends { default: unknown } ? never : Name]?: Value<Known[Name]>;
+} & { help?: boolean };
 
 /**
- * Parses the arguments of a command. Every command accepts `--help`.
- * @throws CommandLineError if an option is unknown or lacks its value.
+ * Parses the arguments of a command that takes options only. `--help` is always known.
+ * @throws CommandLineError for an unknown argument or a missing value.
  */
 export function parseCommandLine<Known extends Options>(
   args: readonly string[],
   options: Known,
-  allowPositionals = false,
-): Parsed<Known> {
+): { values: Values<Known> } {
+  const command = new Command()
+    .exitOverride()
+    .configureOutput({ writeErr: () => {} })
+    .helpOption(false)
+    .option('-h, --help')
+    .allowExcessArguments()
+    .showSuggestionAfterError(false);
+  const known = Object.entries(options).map(([name, settings]) => ({ name, option: toOption(name, settings) }));
+  for (const { option } of known) command.addOption(option);
   try {
-    return parseArgs({
-      args: joinNegativeNumbers(args, options),
-      options: { ...options, ...HELP_OPTION },
-      allowPositionals,
-    });
+    command.parse(args, { from: 'user' });
   } catch (error) {
-    throw new CommandLineError(describeParseError(error as Error));
+    if (!(error instanceof CommanderError)) throw error;
+    throw new CommandLineError(toSentence(error.message));
   }
+  const [unexpected] = command.args;
+  if (unexpected !== undefined) throw new CommandLineError(`Unexpected argument '${unexpected}'.`);
+  const parsed = command.opts<Record<string, unknown>>();
+  const values = known.map(({ name, option }) => [name, parsed[option.attributeName()]]);
+  return { values: { ...Object.fromEntries(values), help: parsed['help'] === true } as Values<Known> };
+}
+
+function toOption(name: string, settings: OptionSettings): Option {
+  if (settings.type === 'boolean') return new Option(`--${name}`).default(settings.default);
+  const option = new Option(`--${name} <value>`).default(settings.default);
+  // Negative numbers are values. Another option in this place means that the value is missing.
+  return option.argParser((value) => {
+    if (value.startsWith('--')) throw new InvalidArgumentError('The value is missing.');
+    return value;
+  });
+}
+
+/** Converts a message of commander, such as `error: unknown option '--x'`, into a sentence. */
+export function toSentence(message: string): string {
+  const text = message.trim().replace(/^error: /, '');
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${text.endsWith('.') ? '' : '.'}`;
 }
 
 /**
- * Reads the command line of a command that takes options only. `--help` prints the usage and exits with 0; unknown
- * arguments print one sentence and exit with 2.
+ * Reads the options of the process. With `--help` it prints the usage and exits with 0; for invalid arguments it prints
+ * one sentence and exits with 2.
  */
-export function readCommandLine<Known extends Options>(
-  command: string,
-  usage: string,
-  options: Known,
-): Parsed<Known>['values'] {
+export function readCommandLine<Known extends Options>(command: string, usage: string, options: Known): Values<Known> {
   try {
     const { values } = parseCommandLine(process.argv.slice(2), options);
-    if (!('help' in values) || values.help !== true) return values;
+    if (values.help !== true) return values;
     process.stdout.write(`${usage}\n`);
     process.exit(0);
   } catch (error) {
@@ -50,35 +75,8 @@ export function readCommandLine<Known extends Options>(
   }
 }
 
-/** Prints the error and how to show the usage, and exits with 2. */
+/** Prints the message and where to find the usage, and exits with 2. */
 export function exitWithUsageError(command: string, { message }: Error): never {
   process.stderr.write(`${message} See: ${command} -- --help\n`);
   process.exit(2);
-}
-
-/** Joins an option with a negative number after it, which `parseArgs` takes for an option: `--seed -1` to `--seed=-1`. */
-function joinNegativeNumbers(args: readonly string[], options: Options): string[] {
-  const joined: string[] = [];
-  for (const arg of args) {
-    const before = joined.at(-1);
-    const takesValue = before?.startsWith('--') === true && options[before.slice(2)]?.type === 'string';
-    if (takesValue && /^-\d/.test(arg)) joined[joined.length - 1] = `${before}=${arg}`;
-    else joined.push(arg);
-  }
-  return joined;
-}
-
-function describeParseError(error: Error & { code?: string }): string {
-  const named = /'([^' ]+)[^']*'/.exec(error.message)?.[1];
-  if (named === undefined) return error.message;
-  switch (error.code) {
-    case 'ERR_PARSE_ARGS_UNKNOWN_OPTION':
-      return `There is no option ${named}.`;
-    case 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL':
-      return `There is no argument ${named}.`;
-    case 'ERR_PARSE_ARGS_INVALID_OPTION_VALUE':
-      return /does not take an argument/.test(error.message) ? `${named} takes no value.` : `${named} needs a value.`;
-    default:
-      return error.message;
-  }
 }

@@ -1,24 +1,21 @@
 /**
- * The migrations that this version needs, in order. A released name never changes. The list is here because the
- * readiness check needs it; `migrations/migrate.ts` does not compile unless it has each of them.
+ * Names of the migrations that this version needs, in order; a released name never changes. The readiness check reads
+ * them, so they are not in `migrations/`; `migrations/migrate.ts` does not compile unless it has a migration for each.
  */
 export const MIGRATION_NAMES = [
-  '0001_foundation',
-  '0002_upstreams',
-  '0003_billing',
-  '0004_subscription_of_account',
-  '0005_sign_in',
-  '0006_oauth',
-  '0007_affiliates',
-  '0008_staff_metrics',
-  '0009_used_this_period',
-  '0010_looks_at_invoices',
-  '0011_auto_topup_triggers',
-  '0012_owed_refunds',
-  '0014_identities_and_grants',
+  '0001_accounts',
+  '0002_subscriptions',
+  '0003_ledger',
+  '0004_generations',
+  '0005_upstreams',
+  '0006_payments',
+  '0007_idempotency',
+  '0008_affiliates',
+  '0009_oauth',
+  '0010_metrics',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];
 
-/** Table that lists the applied migrations. */
+/** Table that records the applied migrations. */
 export const MIGRATIONS_TABLE = 'migrations';

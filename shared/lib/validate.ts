@@ -37,6 +37,18 @@ ajv.addKeyword({
   },
 });
 
+/** Returns whether a keyword of a schema is an extension from above, which clients do not understand. */
+export function isInternalKeyword(key: string, value: unknown): boolean {
+  return key === 'trimmed' || (key === 'format' && value === 'text');
+}
+
+const UUID_PATTERN = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** Returns whether a text has the form of a UUID, in upper or lower case. */
+export function isUuid(text: string): boolean {
+  return UUID_PATTERN.test(text);
+}
+
 export type Parse<Value> = (input: unknown) => Value;
 
 /**

@@ -3,14 +3,14 @@ import { getQueue } from './enqueue.ts';
 
 export interface QueueDepth {
   queue: QueueName;
-  /** Whether nothing is taken from it until somebody resumes it. */
+  /** True if workers take no jobs from the queue until it is resumed. */
   isPaused: boolean;
   counts: { waiting: number; delayed: number; active: number; failed: number };
-  /** For how long the first job in line has been due. */
+  /** Time since the oldest waiting job became due. */
   oldestSeconds: number;
 }
 
-/** How much is in each queue. Rejects at once while Redis is away. */
+/** Reads the depth of each queue. Rejects immediately while Redis is unavailable. */
 export function getQueueDepths(): Promise<QueueDepth[]> {
   return Promise.all(
     QUEUES.map(async (name) => {
@@ -21,7 +21,7 @@ export function getQueueDepths(): Promise<QueueDepth[]> {
         queue.isPaused(),
       ]);
       const { waiting = 0, delayed = 0, active = 0, failed = 0 } = counts;
-      // BullMQ stamps jobs with this machine's time, whatever a test has added to ours.
+      // BullMQ timestamps are system time, also where a test has moved our clock.
       const ageMs = first === undefined ? 0 : Date.now() - first.timestamp - first.delay;
       const oldestSeconds = Math.max(0, ageMs / 1_000);
       return { queue: name, isPaused, counts: { waiting, delayed, active, failed }, oldestSeconds };

@@ -17,13 +17,13 @@ import {
 } from './catalog.ts';
 import type { QueueName } from './catalog.ts';
 
-/** The braces keep a queue's keys in one slot of a Redis Cluster. */
+/** Prefix of all BullMQ keys. The braces keep a queue's keys in one slot of a Redis Cluster. */
 export const getQueuePrefix = () => `{${config.REDIS_PREFIX}}`;
 
 const getProducer = perService(() => connectForCommands('producer'));
 const queues = perService(() => new Map<QueueName, Queue>());
 
-/** The producing side of a queue; made at its first use, on one connection for all of them. */
+/** Returns the producer of a queue. Created on first use; all queues share one connection. */
 export function getQueue(name: QueueName): Queue {
   let queue = queues().get(name);
   if (queue === undefined) {
@@ -32,18 +32,18 @@ export function getQueue(name: QueueName): Queue {
       prefix: getQueuePrefix(),
       skipWaitingForReady: true,
       skipVersionCheck: true,
-      // Nobody reads what BullMQ notes of each job: ten thousand entries a queue would be most of what Redis holds.
+      // Nothing reads BullMQ's event stream. Its default of 10,000 entries a queue would be most of the data in Redis.
       streams: { events: { maxLen: 1_000 } },
       defaultJobOptions: { removeOnComplete: { count: 1_000 }, removeOnFail: { count: 5_000 } },
     });
-    // Without a listener an error event would end the process; the connection logs what there is to say.
+    // An error event without a listener would end the process. The connection logs the error.
     queue.on('error', () => {});
     queues().set(name, queue);
   }
   return queue;
 }
 
-/** Puts a job on its queue. Rejects at once while Redis is away. */
+/** Adds a job to its queue. Rejects immediately while Redis is unavailable. */
 export async function enqueue<Name extends JobName>(name: Name, payload: Payload<Name>, delayMs = 0): Promise<void> {
   const definition = getJobDefinition(name);
   await getQueue(definition.queue).add(name, parsePayload(name, payload), {
@@ -58,18 +58,27 @@ function getRetryOptions({ attempts }: { attempts: number }) {
 
 interface Batcher {
   add: (id: string) => Promise<void>;
-  /** Ids that are waiting or being enqueued. At none the batcher is dropped: each delay has one of its own. */
+  /** Number of ids that wait or are being enqueued. At 0 the batcher is deleted: there is one per delay. */
   pending: number;
 }
 const batchers = perService(() => new Map<string, Batcher>());
 
 /**
- * Rings for one generation, after its row says that it is due. Never rejects and need not be awaited: what gathers
- * while one call is under way goes as one job, and if Redis loses it, or is away, the sweep rings again.
- * @returns whether it was heard.
+ * Enqueues the submit of a generation. Call it after the row that makes it due is committed. Never rejects and need not
+ * be awaited: concurrent calls share one job, and if Redis loses it or is unavailable, the sweep enqueues it again.
+ * @returns whether Redis accepted the job.
  */
-export function enqueueGeneration(name: 'generation.dispatch' | 'generation.poll', generationId: string, delayMs = 0) {
-  return enqueueBatched(`${name} ${delayMs}`, generationId, (generationIds) =>
+export function enqueueDispatch(generationId: string, delayMs = 0): Promise<boolean> {
+  return enqueueGeneration('generation.dispatch', generationId, delayMs);
+}
+
+/** Enqueues a poll of a submitted generation. Never rejects, like {@link enqueueDispatch}. */
+export function enqueuePoll(generationId: string, delayMs = 0): Promise<boolean> {
+  return enqueueGeneration('generation.poll', generationId, delayMs);
+}
+
+function enqueueGeneration(name: 'generation.dispatch' | 'generation.poll', generationId: string, delayMs: number) {
+  return enqueueBatched(name, generationId, delayMs, (generationIds) =>
     enqueue(name, buildGenerationsPayload(generationIds), delayMs),
   );
 }
@@ -79,10 +88,13 @@ function buildGenerationsPayload(generationIds: string[]): Payload<'generation.d
   return requestIds === undefined ? { generationIds } : { generationIds, requestIds };
 }
 
-/** Rings for a generation that somebody is reading; once more is not louder, however long nobody answers. */
+/**
+ * Enqueues a refresh for a generation that has a waiting reader. Deduplicated while one is pending. Never rejects:
+ * resolves to false while Redis is unavailable.
+ */
 export function enqueueRefresh(generationId: string): Promise<boolean> {
   const name = 'generation.refresh';
-  return enqueueBatched(name, generationId, async (generationIds) => {
+  return enqueueBatched(name, generationId, 0, async (generationIds) => {
     await getQueue(JOBS[name].queue).addBulk(
       generationIds.map((id) => ({
         name,
@@ -93,19 +105,28 @@ export function enqueueRefresh(generationId: string): Promise<boolean> {
   });
 }
 
-/** Rings for an event that was stored. */
+/** Enqueues the processing of a stored event. Never rejects: the sweep retries. */
 export function enqueuePaymentEvent(eventId: string): Promise<boolean> {
-  return enqueueBatched('paymentEvents.process', eventId, (eventIds) => enqueue('paymentEvents.process', { eventIds }));
+  return enqueueBatched('paymentEvents.process', eventId, 0, (eventIds) =>
+    enqueue('paymentEvents.process', { eventIds }),
+  );
 }
 
-/** Rings for an account whose balance has fallen below its threshold. */
+/** Enqueues an automatic top-up for an account below its threshold. Never rejects: the sweep retries. */
 export function enqueueAutoTopup(accountId: number): Promise<boolean> {
-  return enqueueBatched('autoTopups.charge', String(accountId), (ids) =>
+  return enqueueBatched('autoTopups.charge', String(accountId), 0, (ids) =>
     enqueue('autoTopups.charge', { accountIds: ids.map(Number) }),
   );
 }
 
-async function enqueueBatched(key: string, id: string, enqueueIds: (ids: string[]) => Promise<unknown>) {
+/** Adds an id to the batch of its job and delay. @returns whether Redis accepted the batch. */
+async function enqueueBatched(
+  job: JobName,
+  id: string,
+  delayMs: number,
+  enqueueIds: (ids: string[]) => Promise<unknown>,
+): Promise<boolean> {
+  const key = `${job} ${delayMs}`;
   let batcher = batchers().get(key);
   if (batcher === undefined) {
     const batch = createBatcher<string, void>({
@@ -123,8 +144,8 @@ async function enqueueBatched(key: string, id: string, enqueueIds: (ids: string[
   try {
     await batcher.add(id);
     return true;
-  } catch (error) {
-    logger.warn({ batcher: key, id, error: (error as Error).message }, 'not heard; the sweep rings again');
+  } catch (err) {
+    logger.warn({ err, job, id, delayMs }, 'enqueue failed; sweep will retry');
     return false;
   } finally {
     batcher.pending -= 1;
@@ -132,12 +153,12 @@ async function enqueueBatched(key: string, id: string, enqueueIds: (ids: string[
   }
 }
 
-/** A schedule that is so many times its interval late has lost its next run. */
+/** Number of missed intervals after which a schedule counts as broken. */
 const MISSED_INTERVALS_MAX = 3;
 
 /**
- * Sees to it that every scheduled job has its schedule in Redis. Repeated by each worker, since an emptied Redis
- * forgets schedules like all else; an unchanged one is left as it is.
+ * Creates missing, changed or broken job schedules in Redis. Every worker repeats this, because an emptied Redis loses
+ * its schedules.
  */
 export async function syncJobSchedulers(): Promise<void> {
   for (const name of JOB_NAMES) {
@@ -161,7 +182,7 @@ export async function syncJobSchedulers(): Promise<void> {
   }
 }
 
-/** Whether Redis answers now. */
+/** Pings Redis. @returns whether it responds. */
 export async function isRedisAvailable(): Promise<boolean> {
   return (
     (await getProducer()
@@ -170,7 +191,7 @@ export async function isRedisAvailable(): Promise<boolean> {
   );
 }
 
-/** Connects ahead of the first job, waiting a moment for Redis. */
+/** Connects before the first job is enqueued. Waits up to 2 seconds for Redis. */
 export async function openQueues(): Promise<void> {
   await waitUntilReady(getProducer(), 2_000);
 }

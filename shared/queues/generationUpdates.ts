@@ -5,8 +5,8 @@ import { connectForCommands, connectForBlocking } from '../lib/redis.ts';
 import { perService } from '../lib/serviceScope.ts';
 
 /**
- * "This generation was looked at", from the worker that did to whoever waits for it. A hint, never the truth: who
- * hears it, or hears nothing in time, reads the row.
+ * Redis channel on which workers publish that a generation was polled or has ended. A message is only a hint: waiters
+ * read the row when one arrives, and also when none arrives in time.
  */
 const channelName = () => `${config.REDIS_PREFIX}:generation-updates`;
 
@@ -15,10 +15,10 @@ const state = perService(() => ({
   subscriber: undefined as Redis | undefined,
   isOpen: true,
   waiting: new Map<string, Set<() => void>>(),
-  hear: (() => {}) as (generationIds: string[]) => void,
+  onUpdates: (() => {}) as (generationIds: string[]) => void,
 }));
 
-/** Tells all processes that a generation was just looked at, or has ended. */
+/** Notifies all processes that a generation was polled or has ended. */
 export function publishGenerationUpdate(generationId: string): void {
   void publishBatched(generationId);
 }
@@ -27,7 +27,7 @@ const publishBatched = createBatcher<string, void>({
   maxItems: 64,
   maxInFlight: 1,
   run: async (generationIds) => {
-    state().publisher ??= connectForCommands('announcer');
+    state().publisher ??= connectForCommands('generation-updates-publisher');
     await state()
       .publisher?.publish(channelName(), generationIds.join(' '))
       .catch(() => 0);
@@ -35,27 +35,27 @@ const publishBatched = createBatcher<string, void>({
   },
 });
 
-/** Starts listening; call once, in a process that waits. */
+/** Subscribes to the channel. Call it once, in a process that waits for updates. */
 export async function subscribeToGenerationUpdates(): Promise<void> {
   const { waiting } = state();
-  const subscriber = connectForBlocking('listener');
+  const subscriber = connectForBlocking('generation-updates-subscriber');
   state().subscriber = subscriber;
   subscriber.on('message', (_channel: string, message: string) => {
     const ids = message.split(' ');
     for (const id of ids) for (const wake of waiting.get(id) ?? []) wake();
-    state().hear(ids);
+    state().onUpdates(ids);
   });
-  // Not awaited for long: a Redis that is away must not keep the process from starting.
+  // Awaited for 2 seconds at most: the process must start also while Redis is unavailable.
   const subscribed = subscriber.subscribe(channelName()).catch(() => undefined);
   await Promise.race([subscribed, new Promise((resolve) => setTimeout(resolve, 2_000))]);
 }
 
-/** Has all announcements heard, whichever generation they are about. */
+/** Sets the listener for updates of all generations. */
 export function onGenerationUpdates(listener: (generationIds: string[]) => void): void {
-  state().hear = listener;
+  state().onUpdates = listener;
 }
 
-/** Resolves when the generation is next refreshed, or after so many milliseconds. */
+/** Resolves at the next update of the generation, or after the timeout. */
 export function waitForGenerationUpdate(generationId: string, timeoutMs: number): Promise<void> {
   const { waiting } = state();
   return new Promise((resolve) => {
@@ -72,13 +72,13 @@ export function waitForGenerationUpdate(generationId: string, timeoutMs: number)
   });
 }
 
-/** Lets all who wait go on with what there is; for a process that stops. Nobody waits after that. */
+/** Resolves all waits, and stops accepting new waiters. For a process that shuts down. */
 export function releaseWaiters(): void {
   state().isOpen = false;
   for (const wakers of state().waiting.values()) for (const wake of wakers) wake();
 }
 
-/** Whether anybody may still wait here. */
+/** Returns false once {@link releaseWaiters} was called. */
 export function isAcceptingWaiters(): boolean {
   return state().isOpen;
 }

@@ -1,4 +1,4 @@
-/** OAuth scopes, each with the description that the consent page shows (spec: OAuth for MCP). */
+/** The scopes there are, with what each allows in plain words (spec: OAuth for MCP). */
 export const SCOPES = {
   'svc:read': 'See your generations, your library and how many credits you have used',
   'svc:write': 'Create images and videos, which spends your credits',
@@ -8,7 +8,7 @@ export type Scope = keyof typeof SCOPES;
 
 export const ALL_SCOPES = Object.keys(SCOPES) as Scope[];
 
-/** OAuth error codes with their HTTP status (RFC 6749, 7009, 7591, 8707). */
+/** The error codes of OAuth that we give, with the HTTP status each travels under (RFC 6749, 7009, 7591, 8707). */
 export const OAUTH_ERROR_STATUS = {
   invalid_request: 400,
   invalid_client: 401,
@@ -35,13 +35,13 @@ interface OAuthErrorExtras {
 }
 
 /**
- * Error of an OAuth endpoint: rendered as `{ error, error_description }`, or as parameters of a redirect.
- * The description is a sentence for developers, in plain ASCII without quotes, as RFC 6749 requires.
+ * What an OAuth endpoint refuses: rendered as `{ error, error_description }`, or as parameters of a redirect.
+ * The description is a sentence for developers, in plain ASCII without quotes, as RFC 6749 wants it.
  */
 export class OAuthError extends Error {
   readonly code: OAuthErrorCode;
   readonly extras: OAuthErrorExtras;
-  /** Instructions for the user, as sentences for a page. */
+  /** What the person can do about it, as sentences for a page. */
   readonly advice: string | undefined;
 
   constructor(code: OAuthErrorCode, description: string, extras: OAuthErrorExtras = {}, advice?: string) {
@@ -58,8 +58,8 @@ export class OAuthError extends Error {
 }
 
 /**
- * Parses a space-separated list of scopes and removes duplicates.
- * @throws OAuthError invalid_scope if the list contains an unknown scope.
+ * The scopes that a text names, without repetitions.
+ * @throws OAuthError invalid_scope if it names another one.
  */
 export function parseScopes(text: string): Scope[] {
   const named = [...new Set(text.split(' ').filter((name) => name !== ''))];

@@ -1,7 +1,7 @@
 import { Model } from 'objection';
 import type { OnboardingStep } from '../spec/states.ts';
 
-/** A customer: who they are, what they may spend, and the counters that their lists page by. */
+/** A customer: profile, entitlement, balance, and the counters that lists are paged by. */
 export class Account extends Model {
   static override tableName = 'accounts';
 
@@ -15,12 +15,12 @@ export class Account extends Model {
   declare onboarding_step: OnboardingStep;
   declare is_affiliate: boolean;
   declare created_at: Date;
-  /** First sign-in with the address on the staff list. */
+  /** Time of the first sign-in with an address on the staff list. */
   declare staff_since: Date | null;
-  /** When its personal data was erased. */
+  /** Time at which its personal data was erased. */
   declare erased_at: Date | null;
 
-  /** The subscription that it lives under, and whose plan credits it has. */
+  /** Subscription that grants its entitlement and its plan credits. */
   declare subscription_id: number | null;
   declare plan_slug: string | null;
   declare spendable_until: Date | null;
@@ -35,23 +35,23 @@ export class Account extends Model {
   declare period_end: Date | null;
   declare period_granted: number;
   declare period_rollover: number;
-  /** Of the last generation that was created before the period. */
+  /** `generation_count` at the start of the period. */
   declare generation_count_at_period_start: number;
   declare period_used: number;
 
   declare stripe_customer_id: string | null;
-  /** Whether the processor has a payment method on file, when it was last asked. */
+  /** True if the payment processor had a payment method on file at the last sync. */
   declare has_payment_method: boolean;
   declare auto_topup_enabled: boolean;
   declare auto_topup_amount_cents: number;
   declare auto_topup_threshold_credits: number;
-  /** When the last automatic top-up was begun. */
+  /** Start of the last automatic top-up. */
   declare auto_topup_claimed_at: Date | null;
-  /** When a burn left the balance below the threshold, until a top-up is claimed for it or the balance recovers. */
+  /** Time at which a burn left the balance below the threshold. Cleared when a top-up is claimed or the balance recovers. */
   declare auto_topup_triggered_at: Date | null;
-  /** Declined automatic top-ups in a row. */
+  /** Consecutive declined automatic top-ups. */
   declare auto_topup_declines: number;
-  /** Why we switched automatic top-ups off. */
+  /** Reason for which the service switched automatic top-ups off. */
   declare auto_topup_problem: string | null;
 
   declare in_flight: number;

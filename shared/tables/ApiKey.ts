@@ -1,6 +1,6 @@
 import { Model } from 'objection';
 
-/** A personal API key. Only its hash and its first characters are known. */
+/** A personal API key. Only its hash and its first characters are stored. */
 export class ApiKey extends Model {
   static override tableName = 'api_keys';
   static override idColumn = 'key_hash';
@@ -8,7 +8,7 @@ export class ApiKey extends Model {
   declare key_hash: Buffer;
   declare uuid: string;
   declare account_id: number;
-  /** The how-manieth key of its account, from 1, without gaps. */
+  /** Sequence number within the account, from 1, without gaps. */
   declare number: number;
   declare name: string;
   declare prefix: string;

@@ -2,25 +2,25 @@ import { Model } from 'objection';
 import type { GenerationParams, ModelSlug } from '../spec/catalog.ts';
 import type { GenerationStatus } from '../spec/states.ts';
 
-/** One job, from the moment it is charged. */
+/** One image or video, from its charge to its end. */
 export class Generation extends Model {
   static override tableName = 'generations';
   static override idColumn = 'uuid';
 
-  /** Version 7, made by the process that took the request. */
+  /** UUID version 7, created by the process that received the request. */
   declare uuid: string;
   declare account_id: number;
-  /** The how-manieth generation of its account, from 1, without gaps. */
+  /** Sequence number within the account, from 1, without gaps. */
   declare number: number;
   declare model: ModelSlug;
   declare prompt: string;
   declare params: GenerationParams;
   declare status: GenerationStatus;
   declare credits_charged: number;
-  /** The part of credits_charged that came from the plan bucket, and goes back there on a refund. */
+  /** Part of credits_charged that came from the plan bucket, and returns there on a refund. */
   declare plan_credits_charged: number;
   declare created_at: Date;
-  /** When it is failed and refunded if it has not ended. */
+  /** Time at which it fails and is refunded if it has not ended. */
   declare deadline_at: Date;
 
   declare completed_at: Date | null;
@@ -30,29 +30,30 @@ export class Generation extends Model {
   declare is_watermarked: boolean;
   declare error_message: string | null;
   declare deleted_at: Date | null;
-  /** When prompt, params and error were emptied, some time after the deletion. */
+  /** Time at which prompt, params and error were emptied after the deletion. */
   declare purged_at: Date | null;
 
-  /** When the sweep rings again, unless something has happened by then. */
+  /** Time at which the sweep enqueues the next step again, unless it has happened before. */
   declare next_attempt_at: Date;
-  /** No worker takes it for submitting before this time. */
+  /** End of the lease of the worker that submits it. No other worker claims it before. */
   declare leased_until: Date | null;
-  /** Set while a submit is under way: found set by the next worker, it means that the outcome is unknown. */
+  /** Set while a submit is in progress. If the next claim finds it set, the outcome of that submit is unknown. */
   declare submit_started_at: Date | null;
+  /** Number of submits of unknown outcome. */
   declare unconfirmed_submits: number;
-  /** How the upstream that accepted it knows it. */
+  /** Identifies it at the upstream that accepted it. */
   declare upstream_handle: Record<string, unknown> | null;
-  /** The last look at the upstream, by anyone. */
+  /** Time of the last poll of the upstream. */
   declare polled_at: Date | null;
-  /** When the poll that was rung for is due. */
+  /** Time at which the enqueued poll is due. */
   declare next_poll_at: Date | null;
-  /** The unguessable part of its files' paths. */
+  /** Secret part of its files' paths. */
   declare media_token: string | null;
-  /** Who was last asked to make it, and by which of their models. */
+  /** Upstream and model of the last submit. Set whenever upstream_handle is. */
   declare upstream: string | null;
   declare upstream_model: string | null;
-  /** What the finished run cost us; a decimal, since it may be a fraction of a cent. */
+  /** Cost of the completed run for us: a decimal, because it may be a fraction of a cent. */
   declare provider_cost_cents: string | null;
-  /** Of the request that created it, for as long as that may be repeated. */
+  /** Idempotency-Key of the request that created it, until it expires. */
   declare idempotency_key: string | null;
 }

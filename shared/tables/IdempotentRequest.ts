@@ -1,6 +1,6 @@
 import { Model } from 'objection';
 
-/** A request that may be repeated, and the answer that it got. */
+/** A request with an Idempotency-Key, and its response. */
 export class IdempotentRequest extends Model {
   static override tableName = 'idempotent_requests';
   static override idColumn = ['account_id', 'scope', 'key_hash'];
@@ -8,10 +8,10 @@ export class IdempotentRequest extends Model {
   declare account_id: number;
   declare scope: string;
   declare key_hash: Buffer;
-  /** Names what is done for it, however often it is tried. */
+  /** Identifies the effects of the request, the same for every attempt. */
   declare id: string;
   declare request_hash: Buffer;
-  /** Encrypted with the key; null while it is being carried out. */
+  /** Response, encrypted with the key; null while the request is in progress. */
   declare answer: Buffer | null;
   declare created_at: Date;
 }

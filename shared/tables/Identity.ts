@@ -1,11 +1,11 @@
 import { Model } from 'objection';
 
-/** An account as a sign-in provider knows it. */
+/** A user of a sign-in provider who is linked to an account. */
 export class Identity extends Model {
   static override tableName = 'identities';
   static override idColumn = ['provider', 'issuer', 'subject'];
 
-  /** Names it in forms and in sessions. */
+  /** Identifies it in forms and sessions. */
   declare uuid: string;
   declare provider: string;
   declare issuer: string;
@@ -13,6 +13,6 @@ export class Identity extends Model {
   declare account_id: number;
   declare email: string;
   declare created_at: Date;
-  /** Sessions that it opens have staff rights; null: they have not. */
+  /** Time since which its sessions have staff rights; null if they do not. */
   declare staff_since: Date | null;
 }

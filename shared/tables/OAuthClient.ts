@@ -1,6 +1,6 @@
 import { Model } from 'objection';
 
-/** A program that asks for access: one that registered, or one that has a metadata document at its id. */
+/** An OAuth client: registered, or described by a metadata document at its client id. */
 export class OAuthClient extends Model {
   static override tableName = 'oauth_clients';
   static override idColumn = 'client_id';
@@ -9,10 +9,10 @@ export class OAuthClient extends Model {
   declare name: string;
   declare redirect_uris: string[];
   declare created_at: Date;
-  /** When somebody last approved it, or it was last given tokens by an approval. */
+  /** Time of its last approval, or of the last tokens issued to it. */
   declare last_used_at: Date | null;
-  /** When a person was last asked to approve it; kept for clients that were never approved. */
+  /** Time at which a user was last asked for approval. Kept for clients that were never approved. */
   declare approval_requested_at: Date | null;
-  /** Until when this copy of its metadata document will do; null for one that registered. */
+  /** Expiry of the cached metadata document; null for a registered client. */
   declare metadata_expires_at: Date | null;
 }

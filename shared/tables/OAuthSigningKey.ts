@@ -1,6 +1,6 @@
 import { Model } from 'objection';
 
-/** A key that access tokens are, were or will be signed with. */
+/** A past, current or future signing key of access tokens. */
 export class OAuthSigningKey extends Model {
   static override tableName = 'oauth_signing_keys';
   static override idColumn = 'number';

@@ -1,6 +1,6 @@
 import { Model } from 'objection';
 
-/** An invoice whose payments are to be refunded, as the account has no use for what it billed. */
+/** An invoice whose payments must be refunded, because the account does not use what it billed. */
 export class OwedRefund extends Model {
   static override tableName = 'owed_refunds';
   static override idColumn = 'invoice_id';
@@ -8,11 +8,11 @@ export class OwedRefund extends Model {
   declare invoice_id: string;
   declare subscription_id: number;
   declare account_id: number;
-  /** `refused`: the processor refunds nothing any more, or the refund failed; staff decide. */
+  /** `refused`: the payment processor rejected the refund, or it failed. Staff decide. */
   declare status: 'owed' | 'refunded' | 'refused';
   declare attempts: number;
   declare problem: string | null;
-  /** When the next attempt is made. */
+  /** Time of the next attempt. */
   declare next_attempt_at: Date;
   declare created_at: Date;
   declare completed_at: Date | null;

@@ -1,21 +1,21 @@
 import { Model } from 'objection';
 
-/** What the payment processor has told us of, and whether it has been acted upon. */
+/** An event of the payment processor, and the state of its processing. */
 export class PaymentEvent extends Model {
   static override tableName = 'payment_events';
   static override idColumn = 'event_id';
 
   declare event_id: string;
   declare type: string;
-  /** Of what it is about; its state is asked for anew, never taken from the event. */
+  /** Id of the object. Its state is fetched from the processor, never taken from the event. */
   declare object_id: string;
   declare payload: string;
   declare received_at: Date;
   declare processed_at: Date | null;
-  /** When it was given up, after days of attempts that failed. */
+  /** Time at which processing was given up, after days of failed attempts. */
   declare abandoned_at: Date | null;
   declare next_attempt_at: Date;
   declare attempts: number;
-  /** Why the last attempt failed. */
+  /** Error of the last attempt. */
   declare problem: string | null;
 }

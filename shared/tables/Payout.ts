@@ -1,21 +1,21 @@
 import { Model } from 'objection';
 
-/** One transfer to an affiliate, from before it is asked for. */
+/** One transfer to an affiliate. Created before the transfer is requested. */
 export class Payout extends Model {
   static override tableName = 'payouts';
   static override idColumn = 'uuid';
 
   declare uuid: string;
   declare affiliate_id: number;
-  /** The first day of its month. */
+  /** First day of its month. */
   declare month: string;
-  /** `refused`: no money moved, and its commissions are payable again. */
+  /** `refused`: no money was transferred, and its commissions are payable again. */
   declare status: 'pending' | 'paid' | 'refused';
   declare amount_cents: number;
   declare connect_account_id: string | null;
   declare stripe_transfer_id: string | null;
   declare problem: string | null;
-  /** When it is looked at again while it is pending. */
+  /** Time of the next sync while it is pending. */
   declare next_attempt_at: Date;
   declare created_at: Date;
   declare completed_at: Date | null;

@@ -1,6 +1,6 @@
 import { Model } from 'objection';
 
-/** What a payout holds of a commission; below zero where a refund is taken off. */
+/** Part of a commission in a payout; negative if a refund is deducted. */
 export class PayoutItem extends Model {
   static override tableName = 'payout_items';
   static override idColumn = ['payout_uuid', 'commission_id'];

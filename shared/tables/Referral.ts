@@ -1,13 +1,13 @@
 import { Model } from 'objection';
 
-/** Who brought an account: written when the account is made, and never again. */
+/** The affiliate that referred an account. Written when the account is created, never changed. */
 export class Referral extends Model {
   static override tableName = 'referrals';
   static override idColumn = 'account_id';
 
   declare account_id: number;
   declare affiliate_id: number;
-  /** When the link was followed. */
+  /** Time of the click on the referral link. */
   declare clicked_at: Date;
   declare created_at: Date;
 }

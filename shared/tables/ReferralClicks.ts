@@ -1,6 +1,6 @@
 import { Model } from 'objection';
 
-/** How often an affiliate's link was followed on a day (UTC). */
+/** Number of clicks on an affiliate's referral link on a day (UTC). */
 export class ReferralClicks extends Model {
   static override tableName = 'referral_clicks';
   static override idColumn = ['affiliate_id', 'day'];

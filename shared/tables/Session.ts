@@ -1,6 +1,6 @@
 import { Model } from 'objection';
 
-/** A signed-in browser. Only the hash of its cookie is known. */
+/** A signed-in browser. Only the hash of its cookie is stored. */
 export class Session extends Model {
   static override tableName = 'sessions';
   static override idColumn = 'token_hash';
@@ -10,7 +10,7 @@ export class Session extends Model {
   declare account_id: number;
   /** The identity that opened it; null for the local sign-in. */
   declare identity_uuid: string | null;
-  /** What the browser called itself when it signed in. */
+  /** `User-Agent` of the browser at sign-in. */
   declare user_agent: string;
   declare created_at: Date;
   declare last_used_at: Date;

@@ -1,6 +1,6 @@
 import { Model } from 'objection';
 
-/** A sign-in that waits for the provider to send the browser back. */
+/** A sign-in that waits for the provider's redirect. */
 export class SignInAttempt extends Model {
   static override tableName = 'sign_in_attempts';
   static override idColumn = 'state_hash';
@@ -11,10 +11,10 @@ export class SignInAttempt extends Model {
   declare verifier: string;
   declare nonce: string;
   declare return_to: string;
-  /** The referral link that the browser came by. */
+  /** Code of the referral link that the browser followed. */
   declare referral_code: string | null;
   declare referral_clicked_at: Date | null;
-  /** Who was signed in in it. */
+  /** Account that was signed in in the browser. */
   declare referral_signed_in_account_id: number | null;
   /** Session whose account the identity is to be linked to; null for a plain sign-in. */
   declare linking_session_hash: Buffer | null;

@@ -11,28 +11,28 @@ export class Subscription extends Model {
   declare plan_slug: string;
   declare status: SubscriptionStatus;
   declare processor: string;
-  /** Credit periods are months counted from here. */
+  /** Credit periods are months counted from this time. */
   declare started_at: Date;
-  /** The end of what is paid for. */
+  /** End of the billing period. */
   declare current_period_end: Date;
   declare cancel_at_period_end: boolean;
-  /** null for one whose payment was simulated. */
+  /** null if the payment was simulated. */
   declare stripe_subscription_id: string | null;
-  /** Up to here months may be granted: the end of the last period whose invoice was paid. */
+  /** End of the last period whose invoice was paid. Months are granted up to this time. */
   declare paid_until: Date;
   declare past_due_since: Date | null;
-  /** When its first month was granted; null where none was yet. */
+  /** Time at which its first month was granted; null before that. */
   declare activated_at: Date | null;
-  /** The charge of it that is being disputed: nothing may be spent then. */
+  /** Disputed charge of this subscription. While it is set, no credits can be spent. */
   declare disputed_charge_id: string | null;
-  /** What is to be done at the payment processor, or was: which of two live ones stays, its end, its end and refund. */
+  /** Action at the payment processor: resolve which of two live subscriptions stays, cancel, or cancel and refund. */
   declare follow_up: 'resolve' | 'cancel' | 'refund' | null;
   declare follow_up_at: Date | null;
-  /** When the next attempt is made; null once it is done. */
+  /** Time of the next attempt; null once it is done. */
   declare follow_up_next_attempt_at: Date | null;
-  /** The plan whose upgrade was refunded in the running year. */
+  /** Plan whose upgrade was refunded in the current year. */
   declare refunded_upgrade: string | null;
-  /** Of the last look at the processor that was applied. */
+  /** Version of the last snapshot of the processor that was applied. */
   declare sync_version: number;
   declare synced_at: Date | null;
   declare created_at: Date;

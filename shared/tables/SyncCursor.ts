@@ -1,6 +1,6 @@
 import { Model } from 'objection';
 
-/** Up to when the payment processor was asked for what it may have told us in vain. */
+/** Time up to which a subject was reconciled with the payment processor. */
 export class SyncCursor extends Model {
   static override tableName = 'sync_cursors';
   static override idColumn = 'subject';

@@ -1,6 +1,6 @@
 import { Model } from 'objection';
 
-/** One payment for credits, from the moment it is begun. */
+/** One payment for credits. Created before the payment starts. */
 export class Topup extends Model {
   static override tableName = 'topups';
   static override idColumn = 'uuid';
@@ -10,21 +10,21 @@ export class Topup extends Model {
   declare kind: 'manual' | 'automatic';
   declare status: 'pending' | 'succeeded' | 'failed';
   declare amount_cents: number;
-  /** Fixed when the payment is begun. */
+  /** Fixed when the payment starts. */
   declare credits: number;
   declare stripe_session_id: string | null;
   declare stripe_payment_intent_id: string | null;
   declare failure: string | null;
-  /** What was refunded, or is disputed and not won back. */
+  /** Amount that was refunded, or disputed and not won. */
   declare reversed_cents: number;
-  /** Whether the payment was disputed at the last look. */
+  /** True if the payment was disputed at the last sync. */
   declare is_disputed: boolean;
-  /** Of the credits, for what was reversed: as far as they were there. */
+  /** Credits taken back for the reversed amount, limited by the balance. */
   declare credits_reversed: number;
-  /** How often that has changed: names each change. */
+  /** Number of changes of credits_reversed. Part of each change's effect key. */
   declare reversal_count: number;
   declare sync_version: number;
-  /** When it is looked at again while it is pending. */
+  /** Time of the next sync while it is pending. */
   declare next_attempt_at: Date;
   declare created_at: Date;
   declare completed_at: Date | null;

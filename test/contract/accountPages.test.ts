@@ -7,10 +7,10 @@ import { expectError } from '../harness/errorEnvelope.ts';
 
 const FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
 
-/** What is asked about on a page of its own before it is done. */
+/** Paths of actions with a confirmation page. */
 const CONFIRMATION_PATHS = /\/(revoke|end-others)\/$/;
 
-/** A visitor who is signed in as a customer. */
+/** Creates a browser that is signed in as a customer. */
 function createBrowserFor(customer: TestCustomer): HttpBrowser {
   const visitor = new HttpBrowser();
   const [name = '', value = ''] = customer.cookie.split('=');
@@ -18,7 +18,7 @@ function createBrowserFor(customer: TestCustomer): HttpBrowser {
   return visitor;
 }
 
-describe('pages', () => {
+describe('account pages', () => {
   let service: TestService;
   before(async () => {
     service = await startTestService({ workers: 0 });
@@ -32,7 +32,7 @@ describe('pages', () => {
     return { customer, visitor: createBrowserFor(customer) };
   };
 
-  /** Sends a form of the account's page, or of the question that it leads to, with changes. */
+  /** Submits a form of the account page or of its confirmation page, with changed fields. */
   const sendForm = async (
     visitor: HttpBrowser,
     action: string,
@@ -43,16 +43,16 @@ describe('pages', () => {
     return visitor.submitForm(at(action), { ...findForm(text, action).fields, ...fields }, origin);
   };
 
-  const sessionsOf = ({ email }: TestCustomer) =>
+  const getSessions = ({ email }: TestCustomer) =>
     service.sql(
       'SELECT s.uuid, s.user_agent, s.last_used_at FROM sessions s JOIN accounts a ON a.id = s.account_id WHERE a.email = $1 ORDER BY s.uuid',
       [email],
     );
 
   describe('every page', () => {
-    it('runs no script, takes no style but ours, is framed by nobody and kept by nobody', async () => {
+    it('forbids scripts, other stylesheets, framing and caching', async () => {
       const { visitor } = await newVisitor();
-      const paths = ['/sign-in', '/authentication/social/nobody/start'];
+      const paths = ['/sign-in', '/authentication/social/unknown/start'];
       for (const page of [
         await visitor.request(at('/account/')),
         ...(await Promise.all(paths.map((path) => new HttpBrowser().request(at(path))))),
@@ -69,7 +69,7 @@ describe('pages', () => {
       }
     });
 
-    it('has its stylesheet from an address that names what is in it', async () => {
+    it('links to its stylesheet by the hash of its content, which is cached forever', async () => {
       const { text } = await new HttpBrowser().request(at('/sign-in'));
       const [, path = ''] = /<link rel="stylesheet" href="([^"]+)"/.exec(text) ?? [];
       const named = await new HttpBrowser().request(at(path));
@@ -80,7 +80,7 @@ describe('pages', () => {
       expect([plain.status, plain.headers.get('cache-control')]).to.deep.equal([200, 'no-cache']);
     });
 
-    it('repeats nothing that stands in its address', async () => {
+    it('does not display unknown values of query parameters', async () => {
       const evil = encodeURIComponent('"><b>evil</b>');
       for (const path of [`/sign-in?problem=${evil}&return_to=${evil}`, `/sign-in?problem=constructor`]) {
         const { status, text } = await new HttpBrowser().request(at(path));
@@ -95,8 +95,8 @@ describe('pages', () => {
     });
   });
 
-  describe('the root', () => {
-    it('leads to the account, and from there to the sign-in, which leads back', async () => {
+  describe('the root path', () => {
+    it('redirects to the account, and visitors without a session to the sign-in page with a return path', async () => {
       const visitor = new HttpBrowser();
       const page = await visitor.navigate(at('/'));
       expect([page.url.pathname, page.status]).to.deep.equal(['/sign-in', 200]);
@@ -110,41 +110,41 @@ describe('pages', () => {
   });
 
   describe('the local sign-in', () => {
-    it('signs in by the form of the page, and leads to where one wanted to go', async () => {
+    it('signs in through the form and redirects to the return path', async () => {
       const visitor = new HttpBrowser();
       const { text } = await visitor.request(at('/sign-in?return_to=%2Faccount%2F%3Fcheckout%3Dcanceled'));
       const form = findForm(text, '/sign-in');
       const answer = await visitor.submitForm(at('/sign-in'), { ...form.fields, email: 'Local@Example.com' });
       expect([answer.status, answer.headers.get('location')]).to.deep.equal([303, '/account/?checkout=canceled']);
       const page = await visitor.request(at('/account/?checkout=canceled'));
-      expect(page.text).to.include('local@example.com').and.to.include('You left the checkout; nothing was charged.');
+      expect(page.text).to.include('local@example.com').and.to.include('Checkout canceled. You were not charged.');
     });
 
-    it('says on the page what is wrong with an address, and shows it again', async () => {
+    it('shows an error for an invalid address and keeps the input', async () => {
       const answer = await new HttpBrowser().submitForm(at('/sign-in'), {
         email: 'no <address>',
         return_to: '//evil.example',
       });
       expect(answer.status).to.equal(400);
-      expect(answer.text).to.include('That is no e-mail address.').and.to.include('value="no &lt;address');
+      expect(answer.text).to.include('Enter a valid e-mail address').and.to.include('value="no &lt;address');
       expect(answer.text).to.not.include('evil.example');
     });
 
-    it('opened by another name of the machine says where to open the service instead', async () => {
+    it('links to the configured address when the page was opened at another host name', async () => {
       const visitor = new HttpBrowser();
       const other = service.baseUrl.replace('127.0.0.1', 'localhost');
       expect(other).to.not.equal(service.baseUrl);
       const answer = await visitor.submitForm(at('/sign-in'), { email: 'a@example.com' }, other);
       expect(answer.status).to.equal(403);
       expect(answer.text).to.include(`Open this service at <a href="${service.baseUrl}">${service.baseUrl}</a>`);
-      expect(answer.text).to.include('<h1>Not at this address</h1>').and.to.not.include('Not for this account');
+      expect(answer.text).to.include('<h1>Wrong address</h1>').and.to.not.include('Access denied');
       expect(visitor.cookie('token')).to.equal(undefined);
-      // Where there is no other address to go to, none is named.
+      // An opaque origin gets no link.
       const nowhere = await visitor.submitForm(at('/sign-in'), { email: 'a@example.com' }, 'null');
-      expect(nowhere.text).to.include('<h1>That did not work</h1>').and.to.not.include('Open this service');
+      expect(nowhere.text).to.include('<h1>Request failed</h1>').and.to.not.include('Open this service');
     });
 
-    it('takes no form of another site, and none without an origin', async () => {
+    it('rejects forms from other sites and forms without an origin', async () => {
       for (const origin of ['https://evil.example', 'null', '']) {
         const visitor = new HttpBrowser();
         const answer = await visitor.submitForm(at('/sign-in'), { email: 'a@example.com' }, origin);
@@ -155,29 +155,29 @@ describe('pages', () => {
   });
 
   describe('the account', () => {
-    it('says who one is, what one has, and where one is signed in', async () => {
+    it('shows the address, the balance, the plan and the active sessions', async () => {
       const { customer, visitor } = await newVisitor('studio');
       const { text } = await visitor.request(at('/account/'));
       expect(text).to.include(customer.email).and.to.include('3,000').and.to.include('Studio plan');
-      expect(text).to.include('this browser');
+      expect(text).to.include('This browser');
     });
 
-    it('leads to the description of the interface, and who is not of the staff not to its pages', async () => {
+    it('links to the API reference, and to the admin dashboard for staff only', async () => {
       const { visitor } = await newVisitor();
       const { text } = await visitor.request(at('/account/'));
-      expect(text).to.include('A program that uses <a href="/api/docs/">the API</a> needs one.');
+      expect(text).to.include('<a href="/api/docs/">API reference</a>');
       expect(text).to.not.include('href="/admin/"');
     });
 
-    it('promises no payouts where plans are given away', async () => {
+    it('states that commissions are not paid while payments are simulated', async () => {
       const { visitor } = await newVisitor();
       await sendForm(visitor, '/account/affiliate/');
       const { text } = await visitor.request(at('/account/'));
-      expect(text).to.include('Your link:').and.to.include('commissions are never paid');
-      expect(text).to.not.include('Payouts are on');
+      expect(text).to.include('Your link:').and.to.include('commissions are not paid');
+      expect(text).to.not.include('Payouts are enabled');
     });
 
-    it('saves the profile, which completes that step', async () => {
+    it('saves the profile and completes the profile step', async () => {
       const { customer, visitor } = await newVisitor();
       const answer = await sendForm(visitor, '/account/profile/', { first_name: ' Ada ', use_case: 'films' });
       expect([answer.status, answer.headers.get('location')]).to.deep.equal([303, '/account/?done=profile']);
@@ -204,7 +204,7 @@ describe('pages', () => {
       }
     });
 
-    it('makes one key, however often its form is sent, and shows it each time', async () => {
+    it('creates one key when its form is sent several times, and shows it each time', async () => {
       const { customer, visitor } = await newVisitor();
       const { text } = await visitor.request(at('/account/'));
       const fields = { ...findForm(text, '/account/keys/').fields, name: 'from the page' };
@@ -216,15 +216,15 @@ describe('pages', () => {
       expect(data.map((key: { name: string }) => key.name)).to.deep.equal(['from the page', 'test']);
     });
 
-    it('says on the page why a form was refused', async () => {
+    it('shows why a form was rejected', async () => {
       const { visitor } = await newVisitor('pro');
-      const refusals: [string, Record<string, string>, string][] = [
+      const rejections: [string, Record<string, string>, string][] = [
         ['/account/keys/', { name: ' ' }, 'must have at least 1 character'],
         ['/account/plan/', { plan: 'gold' }, 'must be one of: lite, starter, pro, studio'],
         ['/account/plan/', { plan: 'pro' }, 'The account is on the Pro plan already'],
         ['/account/profile/', { first_name: 'x'.repeat(201) }, 'must have at most 200 characters'],
       ];
-      for (const [action, fields, sentence] of refusals) {
+      for (const [action, fields, sentence] of rejections) {
         const answer = await sendForm(visitor, action, fields);
         expect(answer.status, action).to.equal(400);
         expect(answer.headers.get('content-type')).to.include('text/html');
@@ -232,7 +232,7 @@ describe('pages', () => {
       }
     });
 
-    it('asks before it revokes a key, on a page that changes nothing and leads back', async () => {
+    it('asks for confirmation before it revokes a key', async () => {
       const { customer, visitor } = await newVisitor();
       const [{ uuid }] = (await customer.request('GET', '/api/keys/')).body.data;
       const path = `/account/keys/${uuid}/revoke/`;
@@ -240,26 +240,26 @@ describe('pages', () => {
       expect(text).to.include(`href="${path}"`).and.to.not.include(`action="${path}"`);
       const question = await visitor.request(at(path));
       expect(question.status).to.equal(200);
-      expect(question.text).to.include('<h1>Revoke the API key “test”?</h1>').and.to.include('href="/account/"');
+      expect(question.text).to.include('<h1>Revoke API key “test”?</h1>').and.to.include('href="/account/"');
       expect((await customer.request('GET', '/api/keys/')).status).to.equal(200);
       const done = await visitor.submitForm(at(path), findForm(question.text, path).fields);
       expect(done.headers.get('location')).to.equal('/account/?done=key-revoked');
       expectError(await customer.request('GET', '/api/keys/'), 'invalid_api_key');
       const again = await visitor.request(at(path));
       expect(again.status).to.equal(404);
-      expect(again.text).to.include('was revoked already');
+      expect(again.text).to.include('has already been revoked');
     });
 
-    it('asks before it signs out everywhere else', async () => {
+    it('asks for confirmation before it ends all other sessions', async () => {
       const { customer, visitor } = await newVisitor();
       await new HttpBrowser().submitForm(at('/sign-in'), { email: customer.email });
       expect((await visitor.request(at('/account/'))).text).to.include('href="/account/sessions/end-others/"');
       const question = await visitor.request(at('/account/sessions/end-others/'));
-      expect(question.text).to.include('<h1>Sign out everywhere else?</h1>');
-      expect((await sessionsOf(customer)).length).to.equal(2);
+      expect(question.text).to.include('<h1>Sign out of all other sessions?</h1>');
+      expect((await getSessions(customer)).length).to.equal(2);
     });
 
-    it('says in its title and in a focused notice what was done', async () => {
+    it('shows the outcome of an action in its title and in a focused notice', async () => {
       const { visitor } = await newVisitor();
       const { text } = await visitor.request(at('/account/?done=profile'));
       expect(text).to.include('<title>Profile saved · genmeter</title>');
@@ -267,10 +267,10 @@ describe('pages', () => {
       const made = await sendForm(visitor, '/account/keys/', { name: 'new' });
       expect(made.text).to.include('<title>API key created · genmeter</title>');
       const refused = await sendForm(visitor, '/account/keys/', { name: ' ' });
-      expect(refused.text).to.include('<title>Error: Your account · genmeter</title>');
+      expect(refused.text).to.include('<title>Error: Account · genmeter</title>');
     });
 
-    it('says how to connect an assistant', async () => {
+    it('explains how to connect an assistant', async () => {
       const { visitor } = await newVisitor();
       const { text } = await visitor.request(at('/account/'));
       expect(text).to.include(`>${at('/mcp')}</code>`);
@@ -279,7 +279,7 @@ describe('pages', () => {
       }
     });
 
-    it("revokes one's own key, and nobody else's", async () => {
+    it("revokes the customer's own key, and no key of another account", async () => {
       const { customer, visitor } = await newVisitor();
       const stranger = (await newVisitor()).visitor;
       const [{ uuid }] = (await customer.request('GET', '/api/keys/')).body.data;
@@ -292,14 +292,14 @@ describe('pages', () => {
   });
 
   describe('sessions', () => {
-    it('are listed with the browser, and ended one by one or all but this one', async () => {
+    it('are listed with their browser, and can be ended one by one or all but the current one', async () => {
       const { customer, visitor } = await newVisitor();
       const elsewhere = [new HttpBrowser(), new HttpBrowser(), new HttpBrowser()];
       for (const other of elsewhere) await other.submitForm(at('/sign-in'), { email: customer.email });
       const isIn = async (other: HttpBrowser) => (await other.request(at('/account/'))).status === 200;
       const page = await visitor.request(at('/account/'));
       expect(page.text.match(/Firefox on Linux/g)?.length).to.be.at.least(3);
-      const before = await sessionsOf(customer);
+      const before = await getSessions(customer);
       expect(before.length).to.equal(4);
       expect(before[1].user_agent).to.equal(FIREFOX);
 
@@ -310,21 +310,21 @@ describe('pages', () => {
       const out = await sendForm(visitor, '/account/sign-out/');
       expect(out.headers.get('location')).to.equal('/sign-in?done=signed-out');
       expect(await isIn(visitor)).to.equal(false);
-      expect(await sessionsOf(customer)).to.deep.equal([]);
+      expect(await getSessions(customer)).to.deep.equal([]);
     });
 
-    it('of somebody else cannot be ended', async () => {
+    it('of another account cannot be ended', async () => {
       const { customer } = await newVisitor();
       const { visitor } = await newVisitor();
-      const [{ uuid }] = await sessionsOf(customer);
+      const [{ uuid }] = await getSessions(customer);
       const { fields } = findForm((await visitor.request(at('/account/'))).text, '/account/profile/');
       expect((await visitor.submitForm(at(`/account/sessions/${uuid}/end/`), fields)).status).to.equal(404);
-      expect((await sessionsOf(customer)).length).to.equal(1);
+      expect((await getSessions(customer)).length).to.equal(1);
     });
 
-    it('are noted as used, at most once in 60 seconds', async () => {
+    it('are recorded as used, at most once in 60 seconds', async () => {
       const { customer, visitor } = await newVisitor();
-      const usedAt = async () => ((await sessionsOf(customer))[0].last_used_at as Date).getTime();
+      const usedAt = async () => ((await getSessions(customer))[0].last_used_at as Date).getTime();
       const mark = (age: string) =>
         service.sql(
           `UPDATE sessions SET last_used_at = now() - interval '${age}' WHERE account_id = (SELECT id FROM accounts WHERE email = $1)`,
@@ -334,7 +334,7 @@ describe('pages', () => {
       await mark('1 hour');
       const old = await usedAt();
       await customer.on(other.baseUrl).requestWithSession('GET', '/authentication/me/');
-      await eventually('the use is noted', async () => (await usedAt()) > old + 3_000_000);
+      await eventually('the use is recorded', async () => (await usedAt()) > old + 3_000_000);
       await mark('30 seconds');
       const recent = await usedAt();
       const third = await service.startApi();
@@ -348,7 +348,7 @@ describe('pages', () => {
   describe('a form', () => {
     const actions = ['/account/plan/', '/account/profile/', '/account/keys/', '/account/sign-out/'];
 
-    it('of another site, or without an origin, is not taken', async () => {
+    it('is rejected from another site or without an origin', async () => {
       const { customer, visitor } = await newVisitor();
       for (const action of actions) {
         for (const origin of ['https://evil.example', 'null', '']) {
@@ -362,7 +362,7 @@ describe('pages', () => {
       expect((await customer.request('GET', '/api/keys/')).body.pagination.total_items).to.equal(1);
     });
 
-    it("without the page's token, or with that of another session, is not taken", async () => {
+    it('is rejected without the CSRF token, or with that of another session', async () => {
       const { customer, visitor } = await newVisitor();
       const another = new HttpBrowser();
       await another.submitForm(at('/sign-in'), { email: customer.email });
@@ -376,7 +376,7 @@ describe('pages', () => {
       );
     });
 
-    it('sent after the session has ended changes nothing, and leads to a sign-in that says so', async () => {
+    it('changes nothing after the session has ended, and redirects to a sign-in that keeps the input', async () => {
       const { customer, visitor } = await newVisitor();
       const { text } = await visitor.request(at('/account/'));
       await customer.requestWithSession('POST', '/authentication/logout/');
@@ -384,10 +384,10 @@ describe('pages', () => {
       const answer = await visitor.submitForm(at('/account/profile/'), { ...fields, first_name: 'late' });
       expect([answer.status, answer.headers.get('location')]).to.deep.equal([303, '/sign-in?problem=session-ended']);
       const signIn = await visitor.request(at('/sign-in?problem=session-ended'));
-      expect(signIn.text).to.include('Your session has ended, and nothing was changed.');
+      expect(signIn.text).to.include('Your session has ended and nothing was changed.');
       expect(signIn.text).to.include('<title>Error: Sign in · genmeter</title>');
 
-      // What was typed is there again, once, and for the same account only.
+      // The input is restored once, and only for the same account.
       const typed = 'value="late"';
       const kept = visitor.cookies.slice();
       await visitor.submitForm(at('/sign-in'), { email: customer.email });
@@ -396,11 +396,11 @@ describe('pages', () => {
       expect((await customer.on(service.baseUrl).request('GET', '/api/keys/')).status).to.equal(200);
       const other = new HttpBrowser();
       other.cookies = kept;
-      await other.submitForm(at('/sign-in'), { email: 'somebody-else@example.com' });
+      await other.submitForm(at('/sign-in'), { email: 'another-customer@example.com' });
       expect((await other.request(at('/account/'))).text).to.not.include(typed);
     });
 
-    it('sent after the session has ended leads back to the page that it was on', async () => {
+    it('returns to its own page when the session had ended', async () => {
       const { customer, visitor } = await newVisitor();
       const [{ uuid }] = (await customer.request('GET', '/api/keys/')).body.data;
       const path = `/account/keys/${uuid}/revoke/`;
@@ -419,7 +419,7 @@ describe('pages', () => {
       expect((await customer.request('GET', '/api/keys/')).status).to.equal(200);
     });
 
-    it('has an address that leads to the account when it is opened like a page', async () => {
+    it('redirects to the account when its address is opened with GET', async () => {
       const { visitor } = await newVisitor();
       for (const path of ['plan', 'portal', 'profile', 'keys', 'affiliate', 'payouts', 'sign-out']) {
         const answer = await visitor.request(at(`/account/${path}/`));
@@ -427,7 +427,7 @@ describe('pages', () => {
       }
     });
 
-    it('that is none, or is too large, is refused by a page', async () => {
+    it('is rejected with an error page when it is malformed or too large', async () => {
       const { visitor } = await newVisitor();
       const send = (body: string, type: string) =>
         visitor.request(at('/account/profile/'), {
@@ -441,7 +441,7 @@ describe('pages', () => {
       for (const { headers } of [json, large]) expect(headers.get('content-type')).to.include('text/html');
     });
 
-    it('takes no API key for a session', async () => {
+    it('does not accept an API key in place of a session', async () => {
       const { customer } = await newVisitor();
       const answer = await new HttpBrowser().request(at('/account/'), {
         headers: { authorization: `Bearer ${customer.key}` },

@@ -36,7 +36,7 @@ describe('the affiliate program', () => {
     return row.clicks;
   };
 
-  it('answers 401 without a credential, and takes the cookie as well as a key', async () => {
+  it('answers 401 without a credential, and accepts a session cookie or an API key', async () => {
     for (const [method, path] of PATHS) {
       expectError(await service.request(method, path, method === 'POST' ? { body: {} } : {}), 'invalid_api_key');
     }
@@ -46,13 +46,13 @@ describe('the affiliate program', () => {
     expect((await customer.requestWithSession('POST', '/api/affiliate/onboarding-link/')).status).to.equal(200);
   });
 
-  it('answers 404 not_found to status and onboarding link before the account has enrolled', async () => {
+  it('answers 404 not_found to status and onboarding link before the account is enrolled', async () => {
     const customer = await signUpCustomer(service.baseUrl);
     expectError(await customer.request('GET', '/api/affiliate/status/'), 'not_found');
     expectError(await customer.request('POST', '/api/affiliate/onboarding-link/'), 'not_found');
   });
 
-  it('enrols with 200 { code, referral_url }, and makes the account an affiliate', async () => {
+  it('enrolls with 200 { code, referral_url }, and the account becomes an affiliate', async () => {
     const customer = await signUpCustomer(service.baseUrl);
     const { status, body } = await enroll(customer);
     expect(status).to.equal(200);
@@ -62,7 +62,7 @@ describe('the affiliate program', () => {
     expect((await customer.requestWithSession('GET', '/authentication/me/')).body.user.is_affiliate).to.equal(true);
   });
 
-  it('gives the same code when it is asked again, also many times at once over two processes', async () => {
+  it('returns the same code when it is repeated, also for concurrent requests to two processes', async () => {
     const customer = await signUpCustomer(service.baseUrl);
     const ways = service.baseUrls.map((url) => customer.on(url));
     const answers = await Promise.all(
@@ -72,7 +72,7 @@ describe('the affiliate program', () => {
     expect(new Set(answers.map(({ body }) => body.code)).size).to.equal(1);
   });
 
-  it('shows a status with all its fields, and twelve months with this one last', async () => {
+  it('shows a status with all its fields, and twelve months with the current one last', async () => {
     const { affiliate, code } = await enrollAffiliate(service.baseUrl);
     const { recent, ...status } = await getAffiliateStatus(affiliate);
     expect(status).to.deep.equal({
@@ -89,7 +89,7 @@ describe('the affiliate program', () => {
     expect(recent).to.deep.equal(months.map((month) => ({ month, referrals: 0, commission_cents: 0 })));
   });
 
-  it('enables payouts at once in local keyless development, with an address of our own', async () => {
+  it('enables payouts immediately in local keyless development, and links to the account page', async () => {
     const { affiliate } = await enrollAffiliate(service.baseUrl);
     const { status, body } = await affiliate.request('POST', '/api/affiliate/onboarding-link/');
     expect(status).to.equal(200);
@@ -98,7 +98,7 @@ describe('the affiliate program', () => {
     expect(await getAffiliateStatus(affiliate)).to.include({ payout_enabled: true, connect_onboarded: true });
   });
 
-  it('a link that leads to onboarding again enables nothing, and leads to the account', async () => {
+  it('redirects a repeated onboarding link to the account page, and enables nothing', async () => {
     const { affiliate } = await enrollAffiliate(service.baseUrl);
     const again = await affiliate.requestWithSession('GET', '/account/payouts/again');
     expect([again.status, again.headers.get('location')]).to.deep.equal([303, '/account/']);
@@ -118,7 +118,7 @@ describe('the affiliate program', () => {
       await eventually('counted', async () => (await clicks(code)) === 1);
     });
 
-    it('counts all of many clicks at once over two processes, in one row', async () => {
+    it('counts all concurrent clicks on two processes in one row', async () => {
       const { code } = await enrollAffiliate(service.baseUrl);
       await Promise.all(
         Array.from({ length: 60 }, (_, i) => followReferralLink(service.baseUrls[i % 2] as string, code)),
@@ -132,13 +132,13 @@ describe('the affiliate program', () => {
       ).to.have.length(1);
     });
 
-    it('that is unknown redirects, too, and sets no cookie', async () => {
+    it('redirects without a cookie if it is unknown', async () => {
       for (const code of ['abc', 'bcdfghjkmnpq', 'x'.repeat(300), '%00', "'--"]) {
         expect(await followReferralLink(service.baseUrl, code), code).to.equal(undefined);
       }
     });
 
-    it("of one's own sets no cookie for who is signed in, and leads to the account", async () => {
+    it('sets no cookie for its own affiliate, and leads to the account page', async () => {
       const { affiliate, code } = await enrollAffiliate(service.baseUrl);
       const answer = await request(service.baseUrl, 'GET', `/r/${code}`, { headers: { cookie: affiliate.cookie } });
       expect([answer.status, answer.headers.get('location')]).to.deep.equal([303, '/']);
@@ -147,7 +147,7 @@ describe('the affiliate program', () => {
   });
 
   describe('attribution', () => {
-    it('ties a new account to the link that it came by; of several to the last', async () => {
+    it('ties a new account to the last link that the visitor followed', async () => {
       const [first, second] = [await enrollAffiliate(service.baseUrl), await enrollAffiliate(service.baseUrl)];
       const cookie = await followReferralLink(service.baseUrl, first.code);
       await signUpCustomer(service.baseUrl, await followReferralLink(service.baseUrl, second.code, cookie));
@@ -156,7 +156,7 @@ describe('the affiliate program', () => {
       expect((await getAffiliateStatus(second.affiliate)).recent.at(-1)).to.include({ referrals: 1 });
     });
 
-    it('counts a link that was followed up to 30 days ago, and none that is older, or from the future', async () => {
+    it('accepts a click of the last 30 days, and none that is older or in the future', async () => {
       const { affiliate, code } = await enrollAffiliate(service.baseUrl);
       const at = (daysAgo: number) => `referral=${code}.${Math.floor(Date.now() / 1_000 - daysAgo * DAY_SECONDS)}`;
       for (const daysAgo of [30.01, 31, 400, -1]) await signUpCustomer(service.baseUrl, at(daysAgo));
@@ -173,7 +173,7 @@ describe('the affiliate program', () => {
       expect(await getStats(affiliate)).to.include({ referrals: 1 });
     });
 
-    it('never ties an account that is there already', async () => {
+    it('never ties an account that exists already', async () => {
       const { affiliate, code } = await enrollAffiliate(service.baseUrl);
       const customer = await signUpCustomer(service.baseUrl);
       await signUpCustomer(service.baseUrl, await followReferralLink(service.baseUrl, code), customer.email);
@@ -185,10 +185,10 @@ describe('the affiliate program', () => {
       expect(await getStats(affiliate)).to.include({ referrals: 0 });
     });
 
-    it('never ties affiliates to themselves: not in their own browser, nor by their own mailbox', async () => {
+    it('never ties affiliates to themselves, by their browser or their mailbox', async () => {
       const { affiliate, code } = await enrollAffiliate(service.baseUrl, 'ada@example.com');
       const cookie = await followReferralLink(service.baseUrl, code);
-      await signUpCustomer(service.baseUrl, `${cookie}; ${affiliate.cookie}`, 'somebody@example.net');
+      await signUpCustomer(service.baseUrl, `${cookie}; ${affiliate.cookie}`, 'second@example.net');
       const again = await signUpCustomer(service.baseUrl, undefined, 'ada@example.com');
       await signUpCustomer(service.baseUrl, await followReferralLink(service.baseUrl, code), 'ada+2@example.com');
       expect(await getStats(again)).to.include({ referrals: 0 });
@@ -196,7 +196,7 @@ describe('the affiliate program', () => {
       expect(await getStats(again)).to.include({ referrals: 1 });
     });
 
-    it('happens once for an address that signs in many times at once over two processes', async () => {
+    it('happens once for concurrent sign-ins of one address on two processes', async () => {
       const { affiliate, code } = await enrollAffiliate(service.baseUrl);
       const cookie = await followReferralLink(service.baseUrl, code);
       await Promise.all(
@@ -210,7 +210,7 @@ describe('the affiliate program', () => {
       expect(await getStats(affiliate)).to.include({ referrals: 1 });
     });
 
-    it('also comes of the form of the sign-in page', async () => {
+    it('works for the form of the sign-in page', async () => {
       const { affiliate, code } = await enrollAffiliate(service.baseUrl);
       const cookie = (await followReferralLink(service.baseUrl, code)) as string;
       const answer = await request(service.baseUrl, 'POST', '/sign-in', {
@@ -222,7 +222,7 @@ describe('the affiliate program', () => {
     });
   });
 
-  it('earns 30 % of a keyless checkout, once, and keeps it pending', async () => {
+  it('earns 30 % of a keyless checkout once, as pending', async () => {
     const { affiliate, code } = await enrollAffiliate(service.baseUrl);
     const customer = await signUpReferred(service.baseUrl, code);
     for (const plan of ['starter', 'pro']) {

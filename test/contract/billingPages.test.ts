@@ -29,14 +29,14 @@ describe('account pages with a payment processor', () => {
 
   const completedInMetrics = async (): Promise<number> => {
     const [row] = await billing.service.sql(
-      `SELECT coalesce(sum(times), 0)::int AS times FROM
-         (SELECT times FROM metric_totals WHERE (metric, label) = ('accounts', 'complete')
-          UNION ALL SELECT times FROM metric_deltas WHERE (metric, label) = ('accounts', 'complete')) sums`,
+      `SELECT coalesce(sum(count), 0)::int AS count FROM
+         (SELECT count FROM metric_totals WHERE (metric, label) = ('accounts', 'complete')
+          UNION ALL SELECT count FROM metric_deltas WHERE (metric, label) = ('accounts', 'complete')) sums`,
     );
-    return row.times;
+    return row.count;
   };
 
-  it('completes the onboarding when the webhook begins the subscription', async () => {
+  it('completes the onboarding when the webhook starts the subscription', async () => {
     const before = await completedInMetrics();
     const customer = await billing.createCustomer(null);
     const visitor = createBrowserFor(customer);
@@ -55,14 +55,14 @@ describe('account pages with a payment processor', () => {
     const visitor = createBrowserFor(customer);
     const { body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'pro' } });
     const waiting = await visitor.request(at('/account/?checkout=success'));
-    expect(waiting.text).to.include('<h1>Waiting for the payment</h1>').and.to.not.include('Subscribe');
+    expect(waiting.text).to.include('<h1>Waiting for payment</h1>').and.to.not.include('Subscribe');
     expect(waiting.text).to.include(
       '<meta http-equiv="refresh" content="5;url=/account/?checkout=success&amp;reloads=1"/>',
     );
     const next = await visitor.request(at('/account/?checkout=success&reloads=1'));
     expect(next.text).to.include('content="5;url=/account/?checkout=success&amp;reloads=2"');
 
-    // Not for ever: a payment by a bank can take days.
+    // The page stops reloading, because a bank payment can take days.
     const late = await visitor.request(at('/account/?checkout=success&reloads=24'));
     expect(late.text).to.include('Your payment is not confirmed yet.').and.to.not.include('http-equiv="refresh"');
 
@@ -77,15 +77,15 @@ describe('account pages with a payment processor', () => {
     const visitor = createBrowserFor(customer);
     const { body } = await customer.request('POST', '/api/billing/topup/', { body: { amount_cents: 5_000 } });
     const address = at('/account/?checkout=success');
-    expect((await visitor.request(address)).text).to.include('<h1>Waiting for the payment</h1>');
+    expect((await visitor.request(address)).text).to.include('<h1>Waiting for payment</h1>');
     billing.stripe.completeCheckout(body.checkout_url);
     await billing.drained();
-    expect((await visitor.request(address)).text).to.not.include('Waiting for the payment');
+    expect((await visitor.request(address)).text).to.not.include('Waiting for payment');
   });
 
   it('does not wait for an account that never opened a checkout', async () => {
     const customer = await billing.createCustomer(null);
     const { text } = await createBrowserFor(customer).request(at('/account/?checkout=success'));
-    expect(text).to.include('No plan yet.').and.to.not.include('Waiting for the payment');
+    expect(text).to.include('No plan yet.').and.to.not.include('Waiting for payment');
   });
 });

@@ -271,8 +271,8 @@ describe('endpoint authorization', () => {
       '/account/identities/:uuid/remove/': {
         make: async () => {
           const [row] = await service.sql(
-            `INSERT INTO identities (provider, issuer, subject, account_id, email, created_at)
-             SELECT 'google', gen_random_uuid(), 'me', id, email, now() FROM accounts WHERE email = $1 RETURNING uuid`,
+            `INSERT INTO identities (uuid, provider, issuer, subject, account_id, email, created_at)
+             SELECT gen_random_uuid(), 'google', gen_random_uuid(), 'me', id, email, now() FROM accounts WHERE email = $1 RETURNING uuid`,
             [owner.email],
           );
           return row.uuid;

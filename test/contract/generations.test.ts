@@ -120,7 +120,7 @@ describe('generations', () => {
       const customer = await service.createCustomer(null);
       expectError(await customer.createGeneration(IMAGE), 'subscription_required');
       const lapsed = await service.createCustomer('pro');
-      service.fabricated.add('standing-is-the-subscriptions');
+      service.fabricated.add('entitlement-matches-subscription');
       await service.sql(`UPDATE accounts SET spendable_until = now() - interval '1 second' WHERE email = $1`, [
         lapsed.email,
       ]);

@@ -1,5 +1,5 @@
-import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { ACCEPT_JSON_OR_SSE, buildToolCall, openMcpSession, postMcp, STATELESS_META } from '../harness/mcpClient.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
@@ -7,7 +7,10 @@ import { eventually, type TestService, startTestService } from '../harness/testS
 
 const RATE_PER_MINUTE = 200;
 
-describe('MCP requests', () => {
+/** Builds resource URIs of generations that do not exist. */
+const buildUris = (count: number) => Array.from({ length: count }, () => `generation://${randomUUID()}`);
+
+describe('MCP limits', () => {
   let service: TestService;
   let customer: TestCustomer;
   before(async () => {
@@ -22,7 +25,7 @@ describe('MCP requests', () => {
   });
   after(() => service.stop());
 
-  /** Opens a stream of subscriptions, and closes it once its headers have arrived. */
+  /** Opens a subscription stream, and closes it once its headers have arrived. */
   async function listen(resourceSubscriptions: string[]): Promise<number> {
     const aborting = new AbortController();
     const response = await fetch(`${service.baseUrl}/mcp`, {
@@ -46,7 +49,7 @@ describe('MCP requests', () => {
     return response.status;
   }
 
-  it('count each generation that subscriptions/listen names once, however often it is repeated', async () => {
+  it('subscriptions/listen counts a generation once, even if it is repeated', async () => {
     const { uuid } = await customer.createImage();
     const uri = `generation://${uuid}`;
     const repeated = Array.from({ length: 100 }, () => uri);
@@ -55,13 +58,12 @@ describe('MCP requests', () => {
     expect(statuses).to.deep.equal([200, 200, 200, 200, 200]);
   });
 
-  it('count each different generation that subscriptions/listen names as a request', async () => {
-    const different = () => Array.from({ length: 90 }, () => `generation://${randomUUID()}`);
-    const statuses = [await listen(different()), await listen(different()), await listen(different())];
+  it('subscriptions/listen counts each distinct generation as a request', async () => {
+    const statuses = [await listen(buildUris(90)), await listen(buildUris(90)), await listen(buildUris(90))];
     expect(statuses).to.deep.equal([200, 200, 429]);
   });
 
-  it('are answered with 202 and no body when they are cancelled', async () => {
+  it('a cancelled request returns 202 without a body', async () => {
     const { uuid } = await customer.createImage();
     const headers = await openMcpSession(customer);
     const waiting = fetch(`${service.baseUrl}/mcp`, {
@@ -89,7 +91,7 @@ describe('MCP requests', () => {
     ]);
   });
 
-  it('let clients keep the list of tools for an hour', async () => {
+  it('tools/list allows clients to cache the tools for an hour', async () => {
     const list = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta: STATELESS_META } };
     const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/list' };
     const { body } = await postMcp(customer, list, { headers });

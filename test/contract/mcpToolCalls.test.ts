@@ -5,7 +5,7 @@ import { ACCEPT_JSON_OR_SSE, buildToolCall, openMcpSession, postMcp } from '../h
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 import { setModelHealth } from '../harness/seeds.ts';
 
-/** Calls a tool that is refused. @returns the code. */
+/** Calls a tool and expects an error result. @returns its code. */
 const callExpectingError = async (
   customer: TestCustomer,
   tool = 'generate_image',
@@ -17,7 +17,7 @@ const callExpectingError = async (
   return body.result.structuredContent.error;
 };
 
-describe('calls of the MCP server’s tools', () => {
+describe('MCP tool calls', () => {
   let service: TestService;
   before(async () => {
     service = await startTestService();
@@ -27,8 +27,8 @@ describe('calls of the MCP server’s tools', () => {
   });
   after(() => service.stop());
 
-  describe('refusals that need an account in a certain state', () => {
-    it('subscription_required, parallel_limit_reached, insufficient_credits, model_unavailable', async () => {
+  describe('errors that depend on the account', () => {
+    it('returns subscription_required, parallel_limit_reached, insufficient_credits and model_unavailable as tool errors', async () => {
       expect(await callExpectingError(await service.createCustomer(null))).to.equal('subscription_required');
 
       service.upstream.outcome = 'wait';
@@ -62,7 +62,7 @@ describe('calls of the MCP server’s tools', () => {
       }
     });
 
-    it('rate_limited: creates and other calls are counted apart, and in words', async () => {
+    it('returns rate_limited as a tool error and limits creates separately from other calls', async () => {
       const api = await service.startApi({
         RATE_LIMITS: 'on',
         RATE_CREATES_PER_MINUTE: '1',
@@ -93,12 +93,12 @@ describe('calls of the MCP server’s tools', () => {
     });
   });
 
-  describe('an order that is sent again', () => {
-    it('is carried out once, by the request’s own id or by the key that it comes with', async () => {
+  describe('a retried call', () => {
+    it('creates one generation for the same message id or the same idempotency key', async () => {
       const customer = await service.createCustomer('pro');
       const session = await openMcpSession(customer);
-      const order = { prompt: 'once', resolution: '1K' };
-      const send = (id: number | string, meta?: object, args: object = order) =>
+      const input = { prompt: 'once', resolution: '1K' };
+      const send = (id: number | string, meta?: object, args: object = input) =>
         postMcp(customer, buildToolCall('generate_image', args, id, meta), { headers: session }).then(
           ({ body }) => body.result,
         );
@@ -112,21 +112,21 @@ describe('calls of the MCP server’s tools', () => {
       const keyed = { idempotencyKey: randomUUID() };
       const [third, fourth] = [await send(9, keyed), await send(10, keyed)];
       expect(fourth.structuredContent.uuid).to.equal(third.structuredContent.uuid);
-      const mismatch = await send(11, keyed, { ...order, prompt: 'another' });
+      const mismatch = await send(11, keyed, { ...input, prompt: 'another' });
       expect(mismatch.structuredContent.error).to.equal('validation_error');
       await customer.waitForEnd(third.structuredContent.uuid);
 
-      // A client that counts from the start again within its session: another order is another order.
-      const recounted = await send(7, undefined, { ...order, prompt: 'recounted' });
+      // Some clients restart their message ids within a session: another input under the same id is a new request.
+      const recounted = await send(7, undefined, { ...input, prompt: 'recounted' });
       expect(recounted.structuredContent.uuid).not.to.equal(first.structuredContent.uuid);
-      // Sent again, it is that one, and not a third.
-      const repeated = await send(7, undefined, { ...order, prompt: 'recounted' });
+      // A retry of the new request returns the same generation.
+      const repeated = await send(7, undefined, { ...input, prompt: 'recounted' });
       expect(repeated.structuredContent.uuid).to.equal(recounted.structuredContent.uuid);
       await customer.waitForEnd(recounted.structuredContent.uuid);
     });
   });
 
-  it('answers as JSON or as an event stream, as the client accepts it', async () => {
+  it('responds with JSON or an event stream, depending on the Accept header', async () => {
     const customer = await service.createCustomer('pro');
     const session = await openMcpSession(customer);
     for (const [accept, type] of [

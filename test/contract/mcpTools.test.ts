@@ -6,7 +6,7 @@ import { type TestService, startTestService } from '../harness/testService.ts';
 
 const MISSING = randomUUID();
 
-describe('the tools of the MCP server', () => {
+describe('MCP tools', () => {
   let service: TestService;
   before(async () => {
     service = await startTestService();
@@ -17,7 +17,7 @@ describe('the tools of the MCP server', () => {
   after(() => service.stop());
 
   for (const name of CLIENT_NAMES) {
-    describe(`by way of the official client: ${name}`, () => {
+    describe(`called by the official client (${name})`, () => {
       let customer: TestCustomer;
       let assistant: McpTestClient;
       const use = (tool: string, args: object = {}, options = {}) =>
@@ -27,12 +27,12 @@ describe('the tools of the MCP server', () => {
       before(async () => {
         customer = await service.createCustomer('studio');
         assistant = await connectMcpClient(customer, name);
-        // The client checks each answer against the schemas that it knows from here.
+        // The client validates every result against the schemas of this list.
         await assistant.client.listTools();
       });
       after(() => assistant.close());
 
-      it('lists five tools, with titles, icons, annotations and schemas', async () => {
+      it('tools/list returns five tools with titles, icons, annotations and schemas', async () => {
         const { tools } = await assistant.client.listTools();
         expect(tools.map((tool: any) => tool.name)).to.deep.equal([
           'generate_image',
@@ -57,7 +57,7 @@ describe('the tools of the MCP server', () => {
         expect(image.inputSchema.properties.aspect_ratio.default).to.equal('1:1');
       });
 
-      it('makes an image: 8 credits, the uuid in the text, and links to what came of it', async () => {
+      it('generate_image charges 8 credits and returns a uuid, and get_generation links the files', async () => {
         const prompt = `a lighthouse ${randomUUID()}`;
         const created = await use('generate_image', { prompt, resolution: '1K' });
         const { uuid } = created.structuredContent;
@@ -84,7 +84,7 @@ describe('the tools of the MCP server', () => {
         expect(next).to.match(/output_url/);
       });
 
-      it('makes videos: 35 credits for 5 seconds, 70 for 10', async () => {
+      it('generate_video charges 35 credits for 5 seconds and 70 for 10', async () => {
         for (const [duration, credits] of [
           [5, 35],
           [10, 70],
@@ -97,7 +97,7 @@ describe('the tools of the MCP server', () => {
         }
       });
 
-      it('tells a failure with its reason, and that it was refunded', async () => {
+      it('get_generation reports a failure with its reason and the refund', async () => {
         service.upstream.outcome = 'fail';
         const { structuredContent } = await use('generate_image', { prompt: 'fails', resolution: '1K' });
         const ended = await use('get_generation', { uuid: structuredContent.uuid, wait_seconds: 30 });
@@ -108,7 +108,7 @@ describe('the tools of the MCP server', () => {
         expect(ended.content).to.have.length(1);
       });
 
-      it('lists the library as REST does, with the fields that matter to a model', async () => {
+      it('list_library returns the same generations as REST with fewer fields', async () => {
         const listed = await use('list_library');
         const { body } = await customer.request('GET', '/api/generations/');
         const { pagination, data } = listed.structuredContent;
@@ -122,7 +122,7 @@ describe('the tools of the MCP server', () => {
         expect(past.structuredContent.data).to.deep.equal([]);
       });
 
-      it('tells the same of the usage as the usage summary', async () => {
+      it('get_usage returns the same figures as the usage summary', async () => {
         const usage = await use('get_usage');
         const { body } = await customer.request('GET', '/api/usage/summary/');
         const history = body.history.filter(({ generations }: any) => generations > 0);
@@ -130,7 +130,7 @@ describe('the tools of the MCP server', () => {
         expect(usage.content[0].text).to.include(`${usage.structuredContent.credits.balance} credits`);
       });
 
-      it('reports progress while it waits, and answers as soon as there is an end', async () => {
+      it('get_generation reports progress while it waits and returns as soon as the generation ends', async () => {
         service.upstream.outcome = 'wait';
         const prompt = `slow ${randomUUID()}`;
         const { structuredContent } = await use('generate_image', { prompt, resolution: '1K' });
@@ -152,7 +152,7 @@ describe('the tools of the MCP server', () => {
         expect(reports[0]).to.deep.include({ progress: 0, total: 45 });
       });
 
-      it('tells refusals of the service as errors of the tool, with the codes of REST', async () => {
+      it('tools return errors of the service as tool errors with the codes of REST', async () => {
         const refusals: [string, object, string, RegExp][] = [
           ['generate_image', { prompt: 'x' }, 'validation_error', /^resolution is required/],
           ['generate_image', { prompt: 'x', resolution: '8K' }, 'validation_error', /resolution must be one of/],
@@ -173,12 +173,12 @@ describe('the tools of the MCP server', () => {
           const { isError, structuredContent, content } = await use(tool, args);
           expect([isError, structuredContent.error], JSON.stringify(args)).to.deep.equal([true, code]);
           expect(structuredContent.detail).to.match(detail);
-          // What can be done about it may follow.
+          // Advice for the model may follow the detail.
           expect(content[0].text.startsWith(`${code}: ${structuredContent.detail}`)).to.equal(true);
         }
       });
 
-      it('tells of somebody else’s generation what it tells of a missing one', async () => {
+      it('get_generation returns the same error for a missing generation and one of another account', async () => {
         const stranger = await service.createCustomer('pro');
         const { uuid } = await stranger.createImage();
         const [theirs, missing] = [
@@ -189,7 +189,7 @@ describe('the tools of the MCP server', () => {
         await stranger.waitForEnd(uuid);
       });
 
-      it('refuses a cursor for the list of tools, which has one page', async () => {
+      it('tools/list rejects a cursor, because it has one page', async () => {
         const error = await assistant.client.listTools({ cursor: 'next' }).then(
           () => undefined,
           (thrown: any) => thrown,
@@ -197,7 +197,7 @@ describe('the tools of the MCP server', () => {
         expect(error?.code).to.equal(-32_602);
       });
 
-      it('answers a tool that there is not with an error of the protocol', async () => {
+      it('tools/call rejects an unknown tool with a protocol error', async () => {
         const error = await use('delete_everything').then(
           () => undefined,
           (thrown: any) => thrown,
@@ -205,7 +205,7 @@ describe('the tools of the MCP server', () => {
         expect(error?.code).to.equal(-32_602);
       });
 
-      it('offers the library as resources, page by page', async () => {
+      it('resources/list and resources/read return the library', async () => {
         const { resourceTemplates } = await assistant.client.listResourceTemplates();
         expect(resourceTemplates[0].uriTemplate).to.equal('generation://{uuid}');
         const { resources } = await assistant.client.listResources();

@@ -1,22 +1,14 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import type { ApiResponse, TestCustomer, RequestOptions } from '../harness/apiClient.ts';
+import type { TestCustomer, RequestOptions } from '../harness/apiClient.ts';
 import { requireTestEnv } from '../harness/databases.ts';
-import {
-  ACCEPT_JSON_OR_SSE,
-  buildToolCall,
-  INITIALIZE,
-  openMcpSession,
-  postMcp,
-  STATELESS_META,
-} from '../harness/mcpClient.ts';
+import { ACCEPT_JSON_OR_SSE, buildToolCall, INITIALIZE, openMcpSession, postMcp } from '../harness/mcpClient.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 import { sendRawRequest } from '../harness/rawRequest.ts';
 
 const PING = { jsonrpc: '2.0', id: 5, method: 'ping' };
-const LIST = { jsonrpc: '2.0', id: 6, method: 'tools/list' };
 
-describe('the transport of the MCP server', () => {
+describe('MCP transport', () => {
   let service: TestService;
   let customer: TestCustomer;
   let session: Record<string, string>;
@@ -37,17 +29,10 @@ describe('the transport of the MCP server', () => {
 
   const challenge = () => `Bearer resource_metadata="${service.baseUrl}/.well-known/oauth-protected-resource"`;
   const from = (origin: string) => send(PING, { headers: { origin } }).then(({ status }) => status);
-  /** A call with params as they stand there, which need not be what they seem. */
-  const callRaw = (params: string) =>
-    send(undefined, {
-      rawBody: `{"jsonrpc":"2.0","id":5,"method":"tools/call","params":${params}}`,
-      headers: { 'content-type': 'application/json' },
-    });
-  const codes = async (message: object) => (await send({ jsonrpc: '2.0', id: 1, ...message })).body.error.code;
 
   describe('credentials', () => {
     for (const method of ['POST', 'GET', 'DELETE']) {
-      it(`${method} without one is a 401 that leads to the authorization server`, async () => {
+      it(`${method} without a credential returns 401 with the URL of the protected resource metadata`, async () => {
         const { status, headers, body } = await service.request(method, '/mcp', {
           headers: { accept: ACCEPT_JSON_OR_SSE },
         });
@@ -57,18 +42,18 @@ describe('the transport of the MCP server', () => {
     }
 
     for (const [what, authorization] of [
-      ['an unknown key', `Bearer svc_${'0'.repeat(40)}`],
-      ['no key at all', 'Bearer nonsense'],
-      ['another scheme', 'Basic dGVzdA=='],
+      ['an unknown API key', `Bearer svc_${'0'.repeat(40)}`],
+      ['a bearer token that is not a key', 'Bearer nonsense'],
+      ['another authorization scheme', 'Basic dGVzdA=='],
     ] as const) {
-      it(`${what} is a 401, too`, async () => {
+      it(`${what} returns 401`, async () => {
         const { status, headers } = await postMcp(customer, PING, { headers: { authorization } });
         expect(status).to.equal(401);
         expect(headers.get('www-authenticate')).to.match(/^Bearer .*resource_metadata="/);
       });
     }
 
-    it('the session cookie is none', async () => {
+    it('the session cookie does not authenticate a request', async () => {
       const { status } = await customer.requestWithSession('POST', '/mcp', {
         body: PING,
         headers: { accept: ACCEPT_JSON_OR_SSE },
@@ -76,7 +61,7 @@ describe('the transport of the MCP server', () => {
       expect(status).to.equal(401);
     });
 
-    it('is asked for before the body is read', async () => {
+    it('the credential is checked before the body is read', async () => {
       const { status } = await sendRawRequest(service.baseUrl, 'POST', '/mcp', {
         headers: { 'content-type': 'application/json', accept: ACCEPT_JSON_OR_SSE },
         body: '{'.repeat(200_000),
@@ -84,7 +69,7 @@ describe('the transport of the MCP server', () => {
       expect(status).to.equal(401);
     });
 
-    it('a revoked key is refused at once', async () => {
+    it('a revoked API key is rejected immediately', async () => {
       const other = await service.createCustomer('pro');
       const headers = await openMcpSession(other);
       const { body } = await other.requestWithSession('GET', '/api/keys/');
@@ -94,7 +79,7 @@ describe('the transport of the MCP server', () => {
   });
 
   describe('the Origin', () => {
-    it('may be absent, our own, or one that is allowed', async () => {
+    it('requests are accepted without an Origin, from the service itself and from allowed origins', async () => {
       expect((await send(PING)).status).to.equal(200);
       expect(await from(new URL(service.baseUrl).origin)).to.equal(200);
       expect(await from('https://studio.example')).to.equal(200);
@@ -107,7 +92,7 @@ describe('the transport of the MCP server', () => {
       'http://studio.example',
       'https://studio.example.evil.example',
     ]) {
-      it(`${origin} is a 403, whatever the credentials`, async () => {
+      it(`a request from the origin ${origin} returns 403, with and without a credential`, async () => {
         expect(await from(origin)).to.equal(403);
         const { status } = await service.request('POST', '/mcp', {
           body: PING,
@@ -119,7 +104,7 @@ describe('the transport of the MCP server', () => {
   });
 
   describe('sessions', () => {
-    it('are evicted by their last use, and leave the list of their account when they end', async () => {
+    it('the least recently used session is evicted, and an ended session leaves the account’s list', async () => {
       const other = await service.createCustomer('pro');
       const redis = new Redis(requireTestEnv('TEST_REDIS_URL'));
       try {
@@ -132,7 +117,7 @@ describe('the transport of the MCP server', () => {
         await other.request('DELETE', '/mcp', { headers: ended });
         expect(await redis.zscore(all, endedId as string)).to.equal(null);
 
-        // As a session that began before a thousand others, and was last used some minutes ago.
+        // Simulates a session that is older than a thousand others and was last used five minutes ago.
         const key = `${prefix}:session:${id}`;
         const stored = JSON.parse((await redis.get(key)) as string);
         await redis.set(key, JSON.stringify({ ...stored, touched: Date.now() - 300_000 }), 'KEEPTTL');
@@ -148,7 +133,7 @@ describe('the transport of the MCP server', () => {
       }
     });
 
-    it('begin with initialize, on the version that is asked for, or on ours', async () => {
+    it('initialize starts a session with the requested version, or with the latest one', async () => {
       for (const [asked, agreed] of [
         ['2025-11-25', '2025-11-25'],
         ['2025-06-18', '2025-06-18'],
@@ -165,13 +150,13 @@ describe('the transport of the MCP server', () => {
       }
     });
 
-    it('do not begin with an initialize that lacks what belongs in it', async () => {
+    it('initialize without its required params starts no session', async () => {
       const { body, headers } = await postMcp(customer, { ...INITIALIZE, params: {} });
       expect(body.error.code).to.be.below(0);
       expect(headers.get('mcp-session-id')).to.equal(null);
     });
 
-    it('must be named (400), and be there (404)', async () => {
+    it('a request without a session id returns 400, and with an unknown one 404', async () => {
       const { authorization } = bearer();
       expect((await postMcp(customer, PING)).status).to.equal(400);
       expect((await send(PING, { headers: { 'mcp-session-id': 'f'.repeat(48) } })).status).to.equal(404);
@@ -179,7 +164,7 @@ describe('the transport of the MCP server', () => {
       expect((await customer.request('DELETE', '/mcp')).status).to.equal(400);
     });
 
-    it('are their account’s: somebody else who has the id gets a 404, and cannot end it', async () => {
+    it('a session id of another account returns 404 and cannot end the session', async () => {
       const thief = await service.createCustomer('pro');
       const stolen = { ...session, authorization: `Bearer ${thief.key}` };
       expect((await postMcp(thief, buildToolCall('get_usage'), { headers: session })).status).to.equal(404);
@@ -190,7 +175,7 @@ describe('the transport of the MCP server', () => {
       expect((await send(PING)).status).to.equal(200);
     });
 
-    it('end with DELETE', async () => {
+    it('DELETE ends a session', async () => {
       const headers = await openMcpSession(customer);
       expect((await customer.request('DELETE', '/mcp', { headers })).status).to.equal(204);
       expect((await postMcp(customer, PING, { headers })).status).to.equal(404);
@@ -198,129 +183,8 @@ describe('the transport of the MCP server', () => {
     });
   });
 
-  describe('messages', () => {
-    it('a notification, and a response to nothing, are taken with 202 and no body', async () => {
-      for (const message of [
-        { jsonrpc: '2.0', method: 'notifications/initialized' },
-        { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 99 } },
-        { jsonrpc: '2.0', id: 1, result: {} },
-        { jsonrpc: '2.0', id: 1, error: { code: -1, message: 'no' } },
-      ]) {
-        const { status, body } = await send(message);
-        expect([status, body], JSON.stringify(message)).to.deep.equal([202, undefined]);
-      }
-    });
-
-    it('each answer carries the id of its own request, of whichever type', async () => {
-      const ids = [0, 1, -1, 'a', '1', '', 2 ** 40];
-      const answers = await Promise.all(ids.map((id) => send({ ...PING, id })));
-      expect(answers.map(({ body }) => body.id)).to.deep.equal(ids);
-    });
-
-    it('a method that there is not, and params that do not fit, are errors of JSON-RPC', async () => {
-      expect(await codes({ method: 'nothing/here' })).to.equal(-32_601);
-      expect(await codes({ method: 'prompts/list' })).to.equal(-32_601);
-      expect(await codes({ method: 'tools/call', params: {} })).to.equal(-32_602);
-      expect(await codes({ method: 'tools/call', params: { name: 'none' } })).to.equal(-32_602);
-      expect(await codes({ method: 'resources/read', params: { uri: 'file:///etc/passwd' } })).to.equal(-32_002);
-      expect(await codes({ method: 'resources/list', params: { cursor: 'none' } })).to.equal(-32_602);
-    });
-
-    it('params of another type than the protocol has them are errors of the client, in both eras', async () => {
-      const messages: [string, object][] = [
-        ['resources/read', { uri: 5 }],
-        ['resources/read', {}],
-        ['resources/subscribe', { uri: ['generation://'] }],
-        ['resources/unsubscribe', { uri: null }],
-        ['resources/list', { cursor: 5 }],
-        ['tools/list', { cursor: {} }],
-        ['tools/call', { name: 'get_usage', arguments: [] }],
-      ];
-      for (const [method, params] of messages) expect(await codes({ method, params }), method).to.equal(-32_602);
-      expect(await codes({ method: 'resources/read' })).to.equal(-32_602);
-      const stateless = {
-        jsonrpc: '2.0',
-        id: 1,
-        method: 'resources/list',
-        params: { cursor: 5, _meta: STATELESS_META },
-      };
-      const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'resources/list' };
-      expect((await postMcp(customer, stateless, { headers })).body.error.code).to.equal(-32_602);
-    });
-
-    it('__proto__ is refused wherever it stands, but for texts', async () => {
-      for (const params of [
-        '{"name":"get_usage","arguments":{"__proto__":{"a":1}}}',
-        '{"name":"get_usage","arguments":{"\\u005F_proto\\u005f_":5}}',
-        '{"name":"get_usage","arguments":{},"__proto__":{"name":"generate_image"}}',
-      ]) {
-        const { status, body } = await callRaw(params);
-        expect([status, body.id, body.error?.code], params).to.deep.equal([400, 5, -32_600]);
-        expect(body.error.message).to.equal('__proto__ is not known here.');
-      }
-      const text = '{"name":"get_generation","arguments":{"uuid":"__proto__ \\u0041"}}';
-      expect((await callRaw(text)).body.result.structuredContent.error).to.equal('not_found');
-    });
-
-    const refused: [string, number, number, (send_: typeof send) => Promise<ApiResponse>][] = [
-      ['no JSON', 400, -32_700, (to) => to(undefined, { rawBody: '{"jsonrpc":' })],
-      [
-        'nothing',
-        400,
-        -32_700,
-        (to) => to(undefined, { rawBody: '', headers: { 'content-type': 'application/json' } }),
-      ],
-      ['a batch', 400, -32_600, (to) => to([PING, LIST])],
-      ['an empty batch', 400, -32_600, (to) => to([])],
-      ['a text', 400, -32_600, (to) => to('ping')],
-      ['null', 400, -32_600, (to) => to(undefined, { rawBody: 'null' })],
-      ['JSON-RPC 1.0', 400, -32_600, (to) => to({ ...PING, jsonrpc: '1.0' })],
-      ['no version of JSON-RPC', 400, -32_600, (to) => to({ id: PING.id, method: 'ping' })],
-      ['an id of null', 400, -32_600, (to) => to({ ...PING, id: null })],
-      ['params that are a list', 400, -32_600, (to) => to({ ...PING, params: [1] })],
-      ['a body of 65 KB', 413, -32_000, (to) => to({ ...PING, params: { text: 'x'.repeat(65 * 1024) } })],
-      [
-        'a form',
-        415,
-        -32_000,
-        (to) => to(undefined, { rawBody: 'a=b', headers: { 'content-type': 'application/x-www-form-urlencoded' } }),
-      ],
-      ['plain text', 415, -32_000, (to) => to(undefined, { rawBody: '{}', headers: { 'content-type': 'text/plain' } })],
-      ['an Accept of neither form', 406, -32_000, (to) => to(PING, { headers: { accept: 'image/png' } })],
-      [
-        'a version that nobody speaks',
-        400,
-        -32_000,
-        (to) => to(PING, { headers: { 'mcp-protocol-version': '1999-01-01' } }),
-      ],
-    ];
-    for (const [what, status, code, request] of refused) {
-      it(`${what} is a ${status}`, async () => {
-        const { status: answered, body } = await request(send);
-        expect([answered, body.error.code]).to.deep.equal([status, code]);
-        expect(body.jsonrpc).to.equal('2.0');
-        expect(body.id).to.be.oneOf([null, PING.id]);
-        expect(body.error.message).to.be.a('string');
-      });
-    }
-
-    it('without its version header a request is served all the same', async () => {
-      const { 'mcp-session-id': id } = session;
-      expect((await postMcp(customer, PING, { headers: { 'mcp-session-id': id as string } })).status).to.equal(200);
-    });
-
-    it('of the stateless era, one without the headers that belong to it is refused', async () => {
-      const message = { ...LIST, params: { _meta: STATELESS_META } };
-      expect((await postMcp(customer, message)).status).to.equal(400);
-      const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/list' };
-      const { status, body } = await postMcp(customer, message, { headers });
-      expect([status, body.result.tools.length]).to.deep.equal([200, 5]);
-      expect((await postMcp(customer, LIST, { headers })).status).to.equal(400);
-    });
-  });
-
   describe('GET', () => {
-    it('in a browser is a page that explains itself, to everybody', async () => {
+    it('GET in a browser returns the info page without a credential', async () => {
       const { status, headers, body } = await get({ accept: 'text/html,application/xhtml+xml,*/*;q=0.8' });
       expect(status).to.equal(200);
       expect(headers.get('content-type')).to.match(/^text\/html/);
@@ -333,17 +197,17 @@ describe('the transport of the MCP server', () => {
       }
     });
 
-    it('without "Accept: text/event-stream" is a 406', async () => {
+    it('GET without "Accept: text/event-stream" returns 406', async () => {
       expect((await get({ ...bearer(), ...session, accept: 'application/json' })).status).to.equal(406);
     });
 
-    it('with a Last-Event-ID that is none of ours is a 400', async () => {
+    it('GET with a malformed Last-Event-ID returns 400', async () => {
       const headers = { ...bearer(), ...session, accept: 'text/event-stream', 'last-event-id': 'x; y' };
       expect((await get(headers)).status).to.equal(400);
     });
   });
 
-  it('other methods are not there', async () => {
+  it('other methods return 404 with Allow', async () => {
     const { status, headers } = await customer.request('PUT', '/mcp', { body: PING });
     expect(status).to.equal(404);
     expect(headers.get('allow')).to.include('POST').and.include('GET').and.include('DELETE');

@@ -9,7 +9,7 @@ import { expectError } from '../harness/errorEnvelope.ts';
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
 const decodeHeader = (token: string) => JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString());
 
-describe('who asks over MCP', () => {
+describe('MCP credentials', () => {
   let service: TestService;
   let client: OAuthTestClient;
   let person: TestCustomer;
@@ -33,7 +33,7 @@ describe('who asks over MCP', () => {
   const get = (credential: string, method = 'GET') =>
     request(app.url, method, '/', { headers: { authorization: `Bearer ${credential}` } });
   const metadata = () => `resource_metadata="${service.baseUrl}/.well-known/oauth-protected-resource"`;
-  /** A token like ours, with changes, signed with a key of ours unless another is given. */
+  /** Signs a copy of an issued token with changed claims or header. @param key default: the service's own key. */
   const forge = (claims: object = {}, header: object = {}, key = privateKey) => {
     const input = `${encode({ ...decodeHeader(tokens.access_token), ...header })}.${encode({ ...decodeClaims(tokens.access_token), ...claims })}`;
     return `${input}.${sign('sha256', Buffer.from(input), key).toString('base64url')}`;
@@ -46,13 +46,13 @@ describe('who asks over MCP', () => {
     );
   }
 
-  it('without a credential: 401 with WWW-Authenticate: Bearer resource_metadata=...', async () => {
+  it('a request without a credential returns 401 with WWW-Authenticate: Bearer resource_metadata=...', async () => {
     const answer = await request(app.url, 'GET', '/');
     expectError(answer, 'invalid_api_key');
     expect(answer.headers.get('www-authenticate')).to.equal(`Bearer ${metadata()}`);
   });
 
-  it('a token is of the account that allowed it, with the scopes that were allowed', async () => {
+  it('a token authenticates the account that approved it, with the approved scopes', async () => {
     const [{ id }] = (await service.sql('SELECT id::int FROM accounts WHERE email = $1', [person.email])) as any;
     const both = await get(tokens.access_token);
     expect(both.body).to.deep.equal({ accountId: id, credential: 'token', scopes: ['svc:read', 'svc:write'] });
@@ -60,7 +60,7 @@ describe('who asks over MCP', () => {
     expect((await get(narrow.access_token)).body.scopes).to.deep.equal(['svc:read']);
   });
 
-  it('an API key has both scopes, in either header', async () => {
+  it('an API key has both scopes in either header', async () => {
     expect((await get(person.key)).body).to.include({ credential: 'key' });
     expect((await get(person.key, 'POST')).body.scopes).to.deep.equal(['svc:read', 'svc:write']);
     const inHeader = await request(app.url, 'GET', '/', { headers: { 'x-api-key': person.key } });
@@ -71,7 +71,7 @@ describe('who asks over MCP', () => {
     expectRefused(both, /different credentials/);
   });
 
-  it('without svc:write: 403 with error="insufficient_scope" and the scopes wanted', async () => {
+  it('a token without svc:write returns 403 with insufficient_scope and the required scopes', async () => {
     const narrow = await client.authorizeAndExchange(person, { scope: 'svc:read' });
     const answer = await get(narrow.access_token, 'POST');
     expect(answer.status).to.equal(403);
@@ -81,7 +81,7 @@ describe('who asks over MCP', () => {
     expect((await get(tokens.access_token, 'POST')).status).to.equal(200);
   });
 
-  it('a token ends at once with its application, and with its grant', async () => {
+  it('a token is rejected as soon as its grant is revoked', async () => {
     const mine = await client.authorizeAndExchange(person);
     expect((await get(mine.access_token)).status).to.equal(200);
     await service.sql('UPDATE oauth_grants SET revoked_at = now() WHERE uuid = $1', [
@@ -91,12 +91,12 @@ describe('who asks over MCP', () => {
     expect((await get(tokens.access_token)).status).to.equal(200);
   });
 
-  it('the use of a token is noted on its grant', async () => {
+  it('the use of a token updates last_used_at of its grant', async () => {
     const mine = await client.authorizeAndExchange(person);
     const { grant } = decodeClaims(mine.access_token);
     await service.sql(`UPDATE oauth_grants SET last_used_at = now() - interval '1 hour' WHERE uuid = $1`, [grant]);
     await get(mine.access_token);
-    // The note is sent with the answer; the next question of this process goes after it on the same connections.
+    // The update is sent with the response, so a later query on the same connections sees it.
     const until = Date.now() + 5_000;
     const age = async () =>
       (
@@ -108,8 +108,8 @@ describe('who asks over MCP', () => {
     expect(Number(await age())).to.be.below(60);
   });
 
-  describe('refuses', () => {
-    it('a token without a signature: alg none, in any spelling', async () => {
+  describe('invalid credentials', () => {
+    it('a token without a signature is rejected: alg none, in any spelling', async () => {
       const [, payload] = tokens.access_token.split('.');
       for (const alg of ['none', 'None', 'NONE']) {
         for (const header of [
@@ -123,18 +123,18 @@ describe('who asks over MCP', () => {
       expectRefused(await get(tokens.access_token.replace(/[^.]+$/, '')), /neither an access token/);
     });
 
-    it('HS256 with the public key as its secret', async () => {
+    it('a token signed by HS256 with the public key as its secret is rejected', async () => {
       const pem = createPublicKey(createPrivateKey(privateKey)).export({ type: 'spki', format: 'pem' });
       const [, payload] = tokens.access_token.split('.');
       const input = `${encode({ ...decodeHeader(tokens.access_token), alg: 'HS256' })}.${payload}`;
       const mac = createHmac('sha256', pem).update(input).digest('base64url');
       expectRefused(await get(`${input}.${mac}`), /not signed with a key/);
-      // Nor under our own header.
+      // The same under the header of an issued token.
       const own = `${tokens.access_token.split('.')[0]}.${payload}`;
       expectRefused(await get(`${own}.${createHmac('sha256', pem).update(own).digest('base64url')}`), /signature/);
     });
 
-    it('one that is signed by somebody else, or was changed', async () => {
+    it('a token with a foreign signature or changed claims is rejected', async () => {
       const stranger = generateKeyPairSync('rsa', { modulusLength: 2_048 }).privateKey;
       const foreign = stranger.export({ type: 'pkcs8', format: 'pem' }) as string;
       expectRefused(await get(forge({}, {}, foreign)), /signature/);
@@ -145,7 +145,7 @@ describe('who asks over MCP', () => {
       expectRefused(await get(forge({}, { jwk: { kty: 'oct', k: 'AA' } })), /not signed with a key/);
     });
 
-    it('one that is no access token, for somebody else, from somebody else, or over', async () => {
+    it('a token of another type, audience or issuer, or an expired one, is rejected', async () => {
       expectRefused(await get(forge({}, { typ: 'JWT' })), /not signed with a key/);
       expectRefused(await get(forge({ aud: 'https://elsewhere.example/mcp' })), /not for/);
       expectRefused(await get(forge({ aud: service.baseUrl })), /not for/);
@@ -157,7 +157,7 @@ describe('who asks over MCP', () => {
       expectRefused(await get(tokens.refresh_token), /neither an access token/);
     });
 
-    it('one that has expired since it was last found good', async () => {
+    it('a cached token is rejected once it has expired', async () => {
       const short = forge({ exp: Math.floor(Date.now() / 1_000) + 2 });
       expect((await get(short)).status).to.equal(200);
       let answer = await get(short);
@@ -166,7 +166,7 @@ describe('who asks over MCP', () => {
       expect(decodeClaims(short).exp * 1_000).to.be.at.most(Date.now());
     });
 
-    it('what is no credential at all', async () => {
+    it('a malformed credential is rejected', async () => {
       for (const credential of ['x', 'a.b', 'a.b.c.d', '..', 'x'.repeat(9_000), 'svc_short', `${'a.'.repeat(2_000)}b`])
         expectRefused(await get(credential), /JWT|key/);
       const basic = await request(app.url, 'GET', '/', { headers: { authorization: 'Basic eDp5' } });

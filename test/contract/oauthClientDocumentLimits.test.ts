@@ -5,7 +5,7 @@ import type { TestCustomer } from '../harness/apiClient.ts';
 import { createPkce, loadConsentPage, OAuthTestClient, REDIRECT_URI } from '../harness/oauthClient.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 
-describe('fetching metadata documents of OAuth clients', () => {
+describe('fetches of OAuth client metadata documents', () => {
   let service: TestService;
   let documents: FileServer;
   /** Requests for documents that have not been answered, by path. */
@@ -34,7 +34,7 @@ describe('fetching metadata documents of OAuth clients', () => {
     waiting.get(path)?.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(document));
   }
 
-  it('serves other accounts while one account waits for two slow documents, and rejects its third', async () => {
+  it('an account that waits for two slow documents gets its third rejected, and other accounts are served', async () => {
     const [person, other] = [await service.createCustomer(null), await service.createCustomer(null)];
     const slow = [ask(person, '/slow-1.json'), ask(person, '/slow-2.json')];
     await eventually('both are being fetched', () => waiting.has('/slow-1.json') && waiting.has('/slow-2.json'));

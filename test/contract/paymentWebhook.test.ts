@@ -53,7 +53,7 @@ describe('the webhook of the payment processor', () => {
   const countEvents = async () =>
     (await service.sql('SELECT count(*)::int AS count FROM payment_events'))[0].count as number;
 
-  describe('refuses, and stores nothing of,', () => {
+  describe('rejects without storing', () => {
     const body = buildEvent('invoice.paid', { id: 'in_1', object: 'invoice' });
     const now = Math.floor(Date.now() / 1_000);
     const refused: Record<string, () => Promise<ApiResponse>> = {
@@ -135,7 +135,7 @@ describe('the webhook of the payment processor', () => {
       'a very long id of its object': buildEvent('product.created', { id: randomText(20_000) }),
     };
     for (const [what, payload] of Object.entries(noEvents)) {
-      it(`${what}, though it is well signed: 400 validation_error`, async () => {
+      it(`${what}, though the signature is valid: 400 validation_error`, async () => {
         const before = await countEvents();
         expectError(await signed(payload), 'validation_error');
         expect(await countEvents()).to.equal(before);
@@ -145,7 +145,7 @@ describe('the webhook of the payment processor', () => {
 
   describe('acknowledges', () => {
     const acknowledged: Record<string, string> = {
-      'a type that nobody handles': buildEvent('radar.early_fraud_warning.created', { id: 'issfr_1' }),
+      'a type that is not handled': buildEvent('radar.early_fraud_warning.created', { id: 'issfr_1' }),
       'a type that does not exist': buildEvent('constructor', { id: 'x_1' }),
       'NUL in its contents': buildEvent('product.created', { id: 'prod_1', name: 'a\u0000b' }),
       'half a surrogate pair in its contents': buildEvent('product.created', { id: 'prod_1', name: '\ud800' }),
@@ -159,7 +159,7 @@ describe('the webhook of the payment processor', () => {
       __proto__: buildEvent('product.created', { id: 'prod_1' }).replace('"data"', '"__proto__":{"id":"evt_x"},"data"'),
     };
     for (const [what, payload] of Object.entries(acknowledged)) {
-      it(`${what}: 200, stored as it came`, async () => {
+      it(`${what}: 200, stored unchanged`, async () => {
         const { status, body } = await signed(payload);
         expect([status, body]).to.deep.equal([200, { received: true }]);
         const [row] = await stored(JSON.parse(payload).id);
@@ -167,19 +167,19 @@ describe('the webhook of the payment processor', () => {
       });
     }
 
-    it('what was signed by several secrets, of which one is ours', async () => {
+    it('an event with several signatures, of which one is valid', async () => {
       const body = buildEvent('product.created', { id: 'prod_1' });
       const [time, ours] = signPayload(body).split(',');
       const { status } = await send(service.baseUrl, body, `${time},v1=${'0'.repeat(64)},${ours},v0=x`);
       expect(status).to.equal(200);
     });
 
-    it('without counting it against any limit, and without a credential', async () => {
+    it('events without a credential and without a rate limit', async () => {
       const { headers } = await signed(buildEvent('product.created', { id: 'prod_1' }));
       expect(headers.get('ratelimit')).to.equal(null);
     });
 
-    it('an event once however often it comes, also 50 times at once over two web processes', async () => {
+    it('an event once however often it arrives, also for 50 concurrent requests to two API processes', async () => {
       const body = buildEvent('product.updated', { id: 'prod_1' });
       const { id } = JSON.parse(body);
       const answers = await Promise.all(
@@ -194,7 +194,7 @@ describe('the webhook of the payment processor', () => {
       expect(rows.map((row) => row.processed_at)).to.deep.equal([appliedAt]);
     });
 
-    it('many events at once, the good among the bad', async () => {
+    it('valid events among invalid ones, all at once', async () => {
       const bodies = Array.from({ length: 60 }, (_, index) =>
         buildEvent('product.updated', { id: `prod_${index}`, name: index % 3 === 0 ? 'a\u0000b' : 'ab' }),
       );
@@ -204,7 +204,7 @@ describe('the webhook of the payment processor', () => {
     });
   });
 
-  it('keeps an event that is to be acted upon while the processor is out of reach, and changes nothing', async () => {
+  it('stores an event while the processor is unavailable, and changes nothing', async () => {
     const customer = await service.createCustomer(null);
     const [account] = await service.sql('SELECT uuid FROM accounts WHERE email = $1', [customer.email]);
     const metadata = { account_uuid: account.uuid, topup_uuid: randomUUID() };
@@ -229,7 +229,7 @@ describe('the webhook of the payment processor', () => {
     expect((await customer.request('GET', '/api/billing/status/')).body.status).to.equal('none');
   });
 
-  it('applies what it does not handle by marking it, and nothing else', async () => {
+  it('marks an event that is not handled as applied, and changes nothing else', async () => {
     const body = buildEvent('radar.early_fraud_warning.updated', { id: 'issfr_1' });
     await signed(body);
     await eventually('applied', async () => (await stored(JSON.parse(body).id))[0].processed_at !== null);
@@ -237,7 +237,7 @@ describe('the webhook of the payment processor', () => {
     expect([row.attempts, row.problem]).to.deep.equal([0, null]);
   });
 
-  it('never says what it signs with', async () => {
+  it('never reveals the signing secret', async () => {
     const { body } = await send(service.baseUrl, '{}', signPayload('{ }'));
     expect(JSON.stringify(body)).to.not.include(SECRET);
     for (const part of [...service.apis, ...service.workers]) {

@@ -17,7 +17,7 @@ describe('billing', () => {
   after(() => service.stop());
 
   describe('plans', () => {
-    it('is a plain array with the table of the specification, for anybody', async () => {
+    it('is public: a plain array with the table of the specification', async () => {
       const { status, body } = await service.request('GET', '/api/billing/plans/');
       expect(status).to.equal(200);
       const rows = body.map((plan: Record<string, unknown>) => {
@@ -53,7 +53,7 @@ describe('billing', () => {
   });
 
   describe('status', () => {
-    it('is none, without a plan, where there never was a subscription', async () => {
+    it('is none without a plan for an account that never had a subscription', async () => {
       expect(await getBillingStatus(await service.createCustomer(null))).to.deep.equal({
         plan: null,
         status: 'none',
@@ -65,7 +65,7 @@ describe('billing', () => {
       });
     });
 
-    it('is active, with the plan and the end of the paid year, when subscribed', async () => {
+    it('is active with the plan and the end of the paid year for a subscriber', async () => {
       const { current_period_end: paidUntil, ...rest } = await getBillingStatus(
         await service.createCustomer('starter'),
       );
@@ -93,7 +93,7 @@ describe('billing', () => {
       });
     }
 
-    it('ignores an interval field, whatever it is', async () => {
+    it('ignores an interval field with any value', async () => {
       for (const interval of ['monthly', 'yearly', 5, null, { every: ['day'] }]) {
         const customer = await service.createCustomer(null);
         expect((await checkout(customer, { plan: 'lite', interval })).status).to.equal(200);
@@ -101,7 +101,7 @@ describe('billing', () => {
       }
     });
 
-    it('answers 400 validation_error to an unknown plan, and to none', async () => {
+    it('answers 400 validation_error to an unknown or missing plan', async () => {
       const customer = await service.createCustomer(null);
       for (const plan of [
         'gold',
@@ -121,7 +121,7 @@ describe('billing', () => {
       expect(await customer.ledger()).to.deep.equal([]);
     });
 
-    it('answers 400 validation_error to the plan that the account is on', async () => {
+    it('answers 400 validation_error to the plan that the account already has', async () => {
       const customer = await service.createCustomer('pro');
       expectError(await checkout(customer, { plan: 'pro' }), 'validation_error', 'plan');
       expect(await customer.ledger()).to.deep.equal([['grant', 1100]]);
@@ -152,7 +152,7 @@ describe('billing', () => {
       });
     });
 
-    it('grants nothing twice either when the credits were spent in between', async () => {
+    it('grants nothing twice when the credits were spent in between', async () => {
       const customer = await service.createCustomer('pro');
       await customer.createVideo();
       await completeAllGenerations(service, customer);
@@ -163,7 +163,7 @@ describe('billing', () => {
       expect(await customer.balance()).to.equal(2965);
     });
 
-    it('asked for many times at once over two processes, starts one subscription with one grant', async () => {
+    it('starts one subscription with one grant for concurrent requests to two processes', async () => {
       const customer = await service.createCustomer(null);
       const ways = service.baseUrls.map((url) => customer.on(url));
       const answers = await Promise.all(
@@ -171,20 +171,20 @@ describe('billing', () => {
       );
       expect(countOccurrences(answers.map(({ status }) => status))).to.deep.equal({ 200: 1, 400: 9 });
       expect(await customer.ledger()).to.deep.equal([['grant', 1100]]);
-      expect(await subscriptionsOf(customer)).to.deep.equal([{ plan_slug: 'pro', status: 'active' }]);
+      expect(await listSubscriptions(customer)).to.deep.equal([{ plan_slug: 'pro', status: 'active' }]);
     });
 
-    it("asked for two plans at once, grants the larger plan's credits in all", async () => {
+    it('grants the credits of the larger plan in total for concurrent requests for two plans', async () => {
       for (let round = 0; round < 5; round += 1) {
         const customer = await service.createCustomer(null);
         const [a, b] = service.baseUrls.map((url) => customer.on(url)) as [TestCustomer, TestCustomer];
         await Promise.all([checkout(a, { plan: 'lite' }), checkout(b, { plan: 'studio' })]);
         expect(await customer.balance()).to.equal(3000);
-        expect(await subscriptionsOf(customer)).to.have.lengthOf(1);
+        expect(await listSubscriptions(customer)).to.have.lengthOf(1);
       }
     });
 
-    it('works with a session as with a key', async () => {
+    it('works with a session cookie and with an API key', async () => {
       const customer = await service.createCustomer(null);
       const { status } = await customer.requestWithSession('POST', '/api/billing/checkout/', {
         body: { plan: 'lite' },
@@ -193,7 +193,7 @@ describe('billing', () => {
     });
   });
 
-  it('an upgrade in the moment after a month is granted for the new month alone', async () => {
+  it('grants an upgrade right after the end of a month for the new month alone', async () => {
     const customer = await service.createCustomer('lite');
     await service.sql(
       `WITH month AS (SELECT date_trunc('milliseconds', now()) - interval '1 second' AS ends), begun AS (
@@ -221,7 +221,7 @@ describe('billing', () => {
     });
   });
 
-  function subscriptionsOf({ email }: TestCustomer) {
+  function listSubscriptions({ email }: TestCustomer) {
     return service.sql(
       'SELECT s.plan_slug, s.status FROM subscriptions s JOIN accounts a ON a.id = s.account_id WHERE a.email = $1',
       [email],

@@ -61,9 +61,9 @@ describe('readiness', () => {
   });
 
   it('is 503 if the database is not migrated to this version', async () => {
-    await service.sql(`UPDATE migrations SET name = 'later' WHERE name = '0008_staff_metrics'`);
+    await service.sql(`UPDATE migrations SET name = 'later' WHERE name = '0010_metrics'`);
     await becomes(503, 'Not ready: the database is not migrated to this version.');
-    await service.sql(`UPDATE migrations SET name = '0008_staff_metrics' WHERE name = 'later'`);
+    await service.sql(`UPDATE migrations SET name = '0010_metrics' WHERE name = 'later'`);
     await becomes(200);
   });
 

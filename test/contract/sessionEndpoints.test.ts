@@ -3,7 +3,7 @@ import { type ApiResponse, type TestCustomer, createCustomer, request } from '..
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 import { expectError, UUID } from '../harness/errorEnvelope.ts';
 
-/** The attributes of a `Set-Cookie` header, names in lower case. */
+/** Parses the attributes of a `Set-Cookie` header, with names in lower case. */
 function parseCookie(answer: ApiResponse): Record<string, string> {
   const [first = '', ...attributes] = (answer.headers.getSetCookie()[0] ?? '').split('; ');
   const pairs = attributes
@@ -28,7 +28,7 @@ describe('session endpoints', () => {
   const signIn = (email: unknown) => service.request('POST', '/authentication/dev/sign-in/', { body: { email } });
 
   describe('local sign-in', () => {
-    it('answers 200 with the user, and sets an HttpOnly, SameSite=Lax cookie named token for 30 days', async () => {
+    it('returns 200 with the user, and sets an HttpOnly, SameSite=Lax cookie named token for 30 days', async () => {
       const answer = await signIn('ada@example.com');
       expect(answer.status).to.equal(200);
       expect(answer.body.user.uuid).to.match(UUID);
@@ -51,7 +51,7 @@ describe('session endpoints', () => {
       expect((Date.parse(expires ?? '') - Date.now()) / 86_400_000).to.be.within(29.9, 30.1);
     });
 
-    it('marks the cookie Secure where the service is reached over https, and takes changes from that origin', async () => {
+    it('marks the cookie Secure when the service uses https, and accepts changes from that origin', async () => {
       const { baseUrl } = await service.startApi({ BASE_URL: 'https://app.localhost' });
       const answer = await request(baseUrl, 'POST', '/authentication/dev/sign-in/', {
         body: { email: 'tls@example.com' },
@@ -65,7 +65,7 @@ describe('session endpoints', () => {
       expectError(await patch(baseUrl), 'invalid_api_key');
     });
 
-    it('links the account by e-mail in any case of letters, also when first seen several times at once', async () => {
+    it('finds the account by e-mail in any case of letters, also in concurrent first sign-ins', async () => {
       const answers = await Promise.all(['Grace@Example.com', 'grace@example.com', 'GRACE@EXAMPLE.COM'].map(signIn));
       const [first, ...others] = answers.map(({ body }) => body.user);
       expect(first.email).to.equal('grace@example.com');
@@ -73,7 +73,7 @@ describe('session endpoints', () => {
       expect(new Set(answers.map((answer) => parseCookie(answer)['cookie'])).size).to.equal(3);
     });
 
-    it('keeps only a hash of the cookie', async () => {
+    it('stores only a hash of the cookie', async () => {
       const answer = await signIn('hash@example.com');
       const token = parseCookie(answer)['cookie']?.slice('token='.length) ?? '';
       const rows = await service.sql('SELECT s::text AS everything FROM sessions s');
@@ -95,21 +95,21 @@ describe('session endpoints', () => {
       `${'a'.repeat(65)}@example.com`,
       `a@${'b'.repeat(260)}.com`,
     ]) {
-      it(`refuses ${JSON.stringify(email)?.slice(0, 40)} as an address`, async () => {
+      it(`rejects ${JSON.stringify(email)?.slice(0, 40)} as an address`, async () => {
         expectError(await signIn(email), 'validation_error', 'email');
       });
     }
   });
 
   describe('social config', () => {
-    it('tells anybody which sign-in providers are configured: none', async () => {
+    it('reports without authentication which providers are configured: none', async () => {
       const { status, body } = await service.request('GET', '/authentication/social/config/');
       expect([status, body]).to.deep.equal([200, { google: false, apple: false, github: false }]);
     });
   });
 
   describe('me', () => {
-    it('answers 200 { user }, with the plan once a subscription is active', async () => {
+    it('returns 200 { user }, with the plan once a subscription is active', async () => {
       const customer = await service.createCustomer('pro');
       const { status, body } = await customer.requestWithSession('GET', '/authentication/me/');
       expect(status).to.equal(200);
@@ -121,7 +121,7 @@ describe('session endpoints', () => {
       });
     });
 
-    it('changes what PATCH sends, and nothing else', async () => {
+    it('changes only the fields that PATCH sends', async () => {
       const customer = await service.createCustomer(null);
       const before = await readUser(customer);
       const steps = [
@@ -155,7 +155,7 @@ describe('session endpoints', () => {
       ]),
     ];
     for (const [field, value] of refused) {
-      it(`refuses ${field} ${JSON.stringify(value).slice(0, 30)} by name`, async () => {
+      it(`rejects ${field} ${JSON.stringify(value).slice(0, 30)} by name`, async () => {
         const customer = await service.createCustomer(null);
         const before = await readUser(customer);
         const answer = await customer.requestWithSession('PATCH', '/authentication/me/', { body: { [field]: value } });
@@ -166,7 +166,7 @@ describe('session endpoints', () => {
   });
 
   describe('logout', () => {
-    it('answers 204, clears the session cookie, and ends that session only', async () => {
+    it('returns 204, clears the session cookie, and ends that session only', async () => {
       const customer = await service.createCustomer(null);
       const elsewhere = parseCookie(await signIn(customer.email))['cookie'] ?? '';
       const answer = await customer.requestWithSession('POST', '/authentication/logout/');
@@ -183,7 +183,7 @@ describe('session endpoints', () => {
   });
 
   describe('onboarding', () => {
-    it('goes through profile, plan, complete', async () => {
+    it('advances through profile, plan and complete', async () => {
       const customer = await service.createCustomer(null);
       const profile = await updateOnboarding(customer, {
         step_completed: 'profile',
@@ -219,7 +219,7 @@ describe('session endpoints', () => {
       expect((await readUser(customer)).onboarding_step).to.equal('complete');
     });
 
-    it('names what is wrong', async () => {
+    it('names the invalid field', async () => {
       const customer = await service.createCustomer(null);
       for (const step of [undefined, null, 'complete', 'Profile', '', 1, ['profile'], '__proto__']) {
         expectError(await updateOnboarding(customer, { step_completed: step }), 'validation_error', 'step_completed');
@@ -251,7 +251,7 @@ describe('session endpoints', () => {
       expect((await readUser(customer)).onboarding_step).to.equal('profile');
     });
 
-    it('a missing, unknown, empty or expired cookie is 401', async () => {
+    it('a missing, unknown, empty or expired cookie is rejected with 401', async () => {
       const customer = await service.createCustomer(null);
       const cookies = ['', 'token=', 'token=abc', `token=${'0'.repeat(64)}`, 'token="', 'Token=x', 'token=\u00e9'];
       for (const [method, path, body] of SESSION_ENDPOINTS) {
@@ -283,7 +283,7 @@ describe('session endpoints', () => {
       'an Origin that is none': 'http://',
     };
     for (const [what, origin] of Object.entries(foreign)) {
-      it(`with the cookie, a change from ${what} is refused and changes nothing`, async () => {
+      it(`a change with the cookie from ${what} is rejected and changes nothing`, async () => {
         const customer = await service.createCustomer(null);
         const before = await readUser(customer);
         const changes: [string, string, unknown?][] = [
@@ -316,7 +316,7 @@ describe('session endpoints', () => {
       expect(status).to.equal(201);
     });
 
-    it('a key and a cookie of one account go together; of two accounts they are refused', async () => {
+    it('a key and a cookie are accepted together for one account, and rejected for two', async () => {
       const [customer, other] = await Promise.all([service.createCustomer(null), service.createCustomer(null)]);
       const both = { authorization: `Bearer ${customer.key}` };
       expect((await customer.requestWithSession('GET', '/api/keys/', { headers: both })).status).to.equal(200);
@@ -334,7 +334,7 @@ describe('session endpoints', () => {
     });
   });
 
-  it('expired sessions are forgotten by the workers', async () => {
+  it('expired sessions are deleted by the workers', async () => {
     const customer = await createCustomer(service.baseUrl, null);
     const owner = '(SELECT id FROM accounts WHERE email = $1)';
     await service.sql(`UPDATE sessions SET expires_at = now() WHERE account_id = ${owner}`, [customer.email]);

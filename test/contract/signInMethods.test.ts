@@ -19,7 +19,7 @@ describe('sign-in methods of an account', () => {
   });
   after(async () => {
     await service.stop();
-    await Promise.all([google, github].map(({ fake: standIn }) => standIn.stop()));
+    await Promise.all([google, github].map(({ fake }) => fake.stop()));
   });
 
   const isAt = (provider: ProviderName, person: FakePerson) => {
@@ -38,7 +38,7 @@ describe('sign-in methods of an account', () => {
   const metrics = async (visitor: HttpBrowser) =>
     (await visitor.request(`${service.baseUrl}/api/admin/metrics/`)).status;
   const accountPage = (visitor: HttpBrowser) => visitor.request(`${service.baseUrl}/account/`);
-  /** Sends the form of the account page that links a provider, up to the page that leads there. */
+  /** Submits the form of the account page that links a provider, and returns the redirect page. */
   const startLinking = async (visitor: HttpBrowser, provider: ProviderName) => {
     const action = `/account/identities/${provider}/link/`;
     const { fields } = findForm((await accountPage(visitor)).text, action);
@@ -72,7 +72,7 @@ describe('sign-in methods of an account', () => {
     expect((await accountPage(visitor)).text).to.not.include('/link/');
   });
 
-  it('are linked after the refusal of a second provider, by signing in with the first one', async () => {
+  it('can be linked after a sign-in with a second provider was rejected', async () => {
     const owner = createPerson();
     await signIn('google', owner);
     const atGitHub = { ...createPerson(), email: owner.email };
@@ -82,7 +82,7 @@ describe('sign-in methods of an account', () => {
     expect((await me(await signIn('github', atGitHub))).email).to.equal(owner.email);
   });
 
-  it('cannot be linked by a form without the token of the session, nor by opening an address', async () => {
+  it('cannot be linked without the CSRF token or by opening a URL', async () => {
     const visitor = await signIn('google', createPerson());
     const address = `${service.baseUrl}/account/identities/github/link/`;
     expect((await visitor.submitForm(address, {})).status).to.equal(403);
@@ -90,7 +90,7 @@ describe('sign-in methods of an account', () => {
     expect((await visitor.request(address)).status).to.equal(404);
   });
 
-  it('cannot be linked once the session that began it has ended', async () => {
+  it('cannot be linked after the session that started it has ended', async () => {
     const visitor = await signIn('google', createPerson());
     const atGitHub = isAt('github', createPerson());
     const address = await startLinking(visitor, 'github');
@@ -108,26 +108,26 @@ describe('sign-in methods of an account', () => {
     const atGitHub = createPerson();
     await link(await signIn('google', first), 'github', atGitHub);
     const visitor = await signIn('google', second);
-    expect((await link(visitor, 'github', atGitHub)).text).to.include('signs in to another account here');
+    expect((await link(visitor, 'github', atGitHub)).text).to.include('is linked to another genmeter account');
     const address = await startLinking(visitor, 'github');
     await link(visitor, 'github', createPerson());
     isAt('github', createPerson());
-    expect((await visitor.navigate(address)).text).to.include('Another GitHub account is linked already');
+    expect((await visitor.navigate(address)).text).to.include('Another GitHub account is already linked');
   });
 
-  it('are linked once when many links of one identity to several accounts come at once', async () => {
+  it('are linked once when one identity is linked to several accounts at once', async () => {
     const atGitHub = isAt('github', createPerson());
     const visitors: HttpBrowser[] = [];
     for (let count = 0; count < 3; count += 1) visitors.push(await signIn('google', createPerson()));
     const addresses = await Promise.all(visitors.map((visitor) => startLinking(visitor, 'github')));
     const pages = await Promise.all(visitors.map((visitor, index) => visitor.navigate(addresses[index] as string)));
     expect(pages.filter(({ text }) => text.includes('The sign-in method is linked')).length).to.equal(1);
-    expect(pages.filter(({ text }) => text.includes('signs in to another account here')).length).to.equal(2);
+    expect(pages.filter(({ text }) => text.includes('is linked to another genmeter account')).length).to.equal(2);
     const rows = await service.sql('SELECT 1 FROM identities WHERE email = $1', [atGitHub.email]);
     expect(rows.length).to.equal(1);
   });
 
-  it('are removed after a confirmation, with the sessions that they opened; the last one stays', async () => {
+  it('are removed after a confirmation with the sessions that they opened, except the last one', async () => {
     const [owner, atGitHub] = [createPerson(), createPerson()];
     const visitor = await signIn('google', owner);
     expect(await removalPaths(visitor)).to.deep.equal([]);
@@ -148,7 +148,7 @@ describe('sign-in methods of an account', () => {
     expect(last.text).to.include('only sign-in method');
   });
 
-  it("of another account cannot be seen or removed: 404, as of one that doesn't exist", async () => {
+  it('of another account cannot be viewed or removed: 404, as if they did not exist', async () => {
     const visitor = await signIn('google', createPerson());
     await link(visitor, 'github', createPerson());
     const [path = ''] = await removalPaths(visitor);
@@ -159,7 +159,7 @@ describe('sign-in methods of an account', () => {
     expect((await removalPaths(visitor)).length).to.equal(2);
   });
 
-  it('leave audit lines with the network and the uuid of the account, and no secret', async () => {
+  it('are audited with the network and the UUID of the account, without secrets', async () => {
     const visitor = await signIn('google', createPerson());
     const { uuid } = await me(visitor);
     await link(visitor, 'github', createPerson());
@@ -175,7 +175,7 @@ describe('sign-in methods of an account', () => {
     for (const line of lines()) expect(line.network).to.equal('127.0.0.1');
   });
 
-  it('open sessions that are over after 7 days without use', async () => {
+  it('open sessions that expire after 7 days without use', async () => {
     const visitor = await signIn('google', createPerson());
     const hash = [Buffer.from(visitor.cookie('token') ?? '')];
     const rest = (days: number) =>

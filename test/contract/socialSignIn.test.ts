@@ -13,25 +13,25 @@ function getPageError(url: URL): (string | null)[] {
   return [url.pathname, url.searchParams.get('problem')];
 }
 
-/** What an ID token of a stand-in says, for the sign-in that was begun last, about somebody who is not there. */
-function buildClaims(standIn: FakeOpenIdProvider, changes: JWTPayload): JWTPayload {
+/** Builds the claims of an ID token for the latest sign-in, about an unknown person. */
+function buildClaims(fake: FakeOpenIdProvider, changes: JWTPayload): JWTPayload {
   const seconds = Math.floor(Date.now() / 1_000);
   return {
-    iss: standIn.url,
+    iss: fake.url,
     aud: 'google-client',
     sub: 'victim',
     email: 'victim@example.com',
     email_verified: true,
     iat: seconds,
     exp: seconds + 60,
-    nonce: standIn.authorizationRequests.at(-1)?.get('nonce') ?? '',
+    nonce: fake.authorizationRequests.at(-1)?.get('nonce') ?? '',
     ...changes,
   };
 }
 
-describe('sign-in through a provider', () => {
+describe('sign-in with a provider', () => {
   let service: TestService;
-  /** A web process that does not wait long for providers. */
+  /** API process with a short timeout for providers. */
   let hasty: { baseUrl: string };
   let google: Awaited<ReturnType<typeof startFakeGoogle>>;
   let apple: Awaited<ReturnType<typeof startFakeApple>>;
@@ -40,7 +40,7 @@ describe('sign-in through a provider', () => {
     [google, apple, github] = await Promise.all([startFakeGoogle(), startFakeApple(), startFakeGitHub()]);
     service = await startTestService({
       workers: 0,
-      // Twelve sign-ins of one person wait for each other, on a machine that runs several files at once.
+      // Twelve concurrent sign-ins of one person wait for each other on a busy machine.
       env: { DATABASE_TIMEOUT_MS: '5000', ...google.env, ...apple.env, ...github.env },
     });
     hasty = await service.startApi({ SIGN_IN_TIMEOUT_MS: '1000' });
@@ -48,30 +48,30 @@ describe('sign-in through a provider', () => {
   });
   after(async () => {
     await service.stop();
-    await Promise.all([google, apple, github].map(({ fake: standIn }) => standIn.stop()));
+    await Promise.all([google, apple, github].map(({ fake }) => fake.stop()));
   });
   afterEach(() => {
-    for (const { fake: standIn } of [google, apple, github]) {
-      standIn.behavior = 'sign in';
-      standIn.misbehaviour.clear();
+    for (const { fake } of [google, apple, github]) {
+      fake.behavior = 'sign in';
+      fake.misbehaviour.clear();
     }
     github.fake.addresses = undefined;
     google.fake.onToken = (answer) => answer;
     google.fake.conformsIdTokenClaims = false;
   });
 
-  const startOf = (provider: string, returnTo?: string, baseUrl = service.baseUrl) =>
+  const startPath = (provider: string, returnTo?: string, baseUrl = service.baseUrl) =>
     `${baseUrl}/authentication/social/${provider}/start${returnTo === undefined ? '' : `?return_to=${encodeURIComponent(returnTo)}`}`;
 
   const comes = (person: FakePerson) => {
-    for (const { fake: standIn } of [google, apple, github]) standIn.person = person;
+    for (const { fake } of [google, apple, github]) fake.person = person;
     return person;
   };
 
-  /** Goes through a provider, and ends on one of our pages. */
+  /** Signs in with a provider and returns the page of the service that follows. */
   const signIn = async (provider: ProviderName, visitor = new HttpBrowser(), returnTo?: string) => ({
     visitor,
-    page: await visitor.navigate(startOf(provider, returnTo)),
+    page: await visitor.navigate(startPath(provider, returnTo)),
   });
 
   const me = async (visitor: HttpBrowser) => {
@@ -79,16 +79,16 @@ describe('sign-in through a provider', () => {
     return status === 200 ? JSON.parse(text).user : null;
   };
 
-  /** Goes as far as the address that the provider sends the browser back to, without opening it. */
+  /** Signs in at the provider and returns the callback URL without opening it. */
   const upToCallback = async (visitor: HttpBrowser, provider: ProviderName = 'google', returnTo?: string) =>
-    (await visitor.navigate(startOf(provider, returnTo), (next) => next.pathname.endsWith('/callback'))).url;
+    (await visitor.navigate(startPath(provider, returnTo), (next) => next.pathname.endsWith('/callback'))).url;
 
-  it('is told by social config', async () => {
+  it('is listed by social config', async () => {
     const { body } = await service.request('GET', '/authentication/social/config/');
     expect(body).to.deep.equal({ google: true, apple: true, github: true });
   });
 
-  it('offers no local sign-in where a provider is configured, nor says so on its page', async () => {
+  it('replaces local sign-in when a provider is configured', async () => {
     const json = await service.request('POST', '/authentication/dev/sign-in/', { body: { email: 'a@example.com' } });
     expect(json.status).to.equal(404);
     const form = await new HttpBrowser().submitForm(`${service.baseUrl}/sign-in`, { email: 'a@example.com' });
@@ -100,7 +100,7 @@ describe('sign-in through a provider', () => {
 
   for (const provider of ['google', 'apple', 'github'] as const) {
     describe(provider, () => {
-      it('makes an account with the verified address and the first name, and signs the browser in', async () => {
+      it('creates an account with the verified address and the first name, and signs in', async () => {
         const person = comes(createPerson({ firstName: 'Grace' }));
         const { visitor, page } = await signIn(provider);
         expect([page.url.pathname, page.status]).to.deep.equal(['/account/', 200]);
@@ -108,7 +108,7 @@ describe('sign-in through a provider', () => {
         expect(await me(visitor)).to.include({ email: person.email, first_name: 'Grace', social_provider: provider });
       });
 
-      it('finds the account again by who it is, though the address has changed', async () => {
+      it('finds the account by the subject after the address has changed', async () => {
         const person = comes(createPerson());
         const { visitor } = await signIn(provider);
         comes({ ...person, email: `other-${person.email}`, isVerified: false });
@@ -117,7 +117,7 @@ describe('sign-in through a provider', () => {
         expect((await me(again.visitor)).email).to.equal(person.email);
       });
 
-      it('refuses an address that is not verified, and makes nothing of it', async () => {
+      it('rejects an unverified address and creates nothing', async () => {
         const person = comes(createPerson({ isVerified: false }));
         const { visitor, page } = await signIn(provider);
         expect(getPageError(page.url)).to.deep.equal(['/sign-in', 'unverified']);
@@ -126,19 +126,19 @@ describe('sign-in through a provider', () => {
         expect(await service.sql('SELECT 1 FROM accounts WHERE email = $1', [person.email])).to.deep.equal([]);
       });
 
-      it('sends who does not allow it back to the sign-in page, with where they wanted to go', async () => {
+      it('returns to the sign-in page with the return path when the person cancels', async () => {
         comes(createPerson());
-        for (const { fake: standIn } of [google, apple, github]) standIn.behavior = 'refuse';
+        for (const { fake } of [google, apple, github]) fake.behavior = 'refuse';
         const { page } = await signIn(provider, new HttpBrowser(), '/account/?checkout=success');
         expect(getPageError(page.url)).to.deep.equal(['/sign-in', 'denied']);
         expect(page.url.searchParams.get('return_to')).to.equal('/account/?checkout=success');
-        expect(page.text).to.include('You did not allow the sign-in');
+        expect(page.text).to.include('You canceled the sign-in');
       });
     });
   }
 
   describe('accounts', () => {
-    it('are not opened by another provider that has verified the same address, in any case of letters', async () => {
+    it('are not opened by another provider with the same verified address, in any case of letters', async () => {
       const person = comes(createPerson());
       await signIn('google');
       for (const provider of ['apple', 'github'] as const) {
@@ -157,7 +157,7 @@ describe('sign-in through a provider', () => {
       expect(rows).to.deep.equal([{ provider: 'google' }]);
     });
 
-    it('are not handed on with an address: a second person of the same provider gets none of it', async () => {
+    it('are not opened by another person of the same provider who has taken over the address', async () => {
       const owner = comes(createPerson());
       await signIn('google');
       comes(createPerson({ email: owner.email }));
@@ -166,7 +166,7 @@ describe('sign-in through a provider', () => {
       expect(await me(visitor)).to.equal(null);
     });
 
-    it('are told apart by who says so: the same subject of another issuer is another person', async () => {
+    it('are separated by issuer: the same subject of another issuer is another person', async () => {
       const owner = comes(createPerson());
       const first = await me((await signIn('google')).visitor);
       await service.sql(`UPDATE identities SET issuer = 'https://before.example' WHERE subject = $1`, [owner.subject]);
@@ -175,7 +175,7 @@ describe('sign-in through a provider', () => {
       expect(second.uuid).to.not.equal(first.uuid);
     });
 
-    it('of the local sign-in keep nobody in who was taken at their word, once the owner has shown who they are', async () => {
+    it('from local sign-in lose all earlier access when the owner signs in with a provider', async () => {
       const owner = comes(createPerson());
       const [{ id }] = await service.sql(
         `INSERT INTO accounts (uuid, email, social_provider, created_at, key_count, active_key_count)
@@ -183,8 +183,8 @@ describe('sign-in through a provider', () => {
         [owner.email],
       );
       await service.sql(
-        `INSERT INTO sessions (token_hash, uuid, account_id, created_at, expires_at)
-         VALUES (sha256('left over'), gen_random_uuid(), $1, now(), now() + interval '1 day')`,
+        `INSERT INTO sessions (token_hash, uuid, account_id, created_at, last_used_at, expires_at)
+         VALUES (sha256('left over'), gen_random_uuid(), $1, now(), now(), now() + interval '1 day')`,
         [id],
       );
       await service.sql(
@@ -202,7 +202,7 @@ describe('sign-in through a provider', () => {
       expect(left).to.deep.equal([{ sessions: 1, keys: 0, active_key_count: 0, social_provider: 'google' }]);
     });
 
-    it('of somebody else are not linked by an address that is not verified', async () => {
+    it('of another person are not linked through an unverified address', async () => {
       const owner = comes(createPerson());
       await signIn('google');
       comes(createPerson({ email: owner.email, isVerified: false }));
@@ -211,7 +211,7 @@ describe('sign-in through a provider', () => {
       expect(await me(visitor)).to.equal(null);
     });
 
-    it('of GitHub go by the primary address only, not by another verified one', async () => {
+    it('use only the primary address of GitHub, not another verified one', async () => {
       const owner = comes(createPerson());
       await signIn('google');
       comes(createPerson());
@@ -222,7 +222,7 @@ describe('sign-in through a provider', () => {
       expect(getPageError((await signIn('github')).page.url)).to.deep.equal(['/sign-in', 'unverified']);
     });
 
-    it('are one when a person signs in for the first time in many windows at once', async () => {
+    it('are created once when a person signs in for the first time in many windows at once', async () => {
       const person = comes(createPerson());
       const ends = await Promise.all(Array.from({ length: 12 }, () => signIn('google')));
       for (const { page } of ends) expect(page.url.pathname + page.url.search).to.equal('/account/');
@@ -232,7 +232,7 @@ describe('sign-in through a provider', () => {
       expect(Number(count)).to.equal(1);
     });
 
-    it('have one provider when the first sign-ins come from two at once', async () => {
+    it('have one provider when the first sign-ins with two providers are concurrent', async () => {
       const person = comes(createPerson());
       const ends = await Promise.all([signIn('google'), signIn('github'), signIn('google'), signIn('github')]);
       const [{ provider, count }] = await service.sql(
@@ -246,7 +246,7 @@ describe('sign-in through a provider', () => {
       }
     });
 
-    it('are found where the provider tells the address only when it is asked for it', async () => {
+    it('are found when the provider returns the address only from its user info endpoint', async () => {
       const tacit = await startFakeGoogle();
       tacit.fake.conformsIdTokenClaims = true;
       const { baseUrl } = await service.startApi({ GOOGLE_ISSUER: tacit.fake.url });
@@ -259,7 +259,7 @@ describe('sign-in through a provider', () => {
       await tacit.fake.stop();
     });
 
-    it('take of what Apple says is a first name no more than a text', async () => {
+    it('accept only text as the first name from Apple', async () => {
       for (const user of [
         'no JSON',
         '[]',
@@ -269,7 +269,7 @@ describe('sign-in through a provider', () => {
       ]) {
         comes(createPerson({ firstName: '' }));
         const visitor = new HttpBrowser();
-        const page = await visitor.navigate(startOf('apple'), (next) => next.pathname.endsWith('/callback'));
+        const page = await visitor.navigate(startPath('apple'), (next) => next.pathname.endsWith('/callback'));
         const fields = Object.fromEntries(
           [...page.text.matchAll(/name="(code|state|iss)" value="([^"]*)"/g)].map(([, name = '', value = '']) => [
             name,
@@ -286,8 +286,8 @@ describe('sign-in through a provider', () => {
     });
   });
 
-  describe('what is asked of a provider', () => {
-    it('carries PKCE with S256, a state and a nonce that are new each time, and nothing else of ours', async () => {
+  describe('the authorization request', () => {
+    it('contains PKCE with S256, and a new state and nonce each time', async () => {
       comes(createPerson());
       await signIn('google');
       await signIn('google');
@@ -305,22 +305,22 @@ describe('sign-in through a provider', () => {
       }
     });
 
-    it('asks Apple for a form, and shows it a secret that is signed each time', async () => {
+    it('asks Apple for a form post, and authenticates with a newly signed secret each time', async () => {
       comes(createPerson());
       const { page } = await signIn('apple');
       expect(page.url.pathname).to.equal('/account/');
       expect(apple.fake.authorizationRequests.at(-1)?.get('response_mode')).to.equal('form_post');
     });
 
-    it('reads what the provider says of itself once', async () => {
+    it('fetches the metadata of the provider once', async () => {
       comes(createPerson());
       for (let times = 0; times < 3; times += 1) await signIn('google');
       expect(google.fake.requests.filter((path) => path.startsWith('/.well-known')).length).to.equal(1);
     });
   });
 
-  describe('the answer of a provider', () => {
-    it('counts once', async () => {
+  describe('the callback of a provider', () => {
+    it('is accepted once', async () => {
       comes(createPerson());
       const visitor = new HttpBrowser();
       const callback = await upToCallback(visitor);
@@ -328,7 +328,7 @@ describe('sign-in through a provider', () => {
       expect(getPageError((await visitor.navigate(callback)).url)).to.deep.equal(['/sign-in', 'expired']);
     });
 
-    it('counts once also when it comes many times at once', async () => {
+    it('is accepted once when it arrives many times at once', async () => {
       comes(createPerson());
       const visitor = new HttpBrowser();
       const callback = await upToCallback(visitor);
@@ -338,11 +338,11 @@ describe('sign-in through a provider', () => {
       expect(locations.filter((location) => location === '/sign-in?problem=expired').length).to.equal(9);
     });
 
-    it('counts only in the browser that began it, which can still complete it', async () => {
+    it('is accepted only in the browser that started it, which can still complete it', async () => {
       comes(createPerson());
       const [mine, another, third] = [new HttpBrowser(), new HttpBrowser(), new HttpBrowser()];
       const callback = await upToCallback(mine);
-      await another.request(startOf('google'));
+      await another.request(startPath('google'));
       for (const thief of [another, third]) {
         const { headers } = await thief.request(callback);
         expect(headers.get('location')).to.equal('/sign-in?problem=expired');
@@ -351,16 +351,16 @@ describe('sign-in through a provider', () => {
       expect((await mine.navigate(callback)).url.pathname).to.equal('/account/');
     });
 
-    it('counts only from the provider that it was begun with', async () => {
+    it('is accepted only from the provider that it was started with', async () => {
       comes(createPerson());
       const visitor = new HttpBrowser();
-      await visitor.request(startOf('github'));
+      await visitor.request(startPath('github'));
       const callback = await upToCallback(visitor);
       callback.pathname = '/authentication/social/github/callback';
       expect((await visitor.request(callback)).headers.get('location')).to.equal('/sign-in?problem=expired');
     });
 
-    it('counts for ten minutes', async () => {
+    it('is accepted for ten minutes', async () => {
       comes(createPerson());
       const visitor = new HttpBrowser();
       const callback = await upToCallback(visitor);
@@ -372,7 +372,7 @@ describe('sign-in through a provider', () => {
       expect((await visitor.request(callback)).headers.get('location')).to.equal('/sign-in?problem=expired');
     });
 
-    it('with another state, or without one, is worth nothing', async () => {
+    it('is rejected with another state or without one', async () => {
       comes(createPerson());
       const visitor = new HttpBrowser();
       const callback = await upToCallback(visitor);
@@ -385,7 +385,7 @@ describe('sign-in through a provider', () => {
       expect((await visitor.request(callback)).headers.get('location')).to.equal('/sign-in?problem=expired');
     });
 
-    it("with another person's code is refused: it does not fit the verifier", async () => {
+    it("is rejected with another person's code, which does not match the verifier", async () => {
       comes(createPerson());
       const theirs = await upToCallback(new HttpBrowser());
       comes(createPerson());
@@ -397,26 +397,20 @@ describe('sign-in through a provider', () => {
     });
 
     const forgeries: [string, (token: string) => Promise<string> | string][] = [
-      ['of another sign-in (another nonce)', () => google.fake.sign(buildClaims(google.fake, { nonce: 'another' }))],
+      ['with the nonce of another sign-in', () => google.fake.sign(buildClaims(google.fake, { nonce: 'another' }))],
       ['without a nonce', () => google.fake.sign(buildClaims(google.fake, { nonce: undefined }))],
+      ['for another audience', () => google.fake.sign(buildClaims(google.fake, { aud: 'another-client' }))],
+      ['of another issuer', () => google.fake.sign(buildClaims(google.fake, { iss: 'https://evil.example' }))],
+      ['that has expired', () => google.fake.sign(buildClaims(google.fake, { exp: 1_000_000_000 }))],
+      ['with an invalid signature', (token) => `${token.slice(0, -8)}AAAAAAAA`],
       [
-        'for somebody else (another audience)',
-        () => google.fake.sign(buildClaims(google.fake, { aud: 'another-client' })),
-      ],
-      [
-        'by somebody else (another issuer)',
-        () => google.fake.sign(buildClaims(google.fake, { iss: 'https://evil.example' })),
-      ],
-      ['that is over', () => google.fake.sign(buildClaims(google.fake, { exp: 1_000_000_000 }))],
-      ['whose signature is broken', (token) => `${token.slice(0, -8)}AAAAAAAA`],
-      [
-        'that is not signed at all',
+        'without a signature',
         () =>
           `${[{ alg: 'none' }, buildClaims(google.fake, {})].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.')}.`,
       ],
     ];
-    for (const [what, forge] of forgeries) {
-      it(`with an ID token ${what} is refused`, async () => {
+    for (const [description, forge] of forgeries) {
+      it(`is rejected with an ID token ${description}`, async () => {
         comes(createPerson());
         google.fake.onToken = async (answer) => ({ ...answer, id_token: await forge(answer.id_token) });
         const { visitor, page } = await signIn('google');
@@ -425,7 +419,7 @@ describe('sign-in through a provider', () => {
       });
     }
 
-    it('is taken with an ID token that the test signs as the provider does, so that the refusals above mean something', async () => {
+    it('is accepted with an unchanged ID token that the test has signed', async () => {
       comes(createPerson());
       const email = createPerson().email;
       google.fake.onToken = async (answer) => ({
@@ -435,7 +429,7 @@ describe('sign-in through a provider', () => {
       expect((await me((await signIn('google')).visitor)).email).to.equal(email);
     });
 
-    it('comes from Apple as a form of another site, with no need for our origin', async () => {
+    it('is accepted from Apple as a form post of another site', async () => {
       comes(createPerson());
       const { visitor } = await signIn('apple');
       expect(visitor.redirects.some((address) => address.endsWith('/authentication/social/apple/callback'))).to.equal(
@@ -445,8 +439,8 @@ describe('sign-in through a provider', () => {
     });
   });
 
-  describe('a provider that is away', () => {
-    it('is told in time, and asked about itself again until it answers', async () => {
+  describe('an unavailable provider', () => {
+    it('is reported within the timeout, and its metadata is requested again until it responds', async () => {
       const fresh = await startFakeGoogle();
       const { baseUrl } = await service.startApi({ GOOGLE_ISSUER: fresh.fake.url, SIGN_IN_TIMEOUT_MS: '1000' });
       await fresh.serve(baseUrl);
@@ -460,7 +454,7 @@ describe('sign-in through a provider', () => {
         expect(performance.now() - began, how).to.be.below(scaleTimeout(4_000));
         expect(page.status, how).to.equal(503);
         expect(page.headers.get('retry-after')).to.equal('60');
-        expect(page.text).to.include('does not answer at the moment').and.to.include('Continue with GitHub');
+        expect(page.text).to.include('is not responding at the moment').and.to.include('Continue with GitHub');
       }
       fresh.fake.misbehaviour.clear();
       const { text } = await new HttpBrowser().navigate(`${baseUrl}/authentication/social/google/start`);
@@ -469,14 +463,14 @@ describe('sign-in through a provider', () => {
     });
 
     for (const how of ['hang', 'garbage', 'error', 'drop'] as const) {
-      it(`is told in time: ${how} when the code is exchanged`, async () => {
+      it(`is reported within the timeout: ${how} when the code is exchanged`, async () => {
         comes(createPerson());
         google.fake.misbehaviour.set('/token', how);
         github.fake.misbehaviour.set('/login/oauth/access_token', how);
         for (const provider of ['google', 'github'] as const) {
           const began = performance.now();
           const visitor = new HttpBrowser();
-          const page = await visitor.navigate(startOf(provider, '/sign-in?x=1', hasty.baseUrl));
+          const page = await visitor.navigate(startPath(provider, '/sign-in?x=1', hasty.baseUrl));
           expect(performance.now() - began).to.be.below(scaleTimeout(4_000));
           expect(getPageError(page.url)).to.deep.equal(['/sign-in', 'away']);
           expect(page.url.searchParams.get('return_to')).to.equal('/sign-in?x=1');
@@ -484,24 +478,24 @@ describe('sign-in through a provider', () => {
         }
       });
 
-      it(`is told in time: ${how} when GitHub is asked who it is, or where`, async () => {
+      it(`is reported within the timeout: ${how} when GitHub returns the user or the addresses`, async () => {
         for (const path of ['/api/v3/user', '/api/v3/user/emails']) {
           comes(createPerson());
           github.fake.misbehaviour.clear();
           github.fake.misbehaviour.set(path, how);
-          const page = await new HttpBrowser().navigate(startOf('github', undefined, hasty.baseUrl));
+          const page = await new HttpBrowser().navigate(startPath('github', undefined, hasty.baseUrl));
           expect(getPageError(page.url)).to.deep.equal(['/sign-in', 'away']);
         }
       });
     }
 
-    it('says no more than a word in the logs, and no secret', async () => {
+    it('is logged without secrets', async () => {
       const visitor = new HttpBrowser();
       comes(createPerson());
       const callback = await upToCallback(visitor);
       google.fake.misbehaviour.set('/token', 'error');
       await visitor.request(callback);
-      await service.apis[0]?.waitForLog('no sign-in');
+      await service.apis[0]?.waitForLog('sign-in failed');
       const logs = service.apis[0]?.logs() ?? '';
       for (const name of ['code', 'state']) expect(logs).to.not.include(callback.searchParams.get(name));
       expect(logs).to.not.include('google-secret');
@@ -537,7 +531,7 @@ describe('sign-in through a provider', () => {
     ];
 
     for (const returnTo of good) {
-      it(`leads to ${returnTo}`, async () => {
+      it(`redirects to ${returnTo}`, async () => {
         comes(createPerson());
         const visitor = new HttpBrowser();
         const { headers } = await visitor.request(await upToCallback(visitor, 'google', returnTo));
@@ -547,25 +541,25 @@ describe('sign-in through a provider', () => {
     }
 
     for (const returnTo of bad) {
-      it(`leads nowhere but to the account's page: ${JSON.stringify(returnTo.slice(0, 40))}`, async () => {
+      it(`redirects to the account page in place of ${JSON.stringify(returnTo.slice(0, 40))}`, async () => {
         comes(createPerson());
         const visitor = new HttpBrowser();
         const { headers } = await visitor.request(await upToCallback(visitor, 'github', returnTo));
         expect(headers.get('location')).to.equal('/account/');
-        // Who is signed in already is sent on at once.
+        // Visitors with a session are redirected at once.
         const page = await visitor.request(`${service.baseUrl}/sign-in?return_to=${encodeURIComponent(returnTo)}`);
         expect(page.headers.get('location')).to.equal('/account/');
       });
     }
 
-    it('given twice counts as none', async () => {
+    it('is ignored when it is given twice', async () => {
       const page = await new HttpBrowser().request(`${service.baseUrl}/sign-in?return_to=/a&return_to=//evil.example`);
       expect(page.text).to.include('return_to=%2Faccount%2F').and.to.not.include('evil');
     });
   });
 
   describe('the session', () => {
-    it('is a new one, whatever cookie the browser came with; the one that it had ends, and no other', async () => {
+    it('is a new one, and ends the previous session of the browser and no other', async () => {
       comes(createPerson());
       const elsewhere = (await signIn('google')).visitor;
       const { visitor } = await signIn('google');
@@ -580,7 +574,7 @@ describe('sign-in through a provider', () => {
       expect(await me(elsewhere)).to.not.equal(null);
     });
 
-    it('never takes over a token that somebody has planted', async () => {
+    it('never adopts a planted token', async () => {
       comes(createPerson());
       const visitor = new HttpBrowser();
       visitor.cookies.push({ name: 'token', value: 'f'.repeat(64), path: '/' });
@@ -589,21 +583,21 @@ describe('sign-in through a provider', () => {
       expect(visitor.cookie('token')).to.not.equal('f'.repeat(64));
     });
 
-    it('has its cookie bound to the host over https, and lets that of Apple travel with a form of another site', async () => {
+    it('has a host-bound cookie over https, and a cross-site state cookie for Apple', async () => {
       const { baseUrl } = await service.startApi({ BASE_URL: 'https://app.localhost' });
-      const cookieOf = async (provider: string) => {
+      const getCookieAttributes = async (provider: string) => {
         const { headers } = await new HttpBrowser().request(`${baseUrl}/authentication/social/${provider}/start`);
         return headers.getSetCookie().join('\n').toLowerCase();
       };
-      expect(await cookieOf('google')).to.match(
+      expect(await getCookieAttributes('google')).to.match(
         /^__host-sign-in-google=[0-9a-f]{64}; path=\/; expires=[^;]+; samesite=lax; secure; httponly$/,
       );
-      expect(await cookieOf('apple')).to.match(
+      expect(await getCookieAttributes('apple')).to.match(
         /^__host-sign-in-apple=[0-9a-f]{64}; path=\/; expires=[^;]+; samesite=none; secure; httponly$/,
       );
     });
 
-    it('may be begun in two tabs at once, and completed in both', async () => {
+    it('can be started in two tabs at once and completed in both', async () => {
       comes(createPerson());
       const visitor = new HttpBrowser();
       const first = await upToCallback(visitor);
@@ -613,21 +607,21 @@ describe('sign-in through a provider', () => {
     });
   });
 
-  it('through a provider that there is not is a 404, as a page', async () => {
+  it('returns a 404 page for an unknown provider', async () => {
     for (const path of ['facebook/start', 'facebook/callback', 'constructor/start']) {
       const { status, headers, text } = await new HttpBrowser().request(
         `${service.baseUrl}/authentication/social/${path}`,
       );
       expect(status).to.equal(404);
       expect(headers.get('content-type')).to.include('text/html');
-      expect(text).to.include('This way of signing in is not offered here.');
+      expect(text).to.include('This sign-in method is not available.');
     }
   });
 
-  it('that was never completed is forgotten by a worker', async () => {
-    await new HttpBrowser().request(startOf('google'));
+  it('is deleted by a worker when it was never completed', async () => {
+    await new HttpBrowser().request(startPath('google'));
     await service.sql("UPDATE sign_in_attempts SET expires_at = now() - interval '1 second'");
-    await new HttpBrowser().request(startOf('github'));
+    await new HttpBrowser().request(startPath('github'));
     await service.startWorker();
     const left = () => service.sql('SELECT provider FROM sign_in_attempts');
     await eventually('the old attempts are gone', async () => (await left()).length === 1);

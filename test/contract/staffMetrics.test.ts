@@ -8,7 +8,7 @@ const PATH = '/api/admin/metrics/';
 const DAY_MS = 86_400_000;
 const daysAgo = (days: number) => new Date(Date.now() - days * DAY_MS).toISOString().slice(0, 10);
 
-/** What the interface says, counted anew from the raw rows. */
+/** Counts the metrics from the raw rows. */
 const RAW = `
   WITH lately AS (SELECT (now() AT TIME ZONE 'UTC')::date - 29 AS since),
   price AS (SELECT * FROM (VALUES ('lite', 7200), ('starter', 14400), ('pro', 34800), ('studio', 90000)) p (slug, cents)),
@@ -83,23 +83,23 @@ describe('staff metrics', () => {
     return body;
   };
 
-  /** Gains that are not folded yet. */
+  /** Counts deltas that are not rolled up yet. */
   const waiting = async (): Promise<number> =>
     (await service.sql('SELECT count(*)::int AS rows FROM metric_deltas'))[0].rows;
 
-  describe('who may ask', () => {
-    it('401 without a credential, or with one that is unknown', async () => {
+  describe('access', () => {
+    it('is rejected with 401 without a credential or with an unknown one', async () => {
       expectError(await service.request('GET', PATH), 'invalid_api_key');
       const headers = { authorization: `Bearer svc_${'0'.repeat(40)}` };
       expectError(await service.request('GET', PATH, { headers }), 'invalid_api_key');
     });
 
-    it('403 admin_required for who is not of the staff, by key and by cookie', async () => {
+    it('is rejected with 403 admin_required for users who are not staff, by key and by cookie', async () => {
       expectError(await someone.request('GET', PATH), 'admin_required');
       expectError(await someone.requestWithSession('GET', PATH), 'admin_required');
     });
 
-    it('the staff may, by key and by cookie, whichever case their address is written in', async () => {
+    it('is granted to staff by key and by cookie, whatever the case of their address', async () => {
       expect((await staff.request('GET', PATH)).status).to.equal(200);
       expect((await staff.requestWithSession('GET', PATH)).status).to.equal(200);
       expect((await staff.requestWithSession('GET', '/authentication/me/')).body.user.is_staff).to.equal(true);
@@ -107,7 +107,7 @@ describe('staff metrics', () => {
     });
   });
 
-  describe('what it says', () => {
+  describe('the response', () => {
     it('has the fields of the specification', async () => {
       const body = await metrics();
       expectTimestamp(body.generated_at);
@@ -125,7 +125,7 @@ describe('staff metrics', () => {
       );
     });
 
-    it('is what the raw rows say: signups, plans, top-ups, credits less refunds, and what runs cost', async () => {
+    it('equals the raw rows: signups, plans, top-ups, credits net of refunds, and provider cost', async () => {
       const customers = await Promise.all(['lite', 'pro', 'studio', null].map((plan) => service.createCustomer(plan)));
       const [lite, pro, studio] = customers as [TestCustomer, TestCustomer, TestCustomer];
       await lite.requestWithSession('PATCH', '/authentication/me/', { body: { first_name: 'Ada' } });
@@ -149,7 +149,7 @@ describe('staff metrics', () => {
       expect(body.subscriptions.by_plan.map(({ count }: { count: number }) => count)).to.deep.equal([0, 1, 2, 1]);
     });
 
-    it('follows what changes later, and forgets what is more than 30 days old where it should', async () => {
+    it('follows later changes, and drops values older than 30 days where the period is limited', async () => {
       await service.sql(`UPDATE subscriptions SET cancel_at_period_end = true WHERE plan_slug = 'studio'`);
       await service.sql(`UPDATE topups SET reversed_cents = 345`);
       const before = await metrics();
@@ -175,21 +175,21 @@ describe('staff metrics', () => {
   });
 
   describe('the sums', () => {
-    it('have vacuum come to the gains by the number of dead ones, however many there are', async () => {
+    it('configure vacuum of the deltas by a fixed number of dead rows', async () => {
       const [{ options }] = await service.sql(
         `SELECT reloptions AS options FROM pg_class WHERE relname = 'metric_deltas'`,
       );
       expect(options).to.include.members(['autovacuum_vacuum_scale_factor=0', 'autovacuum_vacuum_threshold=200']);
     });
 
-    it('are folded by the workers, and say the same before and after', async () => {
+    it('are rolled up by the workers without changing the metrics', async () => {
       const { generated_at: _, ...before } = await metrics();
       await eventually('all gains are folded', async () => (await waiting()) === 0);
       const { generated_at: __, ...after } = await metrics();
       expect(after).to.deep.equal(before);
     });
 
-    it('count everything once, while workers die and others fold, and creates go on', async () => {
+    it('count everything once while workers die, others roll up, and creates continue', async () => {
       const customer = await createCustomer(service.baseUrl, 'studio');
       for (const worker of service.workers.splice(0)) await worker.kill();
       await service.sql(
@@ -197,7 +197,7 @@ describe('staff metrics', () => {
          SELECT gen_random_uuid(), 'many-' || n || '@example.com', 'dev', now() - n % 20 * interval '1 day'
            FROM generate_series(1, 25000) AS n`,
       );
-      // Several statements' worth, so that some are left when this one dies.
+      // Several batches, so that some are left when this worker dies.
       const doomed = await service.startWorker();
       await eventually('some gains are folded', async () => (await waiting()) < 25_000);
       await doomed.kill();
@@ -207,7 +207,7 @@ describe('staff metrics', () => {
         service.startWorker(),
         service.startWorker(),
       ]);
-      // Both count when they have ended: nothing may do so between the two sums that are compared.
+      // Generations count when they end, so none may end between the two sums that are compared.
       await Promise.all([image, video].map(({ uuid }) => customer.waitForEnd(uuid)));
       await eventually('all gains are folded', async () => (await waiting()) === 0);
       await expectRaw();

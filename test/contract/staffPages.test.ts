@@ -9,7 +9,7 @@ import { expectError } from '../harness/errorEnvelope.ts';
 
 const BOARD = '/admin/queues';
 
-/** The card under a heading, without its tables. */
+/** Returns the card with a heading. */
 const findCard = (html: string, title: string) =>
   (html.split(`<h2>${title}</h2>`)[1] ?? '').split('</section>')[0] ?? '';
 const findFigure = (html: string, title: string) => /class="figure">([^<]+)</.exec(findCard(html, title))?.[1];
@@ -38,34 +38,34 @@ describe('staff pages', () => {
   const change = (path: string, customer: TestCustomer, headers: Record<string, string>) =>
     service.request('PUT', `${BOARD}/api/queues/${path}`, { headers: { cookie: customer.cookie, ...headers } });
 
-  describe('who may see them', () => {
+  describe('access', () => {
     for (const path of ['/admin/', BOARD, `${BOARD}/`, `${BOARD}/queue/poll`]) {
-      it(`${path}: nobody is sent to sign in, and comes back`, async () => {
+      it(`${path} redirects visitors without a session to sign-in with a return path`, async () => {
         const { status, headers } = await visit(path);
         expect(status).to.equal(303);
         expect(headers.get('location')).to.equal(`/sign-in?return_to=${encodeURIComponent(path)}`);
       });
 
-      it(`${path}: who is not of the staff gets a page that says so, with 403`, async () => {
+      it(`${path} rejects users who are not staff with an error page and 403`, async () => {
         const { status, headers, text } = await visit(path, someone);
         expect(status).to.equal(403);
         expect(headers.get('content-type')).to.equal('text/html; charset=utf-8');
-        expect(text).to.include('This is for the staff of the service.').and.to.include('Not for this account');
+        expect(text).to.include('Staff access is required.').and.to.include('Access denied');
         expect(text).to.include('Sign in with another account');
       });
 
-      it(`${path}: the staff see it`, async () => {
+      it(`${path} is shown to staff`, async () => {
         const { status, text } = await visit(path, staff);
         expect(status).to.equal(200);
         expect(text).to.match(/^<!doctype html>/i);
       });
     }
 
-    it('are led to by the account of who is of the staff', async () => {
-      expect((await visit('/account/', staff)).text).to.include('<a href="/admin/">The service</a>');
+    it('are linked from the account page of staff', async () => {
+      expect((await visit('/account/', staff)).text).to.include('<a href="/admin/">Admin dashboard</a>');
     });
 
-    it('who is not of the staff can sign in as somebody else from there', async () => {
+    it('offer users who are not staff to sign in with another account', async () => {
       const account = await service.createCustomer(null);
       const visitor = new HttpBrowser();
       const [name = '', value = ''] = account.cookie.split('=');
@@ -77,19 +77,19 @@ describe('staff pages', () => {
       expect((await visitor.request(`${service.baseUrl}/account/`)).status).to.equal(303);
     });
 
-    it('the calls of the dashboard and its files are refused in the same way', async () => {
+    it('reject API calls and files of the queue board in the same way', async () => {
       const calls = `${BOARD}/api/queues`;
       expectError(await service.request('GET', calls), 'invalid_api_key');
       expectError(await service.request('GET', calls, { headers: { cookie: someone.cookie } }), 'admin_required');
       expect((await visit(`${BOARD}/static/images/logo.svg`, someone)).status).to.equal(403);
-      // An API key opens the interface, not these pages.
+      // An API key opens the API, not these pages.
       const headers = { authorization: `Bearer ${staff.key}` };
       expectError(await service.request('GET', calls, { headers }), 'invalid_api_key');
     });
   });
 
-  describe('the dashboard', () => {
-    it('shows all queues, under a policy that loosens styles and nothing else', async () => {
+  describe('the queue board', () => {
+    it('shows all queues under a policy that relaxes only styles', async () => {
       const { headers, text } = await visit(BOARD, staff);
       expect(headers.get('content-security-policy')).to.equal(
         "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'self'",
@@ -107,7 +107,7 @@ describe('staff pages', () => {
       ]);
     });
 
-    it('takes changes from its own pages only', async () => {
+    it('accepts changes from its own pages only', async () => {
       const isPaused = async () => {
         const answer = await service.request('GET', `${BOARD}/api/queues`, { headers: { cookie: staff.cookie } });
         return answer.body.queues.find(({ name }: { name: string }) => name === 'media').isPaused as boolean;
@@ -122,14 +122,14 @@ describe('staff pages', () => {
       expect(await isPaused()).to.equal(true);
       const shown = (await visit('/admin/', staff)).text;
       expect(shown)
-        .to.include('Jobs in each queue; paused: media')
+        .to.include('Jobs by queue; paused: media')
         .and.to.match(/>paused<\/text>/);
       expect((await change('media/resume', staff, { origin: service.baseUrl })).status).to.equal(200);
       expect(await isPaused()).to.equal(false);
       expect((await visit('/admin/', staff)).text).to.not.include('paused');
     });
 
-    it('logs each change with who made it, and nothing that was only read', async () => {
+    it('logs each change with its author, and no reads', async () => {
       const id = `change-${randomUUID()}`;
       const headers = { origin: service.baseUrl, 'x-request-id': id };
       const [{ id: account }] = await service.sql('SELECT id FROM accounts WHERE email = $1', [email]);
@@ -153,7 +153,7 @@ describe('staff pages', () => {
   });
 
   describe('the charts', () => {
-    it('are drawn without a script or a style of their own, and say what the metrics say', async () => {
+    it('are drawn without scripts or inline styles and show the metrics', async () => {
       const { headers, text } = await visit('/admin/', staff);
       expect(headers.get('content-security-policy')).to.include("default-src 'none'; style-src 'self';");
       expect(text).to.not.match(/<script|<style| style=| on\w+=/i);
@@ -171,13 +171,13 @@ describe('staff pages', () => {
         expect(text).to.include(`<h2>${title}</h2>`);
       const today = new Date().toISOString().slice(0, 10);
       expect(text).to.include(`<title>${today}: 35</title>`);
-      expect(text).to.include('the $348.00 a year of the active subscriptions');
+      expect(text).to.include('$348.00 yearly subscription revenue');
       expect(text).to.include(`href="${BOARD}"`);
     });
   });
 
   describe('the figures', () => {
-    it('have one definition of revenue and one span of time', async () => {
+    it('share one definition of revenue and one period', async () => {
       expect((await staff.request('POST', '/api/billing/topup/', { body: { amount_cents: 12_300 } })).status).to.equal(
         200,
       );
@@ -197,15 +197,15 @@ describe('staff pages', () => {
         await service.sql(`DELETE FROM metric_deltas WHERE day = current_date - 90`);
         await service.sql(`DELETE FROM metric_days WHERE day = current_date - 90`);
         await service.sql(
-          `UPDATE metric_totals SET times = times - 4000, amount = amount - 32000 WHERE (metric, label) = ('usage', 'imgmodel-2') AND times >= 4000`,
+          `UPDATE metric_totals SET count = count - 4000, amount = amount - 32000 WHERE (metric, label) = ('usage', 'imgmodel-2') AND count >= 4000`,
         );
         await service.sql(
-          `UPDATE metric_totals SET times = times - 4000, amount = amount - 5540000 WHERE (metric, label) = ('cost', 'imgmodel-2') AND times >= 4000`,
+          `UPDATE metric_totals SET count = count - 4000, amount = amount - 5540000 WHERE (metric, label) = ('cost', 'imgmodel-2') AND count >= 4000`,
         );
       }
     });
 
-    it('are also there as tables', async () => {
+    it('are also available as tables', async () => {
       const { text } = await visit('/admin/', staff);
       expect(text.match(/<summary>Show as a table/g)).to.have.length(8);
       expect(findCard(text, 'Credits used')).to.match(
@@ -240,7 +240,7 @@ describe('staff pages', () => {
       return { page, complaints };
     };
 
-    it('the dashboard works under its policy, and changes what it is told to', async () => {
+    it('the queue board works under its policy and applies changes', async () => {
       const { page, complaints } = await open(BOARD);
       await page.getByText('dispatch').first().waitFor();
       await page.goto(`${service.baseUrl}${BOARD}/queue/dispatch?status=completed`);
@@ -253,12 +253,12 @@ describe('staff pages', () => {
       await change('media/resume', staff, { origin: service.baseUrl });
     });
 
-    it('the charts are there, and lead to the dashboard, which leads back', async () => {
+    it('the dashboard links to the queue board, which links back', async () => {
       const { page, complaints } = await open('/admin/');
       expect(await page.locator('svg.chart').count()).to.equal(8);
       await page.getByRole('link', { name: 'Queues and jobs' }).click();
       await page.getByText('dispatch').first().waitFor();
-      await page.getByRole('link', { name: 'Back to the service' }).click();
+      await page.getByRole('link', { name: 'Back to the admin dashboard' }).click();
       await page.getByRole('heading', { name: 'Signups' }).waitFor();
       await eventually('nothing is complained about', () => complaints.length === 0, 1_000);
     });

@@ -6,7 +6,7 @@ import { expectError } from '../harness/errorEnvelope.ts';
 const TOPUP = '/api/billing/topup/';
 const SETTINGS = '/api/billing/topup/settings/';
 
-/** What 5000 cents buy on each plan, and what it grants. */
+/** Credits for 5000 cents on each plan, and the plan's monthly credits. */
 const PLANS: [string, number, number][] = [
   ['lite', 1666, 200],
   ['starter', 1666, 400],
@@ -31,9 +31,9 @@ describe('top-ups', () => {
 
   const countTopups = async () => (await service.sql('SELECT count(*)::int AS count FROM topups'))[0].count as number;
 
-  describe('manual ones in local keyless development', () => {
+  describe('manual top-ups in local keyless development', () => {
     for (const [plan, credits, granted] of PLANS) {
-      it(`credit ${credits} credits for 5000 cents on ${plan} at once, as an entry of type topup`, async () => {
+      it(`credit ${credits} credits for 5000 cents on ${plan} immediately, as a ledger entry of type topup`, async () => {
         const customer = await service.createCustomer(plan);
         const { status, body } = await topUp(customer, { amount_cents: 5000 });
         expect([status, body]).to.deep.equal([200, { checkout_url: null, activated: true }]);
@@ -45,7 +45,7 @@ describe('top-ups', () => {
       });
     }
 
-    it('are at the rate of the plan at that moment', async () => {
+    it('use the rate of the current plan', async () => {
       const customer = await service.createCustomer('pro');
       await switchPlan(customer, 'lite');
       await topUp(customer, { amount_cents: 7777 });
@@ -58,7 +58,7 @@ describe('top-ups', () => {
       ['5000.0', 1896],
       ['1000000', 379_310],
     ] as const) {
-      it(`take ${rawAmount} cents`, async () => {
+      it(`accept ${rawAmount} cents`, async () => {
         const customer = await service.createCustomer('pro');
         const { status } = await customer.request('POST', TOPUP, { rawBody: `{"amount_cents": ${rawAmount}}` });
         expect(status).to.equal(200);
@@ -66,7 +66,7 @@ describe('top-ups', () => {
       });
     }
 
-    it('may be as many as one likes, each with its own entry', async () => {
+    it('are not limited in number, and each has its own ledger entry', async () => {
       const customer = await service.createCustomer('pro');
       const answers = await Promise.all(Array.from({ length: 10 }, () => topUp(customer, { amount_cents: 5000 })));
       expect(answers.map(({ status }) => status)).to.deep.equal(Array(10).fill(200));
@@ -81,13 +81,13 @@ describe('top-ups', () => {
 
     it('answer 402 subscription_required when the paid year is over', async () => {
       const customer = await service.createCustomer('pro');
-      service.fabricated.add('standing-is-the-subscriptions');
+      service.fabricated.add('entitlement-matches-subscription');
       await service.sql(`UPDATE accounts SET spendable_until = now() WHERE email = $1`, [customer.email]);
       expectError(await topUp(customer, { amount_cents: 5000 }), 'subscription_required');
       expect(await customer.ledger()).to.deep.equal([['grant', 1100]]);
     });
 
-    it('take the session cookie, with an Origin of ours', async () => {
+    it('accept the session cookie with an allowed Origin', async () => {
       const customer = await service.createCustomer('pro');
       const body = { amount_cents: 5000 };
       expect((await customer.requestWithSession('POST', TOPUP, { body })).status).to.equal(200);
@@ -101,7 +101,7 @@ describe('top-ups', () => {
       expect(await customer.balance()).to.equal(1100 + 1896);
     });
 
-    it('answer 400 validation_error that names amount_cents to what is no amount, and change nothing', async () => {
+    it('answer 400 validation_error that names amount_cents for an invalid amount, and change nothing', async () => {
       const customer = await service.createCustomer('pro');
       const before = await countTopups();
       const amounts =
@@ -132,7 +132,7 @@ describe('top-ups', () => {
       });
     }
 
-    it('can be read without a plan, where nothing can be bought', async () => {
+    it('can be read without a plan, with a preview of 0', async () => {
       expect(await readSettings(await service.createCustomer(null))).to.deep.equal({ ...DEFAULTS, preview_credits: 0 });
     });
 
@@ -150,7 +150,7 @@ describe('top-ups', () => {
       [{}, {}],
     ];
     for (const [sent, seen] of changes) {
-      it(`take ${JSON.stringify(sent)}, answer with all of them, and keep them`, async () => {
+      it(`accept ${JSON.stringify(sent)}, answer with all settings, and store them`, async () => {
         const customer = await service.createCustomer('pro');
         const expected = { ...DEFAULTS, preview_credits: 1896, ...sent, ...seen };
         const { status, body } = await change(customer, sent);
@@ -159,7 +159,7 @@ describe('top-ups', () => {
       });
     }
 
-    it('keep what a change does not name', async () => {
+    it('keep the values that a change does not name', async () => {
       const customer = await service.createCustomer('pro');
       await change(customer, { auto_topup_enabled: true, auto_topup_amount_cents: 6000 });
       await change(customer, { auto_topup_threshold_credits: 12 });
@@ -168,7 +168,7 @@ describe('top-ups', () => {
       expect(await readSettings(customer)).to.deep.equal({ ...expected, preview_credits: 2275 });
     });
 
-    it('preview follows a switch of plans', async () => {
+    it('preview the rate of another plan after a plan change', async () => {
       const customer = await service.createCustomer('lite');
       for (const [plan, credits] of PLANS.toReversed()) {
         await switchPlan(customer, plan);
@@ -184,7 +184,7 @@ describe('top-ups', () => {
       expect(await readSettings(customer)).to.deep.equal({ ...DEFAULTS, preview_credits: 0 });
     });
 
-    it('can be prepared, and switched off, without a plan', async () => {
+    it('can be changed and switched off without a plan', async () => {
       const customer = await service.createCustomer(null);
       const sent = { auto_topup_enabled: false, auto_topup_amount_cents: 9000, auto_topup_threshold_credits: 9 };
       expect((await change(customer, sent)).body).to.deep.equal({ ...sent, preview_credits: 0 });
@@ -196,7 +196,7 @@ describe('top-ups', () => {
       auto_topup_threshold_credits: ['-1', '0.5', '"10"', '1e309', '-1e309', 'null', '[]', '{}', 'true', '1e10'],
     };
     for (const [field, values] of Object.entries(refused)) {
-      it(`answer 400 validation_error that names ${field} to what it cannot be, whatever else is right, and change nothing`, async () => {
+      it(`answer 400 validation_error that names ${field} for an invalid value, and change nothing`, async () => {
         const customer = await service.createCustomer('pro');
         const rest: Record<string, unknown> = {
           auto_topup_enabled: true,
@@ -218,7 +218,7 @@ describe('top-ups', () => {
       });
     }
 
-    it('refuse what is read-only or unknown, by its name', async () => {
+    it('reject read-only and unknown fields by name', async () => {
       const customer = await service.createCustomer('pro');
       for (const field of ['preview_credits', 'auto_topup_problem', 'balance', 'constructor']) {
         const answer = await change(customer, { auto_topup_amount_cents: 7000, [field]: 5 });
@@ -227,7 +227,7 @@ describe('top-ups', () => {
       expect(await readSettings(customer)).to.deep.equal({ ...DEFAULTS, preview_credits: 1896 });
     });
 
-    it('need a credential, and with the cookie an Origin of ours to be changed', async () => {
+    it('need a credential, and an allowed Origin to be changed with the cookie', async () => {
       const customer = await service.createCustomer('pro');
       expectError(await service.request('GET', SETTINGS), 'invalid_api_key');
       expectError(await service.request('PATCH', SETTINGS, { body: {} }), 'invalid_api_key');
@@ -240,7 +240,7 @@ describe('top-ups', () => {
       expect((await customer.requestWithSession('PATCH', SETTINGS, sent)).body.auto_topup_amount_cents).to.equal(8000);
     });
 
-    it('are of one account only', async () => {
+    it('belong to one account', async () => {
       const [one, other] = [await service.createCustomer('pro'), await service.createCustomer('pro')];
       await change(one, { auto_topup_enabled: true, auto_topup_threshold_credits: 5 });
       expect(await readSettings(other)).to.deep.equal({ ...DEFAULTS, preview_credits: 1896 });

@@ -46,7 +46,7 @@ describe('usage', () => {
       expect(body.jobs).to.deep.equal({ in_flight: 0, parallel_limit: 5 });
     });
 
-    it('counts burns less refunds, by day and by model', async () => {
+    it('counts burns net of refunds, by day and by model', async () => {
       const customer = await service.createCustomer('pro');
       const [video, image] = [await customer.createVideo(), await customer.createImage()];
       await Promise.all([customer.waitForEnd(video.uuid), customer.waitForEnd(image.uuid)]);
@@ -102,7 +102,7 @@ describe('usage', () => {
       ]);
     });
 
-    it('is paged newest first, 20 a page', async () => {
+    it('is paginated newest first, 20 per page', async () => {
       const customer = await service.createCustomer('pro');
       await seedImages(service, customer, 44);
       const pages = await Promise.all([1, 2, 3, 4].map((page) => customer.request('GET', `/api/ledger/?page=${page}`)));

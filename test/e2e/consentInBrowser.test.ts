@@ -8,7 +8,7 @@ import { launchBrowser } from '../harness/realBrowser.ts';
 import { decodeClaims, createPkce, type OAuthTestClient, registerClient } from '../harness/oauthClient.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
-/** A program on the person's machine that waits for its answer, as assistants do. */
+/** Starts a program that listens on a loopback address for its callback, as assistants do. */
 async function startLoopbackClient(host: string): Promise<{ server: Server; url: string; visits: string[] }> {
   const visits: string[] = [];
   const server = createServer((request, response) => {
@@ -21,7 +21,7 @@ async function startLoopbackClient(host: string): Promise<{ server: Server; url:
   return { server, url: `http://${host.includes(':') ? `[${host}]` : host}:${port}/callback`, visits };
 }
 
-/** Signs in on the page that is open, which leads back to the question. @returns the address of the account. */
+/** Signs in on the open page, which returns to the consent page. @returns the e-mail address. */
 const signIn = async (page: Page, email = `${randomUUID()}@example.com`) => {
   await page.getByLabel('E-mail address').fill(email);
   await page.getByRole('button', { name: 'Sign in' }).click();
@@ -54,7 +54,7 @@ describe('consent, in a real browser', () => {
     return page;
   };
 
-  it('a person signs in, reads who asks for what, allows it, and the client has tokens', async () => {
+  it('issues tokens after the person has signed in and allowed the access', async () => {
     const page = await open(client.authorizePath(challenge, { state: 'first' }));
     const email = await signIn(page);
     const text = (await page.locator('main').innerText()).replaceAll(/\s+/g, ' ');
@@ -67,13 +67,13 @@ describe('consent, in a real browser', () => {
     const { body } = await client.exchangeCode(answer.get('code') as string, verifier);
     expect(decodeClaims(body.access_token)).to.include({ client_id: client.clientId });
 
-    // The application is on the account's page, where the person ends it.
+    // The account page lists the application and can disconnect it.
     await page.goto('/account/');
     expect(await page.locator('main').innerText()).to.include('Desk assistant');
     await page.close();
   });
 
-  it('or does not allow it', async () => {
+  it('returns access_denied to the client when the person denies the access', async () => {
     const page = await open(client.authorizePath(challenge, { state: 'second' }));
     await signIn(page);
     await page.getByRole('button', { name: 'Deny' }).click();
@@ -87,7 +87,7 @@ describe('consent, in a real browser', () => {
     await page.close();
   });
 
-  it('or uses another account', async () => {
+  it('lets the person switch to another account', async () => {
     const page = await open(client.authorizePath(challenge));
     const first = await signIn(page);
     await page.getByRole('button', { name: 'Use another account' }).click();
@@ -98,9 +98,9 @@ describe('consent, in a real browser', () => {
     await page.close();
   });
 
-  it('a client that listens on IPv6 gets its answer, too', async function () {
+  it('returns the code to a client that listens on IPv6', async function () {
     const six = await startLoopbackClient('::1').catch(() => undefined);
-    // A machine without IPv6.
+    // This machine has no IPv6.
     if (six === undefined) return this.skip();
     const listener = await registerClient(service.baseUrl, { redirect_uris: [six.url] });
     const page = await open(listener.authorizePath(challenge));
@@ -113,7 +113,7 @@ describe('consent, in a real browser', () => {
     six.server.close();
   });
 
-  it("another site cannot frame the page, nor send its form in the person's name", async () => {
+  it('cannot be framed or submitted by another site', async () => {
     const page = await open(client.authorizePath(challenge));
     await signIn(page);
     const target = page.url();

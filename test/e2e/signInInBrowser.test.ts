@@ -18,7 +18,7 @@ describe('sign-in and account, in a real browser', () => {
   let google: Awaited<ReturnType<typeof startFakeGoogle>>;
   let apple: Awaited<ReturnType<typeof startFakeApple>>;
   const contexts: BrowserContext[] = [];
-  /** What the browsers complained of. */
+  /** Errors that the browsers reported. */
   const complaints: string[] = [];
 
   before(async function () {
@@ -44,7 +44,7 @@ describe('sign-in and account, in a real browser', () => {
     const page = await context.newPage();
     page.setDefaultTimeout(10_000);
     page.on('console', (message) => {
-      // The pages of the stand-ins have no icon.
+      // The pages of the fake providers have no icon.
       if (message.type() === 'error' && message.location().url.startsWith(service.baseUrl))
         complaints.push(message.text());
     });
@@ -52,19 +52,19 @@ describe('sign-in and account, in a real browser', () => {
   };
 
   const comes = (person: FakePerson) => {
-    for (const { fake: standIn } of [google, apple]) {
-      standIn.person = person;
-      standIn.behavior = 'be asked';
+    for (const { fake } of [google, apple]) {
+      fake.person = person;
+      fake.behavior = 'be asked';
     }
     return person;
   };
 
   for (const provider of ['Google', 'Apple']) {
-    it(`leads through ${provider} to the account, and out again`, async () => {
+    it(`signs in with ${provider} and signs out again`, async () => {
       const person = comes(createPerson({ firstName: 'Grace' }));
       const page = await window();
       await signIn(page, provider);
-      expect(await page.getByRole('heading', { level: 1 }).textContent()).to.equal('Hello Grace');
+      expect(await page.getByRole('heading', { level: 1 }).textContent()).to.equal('Hello, Grace');
       expect(await page.textContent('main')).to.include(person.email);
       await page.getByRole('button', { name: 'Sign out of this browser' }).click();
       await page.waitForURL('**/sign-in?done=signed-out');
@@ -73,33 +73,33 @@ describe('sign-in and account, in a real browser', () => {
     });
   }
 
-  it('tells who refuses at the provider what has happened', async () => {
+  it('shows that the sign-in was canceled at the provider', async () => {
     comes(createPerson());
     const page = await window();
     await page.goto('/account/');
     await page.getByRole('link', { name: 'Continue with Google' }).click();
     await page.click('#no');
-    expect(await page.getByRole('alert').textContent()).to.include('You did not allow the sign-in');
+    expect(await page.getByRole('alert').textContent()).to.include('You canceled the sign-in');
   });
 
-  it('shows where one is signed in, and ends a session elsewhere at once', async () => {
+  it('lists active sessions and ends one in another browser immediately', async () => {
     comes(createPerson());
     const [mine, other] = [await window(), await window()];
     await signIn(mine);
     await signIn(other);
     await mine.reload();
-    const rows = mine.locator('section', { hasText: 'Where you are signed in' }).locator('li');
+    const rows = mine.locator('section', { hasText: 'Active sessions' }).locator('li');
     expect(await rows.count()).to.equal(2);
-    expect(await rows.first().textContent()).to.include('this browser');
+    expect(await rows.first().textContent()).to.include('This browser');
     await rows.nth(1).getByRole('button').click();
     await mine.waitForURL('**/account/?done=session-ended');
-    expect(await mine.getByRole('status').textContent()).to.equal('That session has ended.');
+    expect(await mine.getByRole('status').textContent()).to.equal('The session is signed out.');
     expect(await rows.count()).to.equal(1);
     await other.reload();
     expect(new URL(other.url()).pathname).to.equal('/sign-in');
   });
 
-  it('gives a plan, and a first key that works and can be revoked', async () => {
+  it('subscribes to a plan, and creates and revokes an API key', async () => {
     const person = comes(createPerson());
     const page = await window();
     await signIn(page);
@@ -108,7 +108,7 @@ describe('sign-in and account, in a real browser', () => {
     expect(await page.textContent('main'))
       .to.include('1,100 credits')
       .and.to.include('Pro plan');
-    await page.getByLabel('Name of the new key').fill('<my> "script"');
+    await page.getByLabel('Key name').fill('<my> "script"');
     await page.getByRole('button', { name: 'Create API key' }).click();
     const key = (await page.textContent('.secret')) ?? '';
     const me = () => service.request('GET', '/api/usage/summary/', { headers: { authorization: `Bearer ${key}` } });
@@ -116,8 +116,8 @@ describe('sign-in and account, in a real browser', () => {
     await page.goto('/account/');
     expect(await page.textContent('main')).to.include('<my> "script"');
     expect(await page.content()).to.not.include(key);
-    await page.getByRole('link', { name: 'Revoke the key' }).click();
-    await page.getByRole('heading', { name: 'Revoke the API key “<my> "script"”?' }).waitFor();
+    await page.getByRole('link', { name: 'Revoke API key' }).click();
+    await page.getByRole('heading', { name: 'Revoke API key “<my> "script"”?' }).waitFor();
     await page.getByRole('button', { name: 'Revoke' }).click();
     await page.waitForURL('**/account/?done=key-revoked');
     expect((await me()).status).to.equal(401);

@@ -88,10 +88,7 @@ describe('npm start', function () {
       ['dist/worker/cli/admin/main.js', 'find-account', 'me@example.com'],
       env,
     );
-    expect([found.status, found.err]).to.deep.equal([
-      0,
-      `Using the databases of the service at ${baseUrl}, which runs on this machine.\n`,
-    ]);
+    expect([found.status, found.err]).to.deep.equal([0, `Using the databases of the local service at ${baseUrl}.\n`]);
     expect(found.out).to.include('1092');
     const given = ['grant-credits', 'me@example.com', '5', '--request', 'one', '--apply'];
     const granted = await runCommand(process.execPath, ['dist/worker/cli/admin/main.js', ...given], env);

@@ -2,17 +2,17 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { type AddressInfo, createServer as createRawServer, type Server as RawServer, type Socket } from 'node:net';
 
-/** A server on this machine that outputs are downloaded from. */
+/** A local server that outputs are downloaded from. */
 export interface FileServer {
   url: string;
   host: string;
-  /** The path of each request, with what it was authorized by. */
+  /** Path and `Authorization` header of each request. */
   requests: [string, string | undefined][];
 }
 
 const openServers: { server: Server | RawServer; sockets: Set<Socket> }[] = [];
 
-/** Closes all sites, and what still hangs on them. */
+/** Closes all servers and their connections. */
 export function closeFileServers(): void {
   for (const { server, sockets } of openServers.splice(0)) {
     server.close();
@@ -20,7 +20,7 @@ export function closeFileServers(): void {
   }
 }
 
-/** A site whose every path answers the same. */
+/** Starts a server that responds the same on every path. */
 export async function startFileServer(answer: RequestListener): Promise<FileServer> {
   const seen: FileServer['requests'] = [];
   const server = createServer((request, response) => {
@@ -30,7 +30,7 @@ export async function startFileServer(answer: RequestListener): Promise<FileServ
   return { ...(await listenOnFreePort(server)), requests: seen };
 }
 
-/** A site that need not keep to HTTP; asked once it has heard something. */
+/** Starts a server that need not follow HTTP. The callback runs when data arrives. */
 export async function startRawFileServer(answer: (socket: Socket) => void): Promise<FileServer> {
   const server = createRawServer((socket) => {
     socket.on('error', () => {});
@@ -39,7 +39,7 @@ export async function startRawFileServer(answer: (socket: Socket) => void): Prom
   return { ...(await listenOnFreePort(server)), requests: [] };
 }
 
-/** A site that sends everybody away. */
+/** Starts a server that redirects every request. */
 export function startRedirectServer(location: string): Promise<FileServer> {
   return startFileServer((_request, response) => response.writeHead(302, { location }).end());
 }

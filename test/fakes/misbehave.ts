@@ -1,18 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** What all stand-ins for model providers have in common: how they misbehave on demand, and what they deliver. */
+/** Shared by all fake model providers: misbehavior on demand, and sample outputs. */
 
-/** What a stand-in does with a request of a kind, in the place of answering as it should; a number is a status. */
+/** Misbehavior of a fake for one kind of request. A number is a status. */
 export type Misbehaviour = 'hang' | 'garbage' | 'error' | 'drop' | 'busy' | 'forget' | number;
 
 export const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
   'base64',
 );
-/** The first box of an MP4: enough to be taken for one. */
+/** The first box of an MP4, which is enough to be detected as one. */
 export const MP4 = Buffer.from('000000206674797069736f6d0000020069736f6d69736f326176633169736f366d703431', 'hex');
 
-/** @returns whether it did: then the request has had its answer, or will never have one. */
+/** Misbehaves if set. @returns true if the request was handled: it has a response, or will never have one. */
 export function misbehave(
   misbehaviour: string | number | undefined,
   request: IncomingMessage,

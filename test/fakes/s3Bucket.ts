@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import S3rver from '@20minutes/s3rver';
 
-/** How an object's content is called on the server's disk. */
+/** Suffix of files with object content on the server's disk. */
 const OBJECT_FILE_SUFFIX = '._S3rver_object';
 
-/** Anything below the bucket, other than a list of what is there. */
+/** Path of an object, as opposed to a list request. */
 const OBJECT_PATH = /^\/[^/?]+\/[^?]/;
 
 const XML = '<?xml version="1.0" encoding="UTF-8"?>';
@@ -17,20 +17,20 @@ const XML = '<?xml version="1.0" encoding="UTF-8"?>';
 const ACCESS_DENIED = `${XML}<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>`;
 
 /**
- * A bucket on a real S3 server, which checks signatures. Everybody may read its objects, and nobody without the keys
- * anything else. It misbehaves on demand.
+ * A bucket on a real S3 server, which checks signatures. Objects can be read without keys; everything else needs them. It
+ * misbehaves on demand.
  */
 export class FakeS3Bucket {
   readonly name = 'outputs';
-  /** What is done with requests, in the place of serving them. */
+  /** Misbehavior for all requests. */
   mode: 'serve' | 'hang' | 'error' | 'busy' | 'drop' | 'deny' | 'garbage' = 'serve';
   /** Number of requests that misbehave before it serves again. */
   failures = Number.POSITIVE_INFINITY;
-  /** How many objects a list names at most. */
+  /** Maximum number of objects in a list response. */
   pageSize = 1_000;
-  /** What it was asked for, as `PUT /outputs/a.png`. */
+  /** Received requests, as `PUT /outputs/a.png`. */
   readonly requests: string[] = [];
-  /** The headers of each upload. */
+  /** Headers of each upload. */
   readonly uploads: IncomingMessage['headers'][] = [];
   endpoint = '';
   private folder = '';
@@ -52,7 +52,7 @@ export class FakeS3Bucket {
     await rm(this.folder, { recursive: true, force: true });
   }
 
-  /** From now on connections are refused, until it comes back at the same address. */
+  /** Refuses connections until {@link acceptConnections}, which uses the same address. */
   async refuseConnections(): Promise<void> {
     if (!this.server.listening) return;
     this.server.close();
@@ -66,13 +66,13 @@ export class FakeS3Bucket {
     this.endpoint = `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
-  /** What a store needs to know. */
+  /** Options for the store. */
   get options() {
     const keys = { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' };
     return { bucket: this.name, endpoint: this.endpoint, region: 'us-east-1', prefix: '', ...keys };
   }
 
-  /** The configuration of a service that keeps its outputs here. */
+  /** Environment of a service that stores its outputs here. */
   get env(): Record<string, string> {
     return {
       MEDIA_S3_BUCKET: this.name,
@@ -83,19 +83,19 @@ export class FakeS3Bucket {
     };
   }
 
-  /** Where everybody can read it. */
+  /** Public address. */
   get url(): string {
     return `${this.endpoint}/${this.name}`;
   }
 
-  /** The keys of all objects, in order. */
+  /** Returns the keys of all objects, in order. */
   async keys(): Promise<string[]> {
     const entries = await this.entries();
     const objects = entries.filter((entry) => entry.endsWith(OBJECT_FILE_SUFFIX));
     return objects.map((entry) => entry.slice(0, -OBJECT_FILE_SUFFIX.length).replaceAll('\\', '/')).sort();
   }
 
-  /** A folder may go while it is being read, with the last object in it: then all is read anew. */
+  /** Lists all files. A folder may disappear with its last object during the listing, which is then repeated. */
   private async entries(): Promise<string[]> {
     try {
       return await readdir(join(this.folder, this.name), { recursive: true });
@@ -106,7 +106,7 @@ export class FakeS3Bucket {
     }
   }
 
-  /** Puts objects there at once, without a request for each. */
+  /** Creates objects directly on the disk, without requests. */
   async putObjects(keys: string[]): Promise<void> {
     for (const key of keys) {
       const file = join(this.folder, this.name, `${key}${OBJECT_FILE_SUFFIX}`);
@@ -115,7 +115,7 @@ export class FakeS3Bucket {
     }
   }
 
-  /** Serves again, without objects and memories. */
+  /** Serves again, without objects and recorded requests. */
   async reset(): Promise<void> {
     this.mode = 'serve';
     this.failures = Number.POSITIVE_INFINITY;
@@ -157,7 +157,7 @@ export class FakeS3Bucket {
     }
   }
 
-  /** Of lists the server knows neither the signature, with the slash at the end of the path, nor a second page. */
+  /** Lists objects. The server itself rejects the signature of a path with a trailing slash, and has no pagination. */
   private async list(query: URLSearchParams, response: ServerResponse): Promise<void> {
     const after = query.get('continuation-token') ?? '';
     const keys = (await this.keys()).filter((key) => key.startsWith(query.get('prefix') ?? '') && key > after);

@@ -18,7 +18,7 @@ describe('the data of an account', () => {
   });
   after(() => service.stop());
 
-  /** Runs an admin command as a deployment does, from what was built. */
+  /** Runs an admin command from the build, as in a deployment. */
   const admin = async (...args: string[]): Promise<{ status: number; out: string; err: string }> => {
     const env = { PATH: process.env['PATH'], NODE_ENV: 'test', ...service.env };
     const child = spawn(process.execPath, [`${BUNDLE}/admin.js`, ...args], { env });
@@ -28,14 +28,14 @@ describe('the data of an account', () => {
     [ended.status] = (await once(child, 'close')) as [number];
     return ended;
   };
-  const rowOf = async ({ email }: TestCustomer) =>
+  const getRow = async ({ email }: TestCustomer) =>
     (await service.sql('SELECT * FROM accounts WHERE email = $1', [email]))[0];
-  const textsOf = async (accountId: number) =>
+  const getTexts = async (accountId: number) =>
     service.sql('SELECT prompt, params, purged_at IS NOT NULL AS is_purged FROM generations WHERE account_id = $1', [
       accountId,
     ]);
 
-  it('is out of reach for every credential after end-access, and the owner can sign in again', async () => {
+  it('is inaccessible to every credential after end-access, and the owner can sign in again', async () => {
     const customer = await service.createCustomer('pro');
     const client = await registerClient(service.baseUrl);
     const tokens = await client.authorizeAndExchange(customer);
@@ -65,18 +65,18 @@ describe('the data of an account', () => {
     expect(out).to.not.match(/_hash|upstream_handle/);
   });
 
-  it('is erased by erase-account, but for the ledger; a second run changes nothing', async () => {
+  it('is erased by erase-account except the ledger, and a second run changes nothing', async () => {
     const customer = await service.createCustomer('pro');
     const { output_url: url } = await image(customer, 'a lighthouse to erase');
     await image(customer, 'another one');
-    const account = await rowOf(customer);
+    const account = await getRow(customer);
     const ledger = await customer.ledger();
     expect((await admin('erase-account', customer.email)).out).to.include('Would erase');
-    expect(await rowOf(customer)).to.not.equal(undefined);
+    expect(await getRow(customer)).to.not.equal(undefined);
 
     const erased = await admin('erase-account', customer.email, '--apply');
     expect([erased.status, erased.out.includes('Deleted 2 generations')], erased.err).to.deep.equal([0, true]);
-    expect(await rowOf(customer)).to.equal(undefined);
+    expect(await getRow(customer)).to.equal(undefined);
     expect((await customer.request('GET', '/api/keys/')).status).to.equal(401);
     const [row] = await service.sql('SELECT * FROM accounts WHERE id = $1', [account.id]);
     expect(row).to.include({
@@ -84,7 +84,7 @@ describe('the data of an account', () => {
       first_name: '',
       balance: account.balance,
     });
-    expect(await textsOf(account.id)).to.deep.equal([
+    expect(await getTexts(account.id)).to.deep.equal([
       { prompt: '', params: {}, is_purged: true },
       { prompt: '', params: {}, is_purged: true },
     ]);
@@ -96,7 +96,7 @@ describe('the data of an account', () => {
 
   it('is not erased while a paid subscription would renew or a generation is in progress', async () => {
     const customer = await service.createCustomer('pro');
-    const { id } = await rowOf(customer);
+    const { id } = await getRow(customer);
     const stripe = `sub_of_the_tests_${id}`;
     await service.sql('UPDATE subscriptions SET stripe_subscription_id = $2 WHERE account_id = $1', [id, stripe]);
     for (const status of ['active', 'past_due', 'unpaid']) {
@@ -109,9 +109,9 @@ describe('the data of an account', () => {
     service.upstream.outcome = 'wait';
     await customer.createImage('in progress');
     expect((await admin('erase-account', customer.email, '--apply')).err).to.include('1 generations are in progress');
-    expect(await rowOf(customer)).to.not.equal(undefined);
+    expect(await getRow(customer)).to.not.equal(undefined);
     service.upstream.end('in progress', 'succeeded');
-    await eventually('it has ended', async () => (await rowOf(customer)).in_flight === 0);
+    await eventually('it has ended', async () => (await getRow(customer)).in_flight === 0);
     service.upstream.outcome = 'succeed';
     expect((await admin('erase-account', customer.email, '--apply')).status).to.equal(0);
     await service.sql('UPDATE subscriptions SET stripe_subscription_id = NULL WHERE account_id = $1', [id]);
@@ -126,9 +126,9 @@ describe('the data of an account', () => {
     const connection = new Redis(service.env['REDIS_URL'] as string, { maxRetriesPerRequest: null });
     const queue = new Queue('maintenance', { connection, prefix: `{${service.env['REDIS_PREFIX']}}` });
     await queue.add('generations.purge', {});
-    const { id } = await rowOf(customer);
+    const { id } = await getRow(customer);
     const prompts = async () =>
-      (await textsOf(id)).map(({ prompt }) => prompt as string).toSorted((a, b) => a.localeCompare(b));
+      (await getTexts(id)).map(({ prompt }) => prompt as string).toSorted((a, b) => a.localeCompare(b));
     await eventually('the old prompt is gone', async () => (await prompts())[0] === '');
     expect(await prompts()).to.deep.equal(['', 'deleted just now', 'kept']);
     await service.sql('UPDATE generations SET deleted_at = now() WHERE uuid = $1', [old.uuid]);

@@ -29,7 +29,7 @@ describe('a year of an account', () => {
       expect((await billing.onFirstApi(customer).waitForEnd(uuid)).status).to.equal('succeeded');
   };
 
-  it('begins with nothing, and with the first month once the year is paid', async () => {
+  it('starts without credits, and with the first month once the year is paid', async () => {
     expect(await status()).to.include({ status: 'none', plan: null, has_payment_method: false });
     expect((await call('POST', '/api/billing/topup/', { amount_cents: 5000 })).status).to.equal(402);
     await billing.subscribe(billing.onFirstApi(customer), 'starter');
@@ -46,7 +46,7 @@ describe('a year of an account', () => {
     expect(await balance()).to.equal(330);
   });
 
-  it('rolls what was not spent over, at a month end that is clamped', async () => {
+  it('rolls unspent credits over, at a clamped month end', async () => {
     await billing.advanceTo(at('2027-02-28'));
     expect(await lastEntries(3)).to.deep.equal([
       ['expiry', -330],
@@ -58,13 +58,13 @@ describe('a year of an account', () => {
     expect((await credits()).period_end).to.match(/^2027-03-31T11:50/);
   });
 
-  it('rolls no more over than a month, and for one month', async () => {
+  it('rolls over at most one month of credits, for one month', async () => {
     await billing.advanceTo(at('2027-03-31'));
     expect(await balance()).to.equal(800);
     expect((await credits()).period_end).to.match(/^2027-04-30T11:50/);
   });
 
-  it('upgrades at once, and grants the difference of the month', async () => {
+  it('upgrades immediately, and grants the difference of the month', async () => {
     await billing.advanceTo(at('2027-04-15'));
     const { body } = await call('POST', '/api/billing/checkout/', { plan: 'pro' });
     expect(billing.stripe.confirmPlanSwitch(body.checkout_url)).to.equal('switched');
@@ -74,14 +74,14 @@ describe('a year of an account', () => {
     expect((await status()).plan).to.include({ slug: 'pro', parallel_limit: 5 });
   });
 
-  it('takes top-ups at the rate of the plan, which never expire', async () => {
+  it('accepts top-ups at the rate of the plan, which never expire', async () => {
     await billing.topUp(billing.onFirstApi(customer), 5_000);
     expect(await balance()).to.equal(3396);
     await billing.advanceTo(at('2027-04-30'));
     expect(await balance()).to.equal(1100 + 1100 + 1896);
   });
 
-  it('is granted twelve months, also those in which nothing ran', async () => {
+  it('is granted twelve months, including those in which no job ran', async () => {
     for (const [day, months] of [
       ['2027-05-31', 5],
       ['2027-06-30', 6],
@@ -98,7 +98,7 @@ describe('a year of an account', () => {
     }
   });
 
-  it('may still spend when the renewal fails, but is granted nothing', async () => {
+  it('may spend credits after the renewal failed, but is granted none', async () => {
     billing.stripe.failRenewals = true;
     await billing.advanceTo(at('2028-02-01'));
     expect(await status()).to.include({ status: 'past_due' });
@@ -107,7 +107,7 @@ describe('a year of an account', () => {
     expect(await balance()).to.equal(4088);
   });
 
-  it('is granted the month that was due when the renewal is paid after all', async () => {
+  it('is granted the due month when the renewal is paid later', async () => {
     billing.stripe.failRenewals = false;
     billing.stripe.payFailedInvoice(customerReference());
     await billing.drained();
@@ -123,7 +123,7 @@ describe('a year of an account', () => {
     expect((await credits()).period_end).to.match(/^2028-02-29T11:50/);
   });
 
-  it('stays until the end of what is paid when it is cancelled, and loses the plan credits then', async () => {
+  it('keeps its plan until the end of the paid year after a cancellation, and then loses the plan credits', async () => {
     billing.stripe.cancelAtPeriodEnd(customerReference());
     await billing.drained();
     expect(await status()).to.include({ status: 'active', cancel_at_period_end: true });

@@ -16,7 +16,7 @@ interface Ended {
   err: string;
 }
 
-/** Runs a command as a deployment does, from what was built. */
+/** Runs a command from the build, as in a deployment. */
 function runAdmin(args: string[], env: Record<string, string> = {}): Promise<Ended> {
   return run(process.execPath, [`${BUNDLE}/admin.js`, ...args], { NODE_ENV: 'test', ...env });
 }
@@ -45,7 +45,7 @@ describe('npm run admin', () => {
   const admin = (...args: string[]) => runAdmin(args, service.env);
   const grant = (request: string, ...more: string[]) =>
     admin('grant-credits', customer.email, '250', '--request', request, '--note', 'the outage of May', ...more);
-  /** A generation that was asked for long ago, and nobody came. */
+  /** Creates a generation that has waited for a long time without being dispatched. */
   const stuckImage = async () => {
     const { uuid } = await customer.createImage();
     await service.sql(
@@ -55,7 +55,7 @@ describe('npm run admin', () => {
     return uuid as string;
   };
 
-  it('explains itself and each command without any configuration', async () => {
+  it('prints help for itself and each command without any configuration', async () => {
     const { status, out } = await runAdmin(['--help']);
     expect(status).to.equal(0);
     const names = [...out.matchAll(/^ {2}([a-z-]+) {2}/gm)].map(([, name]) => name as string);
@@ -78,7 +78,7 @@ describe('npm run admin', () => {
     expect((await runAdmin(['find-account', 'a@example.com'], { DATA_DIR: '/nonexistent' })).status).to.equal(78);
   });
 
-  it('ends with 2 and says how it is called where it is called wrongly', async () => {
+  it('exits with 2 and prints the usage for invalid arguments', async () => {
     const calls = [
       [],
       ['burn-everything'],
@@ -97,7 +97,7 @@ describe('npm run admin', () => {
     for (const { out, err } of ended) expect(out + err).to.include('npm run admin --');
   });
 
-  it('needs the database and Redis alone, in production too, and looks at nothing else', async () => {
+  it('requires only the settings of the database and Redis, in production too', async () => {
     const { DATABASE_URL = '', REDIS_URL = '', REDIS_PREFIX = '' } = service.env;
     const env = { NODE_ENV: 'production', DATABASE_URL, REDIS_URL, REDIS_PREFIX };
     const bare = await runAdmin(['find-account', customer.email], env);
@@ -111,7 +111,7 @@ describe('npm run admin', () => {
     ]);
   });
 
-  it('ends with 69 and a sentence where the database cannot be worked with', async () => {
+  it('exits with 69 and one sentence when the database is unavailable', async () => {
     const empty = await createDatabase({ empty: true });
     const missing = empty.replace(/\/[^/]*$/, '/no_such_database');
     const [away, unmigrated, refused] = await Promise.all(
@@ -126,7 +126,7 @@ describe('npm run admin', () => {
     for (const ended of [away, unmigrated, refused]) expect(ended?.out).to.not.include('Nothing was changed');
   });
 
-  it('runs from the sources, as check does, where nothing was built', async () => {
+  it('runs from the sources without a build, as check does', async () => {
     const clone = join(requireTestEnv('TEST_FOLDER'), 'clone');
     for (const part of ['package.json', 'shared', 'worker']) cpSync(part, join(clone, part), { recursive: true });
     symlinkSync(resolve('node_modules'), join(clone, 'node_modules'), 'dir');
@@ -155,15 +155,15 @@ describe('npm run admin', () => {
       }
     });
 
-    it('ends with 1 and a sentence where there is none', async () => {
-      const { status, out, err } = await admin('find-account', 'nobody@example.com');
+    it('exits with 1 and one sentence for an unknown account', async () => {
+      const { status, out, err } = await admin('find-account', 'unknown@example.com');
       expect([status, out]).to.deep.equal([1, '']);
-      expect(err).to.match(/^There is no account nobody@example\.com: .*\.\n$/);
+      expect(err).to.match(/^No account matches unknown@example\.com\. .*\.\n$/);
     });
   });
 
   describe('grant-credits', () => {
-    it('changes nothing until it is told to, and then grants once for each request, under a description of its own', async () => {
+    it('changes nothing without --apply, and then grants once per request, with its own description', async () => {
       const balance = await customer.balance();
       const tried = await grant('T-1');
       expect(tried.status).to.equal(0);
@@ -175,10 +175,10 @@ describe('npm run admin', () => {
 
       const ended = await Promise.all([1, 2, 3, 4].map(() => grant('T-1', '--apply')));
       expect(ended.map(({ status }) => status)).to.deep.equal([0, 0, 0, 0]);
-      expect(ended.filter(({ out }) => out.includes('nothing was changed')).length).to.equal(3);
+      expect(ended.filter(({ out }) => out.includes('Nothing was changed')).length).to.equal(3);
       expect(ended.filter(({ err }) => err.includes('"goodwill credits granted"')).length).to.equal(1);
       expect(await customer.balance()).to.equal(balance + 250);
-      expect((await grant('T-1')).out).to.include('nothing would change');
+      expect((await grant('T-1')).out).to.include('Nothing would change');
 
       const { body } = await customer.request('GET', '/api/ledger/');
       const { entry_type, amount, description } = body.data[0];
@@ -190,7 +190,7 @@ describe('npm run admin', () => {
       await service.checkIntegrity();
     });
 
-    it('refuses a request that has given something else before', async () => {
+    it('rejects a request name that was used for another grant', async () => {
       const other = await service.createCustomer(null);
       const options = ['--request', 'T-2', '--apply'];
       expect((await admin('grant-credits', customer.email, '10', ...options)).status).to.equal(0);
@@ -201,14 +201,14 @@ describe('npm run admin', () => {
       ]) {
         const { status, out, err } = await admin('grant-credits', ...call);
         expect([status, out]).to.deep.equal([1, '']);
-        expect(err).to.include('T-2').and.to.include('something else');
+        expect(err).to.include('T-2').and.to.include('another adjustment');
       }
       expect(await other.balance()).to.equal(0);
     });
   });
 
   describe('stuck-jobs and requeue-jobs', () => {
-    it('list what nothing happens to, and leave alone what is new, in hand, or looked at', async () => {
+    it('list generations without progress, and skip those that are new, leased, or recently polled', async () => {
       const [stuck, fresh, held, looked] = [
         await stuckImage(),
         (await customer.createImage()).uuid,
@@ -225,12 +225,12 @@ describe('npm run admin', () => {
 
       const forced = await admin('requeue-jobs', stuck, held, randomUUID(), '--apply');
       expect(forced.status).to.equal(0);
-      expect(forced.out).to.include(`${stuck} is on its queue again.`).and.to.include(`${held} is left alone`);
+      expect(forced.out).to.include(`${stuck} requeued.`).and.to.include(`${held} skipped`);
       await service.sql(
         `WITH over AS (SELECT uuid FROM generations WHERE status = 'queued')
          UPDATE generations SET leased_until = NULL, deadline_at = now() WHERE uuid IN (SELECT uuid FROM over)`,
       );
-      // A worker fails and refunds what is past its deadline, and ends.
+      // A worker fails and refunds generations that are past their deadline.
       const worker = await service.startWorker();
       await eventually('slots are free', async () => {
         const [row] = await service.sql('SELECT in_flight FROM accounts WHERE email = $1', [customer.email]);
@@ -239,7 +239,7 @@ describe('npm run admin', () => {
       await worker.stop();
     });
 
-    it('change nothing until told to; then a worker takes the job, which ends, charged once', async () => {
+    it('change nothing without --apply; then a worker completes the generation, charged once', async () => {
       const uuid = await stuckImage();
       const tried = await admin('requeue-jobs', '--all');
       expect(tried.out).to.include(uuid).and.to.include('Nothing was changed');
@@ -250,20 +250,20 @@ describe('npm run admin', () => {
       expect(before.getTime()).to.be.above(Date.now());
       const { status, out } = await admin('requeue-jobs', '--all', '--apply');
       expect(status).to.equal(0);
-      expect(out).to.include(`${uuid} is on its queue again.`);
+      expect(out).to.include(`${uuid} requeued.`);
       const worker = await service.startWorker();
       expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
       await worker.stop();
       expect(service.upstream.submits).to.equal(1);
       await service.checkIntegrity();
-      expect((await admin('requeue-jobs', uuid, '--apply')).out).to.include('is left alone');
+      expect((await admin('requeue-jobs', uuid, '--apply')).out).to.include('skipped');
     });
 
-    it('reach every one however many there are: the one that is named, and with all, those after the first thousand', async () => {
+    it('reach a generation by UUID, and with --all more than a thousand generations', async () => {
       const newest = await stuckImage();
       const older = 1_100;
       const isCopy = `uuid::text LIKE '00000000-0000-7000-8000-%'`;
-      // Nobody was charged for these: what counts them does not see them.
+      // These copies were not charged, so the triggers that count generations are disabled.
       const unseen = (statement: string) =>
         service.sql(`BEGIN; SET LOCAL session_replication_role = replica; ${statement}; COMMIT`);
       await unseen(
@@ -273,14 +273,14 @@ describe('npm run admin', () => {
            FROM (SELECT ctid AS row, row_number() OVER () AS n FROM copies) AS numbered WHERE copies.ctid = row;
          INSERT INTO generations SELECT * FROM copies`,
       );
-      expect((await admin('requeue-jobs', newest)).out).to.include('1 would be put on their queue again.');
+      expect((await admin('requeue-jobs', newest)).out).to.include('1 would be requeued.');
       const named = await admin('requeue-jobs', newest.toUpperCase(), newest, '--apply');
-      expect(named.out).to.include(`${newest} is on its queue again.`).and.to.include('\n1 were put');
-      expect(named.out).to.not.include('left alone');
+      expect(named.out).to.include(`${newest} requeued.`).and.to.include('\n1 requeued.');
+      expect(named.out).to.not.include('skipped');
 
       const count = `${older + 1}`;
-      expect((await admin('requeue-jobs', '--all')).out).to.include(`${count} would be put on their queue again.`);
-      expect((await admin('requeue-jobs', '--all', '--apply')).out).to.include(`\n${count} were put on their queue`);
+      expect((await admin('requeue-jobs', '--all')).out).to.include(`${count} would be requeued.`);
+      expect((await admin('requeue-jobs', '--all', '--apply')).out).to.include(`\n${count} requeued.`);
       const [{ due }] = await service.sql(
         `SELECT count(*)::int AS due FROM generations WHERE next_attempt_at <= now() AND ${isCopy}`,
       );
@@ -290,7 +290,7 @@ describe('npm run admin', () => {
   });
 
   describe('revoke-key', () => {
-    it('changes nothing until told to, and then revokes at once, by first characters, uuid or the key itself', async () => {
+    it('changes nothing without --apply, and then revokes by prefix, UUID or the whole key', async () => {
       const owner = await service.createCustomer(null);
       const prefix = owner.key.slice(0, 12);
       const tried = await admin('revoke-key', prefix);
@@ -303,21 +303,21 @@ describe('npm run admin', () => {
 
       const done = await admin('revoke-key', prefix, '--apply');
       expect(done.out).to.include('is revoked.').and.to.not.include('{');
-      expect(done.err).to.include('key revoked by the staff');
+      expect(done.err).to.include('key revoked by staff');
       expect((await owner.request('GET', '/api/keys/')).status).to.equal(401);
       const again = await admin('revoke-key', owner.key, '--apply');
       expect(again.status).to.equal(0);
-      expect(again.out).to.include('nothing was changed').and.to.not.include(owner.key);
+      expect(again.out).to.include('Nothing was changed').and.to.not.include(owner.key);
     });
 
-    it('names those that begin alike, and does not repeat a key that is not there', async () => {
+    it('lists keys with the same prefix, and does not print an unknown key', async () => {
       const owner = await service.createCustomer(null);
       const second = (await owner.requestWithSession('POST', '/api/keys/create/', { body: { name: 'second' } })).body;
       await service.sql('UPDATE api_keys SET prefix = $2 WHERE uuid = $1', [second.uuid, owner.key.slice(0, 12)]);
       const { status, out, err } = await admin('revoke-key', owner.key.slice(0, 12), '--apply');
       expect(status).to.equal(1);
       expect(out).to.include(second.uuid);
-      expect(err).to.include('by its uuid');
+      expect(err).to.include('by its UUID');
       expect((await admin('revoke-key', second.uuid, '--apply')).out).to.include('is revoked.');
       const missing = `svc_${'0'.repeat(40)}`;
       const unknown = await admin('revoke-key', missing, '--apply');

@@ -6,7 +6,7 @@ import { getId } from '../fakes/stripe/store.ts';
 
 const at = (day: string) => new Date(`${day}T12:00:00Z`);
 
-/** What a year of the pro plan costs, and an affiliate's share of it. */
+/** The price of a year of the pro plan, and its commission. */
 const YEAR = 34_800;
 const SHARE = 10_440;
 
@@ -28,7 +28,7 @@ describe('a year of an affiliate', () => {
   const pay = () => runJob(billing, 'billing', 'payouts.run');
   const transfers = () => [...billing.stripe.summarize().transfers.values()].map(({ amountCents }) => amountCents);
 
-  it('earns 30 % of the first invoice; checkout says who brought the customer', async () => {
+  it('earns 30 % of the first invoice, whose checkout contains the referral code', async () => {
     await billing.subscribe(customer, 'pro');
     const opened = billing.stripe.requests.find(({ name }) => name === 'checkout.create')?.params as any;
     expect(opened.metadata).to.have.all.keys('account_uuid', 'referral_code');
@@ -45,12 +45,12 @@ describe('a year of an affiliate', () => {
     expect(recent.at(-1)).to.deep.equal({ month: '2027-01', referrals: 1, commission_cents: SHARE });
   });
 
-  it('earns nothing of top-ups', async () => {
+  it('earns nothing from top-ups', async () => {
     await billing.topUp(customer, 5_000);
     expect((await stats()).lifetime_earnings_cents).to.equal(SHARE);
   });
 
-  it('is sent to onboarding: to one account, by a new link each time', async () => {
+  it('is sent to onboarding of one connected account, by a new link each time', async () => {
     const answers = await Promise.all(
       [1, 2, 3].map(() => affiliate.request('POST', '/api/affiliate/onboarding-link/')),
     );
@@ -63,7 +63,7 @@ describe('a year of an affiliate', () => {
     expect(await status()).to.include({ payout_enabled: false, connect_onboarded: false });
   });
 
-  it('is paid nothing before payouts are enabled, however long that takes', async () => {
+  it('receives no payout before payouts are enabled, however long that takes', async () => {
     await billing.advanceTo(at('2027-03-02'));
     await pay();
     expect(transfers()).to.deep.equal([]);
@@ -74,7 +74,7 @@ describe('a year of an affiliate', () => {
     expect(transfers()).to.deep.equal([]);
   });
 
-  it('is paid what was payable at the beginning of the month once they are, and once', async () => {
+  it('receives one payout of the payable commissions once payouts are enabled', async () => {
     billing.stripe.onboard(link);
     await billing.drained();
     expect(await status()).to.include({ payout_enabled: true, connect_onboarded: true });
@@ -84,7 +84,7 @@ describe('a year of an affiliate', () => {
     expect(await stats()).to.include({ lifetime_earnings_cents: SHARE, pending_cents: 0, paid_cents: SHARE });
   });
 
-  it('earns of the difference of an upgrade, which waits for 30 days and for the next month', async () => {
+  it('earns from the difference of an upgrade, payable after 30 days in the next month', async () => {
     const { body } = await billing
       .onFirstApi(customer)
       .request('POST', '/api/billing/checkout/', { body: { plan: 'studio' } });
@@ -98,7 +98,7 @@ describe('a year of an affiliate', () => {
     expect(transfers()).to.deep.equal([SHARE]);
   });
 
-  it('earns of the renewal what it brought in without discount and tax', async () => {
+  it('earns from a renewal without its discount and tax', async () => {
     const before = (await stats()).lifetime_earnings_cents;
     Object.assign(billing.stripe.store.renewals, { discountPercent: 25, taxPercent: 20 });
     await billing.advanceTo(at('2028-01-11'));
@@ -115,7 +115,7 @@ describe('a year of an affiliate', () => {
     expect(months[0]).to.include({ referrals: 0, commission_cents: 0 });
   });
 
-  it('loses of it what is refunded, in proportion, and is paid the rest', async () => {
+  it('loses the refunded part in proportion, and receives the rest', async () => {
     const [invoice] = billing.stripe.store.list('invoice');
     await pay();
     const paid = (await stats()).paid_cents;

@@ -70,12 +70,12 @@ describe('automatic top-ups through the payment processor', () => {
 
   describe('on a create that the balance cannot cover', () => {
     const faults = {
-      'while Stripe cannot be reached': { all: 'drop' },
+      'while Stripe is unavailable': { all: 'drop' },
       'while Stripe answers 500': { 'intents.create': 'error' },
       'when the answer to the charge is lost': { 'intents.create': 'drop after doing' },
     } as const;
     for (const [when, fault] of Object.entries(faults)) {
-      it(`answer 503 ${when}, and the same Idempotency-Key gives the outcome later`, async () => {
+      it(`answer 503 ${when}, and return the outcome later for the same Idempotency-Key`, async () => {
         const customer = await poor();
         const key = randomUUID();
         Object.assign(billing.stripe.faults, fault);
@@ -111,7 +111,7 @@ describe('automatic top-ups through the payment processor', () => {
     });
   });
 
-  it('that failed stay failed when their payment is processed again while another one is pending', async () => {
+  it('stay failed when their payment is processed again while another one is pending', async () => {
     const customer = await billing.createCustomer('lite');
     await enableAutoTopups(customer, { auto_topup_threshold_credits: 200 });
     billing.stripe.setCard(billing.customerId(customer), 'declined');
@@ -134,7 +134,7 @@ describe('automatic top-ups through the payment processor', () => {
     ['removed', null],
     ['unknown to Stripe', 'cus_unknown'],
   ] as const) {
-    it(`do not stay pending for ever if the customer is ${what}`, async () => {
+    it(`do not stay pending forever if the customer is ${what}`, async () => {
       const customer = await billing.createCustomer('lite');
       await enableAutoTopups(customer, { auto_topup_threshold_credits: 200 });
       billing.stripe.faults['intents.create'] = 'error';
@@ -174,7 +174,7 @@ describe('automatic top-ups through the payment processor', () => {
       await customer.waitForEnd((await customer.createGeneration(IMAGE)).body.uuid);
       await sweep();
       expect(await automatic(customer)).to.have.length(1);
-      // Whoever switches them on again has been told; another sync of the same dispute changes nothing.
+      // The customer has seen the problem and switched them on: another sync of the same dispute changes nothing.
       await enableAutoTopups(customer);
       await runJob(billing, 'billing', 'payments.reconcile');
       expect(await readSettings(customer)).to.include({ auto_topup_enabled: true });

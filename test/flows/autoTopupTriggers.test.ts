@@ -12,7 +12,7 @@ async function change(customer: TestCustomer, body: object): Promise<void> {
   expect(status).to.equal(200);
 }
 
-/** What the customer's top-ups have brought, in their order. */
+/** Returns the credits of the customer's top-ups, in order. */
 async function listTopupCredits(customer: TestCustomer): Promise<number[]> {
   return (await customer.ledger()).filter(([type]) => type === 'topup').map(([, amount]) => amount);
 }
@@ -27,7 +27,7 @@ describe('automatic top-ups', () => {
   });
   after(() => service.stop());
 
-  /** Of a plan, with automatic top-ups of 5000 cents on. */
+  /** Creates a subscriber with automatic top-ups of 5000 cents. */
   async function customerOn(plan: string): Promise<TestCustomer> {
     const customer = await service.createCustomer(plan);
     await change(customer, { auto_topup_enabled: true });
@@ -74,7 +74,7 @@ describe('automatic top-ups', () => {
     });
 
   describe('on a create that the balance cannot cover', () => {
-    it('buy credits, and the create goes on', async () => {
+    it('buy credits, and the create succeeds', async () => {
       const customer = await customerOn('lite');
       const films = [await customer.createGeneration(LONG_VIDEO), await customer.createGeneration(LONG_VIDEO)];
       for (const { body } of films) expect((await customer.waitForEnd(body.uuid)).status).to.equal('succeeded');
@@ -91,7 +91,7 @@ describe('automatic top-ups', () => {
       expect((await customer.waitForEnd(third.body.uuid)).status).to.equal('succeeded');
     });
 
-    it('buy for the amount that was set', async () => {
+    it('buy for the configured amount', async () => {
       const customer = await customerOn('pro');
       await change(customer, { auto_topup_amount_cents: 12_345 });
       await spendDownTo(customer, 7);
@@ -101,7 +101,7 @@ describe('automatic top-ups', () => {
     });
 
     for (let round = 1; round <= 3; round += 1) {
-      it(`buy once for 20 creates at once over two web processes, and each of them goes on (${round})`, async () => {
+      it(`buy once for 20 concurrent creates on two API processes, and all of them succeed (${round})`, async () => {
         service.upstream.outcome = 'wait';
         const customer = await customerOn('studio');
         await spendDownTo(customer, 5);
@@ -124,7 +124,7 @@ describe('automatic top-ups', () => {
       });
     }
 
-    it('happen at most once an hour: 402 insufficient_credits until it is over', async () => {
+    it('happen at most once an hour, with 402 insufficient_credits until then', async () => {
       const customer = await customerOn('pro');
       await spendDownTo(customer, 0);
       await customer.createImage();
@@ -139,7 +139,7 @@ describe('automatic top-ups', () => {
       expect(await listTopupCredits(customer)).to.deep.equal([1896, 1896]);
     });
 
-    it('are not spent on a create that would fail anyway', async () => {
+    it('are not charged for a create that would fail anyway', async () => {
       service.upstream.outcome = 'wait';
       const customer = await customerOn('lite');
       await customer.createGeneration({ ...LONG_VIDEO, prompt: 'holds a slot' });
@@ -151,7 +151,7 @@ describe('automatic top-ups', () => {
       service.upstream.end('holds a slot', 'succeeded');
     });
 
-    it('do not happen while they are off', async () => {
+    it('do not happen while they are switched off', async () => {
       const customer = await customerOn('pro');
       await change(customer, { auto_topup_enabled: false, auto_topup_threshold_credits: 500 });
       await spendDownTo(customer, 7);
@@ -161,7 +161,7 @@ describe('automatic top-ups', () => {
       expect(await listTopupCredits(customer)).to.deep.equal([]);
     });
 
-    it('happen once for a create that is sent again with its Idempotency-Key', async () => {
+    it('happen once for a create that is repeated with its Idempotency-Key', async () => {
       const customer = await customerOn('pro');
       await spendDownTo(customer, 0);
       const send = (baseUrl: string) =>
@@ -189,7 +189,7 @@ describe('automatic top-ups', () => {
       expect(await customer.balance()).to.equal(1100 - 16 + 1896);
     });
 
-    it('happen once for burns at once over two web processes, and once an hour', async () => {
+    it('happen once for concurrent burns on two API processes, and once an hour', async () => {
       const customer = await customerOn('studio');
       await change(customer, { auto_topup_threshold_credits: 10_000 });
       const images = await Promise.all(
@@ -220,7 +220,7 @@ describe('automatic top-ups', () => {
       expect(await customer.balance()).to.equal(1100 - 8 + 1896);
     });
 
-    it('never follow anything but a burn: a setting, credits that expire, or a balance that has recovered', async () => {
+    it('follow only burns, not a setting, expired credits, or a recovered balance', async () => {
       const customer = await customerOn('pro');
       await change(customer, { auto_topup_threshold_credits: 1101 });
       await sweep();
@@ -246,9 +246,9 @@ describe('automatic top-ups', () => {
       expect(row.auto_topup_triggered_at).to.equal(null);
     });
 
-    it('are credited although the process died between writing one down and paying it, and so are manual ones', async () => {
+    it('are credited although the process died between recording and paying them, like manual ones', async () => {
       const customer = await customerOn('pro');
-      // Long ago, and not wanted any more: a simulated payment succeeds all the same.
+      // Old, and switched off since: a simulated payment succeeds nonetheless.
       await change(customer, { auto_topup_enabled: false });
       await service.sql(
         `WITH customer AS (
@@ -265,9 +265,9 @@ describe('automatic top-ups', () => {
       expect(await listTopupCredits(customer)).to.deep.equal([1896, 1896]);
     });
 
-    it('do not happen once the subscription is over', async () => {
+    it('do not happen after the subscription has ended', async () => {
       const customer = await customerOn('pro');
-      service.fabricated.add('standing-is-the-subscriptions');
+      service.fabricated.add('entitlement-matches-subscription');
       await service.sql('UPDATE accounts SET spendable_until = now() WHERE email = $1', [customer.email]);
       await change(customer, { auto_topup_threshold_credits: 5000 });
       await sweep();

@@ -7,13 +7,13 @@ import { eventually, type TestService, startTestService } from '../harness/testS
 const DAY_MS = 86_400_000;
 const MONTHLY: Record<string, number> = { lite: 200, starter: 400, pro: 1100, studio: 3000 };
 
-/** An account somewhere in its subscription. */
+/** An account at some point of its subscription. */
 interface Sample {
   plan: string;
   status: 'active' | 'past_due';
-  /** When its subscription began. */
+  /** Start of its subscription. */
   startedAt: Date;
-  /** The period that it is in by its row. */
+  /** Index of the period in its row. */
   index: number;
   planCredits: number;
   topupCredits: number;
@@ -24,7 +24,7 @@ interface Sample {
 const sample: fc.Arbitrary<Sample> = fc.record({
   plan: fc.constantFrom(...Object.keys(MONTHLY)),
   status: fc.constantFrom('active', 'active', 'active', 'past_due'),
-  // Also on the last days of months, and on leap days.
+  // Includes last days of months and leap days.
   startedAt: fc.oneof(
     fc.date({ min: new Date('2023-01-01'), max: new Date('2026-09-01'), noInvalidDate: true }),
     fc
@@ -38,7 +38,7 @@ const sample: fc.Arbitrary<Sample> = fc.record({
   paidMonths: fc.constantFrom(12, 24),
 });
 
-/** The same day so many months later, worked out on its own: by the calendar, clamped to the month. */
+/** Independent model of addMonths: the same day some months later, clamped to the end of the month. */
 function addMonthsModel(from: Date, count: number): Date {
   const year = from.getUTCFullYear() + Math.floor((from.getUTCMonth() + count) / 12);
   const month = (from.getUTCMonth() + count) % 12;
@@ -48,7 +48,7 @@ function addMonthsModel(from: Date, count: number): Date {
   return new Date(Date.UTC(year, month, Math.min(from.getUTCDate(), last)) + (time < 0 ? time + DAY_MS : time));
 }
 
-/** What the rules make of an account by a moment: its entries, and what is left in the end. */
+/** Computes the entries that the rules require until `at`, and the resulting balances. */
 function computeExpected(account: Sample, at: Date) {
   const entries: [string, number][] = [];
   let { index, planCredits, granted } = account;
@@ -70,19 +70,19 @@ function computeExpected(account: Sample, at: Date) {
   return { entries, index, planCredits, granted, rollover, periodEnd: addMonthsModel(account.startedAt, index + 1) };
 }
 
-describe('monthly grants', () => {
+describe('credit period renewals', () => {
   let service: TestService;
   before(async () => {
     service = await startTestService({ apis: 0, workers: 0 });
-    // Accounts that are put somewhere into their subscription have no history before that.
+    // The inserted accounts have no history before their current period.
     for (const name of [
       'entries-name-their-cause',
-      'entries-go-the-way-of-their-type',
-      'accounts-live-under-their-own',
-      'standing-is-the-subscriptions',
+      'entry-signs-match-their-type',
+      'accounts-use-their-own-subscription',
+      'entitlement-matches-subscription',
       'one-grant-a-month',
-      'months-turn-whole',
-      'accounts-are-in-their-last-month',
+      'periods-renew-atomically',
+      'accounts-are-in-their-latest-period',
       'used-this-month-is-burned-this-month',
     ]) {
       service.fabricated.add(name);
@@ -90,38 +90,39 @@ describe('monthly grants', () => {
   });
   after(() => service.stop());
 
-  it('turn every month once, in its order, whatever was left and however long nothing ran', async () => {
+  it('renew each due month once and in order, for every balance and any length of outage', async () => {
     const samples = fc.sample(sample, { numRuns: 400, seed: 20_261_121 });
     for (const account of samples) await insert(service, account);
     const at = new Date();
-    // Two workers begin at the same moment, and turn the same periods.
+    // Two workers start at the same time and renew the same periods.
     await Promise.all([service.startWorker(), service.startWorker()]);
-    await eventually('all are turned', async () => (await countDue(service, at)) === 0, 50_000);
+    await eventually('all periods are renewed', async () => (await countDue(service, at)) === 0, 50_000);
     for (const [position, account] of samples.entries()) {
       const [row] = await service.sql('SELECT * FROM accounts WHERE id = $1', [position + 1]);
       const entries = await service.sql(
         `SELECT entry_type, amount FROM ledger_entries WHERE account_id = $1 AND description <> 'seed' ORDER BY number`,
         [position + 1],
       );
-      const wanted = computeExpected(account, at);
+      const expected = computeExpected(account, at);
       const name = JSON.stringify(account);
       expect(
         entries.map((entry) => [entry.entry_type, entry.amount]),
         name,
-      ).to.deep.equal(wanted.entries);
+      ).to.deep.equal(expected.entries);
       expect(row, name).to.include({
-        balance: wanted.planCredits + account.topupCredits,
-        plan_credits: wanted.planCredits,
+        balance: expected.planCredits + account.topupCredits,
+        plan_credits: expected.planCredits,
         topup_credits: account.topupCredits,
-        period_index: wanted.index,
-        period_granted: wanted.granted,
+        period_index: expected.index,
+        period_granted: expected.granted,
       });
-      expect(row.period_end, name).to.deep.equal(wanted.periodEnd);
-      if (wanted.entries.length > 0) expect(row, name).to.include({ period_rollover: wanted.rollover, period_used: 0 });
+      expect(row.period_end, name).to.deep.equal(expected.periodEnd);
+      if (expected.entries.length > 0)
+        expect(row, name).to.include({ period_rollover: expected.rollover, period_used: 0 });
     }
   });
 
-  it('grant no month of a subscription twice: the ledger refuses it', async () => {
+  it('grant no month of a subscription twice: the ledger rejects the second entry', async () => {
     const keys = await service.sql(
       `SELECT effect_key FROM ledger_entries WHERE entry_type = 'grant' AND effect_key IS NOT NULL LIMIT 1`,
     );
@@ -138,7 +139,7 @@ describe('monthly grants', () => {
     ).to.match(/ledger_entries_effect_key_unique/);
   });
 
-  it('go on for the others when the database refuses one account its month', async () => {
+  it('renew the other accounts when the database rejects the renewal of one', async () => {
     const startedAt = new Date(Date.now() - 5 * DAY_MS);
     const credits = { planCredits: 5, topupCredits: 0, granted: 200 };
     const account: Sample = { plan: 'lite', status: 'active', startedAt, index: 0, paidMonths: 12, ...credits };
@@ -147,22 +148,23 @@ describe('monthly grants', () => {
     const [first, ...others] = await service.sql('SELECT id FROM accounts WHERE id <> ALL($1) ORDER BY id', [
       before.map(({ id }) => id as number),
     ]);
-    // As a row that has gone wrong would be.
+    // Stands for a corrupted row.
     await service.sql(
-      `ALTER TABLE ledger_entries ADD CONSTRAINT in_the_way CHECK (account_id <> ${first.id}) NOT VALID`,
+      `ALTER TABLE ledger_entries ADD CONSTRAINT reject_one_account CHECK (account_id <> ${first.id}) NOT VALID`,
     );
     const began = new Date(Date.now() - 40 * DAY_MS);
     const ids = [first, ...others].map(({ id }) => id as number);
     await service.sql('UPDATE subscriptions SET started_at = $1 WHERE account_id = ANY($2)', [began, ids]);
     await service.sql('UPDATE accounts SET period_end = $1 WHERE id = ANY($2)', [addMonthsModel(began, 1), ids]);
     await runJob({ service }, 'maintenance', 'creditPeriods.renew');
-    const indexOf = async (id: number) =>
+    const readPeriodIndex = async (id: number) =>
       (await service.sql('SELECT period_index FROM accounts WHERE id = $1', [id]))[0].period_index;
-    for (const { id } of others) await eventually('turned', async () => (await indexOf(id)) === 1);
-    expect(await indexOf(first.id)).to.equal(0);
-    await service.sql('ALTER TABLE ledger_entries DROP CONSTRAINT in_the_way');
+    for (const { id } of others)
+      await eventually('the others are renewed', async () => (await readPeriodIndex(id)) === 1);
+    expect(await readPeriodIndex(first.id)).to.equal(0);
+    await service.sql('ALTER TABLE ledger_entries DROP CONSTRAINT reject_one_account');
     await runJob({ service }, 'maintenance', 'creditPeriods.renew');
-    await eventually('turned, too', async () => (await indexOf(first.id)) === 1);
+    await eventually('the first account is renewed', async () => (await readPeriodIndex(first.id)) === 1);
   });
 });
 
@@ -214,20 +216,20 @@ async function insert(service: TestService, account: Sample): Promise<void> {
   );
 }
 
-describe('a year that ended while nothing ran', () => {
+describe('a subscription that ended during an outage', () => {
   let service: TestService;
   before(async () => {
     service = await startTestService();
   });
   after(() => service.stop());
 
-  it('is granted all of its months before its credits expire, and leaves no period', async () => {
+  it('is granted all of its months before its plan credits expire, and leaves the account without a period', async () => {
     const customer = await service.createCustomer('lite');
     const startedAt = new Date(Date.now() - 370 * DAY_MS);
     const values = [customer.email, startedAt, addMonthsModel(startedAt, 12)];
     const granting = await service.database.connect();
     try {
-      // A row that is locked is passed over by the job that grants, and awaited by the one that ends.
+      // The renewal job skips a locked row; the job that ends subscriptions waits for it.
       await granting.query('BEGIN');
       await granting.query(
         'UPDATE accounts SET period_start = $2, period_end = $3, spendable_until = $4 WHERE email = $1',

@@ -31,7 +31,7 @@ describe('one generation', () => {
     ]);
   });
 
-  it('refunds a failed generation exactly once, however many are watching', async () => {
+  it('is refunded exactly once when it fails, however many readers there are', async () => {
     service.upstream.outcome = 'wait';
     const customer = await service.createCustomer('pro');
     const { uuid, prompt } = await customer.createVideo();
@@ -39,7 +39,7 @@ describe('one generation', () => {
     service.upstream.end(prompt, 'failed');
     const reads = Array.from({ length: 20 }, () => customer.waitForEnd(uuid));
     for (const ended of await Promise.all(reads)) {
-      expect(ended).to.include({ status: 'failed', error_message: 'The stand-in was told to fail.', output_url: null });
+      expect(ended).to.include({ status: 'failed', error_message: 'The fake was set to fail.', output_url: null });
     }
     expect(await customer.ledger()).to.deep.equal([
       ['grant', 1100],
@@ -48,7 +48,7 @@ describe('one generation', () => {
     ]);
   });
 
-  it('fails with a plain message, refunded, when the upstream refuses it', async () => {
+  it('fails with a message for the customer and is refunded when the upstream rejects it', async () => {
     service.upstream.submit = 'refuse';
     const customer = await service.createCustomer('lite');
     const { uuid } = await customer.createImage();

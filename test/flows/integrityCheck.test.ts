@@ -14,37 +14,37 @@ import { eventually } from '../harness/testService.ts';
 import { CORRUPTIONS } from '../harness/integrityViolations.ts';
 import { AFFILIATE, CUSTOMER, NOW, writeLedgerFixture } from '../harness/ledgerFixture.ts';
 
-/** Removes what would refuse, or follow from, what is done to the books from here on. */
+/** Drops the constraints, unique indexes and triggers that would reject a corruption or add to it. */
 const WITHOUT_GUARDS = `
   DO $$
     DECLARE guard record;
     BEGIN
-      FOR guard IN SELECT conrelid::regclass AS of, conname FROM pg_constraint
+      FOR guard IN SELECT conrelid::regclass AS relation, conname FROM pg_constraint
                     WHERE connamespace = 'public'::regnamespace AND contype IN ('c', 'f', 'p', 'u') ORDER BY contype = 'p' LOOP
-        EXECUTE format('ALTER TABLE %s DROP CONSTRAINT IF EXISTS %I CASCADE', guard.of, guard.conname);
+        EXECUTE format('ALTER TABLE %s DROP CONSTRAINT IF EXISTS %I CASCADE', guard.relation, guard.conname);
       END LOOP;
-      FOR guard IN SELECT indexrelid::regclass AS of FROM pg_index WHERE indisunique AND indrelid::regclass::text = ANY (
+      FOR guard IN SELECT indexrelid::regclass AS relation FROM pg_index WHERE indisunique AND indrelid::regclass::text = ANY (
                      SELECT relname::text FROM pg_class WHERE relnamespace = 'public'::regnamespace) LOOP
-        EXECUTE format('DROP INDEX IF EXISTS %s', guard.of);
+        EXECUTE format('DROP INDEX IF EXISTS %s', guard.relation);
       END LOOP;
-      FOR guard IN SELECT relname AS of FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' LOOP
-        EXECUTE format('ALTER TABLE %I DISABLE TRIGGER USER', guard.of);
+      FOR guard IN SELECT relname AS relation FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' LOOP
+        EXECUTE format('ALTER TABLE %I DISABLE TRIGGER USER', guard.relation);
       END LOOP;
     END
   $$`;
 
-interface Ended {
+interface CommandResult {
   status: number | null;
   out: string;
   err: string;
 }
 
-/** Runs the program as a deployment does, from what was built. */
-async function runCheck(args: string[], env: Record<string, string> = {}): Promise<Ended> {
+/** Runs the built program, as a deployment does. */
+async function runCheck(args: string[], env: Record<string, string> = {}): Promise<CommandResult> {
   const child = spawn(process.execPath, ['--import', './dev/local/processClock.mjs', `${BUNDLE}/check.js`, ...args], {
     env: { PATH: process.env['PATH'], NODE_ENV: 'test', ...env },
   });
-  const ended: Ended = { status: null, out: '', err: '' };
+  const ended: CommandResult = { status: null, out: '', err: '' };
   child.stdout.on('data', (chunk: Buffer) => (ended.out += chunk.toString()));
   child.stderr.on('data', (chunk: Buffer) => (ended.err += chunk.toString()));
   [ended.status] = (await once(child, 'close')) as [number | null];
@@ -67,23 +67,23 @@ describe('the invariants', () => {
     PROCESS_CLOCK_OFFSET_MS: String(Math.max(0, NOW.getTime() - Date.now())),
   });
 
-  it('all hold of a year in which everything is right', async () => {
+  it('all hold in the ledger fixture', async () => {
     expect(await checkInvariants(client, { isSettled: true, now: NOW })).to.deep.equal([]);
   });
 
-  it('have a name of their own and a sentence each', () => {
-    for (const { name, statement: says } of INVARIANTS) {
+  it('each have a unique name and a statement', () => {
+    for (const { name, statement } of INVARIANTS) {
       expect(name).to.match(/^[a-z]+(-[a-z]+)+$/);
-      expect(says).to.match(/^[A-Z].*\.$/);
+      expect(statement).to.match(/^[A-Z].*\.$/);
     }
     expect(new Set(INVARIANTS.map(({ name }) => name)).size).to.equal(INVARIANTS.length);
   });
 
-  it('are each broken by something', () => {
+  it('each have at least one corruption in this test', () => {
     expect(Object.keys(CORRUPTIONS)).to.have.members(INVARIANTS.map(({ name }) => name));
   });
 
-  it('change nothing, and see one moment', async () => {
+  it('are checked in one read-only snapshot', async () => {
     const seen: string[] = [];
     const watched: Pick<pg.Client, 'query'> = {
       query: (text: string, values?: unknown[]) => (seen.push(text), client.query(text, values)),
@@ -94,17 +94,17 @@ describe('the invariants', () => {
     expect(seen.filter((text) => /^(BEGIN|COMMIT|ROLLBACK)/.test(text))).to.have.length(2);
   });
 
-  it('tell an account its history in order of time', async () => {
+  it('are reported with the history of the account, in order of time', async () => {
     const lines = await readAccountHistory(client, String(CUSTOMER));
     const moments = lines.slice(0, -1).map((line) => line.split('  ')[0] as string);
     expect(moments).to.deep.equal(moments.toSorted());
     const text = lines.join('\n');
     for (const part of [
-      'is made',
+      'created',
       'ledger 1: grant 400',
-      'has failed: The model refused.',
+      'failed: The model refused.',
       'top-up',
-      'subscription 1 begins',
+      'subscription 1 activated',
       'event evt_1',
       'commission 1',
     ]) {
@@ -116,30 +116,30 @@ describe('the invariants', () => {
   });
 
   describe('npm run check', () => {
-    it('explains itself, and says what the invariants are, without any configuration', async () => {
+    it('prints its help and the list of invariants without any configuration', async () => {
       const [help, list] = await Promise.all([runCheck(['--help']), runCheck(['--list'])]);
       expect([help.status, list.status]).to.deep.equal([0, 0]);
       expect(help.out).to.include('--settled').and.to.include('broken for a moment');
       for (const status of [0, 1, 2, 69, 78]) expect(help.out).to.match(new RegExp(`^ +${status}  `, 'm'));
-      for (const { name, statement: says } of INVARIANTS) expect(list.out).to.include(name).and.to.include(says);
+      for (const { name, statement } of INVARIANTS) expect(list.out).to.include(name).and.to.include(statement);
     });
 
-    it('ends with 0 and a line for each where all holds', async () => {
+    it('exits with 0 and prints one line per invariant when all hold', async () => {
       const [usual, settled] = await Promise.all([runCheck([], env()), runCheck(['--settled'], env())]);
       expect([usual.status, usual.err, settled.status]).to.deep.equal([0, '', 0]);
-      const always = INVARIANTS.filter(({ checkedWhen: holds }) => holds === 'always');
+      const always = INVARIANTS.filter(({ checkedWhen }) => checkedWhen === 'always');
       expect(usual.out).to.include(`All ${always.length} invariants hold. ${INVARIANTS.length - always.length} more`);
       for (const { name } of always) expect(usual.out).to.match(new RegExp(`^${name} +ok +\\d+$`, 'm'));
       expect(settled.out).to.include(`All ${INVARIANTS.length} invariants hold.`);
     });
 
-    it('needs the address of the database alone, in production too, and names it without its password', async () => {
+    it('needs only DATABASE_URL, in production too, and prints the database without its password', async () => {
       const { hostname, port, pathname } = new URL(databaseUrl);
       const withPassword = databaseUrl.replace(/:\/\/([^:@/]+)(:[^@/]*)?@/, '://$1:let-me-in@');
       const only = { NODE_ENV: 'production', DATABASE_URL: withPassword };
       const broken = { REDIS_URL: 'none', STRIPE_SECRET_KEY: 'none', UPSTREAMS: 'none', METRICS_PORT: 'none' };
       const [usual, json] = await Promise.all([runCheck([], only), runCheck(['--json'], { ...only, ...broken })]);
-      // The year of these books is over by some clocks: whether they hold is not what this is about.
+      // The fixture has ended by some clocks, so both exit codes are accepted here.
       for (const { status, err } of [usual, json]) expect([0, 1], err).to.include(status);
       expect(usual.out).to.include(`\nDatabase ${pathname.slice(1)} at ${hostname}:${port}, 2`);
       expect(JSON.parse(json.out).database).to.deep.equal({
@@ -150,45 +150,45 @@ describe('the invariants', () => {
       expect(usual.out + json.out).to.not.include('let-me-in');
     });
 
-    it('ends with 1, and says what is wrong, with whom, and what happened to them', async () => {
+    it('exits with 1 and prints the violations with the histories of their accounts', async () => {
       await client.query('UPDATE accounts SET period_rollover = 7 WHERE id = 1');
       await client.query(`UPDATE payment_events SET processed_at = NULL`);
       const [usual, json] = await Promise.all([runCheck([], env()), runCheck(['--settled', '--json'], env())]);
       await client.query('UPDATE accounts SET period_rollover = 1100 WHERE id = 1');
       await client.query(`UPDATE payment_events SET processed_at = received_at`);
       expect([usual.status, json.status]).to.deep.equal([1, 1]);
-      expect(usual.out).to.match(/^accounts-are-in-their-last-month +VIOLATED \(1\) +\d+$/m);
+      expect(usual.out).to.match(/^accounts-are-in-their-latest-period +VIOLATED \(1\) +\d+$/m);
       expect(usual.out)
         .to.include('account 1, month 11:')
         .and.to.include('\nAccount 1\n')
         .and.to.include('ledger 1: grant 400');
-      expect(usual.out).to.not.include('events-are-applied');
+      expect(usual.out).to.not.include('events-are-processed');
       const { holds, is_settled: isSettled, invariants, histories } = JSON.parse(json.out);
       expect([holds, isSettled, invariants.length]).to.deep.equal([false, true, INVARIANTS.length]);
       const broken = invariants.filter((one: { holds: boolean }) => !one.holds);
       expect(broken.map((one: { name: string }) => one.name)).to.deep.equal([
-        'events-are-applied',
-        'accounts-are-in-their-last-month',
+        'events-are-processed',
+        'accounts-are-in-their-latest-period',
       ]);
       expect(broken[0].violations[0]).to.include({ account_id: null, subject: 'event evt_1' });
       expect(histories.map((one: { account_id: string }) => one.account_id)).to.deep.equal(['1']);
     });
 
-    it('ends with another status where nothing can be said', async () => {
-      const [wrongly, unset, away, empty] = await Promise.all([
+    it('exits with 2, 69 or 78 when the database cannot be checked', async () => {
+      const [misused, unset, unreachable, empty] = await Promise.all([
         runCheck(['--all'], env()),
         runCheck([], { DATA_DIR: '/nonexistent' }),
         runCheck([], { ...env(), DATABASE_URL: 'postgres://app@127.0.0.1:1/genmeter' }),
         createDatabase({ empty: true }).then((DATABASE_URL) => runCheck([], { ...env(), DATABASE_URL })),
       ]);
-      expect([wrongly.status, unset.status, away.status, empty.status]).to.deep.equal([2, 78, 69, 69]);
+      expect([misused.status, unset.status, unreachable.status, empty.status]).to.deep.equal([2, 78, 69, 69]);
       expect(unset.err).to.include('DATABASE_URL is not set');
-      expect(away.err).to.equal('The database genmeter at 127.0.0.1:1 is out of reach (ECONNREFUSED).\n');
+      expect(unreachable.err).to.equal('The database genmeter at 127.0.0.1:1 is out of reach (ECONNREFUSED).\n');
       expect(empty.err).to.match(/^The database \S+ at \S+ is not migrated to this version: .*\.\n$/);
-      expect(away.out + empty.out).to.equal('');
+      expect(unreachable.out + empty.out).to.equal('');
     });
 
-    it('says so where the database cancels a statement, which is not the same as being unreachable', async () => {
+    it('reports a statement that the database canceled, with status 69', async () => {
       await client.query('BEGIN');
       await client.query('LOCK TABLE generations');
       const checking = runCheck(['--settled'], env());
@@ -211,20 +211,20 @@ describe('the invariants', () => {
       expect(err).to.match(/^The database \S+ at \S+ canceled a statement \(canceling statement .*statement_timeout/);
     });
 
-    it('refuses an option that it does not know with one sentence', async () => {
+    it('rejects an unknown option with one sentence and status 2', async () => {
       const { status, err, out } = await runCheck(['--all'], env());
       expect([status, out]).to.deep.equal([2, '']);
-      expect(err).to.equal('There is no option --all. See: npm run check -- --help\n');
+      expect(err).to.equal("Unknown option '--all'. See: npm run check -- --help\n");
     });
   });
 
-  describe('each say so, and with whom, when it is broken:', () => {
+  describe('each report the account when violated:', () => {
     before(() => client.query(WITHOUT_GUARDS));
 
     for (const [name, corruptions] of Object.entries(CORRUPTIONS)) {
       it(name, async () => {
         const invariant = INVARIANTS.find((one) => one.name === name);
-        if (invariant === undefined) throw new Error(`There is no invariant ${name}.`);
+        if (invariant === undefined) throw new Error(`Invariant ${name} does not exist.`);
         for (const { accountId, sql } of corruptions) {
           await client.query('BEGIN');
           try {
@@ -236,7 +236,7 @@ describe('the invariants', () => {
             ).to.include(accountId === null ? null : String(accountId));
             for (const { detail, subject } of found) {
               expect([typeof detail, typeof subject], sql).to.deep.equal(['string', 'string']);
-              // As where something is null.
+              // Traces of a null value in a format string.
               expect(`${subject}: ${detail}`, sql).to.not.match(/ {2}| [,;:)]|[( ]$|\(\)/);
             }
           } finally {

@@ -4,7 +4,7 @@ import type { TestCustomer } from '../harness/apiClient.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 import { scaleTimeout } from '../harness/scaleTimeout.ts';
 
-describe('a read that waits', () => {
+describe('a read with wait', () => {
   let service: TestService;
   let customer: TestCustomer;
   before(async () => {
@@ -27,7 +27,7 @@ describe('a read that waits', () => {
     return generation;
   };
 
-  it('answers as soon as the job ends', async () => {
+  it('responds as soon as the generation ends', async () => {
     const { uuid, prompt } = await submitted();
     const polls = () => service.upstream.jobsFor(prompt)[0]?.polls.length ?? 0;
     const before = polls();
@@ -37,11 +37,11 @@ describe('a read that waits', () => {
     const endedAt = performance.now();
     const { body } = await waiting;
     expect(body.status).to.equal('succeeded');
-    // The look at the upstream comes at most once in 2 s; what it finds is answered at once.
+    // The upstream is polled at most once in 2 s; the response follows the poll at once.
     expect(performance.now() - endedAt).to.be.below(scaleTimeout(4_000));
   });
 
-  it('answers at once when the end comes from somewhere else: here the deadline', async () => {
+  it('responds as soon as another process ends the generation, here at its deadline', async () => {
     const { uuid } = await submitted();
     const waiting = read(uuid, '30');
     await new Promise((resolve) => setTimeout(resolve, 500));
@@ -51,21 +51,21 @@ describe('a read that waits', () => {
     expect(tookMs).to.be.below(scaleTimeout(6_000));
   });
 
-  it('answers with what there is when the time is over', async () => {
+  it('responds with the queued generation when the time is over', async () => {
     const { uuid } = await submitted();
     const { status, body, tookMs } = await read(uuid, '3');
     expect([status, body.status]).to.deep.equal([200, 'queued']);
     expect(tookMs).to.be.within(2_900, scaleTimeout(4_500));
   });
 
-  it('does not wait for what has ended', async () => {
+  it('does not wait for a generation that has ended', async () => {
     service.upstream.outcome = 'succeed';
     const { uuid } = await customer.createImage();
     await customer.waitForEnd(uuid);
     expect((await read(uuid, '45')).tookMs).to.be.below(scaleTimeout(1_000));
   });
 
-  it('asks the upstream at most once in 2 s, however many wait', async () => {
+  it('polls the upstream at most once in 2 s, however many readers wait', async () => {
     const { uuid, prompt } = await submitted('createVideo');
     await Promise.all(Array.from({ length: 20 }, () => read(uuid, '7')));
     const polls = service.upstream.jobsFor(prompt)[0]?.polls ?? [];
@@ -92,7 +92,7 @@ describe('a read that waits', () => {
     customer = await service.createCustomer('studio');
   });
 
-  it('does not keep a web process from stopping', async () => {
+  it('does not delay the shutdown of a web process', async () => {
     const api = await service.startApi();
     const { uuid } = await submitted();
     const waiting = read(uuid, '45', customer.on(api.baseUrl));
@@ -105,7 +105,7 @@ describe('a read that waits', () => {
   });
 
   for (const wait of ['46', '-1', '1.5', 'long', '', '1&wait=2']) {
-    it(`must be 0 to 45 whole seconds, not "${wait}"`, async () => {
+    it(`rejects wait="${wait}", because it must be 0 to 45 whole seconds`, async () => {
       const { status, body } = await read(randomUUID(), wait);
       expect([status, body.error]).to.deep.equal([400, 'validation_error']);
       expect(body.detail).to.match(/^wait must be/);

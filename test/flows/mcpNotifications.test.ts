@@ -9,7 +9,7 @@ const UPDATED = 'notifications/resources/updated';
 const hasUpdateFor = (uri: string) => (events: McpEventStream) =>
   events.messages.some(({ params }) => params.uri === uri);
 
-describe('MCP over several processes', () => {
+describe('MCP across several processes', () => {
   let service: TestService;
   let router: RoundRobinProxy;
   let customer: TestCustomer;
@@ -26,8 +26,8 @@ describe('MCP over several processes', () => {
     await service.stop();
   });
 
-  /** A generation that is under way until it is told to end. */
-  const underWay = async (who = customer) => {
+  /** Creates a generation that stays in progress until `end` is called. */
+  const createPending = async (who = customer) => {
     const generation = await who.createImage(`watched ${randomUUID()}`);
     await eventually('submitted', () => service.upstream.jobsFor(generation.prompt).length === 1);
     return { ...generation, uri: `generation://${generation.uuid}` };
@@ -39,7 +39,7 @@ describe('MCP over several processes', () => {
   const subscribe = (uri: string, headers: Record<string, string>, method = 'resources/subscribe') =>
     postMcp(customer, { jsonrpc: '2.0', id: randomUUID(), method, params: { uri } }, { headers });
 
-  it('a client works through all of them at once, in one session', async () => {
+  it('one session works on all processes at once', async () => {
     const assistant = await connectMcpClient(customer);
     const from = router.served.length;
     const usages = await Promise.all(
@@ -50,29 +50,29 @@ describe('MCP over several processes', () => {
     await assistant.close();
   });
 
-  it('the official client is told of the end of a generation that it has subscribed to', async () => {
+  it('the official client is notified when a subscribed generation ends', async () => {
     for (const name of ['sdk 1', 'sdk 2'] as const) {
       const assistant = await connectMcpClient(customer, name);
-      const generation = await underWay();
-      const told = new Promise<any>((resolve) => {
+      const generation = await createPending();
+      const notified = new Promise<any>((resolve) => {
         assistant.client.fallbackNotificationHandler = async (notification: any) => resolve(notification);
       });
       await assistant.client.subscribeResource({ uri: generation.uri });
       await end(generation);
-      const { method, params } = await told;
+      const { method, params } = await notified;
       expect([method, params.uri]).to.deep.equal([UPDATED, generation.uri]);
       await assistant.close();
     }
   });
 
-  it('the stateless client is told on a stream of its own, of its own generations only', async () => {
+  it('a stateless client is notified on its own stream about its own generations only', async () => {
     const assistant = await connectMcpClient(customer, 'sdk 2, stateless');
     const stranger = await service.createCustomer('pro');
-    const [mine, theirs] = await Promise.all([underWay(), underWay(stranger)]);
-    const told: string[] = [];
-    const heard = new Promise<void>((resolve) => {
+    const [mine, theirs] = await Promise.all([createPending(), createPending(stranger)]);
+    const received: string[] = [];
+    const notified = new Promise<void>((resolve) => {
       assistant.client.setNotificationHandler(UPDATED, ({ params }: any) => {
-        told.push(params.uri);
+        received.push(params.uri);
         if (params.uri === mine.uri) resolve();
       });
     });
@@ -81,62 +81,62 @@ describe('MCP over several processes', () => {
     service.upstream.end(theirs.prompt, 'succeeded');
     await stranger.waitForEnd(theirs.uuid);
     await end(mine);
-    await heard;
-    expect(told).to.deep.equal([mine.uri]);
+    await notified;
+    expect(received).to.deep.equal([mine.uri]);
     await assistant.close();
   });
 
-  it('an end is told once, and kept for a client that has no stream at the time', async () => {
+  it('a notification is delivered once, and stored for a client without an open stream', async () => {
     const headers = await openMcpSession(customer);
-    const [first, second] = await Promise.all([underWay(), underWay()]);
+    const [first, second] = await Promise.all([createPending(), createPending()]);
     for (const { uri } of [first, second]) expect((await subscribe(uri, headers)).body.result).to.deep.equal({});
     await end(first);
-    // No stream has carried it yet: the first one does.
+    // The first stream carries events that were stored before it was opened.
     const events = await McpEventStream.open(customer, headers);
-    await events.waitFor('told of the first', hasUpdateFor(first.uri));
+    await events.waitFor('notified of the first', hasUpdateFor(first.uri));
     await end(second);
-    await events.waitFor('told of the second', hasUpdateFor(second.uri));
+    await events.waitFor('notified of the second', hasUpdateFor(second.uri));
     expect(events.messages.map(({ params }) => params.uri)).to.deep.equal([first.uri, second.uri]);
     events.close();
-    // What was carried is not carried again, unless a client says that it has not seen it.
+    // Sent events are not sent again, unless the client resumes from an earlier event id.
     const again = await McpEventStream.open(customer, headers);
     await again.waitFor('primed', ({ received }) => received.length > 0);
     const resumed = await McpEventStream.open(customer, headers, { lastEventId: events.received[1]?.id });
-    await resumed.waitFor('told of the second again', hasUpdateFor(second.uri));
+    await resumed.waitFor('notified of the second again', hasUpdateFor(second.uri));
     expect(resumed.messages.map(({ params }) => params.uri)).to.deep.equal([second.uri]);
-    // One stream of a session is served: the newest.
+    // Only the newest stream of a session is served.
     await again.waitFor('ended', ({ isEnded: isOver }) => isOver);
     expect(again.messages).to.deep.equal([]);
     resumed.close();
   });
 
-  it('one that has ended already is told of at once; one that is no longer watched is not', async () => {
+  it('a subscription to an ended generation is notified immediately, and a removed subscription is not', async () => {
     const headers = await openMcpSession(customer);
-    const [ended, watched, unwatched] = await Promise.all([underWay(), underWay(), underWay()]);
+    const [ended, watched, unwatched] = await Promise.all([createPending(), createPending(), createPending()]);
     await end(ended);
     const events = await McpEventStream.open(customer, headers);
     await subscribe(ended.uri, headers);
-    await events.waitFor('told of the ended', hasUpdateFor(ended.uri));
+    await events.waitFor('notified of the ended', hasUpdateFor(ended.uri));
     await subscribe(unwatched.uri, headers);
     await subscribe(watched.uri, headers);
     await subscribe(unwatched.uri, headers, 'resources/unsubscribe');
     await Promise.all([end(unwatched), end(watched)]);
-    await events.waitFor('told of the watched', hasUpdateFor(watched.uri));
+    await events.waitFor('notified of the subscribed', hasUpdateFor(watched.uri));
     expect(events.messages.map(({ params }) => params.uri)).to.deep.equal([ended.uri, watched.uri]);
     events.close();
   });
 
-  it('somebody else’s generation cannot be watched', async () => {
+  it('a generation of another account cannot be subscribed to', async () => {
     const headers = await openMcpSession(customer);
     const stranger = await service.createCustomer('pro');
-    const theirs = await underWay(stranger);
+    const theirs = await createPending(stranger);
     const { body } = await subscribe(theirs.uri, headers);
     expect(body.error.code).to.equal(-32_002);
     service.upstream.end(theirs.prompt, 'succeeded');
     await stranger.waitForEnd(theirs.uuid);
   });
 
-  it('a stream ends when its session does, wherever that is asked for', async () => {
+  it('an event stream ends when its session is deleted through another process', async () => {
     const headers = await openMcpSession(customer);
     const events = await McpEventStream.open(customer, headers, { baseUrl: service.baseUrls[0] as string });
     await customer.on(service.baseUrls[1] as string).request('DELETE', '/mcp', { headers });

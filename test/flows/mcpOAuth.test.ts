@@ -7,7 +7,7 @@ import { ACCEPT_JSON_OR_SSE, buildToolCall, McpEventStream, INITIALIZE, postMcp 
 import { submitConsent, getRedirectLocation, MemoryOAuthProvider, registerClient } from '../harness/oauthClient.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 
-describe('the MCP server by OAuth', () => {
+describe('MCP with OAuth', () => {
   let service: TestService;
   let person: TestCustomer;
   before(async () => {
@@ -16,17 +16,17 @@ describe('the MCP server by OAuth', () => {
   });
   after(() => service.stop());
 
-  /** Somebody who holds this token, and speaks to /mcp by hand. */
-  const holderOf = (token: string) => Object.assign(person.on(service.baseUrl), { key: token }) as TestCustomer;
+  /** Returns the customer with an access token in place of the API key. */
+  const withToken = (token: string) => Object.assign(person.on(service.baseUrl), { key: token }) as TestCustomer;
   const connect = async (scope: string) =>
     (await (await registerClient(service.baseUrl)).authorizeAndExchange(person, { scope })).access_token as string;
-  const endApplications = () =>
+  const revokeGrants = () =>
     service.sql(
       'UPDATE oauth_grants SET revoked_at = now() WHERE account_id = (SELECT id FROM accounts WHERE email = $1)',
       [person.email],
     );
 
-  it('is connected by the official client alone, from the address of /mcp to the first picture', async () => {
+  it('the official client connects from the URL of /mcp alone and creates an image', async () => {
     const url = new URL('/mcp', service.baseUrl);
     const provider = new MemoryOAuthProvider();
     const client = new Client({ name: 'test', version: '1.0.0' });
@@ -51,7 +51,7 @@ describe('the MCP server by OAuth', () => {
     await client.close();
   });
 
-  it('answers a stranger with 401 and where to go, before anything of the body is looked at', async () => {
+  it('a request without a credential returns 401 with the metadata URL before its body is parsed', async () => {
     const { status, headers } = await request(service.baseUrl, 'POST', '/mcp', {
       rawBody: '{',
       headers: { accept: ACCEPT_JSON_OR_SSE },
@@ -62,8 +62,8 @@ describe('the MCP server by OAuth', () => {
     ]);
   });
 
-  it('takes from a token that may only read no order, and says what is missing', async () => {
-    const reader = holderOf(await connect('svc:read'));
+  it('a read-only token cannot create a generation and gets 403 with the missing scope', async () => {
+    const reader = withToken(await connect('svc:read'));
     const before = await person.balance();
     const { headers } = await postMcp(reader, INITIALIZE);
     const session = { 'mcp-session-id': headers.get('mcp-session-id') as string, 'mcp-protocol-version': '2025-11-25' };
@@ -80,8 +80,8 @@ describe('the MCP server by OAuth', () => {
     expect(await person.balance()).to.equal(before);
   });
 
-  it('lets a token that may only write read nothing', async () => {
-    const writer = holderOf(await connect('svc:write'));
+  it('a write-only token cannot read the library or its resources', async () => {
+    const writer = withToken(await connect('svc:write'));
     const { headers } = await postMcp(writer, INITIALIZE);
     const session = { 'mcp-session-id': headers.get('mcp-session-id') as string, 'mcp-protocol-version': '2025-11-25' };
     for (const message of [
@@ -93,18 +93,18 @@ describe('the MCP server by OAuth', () => {
     }
   });
 
-  it('turns an application away as soon as it is ended, also on a stream that is open', async () => {
-    const holder = holderOf(await connect('svc:read svc:write'));
+  it('a disconnected application is rejected immediately and its open stream ends', async () => {
+    const holder = withToken(await connect('svc:read svc:write'));
     const { headers } = await postMcp(holder, INITIALIZE);
     const session = { 'mcp-session-id': headers.get('mcp-session-id') as string, 'mcp-protocol-version': '2025-11-25' };
     const events = await McpEventStream.open(holder, session);
     expect(events.status).to.equal(200);
-    await endApplications();
+    await revokeGrants();
     expect((await postMcp(holder, buildToolCall('get_usage'), { headers: session })).status).to.equal(401);
     await eventually('the stream is over', async () => events.isEnded, 30_000);
   }).timeout(60_000);
 
-  it('lets pages of other origins read its answers, and speak to it where they are allowed to', async () => {
+  it('pages of other origins can read responses, and can call /mcp only if allowed', async () => {
     const asked = await request(service.baseUrl, 'OPTIONS', '/mcp', {
       headers: { origin: 'https://inspector.example', 'access-control-request-method': 'POST' },
     });

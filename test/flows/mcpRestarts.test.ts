@@ -25,7 +25,7 @@ const STATELESS_CALL: Record<string, string> = {
 const hasUpdateFor = (uri: string) => (events: McpEventStream) =>
   events.messages.some(({ params }) => params.uri === uri);
 
-describe('MCP through restarts and outages', () => {
+describe('MCP across restarts and outages', () => {
   let service: TestService;
   let proxy: FaultProxy;
   let router: RoundRobinProxy;
@@ -48,8 +48,8 @@ describe('MCP through restarts and outages', () => {
     redis.disconnect();
   });
 
-  /** A generation that is under way until it is told to end. */
-  const underWay = async (who = customer) => {
+  /** Creates a generation that stays in progress until `end` is called. */
+  const createPending = async (who = customer) => {
     const generation = await who.createImage(`watched ${randomUUID()}`);
     await eventually('submitted', () => service.upstream.jobsFor(generation.prompt).length === 1);
     return { ...generation, uri: `generation://${generation.uuid}` };
@@ -62,39 +62,39 @@ describe('MCP through restarts and outages', () => {
     postMcp(customer, { jsonrpc: '2.0', id: randomUUID(), method, params: { uri } }, { headers });
 
   for (const how of ['stop', 'kill'] as const) {
-    it(`goes on where it was after its process was ${how === 'stop' ? 'stopped' : 'killed'}`, async () => {
+    it(`an event stream resumes without loss after its process was ${how === 'stop' ? 'stopped' : 'killed'}`, async () => {
       const headers = await openMcpSession(customer);
-      const [before, meanwhile, after] = await Promise.all([underWay(), underWay(), underWay()]);
-      for (const { uri } of [before, meanwhile, after]) await subscribe(uri, headers);
+      const [before, during, after] = await Promise.all([createPending(), createPending(), createPending()]);
+      for (const { uri } of [before, during, after]) await subscribe(uri, headers);
       const api = await service.startApi();
       service.apis.splice(service.apis.indexOf(api), 1);
       const events = await McpEventStream.open(customer, headers, { baseUrl: api.baseUrl });
       await end(before);
-      await events.waitFor('told of the first', hasUpdateFor(before.uri));
+      await events.waitFor('notified of the first', hasUpdateFor(before.uri));
       const startedAt = performance.now();
       await api[how]();
       expect(performance.now() - startedAt).to.be.below(scaleTimeout(3_000));
       await events.waitFor('ended', ({ isEnded: isOver }) => isOver);
-      await end(meanwhile);
+      await end(during);
       const resumed = await McpEventStream.open(customer, headers, { lastEventId: events.lastEventId });
-      await resumed.waitFor('told of what happened meanwhile', hasUpdateFor(meanwhile.uri));
+      await resumed.waitFor('notified of the end during the restart', hasUpdateFor(during.uri));
       await end(after);
-      await resumed.waitFor('told of what came after', hasUpdateFor(after.uri));
-      expect(resumed.messages.map(({ params }) => params.uri)).to.deep.equal([meanwhile.uri, after.uri]);
+      await resumed.waitFor('notified of the end after the restart', hasUpdateFor(after.uri));
+      expect(resumed.messages.map(({ params }) => params.uri)).to.deep.equal([during.uri, after.uri]);
       resumed.close();
     });
   }
 
-  for (const era of ['in a session', 'stateless'] as const) {
-    it(`a call that waits is answered, and its process stops: ${era}`, async () => {
+  for (const era of ['with a session', 'stateless'] as const) {
+    it(`a waiting call is answered when its process stops (${era})`, async () => {
       const api = await service.startApi();
       service.apis.splice(service.apis.indexOf(api), 1);
-      const generation = await underWay();
+      const generation = await createPending();
       const args = { uuid: generation.uuid, wait_seconds: 45 };
       const isStateless = era === 'stateless';
       const headers = isStateless ? STATELESS_CALL : await openMcpSession(customer.on(api.baseUrl));
       const meta = { progressToken: 1, ...(isStateless ? STATELESS_META : {}) };
-      // The answer begins with the first report of progress: the wait is under way.
+      // The response starts with the first progress notification, so the call is waiting.
       const response = await fetch(new URL('/mcp', api.baseUrl), {
         method: 'POST',
         headers: {
@@ -111,10 +111,10 @@ describe('MCP through restarts and outages', () => {
     });
   }
 
-  it('a wait ends when it is cancelled', async () => {
+  it('a cancelled call stops waiting and returns 202', async () => {
     const direct = customer.on(service.baseUrls[0] as string);
     const headers = await openMcpSession(direct);
-    const generation = await underWay();
+    const generation = await createPending();
     const waiting = postMcp(direct, buildToolCall('get_generation', { uuid: generation.uuid, wait_seconds: 45 }, 'w'), {
       headers,
     });
@@ -127,19 +127,19 @@ describe('MCP through restarts and outages', () => {
     await end(generation);
   });
 
-  it('an emptied Redis ends sessions: the client is told to begin anew', async () => {
+  it('sessions end when Redis is emptied, and clients can start new ones', async () => {
     const headers = await openMcpSession(customer);
     const events = await McpEventStream.open(customer, headers);
     await events.waitFor('primed', ({ received }) => received.length > 0);
     const keys = await redis.keys(`{${service.env['REDIS_PREFIX']}}:mcp:*`);
     await redis.del(...keys);
     expect((await postMcp(customer, buildToolCall('get_usage'), { headers })).status).to.equal(404);
-    const anew = await openMcpSession(customer);
-    expect((await postMcp(customer, buildToolCall('get_usage'), { headers: anew })).status).to.equal(200);
+    const restarted = await openMcpSession(customer);
+    expect((await postMcp(customer, buildToolCall('get_usage'), { headers: restarted })).status).to.equal(200);
     events.close();
   });
 
-  it('while Redis is away sessions are a 503 at once, and go on when it is back; the stateless era is served', async () => {
+  it('sessions return 503 during a Redis outage and work after it, while stateless requests are served', async () => {
     const stateless = await connectMcpClient(customer, 'sdk 2, stateless');
     const headers = await openMcpSession(customer);
     proxy.refuse();
@@ -159,7 +159,7 @@ describe('MCP through restarts and outages', () => {
     await stateless.close();
   });
 
-  it('a stream ends within seconds when its key is revoked', async () => {
+  it('an event stream ends within seconds when its API key is revoked', async () => {
     const other = (await service.createCustomer('pro')).on(router.url);
     const headers = await openMcpSession(other);
     const events = await McpEventStream.open(other, headers);

@@ -14,7 +14,7 @@ import { eventually, type TestService, startTestService } from '../harness/testS
 
 const run = promisify(execFile);
 
-/** Makes a film of a second. */
+/** Creates a video of one second. */
 const FILM = `
   const { default: h264 } = await import('h264-mp4-encoder');
   const encoder = await h264.createH264MP4Encoder();
@@ -24,7 +24,7 @@ const FILM = `
   encoder.finalize();
   (await import('node:fs')).writeFileSync(process.argv[1], encoder.FS.readFile(encoder.outputFilename));`;
 
-/** Fails unless a client gets it as it should. @returns its content. */
+/** Fetches an output as a client does, and checks its type and length. @returns its content. */
 async function expectServed(url: string, contentType: string): Promise<Buffer> {
   const [head, whole] = await Promise.all([fetch(url, { method: 'HEAD' }), fetch(url)]);
   const content = Buffer.from(await whole.arrayBuffer());
@@ -68,7 +68,7 @@ for (const place of ['in a bucket', 'on the disk'] as const) {
 
     const base = () => (place === 'in a bucket' ? bucket.url : `${service.baseUrl}/media`);
 
-    /** Where every file lies, from the address that stands before all of them. */
+    /** Returns the address of every file, relative to CDN_URL. */
     async function files(): Promise<string[]> {
       if (place === 'in a bucket') return bucket.keys();
       const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(
@@ -77,13 +77,13 @@ for (const place of ['in a bucket', 'on the disk'] as const) {
           throw error;
         },
       );
-      // A folder was deleted while it was listed.
+      // A folder was deleted during the listing.
       if (entries === null) return files();
       const found = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
       return found.map((file) => file.slice(folder.length + 1).replaceAll('\\', '/'));
     }
 
-    it('have addresses under CDN_URL, where a client gets them with their type and length', async () => {
+    it('have addresses under CDN_URL that serve them with type and length', async () => {
       const { uuid } = await customer.createImage();
       const { status, output_url: outputUrl, thumbnail_url: thumbnailUrl } = await customer.waitForEnd(uuid);
       expect(status).to.equal('succeeded');
@@ -94,14 +94,14 @@ for (const place of ['in a bucket', 'on the disk'] as const) {
       expect(await sharp(thumbnail).metadata()).to.include({ format: 'webp', width: 1, height: 1 });
     });
 
-    it('may be ones that cannot be decoded, and then have no thumbnail', async () => {
+    it('that cannot be decoded have no thumbnail', async () => {
       const { uuid } = await customer.createVideo();
       const ended = await customer.waitForEnd(uuid);
       expect(ended).to.include({ status: 'succeeded', thumbnail_url: null });
       expect(await expectServed(ended.output_url, 'video/mp4')).to.deep.equal(MP4);
     });
 
-    it('go with their generation when that is deleted, and no others', async () => {
+    it('go with their generation when that is deleted, and no others do', async () => {
       const jobs = await Promise.all([customer.createImage(), customer.createImage()]);
       const [kept, gone] = await Promise.all(jobs.map(({ uuid }) => customer.waitForEnd(uuid)));
       expect((await customer.request('DELETE', `/api/generations/${gone.uuid}/`)).status).to.equal(204);
@@ -115,7 +115,7 @@ for (const place of ['in a bucket', 'on the disk'] as const) {
       );
     });
 
-    it('do not outlive a generation that was deleted while it was queued', async () => {
+    it('are deleted if their generation was deleted while it was queued', async () => {
       service.upstream.outcome = 'wait';
       const { uuid, prompt } = await customer.createImage();
       await eventually('submitted', () => service.upstream.jobsFor(prompt).length === 1);
@@ -126,12 +126,12 @@ for (const place of ['in a bucket', 'on the disk'] as const) {
       await eventually('gone', async () => (await files()).every((file) => !file.includes(uuid)), 15_000);
     });
 
-    it('leave nothing where they came in', async () => {
+    it('leave no temporary files behind', async () => {
       expect(await readdir(join(folder, '.incoming'))).to.deep.equal([]);
     });
 
     if (place === 'in a bucket') {
-      it('are not served by the API, whatever lies on its disk', async () => {
+      it('are not served by the API from its disk', async () => {
         await mkdir(join(folder, 'ab/cdef'), { recursive: true });
         await writeFile(join(folder, 'ab/cdef/old.png'), PNG);
         const { status, body } = await service.request('GET', '/media/ab/cdef/old.png');
@@ -149,12 +149,12 @@ for (const place of ['in a bucket', 'on the disk'] as const) {
       ];
 
       for (const [extension, contentType, kind, make] of samples) {
-        it(`have a thumbnail: ${extension}`, async () => {
+        it(`have a thumbnail (${extension})`, async () => {
           const content = await make();
           const file = join(folder, '.incoming', randomUUID());
           await writeFile(file, content);
           const delivery = { output: { file }, kind, generationId: randomUUID(), mediaToken: randomUUID() };
-          // As the worker does, on the service that is open in this process.
+          // Call the worker's function on the service that is open in this process.
           const policy = { upstreamHost: '', allowsPrivateAddresses: false };
           const { outputPath, thumbnailPath } = await storeOutput({
             ...delivery,

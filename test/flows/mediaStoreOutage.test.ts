@@ -4,7 +4,7 @@ import type { TestCustomer } from '../harness/apiClient.ts';
 import { captureError } from '../harness/expectRejection.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 
-describe('when the bucket is away', () => {
+describe('while the bucket is unavailable', () => {
   const bucket = new FakeS3Bucket();
   let service: TestService;
   let customer: TestCustomer;
@@ -19,34 +19,34 @@ describe('when the bucket is away', () => {
   });
 
   const logs = () => service.workers.map((worker) => worker.logs()).join('');
-  const countOf = (sentence: string) => logs().split(sentence).length - 1;
+  const countMessages = (sentence: string) => logs().split(sentence).length - 1;
   const waitFor = async (sentence: string) => {
-    const before = countOf(sentence);
-    await eventually(sentence, () => countOf(sentence) > before, 30_000);
+    const before = countMessages(sentence);
+    await eventually(sentence, () => countMessages(sentence) > before, 30_000);
   };
-  const statusOf = async (uuid: string) => (await customer.readGeneration(uuid)).body.status;
+  const readStatus = async (uuid: string) => (await customer.readGeneration(uuid)).body.status;
 
   for (const mode of ['error', 'busy', 'drop', 'deny'] as const) {
-    it(`keeps a job queued while the bucket answers with ${mode}, and ends it once it is back`, async () => {
+    it(`keeps a generation queued while the bucket responds with ${mode}, and completes it afterwards`, async () => {
       bucket.mode = mode;
       const { uuid } = await customer.createImage();
-      await waitFor('not ended; will look again');
-      expect(await statusOf(uuid)).to.equal('queued');
+      await waitFor('finalize failed; will poll again');
+      expect(await readStatus(uuid)).to.equal('queued');
       bucket.mode = 'serve';
       expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
     });
   }
 
-  it('keeps a job queued while nobody listens, and ends it once somebody does', async () => {
+  it('keeps a generation queued while the bucket refuses connections, and completes it afterwards', async () => {
     await bucket.refuseConnections();
     const { uuid } = await customer.createImage();
-    await waitFor('not ended; will look again');
-    expect(await statusOf(uuid)).to.equal('queued');
+    await waitFor('finalize failed; will poll again');
+    expect(await readStatus(uuid)).to.equal('queued');
     await bucket.acceptConnections();
     expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
   });
 
-  it('ends a job whose upload hangs, in less than a minute, and others meanwhile', async () => {
+  it('completes a generation whose upload hangs within a minute, and others meanwhile', async () => {
     bucket.mode = 'hang';
     const uploads = bucket.uploads.length;
     const { uuid } = await customer.createImage();
@@ -54,30 +54,30 @@ describe('when the bucket is away', () => {
     bucket.mode = 'serve';
     const other = await customer.createImage();
     expect((await customer.waitForEnd(other.uuid)).status).to.equal('succeeded');
-    expect(await statusOf(uuid)).to.equal('queued');
+    expect(await readStatus(uuid)).to.equal('queued');
     expect((await customer.waitForEnd(uuid, 60_000)).status).to.equal('succeeded');
   }).timeout(120_000);
 
-  it('takes files away later that it cannot take away now', async () => {
+  it('retries the deletion of files that it could not delete', async () => {
     const { uuid } = await customer.createImage();
     await customer.waitForEnd(uuid);
     await bucket.refuseConnections();
     await customer.request('DELETE', `/api/generations/${uuid}/`);
-    await waitFor('not removed; will be tried again');
+    await waitFor('files not deleted; will retry');
     await bucket.acceptConnections();
     expect((await bucket.keys()).filter((key) => key.includes(uuid))).to.have.length(2);
     await service.sql('UPDATE media_deletions SET next_attempt_at = now()');
     await eventually('gone', async () => (await bucket.keys()).every((key) => !key.includes(uuid)));
   });
 
-  describe('when a worker starts', () => {
-    it('ends it with a sentence where somebody has to change something', async () => {
+  describe('at the start of a worker', () => {
+    it('exits with a message if the configuration has to be changed', async () => {
       const misfits: [Record<string, string>, RegExp][] = [
         [{ CDN_URL: '' }, /ended with 78:\nCDN_URL is not set: with MEDIA_S3_BUCKET .+\.\n/],
         [{ MEDIA_S3_SECRET_ACCESS_KEY: '' }, /ended with 78:\nMEDIA_S3_SECRET_ACCESS_KEY is not set/],
         [
           { MEDIA_S3_BUCKET: 'others' },
-          /ended with 78:\n.*MEDIA_S3_BUCKET cannot be used: .+ there is no such bucket\.\n/s,
+          /ended with 78:\n.*MEDIA_S3_BUCKET cannot be used: .+ the bucket does not exist\.\n/s,
         ],
         [{ MEDIA_S3_ACCESS_KEY_ID: 'x' }, /ended with 78:\n.*MEDIA_S3_BUCKET cannot be used: .+InvalidAccessKeyId/s],
       ];
@@ -91,11 +91,11 @@ describe('when the bucket is away', () => {
     });
 
     for (const how of ['refuses', 'hangs'] as const) {
-      it(`starts it all the same where the bucket ${how}, and stores outputs once it is back`, async () => {
+      it(`starts while the bucket ${how}, and stores outputs once it is back`, async () => {
         if (how === 'refuses') await bucket.refuseConnections();
         else bucket.mode = 'hang';
         const worker = await service.startWorker();
-        expect(worker.logs()).to.include('outputs cannot be kept now; will be tried again');
+        expect(worker.logs()).to.include('media store unavailable; will retry');
         const { uuid } = await customer.createImage();
         if (how === 'refuses') await bucket.acceptConnections();
         else bucket.mode = 'serve';

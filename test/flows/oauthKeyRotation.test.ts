@@ -16,7 +16,7 @@ async function rotate(env: Record<string, string>): Promise<number | null> {
   return status;
 }
 
-describe('signing keys', () => {
+describe('OAuth signing keys', () => {
   let service: TestService;
   let client: OAuthTestClient;
   let person: TestCustomer;
@@ -31,14 +31,14 @@ describe('signing keys', () => {
     (await request(baseUrl, 'GET', '/jwks.json')).body;
   const kids = async (baseUrl?: string) => (await jwks(baseUrl)).keys.map(({ kid }) => kid);
 
-  it('are made at the first start, one for all processes', async () => {
+  it('one key is created at the first start of several processes', async () => {
     const [{ count }] = (await service.sql('SELECT count(*)::int AS count FROM oauth_signing_keys')) as any;
     expect(count).to.equal(1);
     const all = await Promise.all(service.baseUrls.map((baseUrl) => kids(baseUrl)));
     expect(new Set(all.flat()).size).to.equal(1);
   });
 
-  it('are published without their private parts, and verify what they have signed', async () => {
+  it('published keys contain no private parts and verify issued tokens', async () => {
     const set = await jwks();
     for (const key of set.keys) expect(Object.keys(key)).to.have.members(['kty', 'n', 'e', 'kid', 'alg', 'use']);
     const { access_token: token } = await client.authorizeAndExchange(person);
@@ -51,19 +51,19 @@ describe('signing keys', () => {
     expect(payload['client_id']).to.equal(client.clientId);
   });
 
-  it('rotate without breaking live tokens: the new one is published before it signs, the old one after it has', async () => {
+  it('rotation keeps issued tokens valid: the new key is published before it signs, the old key until its tokens expire', async () => {
     const before = await client.authorizeAndExchange(person);
     const [oldKid] = await kids();
     expect(await rotate(service.env)).to.equal(0);
 
-    // A process that has just started knows both, and signs with the old one for ten minutes still.
+    // A process that has just started publishes both keys, and signs with the old one for ten more minutes.
     const early = await service.startApi({ BASE_URL: service.baseUrl });
     const published = await kids(early.baseUrl);
     expect(published).to.have.length(2).and.include(oldKid);
     const still = (await client.on(early.baseUrl).refresh(before.refresh_token)).body;
     expect(decodeProtectedHeader(still.access_token).kid).to.equal(oldKid);
 
-    // Eleven minutes later it signs with the new one, and both are good.
+    // Eleven minutes later it signs with the new key, and tokens of both are valid.
     const later = await service.startApi({ BASE_URL: service.baseUrl }, 11 * 60_000);
     const renewed = (await client.on(later.baseUrl).refresh(still.refresh_token)).body;
     const newKid = decodeProtectedHeader(renewed.access_token).kid;
@@ -71,7 +71,7 @@ describe('signing keys', () => {
     const set = createLocalJWKSet(await jwks(later.baseUrl));
     for (const { access_token: token } of [before, still, renewed]) await jwtVerify(token, set);
 
-    // A process that has not heard of the new key yet looks for it where a token names it: the token counts there.
+    // A process that has not loaded the new key yet reads it when a token names it.
     const revoked = await postUrlEncoded(service.baseUrl, '/revoke', {
       token: renewed.access_token,
       client_id: client.clientId,
@@ -79,18 +79,18 @@ describe('signing keys', () => {
     expect(revoked.status).to.equal(200);
     expect((await client.refresh(renewed.refresh_token)).body.error).to.equal('invalid_grant');
 
-    // When nothing that the old one signed can be good, it is gone.
+    // The old key is deleted when all of its tokens have expired.
     const day = 86_400_000;
     const muchLater = await service.startApi({ BASE_URL: service.baseUrl }, day);
     expect(await kids(muchLater.baseUrl)).to.deep.equal([newKid]);
     await service.startWorker({}, day);
-    await eventually('the retired key is forgotten', async () => {
+    await eventually('the retired key is deleted', async () => {
       const rows = await service.sql('SELECT kid FROM oauth_signing_keys');
       return rows.length === 1 && rows[0].kid === newKid;
     });
   });
 
-  it('cannot be rotated where there is no database, and says so', async () => {
+  it('rotation exits with status 1 when the database has no tables', async () => {
     expect(await rotate({ ...service.env, DATABASE_URL: await createDatabase({ empty: true }) })).to.equal(1);
   });
 });

@@ -6,10 +6,10 @@ import * as oauth from 'oauth4webapi';
 import { MemoryOAuthProvider, REDIRECT_URI, signInAndAllow } from '../harness/oauthClient.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
-/** The tests speak plain http to this machine. */
+/** The test service uses plain http. */
 const options = { [oauth.allowInsecureRequests]: true };
 
-describe('clients that others have written', () => {
+describe('third-party OAuth clients', () => {
   let service: TestService;
   before(async () => {
     service = await startTestService({ workers: 0 });
@@ -25,7 +25,7 @@ describe('clients that others have written', () => {
       })
     ).payload;
 
-  it('oauth4webapi, a strict one, walks the whole way: discovery, registration, consent, code, refresh, revocation', async () => {
+  it('oauth4webapi, a strict client, completes discovery, registration, consent, exchange, refresh and revocation', async () => {
     const resource = new URL(`${service.baseUrl}/mcp`);
     const protectedResource = await oauth.processResourceDiscoveryResponse(
       resource,
@@ -58,7 +58,7 @@ describe('clients that others have written', () => {
       code_challenge_method: 'S256',
       resource: resource.href,
     }).toString();
-    // Throws where state or iss are not what they should be.
+    // Throws if state or iss do not match.
     const answer = oauth.validateAuthResponse(server, client, await signInAndAllow(service.baseUrl, address), state);
     const tokens = await oauth.processAuthorizationCodeResponse(
       server,
@@ -87,7 +87,7 @@ describe('clients that others have written', () => {
     expect(refused).to.be.instanceOf(oauth.ResponseBodyError).and.to.include({ error: 'invalid_grant' });
   });
 
-  it("oauth4webapi takes no answer of ours for another server's: iss tells them apart", async () => {
+  it('oauth4webapi rejects a response of this server in place of another one because of iss', async () => {
     const server = { issuer: 'https://other.example', authorization_response_iss_parameter_supported: true };
     const answer = new URL(`${REDIRECT_URI}?code=x&iss=${encodeURIComponent(service.baseUrl)}`);
     expect(() => oauth.validateAuthResponse(server, { client_id: 'x' }, answer)).to.throw(/iss/);
@@ -97,7 +97,7 @@ describe('clients that others have written', () => {
     ['@modelcontextprotocol/sdk', authOfSdk],
     ['@modelcontextprotocol/client', authOfClient],
   ] as const) {
-    it(`${name}: its own auth() completes, refreshes, and starts anew where it was disconnected`, async () => {
+    it(`auth() of ${name} connects, refreshes, and connects again after it was disconnected`, async () => {
       const provider = new MemoryOAuthProvider();
       const run = (more: object = {}) =>
         auth(provider, {
@@ -125,7 +125,7 @@ describe('clients that others have written', () => {
       const third = await connect();
       expect((await verifies(third.access_token))['grant']).not.to.equal(grant);
 
-      // Forgotten, as a client that has long been in disuse is: it registers again by itself.
+      // Deleted like an unused client: it registers again by itself.
       const clientId = provider.stored['client'].client_id;
       await service.sql('DELETE FROM oauth_grants WHERE client_id = $1', [clientId]);
       await service.sql('DELETE FROM oauth_clients WHERE client_id = $1', [clientId]);
@@ -134,7 +134,7 @@ describe('clients that others have written', () => {
     });
   }
 
-  it('@modelcontextprotocol/sdk finds everything from the address of /mcp alone', async () => {
+  it('auth() of @modelcontextprotocol/sdk discovers all endpoints from the URL of /mcp alone', async () => {
     const provider = new MemoryOAuthProvider();
     expect(await authOfSdk(provider, { serverUrl: `${service.baseUrl}/mcp` })).to.equal('REDIRECT');
     const asked = provider.authorizationUrl as URL;

@@ -6,7 +6,7 @@ import { eventually, type TestService, startTestService } from '../harness/testS
 
 const TOKEN = 'a-token-of-the-scraper';
 
-/** One sample of a scrape: its value, or 0 where there is none. */
+/** Returns the value of a sample in a scrape, or 0 if it is missing. */
 function readSample(text: string, name: string, labels: Record<string, string> = {}): number {
   const lines = text.split('\n').filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
   const fits = (line: string) => Object.entries(labels).every(([key, value]) => line.includes(`${key}="${value}"`));
@@ -50,7 +50,7 @@ describe('observability', () => {
   };
 
   describe('metrics', () => {
-    it('are told on a port of their own only, and only to who has the token', async () => {
+    it('are served on a separate port only, and only with the token', async () => {
       const base = `http://127.0.0.1:${ports.api}`;
       expect((await request(base, 'GET', '/metrics')).status).to.equal(401);
       const wrong = { authorization: 'Bearer something-else-altogether' };
@@ -99,7 +99,7 @@ describe('observability', () => {
       expect(gained('worker', 'genmeter_job_duration_seconds_count', { outcome: 'done' })).to.be.above(0);
     });
 
-    it('tell how deep queues and backlog are, and how old the oldest is', async () => {
+    it('report the depth of queues and backlog, and the age of the oldest entry', async () => {
       service.upstream.outcome = 'wait';
       const { uuid } = await customer.createImage('the oldest');
       await eventually('the backlog is seen', async () => {
@@ -118,7 +118,7 @@ describe('observability', () => {
       await customer.waitForEnd(uuid);
     });
 
-    it('of what cannot be looked at are gone until it can be again, and tell when it last could', async () => {
+    it('of a source that cannot be read are missing until it can, and report the time of the last reading', async () => {
       const [redis, database, port] = await Promise.all([
         new FaultProxy(service.env['REDIS_URL'] as string).start(),
         new FaultProxy(service.env['DATABASE_URL'] as string).start(),
@@ -126,7 +126,7 @@ describe('observability', () => {
       ]);
       const METRICS = { METRICS_HOST: '127.0.0.1', METRICS_PORT: String(port) };
       const worker = await service.startWorker({ ...METRICS, REDIS_URL: redis.url, DATABASE_URL: database.url });
-      const told = async () => {
+      const readMetrics = async () => {
         const text = (await request(`http://127.0.0.1:${port}`, 'GET', '/metrics')).body as string;
         return {
           queues: /^genmeter_queue_jobs\{/m.test(text) && /^genmeter_queue_oldest_job_seconds\{/m.test(text),
@@ -138,43 +138,43 @@ describe('observability', () => {
         };
       };
       try {
-        const before = await told();
+        const before = await readMetrics();
         expect(before).to.include({ queues: true, rows: true });
         expect(before.queuesAt).to.be.closeTo(Date.now() / 1_000, 30);
 
         redis.refuse();
-        await eventually('the queues are not told any more, and the rows still are', async () => {
-          const { isAnyOfQueues, rowsAt } = await told();
+        await eventually('queue metrics are missing, and backlog metrics are not', async () => {
+          const { isAnyOfQueues, rowsAt } = await readMetrics();
           return !isAnyOfQueues && rowsAt > before.rowsAt;
         });
-        const blind = await told();
+        const blind = await readMetrics();
         expect(blind.rows).to.equal(true);
         expect(blind.queuesAt).to.be.below(blind.rowsAt - 1);
 
         redis.open();
         database.refuse();
-        await eventually('the rows are not told any more', async () => !(await told()).isAnyOfRows);
-        await eventually('the queues are told again', async () => (await told()).queuesAt > blind.queuesAt);
-        expect((await told()).queues).to.equal(true);
+        await eventually('backlog metrics are missing', async () => !(await readMetrics()).isAnyOfRows);
+        await eventually('queue metrics are back', async () => (await readMetrics()).queuesAt > blind.queuesAt);
+        expect((await readMetrics()).queues).to.equal(true);
 
-        const { rowsAt } = await told();
+        const { rowsAt } = await readMetrics();
         database.open();
-        await eventually('all is told again', async () => (await told()).rowsAt > rowsAt);
-        expect(await told()).to.include({ queues: true, rows: true });
+        await eventually('all metrics are back', async () => (await readMetrics()).rowsAt > rowsAt);
+        expect(await readMetrics()).to.include({ queues: true, rows: true });
       } finally {
         await worker.kill();
         await Promise.all([redis.stop(), database.stop()]);
       }
     }).timeout(60_000);
 
-    it('name no customer, and take less than 5 ms to scrape', async () => {
+    it('contain no customer data, and take less than 5 ms to scrape', async () => {
       const [{ uuid, id }] = await service.sql('SELECT uuid, id FROM accounts WHERE email = $1', [customer.email]);
       for (const who of ['api', 'worker'] as const) {
         const text = await scrape(who);
         for (const secret of [uuid, customer.email, customer.key, `account="${id}"`])
           expect(text).to.not.include(secret);
-        // Of the processor, as it tells itself: not what other programs of the machine do meanwhile. The best of several,
-        // since what else the process does meanwhile is in it, too.
+        // CPU time of the process, which does not include other programs on the machine. The minimum of several
+        // batches, because it includes other work of the process.
         const spentMs = async () => Number(/^process_cpu_seconds_total ([\d.]+)/m.exec(await scrape(who))?.[1]) * 1_000;
         const costs: number[] = [];
         for (let batch = 0; batch < 10; batch += 1) {
@@ -188,7 +188,7 @@ describe('observability', () => {
   });
 
   describe('logs', () => {
-    it('follow one create from its request through the jobs that work on it', async () => {
+    it('carry the request id of a create through all jobs that work on it', async () => {
       const requestId = `follow-me.${Date.now()}`;
       const created = await customer.request('POST', '/api/generations/create/', {
         body: { ...IMAGE, prompt: 'a lighthouse' },
@@ -198,7 +198,7 @@ describe('observability', () => {
       const { uuid } = created.body;
       await customer.waitForEnd(uuid);
       await service.apis[0]?.waitForLog(new RegExp(`^(?=.*${requestId}).*"msg":"request"`, 'm'));
-      await service.workers[0]?.waitForLog(new RegExp(`^(?=.*${requestId}).*"msg":"succeeded"`, 'm'));
+      await service.workers[0]?.waitForLog(new RegExp(`^(?=.*${requestId}).*"msg":"generation succeeded"`, 'm'));
       const of = (logs = '') => parseLogLines(logs).filter((line) => line.requestId === requestId);
       expect(of(service.apis[0]?.logs()).map(({ msg, generationId }) => [msg, generationId])).to.deep.equal([
         ['request', uuid],
@@ -206,13 +206,13 @@ describe('observability', () => {
       const worker = of(service.workers[0]?.logs());
       expect(worker.map(({ msg, generationId }) => [msg, generationId])).to.deep.equal([
         ['submitted', uuid],
-        ['succeeded', uuid],
+        ['generation succeeded', uuid],
       ]);
       expect(worker.every(({ jobId }) => typeof jobId === 'string' && jobId !== '')).to.equal(true);
       for (const { queue } of worker) expect(queue).to.be.oneOf(['dispatch', 'poll', 'refresh', 'maintenance']);
     });
 
-    it('take an id over from the client only where it is fit to be one, and never twice in a line', async () => {
+    it('accept a request id from the client only if it is valid, and never repeat it in a line', async () => {
       for (const bad of ['a b', 'x'.repeat(65), '{"a":1}', 'ü']) {
         const { headers } = await customer.request('GET', '/api/ledger/', {
           headers: { 'x-request-id': Buffer.from(bad).toString('latin1') },

@@ -4,7 +4,7 @@ import type { TestCustomer } from '../harness/apiClient.ts';
 import { eventually } from '../harness/testService.ts';
 import { getId } from '../fakes/stripe/store.ts';
 
-describe('money that an account has no use for', () => {
+describe('a payment that an account got nothing for', () => {
   let billing: BillingService;
   before(async () => {
     billing = await startBillingService();
@@ -12,7 +12,7 @@ describe('money that an account has no use for', () => {
   afterEach(() => billing.stripe.reset());
   after(() => billing.stop());
 
-  const chargesOf = (customer: TestCustomer) =>
+  const listCharges = (customer: TestCustomer) =>
     billing.stripe.store
       .list('charge')
       .filter(({ customer: id }) => getId(id) === billing.customerId(customer))
@@ -46,17 +46,17 @@ describe('money that an account has no use for', () => {
     return { customer, page };
   };
 
-  it('is refunded by the sweep if the processor fails at the moment that it arrives', async () => {
+  it('is refunded by the sweep if the processor fails when it arrives', async () => {
     const { customer, page } = await paidAfterTheEnd();
     billing.stripe.faults['refunds.create'] = 'error';
     billing.stripe.settlePayment(page, 'succeeded');
     await billing.drained();
     await eventually('attempted', async () => (await owedTo(customer))[0]?.attempts > 0);
     await sweep();
-    expect(chargesOf(customer)).to.deep.equal([[34_800, 0]]);
+    expect(listCharges(customer)).to.deep.equal([[34_800, 0]]);
     delete billing.stripe.faults['refunds.create'];
     await sweep();
-    expect(chargesOf(customer)).to.deep.equal([[34_800, 34_800]]);
+    expect(listCharges(customer)).to.deep.equal([[34_800, 34_800]]);
     expect((await owedTo(customer)).map(({ status }) => status)).to.deep.equal(['refunded']);
   });
 
@@ -71,7 +71,7 @@ describe('money that an account has no use for', () => {
     await billing.drained();
     await sweep();
     await eventually('refunded', async () => (await owedTo(customer))[0].status === 'refunded');
-    expect(chargesOf(customer)).to.deep.equal([[34_800, 34_800]]);
+    expect(listCharges(customer)).to.deep.equal([[34_800, 34_800]]);
   });
 
   it('waits for the end of a dispute', async () => {
@@ -90,10 +90,10 @@ describe('money that an account has no use for', () => {
     await billing.drained();
     await sweep();
     expect((await owedTo(customer))[0]).to.include({ status: 'refused' });
-    expect(chargesOf(customer)).to.deep.equal([[34_800, 0]]);
+    expect(listCharges(customer)).to.deep.equal([[34_800, 0]]);
   });
 
-  it('is left to staff if the processor has no payment of it', async () => {
+  it('is left to staff if the processor has no payment for it', async () => {
     const { customer, page } = await paidAfterTheEnd();
     billing.stripe.faults['refunds.create'] = 'error';
     billing.stripe.settlePayment(page, 'succeeded');
@@ -134,7 +134,7 @@ describe('money that an account has no use for', () => {
     expect((await owedTo(customer))[0]).to.include({ status: 'refused' });
   });
 
-  it('is refunded though another part of the maintenance job fails', async () => {
+  it('is refunded although another step of the maintenance job fails', async () => {
     const { customer, page } = await paidAfterTheEnd();
     billing.stripe.faults['refunds.create'] = 'error';
     billing.stripe.settlePayment(page, 'succeeded');
@@ -148,7 +148,7 @@ describe('money that an account has no use for', () => {
     await sql(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused'; END $$`);
     await sql('CREATE TRIGGER refuse BEFORE UPDATE ON topups FOR EACH STATEMENT EXECUTE FUNCTION refuse()');
     try {
-      // The job itself fails, so that somebody sees it.
+      // The job itself fails, which makes the error visible.
       await sweep().catch(() => undefined);
       await eventually('refunded', async () => (await owedTo(customer))[0].status === 'refunded');
     } finally {
@@ -156,7 +156,7 @@ describe('money that an account has no use for', () => {
     }
   });
 
-  it('of an upgrade is refunded if it was paid after the end of the subscription, and the year is not', async () => {
+  it('is refunded for an upgrade that was paid after the end of the subscription, and not for the year', async () => {
     const customer = await billing.createCustomer('lite');
     const { id } = billing.stripe.findSubscription(billing.customerId(customer));
     billing.stripe.delivery.drop = 1;
@@ -174,14 +174,14 @@ describe('money that an account has no use for', () => {
     billing.stripe.store.emit('invoice.paid', invoice);
     await billing.drained();
     await eventually('refunded', async () => (await owedTo(customer))[0]?.status === 'refunded');
-    expect(chargesOf(customer)).to.deep.equal([
+    expect(listCharges(customer)).to.deep.equal([
       [7_200, 0],
       [82_800, 82_800],
     ]);
     billing.stripe.delivery.dropped.length = 0;
   });
 
-  it('of a second subscription is refunded with its upgrade, though the processor fails at first', async () => {
+  it('is refunded for a second subscription and its upgrade, although the processor fails at first', async () => {
     const customer = await billing.createCustomer(null);
     const pages = [await openCheckoutPage(customer, 'lite'), await openCheckoutPage(customer, 'pro')] as const;
     billing.stripe.reopenCheckout(pages[0]);
@@ -206,7 +206,7 @@ describe('money that an account has no use for', () => {
       async () => (await owedTo(customer)).filter(({ status }) => status === 'refunded').length === 2,
     );
     expect(billing.stripe.findSubscription(second).status).to.equal('canceled');
-    expect(chargesOf(customer)).to.deep.equal([
+    expect(listCharges(customer)).to.deep.equal([
       [7_200, 7_200],
       [34_800, 0],
       [82_800, 82_800],

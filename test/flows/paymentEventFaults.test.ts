@@ -23,7 +23,7 @@ describe('events of the payment processor', () => {
   afterEach(() => billing.stripe.reset());
   after(() => billing.stop());
 
-  it('in any order, each several times and several at once, lead to one grant and one top-up', async () => {
+  it('lead to one grant and one top-up in any order, duplicated and concurrent', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 1_000 }), fc.boolean(), async (delayMs, switches) => {
         Object.assign(billing.stripe.delivery, { duplicate: 0.6, reorder: true, parallel: 6, delayMs: delayMs % 40 });
@@ -46,7 +46,7 @@ describe('events of the payment processor', () => {
     );
   }).timeout(120_000);
 
-  it('that never arrive are made up for by the reconciler', async () => {
+  it('are replaced by the reconciler if they never arrive', async () => {
     billing.stripe.delivery.drop = 1;
     const customer = await billing.createCustomer(null);
     const { body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'pro' } });
@@ -61,7 +61,7 @@ describe('events of the payment processor', () => {
     billing.stripe.delivery.dropped.length = 0;
   });
 
-  it('wait while the processor is away, and are acted upon when it is back', async () => {
+  it('wait while the processor is unavailable, and are applied when it is back', async () => {
     const customer = await billing.createCustomer(null);
     const { body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'starter' } });
     billing.stripe.faults.all = 'error';
@@ -79,7 +79,7 @@ describe('events of the payment processor', () => {
     expect(await customer.balance()).to.equal(400);
   });
 
-  it('are acknowledged while the workers are away, and not lost', async () => {
+  it('are acknowledged while no worker runs, and not lost', async () => {
     await Promise.all(billing.service.workers.map((worker) => worker.kill()));
     billing.service.workers.length = 0;
     const customer = await billing.createCustomer(null);
@@ -92,13 +92,13 @@ describe('events of the payment processor', () => {
     await billing.service.startWorker();
   });
 
-  it('of a second subscription end it: an account has one', async () => {
+  it('end a second subscription, as an account has one', async () => {
     const customer = await billing.createCustomer(null);
     const pages: string[] = [];
     for (const [index, plan] of ['lite', 'pro'].entries()) {
       const { body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan } });
       pages.push(body.checkout_url);
-      // Of two in one second the processor's clock does not say which is older.
+      // Pages created in the same second have no order on the processor's clock.
       billing.stripe.store.get('checkout.session', String(body.checkout_url).split('/').at(-1)).created -= 1 - index;
     }
     // The first page was closed when the second was opened.
@@ -108,7 +108,7 @@ describe('events of the payment processor', () => {
     expect(await customer.balance()).to.equal(1100);
   });
 
-  it('of a refund take the credits back, as far as they are there', async () => {
+  it('take back the credits of a refund, as far as the balance has them', async () => {
     const customer = await billing.createCustomer('pro');
     await billing.topUp(customer, 10_000);
     const [topup] = await billing.service.sql('SELECT * FROM topups ORDER BY created_at DESC LIMIT 1');
@@ -120,7 +120,7 @@ describe('events of the payment processor', () => {
     expect(await customer.balance()).to.equal(1100);
   });
 
-  it('of a dispute take the credits away, and give them back when it is won', async () => {
+  it('take back the credits of a dispute, and return them when it is won', async () => {
     const customer = await billing.createCustomer('pro');
     await billing.topUp(customer, 5_000);
     const [topup] = await billing.service.sql('SELECT * FROM topups ORDER BY created_at DESC LIMIT 1');
@@ -132,7 +132,7 @@ describe('events of the payment processor', () => {
     expect(await customer.balance()).to.equal(1100 + 1896);
   });
 
-  it('of a dispute over a subscription suspend it, and end it when it is lost', async () => {
+  it('suspend a disputed subscription, and end it when the dispute is lost', async () => {
     const customer = await billing.createCustomer('pro');
     const { latest_invoice: invoice } = billing.stripe.findSubscription(billing.customerId(customer));
     const dispute = billing.stripe.openDispute(getId(invoice));
@@ -145,7 +145,7 @@ describe('events of the payment processor', () => {
     expect((await customer.request('GET', '/api/billing/status/')).body).to.include({ status: 'canceled', plan: null });
   });
 
-  it('of a subscription that is cancelled at once, or refunded, end it at once', async () => {
+  it('end a subscription that is canceled immediately, or refunded', async () => {
     const [cancelled, refunded] = [await billing.createCustomer('pro'), await billing.createCustomer('lite')];
     billing.stripe.cancelNow(billing.customerId(cancelled));
     billing.stripe.refund(getId(billing.stripe.findSubscription(billing.customerId(refunded)).latest_invoice));
@@ -156,7 +156,7 @@ describe('events of the payment processor', () => {
     }
   });
 
-  it('that were missed do not end a subscription that was paid after all', async () => {
+  it('do not end a paid subscription if they were missed', async () => {
     const customer = await billing.createCustomer('pro');
     await billing.service.sql(
       `UPDATE subscriptions SET status = 'past_due', past_due_since = now() - interval '15 days'
@@ -172,7 +172,7 @@ describe('events of the payment processor', () => {
     ).to.equal('active');
   });
 
-  it('of a downgrade change nothing before the renewal', async () => {
+  it('change nothing before the renewal for a downgrade', async () => {
     const customer = await billing.createCustomer('pro');
     const { body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
     expect(billing.stripe.confirmPlanSwitch(body.checkout_url)).to.equal('scheduled');
@@ -190,7 +190,7 @@ describe('automatic top-ups by the payment processor', () => {
   afterEach(() => billing.stripe.reset());
   after(() => billing.stop());
 
-  /** Somebody on the smallest plan with less left than a video of 10 s costs. */
+  /** Creates a customer of the smallest plan whose balance is below the price of a 10 s video. */
   const poor = async () => {
     const customer = await billing.createCustomer('lite');
     for (let index = 0; index < 5; index += 1) {
@@ -211,7 +211,7 @@ describe('automatic top-ups by the payment processor', () => {
       [customer.email],
     );
 
-  it('pay for a create that the balance does not cover: one, however many ask for it', async () => {
+  it('pay once for concurrent creates that the balance does not cover', async () => {
     const customer = await poor();
     await enableAutoTopups(customer);
     const answers = await Promise.all(
@@ -227,7 +227,7 @@ describe('automatic top-ups by the payment processor', () => {
     expect((await customer.ledger()).filter(([type]) => type === 'topup')).to.deep.equal([['topup', 1666]]);
   });
 
-  it('that are declined end in 402, are tried again an hour later, and switched off after three', async () => {
+  it('answer 402 after a decline, are retried an hour later, and switched off after three declines', async () => {
     const customer = await poor();
     await enableAutoTopups(customer);
     billing.stripe.setCard(billing.customerId(customer), 'declined');
@@ -247,7 +247,7 @@ describe('automatic top-ups by the payment processor', () => {
     expect((await customer.createGeneration(LONG)).status).to.equal(201);
   });
 
-  it('that the bank wants confirmed end in 402, and are switched off', async () => {
+  it('answer 402 and are switched off if the bank requires authentication', async () => {
     const customer = await poor();
     await enableAutoTopups(customer);
     billing.stripe.setCard(billing.customerId(customer), 'authentication_required');
@@ -259,7 +259,7 @@ describe('automatic top-ups by the payment processor', () => {
     expect(await customer.balance()).to.equal(25);
   });
 
-  it('whose answer is lost are charged once, and credited once it is known', async () => {
+  it('are charged once if the response is lost, and credited when the outcome is known', async () => {
     const customer = await poor();
     await enableAutoTopups(customer);
     billing.stripe.faults['intents.create'] = 'drop after doing';
@@ -297,7 +297,7 @@ describe('automatic top-ups by the payment processor', () => {
     expect((await customer.ledger()).filter(([type]) => type === 'topup')).to.have.length(1);
   });
 
-  it('come after a burn that leaves less than the threshold', async () => {
+  it('follow a burn that leaves less than the threshold', async () => {
     const customer = await billing.createCustomer('lite');
     await enableAutoTopups(customer, { auto_topup_threshold_credits: 190 });
     const { uuid } = await customer.createImage(`below ${randomUUID()}`);
@@ -307,7 +307,7 @@ describe('automatic top-ups by the payment processor', () => {
     await eventually('topped up', async () => (await customer.balance()) > 1_000);
   });
 
-  it('need a payment method, which is asked for and not guessed', async () => {
+  it('need a payment method, which is read from the processor', async () => {
     const customer = await billing.createCustomer('lite');
     billing.stripe.removePaymentMethod(billing.customerId(customer));
     const { status, body } = await customer.request('PATCH', '/api/billing/topup/settings/', {

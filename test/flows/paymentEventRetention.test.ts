@@ -28,7 +28,7 @@ describe('payment events', () => {
     return response.text();
   };
 
-  it('that cannot be applied are abandoned after three days, shown to staff, and retried when they are resent', async () => {
+  it('are abandoned after three days of failures, shown to staff, and retried when they are resent', async () => {
     const customer = await billing.createCustomer('lite');
     billing.stripe.faults.all = 'error';
     billing.stripe.cancelAtPeriodEnd(billing.customerId(customer));
@@ -61,7 +61,7 @@ describe('payment events', () => {
     expect(await staffPage()).to.not.include('Abandoned payment events');
   });
 
-  it('of a new subscription on an unknown price wait, and are applied once the price is known', async () => {
+  it('wait for a new subscription with an unknown price, and are applied once the price is known', async () => {
     const customer = await billing.createCustomer(null);
     const { body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'pro' } });
     billing.stripe.delivery.pause = true;
@@ -80,7 +80,7 @@ describe('payment events', () => {
     expect(await customer.balance()).to.equal(1100);
   });
 
-  it('of payment methods keep has_payment_method true to what the processor has', async () => {
+  it('keep has_payment_method in sync with the processor', async () => {
     const customer = await billing.createCustomer('lite');
     expect(await getBillingStatus(customer)).to.include({ has_payment_method: true });
     billing.stripe.removePaymentMethod(billing.customerId(customer));
@@ -91,7 +91,7 @@ describe('payment events', () => {
     expect(await getBillingStatus(customer)).to.include({ has_payment_method: true });
   });
 
-  it('are deleted in batches 60 days after they came, and answers to repeated requests after a day', async () => {
+  it('are deleted in batches after 60 days, and saved responses of idempotent requests after a day', async () => {
     const [{ id: account }] = await billing.service.sql('SELECT id FROM accounts LIMIT 1');
     const waiting = `evt_${randomUUID()}`;
     await billing.service.sql(

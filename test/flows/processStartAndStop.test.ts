@@ -14,13 +14,13 @@ describe('the processes of the Procfile', () => {
   });
   after(() => service.stop());
 
-  it('the web process answers what it has taken before it ends on SIGTERM', async () => {
+  it('the web process completes its open requests before it exits on SIGTERM', async () => {
     const customer = await service.createCustomer('pro');
     service.upstream.outcome = 'wait';
     const { uuid, prompt } = await customer.createImage();
     await eventually('polled', () => (service.upstream.jobsFor(prompt)[0]?.polls.length ?? 0) > 0);
     const second = await service.startApi();
-    // A read that waits for a refresh is under way when the signal comes.
+    // A read is waiting for a refresh when the signal arrives.
     await service.moveClockTo(new Date(service.now.getTime() + 2_100));
     const polls = () => service.upstream.jobsFor(prompt)[0]?.polls.length ?? 0;
     const before = polls();
@@ -35,7 +35,7 @@ describe('the processes of the Procfile', () => {
     expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
   });
 
-  it('the worker process finishes what it has begun before it ends on SIGTERM', async () => {
+  it('the worker process completes its current work before it exits on SIGTERM', async () => {
     const customer = await service.createCustomer('pro');
     service.upstream.outcome = 'succeed';
     const worker = service.workers.at(-1);
@@ -51,7 +51,7 @@ describe('the processes of the Procfile', () => {
     expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
   });
 
-  it('release steps at the same time migrate an empty database once', async () => {
+  it('concurrent release steps migrate an empty database once', async () => {
     const databaseUrl = await createDatabase({ empty: true });
     const results = await Promise.all(Array.from({ length: 4 }, () => runRelease(databaseUrl)));
     expect(results.map(({ status }) => status)).to.deep.equal([0, 0, 0, 0]);
@@ -67,7 +67,7 @@ describe('the processes of the Procfile', () => {
     ['RATE_LIMITS', 'maybe', /RATE_LIMITS must be one of on, off/],
     ['METRICS_TOKEN', 'a-token-of-the-scraper', /METRICS_PORT is not set, but METRICS_TOKEN is/],
   ] as const) {
-    it(`a bad ${name} stops the start with a sentence that names it`, async () => {
+    it(`an invalid ${name} prevents the start with a message that names it`, async () => {
       const child = spawn(process.execPath, [`${BUNDLE}/api.js`], { env: { ...service.env, [name]: value } });
       let output = '';
       child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
@@ -80,7 +80,7 @@ describe('the processes of the Procfile', () => {
 });
 
 describe('a process outside production', () => {
-  it('warns at its start where other machines reach it, and not on its own', async () => {
+  it('warns at its start if other machines can reach it, and otherwise does not', async () => {
     const service = await startTestService({ apis: 0, workers: 0 });
     try {
       const open = await service.startApi({ HOST: '0.0.0.0', NODE_ENV: '' });
@@ -93,7 +93,7 @@ describe('a process outside production', () => {
 });
 
 describe('the ledger', () => {
-  it('is append-only: the database refuses to change, delete or truncate it', async () => {
+  it('is append-only: the database rejects updates, deletes and truncation', async () => {
     const client = new pg.Client(await createDatabase());
     await client.connect();
     await client.query(`INSERT INTO ledger_entries

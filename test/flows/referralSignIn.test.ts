@@ -21,8 +21,8 @@ describe('referral links and sign-in providers', () => {
   });
 
   const signIn = async (visitor: HttpBrowser, provider: 'google' | 'apple') => {
-    const standIn = provider === 'google' ? google.fake : apple.fake;
-    standIn.person = createPerson();
+    const fake = provider === 'google' ? google.fake : apple.fake;
+    fake.person = createPerson();
     const visit = await visitor.navigate(`${service.baseUrl}/authentication/social/${provider}/start`);
     expect(visit.url.pathname).to.equal('/account/');
     return visit;
@@ -32,7 +32,7 @@ describe('referral links and sign-in providers', () => {
     return visitor.submitForm(`${service.baseUrl}${path}`, fields, service.baseUrl);
   };
 
-  it('tie those to an affiliate who sign up through a provider, also where its answer brings no cookie', async () => {
+  it('attribute sign-ups with a provider to the affiliate, even if the callback has no cookie', async () => {
     const owner = new HttpBrowser();
     const { text } = await signIn(owner, 'google');
     expect((await press(owner, text, '/account/affiliate/')).headers.get('location')).to.equal(
@@ -47,11 +47,11 @@ describe('referral links and sign-in providers', () => {
     for (const provider of ['google', 'apple'] as const) {
       const visitor = new HttpBrowser();
       expect((await visitor.request(url)).headers.get('location')).to.equal('/sign-in');
-      // Who signs in again is no newcomer.
+      // A repeated sign-in is not a sign-up.
       const visit = await signIn(visitor, provider);
-      expect(visit.text).to.include('Recommend us');
+      expect(visit.text).to.include('Affiliate program');
     }
-    // Apple's answer is a form of its own site: the cookie does not come with it.
+    // The callback of Apple is a cross-site form post, without the cookie.
     const forgetful = new HttpBrowser();
     await forgetful.request(url);
     apple.fake.person = createPerson();
@@ -69,7 +69,7 @@ describe('referral links and sign-in providers', () => {
     expect(body).to.include({ payout_enabled: true, connect_onboarded: true });
   });
 
-  it('tie nobody to the link of who is signed in in that browser, whatever account they make next', async () => {
+  it('do not attribute a sign-up to the affiliate who is signed in in that browser', async () => {
     const owner = new HttpBrowser();
     const { text } = await signIn(owner, 'google');
     await press(owner, text, '/account/affiliate/');

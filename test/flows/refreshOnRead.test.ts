@@ -9,17 +9,17 @@ describe('reading a queued generation', () => {
   });
   after(() => service.stop());
 
-  it('refreshes it, and shows a finished job on that same read if the refresh takes no longer than a second', async () => {
+  it('refreshes it, and returns its end in the same response if the refresh takes less than a second', async () => {
     const customer = await service.createCustomer('pro');
     let shown = 0;
-    // A busy machine may need more than the second: then the read must have waited for it, and others are in time.
+    // A busy machine may need more than a second: the read must then have waited that long, and another try is in time.
     for (let job = 0; job < 5 && shown === 0; job += 1) {
       service.upstream.outcome = 'wait';
       const { uuid, prompt } = await customer.createImage();
       const polls = () => service.upstream.jobsFor(prompt)[0]?.polls ?? [];
       await eventually('polled by the worker', () => polls().length > 0);
       service.upstream.end(prompt, 'succeeded');
-      // The last look is over two seconds ago, and the worker's own next one is not due for long.
+      // The last poll was over two seconds ago, and the worker's next one is not due soon.
       await service.sql(
         `UPDATE generations SET polled_at = now() - interval '3 seconds', next_poll_at = now() + interval '1 minute',
                 next_attempt_at = now() + interval '1 minute' WHERE uuid = $1`,
@@ -35,7 +35,7 @@ describe('reading a queued generation', () => {
     expect(shown).to.equal(1);
   });
 
-  it('asks the upstream at most once in 2 seconds, however many read through however many processes', async () => {
+  it('polls the upstream at most once in 2 seconds, however many readers and processes there are', async () => {
     service.upstream.outcome = 'wait';
     const customer = await service.createCustomer('pro');
     const { uuid, prompt } = await customer.createImage();
@@ -51,14 +51,14 @@ describe('reading a queued generation', () => {
     await Promise.all(readers);
     const polls = service.upstream.jobsFor(prompt)[0]?.polls ?? [];
     expect(polls.length).to.be.within(2, 4);
-    // The gate is passed before a request leaves: arrivals may be closer than passages, but not all of them.
+    // The throttle is acquired before a request is sent: requests may arrive closer together, but not all of them.
     const span = (polls.at(-1) as number) - (polls[0] as number);
     expect(span).to.be.above((polls.length - 1) * REFRESH_INTERVAL_MS - 500);
     service.upstream.end(prompt, 'succeeded');
     expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
   });
 
-  it('ends jobs that nobody reads, too', async () => {
+  it('is not required: generations without readers end too', async () => {
     service.upstream.outcome = 'succeed';
     const customer = await service.createCustomer('pro');
     const { uuid } = await customer.createImage();

@@ -8,7 +8,7 @@ import type { ServiceProcess } from '../harness/serviceProcess.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
 
-describe('processes that are stopped while a server goes out of reach', () => {
+describe('processes that are stopped while a server becomes unavailable', () => {
   let service: TestService;
   let database: FaultProxy;
   let redis: FaultProxy;
@@ -34,17 +34,17 @@ describe('processes that are stopped while a server goes out of reach', () => {
     ['Postgres', 'refuse'],
     ['Postgres', 'freeze'],
   ] as const) {
-    it(`end on SIGTERM with work to do, soon and with status 0, where ${name} is made to ${how}`, async () => {
+    it(`exit soon on SIGTERM with pending work and status 0 when ${name} starts to ${how}`, async () => {
       const env = { DATABASE_URL: database.url };
       const parts = await Promise.all([service.startApi(env), service.startWorker(env), service.startWorker(env)]);
       const customer = (await service.createCustomer('studio')).on(parts[0].baseUrl);
       const creates = await Promise.all(Array.from({ length: 6 }, () => customer.createGeneration(IMAGE)));
       expect(creates.map(({ status }) => status)).to.include(201);
-      // Nobody has noticed yet, and jobs are under way: what they have done can be told to nobody.
+      // The processes have not detected it yet, and their jobs in progress cannot report results.
       const server = name === 'Redis' ? redis : database;
       server[how]();
       try {
-        // What Postgres is to be told is insisted on for a while; what Redis is to be told is not.
+        // Writes to Postgres are retried for a while; acknowledgements to Redis are not.
         await Promise.all(parts.map((part) => stopWithin(part, name === 'Redis' ? 10_000 : 20_000)));
       } finally {
         server.open();
@@ -56,7 +56,7 @@ describe('processes that are stopped while a server goes out of reach', () => {
 }).timeout(120_000);
 
 describe('an API process that is stopped while connections are open', () => {
-  it('answers what it has begun, is no longer ready, closes unfinished requests, and ends with status 0', async () => {
+  it('completes open requests, is no longer ready, closes unfinished requests, and exits with status 0', async () => {
     const service = await startTestService({ apis: 0, workers: 0, env: { DATABASE_TIMEOUT_MS: '8000' } });
     const api = await service.startApi();
     await setAllModelsOnline(service);

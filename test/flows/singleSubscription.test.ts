@@ -6,7 +6,7 @@ import { getId } from '../fakes/stripe/store.ts';
 
 const DAY_MS = 86_400_000;
 
-describe('the subscription that an account lives under', () => {
+describe('the one subscription of an account', () => {
   let billing: BillingService;
   before(async () => {
     billing = await startBillingService({ workers: 2 });
@@ -14,7 +14,7 @@ describe('the subscription that an account lives under', () => {
   afterEach(() => billing.stripe.reset());
   after(() => billing.stop());
 
-  const subscriptionsOf = (customer: TestCustomer) =>
+  const listSubscriptions = (customer: TestCustomer) =>
     billing.service.sql(
       `SELECT s.* FROM subscriptions s JOIN accounts a ON a.id = s.account_id WHERE a.email = $1 ORDER BY s.id`,
       [customer.email],
@@ -27,12 +27,12 @@ describe('the subscription that an account lives under', () => {
     return pages;
   };
 
-  it('is one: a second that was paid for as well is refunded and ended', async () => {
+  it('stays when a second one is paid, which is refunded and ended', async () => {
     const customer = await billing.createCustomer(null);
     const [first, second] = await twoPages(customer);
     billing.stripe.completeCheckout(first, { async: true });
     await billing.drained();
-    const [begun] = await subscriptionsOf(customer);
+    const [begun] = await listSubscriptions(customer);
     expect(begun).to.include({ status: 'incomplete' });
     billing.stripe.completeCheckout(second);
     await billing.drained();
@@ -54,7 +54,7 @@ describe('the subscription that an account lives under', () => {
     });
   });
 
-  it('cannot be bought while the payment of another one is under way', async () => {
+  it('cannot be bought while the payment of another one is processing', async () => {
     const customer = await billing.createCustomer(null);
     const page = await openCheckoutPage(customer, 'pro');
     billing.stripe.completeCheckout(page, { async: true });
@@ -67,12 +67,12 @@ describe('the subscription that an account lives under', () => {
     billing.stripe.completeCheckout(await openCheckoutPage(customer, 'lite'));
     await billing.drained();
     expect(await customer.balance()).to.equal(200);
-    billing.stripe.cancelNow((await subscriptionsOf(customer))[0].stripe_subscription_id);
+    billing.stripe.cancelNow((await listSubscriptions(customer))[0].stripe_subscription_id);
     await billing.drained();
     expect(await customer.balance()).to.equal(200);
   });
 
-  it('is not paid for twice when nobody has told us of the first', async () => {
+  it('is not paid twice when the event of the first payment was lost', async () => {
     const customer = await billing.createCustomer(null);
     billing.stripe.delivery.drop = 1;
     billing.stripe.completeCheckout(await openCheckoutPage(customer, 'pro'));
@@ -82,18 +82,18 @@ describe('the subscription that an account lives under', () => {
     billing.stripe.delivery.dropped.length = 0;
   });
 
-  it('keeps its credits when one of before ends', async () => {
+  it('keeps its credits when an earlier one ends', async () => {
     const customer = await billing.createCustomer(null);
     const [page, laterPage] = await twoPages(customer);
     billing.stripe.completeCheckout(page);
     await billing.drained();
-    const [{ stripe_subscription_id: first }] = await subscriptionsOf(customer);
+    const [{ stripe_subscription_id: first }] = await listSubscriptions(customer);
     const dispute = billing.stripe.openDispute(getId(billing.stripe.findSubscription(first).latest_invoice));
     await billing.drained();
     expect(await getBillingStatus(customer)).to.include({ status: 'unpaid', plan: null });
     const refused = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
     expect(refused.body.detail).to.match(/being disputed/);
-    // Bought all the same, on a page that was open before.
+    // Bought nonetheless, on a page that was opened before.
     billing.stripe.completeCheckout(laterPage);
     await billing.drained();
     expect(await customer.balance()).to.equal(200);
@@ -109,10 +109,10 @@ describe('the subscription that an account lives under', () => {
     await billing.drained();
     expect(await customer.balance()).to.equal(200);
     expect(await getBillingStatus(customer)).to.deep.include({ status: 'active' });
-    expect((await subscriptionsOf(customer)).map(({ status }) => status)).to.deep.equal(['canceled', 'active']);
+    expect((await listSubscriptions(customer)).map(({ status }) => status)).to.deep.equal(['canceled', 'active']);
   });
 
-  it('follows what happens to it on a price that is none of our plans', async () => {
+  it('is synced while its price belongs to no plan', async () => {
     const customer = await billing.createCustomer('pro');
     const subscription = billing.stripe.findSubscription(billing.customerId(customer));
     const live = billing.stripe.store.get('subscription', subscription.id);
@@ -132,7 +132,7 @@ describe('the subscription that an account lives under', () => {
     await billing.retryEvents();
   });
 
-  it('is not granted a larger plan before that is paid for', async () => {
+  it('is not granted a larger plan before it is paid', async () => {
     const customer = await billing.createCustomer('lite');
     const { id } = billing.stripe.findSubscription(billing.customerId(customer));
     const live = billing.stripe.store.get('subscription', id);
@@ -141,11 +141,12 @@ describe('the subscription that an account lives under', () => {
     billing.stripe.confirmPlanSwitch(body.checkout_url);
     const invoice = billing.stripe.store.get('invoice', getId(live.latest_invoice));
     invoice.status = 'open';
+    const startedAt = Date.now();
     await runJob(billing, 'billing', 'payments.reconcile');
     await billing.drained();
-    await eventually('looked at', async () => {
-      const [row] = await subscriptionsOf(customer);
-      return Date.now() - new Date(row.synced_at).getTime() < 5_000;
+    await eventually('synced', async () => {
+      const [row] = await listSubscriptions(customer);
+      return new Date(row.synced_at).getTime() >= startedAt;
     });
     expect([(await getBillingStatus(customer)).plan.slug, await customer.balance()]).to.deep.equal(['lite', 200]);
     invoice.status = 'paid';
@@ -156,14 +157,14 @@ describe('the subscription that an account lives under', () => {
   });
 });
 
-describe('what the payment processor has told in vain', () => {
+describe('lost events of the payment processor', () => {
   let billing: BillingService;
   before(async () => {
     billing = await startBillingService();
   });
   after(() => billing.stop());
 
-  it('is asked for after weeks: a refund and a dispute of long ago', async () => {
+  it('are fetched after weeks, for an old refund and an old dispute', async () => {
     const [refunded, disputed] = [await billing.createCustomer('pro'), await billing.createCustomer('pro')];
     await billing.topUp(refunded, 5_000);
     await runJob(billing, 'billing', 'paymentEvents.backfill');
@@ -186,7 +187,7 @@ describe('what the payment processor has told in vain', () => {
     billing.stripe.reset();
   });
 
-  it('of the end of a dispute is found by the daily look at the subscription', async () => {
+  it('are replaced by the daily sync of subscriptions for the end of a dispute', async () => {
     const [dispute] = billing.stripe.store.list('dispute');
     billing.stripe.delivery.drop = 1;
     billing.stripe.closeDispute(dispute?.id as string, 'won');
@@ -213,13 +214,13 @@ async function openCheckoutPage(customer: TestCustomer, plan: string): Promise<s
   return body.checkout_url as string;
 }
 
-describe('a payment processor that does not answer when it is asked what it has told in vain', () => {
-  it('is asked again within seconds, and not only when the next time comes round', async () => {
+describe('the backfill of events while the payment processor is unavailable', () => {
+  it('is retried within seconds, and not only on the next schedule', async () => {
     const billing = await startBillingService({ workers: 0 });
     try {
       billing.stripe.faults['events.list'] = 'error';
       const worker = await billing.service.startWorker();
-      await worker.waitForLog(/^(?=.*payments\.missed).*"msg":"a job failed"/m);
+      await worker.waitForLog(/^(?=.*paymentEvents\.backfill).*"msg":"job failed"/m);
       const lookedAt = () => billing.service.sql(`SELECT 1 FROM sync_cursors WHERE subject = 'events'`);
       expect(await lookedAt()).to.deep.equal([]);
       delete billing.stripe.faults['events.list'];

@@ -11,7 +11,7 @@ const readGenerationRow = async (service: TestService, uuid: string) =>
 
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-describe('a submission that a proxy in front of the upstream gives up', () => {
+describe('a submit that a proxy in front of the upstream aborts', () => {
   let service: TestService;
   let customer: TestCustomer;
   before(async () => {
@@ -21,7 +21,7 @@ describe('a submission that a proxy in front of the upstream gives up', () => {
   after(() => service.stop());
 
   for (const status of [408, 504, 524]) {
-    it(`with ${status} may have been taken: it is submitted once more, and no more than that`, async () => {
+    it(`with ${status} may have been accepted, so it is submitted exactly once more`, async () => {
       service.upstream.submit = status;
       const before = service.upstream.submits;
       const { uuid } = await customer.createImage();
@@ -31,7 +31,7 @@ describe('a submission that a proxy in front of the upstream gives up', () => {
     });
   }
 
-  it('with 307 was not taken: nothing has been run', async () => {
+  it('with 307 was not accepted, so it is retried and runs once', async () => {
     service.upstream.submit = 307;
     const before = service.upstream.submits;
     const { uuid, prompt } = await customer.createImage();
@@ -40,64 +40,54 @@ describe('a submission that a proxy in front of the upstream gives up', () => {
     expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
     expect(service.upstream.jobsFor(prompt)).to.have.length(1);
   });
-
-  it('is taken over from a worker of the version before, which wrote no upstream down', async () => {
-    service.upstream.outcome = 'wait';
-    const { uuid, prompt } = await customer.createImage();
-    await eventually('recorded', async () => (await readGenerationRow(service, uuid)).upstream_handle !== null);
-    await service.sql('UPDATE generations SET upstream = NULL, upstream_model = NULL WHERE uuid = $1', [uuid]);
-    service.upstream.end(prompt, 'succeeded');
-    expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
-    service.upstream.outcome = 'succeed';
-  });
 });
 
-describe('a submission that lasts until the image is there', () => {
-  let standIn: FakeOpenAI;
+describe('a synchronous submit', () => {
+  let upstream: FakeOpenAI;
   let service: TestService;
   let customer: TestCustomer;
   before(async () => {
-    standIn = await new FakeOpenAI().start();
+    upstream = await new FakeOpenAI().start();
     service = await startTestService({
       workers: 2,
-      env: { IMAGE_UPSTREAM: 'openai:some-image', OPENAI_BASE_URL: `${standIn.url}/v1`, OPENAI_API_KEY: 'test' },
+      env: { IMAGE_UPSTREAM: 'openai:some-image', OPENAI_BASE_URL: `${upstream.url}/v1`, OPENAI_API_KEY: 'test' },
     });
     customer = await service.createCustomer('studio');
   });
   after(async () => {
     await service.stop();
-    await standIn.stop();
+    await upstream.stop();
   });
 
   for (const status of [500, 502, 524]) {
-    it(`and is broken off with ${status} is submitted once more, and no more than that`, async () => {
-      standIn.image = status;
-      const before = standIn.submits;
+    it(`that fails with ${status} is submitted exactly once more`, async () => {
+      upstream.image = status;
+      const before = upstream.submits;
       const { uuid } = await customer.createImage();
       expect((await customer.waitForEnd(uuid)).status).to.equal('failed');
-      expect(standIn.submits - before).to.equal(2);
-      standIn.image = undefined;
+      expect(upstream.submits - before).to.equal(2);
+      upstream.image = undefined;
     });
   }
 
-  it('keeps its image while the database only reads, as after a failover, and is run once', async () => {
-    standIn.imageDelayMs = 1_500;
+  it('keeps its image while the database is read-only after a failover, and runs once', async () => {
+    upstream.imageDelayMs = 1_500;
     const { uuid, prompt } = await customer.createImage();
-    await eventually('submitted', () => standIn.jobsFor(prompt).length === 1);
+    await eventually('submitted', () => upstream.jobsFor(prompt).length === 1);
     await setReadOnly(service, 'on');
     await pause(4_000);
     await setReadOnly(service, 'off');
-    // Connections were cut, and each of those that were idle is found out by a request that fails.
+    // Connections were cut, and every idle one is detected by a failed request.
     await eventually('reads are answered again', async () => (await customer.readGeneration(uuid)).status === 200);
     const ended = await customer.waitForEnd(uuid);
-    standIn.imageDelayMs = 0;
+    upstream.imageDelayMs = 0;
     expect(ended.status).to.equal('succeeded');
-    expect(standIn.jobsFor(prompt)).to.have.length(1);
+    expect(upstream.jobsFor(prompt)).to.have.length(1);
   });
 });
 
-describe('an acceptance whose record is committed while its answer is lost', () => {
-  it('is recorded: the running job is not cancelled, and the generation succeeds', async () => {
+describe('an accepted submit whose record is committed while the response of the database is lost', () => {
+  it('counts as recorded: the run is not cancelled, and the generation succeeds', async () => {
     const service = await startTestService({ workers: 0 });
     service.upstream.outcome = 'wait';
     const proxy = await new FaultProxy(service.env['DATABASE_URL'] as string).start();
@@ -123,8 +113,8 @@ describe('an acceptance whose record is committed while its answer is lost', () 
   }).timeout(60_000);
 });
 
-describe('an upstream that accepts a job too late', () => {
-  it('does not have its receipt written down as that of the one that took over', async () => {
+describe('an upstream that accepts a submit too late', () => {
+  it('does not have its handle recorded for the upstream that took over', async () => {
     const second = await new FakeFal().start();
     second.submit = 'hang';
     const upstreams = { second: { adapter: 'fal', base_url: second.url, key: 'other' } };
@@ -156,8 +146,8 @@ describe('an upstream that accepts a job too late', () => {
   }).timeout(120_000);
 });
 
-describe('an upstream that turns our account away', () => {
-  it('is left alone for the time: the fallback takes its jobs, or creates are refused', async () => {
+describe('an upstream that rejects our account', () => {
+  it('is not used for half a minute: the fallback runs its generations, or creates are rejected', async () => {
     const second = await new FakeFal().start();
     const upstreams = { second: { adapter: 'fal', base_url: second.url, key: 'other' } };
     const service = await startTestService({
@@ -188,7 +178,7 @@ describe('an upstream that turns our account away', () => {
   }).timeout(120_000);
 });
 
-/** As a server is that has become the standby: what is asked of it is answered, what is to be written refused. */
+/** Makes the database behave like a standby: reads succeed, and writes are rejected. */
 async function setReadOnly(service: TestService, value: 'on' | 'off'): Promise<void> {
   const name = new URL(service.env['DATABASE_URL'] as string).pathname.slice(1);
   const client = await service.database.connect();

@@ -6,7 +6,7 @@ import { getId } from '../fakes/stripe/store.ts';
 
 const DAY_MS = 86_400_000;
 
-describe('a subscription whose payment goes wrong', () => {
+describe('a subscription with payment problems', () => {
   let billing: BillingService;
   before(async () => {
     billing = await startBillingService();
@@ -14,10 +14,10 @@ describe('a subscription whose payment goes wrong', () => {
   afterEach(() => billing.stripe.reset());
   after(() => billing.stop());
 
-  const statusOf = async (customer: TestCustomer) =>
+  const getStatus = async (customer: TestCustomer) =>
     (await billing.onFirstApi(customer).request('GET', '/api/billing/status/')).body.status;
 
-  it('is not ended as overdue when it cannot be looked at', async () => {
+  it('is not ended as past due while it cannot be read', async () => {
     const customer = await billing.createCustomer('pro');
     await billing.service.sql(
       `UPDATE subscriptions SET status = 'past_due', past_due_since = now() - interval '15 days'
@@ -25,18 +25,18 @@ describe('a subscription whose payment goes wrong', () => {
       [customer.email],
     );
     billing.stripe.faults['subscriptions.retrieve'] = 'error';
-    const asked = billing.stripe.requests.length;
+    const before = billing.stripe.requests.length;
     await runJob(billing, 'billing', 'billing.maintain');
     const tries = () =>
-      billing.stripe.requests.slice(asked).filter(({ name }) => name === 'subscriptions.retrieve').length;
-    await eventually('looked at in vain', async () => tries() >= 2);
+      billing.stripe.requests.slice(before).filter(({ name }) => name === 'subscriptions.retrieve').length;
+    await eventually('read without success', async () => tries() >= 2);
     delete billing.stripe.faults['subscriptions.retrieve'];
     await runJob(billing, 'billing', 'billing.maintain');
-    await eventually('active', async () => (await statusOf(customer)) === 'active');
-    expect(billing.stripe.requests.slice(asked).some(({ name }) => name === 'subscriptions.cancel')).to.equal(false);
+    await eventually('active', async () => (await getStatus(customer)) === 'active');
+    expect(billing.stripe.requests.slice(before).some(({ name }) => name === 'subscriptions.cancel')).to.equal(false);
   });
 
-  it('is refunded when the money arrives after it was ended', async () => {
+  it('is refunded when its payment succeeds after its end', async () => {
     const customer = await billing.createCustomer(null);
     const page = await openCheckoutPage(customer, 'pro');
     billing.stripe.completeCheckout(page, { async: true });
@@ -50,10 +50,10 @@ describe('a subscription whose payment goes wrong', () => {
       const charge = billing.stripe.store.list('charge').find((one) => getId(one.customer) === id);
       return charge?.refunded === true;
     });
-    expect([await statusOf(customer), await customer.balance()]).to.deep.equal(['canceled', 0]);
+    expect([await getStatus(customer), await customer.balance()]).to.deep.equal(['canceled', 0]);
   });
 
-  it('stays on what is paid while the change to another plan is not', async () => {
+  it('keeps the paid plan while a plan change is not paid', async () => {
     const customer = await billing.createCustomer('lite');
     const { id } = billing.stripe.findSubscription(billing.customerId(customer));
     const live = billing.stripe.store.get('subscription', id);
@@ -65,12 +65,12 @@ describe('a subscription whose payment goes wrong', () => {
     live.status = 'past_due';
     await runJob(billing, 'billing', 'payments.reconcile');
     await billing.drained();
-    expect([await statusOf(customer), await customer.balance()]).to.deep.equal(['active', 200]);
+    expect([await getStatus(customer), await customer.balance()]).to.deep.equal(['active', 200]);
     live.status = 'active';
     live.latest_invoice = year.id;
   });
 
-  it('begins, though the invoice of a change that came to nothing is its last', async () => {
+  it('starts although its latest invoice is that of a failed plan change', async () => {
     billing.stripe.delivery.drop = 1;
     const customer = await billing.createCustomer(null);
     billing.stripe.completeCheckout(await openCheckoutPage(customer, 'pro'));
@@ -89,7 +89,7 @@ describe('a subscription whose payment goes wrong', () => {
     billing.stripe.delivery.dropped.length = 0;
   });
 
-  it('keeps one page of two that are opened at once', async () => {
+  it('keeps one of two checkout pages that are opened at the same time', async () => {
     const customer = await billing.createCustomer(null);
     await customer.request('POST', '/api/billing/portal/');
     billing.stripe.latencyMs = 60;
@@ -99,7 +99,7 @@ describe('a subscription whose payment goes wrong', () => {
     expect(open.map(({ status }) => status)).to.deep.equal(['open']);
   });
 
-  it('can be bought again by a customer who was deleted at the processor', async () => {
+  it('can be bought by a customer who was deleted at the processor', async () => {
     const customer = await billing.createCustomer('lite');
     const id = billing.customerId(customer);
     billing.stripe.cancelNow(id);
@@ -107,40 +107,40 @@ describe('a subscription whose payment goes wrong', () => {
     billing.stripe.deleteCustomer(id);
     billing.stripe.completeCheckout(await openCheckoutPage(customer, 'pro'));
     await billing.drained();
-    expect([await statusOf(customer), await customer.balance()]).to.deep.equal(['active', 1100]);
+    expect([await getStatus(customer), await customer.balance()]).to.deep.equal(['active', 1100]);
     expect((await customer.request('POST', '/api/billing/portal/')).status).to.equal(200);
   });
 
-  it('that is disputed and lost ends, though its end is told in vain', async () => {
+  it('ends when its dispute is lost, although the event of its end is lost', async () => {
     const customer = await billing.createCustomer('pro');
     const { latest_invoice: invoice } = billing.stripe.findSubscription(billing.customerId(customer));
     const dispute = billing.stripe.openDispute(getId(invoice));
     await billing.drained();
-    expect(await statusOf(customer)).to.equal('unpaid');
+    expect(await getStatus(customer)).to.equal('unpaid');
     billing.stripe.delivery.drop = 1;
     billing.stripe.closeDispute(dispute.id, 'lost');
     await runJob(billing, 'billing', 'payments.reconcile');
-    expect([await statusOf(customer), await customer.balance()]).to.deep.equal(['canceled', 0]);
+    expect([await getStatus(customer), await customer.balance()]).to.deep.equal(['canceled', 0]);
     billing.stripe.delivery.dropped.length = 0;
   });
 
-  it('is not touched by a dispute over the upgrade of a year that is over', async () => {
+  it('is not affected by a dispute of an upgrade in an earlier year', async () => {
     const customer = await billing.createCustomer('lite');
     billing.stripe.confirmPlanSwitch(await openCheckoutPage(customer, 'studio'));
     await billing.drained();
     expect(await customer.balance()).to.equal(3000);
     const upgrade = getId(billing.stripe.findSubscription(billing.customerId(customer)).latest_invoice);
     await billing.advanceTo(new Date(Date.now() + 375 * DAY_MS));
-    expect(await statusOf(customer)).to.equal('active');
+    expect(await getStatus(customer)).to.equal('active');
     const dispute = billing.stripe.openDispute(upgrade);
     await billing.drained();
-    expect(await statusOf(customer)).to.equal('active');
+    expect(await getStatus(customer)).to.equal('active');
     billing.stripe.closeDispute(dispute.id, 'lost');
     await billing.drained();
-    expect(await statusOf(customer)).to.equal('active');
+    expect(await getStatus(customer)).to.equal('active');
   });
 
-  it('is granted no difference for an upgrade in the last month of a year', async () => {
+  it('is granted no difference for an upgrade in the last month of its year', async () => {
     const customer = billing.onFirstApi(await billing.createCustomer('lite'));
     const subscription = billing.stripe.findSubscription(billing.customerId(customer));
     const currentPeriodEnd = new Date(1_000 * (subscription.items.data[0]?.current_period_end as number));

@@ -6,7 +6,7 @@ import { getId } from '../fakes/stripe/store.ts';
 
 const DAY_MS = 86_400_000;
 
-describe('top-ups that do not go straight', () => {
+describe('top-ups with reversals and failures', () => {
   let billing: BillingService;
   before(async () => {
     billing = await startBillingService();
@@ -15,7 +15,7 @@ describe('top-ups that do not go straight', () => {
   after(() => billing.stop());
 
   const last = async () => (await billing.service.sql('SELECT * FROM topups ORDER BY created_at DESC LIMIT 1'))[0];
-  /** The library repeats a call once; then nobody is at it any more. */
+  /** Waits until Stripe's library has retried the call once and given up. */
   const triedTwice = async (customer: TestCustomer) => {
     const begun = () =>
       billing.service.sql(
@@ -31,7 +31,7 @@ describe('top-ups that do not go straight', () => {
   };
   /** Top-up credits, without making anything of them. */
   const spend = async (customer: TestCustomer, credits: number) => {
-    billing.service.fabricated.add('entries-name-their-cause').add('entries-go-the-way-of-their-type');
+    billing.service.fabricated.add('entries-name-their-cause').add('entry-signs-match-their-type');
     await billing.service.sql(
       `WITH a AS (
          UPDATE accounts SET balance = balance - $2, topup_credits = topup_credits - $2, ledger_count = ledger_count + 1
@@ -47,7 +47,7 @@ describe('top-ups that do not go straight', () => {
     await runJob(billing, 'billing', 'billing.maintain');
   };
 
-  it('take credits back once for a refund, whatever is bought and looked at after it', async () => {
+  it('take credits back once for a refund, despite later purchases and syncs', async () => {
     const customer = await billing.createCustomer('pro');
     await billing.topUp(customer, 5_000);
     const { stripe_payment_intent_id: intentId } = await last();
@@ -58,7 +58,7 @@ describe('top-ups that do not go straight', () => {
     expect(await customer.balance()).to.equal(1100);
     await billing.topUp(customer, 5_000);
     await runJob(billing, 'billing', 'payments.reconcile');
-    await eventually('looked at', async () => {
+    await eventually('synced', async () => {
       const [{ waiting }] = await billing.service.sql(
         'SELECT count(*)::int AS waiting FROM topups WHERE sync_version < (SELECT last_value - 20 FROM sync_versions)',
       );
@@ -67,7 +67,7 @@ describe('top-ups that do not go straight', () => {
     expect(await customer.balance()).to.equal(1100 + 1896);
   });
 
-  it('stay open after a card was declined on the page, and are paid with another one', async () => {
+  it('stay open after a declined card, and are paid with another one', async () => {
     const customer = await billing.createCustomer('pro');
     const page = await openTopupPage(customer);
     billing.stripe.completeCheckout(page, { declined: true });
@@ -80,7 +80,7 @@ describe('top-ups that do not go straight', () => {
     billing.stripe.delivery.dropped.length = 0;
   });
 
-  it('are looked at less and less often, and end when their page has expired', async () => {
+  it('are synced with back-off, and fail when their page has expired', async () => {
     const customer = await billing.createCustomer('pro');
     billing.stripe.completeCheckout(await openTopupPage(customer), { declined: true });
     await billing.drained();
@@ -100,7 +100,7 @@ describe('top-ups that do not go straight', () => {
     expect(await row()).to.include({ failure: 'canceled' });
   });
 
-  it('whose bank says no after days end, and make room for others', async () => {
+  it('fail when the bank declines after days, and no longer count as open', async () => {
     const customer = billing.onFirstApi(await billing.createCustomer('pro'));
     const page = await openTopupPage(customer);
     billing.stripe.completeCheckout(page, { async: true });
@@ -113,7 +113,7 @@ describe('top-ups that do not go straight', () => {
     });
   });
 
-  it('are given back no more for a dispute that is won than was taken for it', async () => {
+  it('return no more credits for a won dispute than were taken back', async () => {
     const customer = billing.onFirstApi(await billing.createCustomer('lite'));
     await billing.topUp(customer, 5_000);
     const { stripe_payment_intent_id: intentId } = await last();
@@ -129,7 +129,7 @@ describe('top-ups that do not go straight', () => {
     expect(await customer.balance()).to.equal(200 + 1666 - 640 - 833);
   });
 
-  it('are few at a time for one account: 429 with the time until the oldest page expires, after 402', async () => {
+  it('are limited per account: 429 with the time until the oldest page expires, after 402', async () => {
     const customer = billing.onFirstApi(await billing.createCustomer('pro'));
     const topUp = () => customer.request('POST', '/api/billing/topup/', { body: { amount_cents: 5_000 } });
     for (let index = 0; index < 10; index += 1) await openTopupPage(customer);
@@ -154,7 +154,7 @@ describe('top-ups that do not go straight', () => {
     await billing.service.sql('UPDATE accounts SET spendable_until = $2 WHERE email = $1', [customer.email, until]);
   });
 
-  it('whose page could not be opened do not keep others from being opened', async () => {
+  it('do not count as open if their page could not be opened', async () => {
     const customer = billing.onFirstApi(await billing.createCustomer('pro'));
     const topUp = () => customer.request('POST', '/api/billing/topup/', { body: { amount_cents: 5_000 } });
     billing.stripe.faults['checkout.create'] = 'error';
@@ -169,7 +169,7 @@ describe('top-ups that do not go straight', () => {
     expect((await topUp()).status).to.equal(200);
   });
 
-  it('that are paid with another amount are not credited, are marked, and are not synced for ever', async () => {
+  it('are not credited and not synced forever if they are paid with another amount', async () => {
     const customer = billing.onFirstApi(await billing.createCustomer('pro'));
     const page = await openTopupPage(customer);
     const row = async () =>
@@ -193,7 +193,7 @@ describe('top-ups that do not go straight', () => {
     expect(await customer.balance()).to.equal(1100 + 1896);
   });
 
-  it('that were begun before they were switched off, and never charged, are not charged any more', async () => {
+  it('are not charged after automatic top-ups were switched off', async () => {
     const customer = billing.onFirstApi(await billing.createCustomer('pro'));
     const settings = async (body: object) => {
       expect((await customer.request('PATCH', '/api/billing/topup/settings/', { body })).status).to.equal(200);
@@ -213,7 +213,7 @@ describe('top-ups that do not go straight', () => {
     expect(row).to.deep.equal([{ auto_topup_declines: 0 }]);
   });
 
-  it('that were charged without our knowing are credited, though they were switched off and the card is gone', async () => {
+  it('are credited if they were charged without a response, although they were switched off and the card was removed', async () => {
     const customer = billing.onFirstApi(await billing.createCustomer('pro'));
     const settings = async (body: object) => {
       expect((await customer.request('PATCH', '/api/billing/topup/settings/', { body })).status).to.equal(200);

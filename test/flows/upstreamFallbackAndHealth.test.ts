@@ -38,7 +38,7 @@ describe('a model with a fallback', () => {
       await service.sql('SELECT upstream, upstream_model, provider_cost_cents FROM generations WHERE uuid = $1', [uuid])
     )[0];
 
-  it('is made by its first choice while that is there', async () => {
+  it('uses its first choice while that is online', async () => {
     await eventually('online', () => hasModelStatus(service, 'imgmodel-2', 'online'));
     const { uuid, prompt } = await customer.createImage();
     expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
@@ -50,7 +50,7 @@ describe('a model with a fallback', () => {
     });
   });
 
-  it('is made by its fallback, as that one wants to be asked, while its first choice is offline', async () => {
+  it('uses its fallback, with the input of that model, while its first choice is offline', async () => {
     service.upstream.submit = 'error';
     service.upstream.status = 'error';
     const early = await customer.createImage();
@@ -63,7 +63,7 @@ describe('a model with a fallback', () => {
     });
     expect([video.status, video.body.error]).to.deep.equal([503, 'model_unavailable']);
     const { uuid, prompt } = await customer.createImage();
-    // The one that the first choice would not take goes to the fallback, too.
+    // The generation that the first choice rejected goes to the fallback as well.
     for (const id of [uuid, early.uuid]) expect((await customer.waitForEnd(id)).status).to.equal('succeeded');
     expect(service.upstream.jobsFor(prompt)).to.have.length(0);
     expect(second.jobsFor(prompt)[0]?.input).to.deep.equal({ text: prompt, prompt, px: '1K' });
@@ -74,7 +74,7 @@ describe('a model with a fallback', () => {
     });
   });
 
-  it('finishes at its fallback what it began there, and goes back to its first choice', async () => {
+  it('finishes generations at the fallback that accepted them, and returns to the first choice for new ones', async () => {
     second.outcome = 'wait';
     const { uuid, prompt } = await customer.createImage();
     await eventually('submitted', () => second.jobsFor(prompt).length === 1);
@@ -89,7 +89,7 @@ describe('a model with a fallback', () => {
     second.outcome = 'succeed';
   });
 
-  it('is submitted at most once more in all where the outcome is unknown, wherever that is', async () => {
+  it('is submitted at most twice over both upstreams after unknown outcomes', async () => {
     service.upstream.submit = 'drop after acceptance';
     second.submit = 'drop after acceptance';
     const { uuid, prompt } = await customer.createImage();
@@ -99,7 +99,7 @@ describe('a model with a fallback', () => {
     expect(service.upstream.jobsFor(prompt).length + second.jobsFor(prompt).length).to.equal(2);
   });
 
-  it('is offline when both are, refuses creates without a charge, and comes back with either', async () => {
+  it('is offline while both upstreams are, rejects creates without a charge, and recovers with either', async () => {
     await eventually('online', () => hasModelStatus(service, 'imgmodel-2', 'online'));
     service.upstream.status = 'garbage';
     second.status = 'hang';
@@ -129,7 +129,7 @@ describe('the health of a model', () => {
   after(() => service.stop());
 
   for (const how of ['error', 'garbage', 'hang', 'drop', 'busy'] as Misbehaviour[]) {
-    it(`goes by degraded to offline when its upstream answers with ${how}, and back to online`, async () => {
+    it(`turns degraded and then offline when its upstream responds with ${how}, and returns to online`, async () => {
       await eventually('online', () => hasModelStatus(service, 'imgmodel-2', 'online'));
       service.upstream.status = how;
       await eventually('degraded', async () => (await readHealth(service))[0] !== 'online');
@@ -142,7 +142,7 @@ describe('the health of a model', () => {
     });
   }
 
-  it('is offline when no worker has probed it for 45 s, and online again with the first one', async () => {
+  it('is offline after 45 s without a probe, and online again after the next one', async () => {
     await eventually('online', () => hasModelStatus(service, 'imgmodel-2', 'online'));
     await service.workers[0]?.kill();
     await service.sql(`UPDATE upstream_health SET probed_at = probed_at - interval '45 seconds'`);
@@ -153,11 +153,11 @@ describe('the health of a model', () => {
   });
 });
 
-describe('an upstream whose use is limited', () => {
+describe('a rate-limited upstream', () => {
   let service: TestService;
   after(() => service.stop());
 
-  it('has never more jobs under way than it may, over all workers, and gets them in their order', async () => {
+  it('never runs more generations than its concurrency allows over all workers, and receives them in order', async () => {
     service = await startTestService({
       workers: 3,
       env: { UPSTREAMS: JSON.stringify({ upstreams: { fal: { concurrency: 2 } } }) },
@@ -181,7 +181,7 @@ describe('an upstream whose use is limited', () => {
     }
     expect(most).to.equal(2);
     expect(service.upstream.submits).to.equal(12);
-    // The first two came as they were created; from then on the oldest that waited.
+    // The first two were submitted as they were created; after that always the oldest one.
     expect(service.upstream.jobs.slice(2).map(({ prompt }) => prompt)).to.deep.equal(
       jobs
         .map(({ prompt }) => prompt)
@@ -190,20 +190,20 @@ describe('an upstream whose use is limited', () => {
     await service.stop();
   }).timeout(120_000);
 
-  it('is handed no more jobs a minute than it may, over all workers, and all of them in the end', async () => {
+  it('receives no more submits per minute than allowed over all workers, and all of them in the end', async () => {
     service = await startTestService({
       workers: 3,
       env: { UPSTREAMS: JSON.stringify({ upstreams: { fal: { per_minute: 120 } } }) },
     });
-    // When each was handed out, as the workers have it: on its way to the upstream, the first one of each takes longer.
+    // Times of the claims by the workers' clocks: the first request of each worker takes longer to arrive.
     await service.sql(`
-      CREATE TABLE handed_out (at timestamptz);
-      CREATE FUNCTION note_turn() RETURNS trigger LANGUAGE plpgsql AS $$
-        BEGIN INSERT INTO handed_out VALUES (NEW.submit_started_at); RETURN NULL; END $$;
-      CREATE TRIGGER note_turn AFTER UPDATE OF submit_started_at ON generations FOR EACH ROW
-        WHEN (NEW.submit_started_at IS NOT NULL) EXECUTE FUNCTION note_turn()`);
+      CREATE TABLE claim_times (at timestamptz);
+      CREATE FUNCTION record_claim() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN INSERT INTO claim_times VALUES (NEW.submit_started_at); RETURN NULL; END $$;
+      CREATE TRIGGER record_claim AFTER UPDATE OF submit_started_at ON generations FOR EACH ROW
+        WHEN (NEW.submit_started_at IS NOT NULL) EXECUTE FUNCTION record_claim()`);
     const at: number[] = [];
-    // Those that run do not count: there is no limit to how many may.
+    // Running generations do not count: the concurrency is not limited.
     service.upstream.outcome = 'wait';
     service.upstream.onAccepted = () => void at.push(performance.now());
     const customer = await service.createCustomer('studio');
@@ -212,12 +212,14 @@ describe('an upstream whose use is limited', () => {
     for (const { prompt } of jobs) service.upstream.end(prompt, 'succeeded');
     const ended = await Promise.all(jobs.map(({ uuid }) => customer.waitForEnd(uuid)));
     expect(ended.map(({ status }) => status)).to.deep.equal(Array(8).fill('succeeded'));
-    // Two at once, then one every half second.
+    // A burst of two, then one every half second.
     expect((at[7] as number) - (at[0] as number)).to.be.within(2_700, 9_000);
-    const handed = (await service.sql<{ at: Date }>('SELECT at FROM handed_out ORDER BY at')).map((row) => +row.at);
-    expect(handed).to.have.length(8);
+    const claimedAt = (await service.sql<{ at: Date }>('SELECT at FROM claim_times ORDER BY at')).map((row) => +row.at);
+    expect(claimedAt).to.have.length(8);
     for (let index = 2; index < 8; index += 1) {
-      expect((handed[index] as number) - (handed[index - 2] as number), `${index - 2} to ${index}`).to.be.above(450);
+      expect((claimedAt[index] as number) - (claimedAt[index - 2] as number), `${index - 2} to ${index}`).to.be.above(
+        450,
+      );
     }
   }).timeout(60_000);
 });

@@ -5,7 +5,7 @@ import type { TestCustomer } from '../harness/apiClient.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 import type { Misbehaviour } from '../fakes/misbehave.ts';
 
-describe('when the upstream misbehaves', () => {
+describe('generations while the upstream misbehaves', () => {
   let service: TestService;
   let customer: TestCustomer;
   before(async () => {
@@ -25,21 +25,21 @@ describe('when the upstream misbehaves', () => {
   });
 
   for (const how of ['error', 'busy'] as const) {
-    it(`retries a submission that it answers with ${how}, until it takes it`, async () => {
+    it(`retries a submit that fails with ${how} until the upstream accepts it`, async () => {
       service.upstream.submit = how;
       const before = service.upstream.submits;
       const { uuid, prompt } = await customer.createImage();
-      await eventually('turned away twice', () => service.upstream.submits >= before + 2);
+      await eventually('rejected twice', () => service.upstream.submits >= before + 2);
       service.upstream.submit = undefined;
       expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
       expect(service.upstream.jobsFor(prompt)).to.have.length(1);
-      // It was busy, not away: nobody else was refused for it.
+      // The upstream was busy but reachable: the model stays online and accepts creates.
       expect(await hasModelStatus(service, 'imgmodel-2', 'online')).to.equal(true);
     });
   }
 
   for (const how of ['error', 'garbage', 'hang', 'drop', 'busy'] as Misbehaviour[]) {
-    it(`goes on asking for a status that it answers with ${how}`, async () => {
+    it(`keeps polling after a status request that fails with ${how}`, async () => {
       service.upstream.status = how;
       const { uuid, prompt } = await customer.createImage();
       await eventually('asked', () => (service.upstream.jobsFor(prompt)[0]?.polls.length ?? 0) > 0);
@@ -48,7 +48,7 @@ describe('when the upstream misbehaves', () => {
     });
   }
 
-  it('a receipt that cannot be stored ends its own job, refunded, and no other', async () => {
+  it('fails and refunds only the generation whose handle cannot be stored', async () => {
     const prompts = ['fine 1', '[poison]', 'fine 2'].map((text) => `${text} ${randomUUID()}`);
     const jobs = await Promise.all(prompts.map((prompt) => customer.createImage(prompt)));
     const ended = await Promise.all(jobs.map(({ uuid }) => customer.waitForEnd(uuid)));
@@ -57,7 +57,7 @@ describe('when the upstream misbehaves', () => {
     expect(runs).to.deep.equal([1, 2, 1]);
   });
 
-  it('goes on polling a job that nobody reads, and never leaves it alone for long', async () => {
+  it('keeps polling a generation without readers at the expected intervals', async () => {
     service.upstream.outcome = 'wait';
     const { uuid, prompt } = await customer.createImage();
     const polls = () => service.upstream.jobsFor(prompt)[0]?.polls ?? [];
@@ -66,7 +66,7 @@ describe('when the upstream misbehaves', () => {
       .slice(1)
       .map((poll, index) => poll - (polls()[index] as number));
     expect(Math.min(...gaps)).to.be.above(1_900);
-    // When it comes next is in its row, and the sweep finds it soon after if the job of the queue is lost.
+    // The row contains the time of the next poll, and the sweep finds it soon after if the job is lost.
     const [row] = await service.sql(
       `SELECT extract(epoch FROM next_poll_at - polled_at)::float AS next, extract(epoch FROM next_attempt_at - polled_at)::float AS due
          FROM generations WHERE uuid = $1`,
@@ -78,7 +78,7 @@ describe('when the upstream misbehaves', () => {
     expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
   });
 
-  it('fails and refunds a job whose result is garbage', async () => {
+  it('fails and refunds a generation whose result is garbage', async () => {
     service.upstream.result = 'garbage';
     const { uuid } = await customer.createImage();
     expect(await customer.waitForEnd(uuid)).to.include({
@@ -87,14 +87,14 @@ describe('when the upstream misbehaves', () => {
     });
   });
 
-  it('fails and refunds a job whose output is no image', async () => {
+  it('fails and refunds a generation whose output is not an image', async () => {
     service.upstream.file = 'garbage';
     const { uuid } = await customer.createImage();
     const ended = await customer.waitForEnd(uuid);
     expect(ended).to.include({ status: 'failed', error_message: 'The model returned no usable output.' });
   });
 
-  it('tries an output again that could not be downloaded', async () => {
+  it('retries the download of an output after a failure', async () => {
     service.upstream.file = 'error';
     const { uuid, prompt } = await customer.createImage();
     await eventually('asked', () => (service.upstream.jobsFor(prompt)[0]?.polls.length ?? 0) > 0);
@@ -102,7 +102,7 @@ describe('when the upstream misbehaves', () => {
     expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
   });
 
-  it('fails and refunds a job past its deadline, cancels it upstream, and a late success changes nothing', async () => {
+  it('fails and refunds a generation past its deadline, cancels it upstream, and ignores a late success', async () => {
     service.upstream.outcome = 'wait';
     const balance = await customer.balance();
     const { uuid, prompt } = await customer.createVideo();
@@ -120,7 +120,7 @@ describe('when the upstream misbehaves', () => {
     });
   });
 
-  it('turns a model offline whose upstream refuses connections, refuses creates without a charge, and comes back', async () => {
+  it('takes a model offline while its upstream refuses connections, rejects creates without a charge, and recovers', async () => {
     const port = Number(new URL(service.upstream.url).port);
     const balance = await customer.balance();
     await service.upstream.stop();
@@ -147,8 +147,8 @@ async function hasModelStatus(service: TestService, slug: string, status: string
   return body.data.find((model: { slug: string }) => model.slug === slug).status === status;
 }
 
-describe('submissions that fail in transport', () => {
-  it('degrade a model, and do not take it offline: only probes do', async () => {
+describe('submits that fail in transport', () => {
+  it('degrade a model but do not take it offline, because only probes do', async () => {
     const service = await startTestService({ env: { PROBE_INTERVAL_MS: '20000' } });
     const customer = await service.createCustomer('studio');
     await eventually('probed', async () => (await service.sql('SELECT 1 FROM upstream_health')).length === 2);
@@ -156,7 +156,7 @@ describe('submissions that fail in transport', () => {
     const images = await Promise.all(Array.from({ length: 4 }, () => customer.createImage()));
     const health = () =>
       service.sql("SELECT status, consecutive_failures FROM upstream_health WHERE model = 'imgmodel-2'");
-    // Four failures in a row, and no probe between them.
+    // Four consecutive failures without a probe between them.
     const degraded = { status: 'degraded', consecutive_failures: 2 };
     await eventually('degraded', async () => isDeepStrictEqual(await health(), [degraded]));
     await eventually('each was tried', async () => {

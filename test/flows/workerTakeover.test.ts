@@ -9,7 +9,7 @@ import type { ServiceProcess } from '../harness/serviceProcess.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 import { scaleTimeout } from '../harness/scaleTimeout.ts';
 
-describe('when a worker dies', () => {
+describe('after a worker has died', () => {
   let service: TestService;
   let worker: ServiceProcess;
   before(async () => {
@@ -18,18 +18,18 @@ describe('when a worker dies', () => {
   });
   after(() => service.stop());
 
-  it('another worker takes its submitted jobs over once 13 s of the clock have passed', async () => {
+  it('another worker completes its submitted generations within 13 s of the clock', async () => {
     service.upstream.outcome = 'wait';
     const customer = await service.createCustomer('pro');
     const { uuid, prompt } = await customer.createVideo();
-    // Recorded, too: else the worker that takes over counts a submit of unknown outcome.
+    // Wait for the record as well: otherwise the next worker counts a submit of unknown outcome.
     await eventually('submitted', async () => {
       const [row] = await service.sql('SELECT upstream_handle FROM generations WHERE uuid = $1', [uuid]);
       return row.upstream_handle !== null;
     });
     await worker.kill();
     service.upstream.end(prompt, 'succeeded');
-    // Not read by anyone: the sweep finds it. It runs every 2 s, so that 13 s are 15 s at the most.
+    // There are no readers, so the sweep finds it. It runs every 2 s, which makes the 13 s at most 15 s.
     await service.moveClockTo(new Date(service.now.getTime() + 13_000));
     worker = await service.startWorker();
     const [row] = await hasEndedInDatabase(service, uuid);
@@ -37,10 +37,10 @@ describe('when a worker dies', () => {
     expect(service.upstream.jobsFor(prompt)).to.have.length(1);
   });
 
-  it('submits at most once more what it was submitting when it was killed', async () => {
+  it('a generation that it was submitting is submitted at most once more', async () => {
     const customer = await service.createCustomer('pro');
     service.upstream.outcome = 'succeed';
-    // The upstream accepts, and before its reply can be written down the worker is gone.
+    // The upstream accepts, and the worker is killed before it records the response.
     service.upstream.onAccepted = () => void worker.child.kill('SIGKILL');
     const { uuid, prompt } = await customer.createImage();
     await eventually('accepted', () => service.upstream.jobsFor(prompt).length === 1);
@@ -52,7 +52,7 @@ describe('when a worker dies', () => {
     expect(service.upstream.jobsFor(prompt)).to.have.length(2);
   });
 
-  it('gives up, refunded, a job of which two submits have an unknown outcome', async () => {
+  it('a generation with two submits of unknown outcome fails and is refunded', async () => {
     const customer = await service.createCustomer('pro');
     service.upstream.submit = 'drop after acceptance';
     const { uuid, prompt } = await customer.createImage();
@@ -64,7 +64,7 @@ describe('when a worker dies', () => {
   });
 });
 
-describe('when Redis is emptied or away', () => {
+describe('while Redis is empty or unavailable', () => {
   let redis: RunningServer;
   let service: TestService;
   let dataDir: string;
@@ -78,7 +78,7 @@ describe('when Redis is emptied or away', () => {
     await redis.stop();
   });
 
-  it('every waiting job is found again in Postgres', async () => {
+  it('the sweep re-enqueues every queued generation from Postgres', async () => {
     const customer = await service.createCustomer('studio');
     service.upstream.outcome = 'wait';
     const waiting = await Promise.all(Array.from({ length: 3 }, () => customer.createImage()));
@@ -97,7 +97,7 @@ describe('when Redis is emptied or away', () => {
     }
   });
 
-  it('an emptied Redis under a running worker loses its schedules, and gets them back', async () => {
+  it('a running worker restores the schedules of an emptied Redis', async () => {
     const customer = await service.createCustomer('studio');
     const client = new Redis(redis.url);
     await client.flushall();
@@ -108,7 +108,7 @@ describe('when Redis is emptied or away', () => {
     expect(row.status).to.equal('succeeded');
   });
 
-  it('creates are still taken while Redis is away, and run when it is back', async () => {
+  it('creates are accepted without Redis, and run when it is back', async () => {
     const customer = await service.createCustomer('studio');
     await redis.stop();
     const startedAt = Date.now();

@@ -6,7 +6,7 @@ import { getId } from '../fakes/stripe/store.ts';
 
 const DAY_MS = 86_400_000;
 
-describe('the money of a running year', () => {
+describe('refunds and disputes of a running year', () => {
   let billing: BillingService;
   before(async () => {
     billing = await startBillingService();
@@ -14,7 +14,7 @@ describe('the money of a running year', () => {
   afterEach(() => billing.stripe.reset());
   after(() => billing.stop());
 
-  const rowOf = async (customer: TestCustomer) =>
+  const findRow = async (customer: TestCustomer) =>
     (
       await billing.service.sql(
         'SELECT s.* FROM subscriptions s JOIN accounts a ON a.id = s.account_id WHERE a.email = $1 ORDER BY s.id',
@@ -25,7 +25,7 @@ describe('the money of a running year', () => {
   const lastInvoice = (customer: TestCustomer) =>
     getId(billing.stripe.findSubscription(billing.customerId(customer)).latest_invoice);
 
-  /** Somebody on studio: a year of lite, and the upgrade. */
+  /** Creates a customer with a year of lite, upgraded to studio. */
   const upgraded = async () => {
     const customer = await billing.createCustomer('lite');
     const year = lastInvoice(customer);
@@ -35,7 +35,7 @@ describe('the money of a running year', () => {
     return { customer, year, upgrade: lastInvoice(customer) };
   };
 
-  it('ends the subscription when all of it is refunded, and not before', async () => {
+  it('end the subscription when the whole amount is refunded, and not before', async () => {
     const { customer, year, upgrade } = await upgraded();
     billing.stripe.refund(year);
     await billing.drained();
@@ -48,7 +48,7 @@ describe('the money of a running year', () => {
     expect([await getBillingStatus(customer), await customer.balance()]).to.deep.equal([['canceled', null], 0]);
   });
 
-  it('falls back to the plan that is still paid when an upgrade is refunded', async () => {
+  it('revert to the plan that is still paid when an upgrade is refunded', async () => {
     const { customer, upgrade } = await upgraded();
     billing.stripe.faults['subscriptions.update'] = 'error';
     billing.stripe.refund(upgrade);
@@ -62,16 +62,16 @@ describe('the money of a running year', () => {
     delete billing.stripe.faults['subscriptions.update'];
     await billing.drained();
     await eventually('on the plan that is paid', async () => (await getBillingStatus(customer))[1] === 'lite');
-    expect(await rowOf(customer)).to.include({ refunded_upgrade: 'studio', plan_slug: 'lite' });
+    expect(await findRow(customer)).to.include({ refunded_upgrade: 'studio', plan_slug: 'lite' });
     // Upgraded again and paid, it stays there.
     const { body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'studio' } });
     billing.stripe.confirmPlanSwitch(body.checkout_url);
     await billing.drained();
     expect(await getBillingStatus(customer)).to.deep.equal(['active', 'studio']);
-    expect(await rowOf(customer)).to.include({ refunded_upgrade: null });
+    expect(await findRow(customer)).to.include({ refunded_upgrade: null });
   });
 
-  it('leaves the plan while a refunded upgrade is being paid again, and after a balance has paid it', async () => {
+  it('keep the plan while a refunded upgrade is being paid again, and after a balance has paid it', async () => {
     const { customer, upgrade } = await upgraded();
     billing.stripe.delivery.pause = true;
     billing.stripe.refund(upgrade);
@@ -90,10 +90,10 @@ describe('the money of a running year', () => {
     await billing.drained();
     expect(priceNow()).to.equal(billing.stripe.prices.studio);
     expect(await getBillingStatus(customer)).to.deep.equal(['active', 'studio']);
-    expect(await rowOf(customer)).to.include({ refunded_upgrade: null });
+    expect(await findRow(customer)).to.include({ refunded_upgrade: null });
   });
 
-  it('ends the subscription when all that was paid is refunded, though a balance covered a part', async () => {
+  it('end the subscription when the paid amount is refunded, although a balance covered a part', async () => {
     const customer = await billing.createCustomer('pro');
     const invoice = lastInvoice(customer);
     billing.stripe.store.get('invoice', invoice).total += 5_000;
@@ -102,7 +102,7 @@ describe('the money of a running year', () => {
     expect(await getBillingStatus(customer)).to.deep.equal(['canceled', null]);
   });
 
-  it('stays suspended until the last of two disputes is won', async () => {
+  it('suspend the subscription until the last of two disputes is won', async () => {
     const { customer, year, upgrade } = await upgraded();
     const disputes = [billing.stripe.openDispute(year), billing.stripe.openDispute(upgrade)];
     await billing.drained();
@@ -115,7 +115,7 @@ describe('the money of a running year', () => {
     expect(await getBillingStatus(customer)).to.deep.equal(['active', 'studio']);
   });
 
-  it('is suspended when an inquiry becomes a chargeback, also if no event arrives', async () => {
+  it('suspend the subscription when an inquiry becomes a chargeback, also without an event', async () => {
     const customers = [await billing.createCustomer('pro'), await billing.createCustomer('pro')] as const;
     const inquiries = customers.map((one) => billing.stripe.openDispute(lastInvoice(one), { isInquiry: true }));
     await billing.drained();
@@ -130,14 +130,14 @@ describe('the money of a running year', () => {
     billing.stripe.delivery.dropped.length = 0;
   });
 
-  it('ends the subscription when a prevented dispute returned all of it', async () => {
+  it('end the subscription when a prevented dispute returned the whole amount', async () => {
     const customer = await billing.createCustomer('pro');
     billing.stripe.openDispute(lastInvoice(customer), { isPrevented: true });
     await billing.drained();
     expect(await getBillingStatus(customer)).to.deep.equal(['canceled', null]);
   });
 
-  it('of a top-up returns its credits when the refund fails', async () => {
+  it('return the credits of a top-up when its refund fails', async () => {
     const customer = await billing.createCustomer('pro');
     await billing.topUp(customer, 5_000);
     const [{ stripe_payment_intent_id: intent }] = await billing.service.sql(
@@ -152,7 +152,7 @@ describe('the money of a running year', () => {
     expect(await customer.balance()).to.equal(1100 + 1896);
   });
 
-  it('keeps its account when the customer is deleted and created again before the end is known', async () => {
+  it('apply to the same account when the customer is deleted and created again', async () => {
     const customer = await billing.createCustomer('lite');
     const id = billing.customerId(customer);
     billing.stripe.delivery.drop = 1;
@@ -168,7 +168,7 @@ describe('the money of a running year', () => {
     expect(await getBillingStatus(customer)).to.deep.equal(['active', 'pro']);
   });
 
-  it('is not granted for ever if the processor does not know the subscription any more', async () => {
+  it('end a subscription that no longer exists at the processor', async () => {
     const customer = await billing.createCustomer('lite');
     const { id } = billing.stripe.findSubscription(billing.customerId(customer));
     billing.stripe.store.remove(id);
@@ -184,9 +184,9 @@ describe('the money of a running year', () => {
       await runJob(billing, 'billing', 'billing.maintain');
     };
     await passed(1);
-    expect((await rowOf(customer)).status).to.equal('active');
+    expect((await findRow(customer)).status).to.equal('active');
     await passed(4);
-    expect((await rowOf(customer)).status).to.equal('canceled');
+    expect((await findRow(customer)).status).to.equal('canceled');
     expect(await customer.balance()).to.equal(0);
   });
 });

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { type ApiResponse, TestCustomer, request } from './apiClient.ts';
 
-/** The cookie that following a link leaves in a browser; undefined where it leaves none. */
+/** Opens a referral link and returns the cookie that it sets, if any. */
 export async function followReferralLink(baseUrl: string, code: string, cookie?: string): Promise<string | undefined> {
   const answer = await request(baseUrl, 'GET', `/r/${code}`, cookie === undefined ? {} : { headers: { cookie } });
   expect(answer.status, code).to.equal(303);
@@ -14,7 +14,7 @@ export function getCookie({ headers }: ApiResponse, name: string): string | unde
   return lines.find((line) => line.startsWith(`${name}=`));
 }
 
-/** Somebody new, or not, who signs in with these cookies. */
+/** Signs in a new or existing account with these cookies. */
 export async function signUpCustomer(
   baseUrl: string,
   cookie?: string,
@@ -31,7 +31,7 @@ export async function signUpCustomer(
   return new TestCustomer(baseUrl, email, session, body.key);
 }
 
-/** An affiliate, and the code of their link. */
+/** Creates an affiliate and returns the code of their link. */
 export async function enrollAffiliate(
   baseUrl: string,
   email?: string,
@@ -42,7 +42,7 @@ export async function enrollAffiliate(
   return { affiliate, code: body.code };
 }
 
-/** Somebody who came by a link. */
+/** Creates an account that signed up through a referral link. */
 export async function signUpReferred(baseUrl: string, code: string): Promise<TestCustomer> {
   return signUpCustomer(baseUrl, await followReferralLink(baseUrl, code));
 }

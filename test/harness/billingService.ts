@@ -6,7 +6,7 @@ import { eventually, type TestService, type TestServiceOptions, startTestService
 import { compareStripeWithDatabase } from '../fakes/stripe/compareWithDatabase.ts';
 import { FakeStripe } from '../fakes/stripe/fakeStripe.ts';
 
-/** A service that takes payments, the processor that it takes them through, and a clock that both go by. */
+/** A service with a fake Stripe, and one clock for both. */
 export class BillingService {
   readonly stripe: FakeStripe;
   readonly service: TestService;
@@ -16,7 +16,7 @@ export class BillingService {
     this.service = service;
   }
 
-  /** Somebody who has signed in, and subscribed by paying on the processor's page. */
+  /** Creates a customer with a session, who subscribes by paying on the checkout page. */
   async createCustomer(plan: string | null = 'pro'): Promise<TestCustomer> {
     const customer = await createCustomer(this.service.baseUrl, null);
     if (plan !== null) await this.subscribe(customer, plan);
@@ -39,7 +39,7 @@ export class BillingService {
     await this.drained();
   }
 
-  /** What the processor calls somebody. */
+  /** Returns the Stripe id of a customer. */
   customerId({ email }: TestCustomer): string {
     return this.stripe.summarize().customers.find((customer) => customer.email === email)?.customerId ?? '';
   }
@@ -55,10 +55,10 @@ export class BillingService {
     });
   }
 
-  /** Resolves when every event was tried, whether or not it could be applied. */
+  /** Resolves when every event was attempted, whether or not it could be applied. */
   async eventsAttempted(): Promise<void> {
     await this.stripe.drained();
-    await eventually('all events are tried', async () => {
+    await eventually('all events are attempted', async () => {
       const rows = await this.service.sql(
         'SELECT 1 FROM payment_events WHERE processed_at IS NULL AND abandoned_at IS NULL AND attempts = 0',
       );
@@ -66,17 +66,17 @@ export class BillingService {
     });
   }
 
-  /** Retries what could not be applied, now. */
+  /** Retries failed events right away. */
   async retryEvents(): Promise<void> {
     await this.service.sql('UPDATE payment_events SET next_attempt_at = now() WHERE processed_at IS NULL');
     await this.drained();
   }
 
-  /** Lets time pass, in the running service and at the processor, which does what was due on the way. */
+  /** Moves the clock of the running service and of the fake Stripe, which processes what becomes due. */
   async advanceTo(date: Date): Promise<void> {
     const { service, stripe } = this;
     await service.moveClockTo(date, () => stripe.advanceTo(date));
-    // Not left to the schedules, which run twice a minute.
+    // Runs the jobs now: their schedules run only twice a minute.
     await Promise.all([
       runJob(this, 'maintenance', 'models.healthCheck'),
       runJob(this, 'maintenance', 'creditPeriods.renew'),
@@ -99,12 +99,12 @@ export class BillingService {
     );
   }
 
-  /** The same customer, by way of the first API. */
+  /** Returns the same customer with the first API as its base URL. */
   onFirstApi(customer: TestCustomer): TestCustomer {
     return customer.on(this.service.baseUrl);
   }
 
-  /** Fails unless the processor's books and ours say the same. */
+  /** Fails unless the database and the fake Stripe agree. */
   async checkAgainstStripe(): Promise<void> {
     expect(await compareStripeWithDatabase(this.stripe.summarize(), this.service.database)).to.deep.equal([]);
   }
@@ -124,8 +124,8 @@ function getWebhookUrl(service: TestService): string {
 }
 
 /**
- * Has a worker run a job ahead of its schedule. Resolves when it is done. The job's own state is read, not the queue's
- * events: those are trimmed, and a notification can be lost.
+ * Enqueues a job ahead of its schedule and resolves when it is completed. Polls the state of the job, as events of the
+ * queue are trimmed and can be lost.
  * @throws Error if the job failed, with its reason.
  */
 export async function runJob({ service }: { service: TestService }, queueName: string, job: string): Promise<void> {
@@ -148,7 +148,7 @@ export async function runJob({ service }: { service: TestService }, queueName: s
   }
 }
 
-/** Starts a service with the stand-in for the payment processor. */
+/** Starts a service with a fake Stripe. */
 export async function startBillingService(
   options: TestServiceOptions & { startAt?: Date } = {},
 ): Promise<BillingService> {

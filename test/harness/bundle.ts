@@ -71,6 +71,7 @@ export async function bundlePrograms(folder: string): Promise<void> {
   // External packages are resolved from there.
   symlinkSync(resolve('node_modules'), join(folder, 'node_modules'), 'dir');
   copyFileSync('test/harness/loadBundle.cjs', join(bundle, 'loadBundle.cjs'));
+  copyFileSync('api/web/styles.css', join(bundle, 'styles.css'));
   writeFileSync(join(bundle, 'package.json'), '{ "type": "commonjs" }\n');
   for (const name of Object.keys(PROGRAMS)) {
     writeFileSync(join(bundle, `${name}.js`), `require('./loadBundle.cjs')('${name}');\n`);

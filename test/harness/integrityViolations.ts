@@ -1,27 +1,14 @@
-/** For each invariant what breaks it in healthy books, and whose history then tells of it; null: nobody's. */
-export interface Corruption {
-  accountId: number | null;
-  sql: string;
-}
+import {
+  type Corruption,
+  breakCustomer,
+  breakAffiliate,
+  breakPlatform,
+  duplicateEntrySql,
+  ONE_BURN,
+  QUEUED,
+} from './corruption.ts';
 
-const breakCustomer = (sql: string): Corruption => ({ accountId: 1, sql });
-const breakAffiliate = (sql: string): Corruption => ({ accountId: 2, sql });
-const breakPlatform = (sql: string): Corruption => ({ accountId: null, sql });
-
-/** The same entry again, with one thing different. */
-const duplicateEntrySql = (which: string, changes: Record<string, string>) => {
-  const columns =
-    'account_id number uuid entry_type amount plan_amount balance_after description generation_uuid effect_key created_at'.split(
-      ' ',
-    );
-  return `INSERT INTO ledger_entries (${columns.join(', ')})
-    SELECT ${columns.map((column) => changes[column] ?? (column === 'number' ? 'number + 1000' : column)).join(', ')}
-      FROM ledger_entries WHERE ${which} ORDER BY number LIMIT 1`;
-};
-
-const ONE_BURN = `account_id = 1 AND entry_type = 'burn'`;
-const QUEUED = `status = 'queued'`;
-
+/** Corruptions of the ledger fixture, by the invariant that each violates. */
 export const CORRUPTIONS: Record<string, Corruption[]> = {
   'balance-is-the-ledger': [
     breakCustomer('UPDATE accounts SET balance = balance + 1, topup_credits = topup_credits + 1 WHERE id = 1'),
@@ -57,15 +44,15 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     breakCustomer(`UPDATE ledger_entries SET effect_key = 'gift:T-1' WHERE effect_key = 'goodwill:T-1'`),
     breakCustomer(`UPDATE ledger_entries SET generation_uuid = NULL WHERE ${ONE_BURN}`),
   ],
-  'entries-go-the-way-of-their-type': [
+  'entry-signs-match-their-type': [
     breakCustomer(`UPDATE ledger_entries SET amount = -amount WHERE effect_key = 'goodwill:T-1'`),
     breakCustomer(`UPDATE ledger_entries SET plan_amount = amount WHERE effect_key = 'goodwill:T-1'`),
     breakCustomer(`UPDATE ledger_entries SET plan_amount = amount - 1 WHERE ${ONE_BURN} AND number < 10`),
   ],
-  'goodwill-is-a-gift': [
+  'adjustments-are-grants': [
     breakCustomer(`UPDATE ledger_entries SET description = 'Monthly credits' WHERE effect_key = 'goodwill:T-1'`),
   ],
-  'all-has-its-account': [
+  'rows-have-an-account': [
     { accountId: 77, sql: `UPDATE ledger_entries SET account_id = 77 WHERE account_id = 2` },
     { accountId: 77, sql: 'UPDATE usage_days SET account_id = 77 WHERE account_id = 2' },
   ],
@@ -105,14 +92,14 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     breakCustomer('DELETE FROM generation_deletion_counts WHERE level = 1'),
     breakCustomer('UPDATE generation_deletion_counts SET deleted = 2 WHERE level = 2'),
   ],
-  'ends-are-whole': [
+  'completed-generations-are-consistent': [
     breakCustomer(`UPDATE generations SET completed_at = now() WHERE ${QUEUED}`),
     breakCustomer(`UPDATE generations SET output_path = NULL WHERE account_id = 1 AND number = 1`),
     breakAffiliate('UPDATE generations SET error_message = NULL WHERE account_id = 2'),
     breakAffiliate('UPDATE generations SET provider_cost_cents = 1 WHERE account_id = 2'),
     breakAffiliate(`UPDATE generations SET completed_at = created_at - interval '1 hour' WHERE account_id = 2`),
   ],
-  'submits-are-given-up': [
+  'unconfirmed-submits-are-given-up': [
     breakCustomer('UPDATE generations SET unconfirmed_submits = 2 WHERE account_id = 1 AND number = 1'),
   ],
   'one-generation-an-idempotency-key': [
@@ -122,13 +109,13 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     breakCustomer(`UPDATE generations SET deadline_at = '2037-03-15T11:59:59Z' WHERE ${QUEUED}`),
   ],
   'one-live-subscription': [breakCustomer(`UPDATE subscriptions SET account_id = 1, status = 'past_due' WHERE id = 2`)],
-  'accounts-live-under-their-own': [
+  'accounts-use-their-own-subscription': [
     breakCustomer('UPDATE accounts SET subscription_id = NULL WHERE id = 1'),
     breakCustomer(`UPDATE subscriptions SET status = 'canceled' WHERE id = 1`),
     breakCustomer('UPDATE subscriptions SET activated_at = NULL WHERE id = 1'),
     breakAffiliate('UPDATE accounts SET subscription_id = 1 WHERE id = 2'),
   ],
-  'standing-is-the-subscriptions': [
+  'entitlement-matches-subscription': [
     breakCustomer('UPDATE accounts SET parallel_limit = 6 WHERE id = 1'),
     breakCustomer(`UPDATE accounts SET spendable_until = spendable_until + interval '1 day' WHERE id = 1`),
     breakCustomer(`UPDATE subscriptions SET past_due_since = '2037-03-01T10:00:00Z', status = 'past_due' WHERE id = 1`),
@@ -137,7 +124,7 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
   'plan-credits-end-with-their-subscription': [
     breakAffiliate(`DELETE FROM ledger_entries WHERE effect_key LIKE 'expiry:%:end'`),
   ],
-  'events-are-applied': [breakPlatform(`UPDATE payment_events SET processed_at = NULL`)],
+  'events-are-processed': [breakPlatform(`UPDATE payment_events SET processed_at = NULL`)],
   'owed-refunds-are-attempted': [
     breakCustomer(`INSERT INTO owed_refunds (invoice_id, subscription_id, account_id, next_attempt_at, created_at)
       VALUES ('in_2', 1, 1, '2037-03-15T11:00:00Z', '2037-03-15T10:59:30Z')`),
@@ -146,7 +133,7 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     breakCustomer(`UPDATE subscriptions SET follow_up = 'cancel', follow_up_at = '2037-03-15T10:59:30Z',
       follow_up_next_attempt_at = '2037-03-15T11:00:00Z' WHERE id = 1`),
   ],
-  'grants-are-their-subscribers': [
+  'grants-belong-to-the-subscriber': [
     breakCustomer(`UPDATE subscriptions SET account_id = 2 WHERE id = 1`),
     breakAffiliate('DELETE FROM subscriptions WHERE id = 2'),
   ],
@@ -175,13 +162,13 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
   'expiry-takes-all': [
     breakCustomer(`UPDATE ledger_entries SET plan_amount = plan_amount + 1 WHERE effect_key LIKE 'expiry:%:6'`),
   ],
-  'months-turn-whole': [
+  'periods-renew-atomically': [
     breakCustomer(`UPDATE ledger_entries SET amount = amount - 1 WHERE effect_key LIKE 'rollover:%:6'`),
     breakCustomer(`DELETE FROM ledger_entries WHERE effect_key LIKE 'rollover:%:6'`),
     breakCustomer(`DELETE FROM ledger_entries WHERE effect_key LIKE 'expiry:%:6'`),
     breakCustomer(`DELETE FROM ledger_entries WHERE effect_key LIKE 'grant:%:6'`),
   ],
-  'accounts-are-in-their-last-month': [
+  'accounts-are-in-their-latest-period': [
     breakCustomer('UPDATE accounts SET period_index = 10 WHERE id = 1'),
     breakCustomer(`UPDATE accounts SET period_end = '2037-03-28T10:00:00Z' WHERE id = 1`),
     breakCustomer('UPDATE accounts SET period_granted = 400 WHERE id = 1'),
@@ -195,12 +182,12 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     breakAffiliate(`UPDATE topups SET account_id = 2 WHERE kind = 'manual' AND status = 'succeeded'`),
     breakCustomer(duplicateEntrySql(`entry_type = 'topup'`, {})),
   ],
-  'credits-taken-back-are-entries': [
+  'reversals-equal-their-entries': [
     breakCustomer('UPDATE topups SET credits_reversed = 900 WHERE reversal_count = 1'),
     breakCustomer('UPDATE topups SET reversal_count = 2 WHERE reversal_count = 1'),
     breakCustomer(`DELETE FROM ledger_entries WHERE effect_key LIKE 'topup:%:1'`),
   ],
-  'no-more-is-taken-back-than-went-back': [
+  'reversed-credits-within-reversed-cents': [
     breakCustomer('UPDATE topups SET reversed_cents = 2400 WHERE reversal_count = 1'),
     breakCustomer(`UPDATE topups SET completed_at = NULL WHERE status = 'succeeded'`),
   ],
@@ -210,21 +197,21 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     ),
   ],
   'one-automatic-topup-at-a-time': [breakCustomer(`UPDATE topups SET status = 'pending' WHERE kind = 'automatic'`)],
-  'the-hour-is-taken': [
+  'auto-topup-claim-is-recorded': [
     breakCustomer('UPDATE accounts SET auto_topup_claimed_at = NULL WHERE id = 1'),
     breakCustomer(`UPDATE accounts SET auto_topup_claimed_at = '2037-03-10T11:00:00Z' WHERE id = 1`),
   ],
-  'triggers-are-burns': [
+  'auto-topup-triggers-follow-burns': [
     breakCustomer(`UPDATE accounts SET auto_topup_enabled = true, auto_topup_threshold_credits = 1000000,
       auto_topup_triggered_at = '2037-03-15T12:01:00Z' WHERE id = 1`),
     breakAffiliate(
       `UPDATE accounts SET auto_topup_enabled = false, auto_topup_triggered_at = '2035-02-01T10:00:00Z' WHERE id = 2`,
     ),
   ],
-  'no-charge-is-left-open': [
+  'no-auto-topup-is-unresolved': [
     breakCustomer(`UPDATE topups SET status = 'pending' WHERE kind = 'automatic' AND status = 'failed'`),
   ],
-  'nobody-brings-themselves': [
+  'no-self-referral': [
     breakAffiliate('UPDATE referrals SET account_id = 2'),
     breakAffiliate('UPDATE commissions SET account_id = 2 WHERE id = 1'),
   ],
@@ -232,23 +219,23 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     breakCustomer(`UPDATE referrals SET clicked_at = '2036-02-20T10:00:00Z'`),
     breakCustomer(`UPDATE referrals SET created_at = '2036-04-20T10:00:00Z'`),
   ],
-  'affiliates-know-that-they-are': [
+  'affiliate-flag-matches-enrollment': [
     breakAffiliate('UPDATE accounts SET is_affiliate = false WHERE id = 2'),
     breakCustomer('UPDATE accounts SET is_affiliate = true WHERE id = 1'),
   ],
   'one-commission-an-invoice': [breakAffiliate(`UPDATE commissions SET invoice_id = 'in_1'`)],
-  'commissions-go-to-who-brought-the-customer': [breakAffiliate('DELETE FROM referrals')],
+  'commissions-belong-to-the-referrer': [breakAffiliate('DELETE FROM referrals')],
   'commissions-are-their-share': [
     breakAffiliate('UPDATE commissions SET amount_cents = 3401 WHERE id = 2'),
     breakAffiliate('UPDATE commissions SET reversed_cents = 0 WHERE id = 2'),
     breakAffiliate('UPDATE commissions SET payable_at = paid_at WHERE id = 2'),
   ],
-  'settled-is-what-payouts-hold': [
+  'settled-equals-payout-items': [
     breakAffiliate('UPDATE commissions SET settled_cents = 1 WHERE id = 2'),
     breakAffiliate(`UPDATE payouts SET status = 'refused'`),
     breakAffiliate('UPDATE payouts SET affiliate_id = 1'),
   ],
-  'payouts-are-their-parts': [
+  'payouts-equal-their-items': [
     breakAffiliate('UPDATE payouts SET amount_cents = 3601'),
     breakAffiliate('DELETE FROM payout_items'),
   ],
@@ -256,12 +243,12 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     breakAffiliate(`INSERT INTO payouts (uuid, affiliate_id, month, status, amount_cents, next_attempt_at, created_at)
                 VALUES (gen_random_uuid(), 2, '2036-05-01', 'pending', 1, now(), now())`),
   ],
-  'payouts-are-of-what-was-payable': [
+  'payouts-cover-payable-commissions': [
     breakAffiliate(`UPDATE payouts SET month = '2036-04-01'`),
     breakAffiliate('UPDATE commissions SET is_simulated = true'),
     breakAffiliate('UPDATE payouts SET stripe_transfer_id = NULL'),
   ],
-  'payouts-end-whole': [
+  'completed-payouts-are-consistent': [
     breakAffiliate('UPDATE payouts SET completed_at = NULL'),
     breakAffiliate(`UPDATE payouts SET status = 'refused'`),
   ],
@@ -274,8 +261,8 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     breakCustomer('UPDATE api_keys SET number = 22 WHERE number = 21'),
   ],
   'keys-within-the-limit': [breakCustomer('UPDATE api_keys SET revoked_at = NULL')],
-  'repeatable-requests-are-answered': [breakCustomer('UPDATE idempotent_requests SET answer = NULL')],
-  'days-are-their-generations': [
+  'idempotent-requests-have-a-response': [breakCustomer('UPDATE idempotent_requests SET answer = NULL')],
+  'usage-days-match-generations': [
     breakCustomer('UPDATE usage_days SET credits = credits + 1 WHERE account_id = 1'),
     breakCustomer('UPDATE usage_days SET generations = generations + 1 WHERE account_id = 1'),
     breakAffiliate('DELETE FROM usage_days WHERE account_id = 2'),
@@ -283,7 +270,7 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
       `INSERT INTO usage_days (account_id, day, model, credits, generations) VALUES (2, '2036-01-01', 'imgmodel-2', 8, 1)`,
     ),
   ],
-  'totals-are-their-days': [
+  'usage-totals-match-days': [
     breakCustomer('UPDATE usage_totals SET credits = credits + 1 WHERE account_id = 1'),
     breakAffiliate('DELETE FROM usage_totals WHERE account_id = 2'),
   ],
@@ -294,9 +281,9 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     breakCustomer('UPDATE accounts SET period_used = -8 WHERE id = 1'),
     breakCustomer('UPDATE usage_totals SET credits = -8 WHERE account_id = 1'),
   ],
-  'metric-days-are-their-rows': [
+  'metric-days-match-rows': [
     breakPlatform(`INSERT INTO metric_deltas VALUES ('usage', 'imgmodel-2', '2037-03-01', 1, 8)`),
     breakPlatform(`DELETE FROM metric_deltas WHERE metric = 'topups'`),
   ],
-  'metric-totals-are-their-rows': [breakPlatform(`INSERT INTO metric_totals VALUES ('subscriptions', 'pro', 1, 0)`)],
+  'metric-totals-match-rows': [breakPlatform(`INSERT INTO metric_totals VALUES ('subscriptions', 'pro', 1, 0)`)],
 };

@@ -2,19 +2,18 @@ import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 
 /**
- * A year of books in which everything is right: a customer who was brought by an affiliate, with months granted,
- * turned and upgraded, generations of all ends, top-ups of both kinds, one of them refunded in part, and keys; and the
- * affiliate, paid once, whose own plan has ended.
+ * A year of consistent rows: a referred customer with granted, renewed and upgraded months, generations of every status,
+ * top-ups of both kinds, one of them partly refunded, and API keys; and the affiliate, paid once, whose plan has ended.
  */
 
-/** The moment that they are of. */
+/** Current time of the fixture. */
 export const NOW = new Date('2037-03-15T12:00:00Z');
 export const CUSTOMER = 1;
 export const AFFILIATE = 2;
 
 const CUSTOMER_SUBSCRIPTION = '11111111-1111-4111-8111-111111111111';
 const AFFILIATE_SUBSCRIPTION = '22222222-2222-4222-8222-222222222222';
-/** Month ends are clamped; the last one that has begun is the twelfth. */
+/** Starts of the months, clamped to month ends. The twelfth is the current one at `NOW`. */
 const MONTHS = [
   ['2036-03-31', '2036-04-30', '2036-05-31', '2036-06-30', '2036-07-31', '2036-08-31'],
   ['2036-09-30', '2036-10-31', '2036-11-30', '2036-12-31', '2037-01-31', '2037-02-28', '2037-03-31'],
@@ -25,7 +24,7 @@ const MONTHS = [
 const HOUR_MS = 3_600_000;
 const addHours = (date: Date, hours: number) => new Date(date.getTime() + hours * HOUR_MS);
 
-/** An account whose rows are written as they come, so that its sums follow from them. */
+/** Writes the rows of an account in order and keeps its sums. */
 class FixtureAccount {
   readonly client: pg.ClientBase;
   readonly id: number;
@@ -36,7 +35,7 @@ class FixtureAccount {
   deleted = 0;
   queued = 0;
   used = 0;
-  /** How many generations there were when the month was turned. */
+  /** Number of generations when the current period started. */
   periodStartNumber = 0;
 
   constructor(client: pg.ClientBase, id: number) {
@@ -68,7 +67,7 @@ class FixtureAccount {
     );
   }
 
-  /** The turn of a month, or the first one. */
+  /** Posts the entries of a renewal, or of the first month. */
   async month(subscription: string, month: number, credits: number, carried: number, at: Date) {
     const named = (type: string) => `${type}:${subscription}:${month}`;
     if (this.planCredits > 0) await this.entry('expiry', -this.planCredits, -this.planCredits, named('expiry'), at);
@@ -78,7 +77,7 @@ class FixtureAccount {
     this.periodStartNumber = this.generations;
   }
 
-  /** An image, burned from the plan. @returns its uuid. */
+  /** Writes an image generation that is charged to the plan bucket. @returns its uuid. */
   async image(status: 'queued' | 'succeeded' | 'failed', at: Date, failedAt = addHours(at, 0.01)): Promise<string> {
     const uuid = randomUUID();
     this.generations += 1;
@@ -106,7 +105,7 @@ class FixtureAccount {
     return uuid;
   }
 
-  /** The account's own row, as its history makes it. */
+  /** Updates the account row to the sums of the written rows. */
   async finish(more: Record<string, unknown>) {
     const row = {
       balance: this.balance,
@@ -128,7 +127,7 @@ class FixtureAccount {
   }
 }
 
-/** Writes the year into an empty database. */
+/** Writes the fixture into an empty database. */
 export async function writeLedgerFixture(client: pg.ClientBase): Promise<void> {
   await client.query(`
     INSERT INTO accounts (uuid, email, social_provider, created_at, stripe_customer_id)
@@ -166,7 +165,7 @@ async function writeCustomer(account: FixtureAccount): Promise<void> {
       start,
     );
     granted = month < 3 ? 400 : 1100;
-    // In the third month the plan becomes a larger one.
+    // The plan is upgraded in the third month.
     if (month === 2) {
       await account.entry('grant', 700, 700, `grant:${CUSTOMER_SUBSCRIPTION}:2:pro`, addHours(start, 5));
       granted = 1100;
@@ -228,7 +227,7 @@ async function writeTopups(account: FixtureAccount): Promise<void> {
 async function writeAffiliate(account: FixtureAccount): Promise<void> {
   const { client, id } = account;
   await account.month(AFFILIATE_SUBSCRIPTION, 0, 200, 0, new Date('2035-02-01T10:00:00Z'));
-  // One was under way when the subscription ended, and was refunded after it.
+  // A generation that was queued when the subscription ended is refunded afterwards.
   const end = new Date('2036-02-01T10:00:00Z');
   const uuid = await account.image('queued', addHours(end, -0.1));
   await account.entry(
@@ -258,9 +257,11 @@ async function writeAffiliate(account: FixtureAccount): Promise<void> {
     INSERT INTO referrals (account_id, affiliate_id, clicked_at, created_at)
     VALUES (${CUSTOMER}, ${id}, '2036-03-29T10:00:00Z', '2036-03-30T10:00:00Z');
     INSERT INTO commissions (invoice_id, affiliate_id, account_id, paid_cents, net_cents, reversed_cents, amount_cents, settled_cents,
-                             paid_at, payable_at, created_at)
-    VALUES ('in_1', ${id}, ${CUSTOMER}, 14400, 12000, 0, 3600, 3600, '2036-03-31T10:00:00Z', '2036-04-30T10:00:00Z', '2036-03-31T10:01:00Z'),
-           ('in_2', ${id}, ${CUSTOMER}, 20400, 17000, 6800, 3400, 0, '2037-03-01T10:00:00Z', '2037-03-31T10:00:00Z', '2037-03-01T10:01:00Z');
+                             paid_at, payable_at, synced_at, created_at)
+    VALUES ('in_1', ${id}, ${CUSTOMER}, 14400, 12000, 0, 3600, 3600, '2036-03-31T10:00:00Z', '2036-04-30T10:00:00Z', '2036-03-31T10:01:00Z',
+            '2036-03-31T10:01:00Z'),
+           ('in_2', ${id}, ${CUSTOMER}, 20400, 17000, 6800, 3400, 0, '2037-03-01T10:00:00Z', '2037-03-31T10:00:00Z', '2037-03-01T10:01:00Z',
+            '2037-03-01T10:01:00Z');
     INSERT INTO payouts (uuid, affiliate_id, month, status, amount_cents, connect_account_id, stripe_transfer_id, next_attempt_at, created_at, completed_at)
     VALUES ('${payout}', ${id}, '2036-05-01', 'paid', 3600, 'acct_1', 'tr_1', '2036-05-01T00:01:00Z', '2036-05-01T00:00:00Z', '2036-05-01T00:00:01Z');
     INSERT INTO payout_items (payout_uuid, commission_id, amount_cents) VALUES ('${payout}', 1, 3600)`);

@@ -20,14 +20,14 @@ describe('addMonths', () => {
     ['2026-05-05', 0, '2026-05-05'],
   ];
   for (const [from, months, expected] of cases) {
-    it(`${from} and ${months} months is ${expected}`, () => {
+    it(`returns ${expected} for ${from} plus ${months} months`, () => {
       const anchor = new Date(`${from}T23:59:59.999Z`);
       expect(addMonths(anchor, months).toISOString()).to.equal(`${expected}T23:59:59.999Z`);
       expect(formatUtcDay(anchor)).to.equal(from);
     });
   }
 
-  it('makes 12 periods of a year that begin one after the other, whatever its first day', () => {
+  it('splits a year into 12 consecutive periods for every first day', () => {
     for (let day = 0; day < 4 * 366; day += 1) {
       const anchor = new Date(Date.UTC(2026, 0, 1 + day, 12));
       const starts = Array.from({ length: 13 }, (_, index) => addMonths(anchor, index));

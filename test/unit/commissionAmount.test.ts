@@ -7,8 +7,8 @@ import { normalizeEmail } from '../../shared/domain/affiliates/normalizeEmail.ts
 const computeCommission = (paidCents: number, netCents = paidCents, reversedCents = 0) =>
   commissionAmountCents({ paidCents, netCents, reversedCents });
 
-describe("an affiliate's share", () => {
-  it('is 30 % of what was paid net, in whole cents, rounded down', () => {
+describe('the commission of an invoice', () => {
+  it('is 30 % of the net amount, in whole cents, rounded down', () => {
     const paid = [1, 3, 4, 7_200, 34_800, 34_801, 34_803, 34_804];
     expect(paid.map((cents) => computeCommission(cents))).to.deep.equal([
       0, 0, 1, 2_160, 10_440, 10_440, 10_440, 10_441,
@@ -17,14 +17,14 @@ describe("an affiliate's share", () => {
     expect(computeCommission(0)).to.equal(0);
   });
 
-  it('shrinks in proportion to what went back', () => {
+  it('decreases in proportion to the reversed amount', () => {
     expect(computeCommission(34_800, 34_800, 34_800)).to.equal(0);
     expect(computeCommission(34_800, 34_800, 17_400)).to.equal(5_220);
     expect(computeCommission(34_800, 34_800, 1)).to.equal(10_439);
     expect(computeCommission(12_000, 10_000, 4_000)).to.equal(2_000);
   });
 
-  it('is exact for any amounts: never more than 30 %, by less than a cent less', () => {
+  it('is exact for any amounts: at most 30 %, and less by less than a cent', () => {
     const cents = fc.integer({ min: 1, max: 2_000_000_000 });
     fc.assert(
       fc.property(
@@ -46,7 +46,7 @@ describe("an affiliate's share", () => {
 });
 
 describe('a referral code', () => {
-  it('is 12 characters, is read in any case of letters, and does not repeat', () => {
+  it('has 12 characters, is case-insensitive, and does not repeat', () => {
     const codes = Array.from({ length: 5_000 }, generateReferralCode);
     for (const code of codes) expect(parseReferralCode(code.toUpperCase())).to.equal(code);
     expect(new Set(codes).size).to.equal(codes.length);
@@ -54,7 +54,7 @@ describe('a referral code', () => {
       expect(parseReferralCode(text)).to.equal(null);
   });
 
-  it('does not count for the mailbox of who made it', () => {
+  it('does not count for the mailbox of its affiliate', () => {
     expect(normalizeEmail('Ada+second@Example.com')).to.equal(normalizeEmail('ada@example.com'));
     expect(normalizeEmail('a.d.a+x@googlemail.com')).to.equal(normalizeEmail('ada@gmail.com'));
     expect(normalizeEmail('a.da@example.com')).to.not.equal(normalizeEmail('ada@example.com'));

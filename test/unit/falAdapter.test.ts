@@ -10,17 +10,17 @@ import { readTextBody } from '../fakes/misbehave.ts';
 import { FakeFal } from '../fakes/upstreams/fal.ts';
 
 const NOT_ALLOWED = "The model's content policy does not allow this. Please change the prompt and try again.";
-const BROKE_DOWN = 'The model broke down over this job. Please try again.';
-const TOOK_TOO_LONG = 'The model took too long over this job. Please try again.';
+const BROKE_DOWN = 'The model failed while generating. Please try again.';
+const TOOK_TOO_LONG = 'The model took too long. Please try again.';
 
-/** What fal calls a fault, and what a customer is told of it. */
+/** Error types of fal and the messages that customers see. */
 const FAILURE_MESSAGES: Record<string, string> = {
   content_policy_violation: NOT_ALLOWED,
   no_media_generated: 'The model could not generate what was asked for. Please change the prompt and try again.',
   generation_timeout: TOOK_TOO_LONG,
   request_timeout: TOOK_TOO_LONG,
   startup_timeout: TOOK_TOO_LONG,
-  client_cancelled: 'The job was cancelled.',
+  client_cancelled: 'The generation was cancelled.',
   downstream_service_error: BROKE_DOWN,
   downstream_service_unavailable: BROKE_DOWN,
   internal_server_error: BROKE_DOWN,
@@ -40,7 +40,7 @@ interface Verbatim {
   body?: unknown;
 }
 
-/** Answers what it is told to, word for word; 404 for all else. */
+/** Serves configured responses verbatim, and 404 for any other path. */
 class VerbatimServer {
   readonly answers = new Map<string, Verbatim>();
   readonly requests: { what: string; authorization: string | undefined }[] = [];
@@ -77,9 +77,9 @@ const RESULT = 'GET /owner/app/requests/r1';
 const CANCEL = 'PUT /owner/app/requests/r1/cancel';
 const PROBE = 'GET /owner/app/requests/00000000-0000-0000-0000-000000000000/status';
 
-describe('the adapter for fal', () => {
+describe('the fal adapter', () => {
   const parrot = new VerbatimServer();
-  /** Somebody else's server. */
+  /** A server at another origin. */
   const stranger = new VerbatimServer();
   let falUpstream: (route: UpstreamRoute) => Upstream;
   let defaultRouteOf: (model: UpstreamRoute['model'], upstreamUrl: string) => UpstreamRoute;
@@ -113,27 +113,27 @@ describe('the adapter for fal', () => {
     return upstream().submit(buildSubmission({}));
   };
 
-  /** What a look finds at these answers for state and result. */
+  /** Polls with these responses for status and result. */
   const seen = (result: Verbatim, status: unknown = { status: 'COMPLETED' }, kind?: UpstreamRoute['kind']) => {
     parrot.answers.set(STATUS, { status: 200, body: status });
     parrot.answers.set(RESULT, result);
     return upstream(kind).check(buildHandle(parrot.url));
   };
 
-  describe('with the models that come by default', () => {
-    const standIn = new FakeFal();
-    before(() => standIn.start());
-    after(() => standIn.stop());
+  describe('with the default models', () => {
+    const fake = new FakeFal();
+    before(() => fake.start());
+    after(() => fake.stop());
 
     for (const duration of [5, 10] as const) {
       for (const audio of [true, false]) {
-        it(`orders a video of ${duration} s by a text, and always says whether it wants sound: ${audio}`, async () => {
-          const route = defaultRouteOf('vidmodel-video', standIn.url);
+        it(`submits a video of ${duration} s with an explicit generate_audio of ${audio}`, async () => {
+          const route = defaultRouteOf('vidmodel-video', fake.url);
           const prompt = randomUUID();
           const order = { prompt, duration, resolution: '720p', audio, aspect_ratio: '9:16' } as const;
           const submission = await falUpstream(route).submit(buildSubmission(inputOf(route, order)));
           expect(submission.state).to.equal('accepted');
-          const [taken] = standIn.jobsFor(prompt);
+          const [taken] = fake.jobsFor(prompt);
           expect(taken?.model).to.equal('fal-ai/bytedance/seedance/v1.5/pro/text-to-video');
           expect(taken?.input).to.deep.equal({
             prompt,
@@ -146,49 +146,49 @@ describe('the adapter for fal', () => {
       }
     }
 
-    it('orders an image, and gets it', async () => {
-      const route = defaultRouteOf('imgmodel-2', standIn.url);
+    it('submits an image and returns its output', async () => {
+      const route = defaultRouteOf('imgmodel-2', fake.url);
       const prompt = randomUUID();
       const input = inputOf(route, { prompt, resolution: '4K', aspect_ratio: '1:1' });
       const submission = await falUpstream(route).submit(buildSubmission(input));
       if (submission.state !== 'accepted') throw new Error(submission.state);
-      const [taken] = standIn.jobsFor(prompt);
+      const [taken] = fake.jobsFor(prompt);
       expect(taken).to.deep.include({
         model: 'fal-ai/nano-banana-2',
         input: { prompt, resolution: '4K', aspect_ratio: '1:1' },
       });
       expect(await falUpstream(route).check(submission.handle)).to.deep.equal({
         state: 'succeeded',
-        output: { url: `${standIn.url}/files/${taken?.id}.png` },
+        output: { url: `${fake.url}/files/${taken?.id}.png` },
         isWatermarked: false,
       });
     });
 
     for (const how of ['drop', 'drop after acceptance', 'hang'] as const) {
-      it(`does not know whether a job was accepted where the connection does this: ${how}`, async () => {
-        standIn.submit = how;
-        const route = defaultRouteOf('imgmodel-2', standIn.url);
+      it(`reports a submit of unknown outcome after the connection failure ${how}`, async () => {
+        fake.submit = how;
+        const route = defaultRouteOf('imgmodel-2', fake.url);
         const fault = await captureUpstreamError(falUpstream(route).submit(buildSubmission({ prompt: how })));
-        standIn.submit = undefined;
+        fake.submit = undefined;
         expect(fault).to.include({ fault: 'unknown', wasAnswered: false });
       });
     }
 
     for (const how of ['drop', 'hang', 'garbage'] as const) {
-      it(`is not answered where a question meets this: ${how}`, async () => {
-        const route = defaultRouteOf('imgmodel-2', standIn.url);
+      it(`reports unavailable when a query fails with ${how}`, async () => {
+        const route = defaultRouteOf('imgmodel-2', fake.url);
         const submission = await falUpstream(route).submit(buildSubmission({ prompt: how }));
         if (submission.state !== 'accepted') throw new Error(submission.state);
-        standIn.status = how;
+        fake.status = how;
         const fault = await captureUpstreamError(falUpstream(route).check(submission.handle));
-        standIn.status = undefined;
+        fake.status = undefined;
         expect(fault).to.include({ fault: 'unavailable', wasAnswered: how === 'garbage' });
       });
     }
   });
 
-  describe('when it submits', () => {
-    it('keeps of the receipt the id and the addresses, and nothing else', async () => {
+  describe('submit', () => {
+    it('keeps only the id and the addresses of the response', async () => {
       const handle = buildHandle(parrot.url);
       const submission = await submitted({ status: 200, body: { ...handle, status: 'IN_QUEUE', queue_position: 3 } });
       expect(submission).to.deep.equal({ state: 'accepted', handle });
@@ -196,7 +196,7 @@ describe('the adapter for fal', () => {
     });
 
     for (const field of ['status_url', 'response_url', 'cancel_url']) {
-      it(`does not take a receipt whose ${field} is at somebody else's`, async () => {
+      it(`rejects a response whose ${field} is at another origin`, async () => {
         const body = { ...buildHandle(parrot.url), [field]: `${stranger.url}/owner/app/requests/r1` };
         expect(await captureUpstreamError(submitted({ status: 200, body }))).to.include({
           fault: 'unknown',
@@ -213,13 +213,13 @@ describe('the adapter for fal', () => {
       ['of a timeout in between', 504, () => ({})],
     ];
     for (const [what, status, bodyFrom] of unreadable) {
-      it(`does not know whether a job was accepted from an answer ${what}`, async () => {
+      it(`reports a submit of unknown outcome after a response ${what}`, async () => {
         const fault = await captureUpstreamError(submitted({ status, body: bodyFrom(buildHandle(parrot.url)) }));
         expect(fault).to.include({ fault: 'unknown', wasAnswered: true });
       });
     }
 
-    it('is refused where fal says that trying again is of no use', async () => {
+    it('reports refused if fal marks the error as not retryable', async () => {
       const headers = { 'x-fal-retryable': 'false' };
       const body = { detail: [{ type: 'image_too_small', msg: 'The image is too small' }] };
       const fault = await captureUpstreamError(submitted({ status: 500, headers, body }));
@@ -227,7 +227,7 @@ describe('the adapter for fal', () => {
     });
 
     for (const retryable of ['true', undefined]) {
-      it(`was not accepted, and may try again, at an error with X-Fal-Retryable ${retryable ?? 'missing'}`, async () => {
+      it(`reports unavailable after an error with X-Fal-Retryable ${retryable ?? 'missing'}`, async () => {
         const headers: Record<string, string> = retryable === undefined ? {} : { 'x-fal-retryable': retryable };
         const fault = await captureUpstreamError(submitted({ status: 500, headers, body: { detail: 'Oh' } }));
         expect(fault).to.include({ fault: 'unavailable', wasAnswered: true });
@@ -235,7 +235,7 @@ describe('the adapter for fal', () => {
     }
 
     for (const status of [401, 403, 404, 500, 502, 503]) {
-      it(`knows of ${status} that nothing was accepted`, async () => {
+      it(`reports unavailable after ${status}, which means that nothing was accepted`, async () => {
         expect(await captureUpstreamError(submitted({ status, body: {} }))).to.include({
           fault: 'unavailable',
           wasAnswered: true,
@@ -250,7 +250,7 @@ describe('the adapter for fal', () => {
       ['Wed, 21 Oct 2026 07:28:00 GMT', 0],
       ['-1', 0],
     ] as const) {
-      it(`waits ${retryAfterMs} ms where it is told Retry-After: ${header}`, async () => {
+      it(`requests a delay of ${retryAfterMs} ms for Retry-After: ${header}`, async () => {
         const fault = await captureUpstreamError(
           submitted({ status: 429, headers: { 'retry-after': header }, body: {} }),
         );
@@ -263,29 +263,29 @@ describe('the adapter for fal', () => {
       ['for two fields', { detail: [{ type: 'missing', msg: 'a' }, { type: 'enum', msg: 'b' }, {}] }, 'a; b'],
       ['in a sentence', { detail: 'Too long.' }, 'Too long.'],
       ['with a type that is like a method', { detail: [{ type: 'constructor', msg: 'Odd.' }] }, 'Odd.'],
-      ['without a word', {}, 'The model could not make this.'],
-      ['in HTML', '<html>', 'The model could not make this.'],
+      ['without a word', {}, 'The model could not generate this.'],
+      ['in HTML', '<html>', 'The model could not generate this.'],
       ['with NULs and half a pair', { detail: 'a\u0000b\ud800' }, 'ab\ufffd'],
       ['at length', { detail: 'x'.repeat(9_000) }, 'x'.repeat(500)],
     ];
     for (const [what, body, message] of refusals) {
       for (const status of [400, 422]) {
-        it(`is refused with ${status} ${what}, in words that can be shown`, async () => {
+        it(`reports refused after ${status} ${what}, with a message that can be shown`, async () => {
           expect(await captureUpstreamError(submitted({ status, body }))).to.include({ fault: 'refused', message });
         });
       }
     }
   });
 
-  describe('when it looks', () => {
-    it('finds a job running as long as it is not completed', async () => {
+  describe('check', () => {
+    it('reports running until the request is completed', async () => {
       parrot.answers.set(STATUS, { status: 202, body: { status: 'IN_QUEUE' } });
       expect(await upstream().check(buildHandle(parrot.url))).to.deep.equal({ state: 'running' });
       parrot.answers.set(STATUS, { status: 200, body: { status: 'IN_PROGRESS' } });
       expect(await upstream().check(buildHandle(parrot.url))).to.deep.equal({ state: 'running' });
     });
 
-    it('finds a job gone that the queue does not know', async () => {
+    it('reports gone for a request that the queue does not have', async () => {
       expect(await captureUpstreamError(upstream().check(buildHandle(parrot.url)))).to.include({ fault: 'gone' });
     });
 
@@ -294,7 +294,7 @@ describe('the adapter for fal', () => {
       { status: 200, body: 'COMPLETED' },
       { status: 500, body: {} },
     ]) {
-      it(`is not answered by ${JSON.stringify(answer)}`, async () => {
+      it(`reports unavailable for the response ${JSON.stringify(answer)}`, async () => {
         parrot.answers.set(STATUS, answer);
         expect(await captureUpstreamError(upstream().check(buildHandle(parrot.url)))).to.include({
           fault: 'unavailable',
@@ -302,7 +302,7 @@ describe('the adapter for fal', () => {
       });
     }
 
-    it('finds a video, or the first of the images', async () => {
+    it('returns the video, or the first of the images', async () => {
       const url = 'https://v3.fal.media/out';
       const done = { state: 'succeeded', output: { url }, isWatermarked: false };
       expect(await seen({ status: 200, body: { video: { url } } })).to.deep.equal(done);
@@ -310,20 +310,20 @@ describe('the adapter for fal', () => {
       expect(await seen({ status: 200, body: { images } }, undefined, 'image')).to.deep.equal(done);
     });
 
-    it('finds whether an output is watermarked', async () => {
+    it('returns whether an output is watermarked', async () => {
       const body = { video: { url: 'https://v3.fal.media/out' }, watermarked: true };
       expect(await seen({ status: 200, body })).to.include({ isWatermarked: true });
     });
 
     for (const body of ['<html>', {}, { video: null }, { video: { url: 7 } }, { images: [{ url: 'https://a' }] }]) {
-      it(`finds no video in ${JSON.stringify(body)}`, async () => {
+      it(`reports a missing output for ${JSON.stringify(body)}`, async () => {
         const failure = { state: 'failed', message: 'The model returned no output.' };
         expect(await seen({ status: 200, body })).to.deep.equal(failure);
       });
     }
 
     for (const [type, message] of Object.entries(FAILURE_MESSAGES)) {
-      it(`tells of ${type} in plain words, wherever fal says it`, async () => {
+      it(`translates ${type} into a customer message, wherever it appears`, async () => {
         const failure = { state: 'failed', message };
         expect(await seen({ status: 422, body: { detail: [{ type, msg: 'raw words' }] } })).to.deep.equal(failure);
         expect(await seen({ status: 500, body: { detail: 'raw words', error_type: type } })).to.deep.equal(failure);
@@ -332,13 +332,13 @@ describe('the adapter for fal', () => {
       });
     }
 
-    it('tells of any other fault in the words of the model', async () => {
+    it('passes any other error message of the model on', async () => {
       const body = { detail: [{ type: 'value_error', msg: 'duration must be 5' }] };
       expect(await seen({ status: 422, body })).to.deep.equal({ state: 'failed', message: 'duration must be 5' });
     });
 
-    it('takes an error of the server for the end where fal says that it is one', async () => {
-      const failure = { state: 'failed', message: 'The model could not make this.' };
+    it('reports failed for a server error that fal marks as final', async () => {
+      const failure = { state: 'failed', message: 'The model could not generate this.' };
       const headers = { 'x-fal-retryable': 'false' };
       expect(await seen({ status: 500, headers, body: {} })).to.deep.equal(failure);
       expect(await seen({ status: 500, body: {} }, { status: 'COMPLETED', error: 'It fell.' })).to.deep.equal(failure);
@@ -354,13 +354,13 @@ describe('the adapter for fal', () => {
       [408, {}],
       [429, { 'retry-after': '3' }],
     ] as [number, Record<string, string>][]) {
-      it(`asks again for a result that it is not given: ${status} ${JSON.stringify(headers)}`, async () => {
+      it(`reports unavailable for a result that fal does not return: ${status} ${JSON.stringify(headers)}`, async () => {
         const fault = await captureUpstreamError(seen({ status, headers, body: {} }));
         expect(fault).to.include({ fault: 'unavailable', retryAfterMs: status === 429 ? 3_000 : 0 });
       });
     }
 
-    it('never sends the key to somebody else, also where a handle has an address there', async () => {
+    it('never sends the key to another origin, even if a handle contains an address there', async () => {
       expect(await captureUpstreamError(upstream().check(buildHandle(stranger.url)))).to.include({
         fault: 'unavailable',
       });
@@ -374,14 +374,14 @@ describe('the adapter for fal', () => {
     });
   });
 
-  it('cancels with the key, and does not mind that it came too late', async () => {
+  it('cancels with the key, and ignores that it came too late', async () => {
     parrot.answers.set(CANCEL, { status: 400, body: { status: 'ALREADY_COMPLETED' } });
     await upstream().cancel(buildHandle(parrot.url));
     expect(parrot.requests).to.deep.equal([{ what: CANCEL, authorization: 'Key test' }]);
   });
 
-  describe('when it probes', () => {
-    it('is content with a queue that says that it does not know a request', async () => {
+  describe('probe', () => {
+    it('succeeds if the queue responds that the request does not exist', async () => {
       await upstream().probe();
       expect(parrot.requests).to.deep.equal([{ what: PROBE, authorization: 'Key test' }]);
     });
@@ -393,7 +393,7 @@ describe('the adapter for fal', () => {
       { status: 500, body: {} },
       { status: 404, body: '<html>' },
     ]) {
-      it(`is not content with ${JSON.stringify(answer)}`, async () => {
+      it(`fails for the response ${JSON.stringify(answer)}`, async () => {
         parrot.answers.set(PROBE, answer);
         expect(await captureUpstreamError(upstream().probe())).to.include({ fault: 'unavailable', wasAnswered: true });
       });
@@ -419,7 +419,7 @@ function buildSubmission(input: Record<string, unknown>) {
   };
 }
 
-/** What a call throws, which must be an UpstreamError. */
+/** Returns the error of a call, which must be an UpstreamError. */
 async function captureUpstreamError(call: Promise<unknown>): Promise<UpstreamError> {
   try {
     const result = await call;

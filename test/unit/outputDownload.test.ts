@@ -12,7 +12,7 @@ import { scaleTimeout } from '../harness/scaleTimeout.ts';
 
 const sendPng: RequestListener = (_request, response) => void response.end(PNG);
 
-describe('downloading an output', () => {
+describe('the download of an output', () => {
   let { download, InvalidOutputError } = {} as typeof import('../../shared/gateways/media/download.ts');
   let folder: string;
   let file: string;
@@ -33,18 +33,18 @@ describe('downloading an output', () => {
   const mayGoBetter = async (work: Promise<unknown>, message: RegExp) =>
     expect(await expectRejection(work, message)).to.not.be.instanceOf(InvalidOutputError);
 
-  it('stores what it is sent', async () => {
+  it('stores the response', async () => {
     await fetchFrom(await startFileServer(sendPng));
     expect(await readFile(file)).to.deep.equal(PNG);
   });
 
-  describe('of its size', () => {
-    it('takes what is exactly as large as it may be', async () => {
+  describe('with a size limit', () => {
+    it('accepts an output of exactly the maximum size', async () => {
       await fetchFrom(await startFileServer(sendPng), { maxBytes: PNG.length });
       expect(await readFile(file)).to.deep.equal(PNG);
     });
 
-    it('refuses what announces too much, without fetching it', async () => {
+    it('rejects an output whose announced length is too large, without fetching it', async () => {
       let sent = 0;
       const large = await startFileServer((_request, response) => {
         response.writeHead(200, { 'content-length': 50_000_000 });
@@ -58,7 +58,7 @@ describe('downloading an output', () => {
       expect(sent).to.be.below(10_000_000);
     });
 
-    it('refuses what announces nothing and is too large', async () => {
+    it('rejects an output that is too large without an announced length', async () => {
       const large = await startFileServer((_request, response) => {
         const timer = setInterval(() => response.write(Buffer.alloc(500)), 5);
         response.once('close', () => clearInterval(timer));
@@ -67,7 +67,7 @@ describe('downloading an output', () => {
       expect((await readFile(file)).length).to.be.at.most(10_000);
     });
 
-    it('takes no more than was announced', async () => {
+    it('reads no more than the announced length', async () => {
       const liar = await startRawFileServer((socket) =>
         socket.end(`HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n${'x'.repeat(9_000)}`),
       );
@@ -79,12 +79,12 @@ describe('downloading an output', () => {
       ['its length', 'Content-Length: 1000\r\n\r\nhalf of it'],
       ['its chunks', 'Transfer-Encoding: chunked\r\n\r\na\r\nhalf of it\r\n'],
     ] as const) {
-      it(`tries what ends before ${what} again`, async () => {
+      it(`fails with a temporary error if the response ends before ${what}`, async () => {
         const half = await startRawFileServer((socket) => socket.end(`HTTP/1.1 200 OK\r\n${head}`));
         await mayGoBetter(fetchFrom(half), /./);
       });
 
-      it(`tries what breaks off before ${what} again`, async () => {
+      it(`fails with a temporary error if the connection breaks before ${what}`, async () => {
         const half = await startRawFileServer((socket) => {
           socket.write(`HTTP/1.1 200 OK\r\n${head}`);
           setTimeout(() => socket.resetAndDestroy(), 50);
@@ -94,8 +94,8 @@ describe('downloading an output', () => {
     }
   });
 
-  describe('in time', () => {
-    it('gives up on what drips, however steadily, and tries it again', async () => {
+  describe('with a time limit', () => {
+    it('times out on a response that arrives too slowly, with a temporary error', async () => {
       const slow = await startFileServer((_request, response) => {
         const timer = setInterval(() => response.write('x'), 20);
         response.once('close', () => clearInterval(timer));
@@ -105,14 +105,14 @@ describe('downloading an output', () => {
       expect(Date.now() - startedAt).to.be.within(250, scaleTimeout(2_000));
     });
 
-    it('gives up on an answer that does not come, or does not go on', async () => {
+    it('times out on a response that does not start or stalls', async () => {
       const silent = await startFileServer(() => {});
       await mayGoBetter(fetchFrom(silent, { idleMs: 300 }), /Headers Timeout/);
       const stuck = await startFileServer((_request, response) => response.write('x'));
       await mayGoBetter(fetchFrom(stuck, { idleMs: 300 }), /Body Timeout/);
     });
 
-    it('counts redirects in', async () => {
+    it('includes redirects in the time limit', async () => {
       const slow = await startFileServer((request, response) => {
         const location = `${request.url}x`;
         setTimeout(() => response.writeHead(302, { location }).end(), 150);
@@ -121,32 +121,32 @@ describe('downloading an output', () => {
     });
   });
 
-  describe('by its status', () => {
+  describe('by status', () => {
     for (const status of [400, 401, 403, 404, 410, 204, 206, 302, 304]) {
-      it(`takes ${status} for an output that will never be had`, async () => {
+      it(`fails for good after ${status}`, async () => {
         await isUseless(
           fetchFrom(await startFileServer((_request, response) => response.writeHead(status).end())),
-          /answered \d+\.$/,
+          /returned status \d+\.$/,
         );
       });
     }
     for (const status of [408, 429, 500, 502, 503, 504]) {
-      it(`tries again after ${status}`, async () => {
+      it(`fails with a temporary error after ${status}`, async () => {
         await mayGoBetter(
           fetchFrom(await startFileServer((_request, response) => response.writeHead(status).end())),
-          /answered \d+\.$/,
+          /returned status \d+\.$/,
         );
       });
     }
 
-    it('tries again where the connection is dropped or refused', async () => {
+    it('fails with a temporary error if the connection is dropped or refused', async () => {
       await mayGoBetter(fetchFrom(await startRawFileServer((socket) => socket.destroy())), /./);
       await mayGoBetter(fetchFrom({ url: 'http://127.0.0.1:1', host: '127.0.0.1:1' }), /ECONNREFUSED/);
     });
   });
 
-  describe('that came inside its address', () => {
-    it('decodes it, in pieces and with line breaks', async () => {
+  describe('from a data URL', () => {
+    it('decodes chunks and line breaks', async () => {
       const content = Buffer.from(Array.from({ length: 300_001 }, (_, index) => index % 251));
       await take(`data:image/png;base64,${content.toString('base64')}`);
       expect(await readFile(file)).to.deep.equal(content);
@@ -154,7 +154,7 @@ describe('downloading an output', () => {
       expect(await readFile(file)).to.deep.equal(content);
     });
 
-    it('refuses what is too large, or no base64', async () => {
+    it('rejects data that is too large or not base64', async () => {
       const large = Buffer.alloc(200_000).toString('base64');
       await isUseless(take(`data:image/png;base64,${large}`, 100_000), /larger than 100000 bytes/);
       for (const url of [
@@ -164,7 +164,7 @@ describe('downloading an output', () => {
         'data:image/png;base64,a*b=',
         'data:;base64,A%3D',
       ]) {
-        await isUseless(take(url), /no base64 data/);
+        await isUseless(take(url), /not valid base64 data/);
       }
     });
   });

@@ -11,7 +11,7 @@ import { closeFileServers, startRedirectServer, startFileServer } from '../fakes
 
 const sendPng: RequestListener = (_request, response) => void response.end(PNG);
 
-/** A site that sends on from step to step, and delivers at the last. */
+/** Starts a server with a chain of redirects that ends at a file. */
 const startChain = (length: number) =>
   startFileServer((request, response) => {
     const step = Number(request.url?.slice(1));
@@ -30,7 +30,7 @@ const NEIGHBOURS = `
   [fe80::1] [fd00::1] [fec0::1] [ff02::1] [2002:7f00:1::] [2001::1] [64:ff9b::7f00:1]
   [::ffff:10.0.0.1] [::ffff:a9fe:a9fe] [::ffff:0:127.0.0.1] ①②⑦.⓪.⓪.① 127。0。0。1 %31%32%37.0.0.1`;
 
-describe('what a download may lead to', () => {
+describe('the addresses of a download', () => {
   let { download, InvalidOutputError } = {} as typeof import('../../shared/gateways/media/download.ts');
   let folder: string;
   let file: string;
@@ -43,14 +43,14 @@ describe('what a download may lead to', () => {
   afterEach(closeFileServers);
   after(() => rm(folder, { recursive: true }));
 
-  /** As from an upstream whose own host this is. */
+  /** Downloads with the policy of an upstream at this host. */
   const fetchFrom = ({ url, host }: { url: string; host: string }, path = '') =>
     download({ url: `${url}${path}` }, { upstreamHost: host, allowsPrivateAddresses: false }, file);
   const isUseless = async (work: Promise<unknown>, message: RegExp) =>
     expect(await expectRejection(work, message)).to.be.instanceOf(InvalidOutputError);
 
-  describe('behind redirects', () => {
-    it('follows three, and not a fourth', async () => {
+  describe('with redirects', () => {
+    it('follows three redirects, and not a fourth', async () => {
       await fetchFrom(await startChain(3), '/0');
       expect(await readFile(file)).to.deep.equal(PNG);
       await isUseless(fetchFrom(await startChain(4), '/0'), /too many redirects/);
@@ -63,7 +63,7 @@ describe('what a download may lead to', () => {
       'data:image/png;base64,AAAA',
       '//',
     ]) {
-      it(`refuses one to ${location}`, async () => {
+      it(`rejects a redirect to ${location}`, async () => {
         await isUseless(fetchFrom(await startRedirectServer(location)), /no usable address/);
       });
     }
@@ -83,7 +83,7 @@ describe('what a download may lead to', () => {
       expect(other.requests).to.deep.equal([['/', undefined]]);
     });
 
-    it('sends no headers where another origin has sent it back', async () => {
+    it('sends no headers after another origin redirects back', async () => {
       let home = '';
       const other = await startFileServer((_request, response) =>
         response.writeHead(302, { location: `${home}/back` }).end(),
@@ -104,7 +104,7 @@ describe('what a download may lead to', () => {
 
   describe('at private addresses', () => {
     for (const name of HOME.trim().split(/\s+/)) {
-      it(`refuses ${name}, at first and behind a redirect`, async () => {
+      it(`rejects ${name}, at first and behind a redirect`, async () => {
         const secret = await startFileServer(sendPng);
         const url = `http://${name}:${new URL(secret.url).port}/`;
         await isUseless(
@@ -117,7 +117,7 @@ describe('what a download may lead to', () => {
     }
 
     for (const name of NEIGHBOURS.trim().split(/\s+/)) {
-      it(`refuses ${name}`, async () => {
+      it(`rejects ${name}`, async () => {
         await isUseless(
           download({ url: `http://${name}/` }, { upstreamHost: 'example.com', allowsPrivateAddresses: false }, file, {
             timeoutMs: 500,
@@ -127,7 +127,7 @@ describe('what a download may lead to', () => {
       });
     }
 
-    it('takes them from an upstream that is trusted with them, and from its own host', async () => {
+    it('allows them for a local upstream, and for the host of the upstream', async () => {
       const local = await startFileServer(sendPng);
       await download({ url: local.url }, { upstreamHost: 'example.com', allowsPrivateAddresses: true }, file);
       await download({ url: local.url }, { upstreamHost: local.host, allowsPrivateAddresses: false }, file);
@@ -139,7 +139,7 @@ describe('what a download may lead to', () => {
       );
     });
 
-    it('knows public addresses, however they are written', () => {
+    it('detects public addresses in every notation', () => {
       for (const address of [
         '8.8.8.8',
         '1.1.1.1',
@@ -153,7 +153,7 @@ describe('what a download may lead to', () => {
       expect(isPrivateAddress('fe80::1%eth0')).to.equal(true);
     });
 
-    it('looks at a name when it connects, not before', async () => {
+    it('resolves a name when it connects, not before', async () => {
       expect(await resolve('8.8.8.8', false)).to.equal('8.8.8.8');
       expect(await resolve('8.8.8.8', true)).to.deep.equal([{ address: '8.8.8.8', family: 4 }]);
       for (const all of [false, true]) expect(await resolve('localhost', all)).to.include({ code: 'EPRIVATE' });

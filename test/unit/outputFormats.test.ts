@@ -7,14 +7,14 @@ import { expectRejection } from '../harness/expectRejection.ts';
 import { MP4, PNG } from '../fakes/misbehave.ts';
 import { closeFileServers, startFileServer } from '../fakes/fileServers.ts';
 
-describe('what an output really is', () => {
+describe('the format of an output', () => {
   type Download = typeof import('../../shared/gateways/media/download.ts');
   let { download, InvalidOutputError } = {} as Download;
   let { readHead, sniffFormat } = {} as typeof import('../../shared/gateways/media/formats.ts');
   let folder: string;
   let file: string;
   before(async () => {
-    // The modules read the environment of their process.
+    // The modules read the environment of the process.
     setTestConfig();
     ({ download, InvalidOutputError } = await import('../../shared/gateways/media/download.ts'));
     ({ readHead, sniffFormat } = await import('../../shared/gateways/media/formats.ts'));
@@ -24,25 +24,25 @@ describe('what an output really is', () => {
   afterEach(closeFileServers);
   after(() => rm(folder, { recursive: true }));
 
-  async function formatOf(content: string | Buffer, calledBySender: string, kind: 'image' | 'video' = 'image') {
+  async function detectFormat(content: string | Buffer, calledBySender: string, kind: 'image' | 'video' = 'image') {
     const { url, host } = await startFileServer((_request, response) => {
       response.setHeader('content-type', calledBySender).end(content);
     });
     return sniffFormat(await download({ url }, { upstreamHost: host, allowsPrivateAddresses: false }, file), kind);
   }
 
-  it('is found out by its content: a picture that is called a text is one', async () => {
-    expect(await formatOf(PNG, 'text/plain')).to.include({ extension: 'png', contentType: 'image/png' });
+  it('is detected by its content: an image declared as text is an image', async () => {
+    expect(await detectFormat(PNG, 'text/plain')).to.include({ extension: 'png', contentType: 'image/png' });
   });
 
-  it('is not what it is called: a page is no picture, and neither is nothing', async () => {
+  it('is not what it is called: an HTML page and an empty file are not images', async () => {
     for (const content of ['<html>Welcome to nginx!</html>', '{"error":"expired"}', '', 'RIFF....WAVEfmt ']) {
-      const error = await expectRejection(formatOf(content, 'image/png'), /^The output is no image\.$/);
+      const error = await expectRejection(detectFormat(content, 'image/png'), /^The output is not an image\.$/);
       expect(error).to.be.instanceOf(InvalidOutputError);
     }
   });
 
-  it('is found out however small the pieces are that it comes in', async () => {
+  it('is detected however small the chunks are', async () => {
     const { url, host } = await startFileServer((_request, response) => {
       response.writeHead(200);
       for (const byte of PNG) response.write(Buffer.from([byte]));
@@ -53,9 +53,9 @@ describe('what an output really is', () => {
     expect(head).to.deep.equal(await readHead(file));
   });
 
-  it('must be what was ordered: a picture is no film, and a film no picture', async () => {
-    await expectRejection(formatOf(PNG, 'video/mp4', 'video'), /^The output is no video\.$/);
-    await expectRejection(formatOf(MP4, 'image/png', 'image'), /^The output is no image\.$/);
+  it('must match the requested kind: an image is not a video, and a video is not an image', async () => {
+    await expectRejection(detectFormat(PNG, 'video/mp4', 'video'), /^The output is not a video\.$/);
+    await expectRejection(detectFormat(MP4, 'image/png', 'image'), /^The output is not an image\.$/);
   });
 
   const heads: [string, string, 'image' | 'video', string][] = [
@@ -65,7 +65,7 @@ describe('what an output really is', () => {
     ['webm', 'video/webm', 'video', '1a45dfa3'],
   ];
   for (const [extension, contentType, kind, head] of heads) {
-    it(`may be ${extension}`, async () => {
+    it(`can be ${extension}`, async () => {
       await writeFile(file, Buffer.from(head, 'hex'));
       expect(sniffFormat(await readHead(file), kind)).to.include({ extension, contentType });
     });

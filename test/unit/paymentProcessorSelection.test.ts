@@ -23,7 +23,7 @@ describe('the payment processor', () => {
     expect(payments.processor.isSimulated).to.equal(true);
   });
 
-  it('takes every simulated payment at once, without a page, and says the same of one that is repeated', async () => {
+  it('succeeds with every simulated payment immediately, without a page, and repeats its result', async () => {
     await open({});
     const customerId = await payments.processor.createCustomer({ accountUuid: 'a', email: 'a@example.com' });
     const order = { customerId, topupUuid: 't', amountCents: 5_000 };

@@ -6,20 +6,20 @@ import type { Upstream, UpstreamError, UpstreamHandle } from '../../shared/gatew
 import { FakeReplicate, type VerbatimResponse } from '../fakes/upstreams/replicate.ts';
 
 const NOT_ALLOWED = "The model's content policy does not allow this. Please change the prompt and try again.";
-const BROKE_DOWN = 'The model broke down over this job. Please try again.';
+const BROKE_DOWN = 'The model failed while generating. Please try again.';
 
-describe('the adapter for Replicate', () => {
-  const standIn = new FakeReplicate();
-  /** Somebody else's server, with the same manners. */
+describe('the Replicate adapter', () => {
+  const fake = new FakeReplicate();
+  /** A server at another origin with the same behavior. */
   const stranger = new FakeReplicate();
   let replicateUpstream: (route: UpstreamRoute) => Upstream;
   before(async () => {
     setTestConfig({ UPSTREAM_TIMEOUT_MS: '1000' });
     ({ replicateUpstream } = await import('../../shared/gateways/upstreams/replicate.ts'));
-    await Promise.all([standIn.start(), stranger.start()]);
+    await Promise.all([fake.start(), stranger.start()]);
   });
-  after(() => Promise.all([standIn.stop(), stranger.stop()]));
-  beforeEach(() => standIn.reset());
+  after(() => Promise.all([fake.stop(), stranger.stop()]));
+  beforeEach(() => fake.reset());
 
   const upstreamTo = (baseUrl: string, modelId = 'owner/name'): Upstream =>
     replicateUpstream({
@@ -35,12 +35,12 @@ describe('the adapter for Replicate', () => {
         concurrency: null,
         perMinute: null,
         isLocal: false,
-        takesForms: false,
+        acceptsForm: false,
       },
     });
-  const upstream = (modelId?: string) => upstreamTo(`${standIn.url}/v1`, modelId);
+  const upstream = (modelId?: string) => upstreamTo(`${fake.url}/v1`, modelId);
 
-  /** Submits a job that must be accepted. */
+  /** Submits a generation that must be accepted. */
   async function accept(asked = buildSubmission(), modelId?: string): Promise<UpstreamHandle> {
     const submission = await upstream(modelId).submit(asked);
     if (submission.state !== 'accepted') throw new Error(`Not accepted: ${JSON.stringify(submission)}`);
@@ -48,78 +48,78 @@ describe('the adapter for Replicate', () => {
   }
 
   const submitTo = async (answer: VerbatimResponse) => {
-    standIn.submit = answer;
+    fake.submit = answer;
     return upstream().submit(buildSubmission());
   };
 
-  /** What a look finds where it is answered with this. */
+  /** Polls with this response. */
   const seen = async (body: unknown) => {
     const handle = await accept();
-    standIn.status = { status: 200, body };
+    fake.status = { status: 200, body };
     return upstream().check(handle);
   };
 
-  describe('when it submits', () => {
-    it('creates a prediction at the address of the model, and does not wait for its end', async () => {
+  describe('submit', () => {
+    it('creates a prediction of an official model without waiting for its end', async () => {
       const asked = buildSubmission();
       await accept(asked, 'bytedance/seedance-1-pro');
-      const [prediction] = standIn.predictionsFor(asked.input.prompt);
+      const [prediction] = fake.predictionsFor(asked.input.prompt);
       expect(prediction).to.deep.include({ model: 'bytedance/seedance-1-pro', version: null, input: asked.input });
       expect(prediction?.prefer).to.equal('respond-async');
     });
 
-    it('creates a prediction of a certain version by that version', async () => {
+    it('creates a prediction of a model version', async () => {
       const asked = buildSubmission();
       await accept(asked, 'owner/name:9dcd6d78e7c6');
-      const [prediction] = standIn.predictionsFor(asked.input.prompt);
+      const [prediction] = fake.predictionsFor(asked.input.prompt);
       expect(prediction).to.deep.include({ model: null, version: '9dcd6d78e7c6', input: asked.input });
     });
 
     for (const [what, deadlineMs, cancelAfter] of [
-      ["at the job's deadline", 90_000, '90s'],
+      ["at the generation's deadline", 90_000, '90s'],
       ['after 5 seconds at the least', 1_000, '5s'],
       ['after 5 seconds where the deadline has passed', -60_000, '5s'],
       ['after 24 hours at the most', 72 * 3_600_000, '86400s'],
     ] as const) {
-      it(`has the prediction cancelled by Replicate ${what}`, async () => {
+      it(`sets the lifetime of the prediction ${what}`, async () => {
         const asked = buildSubmission({ deadlineMs });
         await accept(asked);
-        expect(standIn.predictionsFor(asked.input.prompt)[0]?.cancelAfter).to.equal(cancelAfter);
+        expect(fake.predictionsFor(asked.input.prompt)[0]?.cancelAfter).to.equal(cancelAfter);
       });
     }
 
-    it('keeps of the receipt the id and the addresses, and nothing else', async () => {
+    it('keeps only the id and the addresses of the response', async () => {
       const asked = buildSubmission();
       const handle = await accept(asked);
-      const id = standIn.predictionsFor(asked.input.prompt)[0]?.id as string;
-      const own = `${standIn.url}/v1/predictions/${id}`;
+      const id = fake.predictionsFor(asked.input.prompt)[0]?.id as string;
+      const own = `${fake.url}/v1/predictions/${id}`;
       expect(handle).to.deep.equal({ id, get_url: own, cancel_url: `${own}/cancel` });
     });
 
     for (const status of [200, 201, 202]) {
-      it(`takes ${status} for an acceptance, also with a status that it does not know`, async () => {
+      it(`accepts ${status}, also with an unknown prediction status`, async () => {
         const submission = await submitTo({ status, body: { id: 'p1', status: 'booting' } });
         expect(submission.state).to.equal('accepted');
       });
     }
 
-    it('makes addresses that are missing from the id', async () => {
+    it('derives missing addresses from the id', async () => {
       const submission = await submitTo({ status: 201, body: { id: 'p/1', status: 'starting' } });
-      const own = `${standIn.url}/v1/predictions/p%2F1`;
+      const own = `${fake.url}/v1/predictions/p%2F1`;
       const handle = { id: 'p/1', get_url: own, cancel_url: `${own}/cancel` };
       expect(submission).to.deep.equal({ state: 'accepted', handle });
     });
 
-    it('never sends the key to the addresses of others: it makes its own from the id', async () => {
+    it('replaces addresses at other origins by its own, so that the key is never sent there', async () => {
       const foreign = `${stranger.url}/v1/predictions/p1`;
       const urls = { get: foreign, cancel: `${foreign}/cancel` };
       const submission = await submitTo({ status: 201, body: { id: 'p1', status: 'starting', urls } });
-      const own = `${standIn.url}/v1/predictions/p1`;
+      const own = `${fake.url}/v1/predictions/p1`;
       const handle = { id: 'p1', get_url: own, cancel_url: `${own}/cancel` };
       expect(submission).to.deep.equal({ state: 'accepted', handle });
     });
 
-    it('ends a job at once whose prediction has succeeded already', async () => {
+    it('returns the output if the prediction has already succeeded', async () => {
       const output = 'https://replicate.delivery/xezq/out.png';
       const submission = await submitTo({ status: 201, body: { id: 'p1', status: 'succeeded', output } });
       expect(submission).to.deep.equal({ state: 'succeeded', output: { url: output }, isWatermarked: false });
@@ -127,20 +127,20 @@ describe('the adapter for Replicate', () => {
 
     for (const [status, error, message] of [
       ['failed', 'NSFW content detected. Try running it again, or try a different prompt.', NOT_ALLOWED],
-      ['canceled', null, 'The job was cancelled.'],
+      ['canceled', null, 'The generation was cancelled.'],
       ['aborted', null, 'The model did not start in time. Please try again.'],
     ] as const) {
-      it(`ends a job at once whose prediction is ${status} already`, async () => {
+      it(`returns failed if the prediction is already ${status}`, async () => {
         const submission = await submitTo({ status: 201, body: { id: 'p1', status, error, output: null } });
         expect(submission).to.deep.equal({ state: 'failed', message });
       });
     }
 
-    it('is refused an input that does not fit, with what is said of the fields', async () => {
-      standIn.submit = 'refuse';
+    it('reports refused for an invalid input, with the descriptions of the fields', async () => {
+      fake.submit = 'refuse';
       expect(await captureUpstreamError(upstream().submit(buildSubmission()))).to.include({
         fault: 'refused',
-        message: 'The prompt is not one that the stand-in takes',
+        message: 'The fake rejects this prompt',
       });
     });
 
@@ -156,18 +156,18 @@ describe('the adapter for Replicate', () => {
       ['fields without a word', 422, { detail: 'Bad.', invalid_fields: [{}] }, 'Bad.'],
       ['a title only', 422, { title: 'Input validation failed' }, 'Input validation failed'],
       ['the content policy', 400, { detail: 'Your prompt was flagged by safety checks.' }, NOT_ALLOWED],
-      ['nothing', 422, {}, 'The model could not make this.'],
-      ['something that is no object', 400, 'no', 'The model could not make this.'],
+      ['nothing', 422, {}, 'The model could not generate this.'],
+      ['something that is no object', 400, 'no', 'The model could not generate this.'],
       ['something with NULs', 400, { detail: 'a\u0000b' }, 'ab'],
       ['more than can be shown', 400, { detail: 'x'.repeat(9_000) }, 'x'.repeat(500)],
     ];
     for (const [what, status, body, message] of refusals) {
-      it(`is refused with ${status} and ${what}, in words that can be shown`, async () => {
+      it(`reports refused after ${status} and ${what}, with a message that can be shown`, async () => {
         expect(await captureUpstreamError(submitTo({ status, body }))).to.include({ fault: 'refused', message });
       });
     }
 
-    it('does not blame the customer for a version that is not there', async () => {
+    it('reports unavailable and not refused if the version does not exist', async () => {
       const body = {
         title: 'Invalid version or not permitted',
         detail: "The specified version does not exist (or perhaps you don't have permission to use it?)",
@@ -180,7 +180,7 @@ describe('the adapter for Replicate', () => {
     });
 
     for (const status of [401, 402, 403, 404, 500, 502, 503]) {
-      it(`knows of ${status} that nothing was accepted`, async () => {
+      it(`reports unavailable after ${status}, which means that nothing was accepted`, async () => {
         const fault = await captureUpstreamError(submitTo({ status, body: { detail: 'no', title: 'No', status } }));
         expect(fault).to.include({ fault: 'unavailable', wasAnswered: true });
       });
@@ -196,7 +196,7 @@ describe('the adapter for Replicate', () => {
       ['in a way that makes no sense', {}, { retry_after: 'soon' }, 0],
     ];
     for (const [where, headers, body, retryAfterMs] of waits) {
-      it(`is told ${where} how long to wait when it is throttled`, async () => {
+      it(`reads the delay of a throttled submit ${where}`, async () => {
         const fault = await captureUpstreamError(submitTo({ status: 429, headers, body }));
         expect(fault).to.include({ fault: 'unavailable', wasAnswered: true, retryAfterMs });
       });
@@ -210,14 +210,14 @@ describe('the adapter for Replicate', () => {
       ['is the timeout of something in between', { status: 504, body: {} }],
     ];
     for (const [what, answer] of unreadable) {
-      it(`does not know whether it was accepted where the receipt ${what}`, async () => {
+      it(`reports a submit of unknown outcome if the response ${what}`, async () => {
         expect(await captureUpstreamError(submitTo(answer))).to.include({ fault: 'unknown', wasAnswered: true });
       });
     }
 
     for (const how of ['drop', 'drop after acceptance', 'hang'] as const) {
-      it(`does not know whether it was accepted where the connection does this: ${how}`, async () => {
-        standIn.submit = how;
+      it(`reports a submit of unknown outcome after the connection failure ${how}`, async () => {
+        fake.submit = how;
         expect(await captureUpstreamError(upstream().submit(buildSubmission()))).to.include({
           fault: 'unknown',
           wasAnswered: false,
@@ -225,53 +225,53 @@ describe('the adapter for Replicate', () => {
       });
     }
 
-    it('does not know whether it was accepted where the answer is not JSON', async () => {
-      standIn.submit = 'garbage';
+    it('reports a submit of unknown outcome if the response is not JSON', async () => {
+      fake.submit = 'garbage';
       expect(await captureUpstreamError(upstream().submit(buildSubmission()))).to.include({ fault: 'unknown' });
     });
 
-    it('knows that nothing was accepted where nobody listens', async () => {
-      const nobody = await new FakeReplicate().start();
-      await nobody.stop();
-      const fault = await captureUpstreamError(upstreamTo(`${nobody.url}/v1`).submit(buildSubmission()));
+    it('reports unavailable if the connection is refused', async () => {
+      const stopped = await new FakeReplicate().start();
+      await stopped.stop();
+      const fault = await captureUpstreamError(upstreamTo(`${stopped.url}/v1`).submit(buildSubmission()));
       expect(fault).to.include({ fault: 'unavailable', wasAnswered: false });
     });
   });
 
-  describe('when it looks', () => {
-    it('finds a prediction running, then succeeded, with its file and the key for it', async () => {
-      standIn.outcome = 'wait';
+  describe('check', () => {
+    it('reports running and then succeeded, with the file and the key for it', async () => {
+      fake.outcome = 'wait';
       const asked = buildSubmission();
       const handle = await accept(asked);
       expect(await upstream().check(handle)).to.deep.equal({ state: 'running' });
-      standIn.end(asked.input.prompt, 'succeeded');
+      fake.end(asked.input.prompt, 'succeeded');
       expect(await upstream().check(handle)).to.deep.equal({
         state: 'succeeded',
-        output: { url: `${standIn.url}/files/${String(handle['id'])}.png`, headers: { authorization: 'Bearer test' } },
+        output: { url: `${fake.url}/files/${String(handle['id'])}.png`, headers: { authorization: 'Bearer test' } },
         isWatermarked: false,
       });
     });
 
-    it('takes the first file of a list', async () => {
-      standIn.outputAs = 'list';
+    it('returns the first file of a list', async () => {
+      fake.outputAs = 'list';
       const progress = await upstream().check(await accept());
       expect(progress).to.have.property('state', 'succeeded');
     });
 
     for (const status of ['starting', 'processing', 'queued', 'a word of tomorrow']) {
-      it(`takes "${status}" for running`, async () => {
+      it(`reports running for the status "${status}"`, async () => {
         expect(await seen({ status })).to.deep.equal({ state: 'running' });
       });
     }
 
-    it('takes a file on a host of its own without the key', async () => {
+    it('returns a file on another host without the key', async () => {
       const url = `${stranger.url}/out.mp4`;
       const progress = await seen({ status: 'succeeded', output: [null, '', url, 'https://replicate.delivery/2'] });
       expect(progress).to.deep.equal({ state: 'succeeded', output: { url }, isWatermarked: false });
     });
 
     for (const output of [null, undefined, '', 7, [], [null], [['https://a']], { url: 'https://a' }]) {
-      it(`finds no output in ${JSON.stringify(output) ?? 'nothing'}`, async () => {
+      it(`reports a missing output for ${JSON.stringify(output) ?? 'nothing'}`, async () => {
         const failure = { state: 'failed', message: 'The model returned no output.' };
         expect(await seen({ status: 'succeeded', output })).to.deep.equal(failure);
       });
@@ -293,44 +293,47 @@ describe('the adapter for Replicate', () => {
       ['httpx.ReadTimeout', BROKE_DOWN],
       ['prompt must name at least one animal\n', 'prompt must name at least one animal'],
       [`bad ${'x'.repeat(900)}`, `bad ${'x'.repeat(496)}`],
-      [null, 'The model could not make this.'],
-      ['', 'The model could not make this.'],
-      [' \n', 'The model could not make this.'],
-      [{ code: 5 }, 'The model could not make this.'],
+      [null, 'The model could not generate this.'],
+      ['', 'The model could not generate this.'],
+      [' \n', 'The model could not generate this.'],
+      [{ code: 5 }, 'The model could not generate this.'],
     ];
     for (const [error, message] of errors) {
-      it(`tells of the failure ${JSON.stringify(error).slice(0, 50)} in plain words`, async () => {
+      it(`translates the failure ${JSON.stringify(error).slice(0, 50)} into a customer message`, async () => {
         expect(await seen({ status: 'failed', error })).to.deep.equal({ state: 'failed', message });
       });
     }
 
-    it('tells of a prediction that was cancelled, and of one that was never begun', async () => {
-      expect(await seen({ status: 'canceled' })).to.deep.equal({ state: 'failed', message: 'The job was cancelled.' });
+    it('reports failed for a prediction that was cancelled, and for one that never started', async () => {
+      expect(await seen({ status: 'canceled' })).to.deep.equal({
+        state: 'failed',
+        message: 'The generation was cancelled.',
+      });
       const message = 'The model did not start in time. Please try again.';
       expect(await seen({ status: 'aborted' })).to.deep.equal({ state: 'failed', message });
     });
 
-    it('finds a prediction gone that Replicate does not know', async () => {
+    it('reports gone for a prediction that Replicate does not have', async () => {
       const handle = await accept();
-      standIn.status = 'forget';
+      fake.status = 'forget';
       expect(await captureUpstreamError(upstream().check(handle))).to.include({ fault: 'gone', wasAnswered: true });
     });
 
     for (const how of ['error', 'busy', 'garbage', 'drop', 'hang'] as const) {
-      it(`is not answered where Replicate does this: ${how}`, async () => {
+      it(`reports unavailable if Replicate fails with ${how}`, async () => {
         const handle = await accept();
-        standIn.status = how;
+        fake.status = how;
         expect(await captureUpstreamError(upstream().check(handle))).to.include({ fault: 'unavailable' });
       });
     }
 
     for (const body of [{}, [], 'succeeded', null, { status: 7 }]) {
-      it(`is not answered by ${JSON.stringify(body)}`, async () => {
+      it(`reports unavailable for the response ${JSON.stringify(body)}`, async () => {
         expect(await captureUpstreamError(seen(body))).to.include({ fault: 'unavailable', wasAnswered: true });
       });
     }
 
-    it('never asks an address of others, also where a handle has one', async () => {
+    it('never requests an address at another origin, even if a handle contains one', async () => {
       const foreign = `${stranger.url}/v1/predictions/p1`;
       const handle = { id: 'p1', get_url: foreign, cancel_url: `${foreign}/cancel` };
       expect(await captureUpstreamError(upstream().check(handle))).to.include({ fault: 'unavailable' });
@@ -339,51 +342,51 @@ describe('the adapter for Replicate', () => {
     });
   });
 
-  describe('when it cancels', () => {
+  describe('cancel', () => {
     it('stops the prediction', async () => {
-      standIn.outcome = 'wait';
+      fake.outcome = 'wait';
       const handle = await accept();
       await upstream().cancel(handle);
-      const message = 'The job was cancelled.';
+      const message = 'The generation was cancelled.';
       expect(await upstream().check(handle)).to.deep.equal({ state: 'failed', message });
     });
 
-    it('does not mind that it came too late, or that nobody knows the prediction', async () => {
+    it('ignores that it came too late, or that the prediction does not exist', async () => {
       const handle = await accept();
       await upstream().cancel(handle);
       expect((await upstream().check(handle)).state).to.equal('succeeded');
-      const own = `${standIn.url}/v1/predictions/nobody`;
-      await upstream().cancel({ id: 'nobody', get_url: own, cancel_url: `${own}/cancel` });
+      const own = `${fake.url}/v1/predictions/missing`;
+      await upstream().cancel({ id: 'missing', get_url: own, cancel_url: `${own}/cancel` });
     });
   });
 
-  describe('when it probes', () => {
-    it('is content with a model that is there, of whatever version', async () => {
+  describe('probe', () => {
+    it('succeeds if the model exists, whatever the version is', async () => {
       await upstream('owner/name').probe();
       await upstream('owner/name:9dcd6d78e7c6').probe();
     });
 
-    it('has the key with it, as with everything else', () => {
-      const keys = new Set(standIn.requests.map(({ authorization }) => authorization));
+    it('sends the key, as every request does', () => {
+      const keys = new Set(fake.requests.map(({ authorization }) => authorization));
       expect([...keys]).to.deep.equal(['Bearer test']);
     });
 
     for (const how of ['error', 'busy', 'garbage', 'drop', 'hang'] as const) {
-      it(`is not content where Replicate does this: ${how}`, async () => {
-        standIn.model = how;
+      it(`fails if Replicate fails with ${how}`, async () => {
+        fake.model = how;
         expect(await captureUpstreamError(upstream().probe())).to.include({ fault: 'unavailable' });
       });
     }
 
     for (const [what, answer] of [
-      ['a key that is not taken', { status: 401, body: { title: 'Unauthenticated' } }],
-      ['a model that is not there', { status: 404, body: { detail: 'not found' } }],
+      ['a rejected key', { status: 401, body: { title: 'Unauthenticated' } }],
+      ['a missing model', { status: 404, body: { detail: 'not found' } }],
       ['a list', { status: 200, body: [] }],
       ['nothing', { status: 200, body: null }],
       ['another status', { status: 204, body: {} }],
     ] as const) {
-      it(`is not content with ${what}`, async () => {
-        standIn.model = answer;
+      it(`fails for ${what}`, async () => {
+        fake.model = answer;
         expect(await captureUpstreamError(upstream().probe())).to.include({ fault: 'unavailable' });
       });
     }
@@ -399,7 +402,7 @@ function buildSubmission({ deadlineMs = 60_000 } = {}) {
   };
 }
 
-/** What a call throws, which must be an UpstreamError. */
+/** Returns the error of a call, which must be an UpstreamError. */
 async function captureUpstreamError(call: Promise<unknown>): Promise<UpstreamError> {
   try {
     const result = await call;

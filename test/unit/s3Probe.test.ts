@@ -6,7 +6,7 @@ import { FakeS3Bucket } from '../fakes/s3Bucket.ts';
 import { captureError } from '../harness/expectRejection.ts';
 import { scaleTimeout } from '../harness/scaleTimeout.ts';
 
-describe('probing a bucket', () => {
+describe('the probe of a bucket', () => {
   const bucket = new FakeS3Bucket();
   before(() => bucket.start());
   after(() => bucket.stop());
@@ -18,7 +18,7 @@ describe('probing a bucket', () => {
       bucket.mode === 'hang' ? { ...S3_LIMITS, idleMs: scaleTimeout(500), probeMs: scaleTimeout(1_000) } : S3_LIMITS,
     );
 
-  it('puts, lists and deletes a small object, and leaves nothing', async () => {
+  it('puts, lists and deletes a small object, and leaves nothing behind', async () => {
     await open({ prefix: 'outputs' }).probe();
     expect(bucket.requests.map((line) => line.split('?')[0])).to.deep.equal([
       'PUT /outputs/outputs/.probe',
@@ -29,26 +29,26 @@ describe('probing a bucket', () => {
   });
 
   const misfits: [string, Partial<S3Options>, RegExp][] = [
-    ['a bucket that there is not', { bucket: 'others' }, /answered 404 NoSuchBucket: there is no such bucket$/],
+    ['a bucket that does not exist', { bucket: 'others' }, /answered 404 NoSuchBucket: the bucket does not exist$/],
     [
-      'a key that nobody knows',
+      'an unknown key',
       { accessKeyId: 'someone' },
-      /answered 403 InvalidAccessKeyId: .+MEDIA_S3_ACCESS_KEY_ID$/,
+      /answered 403 InvalidAccessKeyId: MEDIA_S3_ACCESS_KEY_ID is unknown to the store$/,
     ],
     ['a secret that does not fit', { secretAccessKey: 'x' }, /answered 403 SignatureDoesNotMatch: MEDIA_S3_SECRET_/],
   ];
   for (const [what, options, sentence] of misfits) {
-    it(`refuses ${what}`, async () => {
+    it(`fails with StoreConfigError for ${what}`, async () => {
       const error = await captureError(open(options).probe());
       expect(error).to.be.instanceOf(StoreConfigError);
       expect(error.message).to.match(sentence);
     });
   }
 
-  it('refuses a bucket where the rights are lacking, and what is no store at all', async () => {
+  it('fails with StoreConfigError if permissions are missing, and if the server is not an S3 store', async () => {
     for (const [mode, sentence] of [
-      ['deny', /answered 403 AccessDenied: access denied; the key needs the rights to/],
-      ['garbage', /answered 404 NotFound: is that the address of an S3 store\?$/],
+      ['deny', /answered 403 AccessDenied: access denied; the key needs permission to/],
+      ['garbage', /answered 404 NotFound: check that this is the address of an S3 store$/],
     ] as const) {
       bucket.mode = mode;
       const error = await captureError(open().probe());
@@ -57,7 +57,7 @@ describe('probing a bucket', () => {
     }
   });
 
-  it('takes a bucket that is away or busy for one that may come back', async () => {
+  it('fails with a temporary error if the bucket is unavailable or busy', async () => {
     for (const mode of ['error', 'busy', 'drop', 'hang'] as const) {
       bucket.mode = mode;
       expect(await captureError(open().probe()), mode).to.not.be.instanceOf(StoreConfigError);

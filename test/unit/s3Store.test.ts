@@ -10,7 +10,7 @@ import { captureError } from '../harness/expectRejection.ts';
 import { scaleTimeout } from '../harness/scaleTimeout.ts';
 
 const CONTENT = Buffer.from('not really a picture');
-/** Short, for what never gets an answer; everything else has the time that it has in production. */
+/** Short limits for requests without a response. Other tests use the limits of production. */
 const impatient = () => ({
   ...S3_LIMITS,
   idleMs: scaleTimeout(500),
@@ -39,8 +39,8 @@ describe('the S3 store', () => {
 
   const open = (options: Partial<S3Options> = {}) =>
     s3Store({ ...bucket.options, ...options }, bucket.mode === 'hang' ? impatient() : S3_LIMITS);
-  describe('keeping', () => {
-    it('puts a file where everybody can read it, with its type and length, to be kept by any cache for a year', async () => {
+  describe('putFiles', () => {
+    it('stores a public file with its type and length, cacheable for a year', async () => {
       await open().putFiles('ab/cdef', [{ localFile: file, name: 'image.png', contentType: 'image/png' }]);
       for (const method of ['GET', 'HEAD']) {
         const response = await fetch(`${bucket.url}/ab/cdef/image.png`, { method });
@@ -53,25 +53,25 @@ describe('the S3 store', () => {
       }
     });
 
-    it('leaves the local file to whoever has it', async () => {
+    it('leaves the local file in place', async () => {
       await open().putFiles('ab/cdef', [{ localFile: file, name: 'image.png', contentType: 'image/png' }]);
       expect(await readFile(file)).to.deep.equal(CONTENT);
     });
 
-    it('puts everything below the prefix', async () => {
+    it('stores everything below the prefix', async () => {
       await open({ prefix: 'genmeter/outputs' }).putFiles('ab/cdef', [
         { localFile: file, name: 'image.png', contentType: 'image/png' },
       ]);
       expect(await bucket.keys()).to.deep.equal(['genmeter/outputs/ab/cdef/image.png']);
     });
 
-    it('replaces what lies there already', async () => {
+    it('replaces existing files', async () => {
       await bucket.putObjects(['ab/cdef/image.png']);
       await open().putFiles('ab/cdef', [{ localFile: file, name: 'image.png', contentType: 'image/png' }]);
       expect(await (await fetch(`${bucket.url}/ab/cdef/image.png`)).text()).to.equal(CONTENT.toString());
     });
 
-    it('announces the length, and sends nothing that only Amazon understands', async () => {
+    it('sends the length, and no headers that only Amazon supports', async () => {
       await open().putFiles('ab/cdef', [{ localFile: file, name: 'image.png', contentType: 'image/png' }]);
       const headers = bucket.uploads[0] ?? {};
       expect(headers).to.include({ 'content-length': '20', 'x-amz-content-sha256': 'UNSIGNED-PAYLOAD' });
@@ -79,7 +79,7 @@ describe('the S3 store', () => {
       expect(names).to.not.match(/transfer-encoding|content-encoding|trailer|checksum|expect/);
     });
 
-    it('carries a hundred at a time', async () => {
+    it('stores a hundred files concurrently', async () => {
       const store = open();
       await Promise.all(
         Array.from({ length: 100 }, (_, index) =>
@@ -90,7 +90,7 @@ describe('the S3 store', () => {
       await store.close();
     });
 
-    it('says so where the local file is gone, without asking the bucket', async () => {
+    it('fails without a request if the local file does not exist', async () => {
       expect(
         (
           await captureError(
@@ -102,9 +102,9 @@ describe('the S3 store', () => {
     });
   });
 
-  describe('when the bucket misbehaves', () => {
+  describe('while the bucket misbehaves', () => {
     for (const mode of ['error', 'busy', 'drop', 'hang'] as const) {
-      it(`tries an upload again that ends with ${mode}, until it is taken`, async () => {
+      it(`retries an upload that fails with ${mode} until it succeeds`, async () => {
         bucket.mode = mode;
         bucket.failures = 1;
         await open().putFiles('ab/cdef', [{ localFile: file, name: 'image.png', contentType: 'image/png' }]);
@@ -112,7 +112,7 @@ describe('the S3 store', () => {
         expect(await bucket.keys()).to.deep.equal(['ab/cdef/image.png']);
       });
 
-      it(`gives an upload up that ends with ${mode} three times, as one that may go better later`, async () => {
+      it(`fails with a temporary error after three uploads that fail with ${mode}`, async () => {
         bucket.mode = mode;
         const error = await captureError(
           open().putFiles('ab/cdef', [{ localFile: file, name: 'image.png', contentType: 'image/png' }]),
@@ -123,7 +123,7 @@ describe('the S3 store', () => {
       });
     }
 
-    it('tries no upload again that is refused', async () => {
+    it('does not retry an upload that is rejected', async () => {
       bucket.mode = 'deny';
       expect(
         await captureError(open().putFiles('ab/c', [{ localFile: file, name: 'a.png', contentType: 'image/png' }])),
@@ -131,7 +131,7 @@ describe('the S3 store', () => {
       expect(bucket.uploads).to.have.length(1);
     });
 
-    it('gives everything up in time where nothing ever moves', async () => {
+    it('times out if the bucket never responds', async () => {
       bucket.mode = 'hang';
       const startedAt = Date.now();
       const store = s3Store(bucket.options, {
@@ -147,13 +147,13 @@ describe('the S3 store', () => {
         store.probe(),
       ];
       for (const error of await Promise.all(work.map(captureError))) {
-        expect(error.message).to.match(/does not answer in time$/);
+        expect(error.message).to.match(/does not respond in time$/);
         expect(error).to.not.be.instanceOf(StoreConfigError);
       }
       expect(Date.now() - startedAt).to.be.below(scaleTimeout(3_000));
     });
 
-    it('says that nobody listens, and finds it when it is back', async () => {
+    it('reports that the connection was refused, and recovers when the bucket is back', async () => {
       const store = open();
       await bucket.refuseConnections();
       try {
@@ -173,21 +173,21 @@ describe('the S3 store', () => {
     });
   });
 
-  describe('removing', () => {
-    it('takes away all that is in a folder, and nothing else', async () => {
+  describe('deleteFolder', () => {
+    it('deletes everything in a folder, and nothing else', async () => {
       const others = ['ab/cd.png', 'ab/cde/image.png', 'xab/cd/image.png'];
       await bucket.putObjects([...others, 'ab/cd/image.png', 'ab/cd/image.thumbnail.webp', 'ab/cd/deeper/image.png']);
       await open().deleteFolder('ab/cd');
       expect(await bucket.keys()).to.deep.equal(others);
     });
 
-    it('looks below the prefix only', async () => {
+    it('lists below the prefix only', async () => {
       await bucket.putObjects(['ab/cd/image.png', 'outputs/ab/cd/image.png']);
       await open({ prefix: 'outputs' }).deleteFolder('ab/cd');
       expect(await bucket.keys()).to.deep.equal(['ab/cd/image.png']);
     });
 
-    it('takes away more than one list holds', async () => {
+    it('deletes more objects than one list response contains', async () => {
       bucket.pageSize = 10;
       await bucket.putObjects(Array.from({ length: 25 }, (_, index) => `ab/cd/${index}.png`));
       await open().deleteFolder('ab/cd');
@@ -195,11 +195,11 @@ describe('the S3 store', () => {
       expect(bucket.requests.filter((line) => line.startsWith('GET'))).to.have.length(3);
     });
 
-    it('finds nothing wrong with a folder that is not there', async () => {
+    it('ignores a folder that does not exist', async () => {
       await open().deleteFolder('ab/cd');
     });
 
-    it('says so where it may not, and leaves it for later', async () => {
+    it('fails without permission, and deletes nothing', async () => {
       await bucket.putObjects(['ab/cd/image.png']);
       bucket.mode = 'deny';
       expect((await captureError(open().deleteFolder('ab/cd'))).message).to.match(/answered 403 AccessDenied/);

@@ -12,7 +12,7 @@ import { MP4 } from '../fakes/misbehave.ts';
 
 const run = promisify(execFile);
 
-/** The children of this process that make thumbnails. */
+/** Lists the thumbnail processes of this process. */
 async function listThumbnailProcesses(): Promise<number[]> {
   const { stdout } = await run('ps', ['-o', 'pid=,args=', '--ppid', String(process.pid)]);
   const lines = stdout.split('\n').filter((line) => line.includes('thumbnailProcess'));
@@ -35,7 +35,7 @@ describe('thumbnails', () => {
   });
   after(() => rm(folder, { recursive: true }));
 
-  /** Pictures of different heights, which tell whose a thumbnail is. */
+  /** Images of different heights, which identify the source of a thumbnail. */
   async function pictures(count: number): Promise<{ filePath: string; height: number }[]> {
     return Promise.all(
       Array.from({ length: count }, async (_, index) => {
@@ -48,14 +48,14 @@ describe('thumbnails', () => {
     );
   }
 
-  /** Stands in for ffmpeg. */
+  /** A script that replaces ffmpeg. */
   async function program(name: string, script: string): Promise<string> {
     const path = join(folder, name);
     await writeFile(path, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
     return path;
   }
 
-  it('go to those who asked for them, however many ask at a time, by one process', async () => {
+  it('are returned to their callers by one process, however many are requested at a time', async () => {
     const files = await pictures(40);
     const work = files.map(({ filePath }) => makeImageThumbnail(filePath));
     const started = await listThumbnailProcesses();
@@ -66,7 +66,7 @@ describe('thumbnails', () => {
     expect(await listThumbnailProcesses()).to.deep.equal(started);
   });
 
-  it('that cannot be made leave those before and behind them alone', async () => {
+  it('that cannot be made do not affect those before and after them', async () => {
     const [first, last] = await pictures(2);
     const [before, failure, after] = [
       makeImageThumbnail(first!.filePath),
@@ -81,7 +81,7 @@ describe('thumbnails', () => {
   it('are made by processes without any secret of the service in their environment', async () => {
     process.env['STRIPE_SECRET_KEY'] = 'sk_test_of_the_thumbnails';
     try {
-      // A child that runs already was started with the environment of another test.
+      // A running child has the environment of another test.
       for (const pid of await listThumbnailProcesses()) process.kill(pid, 'SIGKILL');
       await eventually('the old child is gone', async () => (await listThumbnailProcesses()).length === 0);
       const seen = join(folder, 'seen');
@@ -101,7 +101,7 @@ describe('thumbnails', () => {
     }
   });
 
-  it('of a HEIF picture or of a playlist are not made: no upstream may send either', async () => {
+  it('are not made of a HEIF image or a playlist, which no upstream may send', async () => {
     const heif = join(folder, 'picture.heic');
     await sharp({ create: { width: 64, height: 64, channels: 3, background: 'teal' } })
       .heif({ compression: 'av1' })
@@ -112,7 +112,7 @@ describe('thumbnails', () => {
     await expectRejection(makeThumbnail({ kind: 'video', filePath: playlist }), /no frame could be decoded/);
   });
 
-  it('of more than 50 megapixels are not made', async () => {
+  it('are not made of images over 50 megapixels', async () => {
     const filePath = join(folder, 'huge.png');
     const create = { width: 10_000, height: 5_001, channels: 3, background: 'teal' } as const;
     await sharp({ create, limitInputPixels: false }).png().toFile(filePath);
@@ -120,7 +120,7 @@ describe('thumbnails', () => {
   });
 
   for (const format of ['svg', 'gif', 'tiff'] as const) {
-    it(`are not made of a format that no upstream sends: ${format}`, async () => {
+    it(`are not made of ${format}, which no upstream sends`, async () => {
       const filePath = join(folder, `picture.${format}`);
       const svg = Buffer.from(
         '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9"/></svg>',
@@ -130,7 +130,7 @@ describe('thumbnails', () => {
     });
   }
 
-  it('of a file that ends the process are left out, and those behind it are made by another process', async () => {
+  it('are not made of a file that crashes the process, and those after it are made by another process', async () => {
     const [first, ...rest] = await pictures(20);
     const ffmpegPath = await program('deadly', 'kill -9 $PPID');
     const before = makeImageThumbnail(first!.filePath);
@@ -150,13 +150,13 @@ describe('thumbnails', () => {
     expect(now).to.not.include(old);
   });
 
-  it('are made again after the process was ended from outside, also by several such ends', async () => {
+  it('are made again after the process was killed, even several times', async () => {
     const [{ filePath, height }] = (await pictures(1)) as [{ filePath: string; height: number }];
     for (let time = 0; time < 3; time += 1) {
       expect(await getHeight(await makeImageThumbnail(filePath))).to.equal(height);
       const [pid] = await listThumbnailProcesses();
       process.kill(pid!, 'SIGKILL');
-      // Whether this one is lost depends on what is known of that end by now; the one after it is not.
+      // This one may be lost, if the exit was not detected yet; the next one is not.
       await makeImageThumbnail(filePath).catch(() => {});
     }
     expect(await getHeight(await makeImageThumbnail(filePath))).to.equal(height);

@@ -21,7 +21,7 @@ describe('topupCredits', () => {
     expect(topupCredits(5_000, getPlanBySlug('pro'))).to.equal(1896);
   });
 
-  it('never gives less for more, and in parts never more than at once', () => {
+  it('never gives fewer credits for a larger amount, nor more for the same amount in parts', () => {
     const cents = fc.integer({ min: TOPUP_MIN_CENTS, max: TOPUP_MAX_CENTS / 2 });
     fc.assert(
       fc.property(fc.constantFrom(...Object.keys(plans)), cents, cents, (slug, one, other) => {
@@ -35,7 +35,7 @@ describe('topupCredits', () => {
 
 const DAY_MS = 86_400_000;
 
-/** How many days a month has, by the rhyme. */
+/** Returns the number of days of a month. */
 function countDaysInMonth(year: number, month: number): number {
   if (month !== 2) return [4, 6, 9, 11].includes(month) ? 30 : 31;
   return year % 400 === 0 || (year % 4 === 0 && year % 100 !== 0) ? 29 : 28;
@@ -82,7 +82,7 @@ describe('addMonths, against counting on a calendar', () => {
     );
   });
 
-  it('makes periods that follow one another without a gap, twelve to a year', () => {
+  it('makes consecutive periods without a gap, twelve per year', () => {
     fc.assert(
       fc.property(anchor, (from) => {
         const ends = Array.from({ length: 49 }, (_, index) => addMonths(from, index).getTime());
@@ -97,7 +97,7 @@ describe('addMonths, against counting on a calendar', () => {
     );
   });
 
-  it('leaves its anchor as it was', () => {
+  it('does not change its anchor', () => {
     const from = new Date('2028-01-31T12:00:00.000Z');
     addMonths(from, 1);
     expect(from.toISOString()).to.equal('2028-01-31T12:00:00.000Z');

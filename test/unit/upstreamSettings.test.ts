@@ -2,50 +2,35 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { type Env, loadUpstreamParser, type UpstreamParser } from '../harness/upstreamParser.ts';
 import { allParams, type GenerationParams, type ModelSlug } from '../../shared/spec/catalog.ts';
 
-type Settings = typeof import('../../shared/gateways/upstreams/upstreamConfig.ts');
-type Env = Record<string, string>;
-
-const SERVERS = { DATABASE_URL: 'postgres://user@host/name', REDIS_URL: 'redis://host:6379' };
-const SECRET = 'sk-do-not-tell-5f1e';
+const SECRET = 'sk-do-not-print-5f1e';
 
 describe('the upstreams of the configuration', () => {
-  let parse: (env: Env) => ReturnType<Settings['parseUpstreams']>;
-  let settings: Settings;
-  let ConfigError: new () => Error;
+  let parser: UpstreamParser;
   let folder: string;
   before(async () => {
-    const config = await import('../../shared/lib/config.ts');
-    settings = await import('../../shared/gateways/upstreams/upstreamConfig.ts');
-    ({ ConfigError } = config as never);
-    parse = (env) => settings.parseUpstreams(config.parseConfig({ ...SERVERS, ...env }));
+    parser = await loadUpstreamParser();
     folder = await mkdtemp(join(tmpdir(), 'genmeter-upstreams-'));
   });
   after(() => rm(folder, { recursive: true }));
 
-  /** What is said of an environment that cannot be used. */
-  const refusal = (env: Env): string => {
-    try {
-      parse(env);
-    } catch (error) {
-      expect(error).to.be.instanceOf(ConfigError);
-      return (error as Error).message;
-    }
-    return 'nothing';
-  };
-
-  const routesOf = (model: ModelSlug, env: Env) => parse(env).routes[model];
+  const parse = (env: Env) => parser.parse(env);
+  const getError = (env: Env) => parser.getError(env);
+  const getRoutes = (model: ModelSlug, env: Env) => parse(env).routes[model];
   const only = (model: ModelSlug, env: Env) => {
-    const [route, ...more] = routesOf(model, env);
+    const [route, ...more] = getRoutes(model, env);
     if (route === undefined || more.length > 0) throw new Error(`There are ${more.length} routes too many.`);
     return route;
   };
   const costs = (model: ModelSlug, env: Env) =>
-    allParams(model).map((params) => settings.computeCostCents(only(model, env), { prompt: 'a prompt', ...params }));
+    allParams(model).map((params) =>
+      parser.settings.computeCostCents(only(model, env), { prompt: 'a prompt', ...params }),
+    );
 
-  describe('where nothing is said', () => {
-    it("are fal's, with one way to each model", () => {
+  describe('by default', () => {
+    it('are fal, with one route to each model', () => {
       const { upstreams, routes } = parse({ FAL_KEY: 'k' });
       expect(upstreams.get('fal')).to.deep.equal({
         name: 'fal',
@@ -55,7 +40,7 @@ describe('the upstreams of the configuration', () => {
         concurrency: null,
         perMinute: null,
         isLocal: false,
-        takesForms: false,
+        acceptsForm: false,
       });
       const ways = Object.entries(routes).map(([model, [way, ...more]]) => [
         model,
@@ -69,7 +54,7 @@ describe('the upstreams of the configuration', () => {
       ]);
     });
 
-    it('have no key where none is set', () => {
+    it('have no key if none is set', () => {
       const keys = [...parse({}).upstreams.values()].map(({ name, key }) => [name, key]);
       expect(keys).to.deep.equal([
         ['fal', null],
@@ -96,7 +81,7 @@ describe('the upstreams of the configuration', () => {
       '10 1080p true 9:16': 116.64,
       '10 1080p false 9:16': 58.32,
     };
-    it('know what every video costs, in cents', () => {
+    it('have the price of every video, in cents', () => {
       const params = allParams('vidmodel-video').map(named);
       const found = Object.fromEntries(params.map((name, index) => [name, costs('vidmodel-video', {})[index]]));
       expect(found).to.deep.equal(videoCents);
@@ -113,21 +98,21 @@ describe('the upstreams of the configuration', () => {
       '4K 1:1': 16,
       '4K 9:16': 16,
     };
-    it('know what every image costs, in cents', () => {
+    it('have the price of every image, in cents', () => {
       const params = allParams('imgmodel-2').map(named);
       const found = Object.fromEntries(params.map((name, index) => [name, costs('imgmodel-2', {})[index]]));
       expect(found).to.deep.equal(imageCents);
     });
 
-    it('know no price of a model that nothing is known of', () => {
+    it('have no price for an unknown model', () => {
       const env = { IMAGE_UPSTREAM: 'replicate:owner/name' };
       expect(new Set(costs('imgmodel-2', env))).to.deep.equal(new Set([null]));
     });
   });
 
-  describe('where variables name them', () => {
+  describe('from variables', () => {
     it('are the first choice and the fallback, in that order', () => {
-      const routes = routesOf('vidmodel-video', {
+      const routes = getRoutes('vidmodel-video', {
         VIDEO_UPSTREAM: 'replicate:bytedance/seedance-1-pro:9dcd6d',
         VIDEO_UPSTREAM_FALLBACK: 'fal:fal-ai/veo3',
       });
@@ -138,7 +123,7 @@ describe('the upstreams of the configuration', () => {
       ]);
     });
 
-    it('have their addresses without slashes at the end, and their keys', () => {
+    it('have their addresses without trailing slashes, and their keys', () => {
       const { upstreams } = parse({
         FAL_BASE_URL: 'http://127.0.0.1:1//',
         OPENAI_BASE_URL: 'http://gateway/v1/',
@@ -154,10 +139,10 @@ describe('the upstreams of the configuration', () => {
       ]);
     });
 
-    it('send every order something that the protocol takes, also to a model that nothing is known of', () => {
+    it('build a valid input for all params, also for an unknown model', () => {
       const replicate = only('vidmodel-video', { VIDEO_UPSTREAM: 'replicate:owner/name' });
       const video = { prompt: 'a', duration: 10, resolution: '1080p', audio: true, aspect_ratio: '9:16' } as const;
-      expect(settings.buildUpstreamInput(replicate, video)).to.deep.equal({
+      expect(parser.settings.buildUpstreamInput(replicate, video)).to.deep.equal({
         prompt: 'a',
         duration: 10,
         resolution: '1080p',
@@ -166,7 +151,7 @@ describe('the upstreams of the configuration', () => {
       });
       const openai = only('imgmodel-2', { IMAGE_UPSTREAM: 'openai:gpt-image-9' });
       const image = { prompt: 'a', resolution: '2K', aspect_ratio: '16:9' } as const;
-      expect(settings.buildUpstreamInput(openai, image)).to.deep.equal({ prompt: 'a', n: 1, size: '2752x1536' });
+      expect(parser.settings.buildUpstreamInput(openai, image)).to.deep.equal({ prompt: 'a', n: 1, size: '2752x1536' });
     });
 
     for (const name of [
@@ -175,24 +160,24 @@ describe('the upstreams of the configuration', () => {
       'IMAGE_UPSTREAM',
       'IMAGE_UPSTREAM_FALLBACK',
     ] as const) {
-      it(`are refused with a sentence that names ${name} where there is no such upstream`, () => {
-        expect(refusal({ [name]: 'nobody:model' })).to.equal(
+      it(`are rejected with a message that names ${name} if the upstream does not exist`, () => {
+        expect(getError({ [name]: 'missing:model' })).to.equal(
           `${name} must begin with the name of an upstream (fal, openai, replicate) and a colon.`,
         );
       });
 
       for (const value of ['fal-ai/nano-banana-2', 'fal:', ':model', 'FAL:model', 'fal:a model']) {
-        it(`are refused with a sentence that names ${name} where it is "${value}"`, () => {
-          expect(refusal({ [name]: value })).to.match(new RegExp(`^${name} must be .+\\.$`));
+        it(`are rejected with a message that names ${name} if it is "${value}"`, () => {
+          expect(getError({ [name]: value })).to.match(new RegExp(`^${name} must be .+\\.$`));
         });
       }
     }
   });
 
-  describe('where UPSTREAMS says more', () => {
+  describe('from UPSTREAMS', () => {
     const gateway = { adapter: 'openai', base_url: 'https://gateway.example/v1/', key: SECRET };
 
-    it('are joined by a second gateway of the same protocol, under its own name', () => {
+    it('include a second gateway of the same protocol under its own name', () => {
       const upstreams = JSON.stringify({
         upstreams: { 'my-gateway': { ...gateway, concurrency: 8, per_minute: 30, local: true, form: true } },
       });
@@ -205,37 +190,37 @@ describe('the upstreams of the configuration', () => {
         concurrency: 8,
         perMinute: 30,
         isLocal: true,
-        takesForms: true,
+        acceptsForm: true,
       });
       expect(directory.upstreams.get('openai')).to.include({ baseUrl: 'https://api.openai.com/v1', key: 'o' });
     });
 
-    it('are named, the new ones too, where a variable names none of them', () => {
+    it('are listed in the error if a variable names none of them, new ones included', () => {
       const UPSTREAMS = JSON.stringify({ upstreams: { 'my-gateway': gateway } });
-      expect(refusal({ UPSTREAMS, IMAGE_UPSTREAM: 'other:model' })).to.equal(
+      expect(getError({ UPSTREAMS, IMAGE_UPSTREAM: 'other:model' })).to.equal(
         'IMAGE_UPSTREAM must begin with the name of an upstream (fal, openai, replicate, my-gateway) and a colon.',
       );
     });
 
-    it('are changed in what it says, and in nothing else', () => {
+    it('change only the fields that it sets', () => {
       const UPSTREAMS = JSON.stringify({ upstreams: { fal: { per_minute: 10 } } });
       const fal = parse({ UPSTREAMS, FAL_KEY: 'k', FAL_BASE_URL: 'http://127.0.0.1:1' }).upstreams.get('fal');
       expect(fal).to.deep.include({ adapter: 'fal', baseUrl: 'http://127.0.0.1:1', key: 'k', perMinute: 10 });
     });
 
-    it('win over the variables of their own', () => {
+    it('take precedence over the variables', () => {
       const UPSTREAMS = JSON.stringify({ upstreams: { replicate: { base_url: 'http://proxy/v1', key: 'p' } } });
       const replicate = parse({ UPSTREAMS, REPLICATE_API_TOKEN: 'r' }).upstreams.get('replicate');
       expect(replicate).to.include({ baseUrl: 'http://proxy/v1', key: 'p' });
     });
 
-    it('are read from a file that it names', async () => {
+    it('are read from the file that it names', async () => {
       const file = join(folder, 'upstreams.json');
       await writeFile(file, `\n${JSON.stringify({ upstreams: { 'my-gateway': gateway } }, null, 2)}\n`);
       expect(parse({ UPSTREAMS: file }).upstreams.get('my-gateway')).to.include({ key: SECRET });
     });
 
-    it('may refer to variables, of which secrets come in whole', async () => {
+    it('can refer to variables, whose values are inserted unchanged', async () => {
       const MY_KEY = 'quote " backslash \\ ${FAL_KEY} end';
       const text =
         '{ "upstreams": { "mine": { "adapter": "openai", "base_url": "https://${MY_HOST}/v1", "key": "${MY_KEY}" } } }';
@@ -248,36 +233,38 @@ describe('the upstreams of the configuration', () => {
     });
 
     for (const env of [{}, { MY_KEY: '' }, { MY_KEY: '  ' }] as Env[]) {
-      it(`are refused where it refers to a variable that is not set: ${JSON.stringify(env)}`, () => {
+      it(`are rejected if it refers to a variable that is not set: ${JSON.stringify(env)}`, () => {
         const UPSTREAMS = '{ "upstreams": { "fal": { "key": "${MY_KEY}" } } }';
-        expect(refusal({ UPSTREAMS, ...env })).to.equal('MY_KEY is not set, but UPSTREAMS refers to it.');
+        expect(getError({ UPSTREAMS, ...env })).to.equal('MY_KEY is not set, but UPSTREAMS refers to it.');
       });
     }
 
-    it("give a known model another input and other prices, and keep what it doesn't speak of", () => {
+    it('override input and prices of a preset, and keep its other fields', () => {
       const model = 'fal:fal-ai/nano-banana-2';
       const prices = { cents: { $by: 'resolution', '1K': 6.5, '2K': 9, '4K': 13 } };
       const cheaper = JSON.stringify({ models: { [model]: prices } });
       expect(costs('imgmodel-2', { UPSTREAMS: cheaper })).to.deep.equal([6.5, 6.5, 6.5, 9, 9, 9, 13, 13, 13]);
       const order = { prompt: 'a', resolution: '1K', aspect_ratio: '1:1' } as const;
-      expect(settings.buildUpstreamInput(only('imgmodel-2', { UPSTREAMS: cheaper }), order)).to.deep.equal(order);
+      expect(parser.settings.buildUpstreamInput(only('imgmodel-2', { UPSTREAMS: cheaper }), order)).to.deep.equal(
+        order,
+      );
       const input = { text: '$prompt', size: '{resolution}', format: 'png' };
       const other = only('imgmodel-2', { UPSTREAMS: JSON.stringify({ models: { [model]: { input } } }) });
-      expect(settings.buildUpstreamInput(other, order)).to.deep.equal({ text: 'a', size: '1K', format: 'png' });
-      expect(settings.computeCostCents(other, order)).to.equal(8);
+      expect(parser.settings.buildUpstreamInput(other, order)).to.deep.equal({ text: 'a', size: '1K', format: 'png' });
+      expect(parser.settings.computeCostCents(other, order)).to.equal(8);
     });
 
-    it('price by the run, by the second, or both, to a hundredth of a hundredth', () => {
+    it('compute prices by run, by second, or both, with four decimals', () => {
       const VIDEO_UPSTREAM = 'replicate:owner/name';
       const table = { cents: 0.33333, cents_per_second: { $by: 'audio', true: 0.2, false: 0.1 } };
       const UPSTREAMS = JSON.stringify({ models: { [VIDEO_UPSTREAM]: table } });
       const loud = { prompt: 'a', duration: 10, resolution: '720p', audio: true, aspect_ratio: '16:9' } as const;
       const route = only('vidmodel-video', { VIDEO_UPSTREAM, UPSTREAMS });
-      expect(settings.computeCostCents(route, loud)).to.equal(2.3333);
-      expect(settings.computeCostCents(route, { ...loud, duration: 5, audio: false })).to.equal(0.8333);
+      expect(parser.settings.computeCostCents(route, loud)).to.equal(2.3333);
+      expect(parser.settings.computeCostCents(route, { ...loud, duration: 5, audio: false })).to.equal(0.8333);
     });
 
-    it("take a known model's table for another gateway of the same protocol, and its own table for itself alone", () => {
+    it('use a preset for every gateway of its protocol, and an override for one gateway only', () => {
       const models = { 'mirror:fal-ai/nano-banana-2': { cents: 1 } };
       const mirror = { adapter: 'fal', base_url: 'https://mirror.example' };
       const UPSTREAMS = JSON.stringify({ upstreams: { mirror, second: mirror }, models });
@@ -286,169 +273,12 @@ describe('the upstreams of the configuration', () => {
       expect([cents('mirror')[0], cents('second')[0], cents('fal')[0]]).to.deep.equal([1, 8, 8]);
     });
 
-    it('lead to a certain model also where no variable names it, as for a job of yesterday', () => {
+    it('provide a route to a model that no variable names any more, for generations submitted before', () => {
       const directory = parse({ REPLICATE_API_TOKEN: 'r' });
-      const route = settings.findUpstreamRoute('imgmodel-2', 'replicate', 'owner/old', directory);
+      const route = parser.settings.findUpstreamRoute('imgmodel-2', 'replicate', 'owner/old', directory);
       expect(route).to.deep.include({ model: 'imgmodel-2', kind: 'image', modelId: 'owner/old' });
       expect(route?.upstream.key).to.equal('r');
-      expect(settings.findUpstreamRoute('imgmodel-2', 'removed', 'owner/old', directory)).to.equal(undefined);
-    });
-  });
-
-  describe('where UPSTREAMS cannot be used', () => {
-    const upstream = (more: object, name = 'mine') => ({ upstreams: { [name]: { key: SECRET, ...more } } });
-    const good = { adapter: 'openai', base_url: 'https://a.example' };
-    const model = (table: unknown) => ({ ...upstream(good), models: { 'fal:fal-ai/nano-banana-2': table } });
-
-    const refused: [string, unknown, RegExp][] = [
-      ['an upstream without anything', upstream({}), /^UPSTREAMS\/upstreams\/mine must have/],
-      ['an upstream without an adapter', upstream({ base_url: 'https://a' }), /^UPSTREAMS\/upstreams\/mine must have/],
-      ['an upstream without an address', upstream({ adapter: 'fal' }), /^UPSTREAMS\/upstreams\/mine must have/],
-      [
-        'an unheard-of adapter',
-        upstream({ ...good, adapter: 'runway' }),
-        /UPSTREAMS\/upstreams\/mine\/adapter must be/,
-      ],
-      ['an address that is none', upstream({ ...good, base_url: 'a.example' }), /UPSTREAMS\/upstreams\/mine\/base_url/],
-      [
-        'an address that only begins as one',
-        upstream({ ...good, base_url: 'https://[' }),
-        /UPSTREAMS\/upstreams\/mine/,
-      ],
-      ['an address of files', upstream({ ...good, base_url: 'file:///etc' }), /UPSTREAMS\/upstreams\/mine\/base_url/],
-      ['an empty key', upstream({ ...good, key: '' }), /UPSTREAMS\/upstreams\/mine\/key/],
-      [
-        'a key that is no text',
-        upstream({ ...good, key: [SECRET] }),
-        /UPSTREAMS\/upstreams\/mine\/key must be a string/,
-      ],
-      [
-        'no jobs at a time',
-        upstream({ ...good, concurrency: 0 }),
-        /UPSTREAMS\/upstreams\/mine\/concurrency must be at least 1/,
-      ],
-      ['half a job a minute', upstream({ ...good, per_minute: 0.5 }), /UPSTREAMS\/upstreams\/mine\/per_minute must be/],
-      [
-        'a switch that is a text',
-        upstream({ ...good, local: 'yes' }),
-        /UPSTREAMS\/upstreams\/mine\/local must be a boolean/,
-      ],
-      ['a form that is a number', upstream({ ...good, form: 1 }), /UPSTREAMS\/upstreams\/mine\/form must be a boolean/],
-      ['a field that does not exist', upstream({ ...good, url: SECRET }), /^UPSTREAMS\/upstreams\/mine has no field/],
-      ['a name that is none', upstream(good, 'My Gateway'), /^UPSTREAMS\/upstreams: the name/],
-      ['a list of upstreams', { upstreams: [{ key: SECRET }] }, /^UPSTREAMS\/upstreams must be an object/],
-      ['a word too many', { ...upstream(good), model: {} }, /^UPSTREAMS has no field/],
-      [
-        'a negative price',
-        model({ cents: -1 }),
-        /UPSTREAMS\/models\/fal:fal-ai\/nano-banana-2\/cents must be a number from 0/,
-      ],
-      ['a price that is a text', model({ cents: '8' }), /UPSTREAMS\/models\/fal:fal-ai\/nano-banana-2\/cents/],
-      ['an input that is a text', model({ input: '$prompt' }), /UPSTREAMS\/models\/\S+\/input must be an object/],
-      ['a field of a model that does not exist', model({ price: 8 }), /^UPSTREAMS\/models\/\S+ has no field/],
-    ];
-    for (const [what, value, message] of refused) {
-      it(`says so of ${what}, names the place and keeps the key`, () => {
-        const said = refusal({ UPSTREAMS: JSON.stringify(value) });
-        expect(said).to.match(message).and.match(/\.$/);
-        expect(said).to.not.include(SECRET);
-      });
-    }
-
-    it('names all that is wrong at once', () => {
-      const UPSTREAMS = JSON.stringify(upstream({ ...good, adapter: 'runway', concurrency: 0, local: 1 }));
-      const said = refusal({ UPSTREAMS });
-      for (const field of ['adapter', 'concurrency', 'local'])
-        expect(said).to.include(`UPSTREAMS/upstreams/mine/${field}`);
-    });
-
-    const misfits: [string, unknown, RegExp][] = [
-      [
-        'a table that misses a combination',
-        { cents: { $by: 'resolution aspect_ratio', '1K 16:9': 1, '1K 1:1': 1 } },
-        /^UPSTREAMS\/models\/fal:fal-ai\/nano-banana-2 does not fit {"resolution":"1K","aspect_ratio":"9:16"}: the table by resolution and aspect_ratio has no "1K 9:16"\.$/,
-      ],
-      [
-        'an input that asks for what an image does not have',
-        { input: { text: '$prompt', seconds: '{duration}' } },
-        /^UPSTREAMS\/models\/fal:fal-ai\/nano-banana-2 does not fit .+: there is no "duration": there are prompt, resolution, aspect_ratio\.$/,
-      ],
-      [
-        'a price that is none for some',
-        { cents: { $by: 'resolution', '1K': 8, '2K': 12, '4K': 'a lot' } },
-        /^UPSTREAMS\/models\/fal:fal-ai\/nano-banana-2 does not fit {"resolution":"4K".+: a price must be a number from 0 to 100000, not "a lot"\.$/,
-      ],
-      [
-        'a negative price in a table',
-        { cents: { $by: 'resolution', '1K': 8, '2K': -12, '4K': 16 } },
-        /^UPSTREAMS\/models\/fal:fal-ai\/nano-banana-2 does not fit {"resolution":"2K".+: a price must be a number from 0 to 100000, not -12\.$/,
-      ],
-      [
-        'an input that is none for some',
-        { input: { $by: 'resolution', '1K': { text: '$prompt' }, '2K': '$prompt', '4K': { text: '$prompt' } } },
-        /^UPSTREAMS\/models\/fal:fal-ai\/nano-banana-2 does not fit {"resolution":"2K".+\.$/,
-      ],
-      [
-        'a price that is left out',
-        { cents: { $by: 'resolution', '1K': null, '2K': 1, '4K': 1 } },
-        /^UPSTREAMS\/models\/\S+ does not fit .+: a price must be a number from 0 to 100000, not null\.$/,
-      ],
-    ];
-    for (const [what, table, message] of misfits) {
-      it(`tries every order at its start, and says so of ${what}`, () => {
-        const UPSTREAMS = JSON.stringify({ ...upstream(good), models: { 'fal:fal-ai/nano-banana-2': table } });
-        const said = refusal({ UPSTREAMS });
-        expect(said).to.match(message);
-        expect(said).to.not.include(SECRET);
-      });
-    }
-
-    it('tries the fallback as it tries the first choice', () => {
-      const models = { 'replicate:owner/name': { input: { prompt: '$size' } } };
-      const env = { UPSTREAMS: JSON.stringify({ models }), VIDEO_UPSTREAM_FALLBACK: 'replicate:owner/name' };
-      expect(refusal(env)).to.match(/^UPSTREAMS\/models\/replicate:owner\/name does not fit .+: there is no "size"/);
-    });
-
-    const unreadable = [
-      `{"upstreams":{"mine":{"key":"${SECRET}"}}`,
-      `{"upstreams":{"mine":{"key":${SECRET}}}}`,
-      `{"upstreams":{"mine":{"key":"${SECRET}",}}}`,
-      `{${SECRET}}`,
-      `{"key": '${SECRET}'}`,
-      `{"key": "${SECRET}\n"}`,
-    ];
-    for (const UPSTREAMS of unreadable) {
-      it(`says that it is no JSON, and keeps the key: ${JSON.stringify(UPSTREAMS)}`, () => {
-        const said = refusal({ UPSTREAMS });
-        expect(said).to.match(/^UPSTREAMS is no valid JSON.*\.$/);
-        expect(said).to.not.include(SECRET).and.not.include(SECRET.slice(0, 10));
-      });
-    }
-
-    it('says of a file that it is no JSON, and keeps the key', async () => {
-      const file = join(folder, 'broken.json');
-      await writeFile(file, `{"key": ${SECRET}}`);
-      const said = refusal({ UPSTREAMS: file });
-      expect(said).to.match(/^UPSTREAMS is no valid JSON.*\.$/);
-      expect(said).to.not.include(SECRET.slice(0, 10));
-    });
-
-    it('says of a file that it cannot be read', () => {
-      const said = refusal({ UPSTREAMS: join(folder, 'missing.json') });
-      expect(said).to.match(/^UPSTREAMS must be JSON or the name of a file that can be read .*ENOENT.*\.$/);
-    });
-
-    // Quotes around a value are kept by some that set variables.
-    for (const UPSTREAMS of [`'{"key":"${SECRET}"}'`, `"{'key':'${SECRET}'}"`, `[{"key":"${SECRET}"}]`, SECRET]) {
-      it(`keeps the key where JSON cannot be told from the name of a file: ${UPSTREAMS}`, () => {
-        const said = refusal({ UPSTREAMS });
-        expect(said).to.match(/^UPSTREAMS must be JSON or the name of a file/);
-        expect(said).to.not.include(SECRET);
-      });
-    }
-
-    it('names a list or a text in the place of an object', () => {
-      for (const text of ['[]', '"a"', '7']) expect(refusal({ UPSTREAMS: text })).to.match(/^UPSTREAMS /);
+      expect(parser.settings.findUpstreamRoute('imgmodel-2', 'removed', 'owner/old', directory)).to.equal(undefined);
     });
   });
 });

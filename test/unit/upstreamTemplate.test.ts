@@ -10,7 +10,7 @@ const VIDEO: TemplateVariables = {
 };
 const IMAGE: TemplateVariables = { prompt: 'a lighthouse', resolution: '4K', aspect_ratio: '1:1' };
 
-/** What filling a template throws. */
+/** Returns the error message of filling a template. */
 function getTemplateError(template: Template, order = VIDEO): string {
   try {
     return `nothing, but: ${JSON.stringify(fillTemplate(template, order))}`;
@@ -51,12 +51,12 @@ describe('a template', () => {
     ['a row that leaves the field out', { a: { $by: 'audio', true: 'stereo', false: null }, b: 1 }, { b: 1 }],
   ];
   for (const [what, template, result] of filled) {
-    it(`gives ${what}`, () => {
+    it(`inserts ${what}`, () => {
       expect(fillTemplate(template, VIDEO)).to.deep.equal(result);
     });
   }
 
-  it('is filled from the params of an image just so', () => {
+  it('is filled from the params of an image in the same way', () => {
     const template = { text: '$prompt', size: { $by: 'resolution aspect_ratio', '4K 1:1': [4096, 4096] } };
     expect(fillTemplate(template, IMAGE)).to.deep.equal({ text: 'a lighthouse', size: [4096, 4096] });
   });
@@ -81,40 +81,40 @@ describe('a template', () => {
 
   const refused: [string, Template, string][] = [
     [
-      'a value that is not there',
+      'an unknown variable',
       '$seconds',
-      'there is no "seconds": there are prompt, duration, resolution, audio, aspect_ratio',
+      'unknown variable "seconds"; available are prompt, duration, resolution, audio, aspect_ratio',
     ],
     [
-      'one inside a text',
+      'an unknown variable inside a string',
       'in {size}',
-      'there is no "size": there are prompt, duration, resolution, audio, aspect_ratio',
+      'unknown variable "size"; available are prompt, duration, resolution, audio, aspect_ratio',
     ],
-    ['one deep inside', { a: [{ b: '$size' }] }, 'there is no "size"'],
-    ['what every object has', '$constructor', 'there is no "constructor"'],
-    ['a table by something that is not there', { $by: 'size', small: 1 }, 'there is no "size"'],
-    ['a table by nothing', { $by: '', '720p': 1 }, 'there is no ""'],
+    ['an unknown variable in a nested value', { a: [{ b: '$size' }] }, 'unknown variable "size"'],
+    ['an inherited property of objects', '$constructor', 'unknown variable "constructor"'],
+    ['a table by an unknown variable', { $by: 'size', small: 1 }, 'unknown variable "size"'],
+    ['a table by an empty name', { $by: '', '720p': 1 }, 'unknown variable ""'],
     ['a table without the row', { $by: 'resolution', '1080p': 1 }, 'the table by resolution has no "720p"'],
     [
       'a table by two without the row',
       { $by: 'resolution audio', '720p true': 1 },
       'the table by resolution and audio has no "720p false"',
     ],
-    ['a row that has a value that is not there', { $by: 'audio', false: '$size' }, 'there is no "size"'],
+    ['a table entry with an unknown variable', { $by: 'audio', false: '$size' }, 'unknown variable "size"'],
   ];
   for (const [what, template, message] of refused) {
-    it(`is refused for ${what}, in words that name it`, () => {
+    it(`is rejected for ${what}, with a message that names it`, () => {
       expect(getTemplateError(template)).to.match(new RegExp(`^${message}`));
     });
   }
 
-  it('is refused where it asks an image for what only videos have', () => {
+  it('is rejected for an image if it refers to a param of videos', () => {
     expect(getTemplateError('$duration', IMAGE)).to.equal(
-      'there is no "duration": there are prompt, resolution, aspect_ratio',
+      'unknown variable "duration"; available are prompt, resolution, aspect_ratio',
     );
   });
 
-  it('does not take what every object has for a row of a table', () => {
+  it('does not look up inherited properties of objects in a table', () => {
     const order = { ...IMAGE, prompt: 'constructor' };
     expect(getTemplateError({ $by: 'prompt' }, order)).to.equal('the table by prompt has no "constructor"');
   });

@@ -1,16 +1,17 @@
-const GENERATION_SCHEME = 'generation://';
-const UUID_PATTERN = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+import { isUuid } from '../../../shared/lib/validate.ts';
 
-/** The generation resource's address, with its place for the uuid. */
+const GENERATION_SCHEME = 'generation://';
+
+/** URI template of the generation resources. */
 export const GENERATION_URI_TEMPLATE = `${GENERATION_SCHEME}{uuid}`;
 
-/** A generation as a resource. */
+/** Builds the resource URI of a generation. */
 export function buildGenerationUri(generationId: string): string {
   return `${GENERATION_SCHEME}${generationId}`;
 }
 
-/** The generation that an address names, or null where it names none. */
+/** Parses a resource URI. @returns the generation's UUID in lower case, or null for any other URI. */
 export function parseGenerationUri(uri: string): string | null {
   const uuid = uri.startsWith(GENERATION_SCHEME) ? uri.slice(GENERATION_SCHEME.length) : '';
-  return UUID_PATTERN.test(uuid) ? uuid.toLowerCase() : null;
+  return isUuid(uuid) ? uuid.toLowerCase() : null;
 }

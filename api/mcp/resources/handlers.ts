@@ -4,17 +4,17 @@ import { readGeneration } from '../../../shared/domain/generations/read.ts';
 import type { Generation } from '../../../shared/tables/Generation.ts';
 import { toServiceError } from '../../pipeline/errors.ts';
 import { presentGeneration } from '../../rest/generations/presenter.ts';
-import { type McpRequestContext, getMcpRequestContext } from '../requestContext.ts';
+import { getMcpRequestContext, type McpRequestContext } from '../requestContext.ts';
 import { buildIcon } from '../icons.ts';
 import { truncateText } from '../tools/results.ts';
-import { GENERATION_URI_TEMPLATE, parseGenerationUri, buildGenerationUri } from './generationUri.ts';
-import { unsubscribeSession, subscribeSession } from './subscriptions.ts';
+import { buildGenerationUri, GENERATION_URI_TEMPLATE, parseGenerationUri } from './generationUri.ts';
+import { subscribeSession, unsubscribeSession } from './subscriptions.ts';
 
 const JSON_TYPE = 'application/json';
 const CURSOR_PATTERN = /^before-(\d{1,15})$/;
 const PROMPT_SHOWN_CHARACTERS = 60;
 
-/** The library as resources: listed page by page, read as JSON, and watched until a generation has ended. */
+/** Registers the generations of the account as resources: list, read as JSON, subscribe until the generation ends. */
 export function registerResourceHandlers(server: Server): void {
   server.setRequestHandler('resources/list', ({ params }, context) =>
     withProtocolErrors(getMcpRequestContext(context), '', async ({ principal }) => {
@@ -28,28 +28,28 @@ export function registerResourceHandlers(server: Server): void {
         uriTemplate: GENERATION_URI_TEMPLATE,
         name: 'generation',
         title: 'A generation',
-        description: 'An image or video of the account: what was asked for, its status, and where to download it.',
+        description: 'An image or video of the account: its request, its status, and its download URL.',
         mimeType: JSON_TYPE,
         icons: [buildIcon('generation')],
       },
     ],
   }));
   server.setRequestHandler('resources/read', ({ params: { uri } }, context) =>
-    withProtocolErrors(getMcpRequestContext(context), uri, async (call) => {
-      const generation = presentGeneration(await readGeneration(call.principal, requireGenerationId(uri)));
+    withProtocolErrors(getMcpRequestContext(context), uri, async ({ principal }) => {
+      const generation = presentGeneration(await readGeneration(principal, requireGenerationId(uri)));
       return { contents: [{ uri, mimeType: JSON_TYPE, text: JSON.stringify(generation) }] };
     }),
   );
   server.setRequestHandler('resources/subscribe', ({ params: { uri } }, context) =>
-    withProtocolErrors(getMcpRequestContext(context), uri, async (call) => {
-      const { uuid } = await readGeneration(call.principal, requireGenerationId(uri));
-      await subscribeSession(requireSessionId(call), uuid);
+    withProtocolErrors(getMcpRequestContext(context), uri, async (requestContext) => {
+      const { uuid } = await readGeneration(requestContext.principal, requireGenerationId(uri));
+      await subscribeSession(requireSessionId(requestContext), uuid);
       return {};
     }),
   );
   server.setRequestHandler('resources/unsubscribe', ({ params: { uri } }, context) =>
-    withProtocolErrors(getMcpRequestContext(context), uri, async (call) => {
-      await unsubscribeSession(requireSessionId(call), requireGenerationId(uri));
+    withProtocolErrors(getMcpRequestContext(context), uri, async (requestContext) => {
+      await unsubscribeSession(requireSessionId(requestContext), requireGenerationId(uri));
       return {};
     }),
   );
@@ -61,13 +61,13 @@ function presentResource(row: Generation) {
     uri: buildGenerationUri(uuid),
     name: `${kind}-${uuid}`,
     title: `${kind === 'image' ? 'Image' : 'Video'}: ${truncateText(prompt, PROMPT_SHOWN_CHARACTERS)}`,
-    description: `${status}, ordered ${created_at.toISOString()}`,
+    description: `${status}, requested ${created_at.toISOString()}`,
     mimeType: JSON_TYPE,
     annotations: { lastModified: (row.completed_at ?? created_at).toISOString() },
   };
 }
 
-/** Opaque to clients, and good for as long as the library is. */
+/** Encodes a cursor that is opaque to clients and never expires. */
 function encodeCursor(before: number): string {
   return Buffer.from(`before-${before}`).toString('base64url');
 }
@@ -76,26 +76,31 @@ function decodeCursor(cursor: string | undefined): number | undefined {
   if (cursor === undefined) return undefined;
   const number = CURSOR_PATTERN.exec(Buffer.from(cursor, 'base64url').toString())?.[1];
   if (number !== undefined) return Number(number);
-  throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'cursor: begin again without one; this is none of ours.');
+  throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'cursor is not valid: list again without one.');
 }
 
 function requireGenerationId(uri: string): string {
   const uuid = parseGenerationUri(uri);
-  if (uuid === null) throw resourceNotFoundError(uri, `There is no such resource: write ${GENERATION_URI_TEMPLATE}.`);
+  if (uuid === null)
+    throw resourceNotFoundError(uri, `Resource not found: the URI must be ${GENERATION_URI_TEMPLATE}.`);
   return uuid;
 }
 
-/** The code that the versions with sessions have for it; the library puts that of the stateless one in its place. */
+/** Uses the code of the versions with sessions; the library replaces it for stateless requests. */
 function resourceNotFoundError(uri: string, detail: string): ProtocolError {
   return new ProtocolError(ProtocolErrorCode.ResourceNotFound, detail, { uri });
 }
 
 function requireSessionId({ sessionId }: McpRequestContext): string {
-  if (sessionId === null) throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'Subscriptions need a session.');
+  if (sessionId === null)
+    throw new ProtocolError(
+      ProtocolErrorCode.InvalidParams,
+      'Subscriptions require a session: use subscriptions/listen instead.',
+    );
   return sessionId;
 }
 
-/** Runs what a request is about; what goes wrong is a JSON-RPC error, with our code and sentence in its data. */
+/** Runs a handler and maps its errors to JSON-RPC errors, with the service's code and detail as data. */
 async function withProtocolErrors<Result>(
   requestContext: McpRequestContext,
   uri: string,

@@ -1,21 +1,21 @@
-import { filterCompleted } from '../../../shared/domain/generations/filterCompleted.ts';
+import { filterCompleted } from '../../../shared/domain/generations/read.ts';
 import { now } from '../../../shared/lib/clock.ts';
 import { logger } from '../../../shared/lib/logger.ts';
-import { onGenerationUpdates } from '../../../shared/queues/generationUpdates.ts';
 import { perService } from '../../../shared/lib/serviceScope.ts';
+import { onGenerationUpdates } from '../../../shared/queues/generationUpdates.ts';
 import { GENERATION_DEADLINE_MS, MCP_EVENTS_MAX, MCP_EVENT_RETENTION_MS } from '../../../shared/spec/limits.ts';
-import { withMcpRedis, mcpKeys, eventsChannel, mcpRedis } from '../redis.ts';
+import { eventsChannel, mcpKeys, mcpRedis, withMcpRedis } from '../redis.ts';
 import { buildGenerationUri } from './generationUri.ts';
 
 /**
- * Tells sessions, and streams of the stateless era, of the end of generations that they watch. Watchers of sessions are
- * kept in Redis, so that it matters neither which process hears of an end nor whether one serves the session just then:
- * the message goes into the session's log, once, in the same step that takes the watchers off.
+ * Notifies sessions and stateless streams when a generation that they are subscribed to ends. Subscriptions of sessions
+ * are stored in Redis, so that any process can notify them, with or without an open stream: one script removes the
+ * subscriptions and appends the message to each session's events, which makes it exactly once.
  */
 
-/** Nothing is under way for longer than this. */
+/** Longer than the deadline of any generation: every generation has ended before its subscriptions expire. */
 const SUBSCRIPTION_TTL_MS = GENERATION_DEADLINE_MS.video + 10 * 60_000;
-/** How often those are looked after of whose end no announcement came. */
+/** Interval of the check for generations whose end was not published. */
 const SUBSCRIPTION_SWEEP_INTERVAL_MS = 5_000;
 
 const NOTIFY_SCRIPT = `
@@ -32,10 +32,10 @@ const NOTIFY_SCRIPT = `
   end
   return #sessions`;
 
-/** Those of streams that this process itself serves: they end with it. */
+/** Subscribers of the stateless streams that this process serves. */
 const localSubscribers = perService(() => new Map<string, Set<() => void>>());
 
-/** Has a session told once when a generation has ended; one that has ended already is told of at once. */
+/** Subscribes a session to the end of a generation. If it has ended already, the session is notified immediately. */
 export async function subscribeSession(sessionId: string, generationId: string): Promise<void> {
   const until = now().getTime() + SUBSCRIPTION_TTL_MS;
   await withMcpRedis((redis) =>
@@ -46,7 +46,7 @@ export async function subscribeSession(sessionId: string, generationId: string):
       .zadd(mcpKeys.subscribedGenerations(), until, generationId)
       .exec(),
   );
-  // Looked at only now: what ends in between is heard of twice rather than never.
+  // Checked after subscribing: an end in between is reported twice rather than never.
   for (const completedId of await filterCompleted([generationId]))
     await withMcpRedis(() => notifySessions(completedId));
 }
@@ -55,7 +55,7 @@ export async function unsubscribeSession(sessionId: string, generationId: string
   await withMcpRedis((redis) => redis.srem(mcpKeys.subscribers(generationId), sessionId));
 }
 
-/** Calls back when a generation has ended. @returns what ends the watch. */
+/** Calls back once when a generation ends. @returns a function that unsubscribes. */
 export function subscribeLocal(generationId: string, onEnd: () => void): () => void {
   const local = localSubscribers();
   const subscribers = local.get(generationId) ?? new Set();
@@ -67,22 +67,22 @@ export function subscribeLocal(generationId: string, onEnd: () => void): () => v
   };
 }
 
-/** Tells those in this process at once of what has ended before they began to watch. */
-export async function notifyLocalCompleted(generationIds: readonly string[]): Promise<void> {
+/** Notifies the subscribers of this process about generations that have ended already. */
+async function notifyLocalCompleted(generationIds: readonly string[]): Promise<void> {
   for (const id of await filterCompleted(generationIds)) notifyLocal(id);
 }
 
-/** Begins to listen, once in a process. @returns what ends it. */
+/** Starts listening for updates, and the sweep. Called once per process. @returns a function that stops both. */
 export function startNotifier(): () => void {
   onGenerationUpdates((ids) => void withLoggedErrors(() => handleGenerationUpdates(ids)));
-  const sweeping = setInterval(() => void withLoggedErrors(sweepSubscriptions), SUBSCRIPTION_SWEEP_INTERVAL_MS);
+  const sweepTimer = setInterval(() => void withLoggedErrors(sweepSubscriptions), SUBSCRIPTION_SWEEP_INTERVAL_MS);
   return () => {
     onGenerationUpdates(() => {});
-    clearInterval(sweeping);
+    clearInterval(sweepTimer);
   };
 }
 
-/** A generation was looked at. Most are watched by nobody, which is found out without the database. */
+/** Notifies the subscribers of updated generations. Most have none, so Redis is asked before the database. */
 async function handleGenerationUpdates(ids: string[]): Promise<void> {
   const localIds = ids.filter((id) => localSubscribers().has(id));
   const pipeline = mcpRedis().pipeline();
@@ -95,19 +95,19 @@ async function handleGenerationUpdates(ids: string[]): Promise<void> {
   }
 }
 
-/** Announcements may get lost. One process at a time looks after the watchers in Redis, each after its own. */
+/** Finds ended generations whose update was lost. Each process checks its own subscribers, and one those in Redis. */
 async function sweepSubscriptions(): Promise<void> {
   const local = localSubscribers();
   if (local.size > 0) await notifyLocalCompleted([...local.keys()]);
-  const isMine = await mcpRedis().set(mcpKeys.sweepLock(), '1', 'PX', SUBSCRIPTION_SWEEP_INTERVAL_MS - 500, 'NX');
-  if (isMine === null) return;
+  const acquired = await mcpRedis().set(mcpKeys.sweepLock(), '1', 'PX', SUBSCRIPTION_SWEEP_INTERVAL_MS - 500, 'NX');
+  if (acquired === null) return;
   const at = now().getTime();
   await mcpRedis().zremrangebyscore(mcpKeys.subscribedGenerations(), 0, at);
   for (const id of await filterCompleted(await mcpRedis().zrange(mcpKeys.subscribedGenerations(), '0', '-1')))
     await notifySessions(id);
 }
 
-/** Once: there is no second end. */
+/** Notifies and removes the subscribers: a generation ends only once. */
 function notifyLocal(generationId: string): void {
   const local = localSubscribers();
   const subscribers = local.get(generationId);
@@ -135,9 +135,7 @@ async function notifySessions(generationId: string): Promise<void> {
   );
 }
 
-/** What fails now is tried again with the next announcement, or the next sweep. */
+/** Logs a failure. The next update or sweep retries. */
 async function withLoggedErrors(work: () => Promise<void>): Promise<void> {
-  await work().catch((error: Error) =>
-    logger.debug({ error: error.message }, 'watched generations were not looked at'),
-  );
+  await work().catch((error: unknown) => logger.debug({ err: error }, 'subscription check failed; sweep will retry'));
 }

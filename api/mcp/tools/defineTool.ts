@@ -1,44 +1,44 @@
 import type { Static, TSchema } from 'typebox';
-import { createBodyParser } from '../../../shared/lib/validate.ts';
+import { createBodyParser, isInternalKeyword } from '../../../shared/lib/validate.ts';
 import type { Scope } from '../../../shared/spec/oauth.ts';
 import { ErrorResponse } from '../../rest/errorSchemas.ts';
+import { buildIcon, type IconName } from '../icons.ts';
 import type { McpRequestContext } from '../requestContext.ts';
-import { type IconName, buildIcon } from '../icons.ts';
-import { toPublicSchema } from './publicSchema.ts';
 import type { ToolResult } from './results.ts';
 
-/** What a tool can use of the request that calls it. */
+/** Request context of a tool call. */
 export interface ToolContext extends McpRequestContext {
-  /** Tells how it is getting on, where the client wants to know. */
+  /** Sends a progress notification; null when the client did not ask for any. */
   reportProgress: ((progress: number, total: number, message: string) => void) | null;
-  /** What the client calls this order, so that it may send it again; null where it has no name for it. */
+  /** Idempotency key from the request's _meta; null when the client sent none. */
   idempotencyKey: string | null;
 }
 
 interface ToolDefinition<Input extends TSchema> {
   name: string;
   title: string;
-  /** For the model that chooses: what it does, what it costs, how long it takes, what to call next. */
+  /** For the model that chooses a tool: effect, price, duration, next call. */
   description: string;
   icon: IconName;
   input: Input;
   output: TSchema;
-  /** Whether it spends credits: it then needs `svc:write`, and is counted as a create. */
+  /** True if it spends credits: it then requires `svc:write` and counts against the rate limit of creates. */
   creates: boolean;
-  run: (input: Static<Input>, call: ToolContext) => Promise<ToolResult>;
+  run: (input: Static<Input>, toolContext: ToolContext) => Promise<ToolResult>;
 }
 
-/** A tool, ready to be listed and called. */
+/** A tool as the server lists and calls it. */
 export interface Tool {
   name: string;
   scope: Scope;
   rateClass: 'create' | 'account';
-  /** As `tools/list` shows it. */
+  /** Entry in the response to `tools/list`. */
   listing: Record<string, unknown> & { name: string };
-  /** @throws ServiceError, which the model is told. */
-  run: (input: unknown, call: ToolContext) => Promise<ToolResult>;
+  /** Validates the input and runs the tool. @throws ServiceError, which becomes the result of the call. */
+  run: (input: unknown, toolContext: ToolContext) => Promise<ToolResult>;
 }
 
+/** Builds a tool from its definition: input validation, listing, scope and rate class. */
 export function defineTool<Input extends TSchema>(definition: ToolDefinition<Input>): Tool {
   const { name, title, description, icon, input, output, creates } = definition;
   const parse = createBodyParser(input);
@@ -52,17 +52,36 @@ export function defineTool<Input extends TSchema>(definition: ToolDefinition<Inp
       description,
       icons: [buildIcon(icon)],
       inputSchema: toPublicSchema(input),
-      // Clients check refusals against it, too, whatever the specification says of them.
+      // Some clients validate error results against the output schema, although the protocol exempts them.
       outputSchema: { type: 'object', anyOf: [toPublicSchema(output), toPublicSchema(ErrorResponse)] },
       annotations: {
         title,
         readOnlyHint: !creates,
         destructiveHint: false,
         idempotentHint: !creates,
-        // A create leads to a model of somebody else's; all else stays in the account.
+        // Creates call external models; the other tools read the account.
         openWorldHint: creates,
       },
     },
-    run: (input, call) => definition.run(parse(input), call),
+    run: (input, toolContext) => definition.run(parse(input), toolContext),
   };
+}
+
+/** Converts a schema to plain JSON Schema. Enums get a type, because some models need it to choose a value. */
+function toPublicSchema(schema: unknown): Record<string, unknown> {
+  return stripInternalKeywords(schema) as Record<string, unknown>;
+}
+
+function stripInternalKeywords(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(stripInternalKeywords);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const entries = Object.entries(schema)
+    .filter(([key, value]) => !isInternalKeyword(key, value))
+    .map(([key, value]) => [key, stripInternalKeywords(value)] as const);
+  const cleaned = Object.fromEntries(entries) as Record<string, unknown>;
+  const { enum: values, type } = cleaned;
+  if (Array.isArray(values) && type === undefined) {
+    return { type: typeof values[0] === 'number' ? 'integer' : 'string', ...cleaned };
+  }
+  return cleaned;
 }

@@ -2,9 +2,9 @@ import Type from 'typebox';
 import { ImageParams } from '../../../shared/spec/catalog.ts';
 import { GenerationResponse } from '../../rest/generations/schemas.ts';
 import { CreateGenerationRequest } from '../../rest/generations/schemas.ts';
+import { defineTool } from './defineTool.ts';
 import { withNextStep } from './results.ts';
 import { submitGeneration } from './submitGeneration.ts';
-import { defineTool } from './defineTool.ts';
 
 const GenerateImageInput = Type.Object(
   {
@@ -21,13 +21,14 @@ export const generateImage = defineTool({
   name: 'generate_image',
   title: 'Generate an image',
   description:
-    'Makes an image from a text prompt. Costs 8 credits, which are charged at once and refunded if it fails. ' +
+    'Creates an image from a text prompt. Costs 8 credits, charged immediately and refunded if it fails. ' +
     'Returns immediately with the uuid of a queued generation; the image is usually ready within 10 to 60 seconds. ' +
-    'Next: call get_generation with the uuid and wait_seconds 45. Each call makes and charges a new image: do not ' +
-    'repeat it to find out how the first one is getting on. For a moving picture use generate_video.',
+    'Next: call get_generation with the uuid and wait_seconds 45. Each call creates and charges a new image: do ' +
+    'not repeat it to check on an earlier one. For a moving picture use generate_video.',
   icon: 'image',
   input: GenerateImageInput,
   output: withNextStep(GenerationResponse),
   creates: true,
-  run: ({ prompt, ...params }, call) => submitGeneration({ model: 'imgmodel-2', prompt, params }, '45', call),
+  run: ({ prompt, ...params }, toolContext) =>
+    submitGeneration({ model: 'imgmodel-2', prompt, params }, '45', toolContext),
 });

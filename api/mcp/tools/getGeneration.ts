@@ -1,15 +1,15 @@
 import Type from 'typebox';
 import { readGeneration } from '../../../shared/domain/generations/read.ts';
+import { isUuid } from '../../../shared/lib/validate.ts';
 import { ServiceError } from '../../../shared/spec/errors.ts';
 import { MCP_DEFAULT_WAIT_SECONDS, WAIT_MAX_SECONDS } from '../../../shared/spec/limits.ts';
 import { GenerationResponse } from '../../rest/generations/schemas.ts';
 import { presentGeneration } from '../../rest/generations/presenter.ts';
-import { buildResourceLinks, type PresentedGeneration, withNextStep } from './results.ts';
 import { defineTool, type ToolContext } from './defineTool.ts';
+import { buildResourceLinks, type PresentedGeneration, withNextStep } from './results.ts';
 
-/** How often a client that wants to know is told that the wait goes on. */
+/** Interval of the progress notifications during a wait. */
 const PROGRESS_INTERVAL_MS = 2_000;
-const UUID_PATTERN = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 const GetGenerationInput = Type.Object(
   {
@@ -19,7 +19,7 @@ const GetGenerationInput = Type.Object(
       maximum: WAIT_MAX_SECONDS,
       default: MCP_DEFAULT_WAIT_SECONDS,
       description:
-        'How long to wait for the end, if it is still queued. It answers as soon as there is one; 0 answers at once.',
+        'Seconds to wait while it is queued. The call returns as soon as it has ended; 0 returns immediately.',
     }),
   },
   { additionalProperties: false, required: ['uuid'] },
@@ -29,21 +29,21 @@ export const getGeneration = defineTool({
   name: 'get_generation',
   title: 'Get a generation',
   description:
-    'Tells how an image or video is getting on, and waits for its end: the call returns as soon as it has succeeded or ' +
+    'Returns the status of an image or video and waits for its end: the call returns as soon as it has succeeded or ' +
     'failed, or after wait_seconds (at most 45). Costs no credits. While the status is queued, call it again with ' +
-    'wait_seconds 45 rather than often with 0. When it has succeeded, output_url is where to download it, for good; ' +
+    'wait_seconds 45 rather than often with 0. When it has succeeded, output_url is its permanent download URL; ' +
     'show or link that to the user. When it has failed, error_message says why, and the credits were refunded.',
   icon: 'generation',
   input: GetGenerationInput,
   output: withNextStep(GenerationResponse),
   creates: false,
-  run: async ({ uuid, wait_seconds: seconds }, call) => {
-    // What is no uuid names nothing, like one that is missing.
-    if (!UUID_PATTERN.test(uuid)) throw new ServiceError('not_found', 'There is no such generation on this account.');
-    const stopReporting = startProgressReports(seconds, call);
+  run: async ({ uuid, wait_seconds: seconds }, toolContext) => {
+    // An invalid UUID returns the same error as an unknown one.
+    if (!isUuid(uuid)) throw new ServiceError('not_found', 'There is no such generation on this account.');
+    const stopReporting = startProgressReports(seconds, toolContext);
     try {
-      const wait = { seconds, isAborted: call.isAborted };
-      const generation = presentGeneration(await readGeneration(call.principal, uuid.toLowerCase(), wait));
+      const wait = { seconds, isAborted: toolContext.isAborted };
+      const generation = presentGeneration(await readGeneration(toolContext.principal, uuid.toLowerCase(), wait));
       return {
         text: describeGeneration(generation),
         structured: { ...generation, next: getNextStep(generation) },
@@ -55,7 +55,7 @@ export const getGeneration = defineTool({
   },
 });
 
-/** Says every few seconds that the wait goes on. @returns what ends that. */
+/** Sends progress notifications while the call waits. @returns a function that stops them. */
 function startProgressReports(seconds: number, { reportProgress }: ToolContext): () => void {
   if (reportProgress === null || seconds === 0) return () => {};
   const startedAt = performance.now();
@@ -70,7 +70,7 @@ function startProgressReports(seconds: number, { reportProgress }: ToolContext):
 function getNextStep({ status }: PresentedGeneration): string {
   if (status === 'queued') return 'Call get_generation again with wait_seconds 45.';
   if (status === 'succeeded') return 'Show or link output_url to the user.';
-  return 'Tell the user why it failed (error_message) and that the credits were refunded.';
+  return 'Give the user the reason (error_message), and mention that the credits were refunded.';
 }
 
 function describeGeneration(generation: PresentedGeneration): string {

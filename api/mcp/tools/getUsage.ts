@@ -9,8 +9,8 @@ export const getUsage = defineTool({
   name: 'get_usage',
   title: 'Get credits and usage',
   description:
-    'Tells the credit balance, the plan, how many generations are under way and how many may be, and what was used: ' +
-    'this period, day by day for 30 days, and by model. Costs no credits. Use it before a larger order, or after ' +
+    'Returns the credit balance, the plan, the number of generations in progress and its limit, and the usage of this ' +
+    'period, of the last 30 days by day, and by model. Costs no credits. Use it before many generations, or after ' +
     'insufficient_credits, subscription_required or parallel_limit_reached. An image costs 8 credits, a video 35 (5 ' +
     'seconds) or 70 (10 seconds).',
   icon: 'usage',
@@ -19,7 +19,7 @@ export const getUsage = defineTool({
   creates: false,
   run: async (_input, { principal }) => {
     const usage = presentUsage(await getUsageSummary(principal.accountId));
-    // A model pays for every token: days without use say nothing.
+    // Days without usage are left out, because every token costs the client.
     const history = usage.history.filter((day) => day.generations > 0 || day.credits_used !== 0);
     return { text: describeUsage(usage), structured: { ...usage, history } };
   },
@@ -31,12 +31,12 @@ function describeUsage({ plan, credits, jobs, by_model }: ReturnType<typeof pres
   return [
     `Balance: ${credits.balance} credits.`,
     plan === null
-      ? `There is no active subscription: choose a plan at ${config.BASE_URL}/account/ before generating.`
+      ? `No active subscription: choose a plan at ${config.BASE_URL}/account/ before generating.`
       : `Plan ${plan.name}, ${plan.monthly_credits} credits a month. This period ${credits.granted_this_period} were granted, ${credits.rollover} carried over, and ${credits.used_this_period} used.${until}`,
-    `Under way: ${jobs.in_flight} of at most ${jobs.parallel_limit}.`,
+    `In progress: ${jobs.in_flight} of at most ${jobs.parallel_limit}.`,
     ...by_model.map(
       ({ model, credits, count }) =>
-        `${model}: ${count} generation${count === 1 ? '' : 's'}, ${credits} credits in all.`,
+        `${model}: ${count} generation${count === 1 ? '' : 's'}, ${credits} credits in total.`,
     ),
   ].join(' ');
 }

@@ -5,7 +5,7 @@ import { getUsage } from './getUsage.ts';
 import { listLibrary } from './listLibrary.ts';
 import type { Tool } from './defineTool.ts';
 
-/** The five tools, in the order in which they are listed. */
+/** The five tools, in the order of `tools/list`. */
 export const TOOLS: readonly Tool[] = [generateImage, generateVideo, getGeneration, listLibrary, getUsage];
 
 const TOOL_BY_NAME = new Map(TOOLS.map((tool) => [tool.name, tool]));

@@ -4,19 +4,26 @@ import { GenerationResponse } from '../../rest/generations/schemas.ts';
 import { PaginationResponse } from '../../rest/pagination.ts';
 import { presentGeneration } from '../../rest/generations/presenter.ts';
 import { presentPage } from '../../rest/pagination.ts';
-import { type PresentedGeneration, truncateText } from './results.ts';
 import { defineTool } from './defineTool.ts';
+import { type PresentedGeneration, truncateText } from './results.ts';
 
-/** As many digits as REST takes. */
+/** Same maximum as REST. */
 const PAGE_MAX = 999_999_999_999_999;
 const PROMPT_SHOWN_CHARACTERS = 80;
 
 const ListLibraryInput = Type.Object(
-  { page: Type.Integer({ minimum: 1, maximum: PAGE_MAX, default: 1, description: '20 a page, from 1.' }) },
+  {
+    page: Type.Integer({
+      minimum: 1,
+      maximum: PAGE_MAX,
+      default: 1,
+      description: 'Page number from 1; 20 generations per page.',
+    }),
+  },
   { additionalProperties: false, required: [] },
 );
 
-/** Lean, for a model's context: get_generation has the rest of each. */
+/** Fewer fields than REST returns, to save the model's context. get_generation returns all of them. */
 const LibraryResponse = Type.Object({
   pagination: Type.Pick(PaginationResponse, ['current_page', 'total_pages', 'total_items']),
   data: Type.Array(
@@ -38,9 +45,8 @@ export const listLibrary = defineTool({
   name: 'list_library',
   title: 'List the library',
   description:
-    'Lists the images and videos of the account, newest first, 20 a page: what was asked for, how it ended, and where ' +
-    'to download it. Use it to find an earlier generation again; costs no credits. For one whose uuid is known use ' +
-    'get_generation.',
+    'Lists the images and videos of the account, newest first, 20 per page: prompt, status and download URL. Use it ' +
+    'to find an earlier generation; costs no credits. If the uuid is known, use get_generation.',
   icon: 'library',
   input: ListLibraryInput,
   output: LibraryResponse,
@@ -63,9 +69,9 @@ export const listLibrary = defineTool({
         credits_charged,
         created_at,
       })),
-      next: `Prompts are shortened; get_generation has a generation in full.${more}`,
+      next: `Prompts are shortened; get_generation returns a generation in full.${more}`,
     };
-    const head = `Page ${page} of ${total_pages}; ${total_items} generation${total_items === 1 ? '' : 's'} in all.`;
+    const head = `Page ${page} of ${total_pages}; ${total_items} generation${total_items === 1 ? '' : 's'} in total.`;
     return { text: [head, ...lines].join('\n'), structured };
   },
 });

@@ -6,23 +6,23 @@ import type { presentGeneration } from '../../rest/generations/presenter.ts';
 
 export type PresentedGeneration = ReturnType<typeof presentGeneration>;
 
-/** What a tool has to say. */
+/** Result of a tool. */
 export interface ToolResult {
-  /** For the model: all that matters, in sentences. */
+  /** Summary for the model, in sentences. */
   text: string;
   /**
-   * For programs, and for models whose client shows them this in place of the text: what matters of the REST answer,
-   * and where there is something to do next, `next`.
+   * The relevant fields of the REST response, and `next` where another step follows. For programs, and for models whose
+   * client shows them this instead of the text.
    */
   structured: object;
   links?: ResourceLink[];
 }
 
-/** Schema of an answer that also says what to do next. */
+/** Adds the field `next` to the schema of a response. */
 export const withNextStep = <Properties extends Type.TProperties>(response: Type.TObject<Properties>) =>
   Type.Object({ ...response.properties, next: Type.String({ description: 'What to do next' }) });
 
-/** The beginning of a text, for a line of a list. */
+/** Shortens a text for a line of a list. */
 export function truncateText(text: string, characters: number): string {
   return text.length > characters ? `${text.slice(0, characters).toWellFormed()}…` : text;
 }
@@ -34,7 +34,7 @@ export function toCallToolResult({ text, structured, links = [] }: ToolResult): 
   };
 }
 
-/** A refusal as the model is told of it: the code that REST would have answered with, and its sentence (spec: Errors). */
+/** Converts an error to a tool result with the same code and detail as REST (spec: Errors). */
 export function toErrorResult({ code, message }: ServiceError): CallToolResult {
   return {
     content: [
@@ -50,12 +50,12 @@ export function toErrorResult({ code, message }: ServiceError): CallToolResult {
 
 const accountPageUrl = () => `${config.BASE_URL}/account/`;
 
-/** What a model can do about an error, beyond what it says itself. */
+/** Advice for the model that is added to the error's own detail. */
 const NEXT_STEPS: Partial<Record<ServiceError['code'], () => string>> = {
-  subscription_required: () => `The user chooses a plan at ${accountPageUrl()}.`,
-  insufficient_credits: () => `get_usage tells the balance; the user adds credits at ${accountPageUrl()}.`,
-  parallel_limit_reached: () => 'get_usage tells how many may be under way; get_generation waits for one to end.',
-  not_found: () => 'list_library shows what there is.',
+  subscription_required: () => `The user can choose a plan at ${accountPageUrl()}.`,
+  insufficient_credits: () => `get_usage returns the balance; the user can add credits at ${accountPageUrl()}.`,
+  parallel_limit_reached: () => 'get_usage returns the limit; get_generation waits for a generation to end.',
+  not_found: () => 'list_library lists the existing generations.',
   model_unavailable: () => 'Try again in a minute.',
 };
 
@@ -67,7 +67,7 @@ const CONTENT_TYPES: Record<string, string> = {
   webm: 'video/webm',
 };
 
-/** Where a finished generation can be downloaded: links, since its bytes would fill a model's context. */
+/** Links to the files of a finished generation. Links, because the bytes would fill a model's context. */
 export function buildResourceLinks(generation: PresentedGeneration): ResourceLink[] {
   const { kind, uuid, output_url, thumbnail_url } = generation;
   return [

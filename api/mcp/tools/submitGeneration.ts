@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import type { CreateInput } from '../../../shared/domain/generations/charge.ts';
 import { createGeneration, type CreateResult } from '../../../shared/domain/generations/create.ts';
 import { presentGeneration } from '../../rest/generations/presenter.ts';
-import type { ToolResult } from './results.ts';
 import type { ToolContext } from './defineTool.ts';
+import type { ToolResult } from './results.ts';
 
-/** Charges and queues an order, and tells the model what to do next. */
+/** Charges and queues a generation. The result names the next call. */
 export async function submitGeneration(
   input: CreateInput,
   wait: string,
@@ -16,16 +16,16 @@ export async function submitGeneration(
   const presented = presentGeneration(generation);
   const { uuid, kind, credits_charged } = presented;
   const outcome = isReplay
-    ? `This ${kind} was ordered before, by the same request: nothing more was charged than the ${credits_charged} credits it took then. Its uuid is ${uuid}.`
+    ? `This ${kind} was created before by the same request: nothing more was charged than its ${credits_charged} credits. Its uuid is ${uuid}.`
     : `The ${kind} is queued. Its uuid is ${uuid}; ${credits_charged} credits were charged.`;
   const next = `Call get_generation with this uuid and wait_seconds ${wait} for the result. If it fails, the credits are refunded.`;
   return { text: `${outcome} ${next}`, structured: { ...presented, next } };
 }
 
 /**
- * A request that is sent again, since its answer was lost, is not carried out again. It is known by the key that the
- * client gave it, or else by its id, which occurs once in a session (MCP: Requests), and by what it orders: some clients
- * count from the start again, and another order under the same id is a new one.
+ * Creates the generation once, even if the client retries because the response was lost. A retry is recognized by its
+ * idempotency key, or by the message id, which is unique within a session (MCP: Requests), together with the input: some
+ * clients restart their ids, so another input under the same id is a new request.
  */
 async function createIdempotently(input: CreateInput, toolContext: ToolContext): Promise<CreateResult> {
   const { principal, idempotencyKey, sessionId, messageId } = toolContext;

@@ -1,31 +1,40 @@
-import type { JSONRPCNotification, JSONRPCRequest, JSONRPCResponse, RequestId } from '@modelcontextprotocol/server';
+import {
+  INVALID_PARAMS,
+  type JSONRPCMessage,
+  type JSONRPCNotification,
+  type JSONRPCRequest,
+  type JSONRPCResponse,
+  ProtocolErrorCode,
+  type RequestId,
+  type Server,
+  type Transport,
+} from '@modelcontextprotocol/server';
 import { perService } from '../../../shared/lib/serviceScope.ts';
 import { MCP_KEEP_ALIVE_MS } from '../../../shared/spec/limits.ts';
 import type { Context } from '../../context.ts';
-import type { McpRequestContext } from '../requestContext.ts';
-import { type SseStream, openSseStream } from './sse.ts';
-import { createMultiplexer } from './multiplexer.ts';
-import { TRANSPORT_ERROR, McpTransportError } from './transportError.ts';
+import { type McpRequestContext, toAuthInfo } from '../requestContext.ts';
 import { buildServer } from '../server.ts';
+import type { AcceptedTypes } from './message.ts';
+import { openSseStream, type SseStream } from './sse.ts';
 
-/** An answer that is not there by then goes out as an event stream, so that nobody on the way takes it for dead. */
+/** A response that takes longer becomes an event stream, so that proxies do not close the connection as idle. */
 const SSE_UPGRADE_AFTER_MS = 5_000;
 
-/** The one server of this process, for all sessions. */
+/** The one server of this process, shared by all sessions. */
 const multiplexer = perService(() => createMultiplexer(buildServer()));
 
-/** Requests under way here that can be cancelled, by session and the client's own id. */
+/** Multiplexer numbers of the requests in progress that can be cancelled, by session and client-side id. */
 const inFlightNumbers = perService(() => new Map<string, number>());
 
-/** Answers that may yet become event streams. One timer looks at all of them: most are gone by then. */
+/** Responses that may still become event streams, oldest first. One timer checks all of them. */
 const pendingSse = perService(() => new Set<{ since: number; begin: () => unknown }>());
 
-/** Starts turning answers that take long into event streams. @returns what stops it. */
+/** Starts upgrading slow responses to event streams. @returns a function that stops it. */
 export function startSseUpgrades(): () => void {
   const timer = setInterval(() => {
     const due = performance.now() - SSE_UPGRADE_AFTER_MS;
     for (const waiting of pendingSse()) {
-      // The oldest come first.
+      // The set is ordered by age: all others are younger.
       if (waiting.since > due) break;
       pendingSse().delete(waiting);
       waiting.begin();
@@ -34,31 +43,10 @@ export function startSseUpgrades(): () => void {
   return () => clearInterval(timer);
 }
 
-/** In which forms a client takes its answer. */
-export interface AcceptedTypes {
-  json: boolean;
-  sse: boolean;
-}
-
 /**
- * The forms that the Accept header allows. Clients are to allow both; one that allows one gets that.
- * @throws Refusal 406
- */
-export function parseAcceptedTypes(ctx: Context): AcceptedTypes {
-  const accept = ctx.get('accept');
-  const isOpen = accept === '' || accept.includes('*/*');
-  const accepted = {
-    json: isOpen || /application\/(\*|json)/.test(accept),
-    sse: isOpen || /text\/(\*|event-stream)/.test(accept),
-  };
-  if (accepted.json || accepted.sse) return accepted;
-  throw new McpTransportError(406, TRANSPORT_ERROR, 'Send "Accept: application/json, text/event-stream".');
-}
-
-/**
- * Has the server answer a request: as JSON, or where there is something to say before, or it takes its time, as an event
- * stream.
- * @param beforeResponse is run when the answer is there, and may still set headers.
+ * Passes a request to the server and sends its response: as JSON, or as an event stream when the server sends a
+ * notification first or takes long.
+ * @param beforeResponse runs before the response is sent, and may still set headers.
  */
 export async function handleMcpRequest(
   ctx: Context,
@@ -90,7 +78,7 @@ export async function handleMcpRequest(
   if (inFlightNumbers().get(key) === pending.number) inFlightNumbers().delete(key);
   if (response !== null) await beforeResponse?.(response);
   if (stream === undefined && accepted.json) {
-    // A request that was cancelled is not answered.
+    // A cancelled request has no response.
     ctx.body = response;
     if (response === null) ctx.status = 202;
     return;
@@ -101,7 +89,7 @@ export async function handleMcpRequest(
   await open.closed;
 }
 
-/** Hands a notification to the server. */
+/** Passes a notification to the server. `notifications/cancelled` cancels a request of the same session. */
 export async function handleNotification(message: JSONRPCNotification, sessionId: string | null): Promise<void> {
   if (message.method !== 'notifications/cancelled') {
     (await multiplexer()).notify(message);
@@ -113,4 +101,85 @@ export async function handleNotification(message: JSONRPCNotification, sessionId
 
 function inFlightKey(sessionId: string | null, id: RequestId): string {
   return `${sessionId} ${typeof id} ${id}`;
+}
+
+interface InFlightRequest {
+  /** Id that the client gave the request. */
+  id: RequestId;
+  notify(message: JSONRPCNotification): void;
+  settle(response: JSONRPCResponse | null): void;
+}
+
+interface PendingRequest {
+  /** Number under which the server knows the request; cancels it. */
+  number: number;
+  /** Resolves to null when the request is cancelled. */
+  response: Promise<JSONRPCResponse | null>;
+}
+
+interface Multiplexer {
+  /** Passes a request to the server. @param notify receives the notifications that the server sends before it responds. */
+  request(
+    message: JSONRPCRequest,
+    requestContext: McpRequestContext,
+    notify: (message: JSONRPCNotification) => void,
+  ): PendingRequest;
+  notify(message: JSONRPCNotification): void;
+  /** Aborts a request. It gets no response. */
+  cancel(number: number): void;
+}
+
+/**
+ * Connects one server to all clients. The library sees a single connection on which every request has a unique number;
+ * the client's own id and the receiver of the response are kept until the response arrives. Building a server for each
+ * session or request would cost more than serving it.
+ */
+async function createMultiplexer(server: Server): Promise<Multiplexer> {
+  const inFlight = new Map<RequestId, InFlightRequest>();
+  let lastNumber = 0;
+
+  async function send(message: JSONRPCMessage, options?: { relatedRequestId?: RequestId }): Promise<void> {
+    if ('method' in message) {
+      inFlight.get(options?.relatedRequestId ?? -1)?.notify(message);
+      return;
+    }
+    const number = message.id as RequestId;
+    const request = inFlight.get(number);
+    inFlight.delete(number);
+    request?.settle(toLegacyErrorCode({ ...message, id: request.id }));
+  }
+
+  const transport: Transport = { start: async () => {}, close: async () => {}, send };
+  await server.connect(transport);
+  const receive = (message: JSONRPCMessage, requestContext?: McpRequestContext) =>
+    transport.onmessage?.(message, requestContext === undefined ? undefined : { authInfo: toAuthInfo(requestContext) });
+
+  return {
+    request: (message, requestContext, notify) => {
+      lastNumber += 1;
+      const number = lastNumber;
+      const response = new Promise<JSONRPCResponse | null>((settle) => {
+        inFlight.set(number, { id: message.id, notify, settle });
+      });
+      receive({ ...message, id: number }, requestContext);
+      return { number, response };
+    },
+    notify: (message) => receive(message),
+    cancel: (number) => {
+      receive({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: number } });
+      inFlight.get(number)?.settle(null);
+      inFlight.delete(number);
+    },
+  };
+}
+
+/**
+ * Restores the error code for a missing resource. The library uses the code of the stateless version; versions with
+ * sessions have their own (MCP 2025-11-25: Resources, Error Handling).
+ */
+function toLegacyErrorCode(response: JSONRPCResponse): JSONRPCResponse {
+  if (!('error' in response) || response.error.code !== INVALID_PARAMS) return response;
+  const { data } = response.error as { data?: { uri?: unknown } };
+  if (data?.uri === undefined) return response;
+  return { ...response, error: { ...response.error, code: ProtocolErrorCode.ResourceNotFound } };
 }

@@ -5,23 +5,21 @@ import { randomHex } from '../../../shared/lib/secrets.ts';
 import { perService } from '../../../shared/lib/serviceScope.ts';
 import { MCP_KEEP_ALIVE_MS } from '../../../shared/spec/limits.ts';
 import type { Context } from '../../context.ts';
-import { readEventsAfter, getLastSentEventId, saveLastSentEventId, claimStream } from './eventStore.ts';
-import { openSseStream } from './sse.ts';
-import type { McpSession } from './sessions.ts';
-import { acquireStreamSlot } from './streamLimit.ts';
-import { withMcpRedis, eventsChannel } from '../redis.ts';
+import { eventsChannel, withMcpRedis } from '../redis.ts';
+import { claimStream, getLastSentEventId, type McpSession, readEventsAfter, saveLastSentEventId } from './session.ts';
+import { acquireStreamSlot, openSseStream } from './sse.ts';
 
-/** The first version whose clients understand an event without data. */
+/** First version whose clients accept an event without data. */
 const PRIMING_EVENT_SINCE = '2025-11-25';
 
 const state = perService(() => ({
-  /** The wake-up functions of the open streams, by session. */
+  /** Wake-up functions of the open streams, by session. */
   open: new Map<string, Set<() => void>>(),
   subscriber: undefined as Redis | undefined,
   isStopping: false,
 }));
 
-/** Starts listening for what there is for sessions; call once, in a process that serves streams. */
+/** Subscribes to the channel of new session events. Called once per process. */
 export async function subscribeToEvents(): Promise<void> {
   const subscriber = connectForBlocking('mcp-listener');
   state().subscriber = subscriber;
@@ -32,7 +30,7 @@ export async function subscribeToEvents(): Promise<void> {
   await Promise.race([subscribed, new Promise((resolve) => setTimeout(resolve, 2_000))]);
 }
 
-/** Ends all streams, for a process that stops: their clients go on with them at another one. */
+/** Ends all streams of a process that shuts down. Clients resume them on another process. */
 export function closeSessionStreams(): void {
   state().isStopping = true;
   for (const wakers of state().open.values()) for (const wake of wakers) wake();
@@ -43,10 +41,10 @@ export function unsubscribeFromEvents(): void {
 }
 
 /**
- * Serves a session's event stream until its client leaves, another stream takes its place, the session is over, or the
- * process stops. What is sent is read from the session's log in Redis, so that any process can go on with it.
- * @param lastEventId the last event that the client has seen; without it, it gets what no stream has carried yet.
- * @param revalidate throws once the client's credentials are no longer valid.
+ * Serves a session's event stream until the client disconnects, another stream is claimed, the session ends, or the
+ * process shuts down. Events are read from Redis, so that any process can resume the stream.
+ * @param lastEventId the last event that the client received; null for the events that no stream has carried yet.
+ * @param revalidate throws when the client's credential is no longer valid.
  */
 export async function serveSessionStream(
   ctx: Context,
@@ -71,7 +69,7 @@ export async function serveSessionStream(
   if (session.version >= PRIMING_EVENT_SINCE) stream.send('', position);
   try {
     while (stream.isOpen() && !state().isStopping) {
-      const notified = notifier.rungWithin(MCP_KEEP_ALIVE_MS);
+      const notified = notifier.waitFor(MCP_KEEP_ALIVE_MS);
       const events = await readEventsAfter(session.id, token, position).catch(() => []);
       if (events === null) break;
       for (const { id, message } of events) {
@@ -85,7 +83,7 @@ export async function serveSessionStream(
       await revalidate();
     }
   } catch (error) {
-    logger.debug({ error: (error as Error).message }, 'an event stream was ended');
+    logger.debug({ err: error }, 'event stream ended');
   } finally {
     releaseSlot();
     notifier.remove();
@@ -96,7 +94,7 @@ export async function serveSessionStream(
 
 const NOOP = () => {};
 
-/** Wakes one stream of a session. A ring that comes while nobody waits is not lost. */
+/** Wakes one stream of a session. A notification that arrives while the stream is not waiting is kept for the next wait. */
 function createNotifier(sessionId: string) {
   const { open } = state();
   const notifiers = open.get(sessionId) ?? new Set();
@@ -110,17 +108,17 @@ function createNotifier(sessionId: string) {
   notifiers.add(notify);
   return {
     notify,
-    /** Whether it rang before so many milliseconds were over. */
-    rungWithin: (milliseconds: number) =>
+    /** Resolves to true when notified, or to false after the timeout. */
+    waitFor: (timeoutMs: number) =>
       new Promise<boolean>((resolve) => {
         const settle = () => {
           clearTimeout(timer);
           wake = NOOP;
-          const answer = isNotified;
+          const wasNotified = isNotified;
           isNotified = false;
-          resolve(answer);
+          resolve(wasNotified);
         };
-        const timer = setTimeout(settle, milliseconds);
+        const timer = setTimeout(settle, timeoutMs);
         wake = settle;
         if (isNotified) settle();
       }),

@@ -1,22 +1,25 @@
+import { perService } from '../../../shared/lib/serviceScope.ts';
+import { ServiceError } from '../../../shared/spec/errors.ts';
+import { MCP_STREAMS_PER_ACCOUNT } from '../../../shared/spec/limits.ts';
 import type { Context } from '../../context.ts';
 
-/** How long a client waits before it comes back, in milliseconds. */
+/** Reconnection time that clients are asked to use. */
 const SSE_RETRY_MS = 1_000;
 
-/** An answer that goes on: server-sent events. */
+/** A response of server-sent events. */
 export interface SseStream {
   send(data: string, id?: string): void;
-  /** Nothing but a sign of life, for the client and for proxies on the way. */
+  /** Sends a comment, so that clients and proxies keep the connection open. */
   sendKeepAlive(): void;
-  /** How soon to come back once the stream has ended. */
+  /** Sends the reconnection time. */
   sendRetry(): void;
   end(): void;
   isOpen(): boolean;
-  /** Resolves when it has ended, from whichever side. */
+  /** Resolves when either side has closed the stream. */
   closed: Promise<void>;
 }
 
-/** Begins an event stream as the answer to a request. */
+/** Starts an event stream as the response to a request. */
 export function openSseStream(ctx: Context): SseStream {
   const { res } = ctx;
   ctx.status = 200;
@@ -41,5 +44,28 @@ export function openSseStream(ctx: Context): SseStream {
     },
     isOpen: () => !res.closed && !res.destroyed,
     closed,
+  };
+}
+
+/** Open event streams of this process, by account. The limit keeps one account from using up all connections. */
+const openStreamCounts = perService(() => new Map<number, number>());
+
+/**
+ * Counts a stream that is about to be opened.
+ * @returns a function that releases the slot.
+ * @throws ServiceError rate_limited when the account has too many.
+ */
+export function acquireStreamSlot(accountId: number): () => void {
+  const open = openStreamCounts();
+  const count = open.get(accountId) ?? 0;
+  if (count >= MCP_STREAMS_PER_ACCOUNT) {
+    const detail = `The account has ${MCP_STREAMS_PER_ACCOUNT} event streams open: close some of them first.`;
+    throw new ServiceError('rate_limited', detail, { retryAfterSeconds: 15 });
+  }
+  open.set(accountId, count + 1);
+  return () => {
+    const left = (open.get(accountId) ?? 1) - 1;
+    if (left === 0) open.delete(accountId);
+    else open.set(accountId, left);
   };
 }

@@ -7,7 +7,7 @@ import {
   type ServerEvent,
   type ServerEventBus,
 } from '@modelcontextprotocol/server';
-import { filterCompleted } from '../../../shared/domain/generations/filterCompleted.ts';
+import { filterCompleted } from '../../../shared/domain/generations/read.ts';
 import { readGeneration } from '../../../shared/domain/generations/read.ts';
 import { config } from '../../../shared/lib/config.ts';
 import { logger } from '../../../shared/lib/logger.ts';
@@ -16,18 +16,18 @@ import { ServiceError } from '../../../shared/spec/errors.ts';
 import { MCP_KEEP_ALIVE_MS } from '../../../shared/spec/limits.ts';
 import type { Context } from '../../context.ts';
 import { consumeRateLimit } from '../../pipeline/rateLimit.ts';
-import { toAuthInfo, type McpRequestContext } from '../requestContext.ts';
-import { acquireStreamSlot } from './streamLimit.ts';
-import { buildServer } from '../server.ts';
-import { parseGenerationUri, buildGenerationUri } from '../resources/generationUri.ts';
+import { type McpRequestContext, toAuthInfo } from '../requestContext.ts';
+import { buildGenerationUri, parseGenerationUri } from '../resources/generationUri.ts';
 import { subscribeLocal } from '../resources/subscriptions.ts';
+import { buildServer } from '../server.ts';
+import { acquireStreamSlot } from './sse.ts';
 
 /**
- * The era without sessions, 2026-07-28: every request says all that there is to know, and the library serves it with a
- * server of its own. Subscriptions are streams, which end with the process; a client asks for them anew.
+ * The protocol version without sessions, 2026-07-28. Every request carries all of its context, and the library serves
+ * it with a server of its own. Subscriptions are event streams that end with the process; clients open them again.
  */
 
-/** Where the library's streams hear of ends. Each process has its own: announcements reach all of them. */
+/** Listeners of the library's streams. Each process has its own set, because updates are published to all processes. */
 const listeners = perService(() => new Set<(event: ServerEvent) => void>());
 const eventBus: ServerEventBus = {
   publish: (event) => {
@@ -44,26 +44,26 @@ const createStatelessHandler = () =>
   createMcpHandler(() => buildServer({ withIcon: false }), {
     legacy: 'reject',
     bus: eventBus,
-    // Counted by account instead.
+    // Limited per account by acquireStreamSlot instead.
     maxSubscriptions: Number.MAX_SAFE_INTEGER,
     keepAliveMs: MCP_KEEP_ALIVE_MS,
-    onerror: (error) => logger.debug({ error: error.message }, 'a stateless MCP request was refused'),
+    onerror: (error) => logger.debug({ err: error }, 'stateless MCP request rejected'),
   });
 
-/** Apart from each other, since closing one ends all that it has under way. */
+/** Separate handlers: closing one aborts all of its requests, and calls must be answered during a shutdown. */
 const callHandler = perService(createStatelessHandler);
 const subscriptionHandler = perService(createStatelessHandler);
 const state = perService(() => ({ isStopping: false }));
 
-/** Ends the streams of this process, for one that stops; calls are answered. */
+/** Ends the subscription streams of a process that shuts down. Calls in progress are still answered. */
 export async function closeStatelessStreams(): Promise<void> {
   state().isStopping = true;
   await subscriptionHandler().close();
 }
 
 /**
- * Serves one message of the stateless era.
- * @param revalidate throws once the client's credentials are no longer valid: streams of subscriptions end then.
+ * Serves one message of the stateless version.
+ * @param revalidate throws when the client's credential is no longer valid: subscription streams end then.
  */
 export async function handleStateless(
   ctx: Context,
@@ -80,7 +80,7 @@ export async function handleStateless(
   });
   const isListening = message.method === 'subscriptions/listen' && 'id' in message;
   if (isListening && state().isStopping) {
-    throw new ServiceError('internal_error', 'This process is stopping: try again.', {
+    throw new ServiceError('internal_error', 'The server process is shutting down. Try again.', {
       retryAfterSeconds: 1,
     });
   }
@@ -98,7 +98,7 @@ export async function handleStateless(
       parsedBody,
       authInfo: toAuthInfo(requestContext),
     });
-    // Looked at once the stream is there: what ended before is told of, too.
+    // Checked after the stream is open, so that generations that completed before are reported, too.
     const addedListeners = [...listeners()].filter((listener) => !previousListeners.has(listener));
     for (const id of generationIds.length > 0 ? await filterCompleted(generationIds) : []) {
       for (const listener of addedListeners) listener(buildUpdateEvent(id));
@@ -106,7 +106,7 @@ export async function handleStateless(
     await sendLibraryResponse(ctx, response);
   } finally {
     clearInterval(revalidation);
-    for (const end of unsubscribes) end();
+    for (const unsubscribe of unsubscribes) unsubscribe();
     releaseSlot();
   }
 }
@@ -115,15 +115,15 @@ function buildUpdateEvent(generationId: string): ServerEvent {
   return { kind: 'resource_updated', uri: buildGenerationUri(generationId) };
 }
 
-/** What streams of this process wait for, with how many do. */
-const subscribedGenerations = perService(() => new Map<string, { streams: number; unwatch: () => void }>());
+/** Generations that streams of this process wait for, with the number of streams. */
+const subscribedGenerations = perService(() => new Map<string, { streams: number; unsubscribe: () => void }>());
 
-/** Has the end of a generation published, once for all streams that wait for it. @returns what ends the wait of one. */
+/** Publishes the end of a generation once to all streams that wait for it. @returns a function that ends one wait. */
 function publishWhenCompleted(generationId: string): () => void {
   const subscribed = subscribedGenerations();
   const entry = subscribed.get(generationId) ?? {
     streams: 0,
-    unwatch: subscribeLocal(generationId, () => eventBus.publish(buildUpdateEvent(generationId))),
+    unsubscribe: subscribeLocal(generationId, () => eventBus.publish(buildUpdateEvent(generationId))),
   };
   subscribed.set(generationId, entry);
   entry.streams += 1;
@@ -131,14 +131,14 @@ function publishWhenCompleted(generationId: string): () => void {
     entry.streams -= 1;
     if (entry.streams > 0) return;
     subscribed.delete(generationId);
-    entry.unwatch();
+    entry.unsubscribe();
   };
 }
 
-/** Generations that one stream can watch. */
+/** Maximum number of generations per subscription stream. */
 const SUBSCRIPTIONS_MAX = 100;
 
-/** The request without the subscriptions to what is not there, or not the caller's: the acknowledgement says which are left. */
+/** Removes subscriptions to generations that do not exist or belong to another account. The acknowledgement lists the rest. */
 async function filterSubscriptions(
   ctx: Context,
   message: JSONRPCRequest | JSONRPCNotification,
@@ -148,7 +148,7 @@ async function filterSubscriptions(
   const requested = params?.notifications?.resourceSubscriptions;
   if (!Array.isArray(requested)) return [message, []];
   const uris = [...new Set(requested)].slice(0, SUBSCRIPTIONS_MAX);
-  // The message itself was counted; each further generation is a read of its own.
+  // The message itself was counted; each further generation counts as one more read.
   await consumeRateLimit(ctx, 'account', uris.length - 1);
   const checked = await Promise.all(uris.map((uri) => findOwnedGenerationId(uri, requestContext)));
   const ids = [...new Set(checked.filter((id) => id !== null))];
@@ -170,7 +170,7 @@ async function findOwnedGenerationId(uri: unknown, { principal }: McpRequestCont
 function pickMcpHeaders(ctx: Context): Headers {
   const headers = new Headers();
   for (const [name, value] of Object.entries(ctx.headers)) {
-    // What the library checks; the credentials are none of its business.
+    // Only the headers that the library checks. Credentials are left out.
     if (typeof value === 'string' && (name === 'content-type' || name === 'accept' || name.startsWith('mcp-'))) {
       headers.set(name, value);
     }
@@ -178,7 +178,7 @@ function pickMcpHeaders(ctx: Context): Headers {
   return headers;
 }
 
-/** Passes the library's answer on. */
+/** Sends the library's response to the client. */
 async function sendLibraryResponse(ctx: Context, response: Response): Promise<void> {
   ctx.status = response.status;
   for (const [name, value] of response.headers) if (name !== 'connection') ctx.set(name, value);

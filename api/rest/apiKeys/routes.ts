@@ -16,9 +16,9 @@ const parseCreate = createBodyParser(CreateApiKeyRequest);
 export async function create(ctx: Context): Promise<void> {
   const request = parseCreate(getJsonBody(ctx));
   const { accountId } = requireCaller(ctx);
-  ctx.body = await withIdempotency(ctx, 'keys.create', request, async (_id, remember: SaveResponse<object>) => {
+  ctx.body = await withIdempotency(ctx, 'keys.create', request, async (_id, saveResponse: SaveResponse<object>) => {
     const created = await createApiKey(accountId, request.name, (transaction, key) =>
-      remember(transaction, presentCreatedApiKey(key)),
+      saveResponse(transaction, presentCreatedApiKey(key)),
     );
     await audit(ctx, 'key_created', accountId, { key: created.row.uuid });
     return presentCreatedApiKey(created);

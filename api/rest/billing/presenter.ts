@@ -1,6 +1,7 @@
 import type { Static } from 'typebox';
 import type { AutoTopupSettings } from '../../../shared/domain/billing/autoTopupSettings.ts';
-import { type BillingStatus, PROCESSOR_NAME } from '../../../shared/domain/billing/billingStatus.ts';
+import type { BillingStatus } from '../../../shared/domain/billing/billingStatus.ts';
+import { PROCESSOR_NAME } from '../../../shared/gateways/payments/index.ts';
 import type { Plan } from '../../../shared/spec/plans.ts';
 import type { PlanResponse, BillingStatusResponse, CheckoutResponse, TopupSettingsResponse } from './schemas.ts';
 

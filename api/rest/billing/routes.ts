@@ -1,4 +1,5 @@
-import { openCustomerPortal, startPlanCheckout } from '../../../shared/domain/billing/checkout.ts';
+import { startPlanCheckout } from '../../../shared/domain/billing/checkout.ts';
+import { openCustomerPortal } from '../../../shared/domain/billing/portal.ts';
 import { updateAutoTopupSettings, getAutoTopupSettings } from '../../../shared/domain/billing/autoTopupSettings.ts';
 import { startTopupCheckout } from '../../../shared/domain/billing/topups.ts';
 import { getBillingStatus } from '../../../shared/domain/billing/billingStatus.ts';

@@ -1,4 +1,4 @@
-import { receivePaymentEvent, assertRecentSignature } from '../../../shared/domain/billing/paymentEvents.ts';
+import { receivePaymentEvent, assertRecentSignature } from '../../../shared/domain/billing/receivePaymentEvents.ts';
 import { processor } from '../../../shared/gateways/payments/index.ts';
 import { ServiceError } from '../../../shared/spec/errors.ts';
 import type { Context } from '../../context.ts';

@@ -21,7 +21,7 @@ const ERROR_EXAMPLES: Record<ErrorCode, string> = {
   invalid_api_key: 'The API key is unknown or revoked.',
   insufficient_credits: 'This costs 35 credits and the balance is 12: top up, or wait for the next monthly grant.',
   subscription_required: 'There is no active subscription: choose a plan first.',
-  admin_required: 'This is for the staff of the service.',
+  admin_required: 'Staff access is required. Sign in with a staff account.',
   not_found: 'There is no such generation on this account.',
   parallel_limit_reached: '5 generations are in progress, as many as the plan allows: wait for one to end.',
   rate_limited: 'Too many requests: wait 12 s, then continue more slowly.',

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import { getActivePlan } from '../../../shared/domain/billing/billingStatus.ts';
+import { getActivePlan } from '../../../shared/domain/billing/entitlement.ts';
 import type { Account } from '../../../shared/tables/Account.ts';
 import { presentAccountPlan } from '../billing/presenter.ts';
 import type { UserResponse } from './schemas.ts';

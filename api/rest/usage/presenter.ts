@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import { getActivePlan } from '../../../shared/domain/billing/billingStatus.ts';
+import { getActivePlan } from '../../../shared/domain/billing/entitlement.ts';
 import type { UsageSummary } from '../../../shared/domain/credits/usage.ts';
 import type { LedgerEntry } from '../../../shared/tables/LedgerEntry.ts';
 import type { LedgerEntryResponse, UsageResponse } from './schemas.ts';

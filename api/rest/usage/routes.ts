@@ -1,4 +1,5 @@
-import { listLedgerEntries, getUsageSummary } from '../../../shared/domain/credits/usage.ts';
+import { listLedgerEntries } from '../../../shared/domain/credits/ledger.ts';
+import { getUsageSummary } from '../../../shared/domain/credits/usage.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { parsePage } from '../../pipeline/requestParameters.ts';
 import { presentPage } from '../pagination.ts';

@@ -5,23 +5,26 @@ import { COMMISSION_PENDING_DAYS, COMMISSION_PERCENT } from '../../../shared/spe
 import { Form } from '../components/form.tsx';
 import type { AccountFormContext, AccountOverview } from './overview.ts';
 
-/** The affiliate program: a way in, and for who is in it the link, what it has brought, and the way to the money. */
-export function AffiliateSection({ affiliate, secrets }: AccountOverview & { secrets: AccountFormContext }): VNode {
+/** Affiliate program: enrollment, or the link with its statistics and the payout setup. */
+export function AffiliateSection({
+  affiliate,
+  formContext,
+}: AccountOverview & { formContext: AccountFormContext }): VNode {
   return (
     <section class="card" aria-labelledby="affiliate">
-      <h2 id="affiliate">Recommend us</h2>
+      <h2 id="affiliate">Affiliate program</h2>
       {affiliate === null ? (
         <>
           <p>
-            Become an affiliate, and earn {COMMISSION_PERCENT} % of what everybody pays for their plan who signs up
-            through your link, for as long as they stay.
+            Earn {COMMISSION_PERCENT}% of every plan payment by customers who sign up through your link, for as long as
+            they subscribe.
           </p>
-          <Form action="/account/affiliate/" token={secrets.csrfToken}>
-            <button type="submit">Get your link</button>
+          <Form action="/account/affiliate/" token={formContext.csrfToken}>
+            <button type="submit">Become an affiliate</button>
           </Form>
         </>
       ) : (
-        <AffiliateProgram affiliate={affiliate} token={secrets.csrfToken} />
+        <AffiliateProgram affiliate={affiliate} token={formContext.csrfToken} />
       )}
     </section>
   );
@@ -41,38 +44,36 @@ function AffiliateProgram({
         Your link: <code>{getReferralUrl(affiliate.affiliate)}</code>
       </p>
       <p>
-        {formatCount(clicks, 'click')}, {formatCount(stats.referrals, 'sign-up')}, {stats.active} of them with a plan
-        now.
+        {formatCount(clicks, 'click')}, {formatCount(stats.referrals, 'sign-up')}, {stats.active} with an active plan.
       </p>
       <p>
         Earned: {formatUsd(stats.lifetimeEarningsCents)}. Paid: {formatUsd(stats.paidCents)}. Pending:{' '}
         {formatUsd(stats.pendingCents)}.
       </p>
       <p class="hint">
-        Earnings can be paid {COMMISSION_PENDING_DAYS} days after the payment that they come from, at the beginning of
-        the next month. What is refunded is taken off.
+        A commission becomes payable {COMMISSION_PENDING_DAYS} days after the customer's payment. Payouts run at the
+        beginning of each month. Refunded payments are deducted.
       </p>
       {!isPayoutEnabled && (
         <Form action="/account/payouts/" token={token}>
           <button type="submit" class="main">
-            {affiliate.affiliate.connect_account_id === null ? 'Set up payouts' : 'Go on setting up payouts'}
+            {affiliate.affiliate.connect_account_id === null ? 'Set up payouts' : 'Continue payout setup'}
           </button>
         </Form>
       )}
       {processor.isSimulated ? (
         <p class="hint">
-          On this service plans are given away, as no payment processor is configured, and so commissions are never
-          paid.
+          Test mode: no payment processor is configured, so plans are free and commissions are not paid.
         </p>
       ) : (
-        isPayoutEnabled && <p>Payouts are on.</p>
+        isPayoutEnabled && <p>Payouts are enabled.</p>
       )}
     </>
   );
 }
 
-function formatCount(count: number, what: string): string {
-  return `${count.toLocaleString('en-GB')} ${what}${count === 1 ? '' : 's'}`;
+function formatCount(count: number, noun: string): string {
+  return `${count.toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 function formatUsd(cents: number): string {

@@ -5,13 +5,20 @@ import { Form, Notice } from '../components/form.tsx';
 import type { AccountFormContext, AccountOverview } from './overview.ts';
 import { formatRelativeTime, formatDate } from '../components/formatTime.ts';
 
-/** The keys that programs use. */
-export function ApiKeysSection({ account, keys, secrets }: AccountOverview & { secrets: AccountFormContext }): VNode {
+/** API keys of the account, with a form to create one. */
+export function ApiKeysSection({
+  account,
+  keys,
+  formContext,
+}: AccountOverview & { formContext: AccountFormContext }): VNode {
   return (
     <section class="card" aria-labelledby="keys">
       <h2 id="keys">API keys</h2>
       <p class="quiet">
-        {keys.length === 0 ? 'None yet. ' : ''}A program that uses <a href="/api/docs/">the API</a> needs one.
+        {keys.length === 0
+          ? 'No API keys yet. Create one below to call the API from your programs. '
+          : 'Your programs authenticate with these keys. '}
+        <a href="/api/docs/">API reference</a>
       </p>
       {keys.length === 0 ? null : (
         <ul class="rows">
@@ -27,7 +34,7 @@ export function ApiKeysSection({ account, keys, secrets }: AccountOverview & { s
               <a
                 class="button slight danger"
                 href={`/account/keys/${key.uuid}/revoke/`}
-                aria-label={`Revoke the key ${key.name}`}
+                aria-label={`Revoke API key ${key.name}`}
               >
                 Revoke
               </a>
@@ -35,19 +42,19 @@ export function ApiKeysSection({ account, keys, secrets }: AccountOverview & { s
           ))}
         </ul>
       )}
-      <Form action="/account/keys/" token={secrets.csrfToken} class="inline">
-        <input type="hidden" name="request" value={secrets.idempotencyKey} />
+      <Form action="/account/keys/" token={formContext.csrfToken} class="inline">
+        <input type="hidden" name="request" value={formContext.idempotencyKey} />
         <input type="hidden" name={DRAFT_ACCOUNT_FIELD} value={account.uuid} />
         <div class="field">
-          <label for="key-name">Name of the new key</label>
+          <label for="key-name">Key name</label>
           <input
             id="key-name"
             type="text"
             name="name"
-            value={secrets.draft.name}
+            value={formContext.draft.name}
             required
             maxLength={API_KEY_NAME_MAX_CHARACTERS}
-            placeholder="my script"
+            placeholder="Production server"
             autocomplete="off"
           />
         </div>
@@ -57,11 +64,11 @@ export function ApiKeysSection({ account, keys, secrets }: AccountOverview & { s
   );
 }
 
-/** A key that was just created, in the one answer that ever shows it. */
+/** Notice with the text of a new key, which is shown only once. */
 export function CreatedKeyNotice({ name, text }: { name: string; text: string }): VNode {
   return (
     <Notice kind="good">
-      <strong>API key “{name}” created.</strong> Copy it now: it is not shown again.
+      <strong>API key “{name}” created.</strong> Copy it now. It will not be shown again.
       <span class="secret">{text}</span>
     </Notice>
   );

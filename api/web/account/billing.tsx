@@ -5,28 +5,28 @@ import { Form } from '../components/form.tsx';
 import type { AccountFormContext, AccountOverview } from './overview.ts';
 import { formatDate } from '../components/formatTime.ts';
 
-/** What there is to spend, under which plan, and how to change that. */
+/** Credit balance and plan, with forms to change the plan and to open the billing portal. */
 export function BillingSection({
   account,
   billing,
-  secrets,
-}: AccountOverview & { secrets: AccountFormContext }): VNode {
+  formContext,
+}: AccountOverview & { formContext: AccountFormContext }): VNode {
   return (
     <section class="card" aria-labelledby="credits">
-      <h2 id="credits">Credits and plan</h2>
+      <h2 id="credits">Billing</h2>
       <p>
-        <span class="figure">{account.balance.toLocaleString('en-GB')}</span> credits
+        <span class="figure">{account.balance.toLocaleString('en-GB')}</span> credits left
       </p>
       <p>{describeSubscription(billing)}</p>
-      <Form action="/account/plan/" token={secrets.csrfToken} class="inline">
-        <input type="hidden" name="request" value={secrets.idempotencyKey} />
+      <Form action="/account/plan/" token={formContext.csrfToken} class="inline">
+        <input type="hidden" name="request" value={formContext.idempotencyKey} />
         <div class="field">
-          <label for="plan">{billing.plan === null ? 'Choose a plan' : 'Change to'}</label>
+          <label for="plan">{billing.plan === null ? 'Plan' : 'Change to'}</label>
           <select id="plan" name="plan" required>
             {billing.plan === null ? null : (
-              // Nobody is to change to another plan by one click on a button.
+              // An empty first option prevents a change of plan by a single click.
               <option value="" selected>
-                Choose…
+                Choose a plan…
               </option>
             )}
             {PLANS.filter((plan) => plan.slug !== billing.plan?.slug).map((plan) => (
@@ -41,12 +41,12 @@ export function BillingSection({
         </button>
       </Form>
       <p class="hint">
-        You get your credits every month. Plans are billed once a year.{' '}
-        {processor.isSimulated ? 'Test mode: payments are not set up, so plans are free.' : ''}
+        Plans are billed yearly. Credits are granted monthly.{' '}
+        {processor.isSimulated ? 'Test mode: no payment processor is configured, so plans are free.' : ''}
       </p>
       {!processor.isSimulated && billing.status !== 'none' ? (
-        <Form action="/account/portal/" token={secrets.csrfToken}>
-          <button type="submit">Payment methods, invoices, cancellation</button>
+        <Form action="/account/portal/" token={formContext.csrfToken}>
+          <button type="submit">Manage payment methods, invoices and cancellation</button>
         </Form>
       ) : null}
     </section>
@@ -60,10 +60,12 @@ function describeSubscription({
   cancelAtPeriodEnd,
 }: AccountOverview['billing']): string {
   if (plan === null)
-    return status === 'none' ? 'No plan yet.' : `No active plan; the last one is ${status.replace('_', ' ')}.`;
+    return status === 'none'
+      ? 'No plan yet. Subscribe to receive credits every month.'
+      : `No active plan. The last subscription is ${status.replace('_', ' ')}.`;
   const until =
     currentPeriodEnd === null ? '' : `, ${cancelAtPeriodEnd ? 'ends' : 'renews'} on ${formatDate(currentPeriodEnd)}`;
-  const due = status === 'past_due' ? ' The last payment has failed: please see to it.' : '';
+  const due = status === 'past_due' ? ' The last payment failed. Update your payment method.' : '';
   return `${plan.name} plan: ${plan.monthlyCredits.toLocaleString('en-GB')} credits a month, ${plan.parallelLimit} generations at a time${until}.${due}`;
 }
 

@@ -1,27 +1,12 @@
-/** In this order: most browsers also call themselves something else that stands further down. */
-const BROWSER_PATTERNS: readonly (readonly [RegExp, string])[] = [
-  [/\bEdg(e|A|iOS)?\//, 'Edge'],
-  [/\b(OPR|Opera)\//, 'Opera'],
-  [/\bSamsungBrowser\//, 'Samsung Internet'],
-  [/\b(Firefox|FxiOS)\//, 'Firefox'],
-  [/\b(Chrome|Chromium|CriOS|HeadlessChrome)\//, 'Chrome'],
-  [/\bSafari\//, 'Safari'],
-  [/^curl\//, 'curl'],
-];
+import Bowser from 'bowser';
 
-const SYSTEM_PATTERNS: readonly (readonly [RegExp, string])[] = [
-  [/\biPhone\b/, 'an iPhone'],
-  [/\biPad\b/, 'an iPad'],
-  [/\bAndroid\b/, 'Android'],
-  [/\bWindows\b/, 'Windows'],
-  [/\bCrOS\b/, 'ChromeOS'],
-  [/\bMac OS X\b|\bMacintosh\b/, 'a Mac'],
-  [/\bLinux\b/, 'Linux'],
-];
-
-/** What a browser is by its own words, roughly: enough for its owner to know it again. */
+/** Describes the browser and the system of a `User-Agent` header, so that the owner of a session recognizes it. */
 export function describeBrowser(userAgent: string): string {
-  const findName = (known: typeof BROWSER_PATTERNS) => known.find(([pattern]) => pattern.test(userAgent))?.[1];
-  const system = findName(SYSTEM_PATTERNS);
-  return `${findName(BROWSER_PATTERNS) ?? 'A browser'}${system === undefined ? '' : ` on ${system}`}`;
+  // The parser rejects an empty header.
+  if (userAgent === '') return 'Unknown browser';
+  const parser = Bowser.getParser(userAgent);
+  const system = parser.getOSName();
+  const device = system === 'iOS' ? parser.getPlatform().model : undefined;
+  const name = parser.getBrowserName() || 'Unknown browser';
+  return system ? `${name} on ${device ?? system}` : name;
 }

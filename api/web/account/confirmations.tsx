@@ -4,21 +4,21 @@ import type { Context } from '../../context.ts';
 import { sendConfirmationPage } from '../components/confirmationPage.tsx';
 import { formatRelativeTime } from '../components/formatTime.ts';
 
-/** Asks before an API key is revoked. */
+/** Asks for confirmation before an API key is revoked. */
 export function sendRevokeKeyConfirmation(ctx: Context, { uuid, name, prefix, last_used_at: usedAt }: ApiKey): void {
   const children = (
     <>
       <p>
         <code>{prefix}…</code>, {usedAt === null ? 'never used' : `last used ${formatRelativeTime(usedAt)}`}
       </p>
-      <p>Programs that use this key stop working at once. This cannot be undone.</p>
+      <p>Programs that use this key stop working immediately. This cannot be undone.</p>
     </>
   );
   const action = `/account/keys/${uuid}/revoke/`;
-  sendConfirmationPage(ctx, { question: `Revoke the API key “${name}”?`, children, button: 'Revoke', action });
+  sendConfirmationPage(ctx, { question: `Revoke API key “${name}”?`, children, button: 'Revoke', action });
 }
 
-/** Asks before an application is disconnected. */
+/** Asks for confirmation before an application is disconnected. */
 export function sendDisconnectConfirmation(
   ctx: Context,
   { uuid, clientName, clientHosts, lastUsedAt }: ConnectedApplication,
@@ -26,21 +26,21 @@ export function sendDisconnectConfirmation(
   const children = (
     <>
       <p>
-        {clientHosts.join(', ')}, {lastUsedAt === null ? 'not used yet' : `last used ${formatRelativeTime(lastUsedAt)}`}
+        {clientHosts.join(', ')}, {lastUsedAt === null ? 'never used' : `last used ${formatRelativeTime(lastUsedAt)}`}
       </p>
-      <p>It loses its access at once. To use it again, connect it again.</p>
+      <p>The application loses access immediately. To use it again, connect it again.</p>
     </>
   );
   const action = `/account/applications/${uuid}/end/`;
   sendConfirmationPage(ctx, { question: `Disconnect ${clientName}?`, children, button: 'Disconnect', action });
 }
 
-/** Asks before all other sessions are ended. */
+/** Asks for confirmation before all other sessions are ended. */
 export function sendEndOtherSessionsConfirmation(ctx: Context): void {
   sendConfirmationPage(ctx, {
-    question: 'Sign out everywhere else?',
-    children: <p>All your other browsers are signed out at once. API keys and connected applications keep working.</p>,
-    button: 'Sign out everywhere else',
+    question: 'Sign out of all other sessions?',
+    children: <p>Your other browsers are signed out immediately. API keys and connected applications keep working.</p>,
+    button: 'Sign out',
     action: '/account/sessions/end-others/',
   });
 }

@@ -7,10 +7,10 @@ import type { Account } from '../../../shared/tables/Account.ts';
 import type { ApiKey } from '../../../shared/tables/ApiKey.ts';
 import type { Identity } from '../../../shared/tables/Identity.ts';
 
-/** All that the account's page shows. */
+/** Data of the account page. */
 export interface AccountOverview {
   account: Account;
-  /** Whether this session has staff rights. */
+  /** True if this session has staff rights. */
   isStaff: boolean;
   billing: BillingStatus;
   identities: Identity[];
@@ -21,12 +21,12 @@ export interface AccountOverview {
   affiliate: (AffiliateOverview & { clicks: number }) | null;
 }
 
-/** What every part of the page needs for its forms. */
+/** Values that the forms of the page share. */
 export interface AccountFormContext {
-  /** `formToken(ctx)`. */
+  /** From `createCsrfToken(ctx)`. */
   csrfToken: string;
-  /** Names what the forms of this very page ask for, so that one that is sent twice does nothing twice. */
+  /** Idempotency key of this page view: a form that is sent twice takes effect once. */
   idempotencyKey: string;
-  /** What was typed before the session ended. */
+  /** Input that was submitted after the session had ended. */
   draft: FormDraft;
 }

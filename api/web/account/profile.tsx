@@ -4,16 +4,16 @@ import { DRAFT_ACCOUNT_FIELD } from '../../pipeline/cookies/draftCookie.ts';
 import { Form } from '../components/form.tsx';
 import type { AccountFormContext, AccountOverview } from './overview.ts';
 
-/** Who one is here. */
-export function ProfileSection({ account, secrets }: AccountOverview & { secrets: AccountFormContext }): VNode {
+/** Profile form with the e-mail address. */
+export function ProfileSection({ account, formContext }: AccountOverview & { formContext: AccountFormContext }): VNode {
   return (
-    <section class="card" aria-labelledby="person">
-      <h2 id="person">You</h2>
+    <section class="card" aria-labelledby="profile">
+      <h2 id="profile">Profile</h2>
       <dl>
         <dt>E-mail address</dt>
         <dd>{account.email}</dd>
       </dl>
-      <Form action="/account/profile/" token={secrets.csrfToken} class="inline">
+      <Form action="/account/profile/" token={formContext.csrfToken} class="inline">
         <input type="hidden" name={DRAFT_ACCOUNT_FIELD} value={account.uuid} />
         <div class="field">
           <label for="first-name">First name</label>
@@ -21,18 +21,18 @@ export function ProfileSection({ account, secrets }: AccountOverview & { secrets
             id="first-name"
             type="text"
             name="first_name"
-            value={secrets.draft.first_name ?? account.first_name}
+            value={formContext.draft.first_name ?? account.first_name}
             maxLength={PROFILE_TEXT_MAX_CHARACTERS}
             autocomplete="given-name"
           />
         </div>
         <div class="field">
-          <label for="use-case">What you use this for</label>
+          <label for="use-case">Use case</label>
           <input
             id="use-case"
             type="text"
             name="use_case"
-            value={secrets.draft.use_case ?? account.use_case}
+            value={formContext.draft.use_case ?? account.use_case}
             maxLength={PROFILE_TEXT_MAX_CHARACTERS}
             autocomplete="off"
           />

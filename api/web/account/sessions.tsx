@@ -1,61 +1,17 @@
 import type { VNode } from 'preact';
-import { SCOPES } from '../../../shared/spec/oauth.ts';
-import { ConnectInstructions } from '../components/connectInstructions.tsx';
 import { Form } from '../components/form.tsx';
 import { describeBrowser } from './browserName.ts';
 import type { AccountFormContext, AccountOverview } from './overview.ts';
 import { formatRelativeTime, formatDate } from '../components/formatTime.ts';
 
-/** The applications that may act for the account. */
-export function ApplicationsSection({ applications }: AccountOverview): VNode {
-  return (
-    <section class="card" aria-labelledby="applications">
-      <h2 id="applications">Connected applications</h2>
-      {applications.length === 0 ? (
-        <p class="quiet">None yet. Assistants and programs that you connect are listed here.</p>
-      ) : (
-        <ul class="rows">
-          {applications.map((application) => (
-            <li>
-              <div class="what">
-                <h3>{application.clientName}</h3>
-                <span class="quiet small">
-                  {application.clientHosts.join(', ')}, connected on {formatDate(application.connectedAt)},{' '}
-                  {application.lastUsedAt === null
-                    ? 'not used yet'
-                    : `last used ${formatRelativeTime(application.lastUsedAt)}`}
-                  <br />
-                  May: {application.scopes.map((scope) => SCOPES[scope].toLowerCase()).join('; ')}.
-                </span>
-              </div>
-              <a
-                class="button slight danger"
-                href={`/account/applications/${application.uuid}/end/`}
-                aria-label={`Disconnect ${application.clientName}`}
-              >
-                Disconnect
-              </a>
-            </li>
-          ))}
-        </ul>
-      )}
-      {applications.length === 0 ? (
-        <ConnectInstructions />
-      ) : (
-        <details class="apart">
-          <summary>Connect another application</summary>
-          <ConnectInstructions />
-        </details>
-      )}
-    </section>
-  );
-}
-
-/** The browsers that are signed in. */
-export function SessionsSection({ sessions, secrets }: AccountOverview & { secrets: AccountFormContext }): VNode {
+/** Active sessions of the account. */
+export function SessionsSection({
+  sessions,
+  formContext,
+}: AccountOverview & { formContext: AccountFormContext }): VNode {
   return (
     <section class="card" aria-labelledby="sessions">
-      <h2 id="sessions">Where you are signed in</h2>
+      <h2 id="sessions">Active sessions</h2>
       <ul class="rows">
         {sessions.map((session) => {
           const name = describeBrowser(session.userAgent);
@@ -63,7 +19,7 @@ export function SessionsSection({ sessions, secrets }: AccountOverview & { secre
             <li>
               <div class="what">
                 <h3>
-                  {name} {session.isCurrent ? <span class="tag">this browser</span> : null}
+                  {name} {session.isCurrent ? <span class="tag">This browser</span> : null}
                 </h3>
                 <span class="quiet small">
                   Signed in on {formatDate(session.createdAt)}, last used {formatRelativeTime(session.lastUsedAt)}
@@ -71,14 +27,14 @@ export function SessionsSection({ sessions, secrets }: AccountOverview & { secre
               </div>
               <Form
                 action={session.isCurrent ? '/account/sign-out/' : `/account/sessions/${session.uuid}/end/`}
-                token={secrets.csrfToken}
+                token={formContext.csrfToken}
               >
                 <button
                   type="submit"
                   class="slight"
-                  aria-label={session.isCurrent ? 'Sign out of this browser' : `End the session of ${name}`}
+                  aria-label={session.isCurrent ? 'Sign out of this browser' : `Sign out ${name}`}
                 >
-                  {session.isCurrent ? 'Sign out' : 'End'}
+                  Sign out
                 </button>
               </Form>
             </li>
@@ -88,7 +44,7 @@ export function SessionsSection({ sessions, secrets }: AccountOverview & { secre
       {sessions.length > 1 ? (
         <p class="apart">
           <a class="button" href="/account/sessions/end-others/">
-            Sign out everywhere else
+            Sign out of all other sessions
           </a>
         </p>
       ) : null}

@@ -11,27 +11,27 @@ import { PROVIDER_TITLES } from '../components/providerLogos.tsx';
 import { sendRedirectPage } from '../components/redirectPage.tsx';
 import { ACCOUNT_PATH } from '../signIn/returnTo.ts';
 import { seeOther } from '../../pipeline/redirect.ts';
-import { withErrorPage } from './handler.ts';
+import { withErrorPage } from './render.ts';
 
-/** The account page, with the reason why an identity could not be linked. */
+/** Builds the path of the account page with the reason why an identity could not be linked. */
 export function buildLinkProblemPath(provider: ProviderName, problem: SignInProblem): string {
   return `${ACCOUNT_PATH}?${new URLSearchParams({ link_problem: problem, provider }).toString()}`;
 }
 
 /**
- * Starts the sign-in with a provider whose identity is to be linked to the caller's account. It takes a form with the
- * session's token: another site must not link an identity of its choice.
+ * Starts a sign-in that links an identity to the caller's account. It requires a form with the CSRF token, so that
+ * another site cannot link an identity of its choice.
  */
 export async function startIdentityLink(ctx: Context): Promise<void> {
   const provider = parseProviderParam(ctx);
   const request = { returnTo: `${ACCOUNT_PATH}?done=identity-linked`, linkingToken: ctx.state.sessionToken as string };
   const attempt = await startSignIn(provider, ensureSignInState(ctx, provider), request);
   if (attempt.problem !== null) return seeOther(ctx, buildLinkProblemPath(provider, attempt.problem));
-  // By a page: the browser holds a redirect that follows a form against the policy of the form's page.
+  // A page instead of a redirect: browsers check redirects after a form against the form-action policy.
   sendRedirectPage(ctx, attempt.address, `Sign in with ${PROVIDER_TITLES[provider]} to link it to your account.`);
 }
 
-/** Asks whether to remove a sign-in method. */
+/** Asks for confirmation before a sign-in method is removed. */
 export const confirmRemoveIdentity = withErrorPage(async (ctx) => {
   const uuid = parseUuidParam(ctx);
   const identity = (await listIdentities(requireCaller(ctx).accountId)).find((linked) => linked.uuid === uuid);
@@ -53,6 +53,6 @@ export const removeLinkedIdentity = withErrorPage(async (ctx) => {
 export function parseProviderParam(ctx: Context): ProviderName {
   const { provider } = (ctx as unknown as { params: { provider: string } }).params;
   const known = PROVIDER_NAMES.find((name) => name === provider);
-  if (known === undefined) throw new ServiceError('not_found', 'This way of signing in is not offered here.');
+  if (known === undefined) throw new ServiceError('not_found', 'Not found. This sign-in method is not available.');
   return known;
 }

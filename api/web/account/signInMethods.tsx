@@ -11,11 +11,11 @@ import { Form } from '../components/form.tsx';
 import type { AccountFormContext, AccountOverview } from './overview.ts';
 import { formatDate } from '../components/formatTime.ts';
 
-/** The identities that sign in to the account, with forms to link and to remove one. */
+/** Linked identities of the account, with forms to link and remove one. */
 export function SignInMethodsSection({
   identities,
-  secrets,
-}: AccountOverview & { secrets: AccountFormContext }): VNode {
+  formContext,
+}: AccountOverview & { formContext: AccountFormContext }): VNode {
   const usable = identities.filter(canSignIn);
   const offered = PROVIDER_NAMES.filter(
     (name) => getIdentityProviders()[name] !== null && !usable.some(({ provider }) => provider === name),
@@ -24,7 +24,9 @@ export function SignInMethodsSection({
     <section class="card" aria-labelledby="sign-in-methods">
       <h2 id="sign-in-methods">Sign-in methods</h2>
       {identities.length === 0 ? (
-        <p class="quiet">Local sign-in, without a provider.</p>
+        <p class="quiet">
+          You signed in with local sign-in. Sign-in methods appear here when you sign in with a provider.
+        </p>
       ) : (
         <ul class="rows">
           {identities.map((identity) => (
@@ -51,7 +53,7 @@ export function SignInMethodsSection({
       {identities.length === 0 || offered.length === 0 ? null : (
         <div class="buttons">
           {offered.map((name) => (
-            <Form action={`/account/identities/${name}/link/`} token={secrets.csrfToken}>
+            <Form action={`/account/identities/${name}/link/`} token={formContext.csrfToken}>
               <button type="submit">{`Link ${PROVIDER_TITLES[name]}`}</button>
             </Form>
           ))}
@@ -69,7 +71,7 @@ export function sendRemoveIdentityConfirmation(ctx: Context, identity: Identity)
       <h1>Remove {title}?</h1>
       <p>
         {title} ({identity.email}) will no longer sign in to your account. Browsers that signed in with it are signed
-        out. API keys and connected applications stay: revoke or disconnect them on your account page.
+        out. API keys and connected applications keep working until you revoke or disconnect them.
       </p>
       <Form action={buildRemovePath(identity)} token={createCsrfToken(ctx)} class="buttons even">
         <button class="danger" type="submit">{`Remove ${title}`}</button>
@@ -83,18 +85,18 @@ export function sendRemoveIdentityConfirmation(ctx: Context, identity: Identity)
 }
 
 const LINK_PROBLEMS: Record<Exclude<SignInProblem, 'taken' | 'other_provider'>, (title: string) => string> = {
-  denied: (title) => `You did not allow the sign-in with ${title}, so it was not linked.`,
-  expired: (title) => `${title} was not linked: that took too long, or your session has ended. Please start again.`,
-  refused: (title) => `The sign-in with ${title} did not go through, so it was not linked. Please start again.`,
-  away: (title) => `${title} does not answer at the moment. Try again in a minute.`,
+  denied: (title) => `${title} was not linked because you canceled the sign-in.`,
+  expired: (title) => `${title} was not linked because the sign-in expired or your session ended. Please start again.`,
+  refused: (title) => `${title} was not linked because the sign-in failed. Please start again.`,
+  away: (title) => `${title} is not responding at the moment. Try again in a minute.`,
   unverified: (title) => `${title} has not verified your e-mail address. Verify it there, then link it again.`,
   identity_in_use: (title) =>
-    `This ${title} account signs in to another account here. Remove it there first, then link it to this one.`,
+    `This ${title} account is linked to another genmeter account. Remove it there first, then link it to this one.`,
   provider_linked: (title) =>
-    `Another ${title} account is linked already. Remove that one first, then link the new one.`,
+    `Another ${title} account is already linked. Remove that one first, then link the new one.`,
 };
 
-/** The sentence for a problem that the page's address names, or undefined. */
+/** Returns the message for the problem code in the URL, or undefined. */
 export function describeLinkProblem(problem: unknown, provider: unknown): string | undefined {
   const name = PROVIDER_NAMES.find((known) => known === provider);
   if (name === undefined || typeof problem !== 'string' || !Object.hasOwn(LINK_PROBLEMS, problem)) return undefined;

@@ -4,19 +4,19 @@ import { createCsrfToken } from '../../pipeline/csrf.ts';
 import { sendPage } from './layout.tsx';
 import { Form } from './form.tsx';
 
-/** A question that is asked before something is done that cannot be undone. */
+/** Confirmation that precedes an action that cannot be undone. */
 export interface Confirmation {
-  /** Also the title of the page. */
+  /** Heading and title of the page. */
   question: string;
-  /** What happens then. */
+  /** Consequences of the action. */
   children: ComponentChildren;
-  /** Label of the button that does it. */
+  /** Label of the button that confirms. */
   button: string;
-  /** Where that button posts to. */
+  /** Path that the button posts to. */
   action: string;
 }
 
-/** Asks whether to go on: a page, as that needs no script. */
+/** Sends a confirmation as a page of its own, which works without scripts. */
 export function sendConfirmationPage(ctx: Context, { question, children, button, action }: Confirmation): void {
   const body = (
     <div class="card">

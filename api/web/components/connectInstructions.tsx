@@ -1,35 +1,35 @@
 import type { VNode } from 'preact';
 import { config } from '../../../shared/lib/config.ts';
 
-/** How an assistant is connected to the MCP server, for those that people use most. */
+/** Instructions for connecting the most common assistants to the MCP server. */
 export function ConnectInstructions(): VNode {
   const address = `${config.BASE_URL}/mcp`;
   const cursor = JSON.stringify({ mcpServers: { genmeter: { url: address } } });
   return (
     <>
-      <p>Add this address to your assistant as a remote MCP server. It opens a page where you allow the access.</p>
+      <p>Add this URL to your assistant as a remote MCP server. It opens a page where you approve access.</p>
       <p>
         <code class="secret">{address}</code>
       </p>
       <details>
         <summary>Claude</summary>
         <p>
-          In claude.ai or Claude Desktop, open Settings, Connectors, Add custom connector, and paste the address.
+          In claude.ai or Claude Desktop, open Settings, Connectors, Add custom connector, and paste the URL.
           {isLocalAddress(address) ? LOCAL_ADDRESS_NOTE : null}
         </p>
       </details>
       <details>
         <summary>ChatGPT</summary>
         <p>
-          Open Settings, Apps &amp; Connectors, Advanced, and turn on developer mode. Then choose Create, paste the
-          address, and select OAuth.
+          Open Settings, Apps &amp; Connectors, Advanced, and turn on developer mode. Then choose Create, paste the URL,
+          and select OAuth.
           {isLocalAddress(address) ? LOCAL_ADDRESS_NOTE : null}
         </p>
       </details>
       <details>
         <summary>Cursor</summary>
         <p>
-          Put this into <code>~/.cursor/mcp.json</code>:
+          Add this to <code>~/.cursor/mcp.json</code>:
         </p>
         <p>
           <code class="secret">{cursor}</code>
@@ -48,7 +48,7 @@ export function ConnectInstructions(): VNode {
   );
 }
 
-const LOCAL_ADDRESS_NOTE = ' It needs a public https address; this service runs at a local one.';
+const LOCAL_ADDRESS_NOTE = ' It requires a public https URL, and this service runs at a local address.';
 
 function isLocalAddress(address: string): boolean {
   return /^(localhost|.+\.localhost|127\..+|\[::1\])$/.test(new URL(address).hostname);

@@ -4,15 +4,15 @@ import { createCsrfToken } from '../../pipeline/csrf.ts';
 import { sendPage } from './layout.tsx';
 import { Form } from './form.tsx';
 
-/** What went wrong, as a page: a plain sentence and a way on. */
+/** Sends an error as a page: a title, one plain sentence and a link to the account. */
 export function sendErrorPage(ctx: Context, { code, message }: ServiceError, status: number): void {
-  const isForOthers = code === 'admin_required';
-  const title = isForOthers ? 'Not for this account' : getErrorTitle(status);
+  const isWrongAccount = code === 'admin_required';
+  const title = isWrongAccount ? 'Access denied' : getErrorTitle(status);
   const body = (
     <div class="card">
       <h1>{title}</h1>
       <p>{message}</p>
-      {isForOthers ? (
+      {isWrongAccount ? (
         <Form action="/account/sign-out/" token={createCsrfToken(ctx)}>
           <button type="submit">Sign in with another account</button>
         </Form>
@@ -25,27 +25,30 @@ export function sendErrorPage(ctx: Context, { code, message }: ServiceError, sta
   sendPage(ctx, { title, body, isNarrow: true }, status);
 }
 
-/** For who has the service open by an address that it is not meant to be opened at, where no form can be taken. */
+/**
+ * Sends visitors who opened the service at another host name to the configured address. Their forms are rejected,
+ * because the origin does not match.
+ */
 export function sendWrongAddressPage(ctx: Context, address: string): void {
-  const title = 'Not at this address';
+  const title = 'Wrong address';
   const body = (
     <div class="card">
       <h1>{title}</h1>
       <p>
         Open this service at <a href={address}>{address}</a>.
       </p>
-      <p class="quiet">This form was not sent from the page that it belongs to, and nothing was changed.</p>
+      <p class="quiet">This form was not sent from the page that it belongs to. Nothing was changed.</p>
     </div>
   );
   sendPage(ctx, { title, body, isNarrow: true }, 403);
 }
 
 function getErrorTitle(status: number): string {
-  return ERROR_TITLES[status] ?? (status >= 500 ? 'Something failed' : 'That did not work');
+  return ERROR_TITLES[status] ?? (status >= 500 ? 'Something went wrong' : 'Request failed');
 }
 
 const ERROR_TITLES: Record<number, string> = {
-  404: 'There is nothing here',
+  404: 'Page not found',
   429: 'Too many requests',
-  503: 'Out of reach for the moment',
+  503: 'Temporarily unavailable',
 };

@@ -1,7 +1,7 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { CSRF_FIELD } from '../../pipeline/csrf.ts';
 
-/** A form that `requireOwnForm` lets through. `token` is `formToken(ctx)`. */
+/** Form with the CSRF token that `requireCsrfToken` checks. `token` comes from `createCsrfToken(ctx)`. */
 export function Form(props: { action: string; token: string; children: ComponentChildren; class?: string }): VNode {
   return (
     <form method="post" action={props.action} class={props.class}>
@@ -12,8 +12,8 @@ export function Form(props: { action: string; token: string; children: Component
 }
 
 /**
- * The outcome of what was just done. It takes the focus, so that screen readers read it when the page has loaded: most
- * announce a live region only when it changes. The page's title must say the outcome, too.
+ * Outcome of the last action. It takes the focus, so that screen readers read it when the page has loaded: most
+ * announce a live region only when it changes. The title of the page must contain the outcome, too.
  */
 export function Notice({ kind, children }: { kind: 'good' | 'bad'; children: ComponentChildren }): VNode {
   return (

@@ -3,12 +3,12 @@ import { now } from '../../../shared/lib/clock.ts';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** A day as people write it. In UTC, as we do not know where they are. */
+/** Formats a day, in UTC because the visitor's time zone is unknown. */
 export function formatDate(date: Date): string {
   return date.toLocaleDateString('en-GB', { day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' });
 }
 
-/** How long ago something was, roughly; the day once that says more. */
+/** Formats the time since a date in minutes or hours, and as a date after two days. */
 export function formatRelativeTime(date: Date): string {
   const elapsedMs = now().getTime() - date.getTime();
   if (elapsedMs < 2 * MINUTE_MS) return 'just now';

@@ -1,24 +1,24 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import type { Context } from '../../context.ts';
-import { STYLESHEET_PATH, STYLESHEET_VERSION } from '../stylesheet.ts';
+import { getStylesheet, STYLESHEET_PATH } from '../stylesheet.ts';
 
 export interface PageProps {
-  /** Shown by the browser, in front of the name of the service. */
+  /** Title of the document; the name of the service is appended. */
   title: string;
   body: ComponentChildren;
-  /** For a card or two in the middle, rather than a whole page of them. */
+  /** Narrow column in the middle, for pages with one or two cards. */
   isNarrow?: boolean;
-  /** For charts beside each other. */
+  /** Wide page, for charts side by side. */
   isWide?: boolean;
-  /** Where the browser goes on to by itself after some seconds, without a form being sent there. */
+  /** Address that the browser opens by itself after some seconds. */
   refresh?: { seconds: number; to: string };
 }
 
 const FAVICON =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cg fill='%231f5f8b'%3E%3Crect x='1' y='9' width='3' height='6' rx='1'/%3E%3Crect x='6.5' y='5' width='3' height='10' rx='1'/%3E%3Crect x='12' y='1' width='3' height='14' rx='1'/%3E%3C/g%3E%3C/svg%3E";
 
-/** Answers with a whole page: no script, no style but our file's, not to be framed, not to be kept. */
+/** Sends a complete page. Its headers forbid scripts, other stylesheets, framing and caching. */
 export function sendPage(ctx: Context, page: PageProps, status = 200): void {
   ctx.status = status;
   ctx.type = 'text/html; charset=utf-8';
@@ -30,7 +30,7 @@ export function sendPage(ctx: Context, page: PageProps, status = 200): void {
   ctx.body = `<!doctype html>${renderToString(<PageDocument {...page} />)}`;
 }
 
-/** Forms lead to our own origin only: what follows is a page of its own, see `sendOnward`. */
+/** Forms post to our own origin only. To lead to another origin, send a page of its own: see `sendRedirectPage`. */
 const PAGE_CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "style-src 'self'",
@@ -51,7 +51,7 @@ function PageDocument({ title, body, isNarrow = false, isWide = false, refresh }
         {refresh === undefined ? null : <meta http-equiv="refresh" content={`${refresh.seconds};url=${refresh.to}`} />}
         <title>{`${title} · genmeter`}</title>
         <link rel="icon" href={FAVICON} />
-        <link rel="stylesheet" href={`${STYLESHEET_PATH}?v=${STYLESHEET_VERSION}`} />
+        <link rel="stylesheet" href={`${STYLESHEET_PATH}?v=${getStylesheet().version}`} />
       </head>
       <body>
         <header class={width === undefined ? 'top' : `top ${width}`}>

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import type { ProviderName } from '../../../shared/gateways/identity/index.ts';
 
-/** The providers' marks, by which people find their button. */
+/** Logos of the providers, shown on the sign-in buttons. */
 export const PROVIDER_LOGOS: Record<ProviderName, VNode> = {
   google: (
     <svg viewBox="0 0 24 24" aria-hidden="true">

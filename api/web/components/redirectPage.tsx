@@ -2,13 +2,13 @@ import type { Context } from '../../context.ts';
 import { sendPage } from './layout.tsx';
 
 /**
- * Sends the browser on to somebody else's page after a form. Not by a redirect: browsers hold those against the page
- * that the form was on, which would have to know the address beforehand.
+ * Sends the browser to a page of another site after a form. A redirect would not work: browsers check it against the
+ * `form-action` policy of the page that contained the form, and the target is not known when that page is rendered.
  */
 export function sendRedirectPage(ctx: Context, address: string, sentence: string): void {
   const body = (
     <div class="card">
-      <h1>One moment</h1>
+      <h1>Redirecting…</h1>
       <p>{sentence}</p>
       <p>
         <a class="button main wide" href={address}>
@@ -17,5 +17,5 @@ export function sendRedirectPage(ctx: Context, address: string, sentence: string
       </p>
     </div>
   );
-  sendPage(ctx, { title: 'One moment', body, isNarrow: true, refresh: { seconds: 0, to: address } });
+  sendPage(ctx, { title: 'Redirecting', body, isNarrow: true, refresh: { seconds: 0, to: address } });
 }

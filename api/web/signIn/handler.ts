@@ -14,12 +14,12 @@ import { seeOther } from '../../pipeline/redirect.ts';
 import { buildLinkProblemPath, parseProviderParam } from '../account/signInMethodHandlers.ts';
 import { isSignInProblem, sendSignInPage } from './view.tsx';
 
-/** There is nothing else to see at the root. */
+/** Redirects the root to the account page. */
 export function redirectToAccount(ctx: Context): void {
   seeOther(ctx, ACCOUNT_PATH);
 }
 
-/** The ways to sign in; who is signed in already goes on. */
+/** Shows the sign-in page. Visitors with a session are redirected to where they wanted to go. */
 export function showSignInPage(ctx: Context): void {
   const { problem } = ctx.query;
   const returnTo = sanitizeReturnTo(ctx.query['return_to']);
@@ -35,13 +35,13 @@ function parseProviders(value: unknown): ProviderName[] {
   return PROVIDER_NAMES.filter((name) => [value].flat().includes(name));
 }
 
-/** Local sign-in, from the page: takes any address at its word, which is why the router offers it on local machines only. */
+/** Handles the form of the local sign-in. It does not verify the address, so the router offers it on local machines only. */
 export async function localSignIn(ctx: Context): Promise<void> {
   const form = getForm(ctx);
   const email = (form.get('email') ?? '').trim();
   const returnTo = sanitizeReturnTo(form.get('return_to'));
   if (!isEmail(email)) {
-    const problem = `That is no e-mail address. It looks like name@example.com, with at most ${EMAIL_MAX_CHARACTERS} characters.`;
+    const problem = `Enter a valid e-mail address such as name@example.com, with at most ${EMAIL_MAX_CHARACTERS} characters.`;
     return sendSignInPage(ctx, { returnTo, problem, email }, 400);
   }
   const link = readReferralCookie(ctx, ctx.state.caller?.accountId ?? null);
@@ -50,7 +50,7 @@ export async function localSignIn(ctx: Context): Promise<void> {
   seeOther(ctx, returnTo);
 }
 
-/** Sends the browser to a provider. */
+/** Redirects the browser to a sign-in provider. */
 export async function startProviderSignIn(ctx: Context): Promise<void> {
   const provider = parseProviderParam(ctx);
   const returnTo = sanitizeReturnTo(ctx.query['return_to']);
@@ -61,7 +61,7 @@ export async function startProviderSignIn(ctx: Context): Promise<void> {
   sendSignInPage(ctx, { returnTo, problem: attempt.problem }, 503);
 }
 
-/** Takes the browser back from a provider: with the answer in the address or, from Apple, in a form. */
+/** Handles the callback of a provider: a redirect with query parameters, or a form post from Apple. */
 export async function completeProviderSignIn(ctx: Context): Promise<void> {
   const provider = parseProviderParam(ctx);
   const parameters = ctx.state.form ?? new URLSearchParams(ctx.querystring);

@@ -9,30 +9,31 @@ export const ACCOUNT_PATH = '/account/';
 const RETURN_TO_MAX_CHARACTERS = 4_000;
 
 /**
- * Where to go after a sign-in: a path of ours, or the account's page in the place of anything else. Browsers drop tabs
- * and line breaks from addresses, read `\` as `/`, and `//` as the beginning of another host.
+ * Returns the path to open after a sign-in. Anything that is not a path of this service becomes the account page.
+ * Browsers drop tabs and line breaks from addresses, read `\` as `/`, and `//` as the beginning of another host.
  */
 export function sanitizeReturnTo(returnTo: unknown): string {
   if (typeof returnTo !== 'string' || returnTo.length > RETURN_TO_MAX_CHARACTERS) return ACCOUNT_PATH;
   if (!returnTo.startsWith('/') || /[\u0000-\u0020\u007f\\]/.test(returnTo)) return ACCOUNT_PATH;
   if (!URL.canParse(returnTo, config.BASE_URL)) return ACCOUNT_PATH;
   const { origin, pathname, search } = new URL(returnTo, config.BASE_URL);
-  // What was `/.//host` or `/x/..//host` is `//host` only now.
+  // Parsing turns `/.//host` and `/x/..//host` into `//host`.
   return origin === serviceOrigin() && !pathname.startsWith('//') ? pathname + search : ACCOUNT_PATH;
 }
 
-/** The page of ours that a form was on, by the browser's word; the account's page where it does not say. */
+/** Returns the path of the page that a form was on, from the `Referer` header, or the account page. */
 export function getRefererPath(ctx: Context): string {
   const referrer = ctx.get('referer');
   if (!URL.canParse(referrer)) return ACCOUNT_PATH;
   const { origin, pathname } = new URL(referrer);
-  // Without the query: it says what was done before, which is not to be said again.
+  // Without the query, which may contain the outcome of an earlier action.
   return origin === serviceOrigin() ? sanitizeReturnTo(pathname) : ACCOUNT_PATH;
 }
 
 /**
- * The address of the sign-in page, for somebody who wants to get to a path.
- * @param other the provider that was tried, and those that the account signs in through instead.
+ * Builds the path of the sign-in page.
+ * @param returnTo path to open after the sign-in.
+ * @param other provider that was tried, and the providers that are linked to the account.
  */
 export function buildSignInPath(
   returnTo: string | null,

@@ -8,39 +8,38 @@ import { PROVIDER_LOGOS, PROVIDER_TITLES } from '../components/providerLogos.tsx
 import { sendPage } from '../components/layout.tsx';
 import { Form, Notice } from '../components/form.tsx';
 
-/** Problems of a sign-in; those of linking are on the account page. */
+/** Problems of a sign-in. Problems of linking are shown on the account page. */
 type ShownSignInProblem = Exclude<SignInProblem, 'identity_in_use' | 'provider_linked'>;
 
-/** What the page can be asked to say: why a sign-in failed, or why one is needed again. */
+/** Codes in the URL of the page: the reason why a sign-in failed or is required again. */
 export type SignInPageProblem = ShownSignInProblem | 'session-ended';
 
 const SIGN_IN_PROBLEMS: Record<SignInPageProblem, string> = {
-  'session-ended': 'Your session has ended, and nothing was changed. Sign in, then send the form again.',
-  denied: 'You did not allow the sign-in, so nothing was done. You can sign in again whenever you like.',
-  expired: 'That sign-in took too long, was completed already, or was begun in another browser. Please start again.',
-  refused: 'The sign-in did not go through. Please start again.',
-  away: 'The sign-in provider does not answer at the moment. Try again in a minute, or choose another way.',
+  'session-ended': 'Your session has ended and nothing was changed. Sign in, then submit the form again.',
+  denied: 'You canceled the sign-in. You can try again at any time.',
+  expired: 'The sign-in expired, was already completed, or was started in another browser. Please start again.',
+  refused: 'The sign-in failed. Please start again.',
+  away: 'The sign-in provider is not responding at the moment. Try again in a minute, or use another sign-in method.',
   taken:
-    'Your address belongs to an account here that somebody else of the same provider signs in to. If it is yours, sign in as you did before, or write to us.',
+    'Your address belongs to an account that is linked to another identity of the same provider. If the account is yours, sign in as you did before, or contact support.',
   other_provider:
-    'Your address belongs to an account that uses another sign-in method. Sign in with that one first, then link this one on your account page.',
-  unverified:
-    'The provider has not verified your e-mail address, so we cannot go by it. Verify the address there, then sign in again.',
+    'Your address belongs to an account with another sign-in method. Sign in with that method first, then link this one on your account page.',
+  unverified: 'The provider has not verified your e-mail address. Verify it there, then sign in again.',
 };
 
 export interface SignInPageProps {
   returnTo: string;
-  /** The name of a problem, or what is wrong with the address that was sent, as a sentence. */
+  /** Code of a problem, or an error message for the submitted address. */
   problem?: string;
-  /** The provider that was tried, and those that the account of the address signs in through. */
+  /** Provider that was tried, and the providers that are linked to the account with that address. */
   provider?: ProviderName;
   linked?: readonly ProviderName[];
   isSignedOut?: boolean;
-  /** What was typed before. */
+  /** Address that was submitted before. */
   email?: string;
 }
 
-/** The ways to sign in here. */
+/** Sends the sign-in page. */
 export function sendSignInPage(
   ctx: Context,
   { returnTo, problem, provider, linked, isSignedOut, email }: SignInPageProps,
@@ -74,7 +73,7 @@ export function sendSignInPage(
       </div>
       {isDevSignInAllowed(config) ? (
         <p class="quiet small">
-          This is a development service: no sign-in provider is configured, and any address is taken at its word.
+          Development mode: no sign-in provider is configured, and e-mail addresses are not verified.
         </p>
       ) : null}
     </>
@@ -86,12 +85,12 @@ export function sendSignInPage(
 function describeOtherProvider(provider: ProviderName, linked: readonly ProviderName[]): string {
   const title = PROVIDER_TITLES[provider];
   const others = linked.map((name) => PROVIDER_TITLES[name]).join(' or ');
-  return `Your address belongs to an account that you sign in to with ${others}. Sign in with ${others} first, then link ${title} under “Sign-in methods” on your account page.`;
+  return `Your address belongs to an account that uses ${others}. Sign in with ${others} first, then link ${title} under “Sign-in methods” on your account page.`;
 }
 
-/** Whether a word in the address of the page names a problem; anything else is not repeated. */
-export function isSignInProblem(word: unknown): word is SignInPageProblem {
-  return typeof word === 'string' && Object.hasOwn(SIGN_IN_PROBLEMS, word);
+/** Returns whether a query parameter is a known problem code. Other values are never shown. */
+export function isSignInProblem(code: unknown): code is SignInPageProblem {
+  return typeof code === 'string' && Object.hasOwn(SIGN_IN_PROBLEMS, code);
 }
 
 function buildStartPath(name: string, returnTo: string): string {

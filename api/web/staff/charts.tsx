@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 
 export interface Bar {
-  /** What it stands for, told with its value where the pointer rests on it. */
+  /** Name of the bar, shown with its value as a tooltip. */
   label: string;
   value: number;
 }
@@ -13,14 +13,14 @@ const MARGIN_BOTTOM = 20;
 const BAR_GAP = 2;
 
 interface BarChartProps {
-  /** Read out in the place of the picture. */
+  /** Accessible name of the chart. */
   title: string;
   bars: Bar[];
   format: (value: number) => string;
   kind?: 'second';
 }
 
-/** Bars from left to right, each day's its own, with the largest value above and the first and last label below. */
+/** Vertical bar chart with the maximum above, and the first and last label below. */
 export function BarChart({ title, bars, format, kind }: BarChartProps): VNode {
   const largest = Math.max(...bars.map(({ value }) => value), 0);
   const step = WIDTH / bars.length;
@@ -30,11 +30,11 @@ export function BarChart({ title, bars, format, kind }: BarChartProps): VNode {
     <>
       <svg class="chart" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={title}>
         <text x="0" y="11">
-          {`most: ${format(largest)}`}
+          {`max: ${format(largest)}`}
         </text>
         {bars.map(({ label, value }, index) => {
           const height = largest === 0 ? 0 : (plotHeight * Math.max(0, value)) / largest;
-          // What is there at all is to be seen.
+          // Keeps small values visible.
           const shown = value > 0 ? Math.max(1.5, height) : 0;
           return (
             <rect
@@ -65,7 +65,7 @@ export function BarChart({ title, bars, format, kind }: BarChartProps): VNode {
 
 interface HorizontalBarChartProps {
   title: string;
-  /** `badge` stands beside the name. */
+  /** `badge` is shown next to the label. */
   levels: (Bar & { isBad?: boolean; badge?: string | undefined })[];
   format: (value: number) => string;
 }
@@ -75,7 +75,7 @@ const LABEL_WIDTH = 122;
 const VALUE_WIDTH = 70;
 const BADGE_WIDTH = 44;
 
-/** Bars below each other, each with its name and value. */
+/** Horizontal bar chart with the label and value of each bar. */
 export function HorizontalBarChart({ title, levels, format }: HorizontalBarChartProps): VNode {
   const largest = Math.max(...levels.map(({ value }) => value), 0);
   const plotWidth = WIDTH - LABEL_WIDTH - VALUE_WIDTH;
@@ -121,7 +121,7 @@ export function HorizontalBarChart({ title, levels, format }: HorizontalBarChart
   );
 }
 
-/** What a chart shows, as a table: for people who do not see it, and for exact values. */
+/** Values of a chart as a table, for screen readers and exact numbers. */
 function ChartTable({ title, bars, format }: Pick<BarChartProps, 'title' | 'bars' | 'format'>): VNode {
   return (
     <details class="figures">

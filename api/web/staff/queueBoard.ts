@@ -10,7 +10,7 @@ import { serviceOrigin } from '../../pipeline/serviceOrigin.ts';
 
 export const QUEUE_BOARD_PATH = '/admin/queues';
 
-/** Policy of the dashboard. It sets inline styles, and loads and calls nothing from other origins. */
+/** The board sets inline styles. Everything else that it does not need is forbidden, and so are requests to other hosts. */
 const QUEUE_BOARD_CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -28,13 +28,13 @@ const SAFE_METHODS = new Set(['GET', 'HEAD']);
 /** Link to a stylesheet of another host, which the policy would block. */
 const EXTERNAL_STYLESHEET = /<link href="https:[^>]*>/g;
 
-/** Link back to the service. The dashboard's own list of links is hidden behind an icon. */
+/** Visible link back to the dashboard: the board hides its own links behind an icon. */
 const BACK_LINK =
-  '<a href="/admin/" style="position:fixed;right:1rem;bottom:1rem;z-index:9;padding:.5rem .9rem;border-radius:.55rem;background:#1f5f8b;color:#fff;font:550 .9rem system-ui,sans-serif;text-decoration:none">Back to the service</a>';
+  '<a href="/admin/" style="position:fixed;right:1rem;bottom:1rem;z-index:9;padding:.5rem .9rem;border-radius:.55rem;background:#1f5f8b;color:#fff;font:550 .9rem system-ui,sans-serif;text-decoration:none">Back to the admin dashboard</a>';
 
 /**
- * Serves the dashboard of the queues. It is a separate application with its own pages, files and calls below its path,
- * and reads request bodies by itself.
+ * Serves the queue dashboard to staff. It is a third-party application with its own pages, files and API below its
+ * path, and reads request bodies itself.
  */
 export async function queueBoard(ctx: Context): Promise<void> {
   requireSameOriginChange(ctx);
@@ -50,13 +50,13 @@ export async function queueBoard(ctx: Context): Promise<void> {
   }
 }
 
-/** Requires the service's own origin for changes, because browsers may send the cookie with requests of other sites. */
+/** Rejects changes from other origins: browsers send the session cookie with their requests, too. */
 function requireSameOriginChange(ctx: Koa.ParameterizedContext<State>): void {
   if (SAFE_METHODS.has(ctx.method) || ctx.get('origin') === serviceOrigin()) return;
   throw new HttpError('validation_error', `Changes must come with "Origin: ${serviceOrigin()}".`, { status: 403 });
 }
 
-/** Logs a change by the path of the call: `<queue>/pause`, `<queue>/<job>/retry`, or `pause` for all queues. */
+/** Logs a change with its author. The path names it: `<queue>/pause`, `<queue>/<job>/retry`, `pause` for all queues. */
 function logQueueChange(ctx: Koa.ParameterizedContext<State>): void {
   const steps = ctx.path.slice(`${QUEUE_BOARD_PATH}/api/queues/`.length).split('/');
   const queue = QUEUES.find((name) => name === steps[0]) ?? 'all';
@@ -67,7 +67,7 @@ function logQueueChange(ctx: Koa.ParameterizedContext<State>): void {
   );
 }
 
-/** Loads the dashboard on first use, so that processes that do not serve it save the memory. */
+/** Loads the board at the first visit, so that other processes do not spend memory on it. */
 const board = perService(createQueueBoard);
 
 async function createQueueBoard(): Promise<Koa.Middleware<State>> {
@@ -81,7 +81,7 @@ async function createQueueBoard(): Promise<Koa.Middleware<State>> {
   createBullBoard({
     queues: QUEUES.map((name) => new BullMQAdapter(getQueue(name))),
     serverAdapter: adapter,
-    options: { uiConfig: { boardTitle: 'genmeter', miscLinks: [{ text: 'The service', url: '/admin/' }] } },
+    options: { uiConfig: { boardTitle: 'genmeter', miscLinks: [{ text: 'Admin dashboard', url: '/admin/' }] } },
   });
   return adapter.registerPlugin();
 }

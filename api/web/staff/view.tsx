@@ -14,7 +14,7 @@ interface StaffPageProps {
   metrics: StaffMetrics;
   abandoned: AbandonedEventsSummary;
   models: ModelWithStatus[];
-  /** null while Redis is out of reach. */
+  /** null while Redis is unavailable. */
   queues: QueueDepth[] | null;
 }
 
@@ -23,15 +23,15 @@ const formatNumber = (value: number) => numbers.format(value);
 const dollars = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD' });
 const formatDollars = (cents: number) => dollars.format(cents / 100);
 
-/** What staff see of the whole service, drawn here: no script is needed for it. */
+/** Sends the dashboard for staff. The charts are SVG from the server, so it needs no scripts. */
 export function sendStaffPage(ctx: Context, { metrics, models, queues, abandoned }: StaffPageProps): void {
   const { users, subscriptions, revenue, costs, margins, daily } = metrics;
   const toBars = (pick: (day: DailyMetrics) => number) => daily.map((day) => ({ label: day.date, value: pick(day) }));
   const body = (
     <>
-      <h1>The service</h1>
+      <h1>Admin dashboard</h1>
       <p class="quiet">
-        All sums are of the last 30 days (UTC, today included) unless a card says otherwise; as of{' '}
+        Totals cover the last 30 days in UTC, including today, unless a card states otherwise. Updated{' '}
         {metrics.generatedAt.toISOString().slice(0, 19).replace('T', ' ')} UTC.{' '}
         <a href={QUEUE_BOARD_PATH}>Queues and jobs</a>
       </p>
@@ -39,14 +39,14 @@ export function sendStaffPage(ctx: Context, { metrics, models, queues, abandoned
         <MetricCard
           title="Signups"
           figure={formatNumber(users.newIn30Days)}
-          note={`${formatNumber(users.total)} accounts in all`}
+          note={`${formatNumber(users.total)} accounts in total`}
         >
           <BarChart title="Signups per day" bars={toBars((day) => day.signups)} format={formatNumber} />
         </MetricCard>
         <MetricCard
           title="Subscriptions"
           figure={formatNumber(subscriptions.activeTotal)}
-          note={`Active now; ${formatNumber(subscriptions.cancelAtPeriodEnd)} of them will not be renewed`}
+          note={`Active now; ${formatNumber(subscriptions.cancelAtPeriodEnd)} will not renew`}
         >
           <HorizontalBarChart
             title="Subscriptions by plan"
@@ -57,14 +57,14 @@ export function sendStaffPage(ctx: Context, { metrics, models, queues, abandoned
         <MetricCard
           title="Credits used"
           figure={formatNumber(daily.reduce((sum, day) => sum + day.creditsUsed, 0))}
-          note="less refunds"
+          note="Net of refunds"
         >
           <BarChart title="Credits used per day" bars={toBars((day) => day.creditsUsed)} format={formatNumber} />
         </MetricCard>
         <MetricCard
           title="Revenue"
           figure={formatDollars(margins.monthlyRevenueCents)}
-          note={`Top-ups, and a month (a twelfth) of the ${formatDollars(revenue.runRateYearlyCents)} a year of the active subscriptions`}
+          note={`Top-ups plus one month (a twelfth) of ${formatDollars(revenue.runRateYearlyCents)} yearly subscription revenue`}
         >
           <HorizontalBarChart
             title="Revenue by source"
@@ -78,7 +78,7 @@ export function sendStaffPage(ctx: Context, { metrics, models, queues, abandoned
         <MetricCard
           title="Sales"
           figure={formatDollars(daily.reduce((sum, day) => sum + day.salesCents, 0))}
-          note="New subscriptions, each with its full yearly price, and top-ups; without renewals"
+          note="New subscriptions at their full yearly price, and top-ups; excludes renewals"
         >
           <BarChart title="Sales per day" bars={toBars((day) => day.salesCents)} format={formatDollars} kind="second" />
         </MetricCard>
@@ -95,8 +95,8 @@ export function sendStaffPage(ctx: Context, { metrics, models, queues, abandoned
         </MetricCard>
         <MetricCard
           title="Gross margin"
-          figure={`${formatNumber(margins.grossMarginPercent)} %`}
-          note="Of the revenue, before commissions and payment fees"
+          figure={`${formatNumber(margins.grossMarginPercent)}%`}
+          note="Share of revenue, before commissions and payment fees"
         >
           <HorizontalBarChart
             title="Revenue and provider cost"
@@ -113,7 +113,7 @@ export function sendStaffPage(ctx: Context, { metrics, models, queues, abandoned
       </div>
     </>
   );
-  sendPage(ctx, { title: 'The service', body, isWide: true });
+  sendPage(ctx, { title: 'Admin dashboard', body, isWide: true });
 }
 
 function MetricCard(props: { title: string; figure: string; note: string; children: ComponentChildren }): VNode {
@@ -132,7 +132,7 @@ function AbandonedEventsCard({ count: total, latest }: AbandonedEventsSummary): 
     <section class="card">
       <h2>Abandoned payment events</h2>
       <p>
-        <span class="tag warn">{formatNumber(total)}</span> could not be applied for three days. Fix the problem, then
+        <span class="tag warn">{formatNumber(total)}</span> could not be processed for three days. Fix the problem, then
         resend the event from the Stripe dashboard.
       </p>
       <table>
@@ -165,7 +165,7 @@ function ModelsCard({ models, metrics }: Pick<StaffPageProps, 'models' | 'metric
     <section class="card">
       <h2>Models</h2>
       <div class="quiet small">
-        Generations created in the last 30 days, with their credits less refunds and their cost
+        Generations created in the last 30 days, with credits net of refunds and provider cost
       </div>
       <table>
         <thead>
@@ -202,7 +202,9 @@ function QueuesCard({ queues }: Pick<StaffPageProps, 'queues'>): VNode {
     return (
       <section class="card">
         <h2>Queues</h2>
-        <p>Redis is unavailable, so the queues cannot be counted. The workers find waiting work in the database.</p>
+        <p>
+          Redis is unavailable, so queue depths are unknown. Workers continue with the work that is due in the database.
+        </p>
       </section>
     );
   }
@@ -214,10 +216,10 @@ function QueuesCard({ queues }: Pick<StaffPageProps, 'queues'>): VNode {
     <MetricCard
       title="Queues"
       figure={`${formatNumber(waiting)} waiting`}
-      note={`Now: the oldest waiting job has been due for ${formatNumber(oldest)} s; ${formatNumber(failed)} failed queue jobs are kept. The bars are jobs that wait or run.`}
+      note={`The oldest waiting job has been due for ${formatNumber(oldest)} s; ${formatNumber(failed)} failed jobs are stored. The bars show waiting and active jobs.`}
     >
       <HorizontalBarChart
-        title={`Jobs in each queue${paused.length === 0 ? '' : `; paused: ${paused.join(', ')}`}`}
+        title={`Jobs by queue${paused.length === 0 ? '' : `; paused: ${paused.join(', ')}`}`}
         levels={queues.map(({ queue, counts, isPaused }) => ({
           label: queue,
           value: counts.waiting + counts.active,

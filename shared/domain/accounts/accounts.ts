@@ -6,32 +6,32 @@ import { ONBOARDING_STEPS, type OnboardingStep } from '../../spec/states.ts';
 import { Account } from '../../tables/Account.ts';
 import { Referral } from '../../tables/Referral.ts';
 import { type ReferralClick, findReferrer } from '../affiliates/referrals.ts';
-import { getActivePlan } from '../billing/billingStatus.ts';
+import { getActivePlan } from '../billing/entitlement.ts';
 
-/** Who is asking, once their credential has been read. */
+/** Account of a request, after its credential has been read. */
 export interface Caller {
   accountId: number;
-  /** Set for a caller with an API key whose validity the statement that serves them has yet to check. */
+  /** Set if the API key is still to be checked, by the statement that serves the request. */
   keyHash: Buffer | null;
 }
 
-/** What a person may say about themselves. */
+/** Profile fields that the account owner can set. */
 export interface ProfileInput {
   first_name?: string;
   language?: string;
   use_case?: string;
 }
 
-/** What else is known of somebody for whom an account may be made; one that is there is not changed by it. */
+/** Details for a new account. An existing account is not changed. */
 export interface NewAccountDetails {
   firstName?: string;
-  /** The referral link that they came by. */
+  /** Referral link that the customer followed. */
   referralClick?: ReferralClick | null;
 }
 
 /**
- * The account of an e-mail address, made if there is none. The address must have been verified. Only the making of an
- * account ties it to who brought it, in the same transaction.
+ * Finds the account of a verified e-mail address, or creates it. A referral is recorded only when the account is created,
+ * in the same transaction.
  */
 export async function findOrCreateAccountByEmail(
   email: string,
@@ -44,7 +44,7 @@ export async function findOrCreateAccountByEmail(
   if (found !== undefined) return found;
   const referrer = referralClick === null ? null : await findReferrer(referralClick, address, outerTransaction);
   const insertAccount = async (transaction: Transaction) => {
-    // Two first sign-ins at once both try; the unique address lets one in.
+    // Two simultaneous first sign-ins both insert; the unique address accepts one.
     const inserted = await Account.query(transaction)
       .insert({
         uuid: uuidv7(),
@@ -55,7 +55,7 @@ export async function findOrCreateAccountByEmail(
       })
       .onConflict('email')
       .ignore();
-    // Who was not let in has no id.
+    // The insert that was ignored returns no id.
     const id = inserted.id as number | undefined;
     if (id !== undefined && referralClick !== null && referrer !== null) {
       const referral = {
@@ -81,8 +81,8 @@ export async function updateProfile(accountId: number, profile: ProfileInput): P
 }
 
 /**
- * Saves the profile form, which completes the `profile` step. An account that has an active plan by then has completed
- * the `plan` step, too.
+ * Saves the profile form, which completes the `profile` step. If the account has an active plan, the `plan` step is
+ * complete, too.
  */
 export async function saveProfile(accountId: number, profile: ProfileInput): Promise<Account> {
   return Account.transaction(async (transaction) => {
@@ -94,7 +94,7 @@ export async function saveProfile(accountId: number, profile: ProfileInput): Pro
 }
 
 /**
- * Marks an onboarding step as done. Doing one again, or one that comes earlier, changes nothing.
+ * Marks an onboarding step as complete. Repeating a step, or an earlier one, changes nothing.
  * @throws ServiceError subscription_required for `plan` without an active subscription: it cannot be skipped.
  * @throws ServiceError validation_error for `plan` before `profile`.
  */

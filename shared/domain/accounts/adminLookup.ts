@@ -6,12 +6,12 @@ import { OwedRefund } from '../../tables/OwedRefund.ts';
 import { Subscription } from '../../tables/Subscription.ts';
 import { hashApiKey } from './apiKeys.ts';
 
-/** How the staff finds what a customer writes about. */
+/** Lookups for staff, who search by what a customer has quoted. */
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
- * The account that an e-mail address, a uuid, or the number in our logs is of.
+ * Finds the account of an e-mail address, a UUID, or the account number in the logs.
  * @throws ServiceError not_found
  */
 export async function lookUpAccountForStaff(query: string): Promise<Account> {
@@ -20,11 +20,11 @@ export async function lookUpAccountForStaff(query: string): Promise<Account> {
     ? await Account.query().findById(Number(name))
     : await Account.query().findOne(UUID.test(name) ? { uuid: name.toLowerCase() } : { email: name.toLowerCase() });
   if (found !== undefined) return found;
-  throw new ServiceError('not_found', `There is no account ${name}: name it by its e-mail address, uuid or number.`);
+  throw new ServiceError('not_found', `No account matches ${name}. Use its e-mail address, UUID or number.`);
 }
 
 /**
- * The keys that a uuid, the first characters of a key (12 are shown everywhere), or the whole of it can mean.
+ * Finds API keys by UUID, by their first 12 characters (the prefix that is displayed), or by the whole key.
  * @throws ServiceError not_found
  */
 export async function lookUpApiKeysForStaff(query: string): Promise<ApiKey[]> {
@@ -35,14 +35,11 @@ export async function lookUpApiKeysForStaff(query: string): Promise<ApiKey[]> {
       ? await ApiKey.query().where(UUID.test(name) ? { uuid: name.toLowerCase() } : { prefix: name })
       : await ApiKey.query().where({ key_hash: hash });
   if (found.length > 0) return found;
-  // What was typed may be a key with a slip in it, and is not repeated.
-  throw new ServiceError(
-    'not_found',
-    'There is no such key: name it by its uuid, its first 12 characters or all of it.',
-  );
+  // The message does not repeat the input, which may be a mistyped key.
+  throw new ServiceError('not_found', 'No API key matches. Use its UUID, its first 12 characters or the whole key.');
 }
 
-/** What staff should know of an account's payments: refunds that are not carried out, and upgrades that were refunded. */
+/** Lists payment issues of an account: refunds that are not completed, and upgrades that were refunded. */
 export async function listPaymentIssues({ id }: Account): Promise<string[]> {
   const [refunds, subscriptions] = await Promise.all([
     OwedRefund.query().where({ account_id: id }).whereNot({ status: 'refunded' }).orderBy('created_at'),
@@ -59,7 +56,7 @@ export async function listPaymentIssues({ id }: Account): Promise<string[]> {
   ];
 }
 
-/** The last entries of an account's ledger, newest first. */
+/** Lists the last entries of the ledger of an account, newest first. */
 export async function listLastLedgerEntries(account: Account, count: number): Promise<LedgerEntry[]> {
   return LedgerEntry.query()
     .where({ account_id: account.id })

@@ -19,20 +19,20 @@ import { lockAccount } from '../credits/ledger.ts';
 /** `svc_` and 40 hex characters (spec: API keys). */
 const KEY_FORMAT = /^svc_[0-9a-f]{40}$/;
 
-/** The hash under which a key is stored, or null where the text cannot be a key. */
+/** Returns the hash under which a key is stored, or null if the text is not a key. */
 export function hashApiKey(key: string): Buffer | null {
   return KEY_FORMAT.test(key) ? sha256(key) : null;
 }
 
-/** A key with its text, which is told only now. */
+/** A new key with its text, which is not stored. */
 export interface CreatedApiKey {
   key: string;
   row: ApiKey;
 }
 
 /**
- * Makes a key. Its text is in the answer and nowhere else.
- * @param onCreated may write more in the same transaction.
+ * Creates an API key. Its text is returned only here.
+ * @param onCreated may write more rows in the same transaction.
  * @throws ServiceError validation_error when the account has 20 active keys.
  */
 export async function createApiKey(
@@ -42,7 +42,7 @@ export async function createApiKey(
 ): Promise<CreatedApiKey> {
   const key = `svc_${randomHex(20)}`;
   return Account.transaction(async (transaction) => {
-    // The gate and the count are one statement, so that no number of simultaneous requests makes a 21st key.
+    // One statement checks the limit and counts, so that concurrent requests cannot create a 21st key.
     const [account] = await Account.query(transaction)
       .where('id', accountId)
       .where('active_key_count', '<', ACTIVE_API_KEYS_MAX)
@@ -51,7 +51,7 @@ export async function createApiKey(
     if (account === undefined) {
       throw new ServiceError(
         'validation_error',
-        `name: the account has ${ACTIVE_API_KEYS_MAX} active keys, the most there can be; revoke one first.`,
+        `name: the account already has ${ACTIVE_API_KEYS_MAX} active keys, the maximum. Revoke one first.`,
         { field: 'name' },
       );
     }
@@ -69,7 +69,7 @@ export async function createApiKey(
   });
 }
 
-/** Keys of an account, newest first, revoked ones among them. */
+/** Lists the keys of an account, newest first, including revoked ones. */
 export async function listApiKeys(accountId: number, page: number): Promise<ListPage<ApiKey>> {
   const { key_count: totalItems } = await Account.query().findById(accountId).select('key_count').throwIfNotFound();
   const newest = totalItems - getPageOffset(page);
@@ -81,13 +81,13 @@ export async function listApiKeys(accountId: number, page: number): Promise<List
   return { page, totalItems, items };
 }
 
-/** The keys of an account that are good, newest first: never more than there may be active ones. */
+/** Lists the active keys of an account, newest first. There are at most `ACTIVE_API_KEYS_MAX`. */
 export async function listActiveApiKeys(accountId: number): Promise<ApiKey[]> {
   return ApiKey.query().where({ account_id: accountId }).whereNull('revoked_at').orderBy('number', 'desc');
 }
 
 /**
- * Revokes a key, at once and for good; a revoked one stays revoked.
+ * Revokes a key permanently. Revoking it again changes nothing.
  * @returns the hash of the key.
  * @throws ServiceError not_found when the account has no such key.
  */
@@ -95,7 +95,8 @@ export async function revokeApiKey(accountId: number, uuid: string): Promise<Buf
   return Account.transaction(async (transaction) => {
     await lockAccount(transaction, accountId);
     const key = await ApiKey.query(transaction).findOne({ account_id: accountId, uuid });
-    if (key === undefined) throw new ServiceError('not_found', 'There is no such key on this account.');
+    if (key === undefined)
+      throw new ServiceError('not_found', 'Not found. This account has no API key with that UUID.');
     if (key.revoked_at === null) {
       await key.$query(transaction).patch({ revoked_at: now() });
       await Account.query(transaction).where('id', accountId).decrement('active_key_count', 1);
@@ -111,9 +112,7 @@ const FIND_KEY_OWNERS = prepared(
     WHERE k.key_hash = ANY (:hashes) AND k.revoked_at IS NULL`,
 );
 
-/**
- * The account that an active key belongs to, or undefined. Asked anew each time: a revocation holds at once.
- */
+/** Finds the account of an active key, or undefined. Never cached, so that a revocation takes effect immediately. */
 export const findApiKeyOwner = createBatcher<Buffer, number | undefined>({
   maxItems: 64,
   maxInFlight: 2,
@@ -134,7 +133,7 @@ const RECORD_LAST_USED = prepared(
        ORDER BY key_hash FOR NO KEY UPDATE SKIP LOCKED)`,
 );
 
-/** Notes that keys were used, at most once in 60 seconds a key over all processes. */
+/** Records that keys were used, at most once per key and 60 seconds over all processes. */
 export const recordApiKeyLastUsed = createBatcher<Buffer, void>({
   maxItems: 64,
   maxInFlight: 1,

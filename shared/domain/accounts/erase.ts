@@ -12,9 +12,9 @@ import { lockAccount } from '../credits/ledger.ts';
 import { purgeAccountGenerations } from '../generations/purge.ts';
 import { deleteGeneration } from '../generations/delete.ts';
 
-/** What erasing an account came to. */
+/** Result of an erasure. */
 export interface ErasureResult {
-  /** Generations that this run deleted; one that continues a broken run deletes the rest. */
+  /** Number of generations that this run deleted. A run that continues an interrupted one deletes the rest. */
   generations: number;
 }
 
@@ -22,8 +22,8 @@ const BATCH_SIZE = 500;
 
 /**
  * Erases the personal data of an account: its access, sign-in methods, profile, prompts and media. The row stays under
- * an address that belongs to nobody, with the ledger, payments and commissions, which bookkeeping needs.
- * It can be repeated: a run that was interrupted is continued by the next one.
+ * an unusable address, with the ledger, payments and commissions that accounting requires. It can be repeated: the next
+ * run continues an interrupted one.
  * @throws ServiceError validation_error while a subscription would renew, or generations are in progress.
  */
 export async function eraseAccount(accountId: number): Promise<ErasureResult> {
@@ -52,13 +52,13 @@ export async function eraseAccount(accountId: number): Promise<ErasureResult> {
   return { generations };
 }
 
-/** @throws ServiceError validation_error with what has to be done first. */
+/** @throws ServiceError validation_error with the steps that are required first. */
 export async function assertErasable(account: Account): Promise<void> {
   const renewing = await Subscription.query()
     .where({ account_id: account.id, cancel_at_period_end: false })
-    // Without a processor plans are given away, and nothing renews.
+    // Simulated subscriptions do not renew.
     .whereNotNull('stripe_subscription_id')
-    // A suspended one renews, too, once its dispute is won.
+    // A suspended subscription renews, too, after its dispute is won.
     .whereIn('status', ['active', 'past_due', 'unpaid', 'incomplete'])
     .first();
   if (renewing !== undefined) {
@@ -74,7 +74,7 @@ export async function assertErasable(account: Account): Promise<void> {
   );
 }
 
-/** One by one, so that lists, counters and the removal of files stay right. */
+/** Deletes generations one by one, so that lists, counters and file deletions stay consistent. */
 async function deleteAllGenerations(accountId: number): Promise<number> {
   let deleted = 0;
   for (;;) {

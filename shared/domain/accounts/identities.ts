@@ -1,4 +1,5 @@
 import type { Transaction } from 'objection';
+import { v7 as uuidv7 } from 'uuid';
 import {
   getIssuer,
   type ProviderIdentity,
@@ -26,8 +27,8 @@ import { grantStaffRights } from './staff.ts';
 /**
  * Outcome of a sign-in with an identity.
  * - `unverified`: the provider has not verified the address.
- * - `taken`: the address belongs to an account of another person at the same provider.
- * - `other_provider`: the address belongs to an account that signs in through `linked`, and not through this provider.
+ * - `taken`: the account of the address is linked to another identity of the same provider.
+ * - `other_provider`: the account of the address is linked to other providers (`linked`), not to this one.
  */
 export type IdentitySignInResult =
   | { problem: null; account: Account; identityUuid: string }
@@ -35,10 +36,10 @@ export type IdentitySignInResult =
   | { problem: 'other_provider'; linked: ProviderName[] };
 
 /**
- * Finds the account of an identity: the one that it signed in to before, whatever its address is by now. An identity
- * that is not known creates an account for its verified address, or signs in to one that has no identity yet. It never
- * opens an account that has another identity: addresses are handed on, and accounts are not.
- * @param referralClick the referral link that the browser came by, if it did.
+ * Signs in to the account that the identity is linked to, even if its address has changed. An unknown identity creates
+ * an account for its verified address, or signs in to one without identities. It never opens an account with another
+ * identity, because an address can be reassigned to another person.
+ * @param referralClick referral link that the browser followed, if any.
  */
 export async function signInWithIdentity(
   provider: ProviderName,
@@ -46,7 +47,7 @@ export async function signInWithIdentity(
   referralClick: ReferralClick | null = null,
 ): Promise<IdentitySignInResult> {
   const found = await findOrCreateAccountByIdentity(provider, identity, referralClick).catch((error: unknown) => {
-    // The same identity was linked to another account at the same moment: now it is known.
+    // The same identity was linked to another account concurrently, so the second attempt finds it.
     if (isDuplicate(error)) return findOrCreateAccountByIdentity(provider, identity, referralClick);
     throw error;
   });
@@ -91,9 +92,9 @@ async function findOrCreateAccountByIdentity(
 export type LinkProblem = 'expired' | 'unverified' | 'identity_in_use' | 'provider_linked';
 
 /**
- * Links an identity to the account of a session: the only way to a second one. The session must still be valid, and
- * the account must have an identity already: before its first one, nobody has shown that the address is theirs.
- * @returns the account, or why the identity was not linked. Linking it again changes nothing.
+ * Links an identity to the account of a session. The session must be valid, and the account must already have an
+ * identity: without one, ownership of the address has not been verified. Linking an identity again changes nothing.
+ * @returns the account, or the reason why the identity was not linked.
  */
 export async function linkIdentity(
   provider: ProviderName,
@@ -107,7 +108,7 @@ export async function linkIdentity(
       const session = await findActiveSession(sessionHash, transaction);
       if (session === undefined) return { problem: 'expired' };
       const account = await lockAccount(transaction, session.account_id);
-      // Read again under the lock: all access may have been ended while this waited for it.
+      // Read again under the lock, because access may have been revoked in the meantime.
       if ((await findActiveSession(sessionHash, transaction)) === undefined) return { problem: 'expired' };
       const linked = await Identity.query(transaction).where({ account_id: account.id });
       if (linked.length === 0) return { problem: 'expired' };
@@ -126,7 +127,7 @@ export async function linkIdentity(
 }
 
 /**
- * Removes an identity from its account and ends the sessions that it opened, but for the caller's own.
+ * Removes an identity from its account and ends the sessions that it opened, except the caller's own.
  * @param currentToken session cookie of the caller; null ends all sessions of the identity.
  * @returns the removed identity.
  * @throws ServiceError not_found; validation_error for the last identity that can sign in, unless `mayBeLast`.
@@ -138,8 +139,8 @@ export async function removeIdentity(
 ): Promise<Identity> {
   return Account.transaction(async (transaction) => {
     const account = await lockAccount(transaction, accountId);
-    // Locked before its sessions are deleted: a sign-in by it that has not opened its session yet fails, instead of
-    // leaving a session that outlives it.
+    // Locked before its sessions are deleted: a concurrent sign-in with it fails, instead of opening a session that
+    // outlives the identity.
     const linked = await Identity.query(transaction).where({ account_id: accountId }).orderBy('created_at').forUpdate();
     const removed = linked.find((identity) => identity.uuid === uuid);
     if (removed === undefined) throw new ServiceError('not_found', 'Not found. This sign-in method is not linked.');
@@ -153,7 +154,7 @@ export async function removeIdentity(
     const opened = Session.query(transaction).where({ identity_uuid: uuid });
     await (currentToken === null ? opened : opened.whereNot('token_hash', sha256(currentToken))).delete();
     await Identity.query(transaction).delete().where({ uuid });
-    // With the last identity the staff rights are free again for who signs in next under the listed address.
+    // Removing the last identity also removes staff rights. The next sign-in with the listed address obtains them.
     if (rest.length === 0) await account.$query(transaction).patch({ staff_since: null });
     const [oldest] = rest;
     if (oldest !== undefined && account.social_provider === removed.provider) {
@@ -163,7 +164,7 @@ export async function removeIdentity(
   });
 }
 
-/** Returns whether an identity can still sign in: its provider is configured, and is the one that knows it. */
+/** Returns whether an identity can still sign in: its provider is configured with the same issuer. */
 export function canSignIn({ provider, issuer }: Identity): boolean {
   const name = provider as ProviderName;
   return getIdentityProviders()[name] !== null && getIssuer(name) === issuer;
@@ -179,6 +180,7 @@ async function insertIdentity(
   const [inserted] = await Identity.query(transaction)
     .insert([
       {
+        uuid: uuidv7(),
         provider,
         issuer: getIssuer(provider),
         subject,
@@ -191,16 +193,16 @@ async function insertIdentity(
   return inserted as Identity;
 }
 
-/** What the local sign-in writes down as the provider. */
+/** Provider name of accounts that were created by local sign-in. */
 export const DEV_PROVIDER = 'dev';
 
-/** Nobody has shown before that the address was theirs: whoever was let in on their word is not let in any more. */
+/** Revokes all access from before the first identity: local sign-in does not verify ownership of the address. */
 async function revokeDevAccess(transaction: Transaction, account: Account, provider: ProviderName): Promise<Account> {
   await revokeAccess(transaction, account.id);
   return account.$query(transaction).patchAndFetch({ social_provider: provider });
 }
 
-/** Through whom an account's owner signs in, in the order that they were linked. */
+/** Lists the identities of an account in the order in which they were linked. */
 export async function listIdentities(accountId: number): Promise<Identity[]> {
   return Identity.query().where({ account_id: accountId }).orderBy(['created_at', 'provider']);
 }

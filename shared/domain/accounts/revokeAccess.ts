@@ -2,6 +2,7 @@ import type { Transaction } from 'objection';
 import { now } from '../../lib/clock.ts';
 import { Account } from '../../tables/Account.ts';
 import { ApiKey } from '../../tables/ApiKey.ts';
+import { OAuthGrant } from '../../tables/OAuthGrant.ts';
 import { Session } from '../../tables/Session.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { revokeAccountGrants } from '../oauth/grants.ts';
@@ -33,12 +34,12 @@ export async function revokeAllAccess(accountId: number): Promise<RevokedAccess>
   });
 }
 
-/** Counts what `endAccess` would end. */
+/** Counts the credentials that `revokeAccess` would end. */
 export async function countActiveAccess(accountId: number): Promise<RevokedAccess> {
   const [sessions, keys, grants] = await Promise.all([
     Session.query().where({ account_id: accountId }).resultSize(),
     ApiKey.query().where({ account_id: accountId }).whereNull('revoked_at').resultSize(),
-    Session.knex()('oauth_grants').where({ account_id: accountId }).whereNull('revoked_at').count({ count: '*' }),
+    OAuthGrant.query().where({ account_id: accountId }).whereNull('revoked_at').resultSize(),
   ]);
-  return { sessions, keys, grants: Number(grants[0]?.['count'] ?? 0) };
+  return { sessions, keys, grants };
 }

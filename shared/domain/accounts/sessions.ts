@@ -16,10 +16,10 @@ import { Session } from '../../tables/Session.ts';
 export const SESSION_LIFETIME_MS = SESSION_DAYS * 24 * 60 * 60 * 1_000;
 
 /**
- * Signs a browser in.
- * @param userAgent what the browser calls itself, so that its owner knows it again.
- * @param identityUuid the identity that was signed in with; null for the local sign-in.
- * @returns the cookie's value, which is known to nobody else: only its hash is stored.
+ * Creates a session for a browser.
+ * @param userAgent `User-Agent` header, shown in the list of sessions.
+ * @param identityUuid identity that signed in; null for local sign-in.
+ * @returns the value of the session cookie. Only its hash is stored.
  */
 export async function createWebSession(
   accountId: number,
@@ -43,7 +43,7 @@ export async function createWebSession(
 
 const TOKEN_FORMAT = /^[0-9a-f]{64}$/;
 
-/** Returns false for a cookie value that `openSession` cannot have issued. */
+/** Returns false for a cookie value that `createWebSession` cannot have issued. */
 export function isSessionToken(text: string): boolean {
   return TOKEN_FORMAT.test(text);
 }
@@ -69,12 +69,12 @@ const findOwnerByHash = createBatcher<Buffer, number | undefined>({
   },
 });
 
-/** Finds the account of a session cookie; undefined where the session is unknown, ended or expired. */
+/** Finds the account of a session cookie; undefined if the session is unknown, ended or expired. */
 export async function findSessionOwner(token: string): Promise<number | undefined> {
   return isSessionToken(token) ? findOwnerByHash(sha256(token)) : undefined;
 }
 
-/** Sessions that were last used before this are over. */
+/** Returns the time before which unused sessions have expired. */
 function getIdleCutoff(): Date {
   return addMilliseconds(now(), -SESSION_IDLE_DAYS * 86_400_000);
 }
@@ -91,7 +91,7 @@ export async function findActiveSession(
     .select('account_id');
 }
 
-/** Ends a session; one that is over already stays so. */
+/** Ends a session. Ending it again changes nothing. */
 export async function endWebSession(token: string): Promise<void> {
   await Session.query().deleteById(sha256(token));
 }
@@ -105,12 +105,12 @@ export interface ActiveWebSession {
   isCurrent: boolean;
 }
 
-/** More than a person has browsers; what is beyond is ended with the others. */
+/** Maximum number of sessions in the list. Signing out of all other sessions ends the rest, too. */
 const MAX_SESSIONS_LISTED = 50;
 
 /**
- * Where an account is signed in: this session first, then those used last.
- * @param token the cookie of who is asking.
+ * Lists the active sessions of an account: the current one first, then by last use.
+ * @param token session cookie of the caller.
  */
 export async function listActiveSessions(accountId: number, token: string): Promise<ActiveWebSession[]> {
   const current = sha256(token);
@@ -130,18 +130,18 @@ export async function listActiveSessions(accountId: number, token: string): Prom
 }
 
 /**
- * Ends one of an account's sessions, at once.
- * @throws ServiceError not_found when the account has no such session, or not any more.
+ * Ends one session of an account immediately.
+ * @throws ServiceError not_found when the account has no active session with that UUID.
  */
 export async function revokeWebSession(accountId: number, uuid: string): Promise<void> {
   const ended = await Session.query().where({ account_id: accountId, uuid }).delete();
-  if (ended === 0) throw new ServiceError('not_found', 'There is no such session: it has ended already.');
+  if (ended === 0) throw new ServiceError('not_found', 'Not found. This session has already ended.');
 }
 
 /**
- * Signs an account out everywhere but here.
- * @param token the cookie of who is asking.
- * @returns how many sessions that ended.
+ * Ends all sessions of an account except the current one.
+ * @param token session cookie of the caller.
+ * @returns the number of sessions that were ended.
  */
 export async function revokeOtherWebSessions(accountId: number, token: string): Promise<number> {
   return Session.query().where({ account_id: accountId }).whereNot('token_hash', sha256(token)).delete();
@@ -156,7 +156,7 @@ const RECORD_LAST_USED = prepared(
        ORDER BY token_hash FOR NO KEY UPDATE SKIP LOCKED)`,
 );
 
-/** Notes that sessions were used, by their hashes; at most once in 60 seconds a session over all processes. */
+/** Records that sessions were used, by their hashes. At most once per session and 60 seconds over all processes. */
 export const recordSessionLastUsed = createBatcher<Buffer, void>({
   maxItems: 64,
   maxInFlight: 1,
@@ -173,7 +173,7 @@ export const recordSessionLastUsed = createBatcher<Buffer, void>({
 
 const BATCH_SIZE = 1_000;
 
-/** Forgets sessions that have expired. */
+/** Deletes expired sessions. */
 export async function pruneExpiredSessions(): Promise<void> {
   for (let deletedCount = BATCH_SIZE; deletedCount === BATCH_SIZE; ) {
     const expired = Session.query().select('token_hash').where('expires_at', '<=', now()).limit(BATCH_SIZE);

@@ -16,31 +16,31 @@ import type { ReferralClick } from '../affiliates/referrals.ts';
 import { linkIdentity, type LinkProblem, signInWithIdentity } from './identities.ts';
 
 /**
- * Why a sign-in failed: what the provider said (see IdentityError); `expired`, where it is not known, too old, done
- * already or another browser's; or what `signInWithIdentity` and `linkIdentity` say.
+ * Reason why a sign-in failed: the fault of an IdentityError; `expired` if the attempt is unknown, too old, completed or
+ * of another browser; or a problem of `signInWithIdentity` or `linkIdentity`.
  */
 export type SignInProblem = IdentityError['fault'] | 'taken' | 'other_provider' | LinkProblem;
 
-/** How a sign-in ended. `returnTo` is where it was begun, null where that is not known any more. */
+/** Outcome of a sign-in. `returnTo` is the path to open next, or null for an unknown attempt. */
 export type SignInResult =
   | { problem: null; isLink: false; account: Account; identityUuid: string; returnTo: string }
   | { problem: null; isLink: true; accountId: number; returnTo: string }
   | { problem: SignInProblem; isLink: boolean; linked?: ProviderName[]; returnTo: string | null };
 
-/** What a sign-in is begun for. */
+/** Purpose of a sign-in. */
 export interface SignInRequest {
   returnTo: string;
-  /** The referral link that the browser came by, if it did. */
+  /** Referral link that the browser followed, if any. */
   referralClick?: ReferralClick | null;
-  /** Session cookie of the account that the identity is to be linked to; without it the browser is signed in. */
+  /** Session cookie of the account to link the identity to. Without it, the browser is signed in. */
   linkingToken?: string;
 }
 
 /**
- * Begins a sign-in through a provider.
- * @param browserSecret the secret of the browser's cookie: only where it is, the sign-in can be completed.
- * @returns where to send the browser, or what is wrong with the provider.
- * @throws ServiceError not_found where the provider is not configured.
+ * Starts a sign-in with a provider.
+ * @param browserSecret secret in the cookie of the browser. Only that browser can complete the sign-in.
+ * @returns the authorization URL, or the reason why the provider cannot be used.
+ * @throws ServiceError not_found if the provider is not configured.
  */
 export async function startSignIn(
   name: ProviderName,
@@ -57,7 +57,7 @@ export async function startSignIn(
       verifier: secrets.verifier,
       nonce: secrets.nonce,
       return_to: returnTo,
-      // Who follows their own link is told apart here: in the answer no session counts.
+      // Recorded now to detect self-referrals, because the callback does not read the session.
       referral_code: referralClick?.code ?? null,
       referral_clicked_at: referralClick?.clickedAt ?? null,
       referral_signed_in_account_id: referralClick?.signedInAccountId ?? null,
@@ -71,9 +71,9 @@ export async function startSignIn(
 }
 
 /**
- * Completes a sign-in with what the browser brought back from the provider. Each can be completed once, whatever
- * comes of it, and only by the browser that began it.
- * @throws ServiceError not_found where the provider is not configured.
+ * Completes a sign-in with the parameters of the callback. An attempt can be completed once, whether or not it succeeds,
+ * and only by the browser that started it.
+ * @throws ServiceError not_found if the provider is not configured.
  */
 export async function completeSignIn(
   name: ProviderName,
@@ -105,18 +105,18 @@ function toReferralClick(attempt: SignInAttempt): ReferralClick | null {
   return code === null || clickedAt === null ? null : { code, clickedAt, signedInAccountId };
 }
 
-/** Where a provider sends browsers back to: it must be told beforehand, to the letter. */
+/** Returns the callback URL, which must be registered with the provider exactly. */
 function getRedirectUri(name: ProviderName): string {
   return `${config.BASE_URL}/authentication/social/${name}/callback`;
 }
 
 function getProvider(name: ProviderName) {
   const provider = getIdentityProviders()[name];
-  if (provider === null) throw new ServiceError('not_found', 'This way of signing in is not offered here.');
+  if (provider === null) throw new ServiceError('not_found', 'Not found. This sign-in method is not available.');
   return provider;
 }
 
-/** Of any number of callers, on any number of processes, one gets it. */
+/** Deletes and returns a sign-in attempt. Exactly one of several concurrent callers receives it. */
 async function consumeSignInAttempt(
   name: ProviderName,
   browserSecret: string,
@@ -132,13 +132,13 @@ async function consumeSignInAttempt(
 
 function toSignInProblem(error: unknown, provider: ProviderName): SignInProblem {
   if (!(error instanceof IdentityError)) throw error;
-  if (error.fault !== 'denied') logger.warn({ provider, fault: error.fault, error: error.message }, 'no sign-in');
+  if (error.fault !== 'denied') logger.warn({ provider, fault: error.fault, err: error }, 'sign-in failed');
   return error.fault;
 }
 
 const BATCH_SIZE = 1_000;
 
-/** Forgets sign-ins that were never completed. */
+/** Deletes sign-in attempts that were not completed in time. */
 export async function pruneExpiredSignIns(): Promise<void> {
   for (let deletedCount = BATCH_SIZE; deletedCount === BATCH_SIZE; ) {
     const expired = SignInAttempt.query().select('state_hash').where('expires_at', '<=', now()).limit(BATCH_SIZE);

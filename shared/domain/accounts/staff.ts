@@ -23,8 +23,8 @@ const GRANT_STAFF_RIGHTS = prepared(
 );
 
 /**
- * Gives staff rights to the identities that an account has at its first sign-in with an address on the staff list.
- * Identities that are linked later never get them, so that a linked provider cannot open the staff pages.
+ * Grants staff rights to the identities of an account at its first sign-in with an address on the staff list.
+ * Identities that are linked later never receive them, so that a linked provider cannot open the staff pages.
  */
 export async function grantStaffRights({ id, email, staff_since }: Account): Promise<void> {
   if (staff_since === null && isStaffEmail(email))
@@ -33,8 +33,8 @@ export async function grantStaffRights({ id, email, staff_since }: Account): Pro
 
 /**
  * Returns whether a caller has staff rights: the address is on the staff list and, for a session, the identity that
- * opened it is one of those that the rights belong to. A key has the rights of its account (spec: API keys).
- * @param sessionToken the caller's session cookie, where they sent one.
+ * opened it has them. A key has the rights of its account (spec: API keys).
+ * @param sessionToken session cookie of the caller, if any.
  */
 export async function isStaff(
   account: Pick<Account, 'id' | 'email' | 'staff_since'>,
@@ -42,7 +42,7 @@ export async function isStaff(
   sessionToken: string | undefined,
 ): Promise<boolean> {
   if (!isStaffEmail(account.email)) return false;
-  // Without a provider every address is taken at its word, and accounts have no identities.
+  // Local sign-in does not verify addresses, and its accounts have no identities.
   if (isDevSignInAllowed(config)) return true;
   if (keyHash !== null || sessionToken === undefined) return account.staff_since !== null;
   const identity = await Identity.query()
@@ -56,11 +56,11 @@ export async function isStaff(
 }
 
 /**
- * Lets only staff through (spec: Authentication, API keys).
+ * Rejects callers who are not staff (spec: Authentication, API keys).
  * @throws ServiceError admin_required
  */
 export async function requireStaff(caller: Caller, sessionToken: string | undefined): Promise<void> {
   const account = await Account.query().findById(caller.accountId).select('id', 'email', 'staff_since');
   if (account !== undefined && (await isStaff(account, caller, sessionToken))) return;
-  throw new ServiceError('admin_required', 'This is for the staff of the service. Sign in as one of them.');
+  throw new ServiceError('admin_required', 'Staff access is required. Sign in with a staff account.');
 }

@@ -3,20 +3,19 @@ import { COMMISSION_PERCENT } from '../../spec/limits.ts';
 /** The money of one invoice, in cents. */
 export interface InvoiceAmounts {
   paidCents: number;
-  /** Of what was paid, without tax. */
+  /** The part of the paid amount that is not tax. */
   netCents: number;
-  /** Of what was paid: refunded, or disputed and not won back. */
+  /** The part of the paid amount that was refunded, or is disputed and not won back. */
   reversedCents: number;
 }
 
 /**
- * An affiliate's share of an invoice, in whole cents: 30 % of what it brought in net, in proportion to what of the
- * payment is here still (spec: What the service does, 6). Rounded down at the end; what it brought in net is in whole
- * cents before that.
+ * Returns an affiliate's share of an invoice: 30 % of its net amount, in proportion to the part of the payment that was
+ * not reversed (spec: What the service does, 6). Rounded down to whole cents.
  */
 export function commissionAmountCents({ paidCents, netCents, reversedCents }: InvoiceAmounts): number {
   if (paidCents <= 0) return 0;
   const kept = BigInt(Math.max(0, paidCents - reversedCents));
-  // The product of three amounts may be beyond what numbers hold exactly.
+  // The product of three amounts may exceed the integers that a number represents exactly.
   return Number((BigInt(netCents) * BigInt(COMMISSION_PERCENT) * kept) / (100n * BigInt(paidCents)));
 }

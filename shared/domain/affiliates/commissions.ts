@@ -8,27 +8,35 @@ import type { Plan } from '../../spec/plans.ts';
 import { Commission } from '../../tables/Commission.ts';
 import { Referral } from '../../tables/Referral.ts';
 import { Subscription } from '../../tables/Subscription.ts';
-import { type AccountChange, nextSyncVersion, unresolvedChange } from '../billing/accountChanges.ts';
-import { findCustomerAccount } from '../billing/syncSubscription.ts';
+import { type AccountSnapshot, type UnresolvedSnapshot, withAccountLock } from '../payments/accountSnapshot.ts';
+import { findCustomerAccount } from '../payments/findCustomerAccount.ts';
+import { nextSyncVersion } from '../payments/syncVersion.ts';
 import { type InvoiceAmounts, commissionAmountCents } from './commissionAmount.ts';
 
 const COMMISSION_PENDING_MS = COMMISSION_PENDING_DAYS * 86_400_000;
 
 /**
- * One commission an invoice: the first look writes it, later ones take over what has become of the money since. An
- * older look than the last changes nothing; what payouts hold of it is theirs.
+ * Inserts the one commission of an invoice, or updates its amounts after refunds and disputes. A snapshot older than
+ * the last one changes nothing, and what payouts have settled stays as it is.
  */
 const UPSERT_COMMISSION = prepared(
   'record_commission',
   `INSERT INTO commissions AS c (invoice_id, affiliate_id, account_id, paid_cents, net_cents, reversed_cents,
                                  amount_cents, paid_at, payable_at, is_simulated, sync_version, synced_at, created_at)
-   VALUES (:invoice, :affiliate, :account, :paid, :net, :reversed, :amount, :paidAt, :payableAt, :isSimulated, :ticket, :now, :now)
+   VALUES (:invoice, :affiliate, :account, :paid, :net, :reversed, :amount, :paidAt, :payableAt, :isSimulated, :syncVersion, :now, :now)
    ON CONFLICT (invoice_id) DO UPDATE
      SET paid_cents = excluded.paid_cents, net_cents = excluded.net_cents, reversed_cents = excluded.reversed_cents,
          amount_cents = excluded.amount_cents, sync_version = excluded.sync_version, synced_at = excluded.synced_at,
          sync_failing_since = NULL
    WHERE c.sync_version < excluded.sync_version`,
 );
+
+/** The state of a paid invoice at the processor, with the referral that it earns a commission for. */
+export interface CommissionSnapshot extends AccountSnapshot {
+  kind: 'commission';
+  referral: Referral;
+  paid: CommissionInput;
+}
 
 interface CommissionInput extends InvoiceAmounts {
   invoiceId: string;
@@ -37,53 +45,59 @@ interface CommissionInput extends InvoiceAmounts {
   syncVersion: number;
 }
 
-/** The most that the tables hold. */
+/** The largest amount that the columns hold. */
 const MAX_CENTS = 2_147_483_647;
 
 /**
- * Looks at a paid invoice of a subscription, and says what it means to whoever brought the customer. May be looked at
- * as often as one likes: after the payment, a refund, a dispute, or before a payout.
- * @returns null where it earns nothing: no subscription's, not paid by the processor, not ours, or nobody brought the
- * customer.
+ * Reads a paid invoice of a subscription. May be repeated at any time: after the payment, a refund, a dispute, or before
+ * a payout.
+ * @returns null if it earns no commission: it is not a subscription's, was not paid through the processor, or belongs
+ * to no referred account.
  */
-export async function fetchCommissionChange(invoiceId: string): Promise<AccountChange | null> {
+export async function fetchCommission(invoiceId: string): Promise<CommissionSnapshot | UnresolvedSnapshot | null> {
   const syncVersion = await nextSyncVersion();
   const invoice = await processor.readInvoice(invoiceId);
   if (invoice === null) return null;
   const known = await Commission.query().findOne({ invoice_id: invoiceId });
-  // A customer who was deleted there has another id by now: what is known already keeps its account.
+  // A customer that was deleted and recreated at the processor has another id: known invoices keep their account.
   const subscription = { stripe_subscription_id: invoice.subscriptionId };
   const invoiced = known ?? (await Subscription.query().findOne(subscription));
   const accountId = invoiced?.account_id ?? (await findCustomerAccount(invoice))?.id;
   const referral = accountId === undefined ? undefined : await Referral.query().findById(accountId);
   if (accountId === undefined || referral === undefined || invoice.paidCents === 0) return null;
-  // What became of one that has earned already counts, also where its price is not listed any more.
+  // Reversals of a known commission count even if its price is no longer listed.
   const problem = findCommissionProblem(invoice, known !== undefined);
   if (problem !== null) {
-    logger.error({ invoiceId, accountId }, `an invoice earns no commission: ${problem}`);
-    return unresolvedChange(accountId, `The invoice earns no commission: ${problem}.`);
+    logger.error({ invoiceId, accountId, problem }, 'invoice earns no commission');
+    return { kind: 'unresolved', accountId, problem: `The invoice earns no commission: ${problem}.` };
   }
-  const paid: CommissionInput = { ...invoice, invoiceId, isSimulated: false, syncVersion };
-  return {
-    accountId,
-    apply: async (transaction) => {
-      await upsertCommission(transaction, referral, paid);
-      return undefined;
-    },
-  };
+  const paid = { ...invoice, invoiceId, isSimulated: false, syncVersion };
+  return { kind: 'commission', accountId, problem: null, referral, paid };
 }
 
-/** Why nobody can say by itself what an invoice earns. */
+/** Writes the commission of an invoice under the account's lock. */
+export async function applyCommission(transaction: Transaction, { referral, paid }: CommissionSnapshot): Promise<void> {
+  await upsertCommission(transaction, referral, paid);
+}
+
+/** Brings the commission of an invoice up to date with the processor. */
+export async function syncCommission(invoiceId: string): Promise<void> {
+  const snapshot = await fetchCommission(invoiceId);
+  if (snapshot === null || snapshot.kind === 'unresolved') return;
+  await withAccountLock(snapshot.accountId, (transaction) => applyCommission(transaction, snapshot));
+}
+
+/** Returns why the commission of an invoice cannot be computed, or null. */
 function findCommissionProblem(
   { isSupportedCurrency, isForPlan, paidCents }: PaidInvoice,
   hasEarned: boolean,
 ): string | null {
-  if (!isSupportedCurrency) return 'it is in another currency';
-  if (!isForPlan && !hasEarned) return 'no price of STRIPE_PRICE_* is on it';
-  return paidCents > MAX_CENTS ? `${paidCents} cents are more than can be` : null;
+  if (!isSupportedCurrency) return 'it is in an unsupported currency';
+  if (!isForPlan && !hasEarned) return 'none of its prices is in STRIPE_PRICE_*';
+  return paidCents > MAX_CENTS ? `${paidCents} cents exceed the maximum` : null;
 }
 
-/** The commission of a plan whose payment was simulated, as if its year had been paid. */
+/** Records the commission of a plan whose payment is simulated, as if its year had been paid. */
 export async function recordSimulatedCommission(
   transaction: Transaction,
   subscription: Subscription,
@@ -93,7 +107,7 @@ export async function recordSimulatedCommission(
   if (referral === undefined) return;
   const cents = plan.priceYearlyCents;
   await upsertCommission(transaction, referral, {
-    invoiceId: `keyless:${subscription.uuid}`,
+    invoiceId: `simulated:${subscription.uuid}`,
     paidCents: cents,
     netCents: cents,
     reversedCents: 0,
@@ -117,7 +131,7 @@ async function upsertCommission(transaction: Transaction, referral: Referral, pa
       paidAt: paid.paidAt,
       payableAt: addMilliseconds(paid.paidAt, COMMISSION_PENDING_MS),
       isSimulated: paid.isSimulated,
-      ticket: paid.syncVersion,
+      syncVersion: paid.syncVersion,
       now: now(),
     },
     transaction,

@@ -5,13 +5,13 @@ import { Account } from '../../tables/Account.ts';
 import { Affiliate } from '../../tables/Affiliate.ts';
 import { generateReferralCode } from './referralCodes.ts';
 
-/** Makes an account an affiliate; one that is one already stays as it is, with the same code. */
+/** Enrolls an account as an affiliate. An account that is enrolled already keeps its code. */
 export async function enrollAffiliate(accountId: number): Promise<Affiliate> {
   const known = await Affiliate.query().findById(accountId);
   if (known !== undefined) return known;
   return Account.transaction(async (transaction) => {
     for (;;) {
-      // Of several requests at once one writes; and in the unlikely case that the code is somebody's, another one is made.
+      // One of several concurrent requests inserts. In the unlikely case that the code is taken, another is generated.
       await Affiliate.query(transaction)
         .insert({ account_id: accountId, code: generateReferralCode(), created_at: now() })
         .onConflict()
@@ -25,19 +25,19 @@ export async function enrollAffiliate(accountId: number): Promise<Affiliate> {
 }
 
 /**
- * The affiliate that an account is.
- * @throws ServiceError not_found before it has enrolled.
+ * Returns the affiliate of an account.
+ * @throws ServiceError not_found if the account is not enrolled.
  */
 export async function getAffiliate(accountId: number): Promise<Affiliate> {
   const affiliate = await Affiliate.query().findById(accountId);
   if (affiliate !== undefined) return affiliate;
   throw new ServiceError(
     'not_found',
-    'The account is no affiliate yet: enrol first, with POST /api/affiliate/enroll/.',
+    'The account is not an affiliate yet. Enroll first, with POST /api/affiliate/enroll/.',
   );
 }
 
-/** The address that brings people in an affiliate's name. */
+/** Returns the referral link of an affiliate. */
 export function getReferralUrl({ code }: Affiliate): string {
   return `${config.BASE_URL}/r/${code}`;
 }

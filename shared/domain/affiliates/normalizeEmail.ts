@@ -1,4 +1,4 @@
-/** Where mail to an address arrives: many take anything after a plus as the same mailbox. */
+/** Returns the mailbox that an address delivers to: many providers ignore a plus and everything after it. */
 export function normalizeEmail(email: string): string {
   const at = email.lastIndexOf('@');
   const [name, host] = [email.slice(0, at).toLowerCase(), email.slice(at + 1).toLowerCase()];

@@ -5,20 +5,20 @@ import type { Affiliate } from '../../tables/Affiliate.ts';
 import { getAffiliate } from './enroll.ts';
 import { canReceivePayouts, getMonthStart } from './payouts.ts';
 
-/** What an affiliate has brought and earned. Money in cents; what was refunded is taken off. */
+/** The referrals and earnings of an affiliate, in cents, net of refunds. */
 export interface AffiliateOverview {
   affiliate: Affiliate;
   isPayoutEnabled: boolean;
   stats: {
-    /** Accounts that were brought, and how many of them have a subscription now. */
+    /** Referred accounts, and how many of them have a subscription now. */
     referrals: number;
     active: number;
-    /** All that was earned; `pending` of it is not paid yet, and below zero where more was paid than is earned now. */
+    /** All earnings. `pending` is the part not paid out yet, below zero if more was paid out than is earned now. */
     lifetimeEarningsCents: number;
     pendingCents: number;
     paidCents: number;
   };
-  /** The last twelve months (UTC), this one last. */
+  /** The last twelve months (UTC), the current one last. */
   recent: { month: string; referrals: number; commissionCents: number }[];
 }
 
@@ -49,8 +49,8 @@ const AFFILIATE_MONTHLY_TOTALS = prepared(
 );
 
 /**
- * What an affiliate sees of their program (spec: Affiliate).
- * @throws ServiceError not_found before the account has enrolled.
+ * Returns the overview that an affiliate sees (spec: Affiliate).
+ * @throws ServiceError not_found if the account is not enrolled.
  */
 export async function getAffiliateOverview(accountId: number): Promise<AffiliateOverview> {
   const affiliate = await getAffiliate(accountId);
@@ -78,9 +78,9 @@ export async function getAffiliateOverview(accountId: number): Promise<Affiliate
       pendingCents: earned - paid,
       paidCents: paid,
     },
-    recent: months.map(({ month, referrals: brought, cents }) => ({
+    recent: months.map(({ month, referrals: referred, cents }) => ({
       month,
-      referrals: brought,
+      referrals: referred,
       commissionCents: cents,
     })),
   };

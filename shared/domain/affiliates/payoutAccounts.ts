@@ -1,25 +1,27 @@
-import { processor, ProcessorError } from '../../gateways/payments/index.ts';
+import type { Transaction } from 'objection';
+import { type ConnectedAccount, processor, ProcessorError } from '../../gateways/payments/index.ts';
 import { config } from '../../lib/config.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
 import { Account } from '../../tables/Account.ts';
 import { Affiliate } from '../../tables/Affiliate.ts';
-import { tryApply, type AccountChange, nextSyncVersion } from '../billing/accountChanges.ts';
-import { mapProcessorErrors } from '../billing/processorErrors.ts';
+import { type AccountSnapshot, withAccountLock } from '../payments/accountSnapshot.ts';
+import { mapProcessorErrors, trySync } from '../payments/processorErrors.ts';
+import { nextSyncVersion } from '../payments/syncVersion.ts';
 import { getAffiliate } from './enroll.ts';
 
-/** Where the payment processor sends an affiliate back to; and where it does when the link is too old. */
+/** Pages that the processor returns an affiliate to after onboarding, or when the onboarding link has expired. */
 export const ONBOARDING_PATHS = { returned: '/account/payouts/returned', refresh: '/account/payouts/again' };
 
-/** Said where the processor refuses what it is asked for: Connect may not be switched on, which the operator mends. */
-const REJECTED_DETAIL = 'Payouts cannot be set up at the moment. Try again later, or write to us.';
+/** Shown when the processor rejects a request: Connect may not be enabled, which only the operator can fix. */
+const REJECTED_DETAIL = 'Payouts cannot be set up at the moment. Try again later, or contact support.';
 
 /**
- * Where an affiliate tells the payment processor who they are and where their money goes. The account there is made
- * once, and anew where it is gone there; the link is a new one each time, as each is good for minutes and for one visit.
- * Where payments are simulated payouts are enabled at once, and the address is our own page.
- * @throws ServiceError not_found before the account has enrolled; internal_error (503) while the processor is away, or
- * refuses.
+ * Returns a link to the processor's onboarding, where an affiliate enters their identity and bank account. The
+ * connected account is created once, and again if it no longer exists; each link is new, as it is valid for minutes and
+ * one visit. Simulated payments enable payouts right away and link to the account page.
+ * @throws ServiceError not_found if the account is not enrolled; internal_error (503) while the processor is
+ * unavailable, or if it rejects the request.
  */
 export async function createPayoutOnboardingLink(accountId: number): Promise<string> {
   const affiliate = await getAffiliate(accountId);
@@ -31,16 +33,16 @@ export async function createPayoutOnboardingLink(accountId: number): Promise<str
   const link = connectAccountId === null ? null : await createAccountLink(connectAccountId);
   if (link !== null) return link;
   if (connectAccountId !== null)
-    logger.warn({ accountId: ownerId, connectAccountId }, 'a connected account is gone: made anew');
+    logger.warn({ accountId: ownerId, connectAccountId }, 'connected account not found; creating another');
   const newLink = await createAccountLink(await createPayoutAccount(ownerId, connectAccountId));
-  if (newLink === null) throw new Error('A connected account that was just made is gone.');
+  if (newLink === null) throw new Error('The connected account that was just created does not exist.');
   return newLink;
 }
 
 /**
- * Another link to where an affiliate was already. Makes nothing, as any page may lead here.
- * @returns null where they never were, or what they had there is gone.
- * @throws ServiceError internal_error (503) while the processor is away, or refuses.
+ * Returns a new link to an onboarding that was started before. Creates nothing, as any page may link here.
+ * @returns null if onboarding was never started, or the connected account no longer exists.
+ * @throws ServiceError internal_error (503) while the processor is unavailable, or if it rejects the request.
  */
 export async function refreshPayoutOnboardingLink(accountId: number): Promise<string | null> {
   const affiliate = await Affiliate.query().findById(accountId);
@@ -48,7 +50,7 @@ export async function refreshPayoutOnboardingLink(accountId: number): Promise<st
   return createAccountLink(affiliate.connect_account_id);
 }
 
-/** @returns null where the account is gone. */
+/** @returns null if the connected account no longer exists. */
 async function createAccountLink(connectAccountId: string): Promise<string | null> {
   const urls = {
     returnUrl: config.BASE_URL + ONBOARDING_PATHS.returned,
@@ -61,59 +63,78 @@ async function createAccountLink(connectAccountId: string): Promise<string | nul
   return mapProcessorErrors(opened, REJECTED_DETAIL);
 }
 
-/** @param replaces the one that is gone, whose place it takes. @returns the one that counts. */
+/**
+ * Creates a connected account.
+ * @param replaces the one that it replaces, which no longer exists.
+ * @returns the id that is stored: another request may have created it first.
+ */
 async function createPayoutAccount(accountId: number, replaces: string | null): Promise<string> {
   const { uuid: accountUuid, email } = await Account.query().findById(accountId).throwIfNotFound();
-  // Under a key of the account's: of two at once, or after a crash, there is one still.
+  // Idempotent per account: concurrent requests, and a retry after a crash, create one connected account.
   const owner = { accountUuid, email, ...(replaces !== null && { replaces }) };
   const createdId = await mapProcessorErrors(processor.createConnectedAccount(owner), REJECTED_DETAIL);
   await Affiliate.query()
-    // What was simulated, or known of the one before, counts no more.
+    // Resets the state of a simulated onboarding, or of the previous connected account.
     .patch({ connect_account_id: createdId, connect_onboarded: false, payout_enabled: false, synced_at: now() })
     .where({ account_id: accountId })
-    // One that is gone stays until its place is taken: the key is made of it.
+    // The previous id stays until it is replaced, as it is part of the idempotency key.
     .whereRaw('connect_account_id IS NOT DISTINCT FROM ?', [replaces]);
   const stored = await getAffiliate(accountId);
   return stored.connect_account_id as string;
 }
 
-/**
- * Looks at a connected account, and takes over how far its owner has got.
- * @returns null where it is none of our affiliates'.
- */
-export async function fetchPayoutAccountChange(connectAccountId: string): Promise<AccountChange | null> {
+/** The state of a connected account at the processor; null if it no longer exists there. */
+export interface PayoutAccountSnapshot extends AccountSnapshot {
+  kind: 'payoutAccount';
+  connectAccountId: string;
+  connected: ConnectedAccount | null;
+  syncVersion: number;
+}
+
+/** Reads a connected account. @returns null if it does not belong to an affiliate. */
+export async function fetchPayoutAccount(connectAccountId: string): Promise<PayoutAccountSnapshot | null> {
   const affiliate = await Affiliate.query().findOne({ connect_account_id: connectAccountId });
   if (affiliate === undefined) return null;
   const syncVersion = await nextSyncVersion();
   const connected = await processor.readConnectedAccount(connectAccountId);
-  return {
-    accountId: affiliate.account_id,
-    apply: async (transaction) => {
-      await Affiliate.query(transaction)
-        // By now another one may have taken its place.
-        .where({ account_id: affiliate.account_id, connect_account_id: connectAccountId })
-        .where('sync_version', '<', syncVersion)
-        .patch({
-          connect_onboarded: connected?.isOnboarded ?? false,
-          payout_enabled: connected?.canReceiveTransfers ?? false,
-          sync_version: syncVersion,
-          synced_at: now(),
-        });
-      return undefined;
-    },
-  };
+  const { account_id: accountId } = affiliate;
+  return { kind: 'payoutAccount', accountId, problem: null, connectAccountId, connected, syncVersion };
 }
 
-/** Looks at an affiliate's connected account right now: they have just come back from there. */
+/** Stores how far the owner of a connected account has got with the onboarding. */
+export async function applyPayoutAccount(
+  transaction: Transaction,
+  { accountId, connectAccountId, connected, syncVersion }: PayoutAccountSnapshot,
+): Promise<void> {
+  await Affiliate.query(transaction)
+    // Another connected account may have replaced this one by now.
+    .where({ account_id: accountId, connect_account_id: connectAccountId })
+    .where('sync_version', '<', syncVersion)
+    .patch({
+      connect_onboarded: connected?.isOnboarded ?? false,
+      payout_enabled: connected?.canReceiveTransfers ?? false,
+      sync_version: syncVersion,
+      synced_at: now(),
+    });
+}
+
+/** Brings an affiliate up to date with their connected account. */
+export async function syncConnectedAccount(connectAccountId: string): Promise<void> {
+  const snapshot = await fetchPayoutAccount(connectAccountId);
+  if (snapshot === null) return;
+  await withAccountLock(snapshot.accountId, (transaction) => applyPayoutAccount(transaction, snapshot));
+}
+
+/** Syncs an affiliate's connected account when they return from the onboarding. */
 export async function syncPayoutAccount(accountId: number): Promise<void> {
   const { connect_account_id: id } = await getAffiliate(accountId);
-  if (id !== null) await tryApply(() => fetchPayoutAccountChange(id));
+  if (id !== null) await trySync(() => syncConnectedAccount(id));
 }
 
 const RESYNC_INTERVAL_MS = 3_600_000;
 const BATCH_SIZE = 200;
 
-/** Looks at those who are not through yet: nobody may have told us that they are by now. */
+/** Syncs onboardings that are not complete, as their event may not have arrived. */
 export async function syncPendingOnboardings(): Promise<void> {
   const waiting = await Affiliate.query()
     .whereNotNull('connect_account_id')
@@ -122,8 +143,8 @@ export async function syncPendingOnboardings(): Promise<void> {
     .orderBy('synced_at')
     .limit(BATCH_SIZE);
   for (const { account_id: ownerId, connect_account_id: id } of waiting) {
-    if (await tryApply(() => fetchPayoutAccountChange(id as string))) continue;
-    // Those that cannot be looked at do not keep the others from it.
+    if (await trySync(() => syncConnectedAccount(id as string))) continue;
+    // An account that fails is retried after all others, and does not block them.
     await Affiliate.query().findById(ownerId).patch({ synced_at: now() });
   }
 }

@@ -5,19 +5,20 @@ import { addMilliseconds, now } from '../../lib/clock.ts';
 import { formatUtcDay } from '../../lib/calendar.ts';
 import { isDuplicate, prepared, runStatement } from '../../lib/db.ts';
 import { logger } from '../../lib/logger.ts';
+import { getNextAttemptByAge } from '../../lib/retryBackoff.ts';
 import { Affiliate } from '../../tables/Affiliate.ts';
 import { Commission } from '../../tables/Commission.ts';
 import { Payout } from '../../tables/Payout.ts';
 import { PayoutItem } from '../../tables/PayoutItem.ts';
-import { tryApply } from '../billing/accountChanges.ts';
-import { fetchPayoutAccountChange } from './payoutAccounts.ts';
+import { trySync } from '../payments/processorErrors.ts';
+import { syncConnectedAccount } from './payoutAccounts.ts';
 
-/** The first moment of the month (UTC): what is payable by then is paid in it. */
+/** Returns the start of the month (UTC). Commissions that are payable by then are paid in that month. */
 export function getMonthStart(moment: Date): Date {
   return new Date(Date.UTC(moment.getUTCFullYear(), moment.getUTCMonth(), 1));
 }
 
-/** What is neither paid nor on its way, of one affiliate: earned by then, or paid and to be taken off again. */
+/** Queries the commissions of an affiliate to settle: payable by then and not paid out, or paid out and reversed since. */
 export function outstandingCommissions(affiliateId: number, until: Date, transaction?: Transaction) {
   return Commission.query(transaction)
     .where({ affiliate_id: affiliateId, is_simulated: processor.isSimulated })
@@ -27,18 +28,15 @@ export function outstandingCommissions(affiliateId: number, until: Date, transac
     });
 }
 
-/** What was looked at within this time is not looked at again before it is paid for. */
+/** A commission that was synced within this time is not synced again before its payout. */
 const SYNC_FRESHNESS_MS = 6 * 3_600_000;
 
-/**
- * The moment since when a look is good enough to pay for what it has seen. What is simulated never changes: there any
- * look is.
- */
+/** Returns since when a commission must have been synced to be paid out. Simulated ones never change. */
 export function getFreshnessCutoff(): Date {
   return processor.isSimulated ? new Date(0) : addMilliseconds(now(), -SYNC_FRESHNESS_MS);
 }
 
-/** Left for a moment to whoever has written it, before somebody else takes it up. */
+/** The sweep leaves a new payout to the process that created it for this long. */
 const RETRY_GRACE_MS = 60_000;
 
 const ADD_SETTLED_CENTS = prepared(
@@ -48,10 +46,10 @@ const ADD_SETTLED_CENTS = prepared(
 );
 
 /**
- * Writes down what an affiliate is to be paid this month, before anybody is asked for it. What was refunded since it
- * was paid is taken off; where that is more than there is, nothing is paid, and the rest is carried. What was not looked
- * at of late is not paid, but taken off it is.
- * @returns undefined where there is nothing to pay, this month's is written already, or the outcome of another payout is
+ * Records this month's payout of an affiliate before its transfer is requested. Reversals of commissions that were paid
+ * out are deducted; if they exceed the earnings, nothing is paid and the rest is carried over. Commissions that were
+ * not synced lately are not paid, but their reversals are deducted.
+ * @returns undefined if there is nothing to pay, this month has a payout already, or the outcome of another payout is
  * unknown.
  */
 export async function createPayout(affiliateId: number): Promise<Payout | undefined> {
@@ -60,7 +58,7 @@ export async function createPayout(affiliateId: number): Promise<Payout | undefi
   return Affiliate.transaction(async (transaction) => {
     const affiliate = await Affiliate.query(transaction).findById(affiliateId).forNoKeyUpdate().throwIfNotFound();
     if (!canReceivePayouts(affiliate)) return undefined;
-    // While the outcome of one is unknown, of whichever month, another could hold back what that one may return.
+    // A pending payout of any month may still be released; another one could deduct what that release returns.
     const before = Payout.query(transaction)
       .where({ affiliate_id: affiliateId })
       .where((other) => {
@@ -94,25 +92,25 @@ export async function createPayout(affiliateId: number): Promise<Payout | undefi
   });
 }
 
-/** Whether payouts may be made; those that were simulated say nothing about a real account. */
+/** Returns whether an affiliate can receive payouts. A simulated onboarding does not count for real payouts. */
 export function canReceivePayouts({ payout_enabled: isEnabled, connect_account_id: id }: Affiliate): boolean {
   return isEnabled && (processor.isSimulated || id !== null);
 }
 
 /**
- * Has the processor transfer a payout, under a key of its own. Where nobody knows what came of it, it stays pending,
- * and is looked for before it is asked for again.
+ * Requests the transfer of a payout, under an idempotency key. If the outcome is unknown the payout stays pending, and
+ * the sweep searches for the transfer before requesting it again.
  */
 export async function transferPayout(payout: Payout): Promise<void> {
   const { uuid: payoutUuid, amount_cents: amountCents, connect_account_id: connectAccountId } = payout;
   const request = { payoutUuid, amountCents, connectAccountId: connectAccountId as string };
   try {
     await markPayoutPaid(payout, await processor.createTransfer(request));
-  } catch (error) {
-    if (!(error instanceof ProcessorError)) throw error;
-    const problem = error.message.slice(0, 500);
-    logger.warn({ payout: payoutUuid, fault: error.fault, problem }, 'a payout is not made yet');
-    if (error.fault === 'refused') return releasePayout(payout, problem);
+  } catch (err) {
+    if (!(err instanceof ProcessorError)) throw err;
+    const problem = err.message.slice(0, 500);
+    logger.warn({ err, payout: payoutUuid, fault: err.fault }, 'payout not transferred');
+    if (err.fault === 'rejected') return releasePayout(payout, problem);
     await Payout.query().findById(payoutUuid).where({ status: 'pending' }).patch({ problem });
   }
 }
@@ -124,8 +122,8 @@ async function markPayoutPaid(payout: Payout, transferId: string | null): Promis
 }
 
 /**
- * Somebody else had taken the payout up and was refused, while the money moved: it holds its commissions again. Where
- * another payout holds them by now, more is settled of them than was earned, which is taken off the next ones.
+ * Marks a rejected payout as paid: another process received the rejection, but the transfer exists. The payout settles
+ * its commissions again. If another payout has settled them meanwhile, the excess is deducted from the next ones.
  */
 async function reinstatePayout(
   { uuid, affiliate_id: affiliateId }: Payout,
@@ -138,19 +136,19 @@ async function reinstatePayout(
       const again = await Payout.query(transaction).findById(uuid).where({ status: 'refused' }).patch(paid);
       if (again === 0) return;
       await runStatement(ADD_SETTLED_CENTS, { payout: uuid, sign: 1 }, transaction);
-      logger.warn({ payout: uuid, transferId }, 'a payout that was refused is made after all');
+      logger.warn({ payout: uuid, transferId }, 'rejected payout was transferred after all');
     });
-  } catch (error) {
-    if (!isDuplicate(error)) throw error;
-    const what = 'a payout that was refused is made after all, and its month has another one: reverse this transfer';
-    logger.error({ payout: uuid, affiliateId, transferId }, what);
+  } catch (err) {
+    if (!isDuplicate(err)) throw err;
+    const message = 'rejected payout was transferred, but its month has another payout; reverse this transfer by hand';
+    logger.error({ payout: uuid, affiliateId, transferId }, message);
   }
 }
 
 /**
- * Looks once more for the transfer of an affiliate's last refused payout, before another one is opened. Two workers may
- * have asked for it at a time: one was refused, and the other succeeded and died before it could say so.
- * @throws ProcessorError while the processor cannot be asked.
+ * Searches for the transfer of an affiliate's last rejected payout before another payout is created. Two workers may
+ * have requested it: one was rejected, and the other succeeded and died before it recorded the transfer.
+ * @throws ProcessorError while the processor is unavailable.
  */
 export async function recoverRejectedTransfer(affiliateId: number): Promise<void> {
   const last = await Payout.query()
@@ -158,29 +156,29 @@ export async function recoverRejectedTransfer(affiliateId: number): Promise<void
     .orderBy('completed_at', 'desc')
     .first();
   if (last === undefined) return;
-  const made = await processor.findTransfer(last.uuid, addMilliseconds(last.created_at, -CLOCK_SKEW_MS));
-  if (made !== null) await markPayoutPaid(last, made);
+  const transferId = await processor.findTransfer(last.uuid, addMilliseconds(last.created_at, -CLOCK_SKEW_MS));
+  if (transferId !== null) await markPayoutPaid(last, transferId);
 }
 
-/** No money has moved: what it held is payable again, with whatever has become of it since. */
+/** Releases a payout that was not transferred: its commissions are payable again, less any reversals since. */
 async function releasePayout({ uuid, connect_account_id: connectAccountId }: Payout, problem: string): Promise<void> {
   await Payout.transaction(async (transaction) => {
-    const refused = await Payout.query(transaction)
+    const released = await Payout.query(transaction)
       .findById(uuid)
       .where({ status: 'pending' })
       .patch({ status: 'refused', problem, completed_at: now() });
-    if (refused === 1) await runStatement(ADD_SETTLED_CENTS, { payout: uuid, sign: -1 }, transaction);
+    if (released === 1) await runStatement(ADD_SETTLED_CENTS, { payout: uuid, sign: -1 }, transaction);
   });
-  // It may be the affiliate's account that cannot take it any more.
-  if (connectAccountId !== null) await tryApply(() => fetchPayoutAccountChange(connectAccountId));
+  // The connected account may no longer accept transfers.
+  if (connectAccountId !== null) await trySync(() => syncConnectedAccount(connectAccountId));
 }
 
 const BATCH_SIZE = 200;
-/** The processor's clock may differ from ours by so much. */
+/** Maximum difference between the processor's clock and ours. */
 const CLOCK_SKEW_MS = 600_000;
-const RETRY_BACKOFF_MS = { min: 60_000, max: 3_600_000 };
+const RETRY_BACKOFF = { minMs: 60_000, maxMs: 3_600_000 };
 
-/** Takes up payouts of which nobody knows whether they were made: looked for first, and asked for again if not. */
+/** Retries payouts with an unknown outcome: searches for the transfer, and requests it again if there is none. */
 export async function retryPendingPayouts(): Promise<void> {
   const pending = await Payout.query()
     .where({ status: 'pending' })
@@ -188,16 +186,13 @@ export async function retryPendingPayouts(): Promise<void> {
     .orderBy('next_attempt_at')
     .limit(BATCH_SIZE);
   for (const payout of pending) {
-    const ageMs = now().getTime() - payout.created_at.getTime();
-    const waitMs = Math.min(RETRY_BACKOFF_MS.max, Math.max(RETRY_BACKOFF_MS.min, ageMs / 4));
-    const next_attempt_at = addMilliseconds(now(), waitMs);
+    const next_attempt_at = getNextAttemptByAge(payout.created_at, RETRY_BACKOFF);
     await Payout.query().findById(payout.uuid).where({ status: 'pending' }).patch({ next_attempt_at });
-    await tryApply(async () => {
+    await trySync(async () => {
       const since = addMilliseconds(payout.created_at, -CLOCK_SKEW_MS);
-      const made = await processor.findTransfer(payout.uuid, since);
-      if (made !== null) await markPayoutPaid(payout, made);
+      const transferId = await processor.findTransfer(payout.uuid, since);
+      if (transferId !== null) await markPayoutPaid(payout, transferId);
       else await transferPayout(payout);
-      return null;
     });
   }
 }

@@ -4,7 +4,7 @@ import { formatUtcDay } from '../../lib/calendar.ts';
 import { isRejection, prepared, runStatement } from '../../lib/db.ts';
 import { ReferralClicks } from '../../tables/ReferralClicks.ts';
 
-/** Each affiliate's row of the day once a statement, whatever the number of clicks; in one order over all processes. */
+/** Updates each affiliate's row of the day once per statement, in one order in all processes so that they never deadlock. */
 const COUNT_CLICKS = prepared(
   'count_referral_clicks',
   `INSERT INTO referral_clicks AS c (affiliate_id, day, clicks)
@@ -13,8 +13,8 @@ const COUNT_CLICKS = prepared(
 );
 
 /**
- * Counts a click on an affiliate's link. Nobody should wait for it: what comes while one statement runs goes together
- * in the next, and a process that dies takes along what it had not counted yet. No money hangs on it.
+ * Counts a click on an affiliate's link. Clicks that arrive while a statement runs are batched into the next one; a
+ * process that dies loses those it has not written. No payment depends on them.
  */
 export const countReferralClick = createBatcher<number, void>({
   maxItems: 1_000,
@@ -26,7 +26,7 @@ export const countReferralClick = createBatcher<number, void>({
   },
 });
 
-/** How often an affiliate's link was followed, ever. */
+/** Returns how often an affiliate's link was followed in total. */
 export async function getReferralClickCount(affiliateId: number): Promise<number> {
   const [row] = (await ReferralClicks.query()
     .where({ affiliate_id: affiliateId })

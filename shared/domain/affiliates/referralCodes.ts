@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 
-/** No characters that are taken for others, nor vowels, so that no words come of it. */
+/** Without characters that are easily confused, and without vowels, so that codes do not form words. */
 const CODE_ALPHABET = 'bcdfghjkmnpqrstvwxyz23456789';
 const CODE_LENGTH = 12;
 
-/** A referral code: 12 characters, some 57 bits, so that nobody finds others' by trying. */
+/** Generates a referral code of 12 characters, about 57 bits, which cannot be guessed. */
 export function generateReferralCode(): string {
   const characters: string[] = [];
-  // What does not fit evenly is thrown away, so that all characters are equally likely.
+  // Bytes beyond the last full multiple are discarded, so that all characters are equally likely.
   const limit = 256 - (256 % CODE_ALPHABET.length);
   while (characters.length < CODE_LENGTH) {
     for (const byte of randomBytes(CODE_LENGTH * 2)) {
@@ -18,7 +18,7 @@ export function generateReferralCode(): string {
   return characters.join('');
 }
 
-/** What was typed or pasted as a code, as codes are kept; null where it cannot be one. */
+/** Returns a typed or pasted code as it is stored; null if it is not a valid code. */
 export function parseReferralCode(text: string): string | null {
   const code = text.toLowerCase();
   return /^[a-z0-9]{12}$/.test(code) ? code : null;

@@ -11,51 +11,51 @@ import { normalizeEmail } from './normalizeEmail.ts';
 
 export const REFERRAL_WINDOW_MS = REFERRAL_WINDOW_DAYS * 86_400_000;
 
-/** The link that somebody came by, as their browser remembers it. */
+/** A click on a referral link, as stored in the visitor's cookie. */
 export interface ReferralClick {
   code: string;
   clickedAt: Date;
-  /** Who is signed in in that browser, if anybody is. */
+  /** The account that was signed in in that browser, if any. */
   signedInAccountId: number | null;
 }
 
 /**
- * Notes that a referral link was followed.
- * @param accountId who is signed in in that browser, if anybody is.
- * @returns the code that the browser is to remember; null where it is nobody's, or the visitor's own.
+ * Records a click on a referral link.
+ * @param accountId the account signed in in that browser, if any.
+ * @returns the code to store in the visitor's cookie; null if it is unknown or the visitor's own.
  */
 export async function recordReferralClick(text: string, accountId: number | null): Promise<string | null> {
   const code = parseReferralCode(text);
   const affiliate = code === null ? undefined : await Affiliate.query().findOne({ code });
   if (affiliate === undefined || affiliate.account_id === accountId) return null;
-  countReferralClick(affiliate.account_id).catch((error: unknown) => {
-    logger.warn({ error: (error as Error).message }, 'a click was not counted');
+  countReferralClick(affiliate.account_id).catch((err: unknown) => {
+    logger.warn({ err, affiliateId: affiliate.account_id }, 'referral click not counted');
   });
   return affiliate.code;
 }
 
 /**
- * Who brought somebody who is about to be made an account of (docs/decisions.md: Affiliates): the link must have been
- * followed within 30 days, and must not be their own.
- * @param within the transaction that the account is made in, if there is one already: a second connection, asked for by
- * many at once, would be waited for for ever.
- * @returns the affiliate's account, or null.
+ * Finds the referrer of an account that is about to be created (docs/decisions.md: Affiliates): the link must have been
+ * followed within 30 days, and must not be the customer's own.
+ * @param within the transaction that creates the account, if it has started: taking a second connection could deadlock
+ * the pool.
+ * @returns the affiliate's account id, or null.
  */
 export async function findReferrer(click: ReferralClick, email: string, within?: Transaction): Promise<number | null> {
   const earliest = addMilliseconds(now(), -REFERRAL_WINDOW_MS);
   if (click.clickedAt <= earliest || click.clickedAt > addMilliseconds(now(), CLOCK_SKEW_MS)) return null;
   const affiliate = await Affiliate.query(within).findOne({ code: click.code });
   if (affiliate === undefined) return null;
-  // An affiliate who makes a second account, in the browser where the first is signed in or with the same mailbox.
+  // A second account of the affiliate: created in a browser where the first is signed in, or with the same mailbox.
   if (affiliate.account_id === click.signedInAccountId) return null;
   const owner = await Account.query(within).findById(affiliate.account_id).throwIfNotFound();
   return normalizeEmail(owner.email) === normalizeEmail(email) ? null : affiliate.account_id;
 }
 
-/** The moment comes from another web process, whose clock may be ahead. */
+/** The time of the click comes from another API process, whose clock may be ahead. */
 const CLOCK_SKEW_MS = 60_000;
 
-/** What checkout pages are told about who brought the customer, for whoever looks at the payment. */
+/** Returns the referral code as metadata of a checkout, to be shown with the payment in the processor's dashboard. */
 export async function getReferralMetadata(accountId: number): Promise<Record<string, string>> {
   const referral = await Referral.query().findById(accountId);
   if (referral === undefined) return {};

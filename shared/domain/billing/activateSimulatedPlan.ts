@@ -1,23 +1,21 @@
 import { v7 as uuidv7 } from 'uuid';
+import { PROCESSOR_NAME } from '../../gateways/payments/index.ts';
 import { addMonths } from '../../lib/calendar.ts';
 import { now } from '../../lib/clock.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { type PlanSlug, getPlanBySlug } from '../../spec/plans.ts';
-import { Account } from '../../tables/Account.ts';
 import { Subscription } from '../../tables/Subscription.ts';
 import { recordSimulatedCommission } from '../affiliates/commissions.ts';
-import { lockAccount } from '../credits/ledger.ts';
-import { PROCESSOR_NAME } from './billingStatus.ts';
+import { withAccountLock } from '../payments/accountSnapshot.ts';
 import { startSubscription, endSubscription, applySubscriptionChange, renewPeriodsUntil } from './subscriptions.ts';
 
 /**
- * Activates a plan whose payment was simulated, with its first month's credits, or switches to it.
- * @throws ServiceError validation_error when the account is on that plan already.
+ * Activates a plan whose payment is simulated and grants its first month's credits, or switches to it.
+ * @throws ServiceError validation_error if the account is already on that plan.
  */
 export async function activateSimulatedPlan(accountId: number, slug: PlanSlug): Promise<void> {
   const plan = getPlanBySlug(slug);
-  await Account.transaction(async (transaction) => {
-    const account = await lockAccount(transaction, accountId);
+  await withAccountLock(accountId, async (transaction, account) => {
     const current = await Subscription.query(transaction).modify('live').findOne({ account_id: accountId });
     if (current !== undefined && current.current_period_end > now()) {
       if (current.plan_slug === slug) {

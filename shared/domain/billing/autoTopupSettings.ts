@@ -2,17 +2,17 @@ import { processor } from '../../gateways/payments/index.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { topupCredits } from '../../spec/plans.ts';
 import { Account } from '../../tables/Account.ts';
-import { getActivePlan } from './billingStatus.ts';
+import { mapProcessorErrors } from '../payments/processorErrors.ts';
 import { getCustomerId } from './customers.ts';
-import { mapProcessorErrors } from './processorErrors.ts';
+import { getActivePlan } from './entitlement.ts';
 
 export interface AutoTopupSettings {
   isEnabled: boolean;
   amountCents: number;
   thresholdCredits: number;
-  /** What the amount buys at the rate of the plan now; 0 without one. */
+  /** The credits that the amount buys at the rate of the current plan; 0 without a plan. */
   previewCredits: number;
-  /** Why we switched them off; null where we did not. */
+  /** Why the service switched them off; null if it did not. */
   problem: string | null;
 }
 
@@ -27,8 +27,8 @@ export async function getAutoTopupSettings(accountId: number): Promise<AutoTopup
 }
 
 /**
- * Changes the settings of automatic top-ups. To switch them on clears what they were switched off for.
- * @throws ServiceError subscription_required when they are to be on without an active subscription or a payment method.
+ * Changes the settings of automatic top-ups. Switching them on clears the declines and the problem.
+ * @throws ServiceError subscription_required when switching on without an active subscription or a payment method.
  */
 export async function updateAutoTopupSettings(
   accountId: number,
@@ -51,7 +51,7 @@ async function assertCanAutoTopUp(account: Account): Promise<void> {
   }
   const customerId = getCustomerId(account);
   const method = customerId === null ? null : await mapProcessorErrors(processor.findPaymentMethod(customerId));
-  // Of a customer that is stored: one that is simulated, or was replaced meanwhile, says nothing about it.
+  // Matches only the stored customer: not a simulated one, nor one that was replaced meanwhile.
   await Account.query()
     .patch({ has_payment_method: method !== null })
     .where({ id: account.id, stripe_customer_id: customerId });

@@ -8,13 +8,15 @@ import { logger } from '../../lib/logger.ts';
 import { AUTO_TOPUP_INTERVAL_MS } from '../../spec/limits.ts';
 import { Account } from '../../tables/Account.ts';
 import { Topup } from '../../tables/Topup.ts';
-import { lockAccount } from '../credits/ledger.ts';
-import { getActivePlan } from './billingStatus.ts';
+import { withAccountLock } from '../payments/accountSnapshot.ts';
+import { logProcessorError, trySync } from '../payments/processorErrors.ts';
+import { nextSyncVersion } from '../payments/syncVersion.ts';
 import { getCustomerId } from './customers.ts';
-import { tryApply, applyChange, type AccountChange, nextSyncVersion } from './accountChanges.ts';
-import { createTopup, buildFailedTopupChange, buildPaymentChange } from './topups.ts';
+import { getActivePlan } from './entitlement.ts';
+import { buildFailedTopup, findTopupSnapshot, settleTopup, type TopupSnapshot } from './topupPayments.ts';
+import { createTopup } from './topups.ts';
 
-/** How long a create waits for an automatic top-up. */
+/** Time that a create waits for an automatic top-up. */
 const AUTO_TOPUP_WAIT_TIMEOUT_MS = 12_000;
 const BALANCE_POLL_INTERVAL_MS = 250;
 
@@ -28,18 +30,19 @@ export async function chargeTriggeredAutoTopup(accountId: number): Promise<void>
     ({ auto_topup_triggered_at: triggeredAt, balance, auto_topup_threshold_credits: threshold }) =>
       triggeredAt !== null && balance < threshold,
   );
-  if (topup !== undefined) await settleAutoTopup(chargeAutoTopup, topup);
+  if (topup !== undefined) await settleAutoTopup(topup, chargeAutoTopup);
 }
 
 const CONCURRENCY = 4;
 
-/** The same for several accounts, each once, and some side by side: each asks the processor for something. */
+/** Charges triggered top-ups of several accounts, a few at a time, as each makes requests to the processor. */
 export async function chargeTriggeredAutoTopups(accountIds: number[]): Promise<void> {
   const slots = pLimit(CONCURRENCY);
   await Promise.all([...new Set(accountIds)].map((id) => slots(() => chargeTriggeredAutoTopup(id))));
 }
 
 /**
+ * The outcome of an automatic top-up for a generation.
  * - `credited`: the balance covers the generation now, so that it can be charged.
  * - `none`: no top-up was charged, and none is in progress.
  * - `unknown`: a payment is in progress, or its outcome is not known yet. It may still be charged.
@@ -56,7 +59,7 @@ export async function chargeAutoTopupForGeneration(accountId: number, credits: n
   if (topup !== undefined) return settleAutoTopupWithTimeout(topup);
   const waitUntil = performance.now() + AUTO_TOPUP_WAIT_TIMEOUT_MS;
   for (;;) {
-    // In this order: one that is settled between the two queries is seen in the balance.
+    // In this order: a top-up that is settled between the two queries shows in the balance.
     const pending = await pendingAutoTopups(accountId).first();
     const account = await Account.query().findById(accountId).throwIfNotFound();
     if (account.balance >= credits) return 'credited';
@@ -67,10 +70,10 @@ export async function chargeAutoTopupForGeneration(accountId: number, credits: n
   }
 }
 
-/** Waits a limited time for the payment; it goes on after that, and is credited when its outcome is known. */
+/** Waits a limited time for the payment, which continues after that and is credited once its outcome is known. */
 async function settleAutoTopupWithTimeout(topup: Topup): Promise<AutoTopupOutcome> {
-  const settling = settleAutoTopup(chargeAutoTopup, topup).catch((err: unknown) => {
-    logger.error({ err, topup: topup.uuid }, 'automatic top-up not settled; will be retried');
+  const settling = settleAutoTopup(topup, chargeAutoTopup).catch((err: unknown) => {
+    logger.error({ err, topup: topup.uuid }, 'automatic top-up not settled; sweep will retry');
     return 'pending' as const;
   });
   const status = await Promise.race([settling, setTimeout(AUTO_TOPUP_WAIT_TIMEOUT_MS, 'pending' as const)]);
@@ -81,84 +84,82 @@ function pendingAutoTopups(accountId: number, transaction?: Transaction) {
   return Topup.query(transaction).where({ account_id: accountId, kind: 'automatic', status: 'pending' });
 }
 
-/** The hour is taken before anything is charged, and whatever comes of it: two processes never both charge. */
+/**
+ * Claims the account's top-up of this hour and records it, before anything is charged. The claim stays, whatever the
+ * outcome of the charge, so that two processes never both charge.
+ */
 async function claimAutoTopup(accountId: number, isNeeded: (account: Account) => boolean): Promise<Topup | undefined> {
-  return Account.transaction(async (transaction) => {
-    const account = await lockAccount(transaction, accountId);
+  return withAccountLock(accountId, async (transaction, account) => {
     const claimedAt = account.auto_topup_claimed_at;
     const at = now();
     const isIntervalOver = claimedAt === null || claimedAt <= addMilliseconds(at, -AUTO_TOPUP_INTERVAL_MS);
     const isReady = account.auto_topup_enabled && isIntervalOver && getActivePlan(account, at) !== null;
     if (!isReady || !isNeeded(account)) return undefined;
     if (getCustomerId(account) === null) return undefined;
-    // While nobody knows what became of the one before, another would be a second charge for the same need.
+    // While the outcome of the previous one is unknown, another could be a second charge for the same need.
     if ((await pendingAutoTopups(accountId, transaction).first()) !== undefined) return undefined;
     await account.$query(transaction).patch({ auto_topup_claimed_at: at, auto_topup_triggered_at: null });
     return createTopup(account, 'automatic', account.auto_topup_amount_cents, uuidv7(), { transaction, at });
   });
 }
 
-/** Takes up an automatic top-up of which nobody knows whether it was charged. */
+/** Settles an automatic top-up that may or may not have been charged. */
 export async function retryAutoTopup(topup: Topup): Promise<void> {
-  await settleAutoTopup(findOrChargeAutoTopup, topup);
+  await settleAutoTopup(topup, findOrChargeAutoTopup);
 }
 
-/** Credits what was charged. While nobody knows what came of it, it stays pending, and is asked about again. */
+/** Charges a top-up and credits it. It stays pending while the outcome is unknown, and the sweep retries. */
 async function settleAutoTopup(
-  fetchChange: (topup: Topup) => Promise<AccountChange | null>,
   topup: Topup,
+  charge: (topup: Topup) => Promise<TopupSnapshot | null>,
 ): Promise<Topup['status']> {
   try {
-    const change = await fetchChange(topup);
-    if (change !== null) await applyChange(change);
-  } catch (error) {
-    if (!(error instanceof ProcessorError)) throw error;
-    logger.warn(
-      { topup: topup.uuid, fault: error.fault, error: error.message },
-      'an automatic top-up is not settled yet',
-    );
+    await settleTopup(await charge(topup));
+  } catch (err) {
+    if (!(err instanceof ProcessorError)) throw err;
+    logProcessorError(err, { topup: topup.uuid }, 'automatic top-up not settled yet; sweep will retry');
   }
   return (await Topup.query().findById(topup.uuid).throwIfNotFound()).status;
 }
 
-/** Charges a top-up. Repeated, it says what came of the first charge. */
-export async function chargeAutoTopup(topup: Topup): Promise<AccountChange | null> {
+/** Charges a top-up. When repeated, returns the outcome of the first charge. */
+export async function chargeAutoTopup(topup: Topup): Promise<TopupSnapshot | null> {
   const account = await Account.query().findById(topup.account_id).throwIfNotFound();
   const customerId = getCustomerId(account);
-  // Removed since the top-up was begun: it is taken up again, and fails when it is late.
+  // The customer was removed after the top-up was created: it is retried, and fails when it is late.
   if (customerId === null) return null;
   const syncVersion = await nextSyncVersion();
   const paymentMethodId = await processor.findPaymentMethod(customerId);
   const { uuid: topupUuid, amount_cents: amountCents } = topup;
-  if (paymentMethodId === null) return buildFailedTopupChange(topup, 'declined', syncVersion);
+  if (paymentMethodId === null) return buildFailedTopup(topup, 'declined', syncVersion);
   try {
     const payment = await processor.chargeTopup({ customerId, paymentMethodId, topupUuid, amountCents });
-    return await buildPaymentChange(payment, syncVersion);
-  } catch (error) {
-    if (!(error instanceof ProcessorError) || error.fault !== 'refused') throw error;
-    // No bank has said no: it is our request that is refused, and nothing that the customer could mend.
-    logger.error({ topup: topupUuid, error: error.message }, 'the processor takes no such payment');
-    return buildFailedTopupChange(topup, 'canceled', syncVersion);
+    return await findTopupSnapshot(payment, syncVersion);
+  } catch (err) {
+    if (!(err instanceof ProcessorError) || err.fault !== 'rejected') throw err;
+    // The processor rejected the request itself. That is not a decline, and the customer cannot fix it.
+    logger.error({ err, topup: topupUuid }, 'automatic top-up rejected by the processor');
+    return buildFailedTopup(topup, 'canceled', syncVersion);
   }
 }
 
 /**
- * It may have been charged: that is looked for first, since the processor would repeat what it answered then and not
- * what has become of it. If it was not, it is charged only for whom it is still wanted.
+ * Finds the payment of a top-up that may have been charged, as a repeated charge would return its first response and
+ * not its state today. If there is no payment, charges the top-up while the account still wants it.
  */
-async function findOrChargeAutoTopup(topup: Topup): Promise<AccountChange | null> {
+async function findOrChargeAutoTopup(topup: Topup): Promise<TopupSnapshot | null> {
   const account = await Account.query().findById(topup.account_id).throwIfNotFound();
   const syncVersion = await nextSyncVersion();
   const isLate = topup.created_at <= addMilliseconds(now(), -CHARGE_RETRY_WINDOW_MS);
   const customerId = getCustomerId(account);
   if (customerId === null && !isLate) return null;
   const payment = customerId === null ? null : await findTopupPayment(topup, customerId, isLate);
-  if (payment !== null) return buildPaymentChange(payment, syncVersion);
+  if (payment !== null) return findTopupSnapshot(payment, syncVersion);
   const isWanted = account.auto_topup_enabled && getActivePlan(account) !== null;
-  return isWanted && !isLate ? chargeAutoTopup(topup) : buildFailedTopupChange(topup, 'canceled', syncVersion);
+  return isWanted && !isLate ? chargeAutoTopup(topup) : buildFailedTopup(topup, 'canceled', syncVersion);
 }
 
-/** Of a customer who is gone nothing is charged any more, when it is late; what was charged before is told of. */
+/** Returns the payment of a top-up. For a late one, a customer that no longer exists counts as no payment. */
 async function findTopupPayment(
   { uuid, created_at: createdAt }: Topup,
   customerId: string,
@@ -172,14 +173,14 @@ async function findTopupPayment(
   }
 }
 
-/** The processor's clock may differ from ours by so much. */
+/** Maximum difference between the processor's clock and ours. */
 const CLOCK_SKEW_MS = 600_000;
-/** Whoever fell below their threshold so long ago has been asked for it anew. */
+/** A top-up is retried for this long. After that, a burn below the threshold triggers another one. */
 const CHARGE_RETRY_WINDOW_MS = 3_600_000;
 
 const BATCH_SIZE = 100;
 
-/** Retries triggers that were recorded and not acted on: the job was lost, a process died, or the hour was not over. */
+/** Retries recorded triggers without a charge: the job was lost, a process died, or the hour was not over. */
 export async function sweepAutoTopups(): Promise<void> {
   const rows = await Account.query()
     .select('id')
@@ -195,14 +196,11 @@ export async function sweepAutoTopups(): Promise<void> {
     .whereNotExists(
       Topup.query().whereColumn('topups.account_id', 'accounts.id').where({ kind: 'automatic', status: 'pending' }),
     )
-    // Accounts that cannot be charged would stay at the front, and keep all others from their turn.
+    // Accounts that cannot be charged would stay at the front and block all others.
     .modify((chargeable) => void (!processor.isSimulated && chargeable.whereNotNull('stripe_customer_id')))
     .orderBy('auto_topup_triggered_at')
     .limit(BATCH_SIZE);
   for (const { id } of rows) {
-    await tryApply(async () => {
-      await chargeTriggeredAutoTopup(id);
-      return null;
-    });
+    await trySync(() => chargeTriggeredAutoTopup(id));
   }
 }

@@ -1,15 +1,14 @@
 import { processor } from '../../gateways/payments/index.ts';
-import { now } from '../../lib/clock.ts';
-import { type Plan, getPlanBySlug } from '../../spec/plans.ts';
+import { addMilliseconds, now } from '../../lib/clock.ts';
+import type { Plan } from '../../spec/plans.ts';
 import { Account } from '../../tables/Account.ts';
 import { Subscription } from '../../tables/Subscription.ts';
-
-/** The one payment processor (docs/decisions.md: Billing). */
-export const PROCESSOR_NAME = 'stripe';
+import { Topup } from '../../tables/Topup.ts';
+import { getActivePlan } from './entitlement.ts';
 
 export interface SubscriptionOverview {
   plan: Plan | null;
-  /** `none` where there never was a subscription. */
+  /** `none` if the account never had a subscription. */
   status: Subscription['status'] | 'none';
   currentPeriodEnd: Date | null;
   cancelAtPeriodEnd: boolean;
@@ -24,7 +23,7 @@ export async function getBillingStatus(accountId: number): Promise<BillingStatus
   return { ...(await getSubscriptionOverview(account)), hasPaymentMethod: hasPaymentMethod(account) };
 }
 
-/** Where an account stands with its subscription: the one that it lives under, or the last one it had. */
+/** Returns the state of the subscription that an account uses, or of the last one that it had. */
 export async function getSubscriptionOverview(account: Account): Promise<SubscriptionOverview> {
   const subscriptions = Subscription.query().where({ account_id: account.id });
   const latest = await subscriptions.orderByRaw(`(id = ?) DESC NULLS LAST, id DESC`, [account.subscription_id]).first();
@@ -38,13 +37,26 @@ export async function getSubscriptionOverview(account: Account): Promise<Subscri
   };
 }
 
-/** Whether automatic top-ups could be charged. Where payments are simulated nothing is missing for that. */
+/** Returns whether automatic top-ups can be charged. Simulated payments need no payment method. */
 function hasPaymentMethod(account: Account): boolean {
   return processor.isSimulated || account.has_payment_method;
 }
 
-/** The plan that an account may spend under right now, or null. */
-export function getActivePlan(account: Account, at: Date = now()): Plan | null {
-  if (account.plan_slug === null || account.spendable_until === null || account.spendable_until <= at) return null;
-  return getPlanBySlug(account.plan_slug);
+/** A checkout page that was opened within this time may be the one that the customer returns from. */
+const RECENT_TOPUP_MS = 3_600_000;
+
+/**
+ * Returns whether the payment of a customer who returns from a checkout is still missing: they have no plan, or their
+ * latest top-up is not paid.
+ */
+export async function isPaymentPending(accountId: number): Promise<boolean> {
+  const account = await Account.query().findById(accountId).throwIfNotFound();
+  if (processor.isSimulated || account.stripe_customer_id === null) return false;
+  if (getActivePlan(account) === null) return true;
+  const topup = await Topup.query()
+    .where({ account_id: accountId, kind: 'manual' })
+    .where('created_at', '>', addMilliseconds(now(), -RECENT_TOPUP_MS))
+    .orderBy('created_at', 'desc')
+    .first();
+  return topup?.status === 'pending';
 }

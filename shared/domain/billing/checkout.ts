@@ -1,34 +1,23 @@
 import { processor, ProcessorError } from '../../gateways/payments/index.ts';
-import { config } from '../../lib/config.ts';
-import { addMilliseconds, now } from '../../lib/clock.ts';
+import { now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { type PlanSlug, getPlanBySlug } from '../../spec/plans.ts';
 import { Account } from '../../tables/Account.ts';
 import { Subscription } from '../../tables/Subscription.ts';
-import { Topup } from '../../tables/Topup.ts';
 import { getReferralMetadata } from '../affiliates/referrals.ts';
-import { getActivePlan } from './billingStatus.ts';
-import { withCustomer } from './customers.ts';
-import { tryApply } from './accountChanges.ts';
-import { mapProcessorErrors } from './processorErrors.ts';
+import { mapProcessorErrors, trySync } from '../payments/processorErrors.ts';
 import { activateSimulatedPlan } from './activateSimulatedPlan.ts';
-import { fetchSubscriptionChange } from './syncSubscription.ts';
-
-/** Where a customer goes to pay; null where there is nothing to pay and the plan or the credits are there already. */
-export type CheckoutUrl = string | null;
-
-/** The pages that a customer comes back to. */
-export const getCheckoutReturnUrls = () => ({
-  successUrl: `${config.BILLING_RETURN_URL}?checkout=success`,
-  cancelUrl: `${config.BILLING_RETURN_URL}?checkout=canceled`,
-});
+import { type CheckoutUrl, getCheckoutReturnUrls } from './checkoutUrls.ts';
+import { withCustomer } from './customers.ts';
+import { openCustomerPortal } from './portal.ts';
+import { syncSubscription } from './syncSubscription.ts';
 
 /**
- * Opens a checkout of a plan, or of the change to another one. Where the processor takes the payment without a page, the
- * plan is active at once.
- * @param requestKey names the request, where it may be repeated.
- * @throws ServiceError validation_error for the plan that the account is on, or while an invoice is open.
+ * Opens a checkout page for a plan, or for the change to another plan. If the processor needs no page, the plan is
+ * active right away.
+ * @param requestKey identifies the request when it is repeated.
+ * @throws ServiceError validation_error for the plan that the account already has, or while an invoice is open.
  */
 export async function startPlanCheckout(accountId: number, slug: PlanSlug, requestKey: string): Promise<CheckoutUrl> {
   const account = await Account.query().findById(accountId).throwIfNotFound();
@@ -45,25 +34,6 @@ export async function startPlanCheckout(accountId: number, slug: PlanSlug, reque
   return checkoutUrl;
 }
 
-/** A page to pay on is thought to be the one that was just paid on for so long. */
-const RECENT_TOPUP_MS = 3_600_000;
-
-/**
- * Whether the payment of a customer who comes back from a checkout has yet to arrive: they have no plan still, or the
- * last top-up that they began is not paid.
- */
-export async function isPaymentPending(accountId: number): Promise<boolean> {
-  const account = await Account.query().findById(accountId).throwIfNotFound();
-  if (processor.isSimulated || account.stripe_customer_id === null) return false;
-  if (getActivePlan(account) === null) return true;
-  const topup = await Topup.query()
-    .where({ account_id: accountId, kind: 'manual' })
-    .where('created_at', '>', addMilliseconds(now(), -RECENT_TOPUP_MS))
-    .orderBy('created_at', 'desc')
-    .first();
-  return topup?.status === 'pending';
-}
-
 function findCurrentSubscription({ id, subscription_id: currentId }: Account): Promise<Subscription | undefined> {
   return Subscription.query()
     .where({ account_id: id })
@@ -75,14 +45,17 @@ function findCurrentSubscription({ id, subscription_id: currentId }: Account): P
     .execute();
 }
 
-/** It may have been paid, and nobody has told us: nobody is to pay twice for that. */
+/**
+ * Syncs the customer's open subscriptions before a checkout: a payment may have completed before its webhook arrived,
+ * and the customer must not be charged twice.
+ */
 async function syncAndFindCurrent(account: Account, customerId: string): Promise<Subscription | undefined> {
   const subscriptionIds = await mapProcessorErrors(processor.listOpenSubscriptions(customerId));
-  for (const subscriptionId of subscriptionIds) await tryApply(() => fetchSubscriptionChange(subscriptionId));
+  for (const subscriptionId of subscriptionIds) await trySync(() => syncSubscription(subscriptionId));
   return subscriptionIds.length === 0 ? undefined : findCurrentSubscription(await account.$query());
 }
 
-/** A bank may take days; a second year would be paid, and given back. */
+/** Rejects a checkout while a bank is processing a payment, as a second year would be paid and refunded. */
 async function assertNoPendingPayment(accountId: number): Promise<void> {
   const incomplete = Subscription.query().where({ account_id: accountId, status: 'incomplete' });
   const latest = await incomplete.whereNotNull('stripe_subscription_id').orderBy('id', 'desc').first();
@@ -119,18 +92,10 @@ async function startPlanChange(slug: PlanSlug, account: Account, current: Subscr
   const request = { customerId, subscriptionId: subscriptionId as string, plan: slug };
   try {
     return await mapProcessorErrors(processor.openPlanChange(request, getCheckoutReturnUrls().successUrl));
-  } catch (error) {
-    if (!(error instanceof ProcessorError) || error.isCustomerGone) throw error;
-    // There is something about the subscription that has to be seen to first, such as a change that is scheduled.
-    logger.warn({ accountId: account.id, error: error.message }, 'no plan switch: the portal is opened instead');
+  } catch (err) {
+    if (!(err instanceof ProcessorError) || err.isCustomerGone) throw err;
+    // The customer has to change something else about the subscription first, such as a scheduled change.
+    logger.warn({ err, accountId: account.id }, 'plan change not available; opening the portal instead');
     return openCustomerPortal(account.id);
   }
-}
-
-/** The processor's portal: payment methods, invoices, cancellation. null where it has none. */
-export async function openCustomerPortal(accountId: number): Promise<string | null> {
-  const account = await Account.query().findById(accountId).throwIfNotFound();
-  return withCustomer(account, (customerId) =>
-    mapProcessorErrors(processor.openPortal(customerId, config.BILLING_RETURN_URL)),
-  );
 }

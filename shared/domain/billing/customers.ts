@@ -1,11 +1,11 @@
 import { processor, ProcessorError } from '../../gateways/payments/index.ts';
 import { logger } from '../../lib/logger.ts';
 import { Account } from '../../tables/Account.ts';
-import { mapProcessorErrors } from './processorErrors.ts';
+import { mapProcessorErrors } from '../payments/processorErrors.ts';
 
 /**
- * Does something as the customer that an account is to the processor, who is made known there first if they are not
- * yet; and made known again if somebody has deleted them there.
+ * Runs a request with the account's customer at the processor. The customer is created if the account has none, and
+ * created again if it was deleted there.
  */
 export async function withCustomer<Result>(
   account: Account,
@@ -14,9 +14,9 @@ export async function withCustomer<Result>(
   const customerId = await ensureCustomer(account);
   try {
     return await work(customerId);
-  } catch (error) {
-    if (!(error instanceof ProcessorError) || !error.isCustomerGone) throw error;
-    logger.warn({ accountId: account.id, customerId }, 'a customer is gone at the payment processor: made anew');
+  } catch (err) {
+    if (!(err instanceof ProcessorError) || !err.isCustomerGone) throw err;
+    logger.warn({ accountId: account.id, customerId }, 'customer not found at the processor; creating another');
     await Account.query()
       .patch({ stripe_customer_id: null, has_payment_method: false })
       .where({ id: account.id, stripe_customer_id: customerId });
@@ -24,7 +24,7 @@ export async function withCustomer<Result>(
   }
 }
 
-/** The customer that an account is to the processor; null before it was made known there. Simulated ones always are. */
+/** Returns the account's customer id at the processor; null before it is created. Simulated customers always exist. */
 export function getCustomerId({ uuid, stripe_customer_id: stored }: Account): string | null {
   return processor.isSimulated ? `simulated_${uuid}` : stored;
 }
@@ -32,7 +32,7 @@ export function getCustomerId({ uuid, stripe_customer_id: stored }: Account): st
 async function ensureCustomer(account: Account, replaces?: string): Promise<string> {
   const existing = getCustomerId(account);
   if (existing !== null) return existing;
-  // Under a key of the account's: of two at once, or after a crash, there is one customer still.
+  // Idempotent per account: concurrent requests, and a retry after a crash, create one customer.
   const { uuid: accountUuid, email } = account;
   const customerId = await mapProcessorErrors(processor.createCustomer({ accountUuid, email, replaces }));
   await Account.query()

@@ -1,21 +1,21 @@
-import type { Transaction } from 'objection';
 import { processor } from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
+import { runSteps } from '../../lib/runSteps.ts';
 import { PAST_DUE_GRACE_DAYS } from '../../spec/limits.ts';
-import type { Account } from '../../tables/Account.ts';
 import { Subscription } from '../../tables/Subscription.ts';
-import { tryApply, type AccountChange, runSteps } from './accountChanges.ts';
-import { endSubscription, renewPeriodsUntil } from './subscriptions.ts';
-import { issueDueRefunds } from './refunds.ts';
+import { withAccountLock } from '../payments/accountSnapshot.ts';
+import { trySync } from '../payments/processorErrors.ts';
 import { syncPendingTopups } from './pendingTopups.ts';
-import { runDueFollowUps, fetchSubscriptionChange } from './syncSubscription.ts';
+import { issueDueRefunds } from './refunds.ts';
+import { endSubscription, renewPeriodsUntil } from './subscriptions.ts';
+import { runDueFollowUps, syncSubscription } from './syncSubscription.ts';
 
 const DAY_MS = 86_400_000;
-/** What was looked at within a minute is not looked at again. */
+/** A subscription that was synced within this time is not synced again. */
 const RESYNC_INTERVAL_MS = 60_000;
 const BATCH_SIZE = 200;
 
-/** What is due by the clock alone, and does not wait for the processor to say so. */
+/** Runs what is due by the clock alone and does not wait for an event of the processor. */
 export async function runBillingMaintenance(): Promise<void> {
   await runSteps([
     syncPendingTopups,
@@ -27,7 +27,7 @@ export async function runBillingMaintenance(): Promise<void> {
   ]);
 }
 
-/** A year that nobody paid for is not renewed. */
+/** Ends simulated subscriptions after their year: nothing renews them. */
 async function expireSimulatedSubscriptions(): Promise<void> {
   const expired = await Subscription.query()
     .modify('live')
@@ -36,32 +36,31 @@ async function expireSimulatedSubscriptions(): Promise<void> {
     .orderByRaw(LEAST_RECENTLY_SYNCED_FIRST)
     .limit(BATCH_SIZE);
   for (const { id, account_id: accountId } of expired) {
-    await tryApplyOrDefer(id, async () => ({
-      accountId,
-      apply: (transaction, account) => expireSimulatedSubscription(transaction, account, id),
-    }));
+    await trySyncOrDefer(id, () => expireSimulatedSubscription(accountId, id));
   }
 }
 
-async function expireSimulatedSubscription(transaction: Transaction, account: Account, id: number): Promise<undefined> {
-  const live = await Subscription.query(transaction).modify('live').findById(id);
-  if (live === undefined) return;
-  // The months of its last year may not have been granted yet: everything was down.
-  const renewed = await renewPeriodsUntil(transaction, account, live, now());
-  await endSubscription(transaction, renewed, await live.$query(transaction).patchAndFetch({ status: 'canceled' }));
+async function expireSimulatedSubscription(accountId: number, id: number): Promise<void> {
+  await withAccountLock(accountId, async (transaction, account) => {
+    const live = await Subscription.query(transaction).modify('live').findById(id);
+    if (live === undefined) return;
+    // Months of its last year may not have been granted yet, after an outage of the service.
+    const renewed = await renewPeriodsUntil(transaction, account, live, now());
+    await endSubscription(transaction, renewed, await live.$query(transaction).patchAndFetch({ status: 'canceled' }));
+  });
 }
 
-/** So that those whose look fails do not keep all others from their turn. */
+/** Keeps subscriptions whose sync fails from blocking all others. */
 const LEAST_RECENTLY_SYNCED_FIRST = 'synced_at NULLS FIRST';
 
-/** One that fails goes to the end of the line. */
-async function tryApplyOrDefer(id: number, fetchChange: () => Promise<AccountChange | null>): Promise<boolean> {
-  const isDone = await tryApply(fetchChange);
+/** Syncs a subscription; one that fails is retried after all others. */
+async function trySyncOrDefer(id: number, sync: () => Promise<void>): Promise<boolean> {
+  const isDone = await trySync(sync);
   if (!isDone) await Subscription.query().findById(id).patch({ synced_at: now() });
   return isDone;
 }
 
-/** Past due for too long: ended there, and so here. */
+/** Cancels subscriptions that are past due for too long. */
 async function cancelPastDue(): Promise<void> {
   const lapsed = addMilliseconds(now(), -PAST_DUE_GRACE_DAYS * DAY_MS);
   const overdue = await Subscription.query()
@@ -70,21 +69,21 @@ async function cancelPastDue(): Promise<void> {
     .orderByRaw(LEAST_RECENTLY_SYNCED_FIRST)
     .limit(BATCH_SIZE);
   for (const { id: rowId, stripe_subscription_id: id } of overdue) {
-    // It may have been paid, and nobody has told us.
-    const isSynced = await tryApplyOrDefer(rowId, () => fetchSubscriptionChange(id as string));
+    // Synced first: it may have been paid without an event.
+    const isSynced = await trySyncOrDefer(rowId, () => syncSubscription(id as string));
     const current = await Subscription.query().findOne({ stripe_subscription_id: id, status: 'past_due' });
     const isOver = current?.past_due_since != null && current.past_due_since <= lapsed;
     if (!isSynced || !isOver) continue;
-    await tryApplyOrDefer(rowId, async () => {
-      // A bank may be at it still.
-      if (await processor.isPaymentProcessing(id as string)) return null;
+    await trySyncOrDefer(rowId, async () => {
+      // A bank may still be processing the payment.
+      if (await processor.isPaymentProcessing(id as string)) return;
       await processor.cancelSubscription(id as string);
-      return fetchSubscriptionChange(id as string);
+      await syncSubscription(id as string);
     });
   }
 }
 
-/** Renewed or ended, and nobody has told us. */
+/** Syncs subscriptions whose period is over: they were renewed or have ended without an event. */
 async function syncLapsed(): Promise<void> {
   const lapsed = await Subscription.query()
     .where({ status: 'active' })
@@ -96,6 +95,6 @@ async function syncLapsed(): Promise<void> {
     .orderByRaw(LEAST_RECENTLY_SYNCED_FIRST)
     .limit(BATCH_SIZE);
   for (const { id, stripe_subscription_id: stripeId } of lapsed) {
-    await tryApplyOrDefer(id, () => fetchSubscriptionChange(stripeId as string));
+    await trySyncOrDefer(id, () => syncSubscription(stripeId as string));
   }
 }

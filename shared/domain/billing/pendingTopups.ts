@@ -1,25 +1,25 @@
 import { processor } from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
+import { getNextAttemptByAge } from '../../lib/retryBackoff.ts';
 import { Topup } from '../../tables/Topup.ts';
-import { retryAutoTopup, chargeAutoTopup } from './autoTopups.ts';
-import { tryApply, type AccountChange, nextSyncVersion } from './accountChanges.ts';
-import { buildFailedTopupChange, CHECKOUT_SESSION_MS, buildPaymentChange } from './topups.ts';
+import { trySync } from '../payments/processorErrors.ts';
+import { nextSyncVersion } from '../payments/syncVersion.ts';
+import { chargeAutoTopup, retryAutoTopup } from './autoTopups.ts';
+import { buildFailedTopup, findTopupSnapshot, settleTopup, type TopupSnapshot } from './topupPayments.ts';
+import { CHECKOUT_SESSION_MS } from './topups.ts';
 
 const BATCH_SIZE = 200;
-/** How long until a pending one is looked at again: the older, the less often. */
-const RETRY_BACKOFF_MS = { min: 60_000, max: 3_600_000 };
+const RETRY_BACKOFF = { minMs: 60_000, maxMs: 3_600_000 };
 
-/** Asks what became of top-ups that nobody has heard of: a charge whose end is unknown, a page that nobody paid on. */
+/** Syncs top-ups without a known outcome: charges that were interrupted, and checkout pages that nothing was paid on. */
 export async function syncPendingTopups(): Promise<void> {
-  // Apart: pages that nobody pays on are many, and must not keep charges from being settled.
+  // Two batches: the many unpaid pages must not delay charges.
   for (const topup of [...(await findPendingTopups('automatic')), ...(await findPendingTopups('manual'))]) {
-    await tryApply(() => fetchPendingTopupChange(topup));
-    const ageMs = now().getTime() - topup.created_at.getTime();
-    const waitMs = Math.min(RETRY_BACKOFF_MS.max, Math.max(RETRY_BACKOFF_MS.min, ageMs / 4));
+    await trySync(() => syncPendingTopup(topup));
     await Topup.query()
       .findById(topup.uuid)
       .where({ status: 'pending' })
-      .patch({ next_attempt_at: addMilliseconds(now(), waitMs) });
+      .patch({ next_attempt_at: getNextAttemptByAge(topup.created_at, RETRY_BACKOFF) });
   }
 }
 
@@ -32,30 +32,24 @@ function findPendingTopups(kind: Topup['kind']): Promise<Topup[]> {
     .execute();
 }
 
-function fetchPendingTopupChange(topup: Topup): Promise<AccountChange | null> {
-  // A payment that is simulated always succeeds, however late, and there is no page that it could wait for.
-  if (processor.isSimulated) return chargeAutoTopup(topup);
-  return topup.kind === 'automatic' ? retryPendingAutoTopup(topup) : fetchCheckoutTopupChange(topup);
+async function syncPendingTopup(topup: Topup): Promise<void> {
+  // A simulated payment always succeeds, however late, and has no page to wait for.
+  if (processor.isSimulated) await settleTopup(await chargeAutoTopup(topup));
+  else if (topup.kind === 'automatic') await retryAutoTopup(topup);
+  else await settleTopup(await fetchCheckoutTopup(topup));
 }
 
-async function retryPendingAutoTopup(topup: Topup): Promise<AccountChange | null> {
-  await retryAutoTopup(topup);
-  return null;
-}
-
-async function fetchCheckoutTopupChange(topup: Topup): Promise<AccountChange | null> {
+async function fetchCheckoutTopup(topup: Topup): Promise<TopupSnapshot | null> {
   const syncVersion = await nextSyncVersion();
-  const { stripe_session_id: sessionId } = topup;
-  if (sessionId === null)
-    return isTopupOlderThan(topup, CHECKOUT_SESSION_MS) ? buildFailedTopupChange(topup, 'canceled', syncVersion) : null;
+  const { stripe_session_id: sessionId, created_at: createdAt } = topup;
+  if (sessionId === null) {
+    const isExpired = createdAt <= addMilliseconds(now(), -CHECKOUT_SESSION_MS);
+    return isExpired ? buildFailedTopup(topup, 'canceled', syncVersion) : null;
+  }
   const session = await processor.readCheckoutSession(sessionId);
   const intentId = session?.intentId ?? topup.stripe_payment_intent_id;
   const payment = intentId === null ? null : await processor.readPayment(intentId);
-  if (payment !== null && payment.status !== 'failed') return buildPaymentChange(payment, syncVersion);
-  // As long as the page is open another card may be tried.
-  return session?.isOpen === true ? null : buildFailedTopupChange(topup, 'canceled', syncVersion);
-}
-
-function isTopupOlderThan({ created_at: createdAt }: Topup, ageMs: number): boolean {
-  return createdAt <= addMilliseconds(now(), -ageMs);
+  if (payment !== null && payment.status !== 'failed') return findTopupSnapshot(payment, syncVersion);
+  // While the page is open, another card may be tried.
+  return session?.isOpen === true ? null : buildFailedTopup(topup, 'canceled', syncVersion);
 }

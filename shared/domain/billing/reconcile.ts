@@ -1,49 +1,56 @@
 import { processor } from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
+import { runSteps } from '../../lib/runSteps.ts';
 import { SyncCursor } from '../../tables/SyncCursor.ts';
 import { Subscription } from '../../tables/Subscription.ts';
-import { tryApply, runSteps } from './accountChanges.ts';
-import { fetchPaymentIntentChange, storeEvents } from './paymentEvents.ts';
-import { fetchSubscriptionChange } from './syncSubscription.ts';
+import { trySync } from '../payments/processorErrors.ts';
+import { fetchTopupPayment } from './eventSnapshots.ts';
+import { storePaymentEvents } from './receivePaymentEvents.ts';
+import { syncSubscription } from './syncSubscription.ts';
+import { settleTopup } from './topupPayments.ts';
 
 const DAY_MS = 86_400_000;
-/** How far back subscriptions and payments are asked for. */
+/** Subscriptions and payments created within this time are listed. */
 const LOOKBACK_MS = 3 * DAY_MS;
-/** The processor forgets its events after 30 days. */
+/** The processor deletes its events after 30 days. */
 const EVENT_RETENTION_MS = 29 * DAY_MS;
-/** An event may be listed some time after the moment that it bears. */
+/** An event may be listed some time after its own timestamp. */
 const EVENT_LIST_OVERLAP_MS = 15 * 60_000;
-/** Every subscription is looked at so often, whether or not anything is heard of it. */
+/** Every subscription is synced this often, with or without events. */
 const RESYNC_INTERVAL_MS = DAY_MS;
-/** One run takes no longer than this: the next one goes on. */
+/** One run takes no longer than this; the next one continues. */
 const RUN_BUDGET_MS = 20 * 60_000;
 const BATCH_SIZE = 200;
 
-/** Looks at what the processor may have told of in vain: subscriptions and payments of the last days, and old ones. */
+/** Syncs whatever events may have been lost for: recent subscriptions and payments, and subscriptions not synced lately. */
 export async function reconcilePayments(): Promise<void> {
   await runSteps([syncRecentSubscriptions, syncRecentPayments, syncStaleSubscriptions]);
 }
 
-/** Asks for what it has told since it was last asked: after weeks, too, and of what lies longer back than days. */
+/** Fetches the events since the last backfill, up to weeks ago, in case webhooks did not arrive. */
 export async function backfillPaymentEvents(): Promise<void> {
-  // Nothing was told, and Stripe's events of the meantime are not to be passed over, should it be set up again.
+  // The cursor stays: if Stripe is configured again, its events of the meantime are fetched.
   if (processor.isSimulated) return;
   const startedAt = now();
   const cursor = await SyncCursor.query().findById('events');
   const earliest = addMilliseconds(startedAt, -EVENT_RETENTION_MS);
   const since = addMilliseconds(cursor?.synced_through ?? earliest, -EVENT_LIST_OVERLAP_MS);
-  await storeEvents(processor.listEventsSince(since > earliest ? since : earliest));
+  await storePaymentEvents(processor.listEventsSince(since > earliest ? since : earliest));
   await SyncCursor.query().insert({ subject: 'events', synced_through: startedAt }).onConflict('subject').merge();
 }
 
 async function syncRecentSubscriptions(): Promise<void> {
   const since = addMilliseconds(now(), -LOOKBACK_MS);
-  for await (const id of processor.listSubscriptionsSince(since)) await tryApply(() => fetchSubscriptionChange(id));
+  for await (const id of processor.listSubscriptionsSince(since)) await trySync(() => syncSubscription(id));
 }
 
 async function syncRecentPayments(): Promise<void> {
   const since = addMilliseconds(now(), -LOOKBACK_MS);
-  for await (const id of processor.listPaymentsSince(since)) await tryApply(() => fetchPaymentIntentChange(id));
+  for await (const id of processor.listPaymentsSince(since)) await trySync(() => syncTopupPayment(id));
+}
+
+async function syncTopupPayment(intentId: string): Promise<void> {
+  await settleTopup(await fetchTopupPayment(intentId));
 }
 
 async function syncStaleSubscriptions(): Promise<void> {
@@ -58,7 +65,7 @@ async function syncStaleSubscriptions(): Promise<void> {
     .limit(BATCH_SIZE);
   for (let lastId = 0; performance.now() < until; ) {
     const rows = await stale.clone().where('id', '>', lastId);
-    for (const { stripe_subscription_id: id } of rows) await tryApply(() => fetchSubscriptionChange(id as string));
+    for (const { stripe_subscription_id: id } of rows) await trySync(() => syncSubscription(id as string));
     if (rows.length < BATCH_SIZE) return;
     lastId = rows.at(-1)?.id as number;
   }

@@ -8,17 +8,17 @@ import type { Subscription } from '../../tables/Subscription.ts';
 const BATCH_SIZE = 200;
 const DAY_MS = 86_400_000;
 const RETRY_BACKOFF_MS = { min: 30_000, max: 3_600_000 };
-/** Left to the process that wrote the row before the sweep finds it. */
+/** The process that wrote a row issues its refund right away: the sweep leaves it alone for this long. */
 const SWEEP_GRACE_MS = 30_000;
-/** After so many attempts, what the processor does not list was not paid through it. */
+/** After this many attempts, an amount that the processor does not list was not paid through it. */
 const INCOMPLETE_ATTEMPTS = 3;
-/** Why staff have to pay the customer back. */
+/** Reasons for which staff have to pay the customer back by hand. */
 const REJECTION_REASONS = {
-  lost: 'The processor refunds nothing of a charge that was disputed.',
-  incomplete: 'Not all of the invoice was paid through the processor: only that part is refunded.',
+  lost: 'The processor does not refund a charge that was disputed.',
+  incomplete: 'Only a part of the invoice was paid through the processor, and only that part is refunded.',
 };
 
-/** Records that invoices are to be refunded, once each, in the transaction that decides so. */
+/** Records that invoices are to be refunded, once each, in the transaction that decides it. */
 export async function recordOwedRefunds(
   transaction: Transaction,
   subscription: Subscription,
@@ -36,12 +36,12 @@ export async function recordOwedRefunds(
   await OwedRefund.query(transaction).insert(rows).onConflict('invoice_id').ignore();
 }
 
-/** Carries out the refunds of a subscription that are owed, ahead of the sweep. */
+/** Issues the owed refunds of a subscription, ahead of the sweep. */
 export async function issueSubscriptionRefunds({ id }: Subscription): Promise<void> {
   for (const owed of await OwedRefund.query().where({ subscription_id: id, status: 'owed' })) await issueRefund(owed);
 }
 
-/** Carries out refunds that are due: a process died, or the processor could not be reached. */
+/** Issues refunds that are due: a process died, or the processor was unavailable. */
 export async function issueDueRefunds(): Promise<void> {
   if (processor.isSimulated) return;
   const due = await OwedRefund.query()
@@ -52,7 +52,7 @@ export async function issueDueRefunds(): Promise<void> {
   for (const owed of due) await issueRefund(owed);
 }
 
-/** Refunds an invoice. May be repeated at any time: the processor refunds a payment once. */
+/** Refunds an invoice. May be repeated at any time, as the processor refunds a payment once. */
 async function issueRefund(owed: OwedRefund): Promise<void> {
   const { invoice_id: invoiceId, account_id: accountId } = owed;
   const row = () => OwedRefund.query().where({ invoice_id: invoiceId, status: 'owed' });
@@ -61,7 +61,7 @@ async function issueRefund(owed: OwedRefund): Promise<void> {
   try {
     const outcome = await processor.refundInvoice(invoiceId);
     if (outcome === 'disputed') {
-      const problem = 'A dispute is open. It decides whether anything is left to refund.';
+      const problem = 'A dispute is open. Its outcome decides whether anything is left to refund.';
       await row().patch({ attempts, problem, next_attempt_at: addMilliseconds(now(), DAY_MS) });
       return;
     }
@@ -81,19 +81,20 @@ async function issueRefund(owed: OwedRefund): Promise<void> {
       problem,
       completed_at: now(),
     });
-    if (problem !== null) logger.error({ invoiceId, accountId, problem }, 'an owed refund is refused');
-    else logger.info({ invoiceId, accountId }, 'an owed refund is carried out');
-  } catch (error) {
-    const problem = (error as Error).message.slice(0, 500);
-    const isUnavailable = error instanceof ProcessorError && error.fault === 'away';
-    logger[isUnavailable ? 'warn' : 'error']({ invoiceId, accountId, problem }, 'refund failed; will retry');
+    if (problem !== null)
+      logger.error({ invoiceId, accountId, problem }, 'owed refund rejected; pay the customer back by hand');
+    else logger.info({ invoiceId, accountId }, 'owed refund issued');
+  } catch (err) {
+    const problem = (err as Error).message.slice(0, 500);
+    const isUnavailable = err instanceof ProcessorError && err.fault === 'unavailable';
+    logger[isUnavailable ? 'warn' : 'error']({ err, invoiceId, accountId }, 'refund failed; sweep will retry');
     await row().patch({ attempts, problem, next_attempt_at: addMilliseconds(now(), waitMs) });
   }
 }
 
 /**
- * Notes that a refund which was carried out failed later: the money is with us again, and staff decide. What is still
- * owed stays owed: the refund that failed was another one.
+ * Records that an issued refund failed later at the bank: the money is back with the service, and staff decide. A
+ * refund that is still owed stays owed, as the one that failed was another one.
  */
 export async function markRefundFailed(invoiceId: string): Promise<void> {
   await OwedRefund.query()

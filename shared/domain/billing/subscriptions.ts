@@ -1,78 +1,32 @@
 import type { Transaction } from 'objection';
-import { addMonths } from '../../lib/calendar.ts';
-import { addMilliseconds } from '../../lib/clock.ts';
-import { PAST_DUE_GRACE_DAYS } from '../../spec/limits.ts';
-import { getPlanBySlug } from '../../spec/plans.ts';
 import type { Account } from '../../tables/Account.ts';
 import type { Subscription } from '../../tables/Subscription.ts';
-import { postEntries, type EntryInput } from '../credits/ledger.ts';
-import { renewCreditPeriods } from '../credits/periods.ts';
+import { endCreditPeriods, renewCreditPeriods, startCreditPeriods, upgradeCreditPeriod } from '../credits/periods.ts';
+import { entitlementFor, NO_ENTITLEMENT } from './entitlement.ts';
 
 /**
- * What a subscription's life means to its account: what may be spent, and which credits come and go with it. All of it
- * under the account's lock; the subscription's own row is the caller's. An account lives under one subscription at a
- * time: what becomes of another one of its changes nothing here.
+ * The transitions of a subscription: what they do to the entitlement and the credits of its account. The caller holds
+ * the account's lock and writes the subscription's own row. An account uses one subscription at a time; transitions of
+ * its other ones change nothing here.
  */
 
-const DAY_MS = 86_400_000;
-/** The processor begins a new year some time before it says so. */
-const RENEWAL_GRACE_MS = DAY_MS;
-
-type Entitlement = Pick<Account, 'plan_slug' | 'spendable_until' | 'parallel_limit'>;
-
-/** What an account may do under a live subscription. */
-function entitlementFor(subscription: Subscription): Entitlement {
-  const plan = getPlanBySlug(subscription.plan_slug);
-  return { plan_slug: plan.slug, parallel_limit: plan.parallelLimit, spendable_until: getSpendableUntil(subscription) };
-}
-
-function getSpendableUntil(subscription: Subscription): Date {
-  const { past_due_since: pastDueSince, current_period_end: periodEnd } = subscription;
-  if (pastDueSince !== null) return addMilliseconds(pastDueSince, PAST_DUE_GRACE_DAYS * DAY_MS);
-  const isRenewed = subscription.stripe_subscription_id !== null && !subscription.cancel_at_period_end;
-  return isRenewed ? addMilliseconds(periodEnd, RENEWAL_GRACE_MS) : periodEnd;
-}
-
-const NO_ENTITLEMENT: Entitlement = { plan_slug: null, spendable_until: null, parallel_limit: 0 };
-
 /**
- * Puts an account under a subscription, with its first month's credits, and completes the onboarding where only the
- * plan was missing. Plan credits that another one has left, or a refund after its end, are not the new one's: they
- * expire.
+ * Starts a subscription: grants its first month's credits, and completes the onboarding if only the plan was missing.
+ * Plan credits left from an earlier subscription expire.
  */
 export async function startSubscription(
   transaction: Transaction,
   account: Account,
   subscription: Subscription,
 ): Promise<Account> {
-  const plan = getPlanBySlug(subscription.plan_slug);
-  const expiry = buildPlanCreditsExpiry(
-    account,
-    'Plan credits expired with the subscription before',
-    `expiry:${subscription.uuid}:begin`,
-  );
-  const grant: EntryInput = {
-    entryType: 'grant',
-    amount: plan.monthlyCredits,
-    planAmount: plan.monthlyCredits,
-    description: `Monthly credits: ${plan.name} plan`,
-    effectKey: `grant:${subscription.uuid}:0`,
-  };
-  return postEntries(transaction, account, [...expiry, grant], {
+  return startCreditPeriods(transaction, account, subscription, {
     ...entitlementFor(subscription),
     ...(account.onboarding_step === 'plan' ? { onboarding_step: 'complete' } : {}),
     subscription_id: subscription.id,
-    period_index: 0,
-    period_start: subscription.started_at,
-    period_end: addMonths(subscription.started_at, 1),
-    period_granted: plan.monthlyCredits,
-    period_rollover: 0,
-    generation_count_at_period_start: account.generation_count,
-    period_used: 0,
   });
 }
 
-/** Nothing may be spent for the time, and nothing is lost. */
+/** Suspends a subscription: no credits may be spent, and none expire. */
 export async function suspendSubscription(
   transaction: Transaction,
   account: Account,
@@ -83,10 +37,10 @@ export async function suspendSubscription(
 }
 
 /**
- * Takes up what was suspended, or goes on with what has changed. A larger plan than before, once it is paid for, fills
- * this month's grant up to its own: counted against what the month was granted already, so that going up, down and up
- * again grants nothing twice. Not in the last month of what is paid: the price of so short a rest is next to nothing.
- * @param isPaid whether the last invoice is.
+ * Resumes a suspended subscription, or applies a change to it. Once a larger plan is paid for, it raises this month's
+ * grant to its own amount: what the month was granted before counts, so that switching up, down and up again grants
+ * nothing twice. In the last paid month nothing is granted, as the rest of it costs next to nothing.
+ * @param isPaid whether the latest invoice is paid.
  */
 export async function applySubscriptionChange(
   transaction: Transaction,
@@ -95,27 +49,14 @@ export async function applySubscriptionChange(
   isPaid: boolean,
 ): Promise<Account> {
   if (account.subscription_id !== subscription.id) return account;
-  const plan = getPlanBySlug(subscription.plan_slug);
   const entitled = await account.$query(transaction).patchAndFetch(entitlementFor(subscription));
-  if (!isPaid || subscription.status !== 'active' || entitled.period_granted >= plan.monthlyCredits) return entitled;
-  // A month that is due is the new plan's already.
-  const current = await renewCreditPeriods(transaction, entitled);
-  const missing = plan.monthlyCredits - current.period_granted;
-  const isLastMonth = current.period_end === null || current.period_end >= subscription.paid_until;
-  if (missing <= 0 || isLastMonth) return current;
-  const difference: EntryInput = {
-    entryType: 'grant',
-    amount: missing,
-    planAmount: missing,
-    description: `Upgrade to the ${plan.name} plan: rest of this month's credits`,
-    effectKey: `grant:${subscription.uuid}:${current.period_index}:${plan.slug}`,
-  };
-  return postEntries(transaction, current, [difference], { period_granted: plan.monthlyCredits });
+  if (!isPaid || subscription.status !== 'active') return entitled;
+  return upgradeCreditPeriod(transaction, entitled, subscription);
 }
 
 /**
- * Grants the months of a subscription that began before its end and were not granted yet. To be called before its row
- * says that it has ended: only what is active is granted.
+ * Grants the months of a subscription that started before its end and were not granted yet. Must be called before its
+ * row is marked as ended, as only active subscriptions are renewed.
  */
 export async function renewPeriodsUntil(
   transaction: Transaction,
@@ -127,33 +68,12 @@ export async function renewPeriodsUntil(
   return renewCreditPeriods(transaction, account, until);
 }
 
-/** Ends a subscription. Plan credits end with it; top-up credits stay. */
+/** Ends a subscription. Its plan credits expire; top-up credits stay. */
 export async function endSubscription(
   transaction: Transaction,
   account: Account,
   subscription: Subscription,
 ): Promise<Account> {
   if (account.subscription_id !== subscription.id) return account;
-  const expiry = buildPlanCreditsExpiry(
-    account,
-    'Plan credits expired with the subscription',
-    `expiry:${subscription.uuid}:end`,
-  );
-  return postEntries(transaction, account, expiry, {
-    ...NO_ENTITLEMENT,
-    subscription_id: null,
-    period_index: 0,
-    period_start: null,
-    period_end: null,
-    period_granted: 0,
-    period_rollover: 0,
-    generation_count_at_period_start: account.generation_count,
-    period_used: 0,
-  });
-}
-
-/** All plan credits that are left; nothing where none are. */
-function buildPlanCreditsExpiry({ plan_credits: left }: Account, description: string, effectKey: string): EntryInput[] {
-  if (left <= 0) return [];
-  return [{ entryType: 'expiry', amount: -left, planAmount: -left, description, effectKey }];
+  return endCreditPeriods(transaction, account, subscription, { ...NO_ENTITLEMENT, subscription_id: null });
 }

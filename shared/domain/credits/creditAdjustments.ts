@@ -5,30 +5,30 @@ import { Account } from '../../tables/Account.ts';
 import { LedgerEntry } from '../../tables/LedgerEntry.ts';
 import { lockAccount, postEntries } from './ledger.ts';
 
-/** So many at a time at most: who wants to give more has most likely mistyped. */
+/** Largest adjustment. A larger amount is most likely a typing error. */
 export const ADJUSTMENT_MAX_CREDITS = 100_000;
 
-/** Credits that the staff gives away. */
+/** A manual credit by staff. */
 export interface CreditAdjustment {
   accountId: number;
   credits: number;
-  /** Names this gift: carried out once, however often it is asked for. */
+  /** Idempotency key of the adjustment: it is posted once, however often it is requested. */
   requestName: string;
-  /** What for, in words that the customer reads in the ledger; '' says nothing. */
+  /** Reason, which the customer reads in the ledger; may be empty. */
   note: string;
 }
 
-/** What a gift came to. */
+/** The posted adjustment. */
 export interface CreditAdjustmentResult {
   account: Account;
   entry: LedgerEntry;
-  /** Whether it had been given before. */
+  /** True if an earlier request has posted it. */
   isRepeat: boolean;
 }
 
 /**
- * Gives credits away. They go into the top-up bucket, so that they do not expire with the month.
- * @throws ServiceError validation_error where the request has given something else before.
+ * Posts a credit adjustment to the top-up bucket, so that it does not expire with the month.
+ * @throws ServiceError validation_error if another adjustment was posted under the same request name.
  */
 export async function postCreditAdjustment(adjustment: CreditAdjustment): Promise<CreditAdjustmentResult> {
   const { accountId, credits } = adjustment;
@@ -53,27 +53,27 @@ export async function postCreditAdjustment(adjustment: CreditAdjustment): Promis
 }
 
 /**
- * What a request has given already, or null.
- * @throws ServiceError validation_error where that was something else.
+ * Finds the entry that was posted under the request name, or null.
+ * @throws ServiceError validation_error if it differs from this adjustment.
  */
 export async function findCreditAdjustment(adjustment: CreditAdjustment): Promise<LedgerEntry | null> {
   const entry = await LedgerEntry.query().findOne({ effect_key: buildEffectKey(adjustment.requestName) });
   if (entry === undefined) return null;
-  const isTheSame =
+  const isSame =
     entry.account_id === adjustment.accountId &&
     entry.amount === adjustment.credits &&
     entry.description === buildDescription(adjustment);
-  if (isTheSame) return entry;
+  if (isSame) return entry;
   throw new ServiceError(
     'validation_error',
-    `The request ${adjustment.requestName} has given something else before (${entry.amount} credits, "${entry.description}"): take another name for a new one.`,
+    `The request ${adjustment.requestName} has already posted another adjustment (${entry.amount} credits, "${entry.description}"). Use a new request name.`,
   );
 }
 
 async function getPostedAdjustment(adjustment: CreditAdjustment): Promise<Omit<CreditAdjustmentResult, 'isRepeat'>> {
   const entry = await findCreditAdjustment(adjustment);
   if (entry === null)
-    throw new Error(`The request ${adjustment.requestName} was refused as a repetition, and is not there.`);
+    throw new Error(`The request ${adjustment.requestName} was rejected as a duplicate, but has no entry.`);
   return { entry, account: await Account.query().findById(adjustment.accountId).throwIfNotFound() };
 }
 

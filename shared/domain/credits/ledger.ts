@@ -1,33 +1,32 @@
 import type { Transaction } from 'objection';
 import { now } from '../../lib/clock.ts';
+import { getPageOffset, type ListPage } from '../../lib/pagination.ts';
+import { PAGE_SIZE } from '../../spec/limits.ts';
 import type { LedgerEntryType } from '../../spec/states.ts';
 import { Account } from '../../tables/Account.ts';
 import { LedgerEntry } from '../../tables/LedgerEntry.ts';
 
-/** A movement of credits other than those of a generation, which the charge and the settlement write themselves. */
+/** Input of a ledger entry. Entries of a generation are posted by its charge and its completion instead. */
 export interface EntryInput {
   entryType: LedgerEntryType;
-  /** Credits, signed. */
+  /** Signed credits. */
   amount: number;
-  /** The part of amount that goes into or out of the plan bucket. */
+  /** The part of `amount` that is posted to the plan bucket. */
   planAmount: number;
   description: string;
-  /** Names the effect; the database refuses a second entry with the same key. */
+  /** Unique key of the effect; the database rejects a second entry with the same key. */
   effectKey: string;
 }
 
 /**
- * Locks an account for the rest of a transaction. Everything that moves credits takes this lock first, so that its
- * balance, its ledger and its counters change together and in one order.
+ * Locks an account until the end of the transaction. Every transaction that posts credits takes this lock first, so that
+ * balance, ledger and counters change together and in one order.
  */
 export async function lockAccount(transaction: Transaction, accountId: number): Promise<Account> {
   return Account.query(transaction).findById(accountId).forNoKeyUpdate().throwIfNotFound();
 }
 
-/**
- * Writes movements to the ledger of a locked account, in order, and what they leave to the account, together with
- * whatever else of it changes.
- */
+/** Posts entries to the ledger of a locked account, in order, and updates its balances together with other `changes`. */
 export async function postEntries(
   transaction: Transaction,
   account: Account,
@@ -54,4 +53,18 @@ export async function postEntries(
   return account
     .$query(transaction)
     .patchAndFetch({ ...changes, balance, plan_credits, topup_credits: balance - plan_credits, ledger_count });
+}
+
+/** Lists ledger entries of an account, newest first. Found by number, so that every page costs the same. */
+export async function listLedgerEntries(accountId: number, page: number): Promise<ListPage<LedgerEntry>> {
+  const { ledger_count: totalItems } = await Account.query()
+    .findById(accountId)
+    .select('ledger_count')
+    .throwIfNotFound();
+  const newest = totalItems - getPageOffset(page);
+  const items = await LedgerEntry.query()
+    .where({ account_id: accountId })
+    .whereBetween('number', [newest - PAGE_SIZE + 1, newest])
+    .orderBy('number', 'desc');
+  return { page, totalItems, items };
 }

@@ -1,23 +1,120 @@
 import type { Transaction } from 'objection';
+import { addMonths } from '../../lib/calendar.ts';
 import { now } from '../../lib/clock.ts';
 import { isRejection, prepared, runStatement } from '../../lib/db.ts';
 import { logger } from '../../lib/logger.ts';
 import { creditPeriodsRenewed } from '../../lib/metrics.ts';
-import { PLANS } from '../../spec/plans.ts';
+import { getPlanBySlug, PLANS } from '../../spec/plans.ts';
 import { Account } from '../../tables/Account.ts';
+import type { Subscription } from '../../tables/Subscription.ts';
+import { type EntryInput, postEntries } from './ledger.ts';
 
-/** Accounts whose month is turned by one statement. */
+/**
+ * The monthly credit periods of a subscription: its first month, renewals, an upgrade within a month, and the end. The
+ * effect keys in the ledger make each grant unique.
+ */
+
+/**
+ * Grants the first month of a subscription to a locked account, together with other `changes` of its row. Plan credits
+ * left from an earlier subscription expire.
+ */
+export async function startCreditPeriods(
+  transaction: Transaction,
+  account: Account,
+  subscription: Subscription,
+  changes: Partial<Account>,
+): Promise<Account> {
+  const { name, monthlyCredits } = getPlanBySlug(subscription.plan_slug);
+  const expiry = buildPlanCreditsExpiry(
+    account,
+    'Plan credits expired with the subscription before',
+    `expiry:${subscription.uuid}:begin`,
+  );
+  const grant: EntryInput = {
+    entryType: 'grant',
+    amount: monthlyCredits,
+    planAmount: monthlyCredits,
+    description: `Monthly credits: ${name} plan`,
+    effectKey: `grant:${subscription.uuid}:0`,
+  };
+  return postEntries(transaction, account, [...expiry, grant], {
+    ...changes,
+    period_index: 0,
+    period_start: subscription.started_at,
+    period_end: addMonths(subscription.started_at, 1),
+    period_granted: monthlyCredits,
+    period_rollover: 0,
+    generation_count_at_period_start: account.generation_count,
+    period_used: 0,
+  });
+}
+
+/**
+ * Raises the grant of the current month to that of a larger plan. What the month was granted before counts, so that
+ * switching up, down and up again grants nothing twice. In the last paid month nothing is granted.
+ */
+export async function upgradeCreditPeriod(
+  transaction: Transaction,
+  account: Account,
+  subscription: Subscription,
+): Promise<Account> {
+  const plan = getPlanBySlug(subscription.plan_slug);
+  if (account.period_granted >= plan.monthlyCredits) return account;
+  // A month that is due is granted by the new plan.
+  const current = await renewCreditPeriods(transaction, account);
+  const missing = plan.monthlyCredits - current.period_granted;
+  const isLastMonth = current.period_end === null || current.period_end >= subscription.paid_until;
+  if (missing <= 0 || isLastMonth) return current;
+  const difference: EntryInput = {
+    entryType: 'grant',
+    amount: missing,
+    planAmount: missing,
+    description: `Upgrade to the ${plan.name} plan: rest of this month's credits`,
+    effectKey: `grant:${subscription.uuid}:${current.period_index}:${plan.slug}`,
+  };
+  return postEntries(transaction, current, [difference], { period_granted: plan.monthlyCredits });
+}
+
+/** Expires the remaining plan credits of a locked account and clears its period, together with other `changes`. */
+export async function endCreditPeriods(
+  transaction: Transaction,
+  account: Account,
+  subscription: Subscription,
+  changes: Partial<Account>,
+): Promise<Account> {
+  const expiry = buildPlanCreditsExpiry(
+    account,
+    'Plan credits expired with the subscription',
+    `expiry:${subscription.uuid}:end`,
+  );
+  return postEntries(transaction, account, expiry, {
+    ...changes,
+    period_index: 0,
+    period_start: null,
+    period_end: null,
+    period_granted: 0,
+    period_rollover: 0,
+    generation_count_at_period_start: account.generation_count,
+    period_used: 0,
+  });
+}
+
+/** Returns the entry that expires the remaining plan credits; none if there are none. */
+function buildPlanCreditsExpiry({ plan_credits: left }: Account, description: string, effectKey: string): EntryInput[] {
+  if (left <= 0) return [];
+  return [{ entryType: 'expiry', amount: -left, planAmount: -left, description, effectKey }];
+}
+
+/** Accounts that one statement renews. */
 const BATCH_SIZE = 1_000;
 
 /**
- * The turn of a credit period (docs/decisions.md: Credits), for as many due accounts as fit one statement: what is left
- * of the plan's credits expires, up to a month's worth of it is carried over, and the next month is granted; as ledger
- * entries in this order, so that they alone add up to the balance.
+ * Renews the credit period of as many due accounts as fit one statement: the plan credits expire, at most a month's
+ * worth of them rolls over, and the next month is granted, as ledger entries in this order.
  *
- * Months are counted from the subscription's start each time, so that a month end that was clamped is not lost. Only
- * what is paid for is granted. Accounts that somebody else works on are passed over: the next statement finds them.
- * The effect key makes a month's grant one of its kind; that the account's row moves on in the same statement makes
- * sure that it is not tried twice.
+ * Months are counted from the start of the subscription, so that a clamped month end does not shift later ones. Only paid
+ * months are granted. Locked accounts are skipped and found by the next statement. The effect key makes a month's grant
+ * unique, and the account's row advances in the same statement.
  */
 const prepareRenewal = (name: string, condition: string, limit: string) =>
   prepared(
@@ -34,7 +131,7 @@ const prepareRenewal = (name: string, condition: string, limit: string) =>
       WHERE a.plan_slug IS NOT NULL AND a.period_end <= :until AND a.period_end < s.paid_until ${condition}
       ${limit}
         FOR NO KEY UPDATE OF a SKIP LOCKED
-   ), turned AS (
+   ), renewed AS (
      UPDATE accounts a
         SET balance = due.topup_credits + due.carried + due.granted,
             plan_credits = due.carried + due.granted,
@@ -50,7 +147,7 @@ const prepareRenewal = (name: string, condition: string, limit: string) =>
    ), entries AS (
      INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description,
                                  effect_key, created_at)
-     SELECT due.id, due.ledger_count + entry.place, entry.type, entry.amount, entry.amount, entry.balance_after,
+     SELECT due.id, due.ledger_count + entry.position, entry.type, entry.amount, entry.amount, entry.balance_after,
             entry.description, entry.type || ':' || due.subscription || ':' || due.period_index + 1, cast(:now AS timestamptz)
        FROM due, LATERAL (VALUES
               (1, 'expiry', -due.plan_credits, due.topup_credits, 'Unspent plan credits of the month'),
@@ -58,7 +155,7 @@ const prepareRenewal = (name: string, condition: string, limit: string) =>
                'Rolled over from the month before'),
               (1 + cast(due.plan_credits > 0 AS int) + cast(due.carried > 0 AS int), 'grant', due.granted,
                due.topup_credits + due.carried + due.granted, 'Monthly credits: ' || due.plan_name || ' plan')
-            ) AS entry (place, type, amount, balance_after, description)
+            ) AS entry (position, type, amount, balance_after, description)
       WHERE entry.amount <> 0
    )
    SELECT cast(count(*) AS int) AS accounts FROM due`,
@@ -72,9 +169,9 @@ const PLAN_ROWS = JSON.stringify(
 );
 
 /**
- * Turns the credit period of every account whose month is over, as often as months have passed: after days of
- * standstill each is turned in its order, none twice.
- * @returns how many periods were turned.
+ * Renews the credit period of every account whose month has ended. After an outage an account is renewed once for each
+ * month that has passed, in order.
+ * @returns the number of renewed periods.
  */
 export async function renewDueCreditPeriods(): Promise<number> {
   let renewedCount = 0;
@@ -84,7 +181,7 @@ export async function renewDueCreditPeriods(): Promise<number> {
     creditPeriodsRenewed.inc(accounts);
     if (accounts === 0) break;
   }
-  if (renewedCount > 0) logger.info({ renewedCount }, 'credit periods turned');
+  if (renewedCount > 0) logger.info({ renewedCount }, 'credit periods renewed');
   return renewedCount;
 }
 
@@ -98,16 +195,16 @@ async function renewBatch(): Promise<number> {
     return row?.accounts ?? 0;
   } catch (error) {
     if (!isRejection(error)) throw error;
-    logger.error({ error: (error as Error).message }, 'some account cannot be granted its month: one by one');
+    logger.error({ err: error }, 'batch renewal of credit periods failed; renewing accounts one by one');
     return renewOneByOne();
   }
 }
 
-/** One account that the database refuses does not keep the others from their month. */
+/** Renews due accounts separately, so that one that the database rejects does not block the others. */
 async function renewOneByOne(): Promise<number> {
   const due = await Account.query()
     .select('accounts.id')
-    // Suspended and lapsed accounts are not due, and must not keep others out of the batch.
+    // Suspended and lapsed accounts are not due, and must not fill the batch.
     .innerJoin('subscriptions', 'subscriptions.id', 'accounts.subscription_id')
     .where('subscriptions.status', 'active')
     .whereNotNull('accounts.plan_slug')
@@ -123,16 +220,16 @@ async function renewOneByOne(): Promise<number> {
       renewedCount += row?.accounts ?? 0;
     } catch (error) {
       if (!isRejection(error)) throw error;
-      logger.error({ accountId: id, error: (error as Error).message }, 'an account is not granted its month');
+      logger.error({ err: error, accountId: id }, 'credit period not renewed');
     }
   }
   return renewedCount;
 }
 
 /**
- * Turns what is due of one account that the caller has locked, before something is worked out from the month that it is
- * in: an upgrade in the moment after a month's end would else be granted for both.
- * @param until months that begin later are not due.
+ * Renews the due periods of one account that the caller has locked, before a calculation from its current month: an
+ * upgrade just after the end of a month would otherwise be granted for both months.
+ * @param until months that start later are not due.
  */
 export async function renewCreditPeriods(
   transaction: Transaction,

@@ -3,11 +3,9 @@ import { formatUtcDay } from '../../lib/calendar.ts';
 import { now } from '../../lib/clock.ts';
 import { DB_WAIT_TIMEOUT, isRejection, prepared, runStatement } from '../../lib/db.ts';
 import { perService } from '../../lib/serviceScope.ts';
-import { getPageOffset, type ListPage } from '../../lib/pagination.ts';
 import { getModelBySlug } from '../../spec/catalog.ts';
-import { PAGE_SIZE, USAGE_HISTORY_DAYS } from '../../spec/limits.ts';
+import { USAGE_HISTORY_DAYS } from '../../spec/limits.ts';
 import { Account } from '../../tables/Account.ts';
-import { LedgerEntry } from '../../tables/LedgerEntry.ts';
 
 export interface DailyUsage {
   /** YYYY-MM-DD, UTC. */
@@ -25,15 +23,15 @@ export interface ModelUsage {
 
 export interface UsageSummary {
   account: Account;
-  /** The last 30 UTC days, today last, days without use included. */
+  /** The last 30 UTC days, today last, including days without usage. */
   history: DailyUsage[];
-  /** Totals since the account began. */
+  /** Totals since the account was created. */
   byModel: ModelUsage[];
 }
 
-/** Account, days and totals of all whose usage is asked for in this process at the moment. */
+/** Reads account, days and totals for one batch of accounts. */
 const FIND_USAGE = prepared(
-  'usage',
+  'find_usage',
   `SELECT a.id, a.plan_slug, a.spendable_until, a.balance, a.period_used, a.period_granted, a.period_rollover,
           a.period_start, a.period_end, a.in_flight,
           (SELECT json_agg(json_build_array(day, credits, generations))
@@ -46,7 +44,7 @@ const FIND_USAGE = prepared(
     WHERE a.id = ANY (cast(:accountIds AS bigint[]))`,
 );
 
-/** What was used, of whatever the first part names: credits, generations. */
+/** A day or a model, then its credits and generations. */
 type UsageSum = [string, number, number];
 type UsageRow = Account & { days: UsageSum[] | null; totals: UsageSum[] | null };
 
@@ -56,17 +54,17 @@ const findUsage = createBatcher<number, UsageRow | undefined>({
   waitTimeout: DB_WAIT_TIMEOUT,
   isItemError: isRejection,
   run: async (accountIds) => {
-    const before = daysBefore(now(), USAGE_HISTORY_DAYS);
+    const before = subtractDays(now(), USAGE_HISTORY_DAYS);
     const rows = await runStatement<UsageRow>(FIND_USAGE, { accountIds: [...new Set(accountIds)], before });
     const found = new Map(rows.map((row) => [row.id, row]));
     return accountIds.map((id) => found.get(id));
   },
 });
 
-/** What an account has spent (spec: Usage summary), from the sums that the charge keeps, less refunds. */
+/** Returns the usage of an account (spec: Usage summary) from the sums that charges and refunds update. */
 export async function getUsageSummary(accountId: number): Promise<UsageSummary> {
   const found = await findUsage(accountId);
-  if (found === undefined) throw new Error(`There is no account ${accountId}.`);
+  if (found === undefined) throw new Error(`Account ${accountId} does not exist.`);
   const { days, totals, ...account } = found;
   const used = new Map((days ?? []).map((day) => [day[0], day]));
   return {
@@ -85,33 +83,21 @@ export async function getUsageSummary(accountId: number): Promise<UsageSummary> 
 
 const state = perService(() => ({ today: '', days: [] as string[] }));
 
-/** The last 30 days, today last; the same all day long. */
+/** Lists the last 30 UTC days, today last. Cached for the day. */
 function getHistoryDays(moment: Date): string[] {
   const today = formatUtcDay(moment);
   const cached = state();
   if (cached.today !== today) {
     cached.days = Array.from({ length: USAGE_HISTORY_DAYS }, (_, index) =>
-      daysBefore(moment, USAGE_HISTORY_DAYS - 1 - index),
+      subtractDays(moment, USAGE_HISTORY_DAYS - 1 - index),
     );
     cached.today = today;
   }
   return cached.days;
 }
 
-function daysBefore(moment: Date, days: number): string {
-  return formatUtcDay(new Date(moment.getTime() - days * 86_400_000));
-}
+const DAY_MS = 86_400_000;
 
-/** Ledger entries of an account, newest first; found by number, so that every page costs the same. */
-export async function listLedgerEntries(accountId: number, page: number): Promise<ListPage<LedgerEntry>> {
-  const { ledger_count: totalItems } = await Account.query()
-    .findById(accountId)
-    .select('ledger_count')
-    .throwIfNotFound();
-  const newest = totalItems - getPageOffset(page);
-  const items = await LedgerEntry.query()
-    .where({ account_id: accountId })
-    .whereBetween('number', [newest - PAGE_SIZE + 1, newest])
-    .orderBy('number', 'desc');
-  return { page, totalItems, items };
+function subtractDays(moment: Date, days: number): string {
+  return formatUtcDay(new Date(moment.getTime() - days * DAY_MS));
 }

@@ -10,14 +10,14 @@ import type { GenerationParams, ModelSlug } from '../../spec/catalog.ts';
 import { PROBE_STALE_MS } from '../../spec/limits.ts';
 import { Generation } from '../../tables/Generation.ts';
 
-/** A job as a client orders it, validated and with its defaults filled in. */
+/** A validated request to create a generation, with defaults applied. */
 export interface CreateInput {
   model: ModelSlug;
   prompt: string;
   params: GenerationParams;
 }
 
-/** One order on its way into the charge. */
+/** One create request in the charge statement. */
 export interface Debit extends CreateInput {
   uuid: string;
   account_id: number;
@@ -36,33 +36,32 @@ export type ChargeOutcome =
   | 'model_unavailable'
   | 'parallel_limit_reached'
   | 'insufficient_credits'
-  /** An answer was lost: the statement may have been committed, or may still be. */
+  /** The response of the database was lost: the statement may have been committed, or may still be. */
   | 'unknown';
 
-/** How long a fresh job is left to the dispatch that its creation enqueued, before the sweep enqueues another. */
+/** Delay before the sweep enqueues another dispatch for a new generation. */
 const DISPATCH_GRACE_MS = 5_000;
 
-/** One that is not there yet when the statement begins, but is committed before it ends, is refused by its unique key. */
+/** Finds earlier generations with the same key. One that is committed while the statement runs violates the unique key. */
 const JOIN_FIRST_WITH_KEY = `
        LEFT JOIN generations first
          ON first.account_id = ANY (cast(:accounts AS bigint[])) AND first.idempotency_key = ANY (cast(:keys AS text[]))
         AND first.account_id = r.account_id AND first.idempotency_key = r.idempotency_key`;
 
 /**
- * The gate and the charge, for all the orders that wait in this process at the moment: locks the accounts in the order
- * of their ids, decides each order against the locked row, and writes account, generation, ledger entry and usage.
- * A burn that leaves the balance below the threshold is recorded as the trigger of an automatic top-up, so that a lost
- * job loses no top-up, and nothing but a burn is ever one.
- * Set from the locked values (`gate.balance - gate.credits`), not from `a.balance`: Postgres checks constraints on the
- * row as the statement first saw it, and would refuse where another charge came in between.
- * The arrays repeat what the rows say: without them the planner, who takes every batch for a hundred rows, would read
- * small tables whole.
+ * Admission and charge for a batch of requests: locks the accounts in the order of their ids, decides each request
+ * against the locked row, and writes account, generation, ledger entry and usage. A burn that leaves the balance below
+ * the threshold records the trigger of an automatic top-up in the same statement; nothing else records one.
+ *
+ * New values are computed from the locked row (`gate.balance - gate.credits`) and not from `a.balance`: Postgres checks
+ * constraints on the row version that the statement saw first, and would reject after a concurrent charge. The array
+ * parameters repeat values of the rows: without them the planner estimates 100 rows and scans small tables.
  */
 const prepareChargeStatement = (name: string, hasKeys: boolean) =>
   prepared(
     name,
     `WITH request AS MATERIALIZED (
-     SELECT r.*, r.key_hash IS NULL OR k.key_hash IS NOT NULL AS known
+     SELECT r.*, r.key_hash IS NULL OR k.key_hash IS NOT NULL AS is_key_valid
        FROM json_to_recordset(:charges) AS r (uuid uuid, account_id bigint, key_hash text, model text, prompt text,
               params jsonb, credits integer, created_at timestamptz, deadline_at timestamptz, idempotency_key text)
        LEFT JOIN api_keys k
@@ -76,7 +75,7 @@ const prepareChargeStatement = (name: string, hasKeys: boolean) =>
             a.balance, a.plan_credits, a.topup_credits, a.period_used, a.in_flight, a.generation_count, a.ledger_count,
             least(a.plan_credits, r.credits) AS from_plan, a.auto_topup_triggered_at,
             a.auto_topup_enabled AND a.balance - r.credits < a.auto_topup_threshold_credits AS leaves_low,
-            CASE WHEN NOT r.known THEN 'invalid_api_key'
+            CASE WHEN NOT r.is_key_valid THEN 'invalid_api_key'
                  ${hasKeys ? "WHEN first.uuid IS NOT NULL THEN 'replayed'" : ''}
                  WHEN a.spendable_until IS NULL OR a.spendable_until <= :now THEN 'subscription_required'
                  WHEN usable.model IS NULL THEN 'model_unavailable'
@@ -154,22 +153,22 @@ async function chargeBatch(charges: Debit[]): Promise<ChargeOutcome[]> {
 }
 
 const CHARGE_ATTEMPTS = 3;
-/** So long after it was first sent nobody looks any more for what became of a charge. */
+/** Time after the first attempt until which a lost outcome is looked up. */
 const getLookupTimeoutMs = () => 2 * config.DATABASE_TIMEOUT_MS;
 
 /**
- * Charges a batch to a certain end. Where an answer was lost, the batch may have been committed, or still be about to
- * be: the uuids tell what was charged, and the rest is charged now. If the lost statement was under way all the same,
- * the primary key refuses the second one, which tells in its turn. Nor is a refusal of the second one believed before it
- * is known that the first has not taken what it lacked: the last slot, the last credits.
+ * Charges a batch exactly once. After a lost response the batch may have been committed, or may still be: a lookup by
+ * uuid finds what was charged, and the rest is charged now. If the lost statement commits meanwhile, the primary key
+ * rejects the second one, and another lookup follows. A rejection of the second statement also needs a lookup first:
+ * the lost one may have used the last slot or the last credits.
  *
- * While the database stands still an order is given up within 5 s, with a DATABASE_TIMEOUT_MS of 1.5 s: that much for
- * its turn (where nothing was sent, and so nothing is charged), as much for a connection and 0.5 s more for the answer;
- * where there was a connection at once, twice as much as that for answer and look together. It takes longer only where
- * the database answers the look, so that the rest is charged anew, and then stands still again.
+ * While the database does not respond, a request fails within 5 s with the default DATABASE_TIMEOUT_MS of 1.5 s: that
+ * long in the local queue (nothing was sent, so nothing is charged), as long for a connection, and 0.5 s more for the
+ * response. With a connection at once, response and lookup together take twice DATABASE_TIMEOUT_MS at most. It takes
+ * longer only if the database responds to the lookup and hangs again during the second charge.
  *
- * Once an answer was lost, only `accepted` and `replayed` are certain: the lost statement may still arrive after a
- * second one was refused. The outcome of all others is `unknown`.
+ * After a lost response only `accepted` and `replayed` are certain: the lost statement may still arrive after a second
+ * one was rejected. Every other outcome is `unknown`.
  */
 async function chargeExactlyOnce(charges: Debit[]): Promise<ChargeOutcome[]> {
   const outcomes = new Map<string, ChargeOutcome>();
@@ -200,8 +199,7 @@ async function chargeExactlyOnce(charges: Debit[]): Promise<ChargeOutcome[]> {
           ? null
           : await (isLost ? findChargedWithin(lookupDeadline, remaining) : findCharged(remaining)).catch(nullIfLost);
       if (charged === null && !responseLost) throw error;
-      if (charged === null)
-        logger.error({ error: (error as Error).message, charges: remaining.length }, 'charge outcome unknown');
+      if (charged === null) logger.error({ err: error, charges: remaining.length }, 'charge outcome unknown');
       for (const uuid of charged ?? []) outcomes.set(uuid, 'accepted');
       if (charged === null) for (const { uuid } of remaining) outcomes.set(uuid, 'unknown');
       remaining = remaining.filter(({ uuid }) => !outcomes.has(uuid));
@@ -217,7 +215,7 @@ function toCertainOutcome(outcome: ChargeOutcome, responseLost: boolean): Charge
   return responseLost && outcome !== 'accepted' && outcome !== 'replayed' ? 'unknown' : outcome;
 }
 
-/** @param deadline by the clock of `performance`. @returns null where nobody knows by then. */
+/** @param deadline by the clock of `performance`. @returns null if the lookup does not finish by then. */
 async function findChargedWithin(deadline: number, charges: Debit[]): Promise<string[] | null> {
   const abortTimer = new AbortController();
   const timeout = setTimeout(Math.max(0, deadline - performance.now()), null, { signal: abortTimer.signal });
@@ -236,12 +234,12 @@ async function findCharged(charges: Debit[]): Promise<string[]> {
   return rows.map(({ uuid }) => uuid);
 }
 
-/** Charges and queues an order, together with those of others, or says why not. */
+/** Charges and queues one generation, batched with concurrent requests, or returns the reason for the rejection. */
 export const chargeGeneration = createBatcher<Debit, ChargeOutcome>({
   maxItems: 64,
   maxInFlight: 2,
   waitTimeout: DB_WAIT_TIMEOUT,
-  // One account's charges would wait for each other's row lock anyway; here they wait without holding a connection.
+  // Charges of one account would wait for each other's row lock. Here they wait without holding a connection.
   getKey: (charge) => charge.account_id,
   isItemError: isRejection,
   run: chargeExactlyOnce,

@@ -4,7 +4,7 @@ import { addMilliseconds, now } from '../../lib/clock.ts';
 import { isOutage } from '../../lib/db.ts';
 import { logger } from '../../lib/logger.ts';
 import { rememberRequestId } from '../../lib/logContext.ts';
-import { enqueueGeneration } from '../../queues/enqueue.ts';
+import { enqueueDispatch } from '../../queues/enqueue.ts';
 import { getModelBySlug, priceInCredits } from '../../spec/catalog.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { GENERATION_DEADLINE_MS } from '../../spec/limits.ts';
@@ -14,25 +14,24 @@ import { chargeAutoTopupForGeneration } from '../billing/autoTopups.ts';
 import { keyReusedError } from '../platform/idempotentRequests.ts';
 import { type Debit, type CreateInput, type ChargeOutcome, chargeGeneration } from './charge.ts';
 
-/** What became of an order. */
+/** Result of a create request. */
 export interface CreateResult {
   generation: Generation;
-  /** Whether this is the answer to an earlier request with the same idempotency key: nothing was charged now. */
+  /** True for the response to an earlier request with the same idempotency key: nothing was charged now. */
   isReplay: boolean;
 }
 
 /**
- * Charges a generation and queues it, or does neither (spec: Create rules).
- *
- * The row that it leaves is the outbox: the dispatch is enqueued after commit, and again by the sweep if that is lost.
- * @param idempotencyKey of an order that may be sent more than once; the first one that is accepted is charged, and
- *   answers for the others (docs/decisions.md: Idempotency-Key).
- * @param requestId by which the logs of all processes tell of it.
+ * Charges a generation and queues it, or does neither (spec: Create rules). The row is the outbox: the dispatch is
+ * enqueued after the commit, and again by the sweep if that job is lost.
+ * @param idempotencyKey makes the request safe to repeat: the first one that is accepted is charged, and the others
+ *   receive its response (docs/decisions.md: Idempotency-Key).
+ * @param requestId appears in the logs of all processes that work on the generation.
  * @throws ServiceError invalid_api_key, subscription_required, model_unavailable, parallel_limit_reached or
- *   insufficient_credits, in this order of precedence; nothing is charged then. validation_error where the key came
- *   with another order before. internal_error with status 503 where the database is out of reach; its detail says
- *   whether the outcome is certain (docs/decisions.md: A refusal is true). internal_error with status 503 too while
- *   the outcome of an automatic top-up is unknown.
+ *   insufficient_credits, in this order of precedence; nothing is charged then. validation_error if the key was used
+ *   for another request. internal_error with status 503 if the database is unavailable; the detail says whether the
+ *   outcome is certain (docs/decisions.md: A refusal is true). internal_error with status 503 also while the outcome
+ *   of an automatic top-up is unknown.
  */
 export async function createGeneration(
   caller: Caller,
@@ -66,14 +65,14 @@ export async function createGeneration(
 }
 
 function dispatchCreated(debit: Debit): CreateResult {
-  void enqueueGeneration('generation.dispatch', debit.uuid);
+  void enqueueDispatch(debit.uuid);
   return { generation: buildQueuedGeneration({ ...debit, credits_charged: debit.credits }), isReplay: false };
 }
 
 /**
- * Charges again after an automatic top-up where the balance was too low (spec: Limits).
- * @throws ServiceError internal_error (503) while the outcome of the top-up is unknown: a 402 would say that nothing was
- *   charged, and the card may still be.
+ * Charges, and charges again after an automatic top-up if the balance was too low (spec: Limits).
+ * @throws ServiceError internal_error (503) while the outcome of the top-up is unknown: a 402 would mean that nothing
+ *   was charged, and the card may still be.
  */
 async function chargeWithAutoTopup(debit: Debit): Promise<ChargeOutcome> {
   const outcome = await chargeGeneration(debit);
@@ -96,12 +95,12 @@ async function chargeWithAutoTopup(debit: Debit): Promise<ChargeOutcome> {
 function topupUnknownError({ credits }: Debit): ServiceError {
   return new ServiceError(
     'internal_error',
-    `No generation was created: the balance does not cover its ${credits} credits, and the outcome of the automatic top-up is unknown. Send the request again with the same Idempotency-Key to get the outcome, or look for the top-up in GET /api/ledger/.`,
+    `No generation was created: the balance does not cover its ${credits} credits, and the outcome of the automatic top-up is unknown. Send the request again with the same Idempotency-Key to get the outcome, or check GET /api/ledger/ for the top-up.`,
     { retryAfterSeconds: 60 },
   );
 }
 
-/** A generation as it is answered when it has just been created. */
+/** Builds the generation for the response to a create. */
 function buildQueuedGeneration({
   uuid,
   model,
@@ -126,14 +125,17 @@ function buildQueuedGeneration({
   });
 }
 
-/** The first answer again, if the order is the same. */
+/** Returns the response to the first request with this key, if this request is the same. */
 async function replayCreate(debit: Debit): Promise<CreateResult> {
   const { account_id, idempotency_key } = debit;
   const first = await Generation.query().findOne({ account_id, idempotency_key });
-  // Forgotten just now: it is as good as new.
-  if (first === undefined)
-    throw new ServiceError('internal_error', 'Please send that again.', { retryAfterSeconds: 1 });
-  // It was this very request that was charged, and its answer was lost on the way from the database.
+  // The key expired between the two statements, so a repeated request creates a new generation.
+  if (first === undefined) {
+    throw new ServiceError('internal_error', 'The Idempotency-Key has just expired. Send the request again.', {
+      retryAfterSeconds: 1,
+    });
+  }
+  // This very request was charged, and the response of the database was lost.
   if (first.uuid === debit.uuid) return dispatchCreated(debit);
   const isSame =
     first.model === debit.model && first.prompt === debit.prompt && isDeepStrictEqual(first.params, debit.params);
@@ -142,17 +144,17 @@ async function replayCreate(debit: Debit): Promise<CreateResult> {
 }
 
 const NOT_CREATED_DETAIL =
-  'The service is out of reach for the moment. No generation was created and no credits were charged. ' +
-  'Try again in some seconds.';
+  'The service is temporarily unavailable. No generation was created and no credits were charged. ' +
+  'Try again in a few seconds.';
 
 const OUTCOME_UNKNOWN_DETAIL =
   'The outcome of this request is unknown: the generation may have been created and charged. Repeat the request with ' +
   'the same Idempotency-Key to get its outcome. Without a key, look for it in the list of generations ' +
   '(GET /api/generations/, over MCP list_library) first: a repeat without the same key may be charged again.';
 
-/** @param error what the database failed with, for the log. */
+/** @param error of the database, for the log. */
 function databaseUnavailableError(detail: string, error?: unknown): ServiceError {
-  if (error !== undefined) logger.error({ error: (error as Error).message }, 'create failed: database out of reach');
+  if (error !== undefined) logger.error({ err: error }, 'create failed: database unavailable');
   return new ServiceError('internal_error', detail, { retryAfterSeconds: 5 });
 }
 
@@ -161,10 +163,10 @@ const rejectionDetails: Record<
   (charge: Debit) => string
 > = {
   invalid_api_key: () => 'The API key is unknown or revoked.',
-  subscription_required: () => 'Generating needs an active subscription: choose a plan, then try again.',
-  model_unavailable: ({ model }) => `${model} is unavailable at the moment. No credits were charged; try again later.`,
+  subscription_required: () => 'Creating generations requires an active subscription. Choose a plan, then try again.',
+  model_unavailable: ({ model }) => `${model} is currently unavailable. No credits were charged. Try again later.`,
   parallel_limit_reached: () =>
-    'As many generations are under way as the plan allows. Wait until one has finished, then try again.',
+    'The parallel generation limit of your plan is reached. Wait until a generation has finished, then try again.',
   insufficient_credits: ({ credits }) =>
-    `The balance does not cover the ${credits} credits of this generation. Add credits, or wait for the next grant.`,
+    `The balance does not cover the ${credits} credits of this generation. Top up, or wait for the next grant.`,
 };

@@ -24,7 +24,7 @@ const DELETE = prepared(
        FROM gone, (VALUES ${LEVEL_VALUES}) AS l (level, size)
      ON CONFLICT (account_id, level, block) DO UPDATE SET deleted = d.deleted + 1
    ), files AS (
-     -- Of one that is still queued, whatever ends it sees to that.
+     -- For a generation that is still queued, the statement that ends it does this.
      INSERT INTO media_deletions (media_token, next_attempt_at)
      SELECT media_token, cast(:now AS timestamptz) FROM gone WHERE status = 'succeeded' AND media_token IS NOT NULL
      ON CONFLICT (media_token) DO NOTHING
@@ -33,10 +33,9 @@ const DELETE = prepared(
 );
 
 /**
- * Takes a generation off the lists, for good, and soon its files from the storage. It does not give credits
- * back; a queued one keeps its slot, still ends,
- * and is still refunded if it fails.
- * @throws ServiceError not_found where it is missing, deleted already or somebody else's.
+ * Deletes a generation: it disappears from all lists, and its files are deleted soon after. Credits are not refunded. A
+ * queued generation keeps its slot until it ends, and is still refunded if it fails.
+ * @throws ServiceError not_found if it does not exist, was deleted before, or belongs to another account.
  */
 export async function deleteGeneration(accountId: number, uuid: string): Promise<void> {
   const rows = await runStatement(DELETE, { accountId, uuid, now: now() });

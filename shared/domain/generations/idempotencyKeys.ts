@@ -14,7 +14,7 @@ const PRUNE_KEYS = prepared(
    RETURNING g.uuid`,
 );
 
-/** Forgets the idempotency keys of generations that are more than a day old: they may be used anew. */
+/** Deletes the idempotency keys of generations that are more than a day old. They may be used again. */
 export async function pruneIdempotencyKeys(): Promise<void> {
   const before = addMilliseconds(now(), -IDEMPOTENCY_KEY_RETENTION_MS);
   for (;;) {

@@ -21,8 +21,8 @@ const LIST_PAGE = prepared(
 );
 
 /**
- * Generations of an account, newest first. Every page costs about the same, however long the list: its first item is
- * found by number, in which the deleted ones leave gaps that are counted in blocks.
+ * Lists the generations of an account, newest first. Every page takes about the same time, however long the list is:
+ * its first item is found by its number, and the gaps that deleted generations leave are counted in blocks.
  */
 export async function listGenerations(accountId: number, page: number): Promise<ListPage<Generation>> {
   const counts: GenerationCounts = await Account.query()
@@ -37,7 +37,7 @@ export async function listGenerations(accountId: number, page: number): Promise<
   return { page, totalItems, items: rows.map((row) => Generation.fromDatabaseJson(row)) };
 }
 
-/** Where a page begins whose first item is the rank-th oldest of those that are left. */
+/** Finds the start of the page whose first item is the rank-th oldest remaining generation. */
 async function findPageStart(
   accountId: number,
   rank: number,
@@ -45,8 +45,8 @@ async function findPageStart(
 ): Promise<{ newest: number; skip: number }> {
   if (counts.generations_deleted === 0) return { newest: rank, skip: 0 };
   const block = await findBlock(accountId, rank);
-  // Numbers of the last block that were not given out yet are no items.
+  // Numbers of the last block that are not assigned yet.
   const unassigned = Math.max(0, block.lastNumber - counts.generation_count);
-  // A deletion since the counts were read may have moved the place by some items, but never to before the block's end.
-  return { newest: block.lastNumber - unassigned, skip: Math.max(0, block.livesUpToItsEnd - unassigned - rank) };
+  // A deletion after the counts were read may have moved the start by some items, but never past the block's end.
+  return { newest: block.lastNumber - unassigned, skip: Math.max(0, block.liveCountAtEnd - unassigned - rank) };
 }

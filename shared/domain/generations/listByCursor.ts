@@ -12,16 +12,16 @@ const LIST_BY_CURSOR = prepared(
     LIMIT :limit`,
 );
 
-/** A stretch of an account's generations, newest first, and where the next one begins. */
+/** A page of an account's generations, newest first. */
 export interface CursorPage {
   items: Generation[];
-  /** What to go on from; null at the end. */
+  /** Cursor of the next page; null on the last page. */
   next: number | null;
 }
 
 /**
- * Generations of an account, newest first, from the one whose number comes before this on. What is created or deleted
- * meanwhile moves nothing: no generation is left out or told twice.
+ * Lists the generations of an account, newest first, whose numbers are below the cursor. Generations that are created or
+ * deleted between two pages cause no gaps and no duplicates.
  */
 export async function listGenerationsByCursor(
   accountId: number,

@@ -3,16 +3,16 @@ import { deleteMediaFiles } from '../../gateways/media/storeOutput.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/db.ts';
 import { logger } from '../../lib/logger.ts';
+import type { MediaDeletion } from '../../tables/MediaDeletion.ts';
 
 /**
- * Files that nobody may see any more: of generations that were deleted, and what a failed one may have left. Whatever
- * takes a generation away writes down, in the same statement, that its files are to go; removing them is repeated
- * until it is done.
+ * Deletes the files of deleted generations, and files that a failed generation may have left. The statement that
+ * deletes or fails a generation also schedules the deletion of its files, which is retried until it succeeds.
  */
 
 const BATCH_SIZE = 100;
 const CONCURRENCY = 8;
-/** Longer than a batch takes, also with a storage that is slow to say no. */
+/** Longer than a batch takes, also while the store is slow to fail. */
 const CLAIM_TIMEOUT_MS = 5 * 60_000;
 const RETRY_DELAY_MS = 60_000;
 
@@ -25,7 +25,7 @@ const CLAIM_DELETIONS = prepared(
    UPDATE media_deletions r SET next_attempt_at = :claim FROM due WHERE r.media_token = due.media_token
    RETURNING r.media_token`,
 );
-// Whoever has asked for another removal meanwhile has set another time.
+// A deletion that was scheduled again meanwhile has another time, and stays.
 const COMPLETE_DELETION = prepared(
   'complete_media_deletion',
   'DELETE FROM media_deletions WHERE media_token = :token AND next_attempt_at = :claim',
@@ -35,12 +35,12 @@ const RELEASE_DELETIONS = prepared(
   'UPDATE media_deletions SET next_attempt_at = :due WHERE media_token = ANY (:tokens) AND next_attempt_at = :claim',
 );
 
-/** Removes the files whose time has come. While the storage cannot do it, it is left alone for a minute. */
+/** Deletes the files that are due. After a failure the rest of the batch is retried a minute later. */
 export async function deleteDueMedia(): Promise<void> {
   for (;;) {
     const at = now();
     const claim = addMilliseconds(at, CLAIM_TIMEOUT_MS);
-    const rows = await runStatement<{ media_token: string }>(CLAIM_DELETIONS, { now: at, claim });
+    const rows = await runStatement<Pick<MediaDeletion, 'media_token'>>(CLAIM_DELETIONS, { now: at, claim });
     const failed = await deleteMediaBatch(
       rows.map((row) => row.media_token),
       claim,
@@ -51,7 +51,7 @@ export async function deleteDueMedia(): Promise<void> {
   }
 }
 
-/** @returns what could not be removed: with the first failure the rest is given up, too. */
+/** @returns the tokens whose files were not deleted. The first failure skips the rest of the batch. */
 async function deleteMediaBatch(tokens: string[], claim: Date): Promise<string[]> {
   const slots = pLimit(CONCURRENCY);
   const failed: string[] = [];
@@ -59,12 +59,11 @@ async function deleteMediaBatch(tokens: string[], claim: Date): Promise<string[]
     tokens.map((token) =>
       slots(async () => {
         try {
-          if (failed.length > 0) throw new Error('given up with another one');
+          if (failed.length > 0) throw new Error('skipped after a failure');
           await deleteMediaFiles(token);
           await runStatement(COMPLETE_DELETION, { token, claim });
-        } catch (error) {
-          if (failed.length === 0)
-            logger.warn({ error: (error as Error).message }, 'files not removed; will be tried again');
+        } catch (err) {
+          if (failed.length === 0) logger.warn({ err }, 'files not deleted; will retry');
           failed.push(token);
         }
       }),
@@ -81,7 +80,7 @@ const SCHEDULE_ORPHANED_DELETION = prepared(
    ON CONFLICT (media_token) DO UPDATE SET next_attempt_at = excluded.next_attempt_at`,
 );
 
-/** For whoever has put files in their place and finds that the generation ended without them. */
+/** Schedules the deletion of stored files whose generation has ended without them. */
 export async function scheduleOrphanedMediaDeletion(uuid: string): Promise<void> {
   await runStatement(SCHEDULE_ORPHANED_DELETION, { uuid, now: now() });
 }

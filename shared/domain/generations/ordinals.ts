@@ -1,9 +1,10 @@
 import { prepared, runStatement } from '../../lib/db.ts';
+import type { GenerationDeletionCount } from '../../tables/GenerationDeletionCount.ts';
 
 /**
- * Deleted numbers are counted in blocks of 256 and again in blocks of 65,536, so that the rank-th item that is left
- * is found by looking at the blocks with deletions of one level and then at those inside one block of it: some
- * hundreds of rows at the most for an account with ten million generations, none for one that never deleted.
+ * Finds the n-th remaining generation of an account. Deleted numbers are counted in blocks of 256 and again in blocks of
+ * 65,536, so that the search reads one level's blocks with deletions and then those inside one block: some hundred rows
+ * for an account with ten million generations, none without deletions.
  */
 export const BLOCK_LEVELS = [1, 2] as const;
 const BLOCK_FAN_OUT = 256;
@@ -19,53 +20,57 @@ const LIST_DELETION_BLOCKS = prepared(
     ORDER BY block`,
 );
 
-interface BlockPosition {
-  /** The number that the block begins after. */
-  before: number;
-  /** How many items are left up to there. */
-  lives: number;
+/** Boundary between two blocks. */
+interface BlockBoundary {
+  /** Last number before the boundary. */
+  number: number;
+  /** Remaining generations up to that number. */
+  liveCount: number;
 }
 
+type DeletionBlock = Pick<GenerationDeletionCount, 'block' | 'deleted'>;
+
 /**
- * The smallest block that the rank-th oldest item left lies in.
- * @returns its last number, and how many items are left up to that one.
+ * Finds the smallest block that contains the rank-th oldest remaining generation.
+ * @returns its last number, and the remaining generations up to it.
  */
 export async function findBlock(
   accountId: number,
   rank: number,
-): Promise<{ lastNumber: number; livesUpToItsEnd: number }> {
-  let position: BlockPosition = { before: 0, lives: 0 };
-  let end = { number: Number.MAX_SAFE_INTEGER, lives: Number.MAX_SAFE_INTEGER };
+): Promise<{ lastNumber: number; liveCountAtEnd: number }> {
+  let start: BlockBoundary = { number: 0, liveCount: 0 };
+  let end: BlockBoundary = { number: Number.MAX_SAFE_INTEGER, liveCount: Number.MAX_SAFE_INTEGER };
   for (const level of BLOCK_LEVELS.toReversed()) {
     const size = blockSize(level);
-    const rows = await runStatement<{ block: number; deleted: number }>(LIST_DELETION_BLOCKS, {
+    const rows = await runStatement<DeletionBlock>(LIST_DELETION_BLOCKS, {
       accountId,
       level,
-      first: position.before / size,
+      first: start.number / size,
       last: Math.ceil(end.number / size) - 1,
     });
-    ({ position, end } = findBlockAtLevel(position, rank, size, rows));
+    ({ start, end } = findBlockAtLevel(start, rank, size, rows));
   }
-  return { lastNumber: end.number, livesUpToItsEnd: end.lives };
+  return { lastNumber: end.number, liveCountAtEnd: end.liveCount };
 }
 
-/** Passes over the blocks that end before the rank-th item; blocks without a row have no deletions. */
+/** Skips the blocks that end before the rank-th generation. Blocks without a row have no deletions. */
 function findBlockAtLevel(
-  start: BlockPosition,
+  start: BlockBoundary,
   rank: number,
   size: number,
-  rows: { block: number; deleted: number }[],
-) {
+  rows: DeletionBlock[],
+): { start: BlockBoundary; end: BlockBoundary } {
   let position = start;
   for (const { block, deleted } of rows) {
-    const begin = { before: block * size, lives: position.lives + (block * size - position.before) };
-    if (begin.lives >= rank) break;
-    const lives = begin.lives + size - deleted;
-    if (lives >= rank) return { position: begin, end: { number: begin.before + size, lives } };
-    position = { before: begin.before + size, lives };
+    const blockStart = { number: block * size, liveCount: position.liveCount + (block * size - position.number) };
+    if (blockStart.liveCount >= rank) break;
+    const liveCount = blockStart.liveCount + size - deleted;
+    const blockEnd = { number: blockStart.number + size, liveCount };
+    if (liveCount >= rank) return { start: blockStart, end: blockEnd };
+    position = blockEnd;
   }
-  // In a stretch without deletions: count off whole blocks of it.
-  const blocks = Math.floor((rank - 1 - position.lives) / size);
-  const begin = { before: position.before + blocks * size, lives: position.lives + blocks * size };
-  return { position: begin, end: { number: begin.before + size, lives: begin.lives + size } };
+  // The target lies between blocks with deletions: count whole blocks from here.
+  const blocks = Math.floor((rank - 1 - position.liveCount) / size);
+  const blockStart = { number: position.number + blocks * size, liveCount: position.liveCount + blocks * size };
+  return { start: blockStart, end: { number: blockStart.number + size, liveCount: blockStart.liveCount + size } };
 }

@@ -4,7 +4,7 @@ import { DELETED_PROMPT_RETENTION_DAYS } from '../../spec/limits.ts';
 
 const BATCH_SIZE = 1_000;
 
-/** The clauses that empty what a customer wrote, and what came of it. Credits, costs and times stay for the books. */
+/** Empties prompt, parameters and error message. Credits, costs and times stay for accounting. */
 const PURGE_UPDATE = `
    UPDATE generations g SET prompt = '', params = '{}',
           error_message = CASE WHEN error_message IS NOT NULL THEN '' END, purged_at = :now

@@ -13,16 +13,16 @@ interface ReadRequest {
   caller: Caller;
 }
 
-type ReadRow = Generation & { place: number; known: boolean; submitted: boolean };
+type ReadRow = Generation & { ordinal: number; is_key_valid: boolean; submitted: boolean };
 
-/** The key's look-up and the read as one statement, for all the reads that wait in this process at the moment. */
+/** Looks up the API key and reads the generation, in one statement for a batch of reads. */
 const READ = prepared(
   'read_generations',
-  `SELECT wanted.place, wanted.key_hash IS NULL OR k.key_hash IS NOT NULL AS known,
+  `SELECT wanted.ordinal, wanted.key_hash IS NULL OR k.key_hash IS NOT NULL AS is_key_valid,
           g.uuid, g.model, g.prompt, g.params, g.status, g.credits_charged, g.created_at, g.completed_at, g.output_path,
           g.thumbnail_path, g.is_watermarked, g.error_message, g.polled_at, g.upstream_handle IS NOT NULL AS submitted
      FROM unnest(cast(:uuids AS uuid[]), cast(:accounts AS bigint[]), cast(:hashes AS bytea[])) WITH ORDINALITY
-            AS wanted (uuid, account_id, key_hash, place)
+            AS wanted (uuid, account_id, key_hash, ordinal)
      LEFT JOIN api_keys k
        ON k.key_hash = wanted.key_hash AND k.account_id = wanted.account_id AND k.revoked_at IS NULL
      LEFT JOIN generations g
@@ -40,25 +40,25 @@ const readRow = createBatcher<ReadRequest, ReadRow>({
       accounts: wanted.map(({ caller }) => caller.accountId),
       hashes: wanted.map(({ caller }) => caller.keyHash),
     });
-    const byPlace: ReadRow[] = [];
-    for (const row of rows) byPlace[row.place - 1] = row;
-    return byPlace;
+    const byOrdinal: ReadRow[] = [];
+    for (const row of rows) byOrdinal[row.ordinal - 1] = row;
+    return byOrdinal;
   },
 });
 
-/** How a reader waits for the end of a generation. */
+/** Options of a reader that waits for the end of a generation. */
 export interface WaitOptions {
-  /** For how long at the most; 0 for not at all. */
+  /** Maximum time to wait; 0 returns immediately. */
   seconds: number;
-  /** Whether nobody is there any more to be answered. */
+  /** Returns true once the client has disconnected. */
   isAborted: () => boolean;
 }
 
 /**
- * A generation of the caller's. Reading a queued one asks for a refresh of it, unless the last is less than 2 seconds
- * old, and waits about a second for what it brings (docs/decisions.md: Refresh on read). With `wait` it does
- * so again and again until the generation has ended or the time is over.
- * @throws ServiceError not_found where it is missing, deleted or somebody else's; invalid_api_key.
+ * Reads a generation of the caller. A queued one that was not polled in the last 2 seconds is refreshed first, which
+ * takes about a second (docs/decisions.md: Refresh on read). With `wait` this repeats until the generation has ended or
+ * the time is over.
+ * @throws ServiceError not_found if it does not exist, was deleted, or belongs to another account; invalid_api_key.
  */
 export async function readGeneration(caller: Caller, uuid: string, wait?: WaitOptions): Promise<Generation> {
   const row = await findGeneration(caller, uuid);
@@ -70,7 +70,7 @@ export async function readGeneration(caller: Caller, uuid: string, wait?: WaitOp
   return findGeneration(caller, uuid);
 }
 
-/** Looks again whenever there is news, and every 2 seconds where none comes: announcements may get lost. */
+/** Reads the row again after every update, and every 2 seconds without one: updates may get lost. */
 async function waitForCompletion(
   caller: Caller,
   initial: ReadRow,
@@ -79,7 +79,7 @@ async function waitForCompletion(
   const deadline = performance.now() + 1_000 * seconds;
   for (;;) {
     const leftMs = deadline - performance.now();
-    // Listened for before the row is read: what happens in between is heard.
+    // Subscribed before the row is read, so that no update in between is missed.
     const update = waitForGenerationUpdate(initial.uuid, Math.min(REFRESH_INTERVAL_MS, leftMs));
     const row = await findGeneration(caller, initial.uuid);
     if (row.status !== 'queued' || leftMs <= 0 || !isAcceptingWaiters() || isAborted()) return row;
@@ -90,11 +90,23 @@ async function waitForCompletion(
 
 async function findGeneration(caller: Caller, uuid: string): Promise<ReadRow> {
   const row = await readRow({ uuid, caller });
-  if (!row.known) throw new ServiceError('invalid_api_key', 'The API key is unknown or revoked.');
+  if (!row.is_key_valid) throw new ServiceError('invalid_api_key', 'The API key is unknown or revoked.');
   if (row.uuid === null) throw new ServiceError('not_found', 'There is no such generation on this account.');
   return row;
 }
 
 function isRefreshDue(row: ReadRow): boolean {
   return row.submitted && (row.polled_at === null || now().getTime() - row.polled_at.getTime() >= REFRESH_INTERVAL_MS);
+}
+
+const FILTER_COMPLETED = prepared(
+  'filter_completed_generations',
+  `SELECT uuid FROM generations WHERE uuid = ANY (cast(:uuids AS uuid[])) AND status <> 'queued'`,
+);
+
+/** Returns those of these generations that have ended, deleted ones included. */
+export async function filterCompleted(uuids: readonly string[]): Promise<string[]> {
+  if (uuids.length === 0) return [];
+  const rows = await runStatement<{ uuid: string }>(FILTER_COMPLETED, { uuids });
+  return rows.map(({ uuid }) => uuid);
 }

@@ -8,11 +8,11 @@ import { ACCESS_TOKEN_SECONDS } from '../../spec/limits.ts';
 import { SCOPES, type Scope } from '../../spec/oauth.ts';
 import { findKeyByHeader, getSigningKey } from './signingKeys.ts';
 
-/** What access tokens are good for: the audience, also accepted with a slash at its end (spec: OAuth for MCP). */
+/** Audience of the access tokens; also accepted with a trailing slash (spec: OAuth for MCP). */
 export const resourceUrl = () => `${config.BASE_URL}/mcp`;
 export const issuer = () => config.BASE_URL;
 
-/** What an access token says. Whether its grant still stands is asked separately, at each use. */
+/** Claims of an access token. The grant is checked separately, at each use. */
 export interface AccessToken {
   accountUuid: string;
   grantUuid: string;
@@ -21,29 +21,29 @@ export interface AccessToken {
   expiresAt: Date;
 }
 
-/** A token that is none of ours, or no longer good. */
+/** Thrown for a token that this service did not issue, or that has expired. */
 export class InvalidAccessTokenError extends Error {}
 
-/** Far above the longest that we make. */
+/** Well above the longest token that this service issues. */
 const ACCESS_TOKEN_MAX_CHARACTERS = 4_096;
 const verifiedTokens = perService(() => new LRUCache<string, AccessToken>({ max: 10_000 }));
-// On the thread pool, so that a signature keeps nobody waiting.
+// On the thread pool, so that signing does not block the event loop.
 const signOnThreadPool = promisify(sign);
 
-/** Makes an access token: a JWT as RFC 9068 describes it, good for an hour. */
-export async function issueAccessToken(about: Omit<AccessToken, 'expiresAt'>): Promise<string> {
+/** Issues an access token: a JWT by RFC 9068, valid for an hour. */
+export async function issueAccessToken(token: Omit<AccessToken, 'expiresAt'>): Promise<string> {
   const key = await getSigningKey();
   const issuedAt = Math.floor(now().getTime() / 1_000);
   const claims = {
     iss: issuer(),
     aud: resourceUrl(),
-    sub: about.accountUuid,
-    client_id: about.clientId,
-    scope: [...about.scopes].join(' '),
+    sub: token.accountUuid,
+    client_id: token.clientId,
+    scope: [...token.scopes].join(' '),
     iat: issuedAt,
     exp: issuedAt + ACCESS_TOKEN_SECONDS,
     jti: randomUUID(),
-    grant: about.grantUuid,
+    grant: token.grantUuid,
   };
   const input = `${key.header}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}`;
   const signature = await signOnThreadPool('sha256', Buffer.from(input), key.privateKey);
@@ -51,9 +51,9 @@ export async function issueAccessToken(about: Omit<AccessToken, 'expiresAt'>): P
 }
 
 /**
- * Checks an access token by itself: signed by us, for us, and not expired. A token that was found good is remembered
- * until it expires.
- * @throws InvalidAccessToken
+ * Verifies an access token without the database: signature, issuer, audience and expiry. Valid tokens are cached until
+ * they expire.
+ * @throws InvalidAccessTokenError
  */
 export async function verifyAccessToken(token: string): Promise<AccessToken> {
   const cached = verifiedTokens().get(token);
@@ -72,9 +72,9 @@ async function parseSignedToken(token: string): Promise<AccessToken> {
     token.length > ACCESS_TOKEN_MAX_CHARACTERS ? [] : token.split('.');
   if (signature === '' || more.length > 0)
     throw new InvalidAccessTokenError(
-      'That is neither an access token of this service nor an API key, "svc_" followed by 40 hex characters.',
+      'The credential is neither an access token of this service nor an API key ("svc_" followed by 40 hex characters).',
     );
-  // The whole header must be one that we write, so that nothing in it is left to be believed: neither alg nor typ.
+  // The whole header must equal one that this service writes, so that alg and typ are never taken from the token.
   const key = await findKeyByHeader(header);
   if (key === undefined)
     throw new InvalidAccessTokenError('The access token is not signed with a key of this service.');
@@ -84,18 +84,18 @@ async function parseSignedToken(token: string): Promise<AccessToken> {
     key.publicKey,
     Buffer.from(signature, 'base64url'),
   );
-  if (!isSigned) throw new InvalidAccessTokenError('The signature of the access token is wrong.');
+  if (!isSigned) throw new InvalidAccessTokenError('The signature of the access token is invalid.');
   return parseClaims(JSON.parse(Buffer.from(payload, 'base64url').toString()) as Record<string, unknown>);
 }
 
-/** Claims under our own signature: what is missing or of another type was not written by this version. */
+/** Parses signed claims. A missing claim or another type means that another version issued the token. */
 function parseClaims({ iss, aud, sub, client_id: clientId, scope, exp, grant }: Record<string, unknown>): AccessToken {
-  if (iss !== issuer()) throw new InvalidAccessTokenError('The access token is of another issuer.');
+  if (iss !== issuer()) throw new InvalidAccessTokenError('The access token has another issuer.');
   if (aud !== resourceUrl() && aud !== `${resourceUrl()}/`)
     throw new InvalidAccessTokenError(`The access token is not for ${resourceUrl()}.`);
   if (typeof exp !== 'number' || exp * 1_000 <= now().getTime()) throw expiredTokenError();
   if (typeof sub !== 'string' || typeof clientId !== 'string' || typeof scope !== 'string' || typeof grant !== 'string')
-    throw new InvalidAccessTokenError('The access token lacks a claim.');
+    throw new InvalidAccessTokenError('The access token lacks a claim: request a new one.');
   const scopes = scope.split(' ').filter((name): name is Scope => Object.hasOwn(SCOPES, name));
   return {
     accountUuid: sub,

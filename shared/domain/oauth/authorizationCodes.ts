@@ -6,15 +6,16 @@ import { randomHex, sha256 } from '../../lib/secrets.ts';
 import { AUTHORIZATION_CODE_SECONDS, USED_CODE_RETENTION_MS } from '../../spec/limits.ts';
 import { OAuthError, type Scope } from '../../spec/oauth.ts';
 import { resourceUrl } from './accessTokens.ts';
-import { type IssuedGrant, generateRefreshToken, getRefreshTokenExpiry } from './refreshTokens.ts';
+import { pruneInBatches } from './pruneInBatches.ts';
+import { generateRefreshToken, getRefreshTokenExpiry, type IssuedGrant } from './refreshTokens.ts';
 
-/** What a person has just allowed. */
+/** An authorization request that the user approved. */
 export interface ApprovedRequest {
   accountId: number;
   clientId: string;
   scopes: Scope[];
   redirectUri: string;
-  /** The SHA-256 of the client's verifier, in base64url (RFC 7636). */
+  /** SHA-256 of the client's verifier in base64url (RFC 7636). */
   codeChallenge: string;
 }
 
@@ -34,9 +35,9 @@ const ISSUE_CODE = prepared(
 );
 
 /**
- * Writes an approval down.
- * @returns the authorization code, of which only the hash is stored.
- * @throws OAuthRefusal invalid_client where the client was forgotten while the person made up their mind
+ * Stores an approval as a grant with an authorization code.
+ * @returns the code; only its hash is stored.
+ * @throws OAuthError invalid_client if the client was deleted while the consent page was open
  */
 export async function issueCode({ codeChallenge, ...request }: ApprovedRequest): Promise<string> {
   const code = randomHex(32);
@@ -51,55 +52,55 @@ export async function issueCode({ codeChallenge, ...request }: ApprovedRequest):
     now: at,
   });
   if (written.length === 0)
-    throw new OAuthError('invalid_client', 'The application is no longer registered here: have it register again.');
+    throw new OAuthError('invalid_client', 'The application is no longer registered here. It must register again.');
   return code;
 }
 
-/** What comes with a code when it is exchanged. */
+/** Parameters of a code exchange. */
 export interface CodeExchange {
   code: string;
   clientId: string;
-  /** The challenge that the client's verifier gives. */
+  /** Challenge computed from the client's verifier. */
   codeChallenge: string;
-  /** undefined where the client does not say it again, as OAuth 2.1 allows. */
+  /** Undefined if the client does not repeat it, as OAuth 2.1 allows. */
   redirectUri: string | undefined;
 }
 
 /**
- * One statement, for all exchanges that wait at a moment: a code is used up, whatever comes of it, and where all fits
- * the first refresh token is there, too.
+ * Exchanges a batch of codes. A code is consumed even if the exchange fails. If the verifier, the redirect URI and the
+ * time match, the grant is connected and its first refresh token is stored.
  */
 const EXCHANGE_CODES = prepared(
   'exchange_codes',
   `WITH item AS (
      SELECT * FROM unnest(cast(:codeHashes AS bytea[]), cast(:clientIds AS text[]), cast(:codeChallenges AS text[]),
                           cast(:redirectUris AS text[]), cast(:tokenHashes AS bytea[]))
-       WITH ORDINALITY AS i (code_hash, client_id, code_challenge, redirect_uri, token_hash, place)
-   ), used AS (
+       WITH ORDINALITY AS i (code_hash, client_id, code_challenge, redirect_uri, token_hash, ordinal)
+   ), consumed AS (
      UPDATE oauth_codes c SET used_at = :now
        FROM item i, oauth_grants g
       WHERE c.code_hash = ANY (cast(:codeHashes AS bytea[])) AND c.code_hash = i.code_hash AND c.used_at IS NULL
         AND g.uuid = c.grant_uuid AND g.client_id = i.client_id
-     RETURNING i.place, i.token_hash, c.grant_uuid, c.redirect_uri, c.code_challenge, c.expires_at,
+     RETURNING i.ordinal, i.token_hash, c.grant_uuid, c.redirect_uri, c.code_challenge, c.expires_at,
                c.expires_at > :now AND c.code_challenge = i.code_challenge
-                 AND c.redirect_uri = coalesce(i.redirect_uri, c.redirect_uri) AS fits
-   ), connected AS (
+                 AND c.redirect_uri = coalesce(i.redirect_uri, c.redirect_uri) AS is_valid
+   ), connected_grants AS (
      UPDATE oauth_grants g SET connected_at = :now, last_used_at = :now
-       FROM used, accounts a
-      WHERE used.fits AND g.uuid = used.grant_uuid AND g.revoked_at IS NULL AND a.id = g.account_id
-     RETURNING g.uuid, g.scopes, a.uuid AS account_uuid, used.token_hash
-   ), refreshable AS (
+       FROM consumed, accounts a
+      WHERE consumed.is_valid AND g.uuid = consumed.grant_uuid AND g.revoked_at IS NULL AND a.id = g.account_id
+     RETURNING g.uuid, g.scopes, a.uuid AS account_uuid, consumed.token_hash
+   ), refresh_token AS (
      INSERT INTO oauth_refresh_tokens (token_hash, grant_uuid, expires_at)
-     SELECT token_hash, uuid, :tokenExpiresAt FROM connected
+     SELECT token_hash, uuid, :tokenExpiresAt FROM connected_grants
    )
-   SELECT used.place, used.code_challenge, used.redirect_uri, used.expires_at, connected.uuid, connected.scopes,
-          connected.account_uuid
-     FROM used LEFT JOIN connected ON connected.uuid = used.grant_uuid`,
+   SELECT consumed.ordinal, consumed.code_challenge, consumed.redirect_uri, consumed.expires_at,
+          connected_grants.uuid, connected_grants.scopes, connected_grants.account_uuid
+     FROM consumed LEFT JOIN connected_grants ON connected_grants.uuid = consumed.grant_uuid`,
 );
 
 interface CodeExchangeRow {
-  /** Counted from 1. */
-  place: number;
+  /** Position of the item in the batch, from 1. */
+  ordinal: number;
   code_challenge: string;
   redirect_uri: string;
   expires_at: Date;
@@ -115,7 +116,7 @@ const exchangeBatched = createBatcher<CodeExchangeItem, CodeExchangeRow | undefi
   maxInFlight: 2,
   waitTimeout: DB_WAIT_TIMEOUT,
   getKey: ({ codeHash }) => codeHash.toString('base64'),
-  // Such as two processes with the same codes in another order.
+  // For example a deadlock of two processes with the same codes in another order.
   isItemError: isRejection,
   run: async (items) => {
     const at = now();
@@ -128,8 +129,8 @@ const exchangeBatched = createBatcher<CodeExchangeItem, CodeExchangeRow | undefi
       tokenExpiresAt: getRefreshTokenExpiry(at),
       now: at,
     });
-    const byPlace = new Map(rows.map((row) => [row.place, row]));
-    return items.map((_, index) => byPlace.get(index + 1));
+    const byOrdinal = new Map(rows.map((row) => [row.ordinal, row]));
+    return items.map((_, index) => byOrdinal.get(index + 1));
   },
 });
 
@@ -139,9 +140,9 @@ export interface ExchangedCode extends IssuedGrant {
 }
 
 /**
- * Exchanges a code, which only one of any number of simultaneous requests can. One that was used before ends all
- * that came of it: somebody has got hold of it who should not have (RFC 6749, 4.1.2).
- * @throws OAuthRefusal invalid_grant
+ * Exchanges a code for tokens. Of simultaneous requests only one succeeds. A code that was used before revokes its grant,
+ * because it may have been stolen (RFC 6749, 4.1.2).
+ * @throws OAuthError invalid_grant
  */
 export async function exchangeCode({
   code,
@@ -154,7 +155,7 @@ export async function exchangeCode({
   const row = await exchangeBatched({ codeHash, clientId, codeChallenge, redirectUri, tokenHash: token.hash });
   if (row === undefined) {
     await runStatement(REVOKE_REPLAYED, { codeHash, clientId, now: now() });
-    throw new OAuthError('invalid_grant', 'The code is unknown, was used before, or is of another client.');
+    throw new OAuthError('invalid_grant', 'The code is unknown, was used before, or belongs to another client.');
   }
   if (row.uuid === null) throw new OAuthError('invalid_grant', describeExchangeError(row, codeChallenge, redirectUri));
   return {
@@ -168,12 +169,12 @@ export async function exchangeCode({
 }
 
 function describeExchangeError(row: CodeExchangeRow, codeChallenge: string, redirectUri: string | undefined): string {
-  if (row.expires_at <= now()) return `The code has expired: it is good for ${AUTHORIZATION_CODE_SECONDS} seconds.`;
+  if (row.expires_at <= now()) return `The code has expired: it is valid for ${AUTHORIZATION_CODE_SECONDS} seconds.`;
   if (row.code_challenge !== codeChallenge)
-    return 'code_verifier does not fit the code_challenge of the authorization.';
+    return 'code_verifier does not match the code_challenge of the authorization request.';
   if (row.redirect_uri !== (redirectUri ?? row.redirect_uri))
-    return 'redirect_uri is not the one of the authorization.';
-  return 'The application was disconnected in the meantime.';
+    return 'redirect_uri does not match the authorization request.';
+  return 'The application was disconnected before the exchange.';
 }
 
 const REVOKE_REPLAYED = prepared(
@@ -186,23 +187,18 @@ const REVOKE_REPLAYED = prepared(
 
 const PRUNE_CODES = prepared(
   'prune_oauth_codes',
-  `WITH gone AS (
+  `WITH deleted AS (
      DELETE FROM oauth_codes WHERE code_hash IN (
-       SELECT code_hash FROM oauth_codes WHERE expires_at <= :before ORDER BY expires_at LIMIT :atOnce
+       SELECT code_hash FROM oauth_codes WHERE expires_at <= :before ORDER BY expires_at LIMIT :batchSize
           FOR UPDATE SKIP LOCKED)
      RETURNING grant_uuid
    ), unused AS (
-     DELETE FROM oauth_grants g USING gone WHERE g.uuid = gone.grant_uuid AND g.connected_at IS NULL
+     DELETE FROM oauth_grants g USING deleted WHERE g.uuid = deleted.grant_uuid AND g.connected_at IS NULL
    )
-   SELECT grant_uuid FROM gone`,
+   SELECT grant_uuid FROM deleted`,
 );
 
-const PRUNE_CODES_BATCH_SIZE = 1_000;
-
-/** Forgets codes that are long over, and grants whose code nobody came for. */
+/** Deletes codes after their retention, and grants whose code was never exchanged. */
 export async function pruneExpiredCodes(): Promise<void> {
-  const before = addMilliseconds(now(), -USED_CODE_RETENTION_MS);
-  for (let forgotten = PRUNE_CODES_BATCH_SIZE; forgotten === PRUNE_CODES_BATCH_SIZE; ) {
-    forgotten = (await runStatement(PRUNE_CODES, { before, atOnce: PRUNE_CODES_BATCH_SIZE })).length;
-  }
+  await pruneInBatches(PRUNE_CODES, { before: addMilliseconds(now(), -USED_CODE_RETENTION_MS) });
 }

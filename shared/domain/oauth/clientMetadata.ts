@@ -2,24 +2,22 @@ import { CLIENT_NAME_MAX_CHARACTERS, REDIRECT_URIS_MAX } from '../../spec/limits
 import { OAuthError } from '../../spec/oauth.ts';
 import { findRedirectUriProblem, getRedirectHost } from './redirectUris.ts';
 
-/** What is kept of the metadata of a client (RFC 7591), whether it sent them or shows them at its address. */
+/** Stored fields of a client's metadata (RFC 7591), from its registration or its metadata document. */
 export interface ClientMetadata {
   name: string;
   redirectUris: string[];
 }
 
 /**
- * Reads what a client says of itself. What is not asked for here is ignored, as RFC 7591 wants it.
- * @param defaultName what to call a client that gives no name; otherwise by where it has its answers sent.
- * @throws OAuthRefusal invalid_redirect_uri, invalid_client_metadata
+ * Validates the metadata of a client. Unknown fields are ignored, as RFC 7591 requires.
+ * @param defaultName name of a client that gives none; default: the host of its first redirect URI.
+ * @throws OAuthError invalid_redirect_uri, invalid_client_metadata
  */
 export function parseClientMetadata(metadata: Record<string, unknown>, defaultName?: string): ClientMetadata {
   const redirectUris = parseRedirectUris(metadata['redirect_uris']);
   const method = metadata['token_endpoint_auth_method'];
   if (method !== undefined && method !== null && method !== 'none')
-    throw clientMetadataError(
-      'token_endpoint_auth_method must be none: clients here are public, and kept apart by PKCE.',
-    );
+    throw clientMetadataError('token_endpoint_auth_method must be none: clients are public and use PKCE.');
   requireIncludes(metadata, 'grant_types', 'authorization_code');
   requireIncludes(metadata, 'response_types', 'code');
   const name = parseClientName(metadata['client_name']);
@@ -28,11 +26,11 @@ export function parseClientMetadata(metadata: Record<string, unknown>, defaultNa
 
 function parseRedirectUris(value: unknown): string[] {
   if (!Array.isArray(value) || value.length === 0 || value.length > REDIRECT_URIS_MAX) {
-    const description = `redirect_uris must be a list of 1 to ${REDIRECT_URIS_MAX} addresses.`;
+    const description = `redirect_uris must be a list of 1 to ${REDIRECT_URIS_MAX} URIs.`;
     throw new OAuthError('invalid_redirect_uri', description);
   }
   for (const [index, uri] of value.entries()) {
-    const problem = typeof uri === 'string' ? findRedirectUriProblem(uri) : 'is no text';
+    const problem = typeof uri === 'string' ? findRedirectUriProblem(uri) : 'is not a string';
     if (problem !== undefined) throw new OAuthError('invalid_redirect_uri', `redirect_uris[${index}] ${problem}.`);
   }
   return [...new Set(value as string[])];
@@ -45,12 +43,12 @@ function requireIncludes(metadata: Record<string, unknown>, field: string, requi
     throw clientMetadataError(`${field} must contain ${required}.`);
 }
 
-/** Letters that show nothing, or turn the text around, could make one name look like another. */
+/** Invisible characters and direction marks, which could make one name look like another. */
 const INVISIBLE_CHARACTERS = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\uFFFD]/gu;
 
 function parseClientName(value: unknown): string {
   if (value === undefined || value === null) return '';
-  if (typeof value !== 'string') throw clientMetadataError('client_name must be a text.');
+  if (typeof value !== 'string') throw clientMetadataError('client_name must be a string.');
   const name = value.replaceAll(INVISIBLE_CHARACTERS, ' ').replaceAll(/\s+/gu, ' ').trim();
   if (name.length <= CLIENT_NAME_MAX_CHARACTERS) return name;
   throw clientMetadataError(`client_name must have at most ${CLIENT_NAME_MAX_CHARACTERS} characters.`);

@@ -1,17 +1,18 @@
 import type { Knex } from 'knex';
 import { createBatcher } from '../../lib/batcher.ts';
 import { now } from '../../lib/clock.ts';
-import { DB_WAIT_TIMEOUT, db, prepared, runStatement } from '../../lib/db.ts';
+import { DB_WAIT_TIMEOUT, prepared, runStatement } from '../../lib/db.ts';
 import { API_KEY_LAST_USED_INTERVAL_MS } from '../../spec/limits.ts';
 import type { Scope } from '../../spec/oauth.ts';
+import { OAuthGrant } from '../../tables/OAuthGrant.ts';
 import { getRedirectHost } from './redirectUris.ts';
 
-/** An application that a person has connected, whatever number of times. */
+/** An application that a user has connected, once or several times. */
 export interface ConnectedApplication {
-  /** Of one of its grants; it names the application to `endApplication`. */
+  /** UUID of one of its grants, which identifies it to {@link disconnectApplication}. */
   uuid: string;
   clientName: string;
-  /** Where the codes of its grants were sent: what tells two of the same name apart. */
+  /** Hosts of the redirect URIs of its grants, which distinguish applications of the same name. */
   clientHosts: string[];
   scopes: Scope[];
   connectedAt: Date;
@@ -21,7 +22,7 @@ export interface ConnectedApplication {
 const LIST_CONNECTED_APPLICATIONS = prepared(
   'list_connected_applications',
   `SELECT (array_agg(g.uuid ORDER BY g.created_at DESC))[1] AS uuid, c.name, g.client_id,
-          coalesce(array_agg(DISTINCT g.redirect_uri) FILTER (WHERE g.redirect_uri IS NOT NULL), c.redirect_uris) AS redirect_uris,
+          array_agg(DISTINCT g.redirect_uri) AS redirect_uris,
           array_agg(DISTINCT s.scope ORDER BY s.scope) AS scopes,
           min(g.connected_at) AS connected_at, max(g.last_used_at) AS last_used_at
      FROM oauth_grants g
@@ -29,7 +30,7 @@ const LIST_CONNECTED_APPLICATIONS = prepared(
     CROSS JOIN LATERAL unnest(g.scopes) AS s (scope)
     WHERE g.account_id = :accountId AND g.connected_at IS NOT NULL AND g.revoked_at IS NULL
       AND EXISTS (SELECT FROM oauth_refresh_tokens t WHERE t.grant_uuid = g.uuid AND t.expires_at > :now)
-    GROUP BY g.client_id, c.name, c.redirect_uris
+    GROUP BY g.client_id, c.name
     ORDER BY min(g.connected_at) DESC`,
 );
 
@@ -43,7 +44,7 @@ interface ConnectedApplicationRow {
   last_used_at: Date | null;
 }
 
-/** The applications that may act for an account, newest first. */
+/** Lists the applications with access to an account, newest first. */
 export async function listConnectedApplications(accountId: number): Promise<ConnectedApplication[]> {
   const rows = await runStatement<ConnectedApplicationRow>(LIST_CONNECTED_APPLICATIONS, { accountId, now: now() });
   return rows.map((row) => ({
@@ -65,38 +66,38 @@ const DISCONNECT_APPLICATION = prepared(
 );
 
 /**
- * Ends an application's access to an account: at once, and for all that it was ever allowed there.
- * @returns whether there was anything to end.
+ * Revokes all grants of an application to an account, effective immediately.
+ * @returns false if there was no active grant.
  */
 export async function disconnectApplication(accountId: number, uuid: string): Promise<boolean> {
   return (await runStatement(DISCONNECT_APPLICATION, { accountId, uuid, now: now() })).length > 0;
 }
 
 /**
- * Ends all that was ever allowed to act for an account.
- * @returns how many grants that were.
+ * Revokes all grants of an account.
+ * @returns the number of revoked grants.
  */
 export async function revokeAccountGrants(accountId: number, transaction: Knex): Promise<number> {
-  return transaction('oauth_grants')
+  return OAuthGrant.query(transaction)
     .where({ account_id: accountId })
     .whereNull('revoked_at')
-    .update({ revoked_at: now() });
+    .patch({ revoked_at: now() });
 }
 
 /**
- * Ends a grant, at once and with all its tokens.
- * @returns the grant and its account; undefined where it had ended already.
+ * Revokes a grant with all its tokens, effective immediately.
+ * @returns the grant and its account; undefined if it was already revoked.
  */
 export async function revokeGrant(uuid: string): Promise<RevokedGrant | undefined> {
-  const rows = await db('oauth_grants')
+  const rows = await OAuthGrant.query()
     .where({ uuid })
     .whereNull('revoked_at')
-    .update({ revoked_at: now() })
-    .returning<{ account_id: number }[]>('account_id');
+    .patch({ revoked_at: now() })
+    .returning('account_id');
   return rows[0] === undefined ? undefined : { uuid, accountId: rows[0].account_id };
 }
 
-/** A grant that has just been ended. */
+/** A grant that was just revoked. */
 export interface RevokedGrant {
   uuid: string;
   accountId: number;
@@ -107,7 +108,7 @@ const FIND_ACTIVE_GRANTS = prepared(
   `SELECT uuid, account_id FROM oauth_grants WHERE uuid = ANY (cast(:uuids AS uuid[])) AND revoked_at IS NULL`,
 );
 
-/** The account of a grant that still stands, or undefined. Asked anew each time: an ended one ends at once. */
+/** Finds the account of an active grant. Not cached, so that a revocation is effective immediately. */
 export const findGrantAccount = createBatcher<string, number | undefined>({
   maxItems: 64,
   maxInFlight: 2,
@@ -128,7 +129,7 @@ const RECORD_GRANT_USE = prepared(
        ORDER BY uuid FOR NO KEY UPDATE SKIP LOCKED)`,
 );
 
-/** Notes that grants were used, at most once in 60 seconds each over all processes. */
+/** Records the last use of grants, at most once in 60 seconds for each grant across all processes. */
 export const recordGrantUse = createBatcher<string, void>({
   maxItems: 64,
   maxInFlight: 1,

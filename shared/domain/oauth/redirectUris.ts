@@ -1,12 +1,12 @@
 import { config } from '../../lib/config.ts';
 import { REDIRECT_URI_MAX_CHARACTERS } from '../../spec/limits.ts';
 
-/** Where a client that runs on the person's own machine is reached: over plain http, at any port (RFC 8252). */
+/** Hosts of clients on the user's own machine, reached over plain http at any port (RFC 8252). */
 const LOOPBACK_HOSTS = new Set(['127.0.0.1', '[::1]', 'localhost']);
 
 /**
- * A private-use scheme in the form that RFC 8252 (7.1) requires: a domain name in reverse, and so with a period. Those of
- * the operating system are of that form, too, but belong to no client.
+ * Private-use schemes as RFC 8252 (7.1) requires them: a reversed domain name, so with a period. Schemes of the operating
+ * system also have this form, but do not belong to a client.
  */
 const PRIVATE_USE_SCHEME =
   /^(?!(microsoft|windows|com\.(microsoft|apple|google|android))\.)[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:$/;
@@ -19,41 +19,41 @@ const KNOWN_CLIENT_SCHEMES = new Set(
     .split(/\s+/),
 );
 
-/** Printable ASCII without blanks, quotes and brackets: what may stand in a header and on a page as it is. */
+/** Printable ASCII without spaces, quotes and brackets, which needs no escaping in a header or on a page. */
 const PLAIN_URI_CHARACTERS = /^[\x21\x23-\x26\x28-\x3b\x3d\x3f-\x5b\x5d\x5f\x61-\x7a\x7e]+$/;
 
-/** Why an address cannot be one that people are sent back to, as the end of a sentence; undefined where it can. */
+/** Returns the reason why a URI cannot be a redirect URI, as the end of a sentence; undefined if it can. */
 export function findRedirectUriProblem(uri: string): string | undefined {
   if (uri.length > REDIRECT_URI_MAX_CHARACTERS) return `is longer than ${REDIRECT_URI_MAX_CHARACTERS} characters`;
-  if (!PLAIN_URI_CHARACTERS.test(uri) || !URL.canParse(uri)) return 'is no address';
+  if (!PLAIN_URI_CHARACTERS.test(uri) || !URL.canParse(uri)) return 'is not a valid URI';
   const url = new URL(uri);
   if (uri.includes('#')) return 'has a fragment';
-  if (url.username !== '' || url.password !== '') return 'has credentials in it';
-  if (url.protocol === 'https:') return /^https:\/\//i.test(uri) ? undefined : 'is no address';
-  if (url.protocol === 'http:') return isLoopbackUri(uri) ? undefined : 'is not https, and no loopback address';
+  if (url.username !== '' || url.password !== '') return 'contains credentials';
+  if (url.protocol === 'https:') return /^https:\/\//i.test(uri) ? undefined : 'is not a valid URI';
+  if (url.protocol === 'http:') return isLoopbackUri(uri) ? undefined : 'is neither https nor a loopback address';
   if (isClientScheme(url.protocol)) return undefined;
   return `has the scheme ${url.protocol} - use https, http on a loopback address, or a private-use scheme with a period`;
 }
 
 /**
  * Returns whether a scheme belongs to a client rather than to the browser or the operating system. All others are
- * refused: a list of the dangerous ones is never complete.
+ * rejected, because a list of dangerous schemes is never complete.
  */
 function isClientScheme(scheme: string): boolean {
   if (PRIVATE_USE_SCHEME.test(scheme) || KNOWN_CLIENT_SCHEMES.has(scheme)) return true;
   return config.OAUTH_PRIVATE_SCHEMES.split(',').some((name) => `${name.trim()}:` === scheme);
 }
 
-/** Whether one of a client's addresses is meant: exactly, but for the port of a loopback address (RFC 8252, 7.3). */
+/** Compares a URI with the registered ones: exactly, except for the port of a loopback address (RFC 8252, 7.3). */
 export function isRegisteredRedirectUri(uri: string, registered: readonly string[]): boolean {
-  // Registrations from before a rule was added are held to it, too.
+  // Also applies rules that were added after the registration.
   if (!URL.canParse(uri) || findRedirectUriProblem(uri) !== undefined) return false;
   if (registered.includes(uri)) return true;
   if (!isLoopbackUri(uri)) return false;
   return registered.some((known) => isLoopbackUri(known) && stripPort(known) === stripPort(uri));
 }
 
-/** Written as it is meant: no other spelling of these hosts, such as 127.1, counts. */
+/** Returns whether a URI has a loopback host in its canonical spelling; 127.1, for example, is rejected. */
 export function isLoopbackUri(uri: string): boolean {
   const { hostname } = new URL(uri);
   return LOOPBACK_HOSTS.has(hostname) && uri.startsWith(`http://${hostname}`);
@@ -63,7 +63,7 @@ function stripPort(uri: string): string {
   return uri.replace(/^(http:\/\/(?:\[::1\]|[^/:?]+)):\d{1,5}(?=[/?]|$)/, '$1');
 }
 
-/** Where an address leads, for people to recognise: its host, or the scheme of an application on their machine. */
+/** Returns the target of a redirect URI as users recognize it: its host, or the scheme of a local application. */
 export function getRedirectHost(uri: string): string {
   if (!URL.canParse(uri)) return '';
   const url = new URL(uri);

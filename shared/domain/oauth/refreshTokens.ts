@@ -5,8 +5,9 @@ import { randomHex, sha256 } from '../../lib/secrets.ts';
 import { REFRESH_GRACE_SECONDS, REFRESH_TOKEN_DAYS } from '../../spec/limits.ts';
 import { OAuthError, type Scope } from '../../spec/oauth.ts';
 import { type RevokedGrant, revokeGrant } from './grants.ts';
+import { pruneInBatches } from './pruneInBatches.ts';
 
-/** What tokens are made out for, with the refresh token that belongs to it. */
+/** Grant for which an access token can be issued, with its new refresh token. */
 export interface IssuedGrant {
   grantUuid: string;
   accountUuid: string;
@@ -14,53 +15,53 @@ export interface IssuedGrant {
   refreshToken: string;
 }
 
-/** A refresh token that is yet to be stored, by its hash. */
+/** Generates a refresh token, and the hash under which it is stored. */
 export function generateRefreshToken(): { text: string; hash: Buffer } {
   const text = randomHex(32);
   return { text, hash: sha256(text) };
 }
 
-/** Until when a refresh token is good that was made out at a time. */
+/** Returns the expiry of a refresh token that is issued at a time. */
 export function getRefreshTokenExpiry(at: Date): Date {
   return addMilliseconds(at, REFRESH_TOKEN_DAYS * 86_400_000);
 }
 
-/** So many rotations one token has at most: more than the processes of a client that ask at the same time. */
+/** Maximum number of rotations of one token. Higher than the number of processes that a client refreshes from at once. */
 const ROTATIONS_MAX = 20;
 
 /**
- * Whether a successor of the token `t` was itself used: who holds that one has had the answer, so that nobody honest
- * needs the token before it any longer.
+ * True if a successor of the token `t` was itself used. Then the client has received the response, and has no reason to
+ * send the previous token again.
  */
 const IS_SUPERSEDED =
   'EXISTS (SELECT FROM oauth_refresh_tokens s WHERE s.parent_hash = t.token_hash AND s.used_at IS NOT NULL)';
 
 /**
- * One statement, for all refreshes that wait at a moment: a token counts as used from its first use on, and its
- * successor is there. Whoever comes with the same one at the same time, or shortly after, gets a successor of their own,
- * until one of the rotations is used or there are too many; their number is kept in the row that all of them lock.
+ * Rotates a batch of refresh tokens. A token is marked as used at its first use. A client that sends it again within the
+ * grace period gets another successor, until a successor is used or the maximum is reached. The count is in the row of
+ * the token, which concurrent requests lock.
  */
 const ROTATE_REFRESH_TOKENS = prepared(
   'rotate_refresh_tokens',
   `WITH item AS (
      SELECT * FROM unnest(cast(:tokenHashes AS bytea[]), cast(:clientIds AS text[]), cast(:scopes AS text[]),
                           cast(:newHashes AS bytea[]))
-       WITH ORDINALITY AS i (token_hash, client_id, scopes, new_hash, place)
-   ), used AS (
+       WITH ORDINALITY AS i (token_hash, client_id, scopes, new_hash, ordinal)
+   ), consumed AS (
      UPDATE oauth_refresh_tokens t SET used_at = coalesce(t.used_at, :now), rotations = t.rotations + 1
        FROM item i, oauth_grants g
       WHERE t.token_hash = ANY (cast(:tokenHashes AS bytea[])) AND t.token_hash = i.token_hash
-        AND t.expires_at > :now AND t.rotations < :successorsMax
-        AND (t.used_at IS NULL OR (t.used_at > :graceBegan AND NOT ${IS_SUPERSEDED}))
+        AND t.expires_at > :now AND t.rotations < :rotationsMax
+        AND (t.used_at IS NULL OR (t.used_at > :graceStart AND NOT ${IS_SUPERSEDED}))
         AND g.uuid = t.grant_uuid AND g.client_id = i.client_id AND g.revoked_at IS NULL
         AND string_to_array(i.scopes, ' ') <@ g.scopes
-     RETURNING i.place, i.token_hash, i.new_hash, g.uuid, g.account_id, g.scopes
+     RETURNING i.ordinal, i.token_hash, i.new_hash, g.uuid, g.account_id, g.scopes
    ), renewed AS (
      INSERT INTO oauth_refresh_tokens (token_hash, grant_uuid, parent_hash, expires_at)
-     SELECT new_hash, uuid, token_hash, :expiresAt FROM used
+     SELECT new_hash, uuid, token_hash, :expiresAt FROM consumed
    )
-   SELECT used.place, used.uuid, used.scopes, a.uuid AS account_uuid
-     FROM used JOIN accounts a ON a.id = used.account_id`,
+   SELECT consumed.ordinal, consumed.uuid, consumed.scopes, a.uuid AS account_uuid
+     FROM consumed JOIN accounts a ON a.id = consumed.account_id`,
 );
 
 interface RotationItem {
@@ -71,8 +72,8 @@ interface RotationItem {
 }
 
 interface RotationRow {
-  /** Counted from 1. */
-  place: number;
+  /** Position of the item in the batch, from 1. */
+  ordinal: number;
   uuid: string;
   scopes: Scope[];
   account_uuid: string;
@@ -83,23 +84,23 @@ const rotateBatched = createBatcher<RotationItem, RotationRow | undefined>({
   maxInFlight: 2,
   waitTimeout: DB_WAIT_TIMEOUT,
   getKey: ({ tokenHash }) => tokenHash.toString('base64'),
-  // Such as two processes with the same tokens in another order.
+  // For example a deadlock of two processes with the same tokens in another order.
   isItemError: isRejection,
   run: async (items) => {
     const at = now();
     const rows = await runStatement<RotationRow>(ROTATE_REFRESH_TOKENS, {
       tokenHashes: items.map(({ tokenHash }) => tokenHash),
       clientIds: items.map(({ clientId }) => clientId),
-      // Arrays of arrays must have one length in SQL.
+      // As text, because the inner arrays of an SQL array must all have the same length.
       scopes: items.map(({ scopes }) => scopes.join(' ')),
       newHashes: items.map(({ newHash }) => newHash),
-      graceBegan: getGraceStart(at),
-      successorsMax: ROTATIONS_MAX,
+      graceStart: getGraceStart(at),
+      rotationsMax: ROTATIONS_MAX,
       expiresAt: getRefreshTokenExpiry(at),
       now: at,
     });
-    const byPlace = new Map(rows.map((row) => [row.place, row]));
-    return items.map((_, index) => byPlace.get(index + 1));
+    const byOrdinal = new Map(rows.map((row) => [row.ordinal, row]));
+    return items.map((_, index) => byOrdinal.get(index + 1));
   },
 });
 
@@ -109,9 +110,9 @@ function getGraceStart(at: Date): Date {
 
 /**
  * Exchanges a refresh token for the next one.
- * @param scopes those that the new access token is to have; empty for all of the grant. The grant keeps its own.
- * @throws OAuthRefusal invalid_grant; where the token was used before, the whole grant is ended by then
- * @throws OAuthRefusal invalid_scope
+ * @param scopes scopes of the new access token; empty for all scopes of the grant, which do not change.
+ * @throws OAuthError invalid_grant; reuse of a token revokes the whole grant
+ * @throws OAuthError invalid_scope
  */
 export async function rotateRefreshToken(tokenText: string, clientId: string, scopes: Scope[]): Promise<IssuedGrant> {
   const tokenHash = sha256(tokenText);
@@ -139,56 +140,52 @@ interface RefreshTokenRow {
 }
 
 /**
- * Why a token was not taken. One that comes back long after it was used, or after its successor was, was copied: nothing
- * of its grant is safe.
+ * Determines why a token was rejected. A token that is used again after the grace period, or after its successor was used,
+ * may have been stolen: its grant is revoked.
  */
 async function explainRejection(tokenHash: Buffer, clientId: string, scopes: Scope[]): Promise<OAuthError> {
   const [row] = await runStatement<RefreshTokenRow>(FIND_REFRESH_TOKEN, { tokenHash });
   if (row === undefined || row.client_id !== clientId)
-    return new OAuthError('invalid_grant', 'The refresh token is unknown, or of another client.');
+    return new OAuthError('invalid_grant', 'The refresh token is unknown or belongs to another client.');
   if (row.is_superseded || (row.used_at !== null && row.used_at <= getGraceStart(now()))) {
     await revokeGrant(row.uuid);
     return new OAuthError('invalid_grant', 'The refresh token was used before: the application must connect again.');
   }
   if (row.revoked_at !== null) return new OAuthError('invalid_grant', 'The application was disconnected.');
   if (!scopes.every((scope) => row.scopes.includes(scope)))
-    return new OAuthError('invalid_scope', `Only ${row.scopes.join(' and ')} was allowed.`);
+    return new OAuthError('invalid_scope', `The grant has only the scope ${row.scopes.join(' ')}.`);
   if (row.rotations >= ROTATIONS_MAX)
-    return new OAuthError('invalid_grant', 'The refresh token has given enough others: use one of those.');
+    return new OAuthError('invalid_grant', 'The refresh token was rotated too often: use one of its successors.');
   return new OAuthError('invalid_grant', 'The refresh token has expired.');
 }
 
 /**
- * Ends the grant of a refresh token, used or not; does nothing where there is no such token.
- * @throws OAuthRefusal invalid_grant where it is another client's.
+ * Revokes the grant of a refresh token, used or not. Does nothing for an unknown token.
+ * @throws OAuthError invalid_grant if the token belongs to another client.
  */
 export async function revokeRefreshToken(tokenText: string, clientId: string): Promise<RevokedGrant | undefined> {
   const [row] = await runStatement<RefreshTokenRow>(FIND_REFRESH_TOKEN, { tokenHash: sha256(tokenText) });
   if (row === undefined) return undefined;
-  if (row.client_id !== clientId) throw new OAuthError('invalid_grant', 'The token is of another client.');
+  if (row.client_id !== clientId) throw new OAuthError('invalid_grant', 'The token belongs to another client.');
   return revokeGrant(row.uuid);
 }
 
 const PRUNE_REFRESH_TOKENS = prepared(
   'prune_refresh_tokens',
-  `WITH gone AS (
+  `WITH deleted AS (
      DELETE FROM oauth_refresh_tokens WHERE token_hash IN (
-       SELECT token_hash FROM oauth_refresh_tokens WHERE expires_at <= :now ORDER BY expires_at LIMIT :atOnce
+       SELECT token_hash FROM oauth_refresh_tokens WHERE expires_at <= :now ORDER BY expires_at LIMIT :batchSize
           FOR UPDATE SKIP LOCKED)
      RETURNING grant_uuid
-   ), over AS (
+   ), expired_grants AS (
      DELETE FROM oauth_grants g
-      WHERE g.uuid IN (SELECT grant_uuid FROM gone)
+      WHERE g.uuid IN (SELECT grant_uuid FROM deleted)
         AND NOT EXISTS (SELECT FROM oauth_refresh_tokens t WHERE t.grant_uuid = g.uuid AND t.expires_at > :now)
    )
-   SELECT grant_uuid FROM gone`,
+   SELECT grant_uuid FROM deleted`,
 );
 
-const PRUNE_TOKENS_BATCH_SIZE = 1_000;
-
-/** Forgets refresh tokens that have expired, and grants that have no other. */
+/** Deletes expired refresh tokens, and grants that have no other. */
 export async function pruneExpiredRefreshTokens(): Promise<void> {
-  for (let forgotten = PRUNE_TOKENS_BATCH_SIZE; forgotten === PRUNE_TOKENS_BATCH_SIZE; ) {
-    forgotten = (await runStatement(PRUNE_REFRESH_TOKENS, { now: now(), atOnce: PRUNE_TOKENS_BATCH_SIZE })).length;
-  }
+  await pruneInBatches(PRUNE_REFRESH_TOKENS, { now: now() });
 }

@@ -6,21 +6,21 @@ import { perService } from '../../lib/serviceScope.ts';
 import { ACCESS_TOKEN_SECONDS, SIGNING_KEY_ACTIVATION_DELAY_MS } from '../../spec/limits.ts';
 import { OAuthSigningKey } from '../../tables/OAuthSigningKey.ts';
 
-/** A key as it is used: ready to sign and to verify with. */
+/** A parsed key pair, ready to sign and verify. */
 export interface SigningKey {
   kid: string;
   signsFrom: Date;
   privateKey: KeyObject;
   publicKey: KeyObject;
-  /** The first part of every token that it signs; no other one is accepted. */
+  /** Encoded header of every token that the key signs. No other header is accepted. */
   header: string;
 }
 
-/** How old what this process knows of the keys may be. */
+/** Maximum age of the cached keys. */
 const CACHE_MAX_AGE_MS = 30_000;
-/** For an unknown key id the keys are read again, but not more often than this, however many are made up. */
+/** Minimum time between two reads for unknown key ids, so that made-up ids cannot flood the database. */
 const REFETCH_INTERVAL_MS = 2_000;
-/** A key is published for so long after it has signed for the last time. */
+/** Time for which a key stays published after its last signature. */
 const RETIRED_KEY_PUBLISH_MS = ACCESS_TOKEN_SECONDS * 1_000 + SIGNING_KEY_ACTIVATION_DELAY_MS;
 
 const state = perService(() => ({
@@ -30,21 +30,21 @@ const state = perService(() => ({
   reading: undefined as Promise<void> | undefined,
 }));
 
-/** The keys that tokens may be signed with at this moment, newest first; the first one is made here. */
+/** Returns the published keys, newest first. Creates the first key if there is none. */
 export async function getPublishedKeys(): Promise<readonly SigningKey[]> {
   if (state().known.length === 0) await refreshKeys();
   else if (performance.now() - state().readAt > CACHE_MAX_AGE_MS) refreshKeysInBackground();
   return state().known;
 }
 
-/** The key to sign with: the newest one whose time has come. */
+/** Returns the key to sign with: the newest one that is active. */
 export async function getSigningKey(): Promise<SigningKey> {
   const keys = await getPublishedKeys();
   const at = now();
   return (keys.find(({ signsFrom }) => signsFrom <= at) ?? keys.at(-1)) as SigningKey;
 }
 
-/** The key that a token names in its header, or undefined where there is no such key, also after looking again. */
+/** Finds the key of a token by its encoded header. Reads the keys again if the header is unknown. */
 export function findKeyByHeader(header: string): SigningKey | undefined | Promise<SigningKey | undefined> {
   const { byHeader, readAt } = state();
   const key = byHeader.get(header);
@@ -60,9 +60,9 @@ async function refetchAndFindKey(header: string): Promise<SigningKey | undefined
 }
 
 /**
- * Makes the next key. It is published at once and signs from when every process and every verifier has it; the one
- * before stays published until its last token has expired.
- * @returns the new key's id and when it begins to sign; undefined where another process has just made one.
+ * Creates the next key. It is published immediately, and signs once every process and verifier has it. The previous key
+ * stays published until its last token has expired.
+ * @returns the new key's id and the time of its activation; undefined if another process created the key.
  */
 export async function rotateSigningKeys(): Promise<{ kid: string; signsFrom: Date } | undefined> {
   const newest = await OAuthSigningKey.query().orderBy('number', 'desc').first();
@@ -71,7 +71,7 @@ export async function rotateSigningKeys(): Promise<{ kid: string; signsFrom: Dat
   return createSigningKey((newest?.number ?? 0) + 1, at, signsFrom);
 }
 
-/** Forgets keys that have signed nothing that is still good. */
+/** Deletes keys whose tokens have all expired. */
 export async function pruneRetiredKeys(): Promise<void> {
   const keys = await OAuthSigningKey.query().orderBy('number', 'desc');
   const retired = keys.filter((_, index) => isRetired(keys[index - 1]));
@@ -80,18 +80,16 @@ export async function pruneRetiredKeys(): Promise<void> {
     .delete();
 }
 
-/** @param next the key that took over from the one in question. */
+/** @param next the key that replaced the one in question. */
 function isRetired(next: OAuthSigningKey | undefined): boolean {
   return next !== undefined && addMilliseconds(next.signs_from, RETIRED_KEY_PUBLISH_MS) <= now();
 }
 
 function refreshKeysInBackground(): void {
-  refreshKeys().catch((error: Error) =>
-    logger.warn({ error: error.message }, 'the signing keys could not be read again'),
-  );
+  refreshKeys().catch((error: unknown) => logger.warn({ err: error }, 'signing key refresh failed; using cached keys'));
 }
 
-/** Reads the keys; those who ask at the same time share one reading. */
+/** Reads the keys. Simultaneous calls share one read. */
 function refreshKeys(): Promise<void> {
   const current = state();
   current.reading ??= loadKeys().finally(() => {
@@ -104,7 +102,7 @@ async function loadKeys(): Promise<void> {
   let rows = await OAuthSigningKey.query().orderBy('number', 'desc');
   if (rows.length === 0) {
     const at = now();
-    // Of several processes at their first start one makes the key, and all read it.
+    // When several processes start for the first time, one creates the key and all read it.
     await createSigningKey(1, at, at);
     rows = await OAuthSigningKey.query().orderBy('number', 'desc');
   }
@@ -134,7 +132,7 @@ async function createSigningKey(number: number, createdAt: Date, signsFrom: Date
   const { e, kty, n } = publicKey.export({ format: 'jwk' });
   // The thumbprint of RFC 7638.
   const kid = createHash('sha256').update(JSON.stringify({ e, kty, n })).digest('base64url');
-  const made = await OAuthSigningKey.query()
+  const inserted = await OAuthSigningKey.query()
     .insert({
       number,
       kid,
@@ -145,5 +143,5 @@ async function createSigningKey(number: number, createdAt: Date, signsFrom: Date
     .onConflict('number')
     .ignore()
     .returning('kid');
-  return (made as unknown as OAuthSigningKey[]).length === 0 ? undefined : { kid, signsFrom };
+  return (inserted as unknown as OAuthSigningKey[]).length === 0 ? undefined : { kid, signsFrom };
 }

@@ -9,17 +9,17 @@ import {
 } from '../../lib/metrics.ts';
 import { getQueueDepths } from '../../queues/depth.ts';
 
-/** By way of the indexes of what is under way, which hold little else; the first uuid is the oldest. */
+/** Counts through the partial indexes of pending rows. */
 const BACKLOG_ROWS = prepared(
   'count_backlog',
-  `SELECT 'generations' AS of, cast(count(*) AS int) AS rows, min(created_at) AS oldest
+  `SELECT 'generations' AS source, cast(count(*) AS int) AS rows, min(created_at) AS oldest
      FROM generations WHERE status = 'queued'
     UNION ALL
    SELECT 'payment_events', cast(count(*) AS int), min(received_at) FROM payment_events
      WHERE processed_at IS NULL AND abandoned_at IS NULL`,
 );
 
-/** Looks how much there is to do, for whoever scrapes next: a scrape itself asks nobody. */
+/** Measures the backlog for the next scrape, so that a scrape itself sends no queries. */
 export async function measureBacklog(): Promise<void> {
   await Promise.all([
     runMeasurement('queues', measureQueues, [queueJobs, queueOldestJobSeconds]),
@@ -27,7 +27,7 @@ export async function measureBacklog(): Promise<void> {
   ]);
 }
 
-/** What cannot be seen is not told any more: the last that was seen would say for good that all is well. */
+/** Runs a measurement. On failure its gauges are removed, as the last values would hide the outage. */
 async function runMeasurement(
   source: string,
   measurement: () => Promise<void>,
@@ -51,11 +51,11 @@ async function measureQueues(): Promise<void> {
 
 async function measureRows(): Promise<void> {
   const at = now().getTime();
-  for (const { of, rows, oldest } of await runStatement<{ of: string; rows: number; oldest: Date | null }>(
+  for (const { source, rows, oldest } of await runStatement<{ source: string; rows: number; oldest: Date | null }>(
     BACKLOG_ROWS,
     {},
   )) {
-    backlogRows.set({ of }, rows);
-    backlogOldestSeconds.set({ of }, oldest === null ? 0 : Math.max(0, (at - oldest.getTime()) / 1_000));
+    backlogRows.set({ of: source }, rows);
+    backlogOldestSeconds.set({ of: source }, oldest === null ? 0 : Math.max(0, (at - oldest.getTime()) / 1_000));
   }
 }

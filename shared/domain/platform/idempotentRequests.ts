@@ -10,17 +10,17 @@ import { IDEMPOTENCY_KEY_RETENTION_MS } from '../../spec/limits.ts';
 import { IdempotentRequest } from '../../tables/IdempotentRequest.ts';
 
 /**
- * Requests that come with an Idempotency-Key: the first that succeeds is carried out, and its answer given to all
- * (docs/decisions.md: Idempotency-Key). Refusals are not remembered. The creation of generations does without: there the
- * key is a column of what is created.
+ * Requests with an Idempotency-Key: the first one that succeeds is executed, and repeated ones receive its response
+ * (docs/decisions.md: Idempotency-Key). Rejections are not stored. Creating a generation does not use this table: there
+ * the key is a column of the generation.
  */
 
-/** One that has not ended after so long has died with its process, and is carried out anew. */
+/** Age after which a request without a response belongs to a process that died, and is executed again. */
 const ABANDONED_AFTER_MS = 60_000;
 const WAIT_TIMEOUT_MS = 10_000;
 const POLL_INTERVAL_MS = 100;
 
-/** The refusal of a key that came with another request before. */
+/** Error for a key that was used for another request. */
 export function keyReusedError(): ServiceError {
   return new ServiceError(
     'validation_error',
@@ -30,51 +30,52 @@ export function keyReusedError(): ServiceError {
 
 export interface IdempotentRequestInput {
   accountId: number;
-  /** What it does, such as `keys.create`: the same key may serve for something else. */
+  /** Name of the operation, such as `keys.create`. Other operations may use the same key. */
   scope: string;
-  /** null where the client gave none: then it is carried out each time. */
+  /** null if the client sent no key: the request is then executed every time. */
   key: string | null;
-  /** What is asked for, as JSON. */
+  /** Parsed request, compared as JSON. */
   request: unknown;
 }
 
-/** How an answer is remembered together with what it answers for, where that is one transaction. */
-export type SaveResponse<Answer> = (transaction: Transaction, answer: Answer) => Promise<void>;
+/** Saves the response in the transaction that makes the change. */
+export type SaveResponse<Response> = (transaction: Transaction, response: Response) => Promise<void>;
 
 /**
- * @param work carries the request out. It gets an id that is the same when it has to be carried out again, and a way to
- *   have its answer remembered in its own transaction.
- * @throws ServiceError validation_error where the key came with another request before.
+ * Executes a request once per key. A repeated one receives the response of the first.
+ * @param work executes the request. Its id stays the same if it has to be executed again after a crash. It may save the
+ *   response in its own transaction.
+ * @throws ServiceError validation_error if the key was used for another request.
  */
-export async function executeIdempotent<Answer>(
+export async function executeIdempotent<Response>(
   request: IdempotentRequestInput,
-  work: (id: string, remember: SaveResponse<Answer>) => Promise<Answer>,
-): Promise<{ answer: Answer; isReplay: boolean }> {
+  work: (id: string, saveResponse: SaveResponse<Response>) => Promise<Response>,
+): Promise<{ response: Response; isReplay: boolean }> {
   const { key } = request;
-  if (key === null) return { answer: await work(uuidv4(), async () => {}), isReplay: false };
+  if (key === null) return { response: await work(uuidv4(), async () => {}), isReplay: false };
   const keyed = { ...request, key };
   const deadline = performance.now() + WAIT_TIMEOUT_MS;
   for (;;) {
     const claimed = await claimRequest(keyed);
-    if (claimed !== undefined) return { answer: await executeAndSave(keyed, claimed, work), isReplay: false };
+    if (claimed !== undefined) return { response: await executeAndSave(keyed, claimed, work), isReplay: false };
     const first = await waitForResponse(keyed, deadline);
-    if (first !== null) return { answer: first.answer as Answer, isReplay: true };
+    if (first !== null) return { response: first.response as Response, isReplay: true };
   }
 }
 
-async function executeAndSave<Answer>(
+async function executeAndSave<Response>(
   keyed: KeyedRequest,
   { id }: IdempotentRequest,
-  work: (id: string, remember: SaveResponse<Answer>) => Promise<Answer>,
-): Promise<Answer> {
+  work: (id: string, saveResponse: SaveResponse<Response>) => Promise<Response>,
+): Promise<Response> {
   try {
-    const answer = await work(id, (transaction, result) => storeResponse(keyed, result, transaction));
-    await storeResponse(keyed, answer);
-    return answer;
+    const response = await work(id, (transaction, result) => storeResponse(keyed, result, transaction));
+    await storeResponse(keyed, response);
+    return response;
   } catch (error) {
     const pending = queryRequest(keyed).where({ id }).whereNull('answer');
     if (error instanceof ServiceError && !error.isServiceFault) await pending.delete();
-    // Something may have been done for it: whoever asks again takes it up at once, under the same id.
+    // It may have had effects. Mark it abandoned, so that a repeated request resumes it under the same id.
     else await pending.patch({ created_at: addMilliseconds(now(), -ABANDONED_AFTER_MS) });
     throw error;
   }
@@ -86,7 +87,7 @@ function queryRequest({ accountId, scope, key }: KeyedRequest, transaction?: Tra
   return IdempotentRequest.query(transaction).where({ account_id: accountId, scope, key_hash: hash(key) });
 }
 
-/** @returns the row for whoever is to carry the request out; undefined where somebody has, or is about to. */
+/** Claims the request. @returns its row, or undefined if it has a response or is being executed elsewhere. */
 async function claimRequest(keyed: KeyedRequest): Promise<IdempotentRequest | undefined> {
   const row = {
     account_id: keyed.accountId,
@@ -111,41 +112,42 @@ async function claimRequest(keyed: KeyedRequest): Promise<IdempotentRequest | un
   return takenOver;
 }
 
-/** @returns null where the first was refused, or has died: this one may try by itself. */
-async function waitForResponse(keyed: KeyedRequest, deadline: number): Promise<{ answer: unknown } | null> {
+/** Waits for the response to the first request. @returns null if that one was rejected or abandoned: claim again. */
+async function waitForResponse(keyed: KeyedRequest, deadline: number): Promise<{ response: unknown } | null> {
   for (;;) {
     const row = await queryRequest(keyed).first();
-    if (row?.answer != null) return { answer: decrypt(row.answer, keyed) };
+    if (row?.answer != null) return { response: decrypt(row.answer, keyed) };
     if (performance.now() > deadline) break;
     if (row === undefined || row.created_at <= addMilliseconds(now(), -ABANDONED_AFTER_MS)) return null;
     await setTimeout(POLL_INTERVAL_MS);
   }
   throw new ServiceError(
     'internal_error',
-    'The first request with this Idempotency-Key has not been answered. Try again.',
+    'The first request with this Idempotency-Key is still in progress. Try again later.',
     { retryAfterSeconds: 5 },
   );
 }
 
-async function storeResponse(keyed: KeyedRequest, answer: unknown, transaction?: Transaction): Promise<void> {
+async function storeResponse(keyed: KeyedRequest, response: unknown, transaction?: Transaction): Promise<void> {
   const updatedRows = await queryRequest(keyed, transaction)
     .whereNull('answer')
-    .patch({ answer: encrypt(answer, keyed) });
-  // Another one has answered in the meantime: what this transaction did is undone.
-  if (transaction !== undefined && updatedRows === 0) throw new Error('The request was answered already.');
+    .patch({ answer: encrypt(response, keyed) });
+  // Another process has stored a response: roll this transaction back.
+  if (transaction !== undefined && updatedRows === 0) throw new Error('The request already has a response.');
 }
 
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * By the Idempotency-Key, of which only a hash is stored, and a secret of the service, as an answer may hold an API key's
- * text: clients choose keys that can be guessed, and then a copy of the database alone must not be enough.
+ * Encrypts a response, which may contain an API key. The encryption key is derived from the Idempotency-Key, of which
+ * only a hash is stored, and a secret of the service: an Idempotency-Key can be guessed, and a copy of the database
+ * alone must not be enough to decrypt.
  */
-function encrypt(answer: unknown, keyed: KeyedRequest): Buffer {
+function encrypt(response: unknown, keyed: KeyedRequest): Buffer {
   const iv = randomBytes(IV_BYTES);
   const cipher = createCipheriv('aes-256-gcm', deriveEncryptionKey(keyed), iv);
-  const text = Buffer.concat([cipher.update(JSON.stringify(answer), 'utf8'), cipher.final()]);
+  const text = Buffer.concat([cipher.update(JSON.stringify(response), 'utf8'), cipher.final()]);
   return Buffer.concat([iv, cipher.getAuthTag(), text]);
 }
 
@@ -155,7 +157,7 @@ function decrypt(stored: Buffer, keyed: KeyedRequest): unknown {
   } catch {
     throw new ServiceError(
       'validation_error',
-      'Idempotency-Key was used for a request that was carried out, and its answer can no longer be read. Look at what it made, and use a new key.',
+      'Idempotency-Key was used for a request that succeeded, and its response can no longer be read. Check its result, and use a new key for further requests.',
     );
   }
 }
@@ -171,7 +173,7 @@ function deriveEncryptionKey({ accountId, scope, key }: KeyedRequest): Buffer {
   return createHmac('sha256', getServerSecret()).update(`answer ${accountId} ${scope} ${key}`).digest();
 }
 
-/** A secret that is not in the database. Changed within a day, it makes stored answers unreadable, and they are refused. */
+/** Returns a secret that is not in the database. Responses stored before it changes can no longer be read. */
 function getServerSecret(): string {
   return config.SECRET_KEY ?? new URL(config.DATABASE_URL).password;
 }

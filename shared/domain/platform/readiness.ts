@@ -6,25 +6,22 @@ import { MIGRATION_NAMES, MIGRATIONS_TABLE } from '../../lib/migrationNames.ts';
 import { isRedisAvailable } from '../../queues/enqueue.ts';
 import { PROBE_STALE_MS } from '../../spec/limits.ts';
 
-/** Workers probe the upstreams, all the time: a fresh probe shows that one lives. */
+/** Workers probe the upstreams continuously, so a fresh probe shows that a worker is running. */
 const READINESS = prepared(
-  'readiness',
+  'check_readiness',
   `SELECT (SELECT cast(count(*) AS int) FROM ${MIGRATIONS_TABLE} WHERE name = ANY (cast(:names AS text[]))) AS applied,
           EXISTS (SELECT 1 FROM upstream_health WHERE probed_at > :fresh) AS has_worker`,
 );
 
-/** So long an answer is good for, so that asking often costs nothing. */
+/** Time for which a result is reused, so that frequent checks cost nothing. */
 const CACHE_MS = 1_000;
 const state = perService(() => ({
   last: undefined as { problems: Promise<string[]>; askedAt: number } | undefined,
-  /** What was logged last; a process that was ready from the beginning says nothing. */
+  /** The problems that were logged last. A process that is ready from the start logs nothing. */
   logged: '',
 }));
 
-/**
- * What keeps the service from doing its work, in words that tell a stranger no more than that; none where it is ready.
- * Never rejects.
- */
+/** Lists the problems that make the service unavailable, without internal details; empty if it is ready. Never rejects. */
 export function getReadinessProblems(): Promise<string[]> {
   const at = performance.now();
   const current = state();
@@ -41,7 +38,7 @@ async function findReadinessProblems(): Promise<string[]> {
   return problems;
 }
 
-/** Once for each change, however often it is asked for: what was wrong is to be read afterwards, too. */
+/** Logs the problems once per change, so that an outage can be read from the log afterwards. */
 function logChange(problems: string[]): void {
   const now = problems.join(', ');
   if (now === state().logged) return;
@@ -59,7 +56,7 @@ async function findDatabaseProblems(): Promise<string[]> {
       ...(row?.has_worker === true ? [] : ['no worker was seen within 45 seconds']),
     ];
   } catch (error) {
-    // The tables that are asked for are missing: it was never migrated.
+    // undefined_table: the database was never migrated.
     const isEmpty = error instanceof Error && 'code' in error && error.code === '42P01';
     return [isEmpty ? 'the database is not migrated to this version' : 'the database is out of reach'];
   }

@@ -6,17 +6,17 @@ import { METRIC_DAYS } from '../../spec/limits.ts';
 import { type Plan, PLANS, getPlanBySlug } from '../../spec/plans.ts';
 import { ONBOARDING_STEPS, type OnboardingStep } from '../../spec/states.ts';
 
-/** What was on one UTC day. */
+/** Sums of one UTC day. */
 export interface DailyMetrics {
   /** YYYY-MM-DD. */
   date: string;
   signups: number;
   newSubscriptions: number;
-  /** Of the generations created on that day, less refunds. */
+  /** Credits of the generations created on that day, less refunds. */
   creditsUsed: number;
-  /** Of the same generations; cents with fractions. */
+  /** Cost of the same generations, in cents with fractions. */
   providerCostCents: number;
-  /** A year of the subscriptions that began, and top-ups less what was reversed; cents. */
+  /** The first year of the subscriptions started on that day, and its top-ups less reversals, in cents. */
   salesCents: number;
 }
 
@@ -33,7 +33,7 @@ export interface StaffMetrics {
   margins: { monthlyRevenueCents: number; monthlyCostCents: number; grossMarginPercent: number };
   /** The last 30 UTC days, today last. */
   daily: DailyMetrics[];
-  /** Since the service began. */
+  /** Totals since the service started. */
   byModel: ModelMetrics[];
   /** The same for the generations created in the last 30 days. */
   byModelIn30Days: ModelMetrics[];
@@ -42,44 +42,44 @@ export interface StaffMetrics {
 export interface ModelMetrics {
   name: string;
   generations: number;
-  /** Less refunds. */
+  /** Credits charged, less refunds. */
   credits: number;
   providerCostCents: number;
 }
 
-/** Of a metric and its label: on a day, or since the service began where that is null. */
+/** The sum of a metric and label: of one day, or since the service started where `day` is null. */
 interface MetricSum {
-  metric: 'accounts' | 'subscriptions' | 'canceling' | 'begun' | 'topups' | 'usage' | 'cost';
+  metric: 'accounts' | 'subscriptions' | 'canceling' | 'started' | 'topups' | 'usage' | 'cost';
   label: string;
   day: string | null;
-  times: number;
+  count: number;
   amount: number;
 }
 
 /**
- * The sums as they are at this moment: what has been folded, and what has not been yet. How much there is to read
- * depends on the number of days, models and plans, not on how much has happened.
+ * Reads the current sums: those rolled up and the deltas that are not rolled up yet. The number of rows depends on the
+ * number of days, models and plans, not on the number of generations or accounts.
  */
 const READ_METRIC_SUMS = prepared(
-  'staff_metrics',
-  `SELECT metric, label, to_char(day, 'YYYY-MM-DD') AS day, cast(sum(times) AS float8) AS times,
+  'read_metric_sums',
+  `SELECT metric, label, to_char(day, 'YYYY-MM-DD') AS day, cast(sum(count) AS float8) AS count,
           cast(sum(amount) AS float8) AS amount
-     FROM (SELECT metric, label, day, times, amount FROM metric_days WHERE day > cast(:before AS date)
+     FROM (SELECT metric, label, day, count, amount FROM metric_days WHERE day > cast(:before AS date)
             UNION ALL
-           SELECT metric, label, day, times, amount FROM metric_deltas WHERE day > cast(:before AS date)) days
+           SELECT metric, label, day, count, amount FROM metric_deltas WHERE day > cast(:before AS date)) days
     GROUP BY metric, label, days.day
     UNION ALL
-   SELECT metric, label, NULL, cast(sum(times) AS float8), cast(sum(amount) AS float8)
-     FROM (SELECT metric, label, times, amount FROM metric_totals
+   SELECT metric, label, NULL, cast(sum(count) AS float8), cast(sum(amount) AS float8)
+     FROM (SELECT metric, label, count, amount FROM metric_totals
             UNION ALL
-           SELECT metric, label, times, amount FROM metric_deltas) totals
+           SELECT metric, label, count, amount FROM metric_deltas) totals
     GROUP BY metric, label`,
 );
 
-/** What staff see of the whole service (spec: Admin metrics); every formula is in docs/metrics.md. */
+/** Returns the service-wide metrics for staff (spec: Admin metrics). docs/metrics.md has every formula. */
 export async function getStaffMetrics(): Promise<StaffMetrics> {
   const generatedAt = now();
-  // One more, for what lies before the first day that counts.
+  // One day more: the sums of the days after it are the ones that count.
   const [before, ...days] = listLastUtcDays(generatedAt, METRIC_DAYS + 1);
   const sums = await runStatement<MetricSum>(READ_METRIC_SUMS, { before });
   const totals = sums.filter(({ day }) => day === null);
@@ -130,7 +130,7 @@ function buildModelMetrics(sums: MetricSum[]): ModelMetrics[] {
   }));
 }
 
-/** What of the revenue is left, in per cent with one decimal; 0 where there is no revenue to be left of. */
+/** Gross margin in percent with one decimal; 0 without revenue. */
 export function computeGrossMarginPercent(revenueCents: number, costCents: number): number {
   if (revenueCents <= 0) return 0;
   return Math.round((1_000 * (revenueCents - costCents)) / revenueCents) / 10;
@@ -140,12 +140,15 @@ function buildDailyMetrics(sums: MetricSum[], days: string[]): DailyMetrics[] {
   const byDay = groupByDay(sums);
   return days.map((date) => {
     const daySums = byDay.get(date) ?? [];
-    const begun = daySums.filter(({ metric }) => metric === 'begun');
-    const yearsCents = begun.reduce((sum, { label, times }) => sum + times * getPlanBySlug(label).priceYearlyCents, 0);
+    const started = daySums.filter(({ metric }) => metric === 'started');
+    const yearsCents = started.reduce(
+      (sum, { label, count }) => sum + count * getPlanBySlug(label).priceYearlyCents,
+      0,
+    );
     return {
       date,
       signups: sumCounts(daySums, 'accounts'),
-      newSubscriptions: sumCounts(daySums, 'begun'),
+      newSubscriptions: sumCounts(daySums, 'started'),
       creditsUsed: sumAmounts(daySums, 'usage'),
       providerCostCents: sumAmounts(daySums, 'cost'),
       salesCents: yearsCents + sumAmounts(daySums, 'topups'),
@@ -154,7 +157,7 @@ function buildDailyMetrics(sums: MetricSum[], days: string[]): DailyMetrics[] {
 }
 
 function sumCounts(sums: MetricSum[], metric: MetricSum['metric'], label?: string): number {
-  return filterSums(sums, metric, label).reduce((sum, { times }) => sum + times, 0);
+  return filterSums(sums, metric, label).reduce((sum, { count }) => sum + count, 0);
 }
 
 function sumAmounts(sums: MetricSum[], metric: MetricSum['metric'], label?: string): number {

@@ -14,7 +14,7 @@ export interface AppleSettings {
   privateKey: string;
 }
 
-/** Apple: its client secret is a token that we sign, and its answer comes as a form. */
+/** Creates the Apple provider. Its client secret is a signed token, and its callback is a form post. */
 export function appleProvider(settings: AppleSettings): IdentityProvider {
   return openIdProvider({
     issuer: settings.issuer,
@@ -25,7 +25,7 @@ export function appleProvider(settings: AppleSettings): IdentityProvider {
   });
 }
 
-/** How long a secret is good for: as long as it takes to be used. */
+/** Lifetime of a client secret, which is created for each request. */
 const SECRET_SECONDS = 300;
 
 function createAppleClientAuth({ issuer, clientId, teamId, keyId, privateKey }: AppleSettings): ClientAuth {
@@ -47,7 +47,7 @@ function createAppleClientAuth({ issuer, clientId, teamId, keyId, privateKey }: 
   };
 }
 
-/** The name is told once, on the very first sign-in, in a field of the form; it is not signed, and no more than a name. */
+/** Reads the first name from the form. Apple sends it only at the first sign-in, unsigned. */
 function parseFirstName(parameters: URLSearchParams): string {
   try {
     const user = JSON.parse(parameters.get('user') ?? '{}') as { name?: { firstName?: unknown } } | null;

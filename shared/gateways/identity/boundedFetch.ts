@@ -1,10 +1,10 @@
 import { config } from '../../lib/config.ts';
 
-/** No honest answer of a sign-in provider is longer. */
+/** Upper limit for responses of sign-in providers. */
 const RESPONSE_MAX_BYTES = 1024 * 1024;
 const NULL_BODY_STATUSES = new Set([101, 204, 205, 304]);
 
-/** A request to a provider: its whole answer comes within the configured time and a sensible size, and from that address. */
+/** Sends a request to a provider. Limits the time and size of the whole response, and does not follow redirects. */
 export async function fetchBounded(url: string, options: RequestInit): Promise<Response> {
   const response = await fetch(url, {
     ...options,
@@ -21,7 +21,7 @@ async function readBoundedBody(response: Response): Promise<Uint8Array<ArrayBuff
   let bytes = 0;
   for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     bytes += chunk.length;
-    if (bytes > RESPONSE_MAX_BYTES) throw new Error(`an answer of more than ${RESPONSE_MAX_BYTES} bytes`);
+    if (bytes > RESPONSE_MAX_BYTES) throw new Error(`response exceeds ${RESPONSE_MAX_BYTES} bytes`);
     chunks.push(chunk);
   }
   return Uint8Array.from(Buffer.concat(chunks));

@@ -4,14 +4,14 @@ import { getFirstWord } from './openIdConnect.ts';
 import { toIdentityFault, IdentityError, type IdentityProvider, type ProviderIdentity } from './identityProvider.ts';
 
 export interface GitHubSettings {
-  /** Of its pages and of its API, without a slash at the end. */
+  /** URLs of the site and of its API, without a trailing slash. */
   baseUrl: string;
   apiBaseUrl: string;
   clientId: string;
   clientSecret: string;
 }
 
-/** GitHub speaks plain OAuth: who it is, and at which address, is asked of its API. */
+/** Creates the GitHub provider. GitHub supports only OAuth, so the user and the addresses are fetched from its API. */
 export function gitHubProvider(settings: GitHubSettings): IdentityProvider {
   return {
     createAuthorizationUrl: async ({ state, verifier }, redirectUri) => {
@@ -30,9 +30,10 @@ export function gitHubProvider(settings: GitHubSettings): IdentityProvider {
 
     completeSignIn: async (parameters, { verifier }, redirectUri) => {
       const error = parameters.get('error');
-      if (error !== null) throw new IdentityError(toIdentityFault(error), `it answered ${error.slice(0, 100)}`);
+      if (error !== null)
+        throw new IdentityError(toIdentityFault(error), `the provider returned ${error.slice(0, 100)}`);
       const code = parameters.get('code');
-      if (code === null) throw new IdentityError('refused', 'it answered without a code');
+      if (code === null) throw new IdentityError('refused', 'the provider returned no code');
       const token = await requestAccessToken(settings, { code, code_verifier: verifier, redirect_uri: redirectUri });
       const [user, emails] = await Promise.all([
         fetchGitHubApi(settings, '/user', token),
@@ -52,11 +53,11 @@ async function requestAccessToken(
     headers: { accept: 'application/json' },
     body: new URLSearchParams({ client_id: clientId, client_secret: clientSecret, ...grant }),
   });
-  // A refusal comes with the status 200.
+  // GitHub reports errors with status 200.
   const { access_token: token, error } = body as { access_token?: unknown; error?: unknown };
   if (typeof token === 'string' && token !== '') return token;
-  if (typeof error === 'string') throw new IdentityError('refused', `it answered ${error.slice(0, 100)}`);
-  throw new IdentityError('away', 'it answered without a token');
+  if (typeof error === 'string') throw new IdentityError('refused', `the provider returned ${error.slice(0, 100)}`);
+  throw new IdentityError('away', 'the provider returned no token');
 }
 
 function fetchGitHubApi({ apiBaseUrl }: GitHubSettings, path: string, token: string): Promise<unknown> {
@@ -64,7 +65,7 @@ function fetchGitHubApi({ apiBaseUrl }: GitHubSettings, path: string, token: str
     headers: {
       accept: 'application/vnd.github+json',
       authorization: `Bearer ${token}`,
-      // Whoever does not say is turned away.
+      // GitHub rejects requests without this header.
       'user-agent': 'genmeter',
     },
   });
@@ -73,9 +74,9 @@ function fetchGitHubApi({ apiBaseUrl }: GitHubSettings, path: string, token: str
 async function fetchGitHubJson(url: string, options: RequestInit): Promise<unknown> {
   try {
     const response = await fetchBounded(url, options);
-    if (response.status !== 200) throw new Error(`${new URL(url).pathname} answered ${response.status}`);
+    if (response.status !== 200) throw new Error(`${new URL(url).pathname} returned status ${response.status}`);
     const body = (await response.json()) as unknown;
-    if (typeof body !== 'object' || body === null) throw new Error('what it answered makes no sense');
+    if (typeof body !== 'object' || body === null) throw new Error('the response is not a JSON object');
     return body;
   } catch (error) {
     throw new IdentityError('away', (error as Error).message, { cause: error });
@@ -84,7 +85,7 @@ async function fetchGitHubJson(url: string, options: RequestInit): Promise<unkno
 
 function toGitHubIdentity(user: unknown, emails: unknown): ProviderIdentity {
   const { id, name } = user as { id?: unknown; name?: unknown };
-  if (!Number.isSafeInteger(id)) throw new IdentityError('away', 'it did not say who it is');
+  if (!Number.isSafeInteger(id)) throw new IdentityError('away', 'the user has no numeric id');
   const addresses = (Array.isArray(emails) ? emails : []) as {
     email?: unknown;
     primary?: unknown;
@@ -92,7 +93,7 @@ function toGitHubIdentity(user: unknown, emails: unknown): ProviderIdentity {
   }[];
   const primary = addresses.find((address) => address?.primary === true);
   return {
-    // The number, not the name: names are given up and taken by others.
+    // The id, because user names can be released and taken by others.
     subject: String(id),
     email: typeof primary?.email === 'string' ? primary.email : null,
     isEmailVerified: primary?.verified === true,

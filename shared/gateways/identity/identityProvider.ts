@@ -1,37 +1,37 @@
-/** Who signs people in for us. The names stand in addresses and in the database. */
+/** Sign-in providers. Their names are part of URLs and are stored in the database. */
 export const PROVIDER_NAMES = ['google', 'apple', 'github'] as const;
 export type ProviderName = (typeof PROVIDER_NAMES)[number];
 
-/** What a sign-in is begun with, and its answer held against. Each is random, and used once. */
+/** Random single-use values of a sign-in, against which the callback is checked. */
 export interface SignInSecrets {
   state: string;
-  /** Of PKCE. */
+  /** PKCE code verifier. */
   verifier: string;
   nonce: string;
 }
 
-/** Somebody, as the provider knows them. */
+/** Identity at a provider. */
 export interface ProviderIdentity {
-  /** Never changes, and never means somebody else. */
+  /** Identifier at the provider. It never changes and is never reassigned. */
   subject: string;
   email: string | null;
   isEmailVerified: boolean;
-  /** Empty where the provider does not say. */
+  /** Empty if the provider does not supply it. */
   firstName: string;
 }
 
-/** A sign-in provider. Both calls throw IdentityError. */
+/** A sign-in provider. Both methods throw IdentityError. */
 export interface IdentityProvider {
-  /** @returns where the browser is to go. */
+  /** @returns the URL to send the browser to. */
   createAuthorizationUrl(secrets: SignInSecrets, redirectUri: string): Promise<string>;
-  /** @param parameters what the browser came back with. */
+  /** @param parameters parameters of the callback. */
   completeSignIn(parameters: URLSearchParams, secrets: SignInSecrets, redirectUri: string): Promise<ProviderIdentity>;
 }
 
 /**
- * - `denied`: the person did not want to.
- * - `refused`: the provider's answer is a refusal, or is not to be trusted.
- * - `away`: it does not answer, or not in a way that makes sense.
+ * - `denied`: the person canceled the sign-in.
+ * - `refused`: the provider rejected the sign-in, or its response cannot be trusted.
+ * - `away`: the provider does not respond, or its response cannot be parsed.
  */
 export class IdentityError extends Error {
   readonly fault: 'denied' | 'refused' | 'away';
@@ -43,7 +43,7 @@ export class IdentityError extends Error {
   }
 }
 
-/** What an `error` that the browser brings back means. Apple has a name of its own for it. */
+/** Maps the `error` parameter of a callback. Apple has its own code for a canceled sign-in. */
 export function toIdentityFault(error: string): IdentityError['fault'] {
   if (error === 'access_denied' || error === 'user_cancelled_authorize') return 'denied';
   return error === 'server_error' || error === 'temporarily_unavailable' ? 'away' : 'refused';

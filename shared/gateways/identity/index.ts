@@ -5,7 +5,7 @@ import { gitHubProvider } from './github.ts';
 import { googleProvider } from './google.ts';
 import type { IdentityProvider, ProviderName } from './identityProvider.ts';
 
-/** The sign-in providers; null for each that is not configured. */
+/** Sign-in providers by name; null if not configured. */
 export const getIdentityProviders = perService(
   (): Record<ProviderName, IdentityProvider | null> => ({
     google:
@@ -38,7 +38,7 @@ export const getIdentityProviders = perService(
   }),
 );
 
-/** Where a provider's people are known: another address means other people. */
+/** Returns the issuer that scopes the subjects of a provider. Another issuer means other people. */
 export function getIssuer(provider: ProviderName): string {
   const addresses = { google: config.GOOGLE_ISSUER, apple: config.APPLE_ISSUER, github: config.GITHUB_BASE_URL };
   return addresses[provider].replace(/\/+$/, '');

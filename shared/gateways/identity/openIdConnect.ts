@@ -2,23 +2,23 @@ import * as client from 'openid-client';
 import { fetchBounded } from './boundedFetch.ts';
 import { toIdentityFault, IdentityError, type IdentityProvider, type ProviderIdentity } from './identityProvider.ts';
 
-/** What sets one OpenID provider apart from another. */
+/** Settings of an OpenID provider. */
 export interface OpenIdSettings {
   issuer: string;
   clientId: string;
-  /** How we show the token endpoint who we are. */
+  /** Client authentication at the token endpoint. */
   authentication: client.ClientAuth;
-  /** What the authorization address carries beyond what they all do. */
+  /** Additional parameters of the authorization URL. */
   parameters: Record<string, string>;
-  /** The name as the browser brings it, where it is not in the claims. */
+  /** Reads the first name from the callback, for providers that do not put it into the claims. */
   readFirstName?: (parameters: URLSearchParams) => string;
 }
 
-/** A provider that speaks OpenID Connect. What it says of itself is read when it is first needed, and kept. */
+/** Creates an OpenID Connect provider. Its metadata is fetched at the first use and cached. */
 export function openIdProvider(settings: OpenIdSettings): IdentityProvider {
   let configurationPromise: Promise<client.Configuration> | undefined;
   const discover = () => {
-    // One that failed is tried again the next time.
+    // A failed discovery is not cached.
     configurationPromise ??= discoverConfiguration(settings).catch((error: unknown) => {
       configurationPromise = undefined;
       throw error;
@@ -65,14 +65,14 @@ async function discoverConfiguration({
   return client.discovery(new URL(issuer), clientId, undefined, authentication, {
     [client.customFetch]: (url, options) => fetchBounded(url, options as RequestInit),
     execute: [
-      // Signatures are checked, too, though the token comes straight from the provider.
+      // Verifies signatures although the token comes directly from the provider.
       client.enableNonRepudiationChecks,
       ...(issuer.startsWith('http:') ? [client.allowInsecureRequests] : []),
     ],
   });
 }
 
-/** The address that the browser came back to, without anything that has no business there. */
+/** Builds the callback URL with only the parameters that the protocol defines. */
 function buildCallbackUrl(redirectUri: string, parameters: URLSearchParams): URL {
   const address = new URL(redirectUri);
   for (const name of ['code', 'state', 'iss', 'error', 'error_description']) {
@@ -83,7 +83,7 @@ function buildCallbackUrl(redirectUri: string, parameters: URLSearchParams): URL
 
 type OpenIdClaims = Record<string, unknown>;
 
-/** Some providers tell the address only when they are asked again. */
+/** Fetches the user info if the ID token has no e-mail address, as with some providers. */
 async function addUserInfoClaims(
   configuration: client.Configuration,
   accessToken: string,
@@ -99,7 +99,7 @@ function toOpenIdIdentity(subject: string, claims: OpenIdClaims, name: string | 
   return {
     subject,
     email: typeof email === 'string' ? email : null,
-    // Apple has been known to send the word.
+    // Apple sometimes sends a string.
     isEmailVerified: isVerified === true || isVerified === 'true',
     firstName: name || claimToString(givenName) || getFirstWord(claimToString(fullName)),
   };
@@ -109,12 +109,12 @@ function claimToString(claim: unknown): string {
   return typeof claim === 'string' ? claim : '';
 }
 
-/** What people are called, where only the whole name is told. */
+/** Returns the first word of a full name, for providers that supply no first name. */
 export function getFirstWord(name: string): string {
   return name.trim().split(/\s+/)[0] ?? '';
 }
 
-/** Answers that have the right form, but say what they must not. */
+/** Error codes of responses that are well-formed but cannot be trusted. */
 const UNTRUSTED_RESPONSE_CODES = new Set([
   'OAUTH_INVALID_RESPONSE',
   'OAUTH_JWT_CLAIM_COMPARISON_FAILED',
@@ -128,11 +128,13 @@ async function withIdentityErrors<Result>(work: () => Promise<Result>): Promise<
     return await work();
   } catch (error) {
     if (error instanceof client.AuthorizationResponseError) {
-      throw new IdentityError(toIdentityFault(error.error), `it answered ${error.error}`, { cause: error });
+      throw new IdentityError(toIdentityFault(error.error), `the provider returned ${error.error}`, { cause: error });
     }
     if (error instanceof client.ResponseBodyError) {
       const isProviderFailure = error.status >= 500 || toIdentityFault(error.error) === 'away';
-      throw new IdentityError(isProviderFailure ? 'away' : 'refused', `it answered ${error.error}`, { cause: error });
+      throw new IdentityError(isProviderFailure ? 'away' : 'refused', `the provider returned ${error.error}`, {
+        cause: error,
+      });
     }
     const { code = '', message } = error as client.ClientError;
     throw new IdentityError(UNTRUSTED_RESPONSE_CODES.has(code) ? 'refused' : 'away', `${message} ${code}`.trim(), {

@@ -4,7 +4,7 @@ import { diskStore } from './diskStore.ts';
 import type { MediaStore } from './mediaStore.ts';
 import { s3Store } from './s3Store.ts';
 
-/** Where the outputs of this installation live: in a bucket if there is one, else on the disk. */
+/** Returns the store of this installation: a bucket if one is configured, otherwise the local disk. */
 export const getMediaStore = perService(
   (): MediaStore =>
     config.MEDIA_S3_BUCKET === undefined
@@ -19,13 +19,13 @@ export const getMediaStore = perService(
         }),
 );
 
-/** `ab/cdef…`: 122 random bits that nobody can guess, spread over 256 folders. */
+/** Returns `ab/cdef…`: 122 random bits, which cannot be guessed, spread over 256 folders. */
 export function getMediaFolder(mediaToken: string): string {
   const hex = mediaToken.replaceAll('-', '');
   return `${hex.slice(0, 2)}/${hex.slice(2)}`;
 }
 
-/** Lets go of idle connections, at the end of a process. */
+/** Closes idle connections. */
 export async function closeMediaStore(): Promise<void> {
   await getMediaStore().close();
 }

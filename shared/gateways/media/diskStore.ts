@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { type MediaStore, StoreConfigError } from './mediaStore.ts';
 
 /**
- * Keeps outputs below a folder. Local files are moved there, and so must come from the same file system. What was
- * kept survives a power cut: content before name, so that no name ever stands for half a file.
+ * Stores outputs below a folder. Local files are moved there, so they must be on the same file system. Stored files
+ * survive a power failure: content is flushed before the rename, so no name ever refers to a partial file.
  */
 export function diskStore(root: string): MediaStore {
   return {
@@ -12,7 +12,7 @@ export function diskStore(root: string): MediaStore {
       const target = join(root, folder);
       await mkdir(target, { recursive: true });
       for (const { localFile, name } of files) await rename(localFile, join(target, name));
-      // Not every platform and file system lets a folder be settled by itself.
+      // Not every platform and file system supports fsync of a folder.
       await syncDirectory(target).catch(() => {});
     },
     movesFiles: true,
@@ -31,7 +31,7 @@ export function diskStore(root: string): MediaStore {
   };
 }
 
-/** Waits until the names in a folder are on the disk itself. */
+/** Flushes the names in a folder to the disk. */
 async function syncDirectory(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {

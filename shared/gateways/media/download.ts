@@ -6,22 +6,22 @@ import { config } from '../../lib/config.ts';
 import { perService } from '../../lib/serviceScope.ts';
 import { isPrivateAddress, lookupPublicAddress } from '../../lib/ssrfGuard.ts';
 
-/** An output that will never be had: it is not there, not what it should be, or too large. */
+/** An output that can never be stored: missing, of the wrong type, or too large. */
 export class InvalidOutputError extends Error {}
 
-/** What an upstream's outputs may lead to, besides the public internet. */
+/** Addresses that an upstream's outputs may have besides public ones. */
 export interface DownloadPolicy {
-  /** The upstream's own host and port, wherever that is. */
+  /** Host and port of the upstream, which may be private. */
   upstreamHost: string;
-  /** Whether private addresses are allowed: an upstream in our own network. */
+  /** True for an upstream in our own network. */
   allowsPrivateAddresses: boolean;
 }
 
 export interface DownloadLimits {
   maxBytes: number;
-  /** Of the whole download, with its redirects. */
+  /** Limit for the whole download, including redirects. */
   timeoutMs: number;
-  /** How long nothing may come. */
+  /** Limit for the time between two chunks. */
   idleMs: number;
 }
 
@@ -31,25 +31,25 @@ const getDefaultLimits = (): DownloadLimits => ({
   idleMs: 15_000,
 });
 
-/** So many of an output's first bytes are told: they say what it is. */
+/** Number of first bytes that are returned, enough to detect the format. */
 export const HEAD_BYTES = 16;
 
 const REDIRECTS_MAX = 3;
 
-/** Answers below 500 after which the next try may go better. */
+/** Statuses below 500 after which a retry may succeed. */
 const RETRYABLE_STATUSES = [408, 425, 429];
 
 const agents = perService(() => ({
-  toAnywhere: new Agent({ connections: config.UPSTREAM_CONCURRENCY }),
-  toPublicOnly: new Agent({ connections: config.UPSTREAM_CONCURRENCY, connect: { lookup: lookupPublicAddress } }),
+  unrestrictedAgent: new Agent({ connections: config.UPSTREAM_CONCURRENCY }),
+  publicAgent: new Agent({ connections: config.UPSTREAM_CONCURRENCY, connect: { lookup: lookupPublicAddress } }),
 }));
 
 /**
- * Streams an output to a local file, within limits of size and time. Private addresses are refused, unless the
- * upstream is trusted with them. Headers go to the host of the first address only. A `data:` address is decoded.
- * Where it throws, a part of the output may be left in the file.
- * @returns the first bytes, for whoever wants to know what it is.
- * @throws InvalidOutputError where trying again would not help; any other error where it may.
+ * Streams an output to a local file, within limits of size and time. Private addresses are rejected unless the policy
+ * allows them. Headers are sent to the host of the first address only. A `data:` address is decoded. After an error the
+ * file may contain a part of the output.
+ * @returns the first bytes, for format detection.
+ * @throws InvalidOutputError if a retry would not help; any other error if it may.
  */
 export async function download(
   source: DownloadSource,
@@ -63,7 +63,7 @@ export async function download(
   let head = Buffer.alloc(0);
   let bytes = 0;
   async function* pass(): AsyncGenerator<Buffer> {
-    // Asked for only now that the file is open. The length that was announced may be none, or a lie.
+    // Requested only once the file is open. The announced length may be missing or wrong, so bytes are counted.
     for await (const chunk of streamBytes(source.url, policy, options, maxBytes)) {
       bytes += chunk.length;
       if (bytes > maxBytes) throw tooLargeError(maxBytes);
@@ -95,7 +95,7 @@ type DownloadRequestOptions = Pick<Dispatcher.RequestOptions, 'headersTimeout' |
   signal: AbortSignal;
 };
 
-/** Follows redirects to where the output is. */
+/** Follows redirects to the output. */
 async function openDownload(
   url: string,
   policy: DownloadPolicy,
@@ -106,7 +106,7 @@ async function openDownload(
   let leftOrigin = false;
   for (let redirects = 0; redirects <= REDIRECTS_MAX; redirects += 1) {
     const dispatcher = selectDispatcher(address, policy);
-    // Whoever it was sent away to does not decide what it is asked for with the headers.
+    // After a redirect to another origin the headers are never sent again, not even to the first origin.
     leftOrigin ||= new URL(address).origin !== new URL(url).origin;
     const response = await request(address, {
       ...options,
@@ -123,12 +123,12 @@ async function openDownload(
       throw toStatusError(statusCode, !leftOrigin && headers !== undefined);
     address = URL.canParse(location, address) ? new URL(location, address).href : location;
   }
-  throw new InvalidOutputError('The output is behind too many redirects.');
+  throw new InvalidOutputError('The output has too many redirects.');
 }
 
-/** @param isAuthenticated whether it was asked for with our key, which may be put right. */
+/** @param isAuthenticated true if the request carried our key, which may be corrected. */
 function toStatusError(statusCode: number, isAuthenticated: boolean): Error {
-  const message = `The output's address answered ${statusCode}.`;
+  const message = `The output's address returned status ${statusCode}.`;
   const isRetryable =
     statusCode >= 500 ||
     RETRYABLE_STATUSES.includes(statusCode) ||
@@ -140,10 +140,10 @@ function selectDispatcher(address: string, { upstreamHost, allowsPrivateAddresse
   const url = URL.canParse(address) ? new URL(address) : null;
   if (url === null || !/^https?:$/.test(url.protocol))
     throw new InvalidOutputError('The output has no usable address.');
-  if (url.host === upstreamHost || allowsPrivateAddresses) return agents().toAnywhere;
+  if (url.host === upstreamHost || allowsPrivateAddresses) return agents().unrestrictedAgent;
   const host = url.hostname.replace(/^\[|\]$/g, '');
   if (isIP(host) !== 0 && isPrivateAddress(host)) throw new InvalidOutputError('The output is at a private address.');
-  return agents().toPublicOnly;
+  return agents().publicAgent;
 }
 
 function rethrowDownloadError(error: Error & { code?: string }): never {
@@ -156,14 +156,14 @@ function tooLargeError(maxBytes: number): InvalidOutputError {
 
 const CHUNK_CHARACTERS = 64 * 1024;
 
-/** Piece by piece, so that a large output is not in memory once more. */
+/** Decodes in chunks, so that a large output is not in memory twice. */
 function* decodeDataUrl(url: string): Generator<Buffer> {
   const start = url.indexOf(',') + 1;
-  if (!/;base64,$/i.test(url.slice(0, start))) throw new InvalidOutputError('The output is no base64 data.');
+  if (!/;base64,$/i.test(url.slice(0, start))) throw new InvalidOutputError('The output is not valid base64 data.');
   let rest = '';
   for (let at = start; at < url.length; at += CHUNK_CHARACTERS) {
     const chunk = rest + url.slice(at, at + CHUNK_CHARACTERS).replaceAll(/\s/g, '');
-    if (!/^[A-Za-z0-9+/_-]*={0,2}$/.test(chunk)) throw new InvalidOutputError('The output is no base64 data.');
+    if (!/^[A-Za-z0-9+/_-]*={0,2}$/.test(chunk)) throw new InvalidOutputError('The output is not valid base64 data.');
     const whole = chunk.length - (chunk.length % 4);
     yield Buffer.from(chunk.slice(0, whole), 'base64');
     rest = chunk.slice(whole);
@@ -171,7 +171,7 @@ function* decodeDataUrl(url: string): Generator<Buffer> {
   yield Buffer.from(rest, 'base64');
 }
 
-/** Lets go of idle connections, at the end of a process. */
+/** Closes idle connections. */
 export async function closeDownloadConnections(): Promise<void> {
   await Promise.all(Object.values(agents()).map((agent) => agent.destroy()));
 }

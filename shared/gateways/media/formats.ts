@@ -4,7 +4,7 @@ import { HEAD_BYTES, InvalidOutputError } from './download.ts';
 
 interface Format {
   kind: ModelKind;
-  /** The ending of its name. */
+  /** File name extension, without the dot. */
   extension: string;
   contentType: string;
   matches(head: Buffer): boolean;
@@ -26,16 +26,17 @@ const FORMATS: Format[] = [
 ];
 
 /**
- * What a file really is, by its first bytes, whatever its sender called it.
- * @throws InvalidOutputError where it is not of the kind that was ordered.
+ * Detects the format of a file by its first bytes, whatever its sender called it.
+ * @throws InvalidOutputError if it is not of the requested kind.
  */
 export function sniffFormat(head: Buffer, kind: ModelKind): Format {
   const found = FORMATS.find((format) => format.kind === kind && format.matches(head));
-  if (found === undefined) throw new InvalidOutputError(`The output is no ${kind}.`);
+  if (found === undefined)
+    throw new InvalidOutputError(`The output is not ${kind === 'image' ? 'an image' : 'a video'}.`);
   return found;
 }
 
-/** The first bytes of a file that came as one. */
+/** Reads the first bytes of a local file. */
 export async function readHead(localFile: string): Promise<Buffer> {
   const file = await open(localFile);
   try {

@@ -1,30 +1,30 @@
-/** A finished file on this machine's disk, and what it is to be in a store. */
+/** A complete file on the local disk, with its name and type in the store. */
 export interface FinishedFile {
   localFile: string;
-  /** Its name in the folder. */
+  /** File name in the folder. */
   name: string;
   contentType: string;
 }
 
-/** Where outputs live. Paths are relative, with forward slashes; CDN_URL stands before them in what clients see. */
+/** Storage of outputs. Paths are relative, with forward slashes; clients see them after CDN_URL. */
 export interface MediaStore {
   /**
-   * Puts finished files in their places in a folder, one after the other, each whole or not at all; what lies there
-   * already is replaced. Their content has been flushed to the disk by whoever wrote them.
+   * Stores complete files in a folder, one after the other, each atomically. Replaces existing files. The caller has
+   * flushed their content to the disk.
    */
   putFiles(folder: string, files: FinishedFile[]): Promise<void>;
-  /** Whether files that are kept are gone from where they lay. */
+  /** True if `putFiles` moves the local files instead of copying them. */
   movesFiles: boolean;
-  /** Removes all that lies below a folder. That there is nothing is not an error. */
+  /** Deletes a folder with its contents. A missing folder is not an error. */
   deleteFolder(folder: string): Promise<void>;
   /**
-   * Resolves when files can be kept and removed; an Error's message says why they cannot.
-   * @throws UnusableStore where somebody has to change something; any other error where it may pass.
+   * Checks that files can be stored and deleted. The message of an error says why they cannot.
+   * @throws StoreConfigError if the configuration has to be changed; any other error if it may be temporary.
    */
   probe(): Promise<void>;
-  /** Lets go of idle connections, at the end of a process. */
+  /** Closes idle connections. */
   close(): Promise<void>;
 }
 
-/** A store that refuses what is asked of it: trying again does not help, other settings or rights may. */
+/** A store that rejects requests. A retry does not help; other settings or permissions may. */
 export class StoreConfigError extends Error {}

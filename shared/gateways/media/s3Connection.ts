@@ -3,44 +3,44 @@ import { explainS3Error } from './s3Errors.ts';
 
 export interface S3Options {
   bucket: string;
-  /** Of a store that is not Amazon's. */
+  /** Address of an S3 store other than Amazon's. */
   endpoint?: string;
   region: string;
-  /** Without keys, those of the environment or of the machine's role are used. */
+  /** Without keys, the credentials of the environment or of the machine's role are used. */
   accessKeyId?: string;
   secretAccessKey?: string;
-  /** Before every key, without slashes at its ends; may be empty. */
+  /** Prefix of every object key, without slashes at its ends. May be empty. */
   prefix: string;
 }
 
 export const S3_LIMITS = {
   connectMs: 5_000,
-  /** How long nothing may move on a connection: also how long the store may take to answer a finished upload. */
+  /** Limit for inactivity on a connection, including the response to a finished upload. */
   idleMs: 30_000,
-  /** Of a request without a file, with its repetitions. */
+  /** Limit for a request without a file, including retries. */
   requestMs: 15_000,
-  /** Of an upload with its repetitions, and what it gets in addition for its size. */
+  /** Limit for an upload, including retries. The time for its size is added to it. */
   uploadMs: 90_000,
   minBytesPerMs: 1_000,
-  /** How long a process that starts waits for the store. */
+  /** Limit for the check at the start of a process. */
   probeMs: 10_000,
   attempts: 3,
 };
 export type S3Limits = typeof S3_LIMITS;
 
-/** Whoever catches its errors says so; it would say more than that, on the console. */
+/** Silences the SDK, which logs to the console. Callers log its errors. */
 const SILENT_LOGGER = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 type Sdk = typeof import('@aws-sdk/client-s3');
 
-/** A bucket, and how to talk to it. */
+/** A client for one bucket. */
 export interface S3Connection {
   client: S3Client;
   sdk: Sdk;
   limits: S3Limits;
   bucket: string;
   toKey: (path: string) => string;
-  /** Gives what goes wrong with a request a message that says what to do about it. */
+  /** Replaces the error of a request by one whose message says what to do. */
   withExplainedErrors: <Result>(request: Promise<Result>) => Promise<Result>;
 }
 
@@ -49,16 +49,16 @@ export async function connectS3(options: S3Options, limits: S3Limits): Promise<S
   const { bucket, endpoint, region, accessKeyId, secretAccessKey, prefix } = options;
   const sdk = await import('@aws-sdk/client-s3');
   const hasKeys = accessKeyId !== undefined && secretAccessKey !== undefined;
-  // How many at a time is the callers' business.
+  // Callers bound the concurrency.
   const agent = { keepAlive: true, maxSockets: Number.POSITIVE_INFINITY };
   const client = new sdk.S3Client({
     region,
     endpoint,
-    // Other stores than Amazon's need not have a host name for every bucket.
+    // Stores other than Amazon's may not have a host name for every bucket.
     forcePathStyle: endpoint !== undefined,
     credentials: hasKeys ? { accessKeyId, secretAccessKey } : undefined,
     maxAttempts: limits.attempts,
-    // What other stores do not know, or answer late.
+    // Other stores do not support checksums, or answer `expect: 100-continue` late.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     expectContinueHeader: false,

@@ -8,7 +8,7 @@ import { connectS3, S3_LIMITS, type S3Connection, type S3Limits, type S3Options 
 const RETRY_DELAY_MS = 500;
 const CACHE_CONTROL = `public, max-age=${MEDIA_CACHE_SECONDS}`;
 
-/** Keeps outputs in a bucket of anything that speaks S3. An upload that breaks off leaves nothing there. */
+/** Stores outputs in a bucket of any S3-compatible store. An interrupted upload leaves nothing behind. */
 export function s3Store(options: S3Options, limits: S3Limits = S3_LIMITS): MediaStore {
   let connection: Promise<S3Connection> | undefined;
   const connect = () => (connection ??= connectS3(options, limits));
@@ -23,7 +23,7 @@ export function s3Store(options: S3Options, limits: S3Limits = S3_LIMITS): Media
   };
 }
 
-/** Tries some times, since the SDK repeats no request whose body is a stream. */
+/** Uploads a file with retries, because the SDK does not retry requests with a stream as body. */
 async function upload(connection: S3Connection, path: string, file: FinishedFile): Promise<void> {
   const { limits } = connection;
   const { size } = await stat(file.localFile);
@@ -76,7 +76,7 @@ async function deletePrefix(connection: S3Connection, folder: string): Promise<v
       ContinuationToken: token,
     });
     const page = await withExplainedErrors(client.send(list, { abortSignal: AbortSignal.timeout(limits.requestMs) }));
-    // One by one: for a bulk delete some stores want a checksum that others do not know.
+    // One by one: some stores require a checksum for a bulk delete that others do not support.
     for (const { Key } of page.Contents ?? []) {
       await deleteObject(connection, Key as string, AbortSignal.timeout(limits.requestMs));
     }
@@ -91,13 +91,13 @@ async function deleteObject(
 ): Promise<void> {
   const command = new sdk.DeleteObjectCommand({ Bucket: bucket, Key: key });
   const deleted = client.send(command, { abortSignal }).catch((error: Error) => {
-    // Another worker was quicker; not every store calls that a success.
+    // Another worker has deleted it. Not every store reports that as a success.
     if (error.name !== 'NoSuchKey') throw error;
   });
   await withExplainedErrors(deleted);
 }
 
-/** Does with a small object all that is done with outputs, so that rights that lack come to light at once. */
+/** Puts, lists and deletes a small object, so that missing permissions are found at the start. */
 async function probe(connection: S3Connection): Promise<void> {
   const { client, sdk, bucket, toKey, withExplainedErrors, limits } = connection;
   const abortSignal = AbortSignal.timeout(limits.probeMs);

@@ -11,14 +11,14 @@ import { getMediaFolder, getMediaStore } from './configuredStore.ts';
 import { makeThumbnail } from './thumbnail.ts';
 
 /**
- * Checks that outputs can be stored. A bucket that is out of reach is waited for instead.
- * @throws ConfigError if they cannot.
+ * Checks that outputs can be stored. A bucket that cannot be reached now is only logged.
+ * @throws ConfigError if the configuration has to be changed.
  */
 export async function verifyMediaStore(): Promise<void> {
   try {
     await checkTempFolder();
   } catch (error) {
-    throw new ConfigError(`MEDIA_DIR cannot be written to (${(error as Error).message}): set it to a folder that can.`);
+    throw new ConfigError(`MEDIA_DIR is not writable (${(error as Error).message}): set it to a writable folder.`);
   }
   try {
     await getMediaStore().probe();
@@ -26,17 +26,17 @@ export async function verifyMediaStore(): Promise<void> {
     const { message } = error as Error;
     const variable = config.MEDIA_S3_BUCKET === undefined ? 'MEDIA_DIR' : 'MEDIA_S3_BUCKET';
     if (error instanceof StoreConfigError) throw new ConfigError(`${variable} cannot be used: ${message}.`);
-    logger.warn({ error: message }, 'outputs cannot be kept now; will be tried again');
+    logger.warn({ err: error }, 'media store unavailable; will retry');
   }
 }
 
 export interface StoreOutputInput {
   output: UpstreamOutput;
-  /** What the upstream that delivers is trusted with. */
+  /** Addresses that the output may have. */
   policy: DownloadPolicy;
   kind: ModelKind;
   generationId: string;
-  /** Of its files, without an ending. */
+  /** File name without extension. */
   name: string;
   mediaToken: string;
 }
@@ -47,11 +47,10 @@ export interface StoredOutput {
 }
 
 /**
- * Copies an output to our storage and makes its thumbnail. The paths follow from the name and the secret token,
- * so that a second try, after a crash in the middle, puts the same files in the same places.
- * A thumbnail that cannot be made is done without. An output that came as a file comes only once: where this throws,
- * it is left for the next try, and the caller's to discard.
- * @throws InvalidOutputError where trying again would not help; any other error where it may.
+ * Copies an output to our store with a thumbnail. The paths depend only on the name and the secret token, so a retry
+ * after a crash writes the same files. A thumbnail that cannot be made is skipped. An output that came as a local file
+ * is kept after an error, for the retry; the caller deletes it.
+ * @throws InvalidOutputError if a retry would not help; any other error if it may.
  */
 export async function storeOutput(input: StoreOutputInput): Promise<StoredOutput> {
   const { output, policy, kind, name, mediaToken } = input;
@@ -65,7 +64,7 @@ export async function storeOutput(input: StoreOutputInput): Promise<StoredOutput
     const original = { localFile, name: `${name}.${extension}`, contentType };
     const thumbnail = { localFile: localThumbnail, name: `${name}.thumbnail.webp`, contentType: 'image/webp' };
     const hasThumbnail = await tryMakeThumbnail(input, localFile, localThumbnail);
-    // The output last: one that came as a file must still be there where the thumbnail could not be kept.
+    // The output last: if storing the thumbnail fails, an output that came as a file must still exist.
     await getMediaStore().putFiles(folder, hasThumbnail ? [thumbnail, original] : [original]);
     isStored = true;
     return {
@@ -80,7 +79,7 @@ export async function storeOutput(input: StoreOutputInput): Promise<StoredOutput
   }
 }
 
-/** @returns whether there is one now. */
+/** @returns whether the thumbnail was made. */
 async function tryMakeThumbnail(
   { kind, generationId }: StoreOutputInput,
   localFile: string,
@@ -90,14 +89,14 @@ async function tryMakeThumbnail(
     const image = await makeThumbnail({ kind, filePath: localFile }, { ffmpegPath: config.MEDIA_FFMPEG_PATH });
     await writeFile(thumbnail, image, { flush: true });
     return true;
-  } catch (error) {
-    logger.warn({ generationId, error: (error as Error).message }, 'no thumbnail');
+  } catch (err) {
+    logger.warn({ err, generationId }, 'thumbnail not made');
     await deleteTempFile(thumbnail);
     return false;
   }
 }
 
-/** Removes all the files of a generation. */
+/** Deletes all files of a generation. */
 export async function deleteMediaFiles(mediaToken: string): Promise<void> {
   await getMediaStore().deleteFolder(getMediaFolder(mediaToken));
 }

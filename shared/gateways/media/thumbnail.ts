@@ -9,18 +9,18 @@ export interface ThumbnailSource {
 }
 
 export interface ThumbnailOptions {
-  /** The ffmpeg that decodes films. Default: the one on the PATH. */
+  /** Path of the ffmpeg that decodes videos. Default: the one on the PATH. */
   ffmpegPath?: string;
 }
 
-/** What the thumbnail process is sent, and what it answers: one for the other, in the same order. */
+/** Message to the thumbnail process. Responses come in the order of the requests. */
 export interface ThumbnailRequest extends ThumbnailSource {
   ffmpegPath: string;
 }
 export interface ThumbnailResponse {
-  /** The thumbnail, or why there is none. */
+  /** The thumbnail, or an error message. */
   result: Uint8Array | string;
-  /** Whether the process begins on nothing more. */
+  /** True if the process exits after this response. */
   isLast: boolean;
 }
 
@@ -31,43 +31,42 @@ interface ThumbnailTask {
   reject(error: Error): void;
 }
 
-/** A child, and what it was sent and has not answered: it is at work on the first of these. */
+/** A child process and its unanswered tasks. It works on the first one. */
 interface ThumbnailWorker {
   child: ChildProcess;
   tasks: ThumbnailTask[];
-  /** Until the first must be done, or while there is none, until the child is let go. */
+  /** Deadline of the first task, or without tasks the time at which the idle child is stopped. */
   timer: NodeJS.Timeout | undefined;
 }
 
 const THUMBNAIL_TIMEOUT_MS = 20_000;
-/** Who has waited longer for their turn goes without. */
+/** Maximum time in the queue, after which the thumbnail is skipped. */
 const QUEUE_TIMEOUT_MS = 20_000;
 const IDLE_TIMEOUT_MS = 30_000;
-/** So many files are told to a child ahead, so that it need not wait for this process between two of them. */
+/** Number of tasks sent ahead, so that the child does not wait for this process between two of them. */
 const MAX_TASKS_SENT = 16;
 
 const pendingTasks: ThumbnailTask[] = [];
 let activeWorker: ThumbnailWorker | null = null;
 
-/** Ends the child process, if there is one. */
+/** Stops the child process, if there is one. */
 export function stopThumbnailProcess(): void {
   if (activeWorker !== null) terminateWorker(activeWorker);
 }
 
 /**
- * Makes a WebP thumbnail, at most 512 px on its longer side, of an image file or of a frame that is really decoded
- * from the first second of a video file. Rejects with an Error when the file cannot be decoded (it may be a picture of
- * more than 50 megapixels, or in a format that no upstream sends) or takes longer than 20 s.
+ * Makes a WebP thumbnail, at most 512 px on its longer side, of an image file or of a decoded frame from the first
+ * second of a video file. Rejects with an Error if the file cannot be decoded (more than 50 megapixels, or a format that
+ * no upstream sends) or takes longer than 20 s.
  *
- * The work is done in a child process, one file at a time. Inside the worker sharp alone took it from 45 to 130 MB,
- * and a fault of a decoder would end it. The child is kept for 30 s, so that a busy worker starts it once; where it
- * dies it is the file at work that goes without, and those behind it go to the next child.
+ * A child process does the work, one file at a time: sharp would raise the worker's memory from 45 to 130 MB, and a
+ * crash of a decoder would end the worker. The child stays for 30 s, so that a busy worker starts it once. If it dies,
+ * only the current file gets no thumbnail; the other tasks go to the next child.
  *
- * Films are decoded by ffmpeg, or where there is none by `@ffmpeg/core`, ffmpeg built for WebAssembly: one package
- * from npm that is the same on every platform and knows every format, where the native decoders on npm come in a
- * package for each platform, or download one at install. It is 62 MB installed, GPL like ffmpeg, and runs in the child
- * only. A film takes 0.1 to 0.2 s by ffmpeg and 0.4 to 0.9 s by WebAssembly; an image 0.03 to 0.1 s; a child's start
- * 0.1 s.
+ * Videos are decoded by ffmpeg if it is installed, otherwise by `@ffmpeg/core`, its WebAssembly build: one npm package
+ * for every platform and format, whereas native decoders on npm need a package per platform or a download at install.
+ * It takes 62 MB, is GPL like ffmpeg, and runs in the child only. A video takes 0.1 to 0.2 s with ffmpeg and 0.4 to
+ * 0.9 s with WebAssembly, an image 0.03 to 0.1 s, and the start of a child 0.1 s.
  */
 export function makeThumbnail(input: ThumbnailSource, options: ThumbnailOptions = {}): Promise<Uint8Array> {
   const request = { ...input, ffmpegPath: options.ffmpegPath ?? 'ffmpeg' };
@@ -77,7 +76,7 @@ export function makeThumbnail(input: ThumbnailSource, options: ThumbnailOptions 
   });
 }
 
-/** Sends on what waits, as far as the child may know ahead. */
+/** Sends waiting tasks to the child, up to its limit. */
 function sendPendingTasks(): void {
   while (pendingTasks.length > 0 && (activeWorker === null || activeWorker.tasks.length < MAX_TASKS_SENT)) {
     const task = pendingTasks.shift() as ThumbnailTask;
@@ -88,12 +87,12 @@ function sendPendingTasks(): void {
     activeWorker ??= startThumbnailWorker();
     activeWorker.tasks.push(task);
     if (activeWorker.tasks.length === 1) startNextTask(activeWorker);
-    // What could not be sent the end of the child tells.
+    // If sending fails, the exit of the child rejects the task.
     activeWorker.child.send(task.request, () => {});
   }
 }
 
-/** The child goes on with its next order, or rests, without keeping this process alive. */
+/** Starts the deadline of the child's next task. An idle child does not keep this process alive. */
 function startNextTask(worker: ThumbnailWorker): void {
   const { child, tasks } = worker;
   clearTimeout(worker.timer);
@@ -138,14 +137,14 @@ function startThumbnailWorker(): ThumbnailWorker {
 }
 
 /**
- * Lets go of a child, and has another one do what it has not begun.
- * @param error why the file that it is at work on goes without a thumbnail.
+ * Stops a child and moves its remaining tasks to the next one.
+ * @param error rejects the current task.
  */
 function terminateWorker(worker: ThumbnailWorker, error?: Error): void {
   const { child, tasks } = worker;
   clearTimeout(worker.timer);
   child.removeAllListeners();
-  // What fails or dies after its last answer concerns nobody any more.
+  // Errors after its last response are ignored.
   child.on('error', () => {});
   child.kill('SIGKILL');
   activeWorker = null;

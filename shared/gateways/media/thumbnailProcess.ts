@@ -11,7 +11,7 @@ sharp.concurrency(1);
 sharp.block({ operation: ['VipsForeignLoad'] });
 sharp.unblock({ operation: ['VipsForeignLoadPng', 'VipsForeignLoadJpeg', 'VipsForeignLoadWebp'] });
 
-/** The decoder's memory is out of the garbage collector's sight: a process that has grown to this ends. */
+/** Memory at which the process exits: the garbage collector does not manage the decoders' memory. */
 const MAX_RESIDENT_BYTES = 256 * 1024 ** 2;
 
 let lastTask = Promise.resolve();
@@ -20,10 +20,10 @@ let isExiting = false;
 process.on('message', (request: ThumbnailRequest) => {
   lastTask = lastTask.then(() => handleRequest(request));
 });
-// The worker has let go of this process, or is gone.
+// The worker has stopped this process, or has died.
 process.on('disconnect', () => process.exit(0));
 
-/** Whoever is told that an answer is the last one takes what is still waiting elsewhere. */
+/** Handles one request. After the last response the worker moves the remaining tasks to another process. */
 async function handleRequest(request: ThumbnailRequest): Promise<void> {
   if (isExiting) return;
   const result = await renderThumbnail(request).catch((error: unknown) =>

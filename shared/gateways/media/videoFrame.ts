@@ -10,13 +10,13 @@ export interface DecodedFrame {
 }
 
 const FFMPEG_TIMEOUT_MS = 8000;
-/** About half a second of a usual film: past a fade-in, and still cheap to reach. */
+/** Position of the frame: past a fade-in, and still cheap to reach. */
 const SEEK_SECONDS = 0.5;
 const SCALE_FILTER = "scale=w='min(1024,iw)':h='min(1024,ih)':force_original_aspect_ratio=decrease";
 
 /**
- * Decodes a frame from the first second of a film, by ffmpeg or else by `@ffmpeg/core`. Throws an Error when
- * neither can.
+ * Decodes a frame from the first second of a video, with ffmpeg or otherwise with `@ffmpeg/core`. Throws an Error if
+ * both fail.
  */
 export async function readEarlyFrame(filePath: string, ffmpegPath: string): Promise<DecodedFrame> {
   const failures: string[] = [];
@@ -31,7 +31,7 @@ export async function readEarlyFrame(filePath: string, ffmpegPath: string): Prom
 }
 
 async function decodeWithFfmpeg(filePath: string, ffmpegPath: string): Promise<DecodedFrame> {
-  // A film shorter than the place looked for has no frame there, but has a first one.
+  // A very short video has no frame at that position, but it has a first one.
   for (const seconds of [SEEK_SECONDS, 0]) {
     const data = await runFfmpeg(ffmpegPath, filePath, seconds);
     if (data.length > 0) return { data };
@@ -39,7 +39,7 @@ async function decodeWithFfmpeg(filePath: string, ffmpegPath: string): Promise<D
   throw new Error('ffmpeg found no frame');
 }
 
-/** MP4 and WebM only: a playlist or manifest demuxer would open other files that the film names. */
+/** MP4 and WebM only: a playlist or manifest demuxer would open other files that the video names. */
 const DEMUXERS = ['-format_whitelist', 'mov,matroska'];
 
 function runFfmpeg(ffmpegPath: string, filePath: string, seconds: number): Promise<Uint8Array> {
@@ -58,13 +58,13 @@ function runFfmpeg(ffmpegPath: string, filePath: string, seconds: number): Promi
   });
 }
 
-/** Largest film that `@ffmpeg/core` is given: it needs the file in memory twice. */
+/** Largest video that `@ffmpeg/core` decodes: it needs the file in memory twice. */
 const WASM_INPUT_MAX_BYTES = 100 * 1024 ** 2;
 
 async function decodeWithWasm(filePath: string): Promise<DecodedFrame> {
   const { size } = await stat(filePath);
   if (size > WASM_INPUT_MAX_BYTES) throw new Error(`@ffmpeg/core: skipped, the file has ${size} bytes`);
-  // Made for browsers: it asks where its page is, and would fetch its binary from there.
+  // Built for browsers: it reads the address of its page, and would fetch its binary from there.
   Object.assign(globalThis, { self: { location: { href: import.meta.url } } });
   const { resolve } = createRequire(import.meta.url);
   const binary = await readFile(resolve('@ffmpeg/core/wasm'));
@@ -97,7 +97,7 @@ async function decodeWithWasm(filePath: string): Promise<DecodedFrame> {
   throw new Error(`@ffmpeg/core: ${lastLine || 'no frame'}`);
 }
 
-/** No frame at the place that was asked for is no error to ffmpeg: there is no file then. */
+/** Returns null if the file does not exist: ffmpeg reports no error if there is no frame at the position. */
 function tryReadFile(core: FfmpegCore, path: string): Uint8Array | null {
   try {
     return core.FS.readFile(path);

@@ -1,4 +1,4 @@
-/** What the payment processor tells us of and we act upon (docs/decisions.md: Billing), in Stripe's names. */
+/** Event types that the service processes (docs/decisions.md: Billing), in Stripe's names. */
 export const EVENT_TYPES = [
   'checkout.session.completed',
   'checkout.session.async_payment_succeeded',

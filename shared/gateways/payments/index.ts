@@ -2,12 +2,15 @@ import type { Config } from '../../lib/config.ts';
 import type { PaymentProcessor } from './paymentProcessor.ts';
 import { SimulatedProcessor } from './simulatedProcessor.ts';
 
-/** The payment processor of this process. Set by `openPayments`: nothing may read it before. */
+/** The name of the payment processor in the API and in rows (docs/decisions.md: Billing). */
+export const PROCESSOR_NAME = 'stripe';
+
+/** The payment processor of this process. Set by `openPaymentProcessor`, and not readable before. */
 export let processor: PaymentProcessor;
 
 /**
- * Sets the payment processor: Stripe, or a simulated one where STRIPE_SECRET_KEY is not set. The configuration refuses
- * the latter with NODE_ENV=production.
+ * Sets the payment processor: Stripe, or a simulated one if STRIPE_SECRET_KEY is not set. The configuration rejects the
+ * latter with NODE_ENV=production.
  */
 export async function openPaymentProcessor(config: Config): Promise<void> {
   processor = config.STRIPE_SECRET_KEY === undefined ? new SimulatedProcessor() : await openStripeProcessor(config);
@@ -15,8 +18,8 @@ export async function openPaymentProcessor(config: Config): Promise<void> {
 
 async function openStripeProcessor(config: Config): Promise<PaymentProcessor> {
   // Stripe's library is loaded only where it is used.
-  const { createStripeProcessor: stripeProcessor } = await import('./stripeProcessor.ts');
-  return stripeProcessor({
+  const { createStripeProcessor } = await import('./stripeProcessor.ts');
+  return createStripeProcessor({
     secretKey: config.STRIPE_SECRET_KEY as string,
     webhookSecret: config.STRIPE_WEBHOOK_SECRET as string,
     connectWebhookSecret: config.STRIPE_CONNECT_WEBHOOK_SECRET,

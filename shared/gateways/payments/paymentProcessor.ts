@@ -5,9 +5,9 @@ import type { SubscriptionStatus } from '../../spec/states.ts';
 export interface ProcessorSubscription {
   id: string;
   customerId: string;
-  /** Of the account that it was started for; null where that is not said. */
+  /** The account that it was started for; null if the metadata does not say. */
   accountUuid: string | null;
-  /** null where what it is for is none of our plans. */
+  /** null if its price belongs to no plan. */
   plan: PlanSlug | null;
   status: SubscriptionStatus;
   startedAt: Date;
@@ -15,34 +15,34 @@ export interface ProcessorSubscription {
   cancelAtPeriodEnd: boolean;
   /** When it ended; null while it has not. */
   endedAt: Date | null;
-  /** Whether the last invoice is: of a year, or of the change to another plan. */
+  /** True if its latest invoice is paid, be it for a year or for a plan change. */
   isLatestInvoicePaid: boolean;
-  /** The end of the last year that was paid; null where none ever was. */
+  /** The end of the last paid year; null if no year was paid. */
   paidUntil: Date | null;
-  /** All invoices of it that were paid, newest first. */
+  /** All its paid invoices, newest first. */
   invoices: SubscriptionInvoice[];
 }
 
 /** A paid invoice of a subscription. */
 export interface SubscriptionInvoice {
   id: string;
-  /** Whether it bills a whole year, not the change to another plan. */
+  /** True if it bills a whole year, not a plan change. */
   isAnnual: boolean;
-  /** The plan that it bills; null where none of its prices is of our plans. */
+  /** The plan that it bills; null if its prices belong to no plan. */
   plan: PlanSlug | null;
   paidAt: Date;
   /** The end of the period that it bills. */
   paidUntil: Date;
-  /** What was paid, not what a balance or a discount covered; never below zero. */
+  /** The paid amount, without what a balance or a discount covered; never negative. */
   paidCents: number;
-  /** Whether some of it was credited after the payment, possibly outside of the processor. */
+  /** True if it has credit notes from after the payment, which may record refunds outside of the processor. */
   hasCreditNotes: boolean;
 }
 
-/** What went back, or is claimed back, of the money of an invoice. */
+/** Refunds and disputes of an invoice. */
 export interface InvoiceReversals {
   refundedCents: number;
-  /** A charge that is disputed and neither won nor lost. */
+  /** A charge whose dispute is neither won nor lost. */
   openDispute: string | null;
   /** A charge whose dispute was lost. */
   lostDispute: string | null;
@@ -51,27 +51,27 @@ export interface InvoiceReversals {
 export type RefundOutcome = 'refunded' | 'disputed' | 'lost' | 'incomplete';
 
 export interface RefundState {
-  /** The charge that it returns. */
+  /** The refunded charge. */
   chargeId: string | null;
-  /** Whether it failed: the money is with us again. */
+  /** True if it failed at the bank, so that the money is back with the service. */
   isFailed: boolean;
-  /** Whether other refunds have returned all of the charge. */
+  /** True if the charge is fully refunded by other refunds. */
   isChargeRefunded: boolean;
 }
 
-/** Why a payment was not credited, in the terms that matter. */
+/** Why a payment was not credited. */
 export type PaymentFailure = 'authentication_required' | 'declined' | 'canceled' | 'amount_mismatch';
 
 /** A payment as the processor has it now. */
 export interface ProcessorPayment {
   intentId: string;
-  /** The top-up that it pays for; null where it is for something else. */
+  /** The top-up that it pays for; null if it is for something else. */
   topupUuid: string | null;
   status: 'pending' | 'succeeded' | 'failed';
   amountCents: number;
-  /** What was refunded, or is disputed and not won back. */
+  /** The part that was refunded, or is disputed and not won back. */
   reversedCents: number;
-  /** Whether it is disputed now, inquiries included. */
+  /** True if it has an open or lost dispute, inquiries included. */
   isDisputed: boolean;
   failure: PaymentFailure | null;
 }
@@ -82,104 +82,104 @@ export interface SubscriptionCharge {
   subscriptionId: string;
 }
 
-/** An invoice of a subscription that was paid, and what has become of the money since. */
+/** A paid invoice of a subscription, with its refunds and disputes. */
 export interface PaidInvoice {
   customerId: string;
   subscriptionId: string;
-  /** Of the account that the subscription was started for; null where that is not said. */
+  /** The account that the subscription was started for; null if the metadata does not say. */
   accountUuid: string | null;
-  /** Whether it is in the currency that all else is in; where not, the amounts are no cents. */
+  /** True if it is in the service's currency. If not, the amounts are not in cents of it. */
   isSupportedCurrency: boolean;
-  /** Whether one of our plans is on it, those that were sold before included. */
+  /** True if it bills a plan, including prices that are no longer sold. */
   isForPlan: boolean;
   paidAt: Date;
-  /** What it brought in by the processor; discounts, and what was set off against a balance, were never paid. */
+  /** The amount paid through the processor, without discounts and balances. */
   paidCents: number;
-  /** The part of it that is no tax, rounded down. */
+  /** The part of `paidCents` that is not tax, rounded down. */
   netCents: number;
-  /** The part of it that was refunded, or is disputed and not won back. */
+  /** The part of `paidCents` that was refunded, or is disputed and not won back. */
   reversedCents: number;
 }
 
-/** How far somebody has got who is to be paid. */
+/** The onboarding state of an account that receives payouts. */
 export interface ConnectedAccount {
-  /** They have told the processor all that it asked for. */
+  /** True if the owner has submitted all required details. */
   isOnboarded: boolean;
-  /** Transfers reach them, and their bank. */
+  /** True if transfers reach the account and the owner's bank. */
   canReceiveTransfers: boolean;
 }
 
 export interface ProcessorEvent {
   id: string;
   type: string;
-  /** Of what it is about; of a payment method, the customer's. */
+  /** The id of its object; for a payment method, the id of the customer. */
   objectId: string;
 }
 
-/** An event, and the text that it came as, or would have. */
+/** An event with its webhook body, or the body that its webhook would have. */
 export type EventWithPayload = ProcessorEvent & { payload: string };
 
 export interface NewCustomer {
   accountUuid: string;
   email: string;
-  /** The one that it takes the place of, if that is gone. */
+  /** The id of the deleted one that it replaces, if any. */
   replaces?: string;
 }
 
 export interface NewConnectedAccount {
   accountUuid: string;
   email: string;
-  /** The one that it takes the place of, if that is gone. */
+  /** The id of the deleted one that it replaces, if any. */
   replaces?: string;
 }
 
-/** The pages that a customer comes back to. */
+/** The pages that a customer returns to. */
 export interface CheckoutReturnUrls {
   successUrl: string;
   cancelUrl: string;
 }
 
-/** A page where a top-up is paid; or its payment, where the processor needs no page. */
+/** The page where a top-up is paid, or its payment if the processor needs no page. */
 export type TopupCheckout = { url: string; sessionId: string } | { url: null; payment: ProcessorPayment };
 
 /**
- * A payment processor. Money is in cents of one currency. Calls that make something take a key under which they may
- * be repeated. All of them throw ProcessorError where it is away or refuses.
+ * A payment processor. Amounts are in cents of one currency. Methods that create something use an idempotency key and
+ * may be repeated. All methods throw ProcessorError if the processor is unavailable or rejects the request.
  */
 export interface PaymentProcessor {
   /**
-   * Whether no money moves: plans and top-ups are given away, and nobody has to be made known, or to enter a payment
-   * method, before. What is earned so is kept apart from what is really earned.
+   * True if payments are simulated: plans and top-ups are free, without a customer or a payment method. Commissions of
+   * simulated payments are kept apart from real ones.
    */
   readonly isSimulated: boolean;
 
   createCustomer(customer: NewCustomer): Promise<string>;
-  /** The id of a payment method that can be charged without the customer, or null. */
+  /** Returns the id of a payment method that can be charged without the customer, or null. */
   findPaymentMethod(customerId: string): Promise<string | null>;
 
   /**
-   * Opens a page where a plan's year is paid and a subscription begins. Pages that are open still are closed.
-   * @returns null where the year is paid without a page: the plan is the customer's at once.
+   * Opens a page where a plan's year is paid and a subscription starts. The customer's other open pages are closed.
+   * @returns null if no page is needed and the plan can be activated right away.
    */
   openSubscriptionCheckout(
-    order: { customerId: string; accountUuid: string; plan: PlanSlug; metadata: Record<string, string> },
-    addresses: CheckoutReturnUrls,
+    request: { customerId: string; accountUuid: string; plan: PlanSlug; metadata: Record<string, string> },
+    returnUrls: CheckoutReturnUrls,
     key: string,
   ): Promise<string | null>;
-  /** Opens a page where the change to another plan is confirmed. @returns null where nothing has to be. */
+  /** Opens a page where a plan change is confirmed. @returns null if no confirmation is needed. */
   openPlanChange(
-    order: { customerId: string; subscriptionId: string; plan: PlanSlug },
+    request: { customerId: string; subscriptionId: string; plan: PlanSlug },
     returnUrl: string,
   ): Promise<string | null>;
-  /** Payment methods, invoices, cancellation. @returns null where there is no such page. */
+  /** Opens the portal for payment methods, invoices and cancellation. @returns null if there is none. */
   openPortal(customerId: string, returnUrl: string): Promise<string | null>;
-  /** Opens a page where a top-up is paid, or takes the payment without one. */
+  /** Opens a page where a top-up is paid, or charges it without a page. */
   openTopupCheckout(
-    order: { customerId: string; topupUuid: string; amountCents: number; credits: number },
-    addresses: CheckoutReturnUrls,
+    request: { customerId: string; topupUuid: string; amountCents: number; credits: number },
+    returnUrls: CheckoutReturnUrls,
   ): Promise<TopupCheckout>;
-  /** Charges a top-up to the payment method on file, the customer being away. Repeated, it says what came of the first. */
-  chargeTopup(order: {
+  /** Charges a top-up to the payment method on file. When repeated, returns the outcome of the first charge. */
+  chargeTopup(request: {
     customerId: string;
     paymentMethodId: string;
     topupUuid: string;
@@ -187,89 +187,93 @@ export interface PaymentProcessor {
   }): Promise<ProcessorPayment>;
 
   readSubscription(subscriptionId: string): Promise<ProcessorSubscription | null>;
-  /** Ends a subscription at once, and asks for nothing more. That it had ended before is not an error. */
+  /** Cancels a subscription immediately and voids its open invoice. Not an error if it has ended before. */
   cancelSubscription(subscriptionId: string): Promise<void>;
-  /** Whether the payment of its last invoice is under way: a bank may take days. */
+  /** Returns whether a bank is processing the payment of its latest invoice, which may take days. */
   isPaymentProcessing(subscriptionId: string): Promise<boolean>;
-  /** Switches to another plan at once, without charging or crediting anything; the next renewal charges its price. */
+  /** Switches to another plan immediately, without proration; the next renewal charges its price. */
   changePlan(subscriptionId: string, plan: PlanSlug): Promise<void>;
-  /** What went back, or is claimed back, of an invoice. */
+  /** Reads the refunds and disputes of an invoice. */
   readReversals(invoice: Pick<SubscriptionInvoice, 'id' | 'hasCreditNotes'>): Promise<InvoiceReversals>;
   /**
-   * Refunds every payment of an invoice, as far as it was not refunded before.
-   * @returns `refunded` if nothing is left to refund, `disputed` while a dispute is open and decides instead,
-   * `lost` if the processor refunds no more, as a dispute has been decided, and `incomplete` if its payments are less
-   * than what was paid, so that the rest cannot be refunded by the processor.
+   * Refunds all payments of an invoice that were not refunded before.
+   * @returns `refunded` if nothing is left to refund; `disputed` while an open dispute decides instead; `lost` if a
+   * decided dispute rules out a refund; `incomplete` if a part was paid outside of the processor and cannot be refunded.
    */
   refundInvoice(invoiceId: string): Promise<RefundOutcome>;
   readRefund(refundId: string): Promise<RefundState | null>;
   readPayment(intentId: string): Promise<ProcessorPayment | null>;
-  /** The payment of a top-up that was charged since then, if there is one. */
+  /** Searches for the payment of a top-up that was charged since then. */
   findPayment(customerId: string, topupUuid: string, since: Date): Promise<ProcessorPayment | null>;
-  /** What a checkout page led to so far. */
+  /** Reads the subscription or payment that a checkout page has created so far. */
   readCheckoutSession(
     sessionId: string,
   ): Promise<{ subscriptionId: string | null; intentId: string | null; isOpen: boolean } | null>;
-  /** The payment behind a charge, if it was a top-up's; else the subscription's invoice that it paid. */
+  /** Reads the payment of a charge if it is for a top-up, else the subscription invoice that it paid. */
   readCharge(chargeId: string): Promise<ProcessorPayment | SubscriptionCharge | null>;
-  /** The charge that a dispute is about. */
+  /** Returns the charge of a dispute. */
   findDisputedCharge(disputeId: string): Promise<string | null>;
-  /** The subscription that an invoice is for; null where it is for something else. */
+  /** Returns the subscription that an invoice is for; null if it is for something else. */
   findInvoiceSubscription(invoiceId: string): Promise<string | null>;
 
-  /** The invoice that a credit note takes something back of. */
+  /** Returns the invoice of a credit note. */
   findCreditedInvoice(creditNoteId: string): Promise<string | null>;
 
-  /** An invoice, if it is a subscription's and is paid. */
+  /** Reads an invoice if it is paid and for a subscription. */
   readInvoice(invoiceId: string): Promise<PaidInvoice | null>;
 
-  /** Makes an account that can be paid to, once for each of ours, or for each that it takes the place of. @returns its id. */
+  /** Creates a connected account, once per account of this service and replaced id. @returns its id. */
   createConnectedAccount(owner: NewConnectedAccount): Promise<string>;
-  /** Opens a page where its owner tells who they are, and where their money goes. */
+  /** Opens the page where the owner enters their identity and bank account. */
   openOnboarding(
     connectAccountId: string,
-    addresses: {
+    returnUrls: {
       returnUrl: string;
-      /** Opens another page, where this one is too old. */
+      /** The page that an expired onboarding page redirects to. */
       refreshUrl: string;
     },
   ): Promise<string>;
   readConnectedAccount(connectAccountId: string): Promise<ConnectedAccount | null>;
   /**
-   * Pays somebody, once for each payout, however often it is asked for within a day.
-   * @returns the transfer's id; null where it is simulated.
+   * Transfers a payout to a connected account, once per payout even if repeated within a day.
+   * @returns the id of the transfer; null if it is simulated.
    */
-  createTransfer(order: { payoutUuid: string; connectAccountId: string; amountCents: number }): Promise<string | null>;
-  /** The id of the transfer of a payout that was made since then, if there is one. */
+  createTransfer(request: {
+    payoutUuid: string;
+    connectAccountId: string;
+    amountCents: number;
+  }): Promise<string | null>;
+  /** Searches for the transfer of a payout that was made since then. @returns its id. */
   findTransfer(payoutUuid: string, since: Date): Promise<string | null>;
 
-  /** The ids of a customer's last subscriptions that are not over. */
+  /** Returns the ids of a customer's latest subscriptions that have not ended. */
   listOpenSubscriptions(customerId: string): Promise<string[]>;
   listSubscriptionsSince(since: Date): AsyncIterable<string>;
   listPaymentsSince(since: Date): AsyncIterable<string>;
-  /** What it has told of, or tried to; it remembers for a month. */
+  /** Lists events, whether or not their webhooks arrived. The processor keeps them for a month. */
   listEventsSince(since: Date): AsyncIterable<EventWithPayload>;
 
   /**
-   * Checks that a webhook's body is the processor's, and fresh.
-   * @throws ProcessorError `refused`
+   * Verifies the signature and age of a webhook.
+   * @throws ProcessorError `rejected`
    */
   verifyEvent(body: Buffer, signature: string): ProcessorEvent;
 }
 
 /**
- * - `refused`: it understood, and says no. Repeating it changes nothing.
- * - `away`: it could not be asked, or is broken; nobody knows whether it did what it was told.
+ * An error of the payment processor.
+ * - `rejected`: it rejected the request. Repeating the request changes nothing.
+ * - `unavailable`: it could not be reached or has failed. The outcome of the request is unknown.
  */
 export class ProcessorError extends Error {
-  readonly fault: 'refused' | 'away';
-  /** The customer that it was asked about is not known there, or no longer. */
+  readonly fault: 'rejected' | 'unavailable';
+  /** True if the customer in the request does not exist at the processor, or no longer does. */
   readonly isCustomerGone: boolean;
-  /** The same of a connected account. */
+  /** True if the connected account in the request does not exist at the processor, or no longer does. */
   readonly isConnectedAccountGone: boolean;
 
   constructor(
-    fault: 'refused' | 'away',
+    fault: 'rejected' | 'unavailable',
     message: string,
     {
       isCustomerGone = false,

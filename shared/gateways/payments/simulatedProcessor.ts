@@ -13,8 +13,8 @@ import {
 const SIMULATED_PAYMENT_METHOD = 'simulated';
 
 /**
- * The payment processor of local development: every payment succeeds at once, and no money moves. It keeps nothing: what
- * it is asked about, such as a subscription of Stripe's in a database that was used with Stripe before, it does not know.
+ * The payment processor of local development: every payment succeeds immediately, and no money moves. It stores nothing,
+ * so that objects of a database that was used with Stripe before are not found.
  */
 export class SimulatedProcessor implements PaymentProcessor {
   readonly isSimulated = true;
@@ -71,9 +71,9 @@ export class SimulatedProcessor implements PaymentProcessor {
     return { refundedCents: 0, openDispute: null, lostDispute: null };
   }
 
-  /** Refuses: an invoice of Stripe's that was stored before stays owed. */
+  /** Fails, so that an owed refund of a Stripe invoice stays owed. */
   async refundInvoice(): Promise<never> {
-    throw new ProcessorError('refused', 'The simulated payment processor has no invoices.');
+    throw new ProcessorError('rejected', 'The simulated payment processor has no invoices.');
   }
 
   async readRefund(): Promise<null> {
@@ -120,7 +120,7 @@ export class SimulatedProcessor implements PaymentProcessor {
     throw createNoConnectedAccountError();
   }
 
-  /** Refuses: to answer null would switch off the payouts of an account of Stripe's that was stored before. */
+  /** Fails, as null would disable the payouts of a stored Stripe account. */
   async readConnectedAccount(): Promise<ConnectedAccount> {
     throw createNoConnectedAccountError();
   }
@@ -150,12 +150,12 @@ export class SimulatedProcessor implements PaymentProcessor {
   }
 
   verifyEvent(): ProcessorEvent {
-    throw new ProcessorError('refused', 'The simulated payment processor sends no events.');
+    throw new ProcessorError('rejected', 'The simulated payment processor sends no events.');
   }
 }
 
 function createNoConnectedAccountError(): ProcessorError {
-  return new ProcessorError('refused', 'The simulated payment processor has no connected accounts.', {
+  return new ProcessorError('rejected', 'The simulated payment processor has no connected accounts.', {
     isConnectedAccountGone: true,
   });
 }

@@ -8,23 +8,23 @@ type ConnectMethods = Pick<
   'createConnectedAccount' | 'openOnboarding' | 'readConnectedAccount' | 'createTransfer' | 'findTransfer'
 >;
 
-/** Paying others, by Stripe Connect: they have an account there that Stripe knows the owner of, and we transfer to it. */
+/** Builds the methods for payouts, by Stripe Connect: affiliates have connected accounts that receive transfers. */
 export function buildConnectMethods(stripe: Stripe): ConnectMethods {
   return {
-    createConnectedAccount: async ({ accountUuid, email, replaces: instead }) => {
-      const key = ['connect', accountUuid, instead].filter((part) => part !== undefined).join('-');
-      const order = {
+    createConnectedAccount: async ({ accountUuid, email, replaces }) => {
+      const key = ['connect', accountUuid, replaces].filter((part) => part !== undefined).join('-');
+      const params = {
         type: 'express' as const,
         email,
         capabilities: { transfers: { requested: true } },
         metadata: { [ACCOUNT_KEY]: accountUuid },
       };
-      return (await unwrap(withIdempotencyKey(key, (options) => stripe.accounts.create(order, options)))).id;
+      return (await unwrap(withIdempotencyKey(key, (options) => stripe.accounts.create(params, options)))).id;
     },
 
     openOnboarding: async (connectAccountId, { returnUrl, refreshUrl }) => {
-      const order = { account: connectAccountId, return_url: returnUrl, refresh_url: refreshUrl };
-      return (await unwrap(stripe.accountLinks.create({ ...order, type: 'account_onboarding' }))).url;
+      const params = { account: connectAccountId, return_url: returnUrl, refresh_url: refreshUrl };
+      return (await unwrap(stripe.accountLinks.create({ ...params, type: 'account_onboarding' }))).url;
     },
 
     readConnectedAccount: async (connectAccountId) => {
@@ -35,24 +35,24 @@ export function buildConnectMethods(stripe: Stripe): ConnectMethods {
     },
 
     createTransfer: async ({ payoutUuid, connectAccountId, amountCents }) => {
-      const order = {
+      const params = {
         amount: amountCents,
         currency: CURRENCY,
         destination: connectAccountId,
-        // Transfers are found again by it.
+        // `findTransfer` searches by this field.
         transfer_group: payoutUuid,
         metadata: { [PAYOUT_KEY]: payoutUuid },
       };
-      return (await unwrap(stripe.transfers.create(order, { idempotencyKey: `payout-${payoutUuid}` }))).id;
+      return (await unwrap(stripe.transfers.create(params, { idempotencyKey: `payout-${payoutUuid}` }))).id;
     },
 
     findTransfer: async (payoutUuid, since) => {
-      const made = stripe.transfers.list({
+      const transfers = stripe.transfers.list({
         transfer_group: payoutUuid,
         created: { gte: toUnixSeconds(since) },
         limit: 1,
       });
-      return (await unwrap(made)).data[0]?.id ?? null;
+      return (await unwrap(transfers)).data[0]?.id ?? null;
     },
   };
 }

@@ -1,5 +1,6 @@
 import type Stripe from 'stripe';
-import type { PaidInvoice, ProcessorPayment } from './paymentProcessor.ts';
+import type { PaidInvoice, PaymentProcessor } from './paymentProcessor.ts';
+import { readPaymentIntent } from './stripePayments.ts';
 import { findOrNull, unwrap } from './stripeResponses.ts';
 import {
   ACCOUNT_KEY,
@@ -8,20 +9,30 @@ import {
   getStripeId,
   getSubscriptionId,
   getMetadataUuid,
+  type PlanPrices,
 } from './stripeMappers.ts';
 
-interface InvoiceReadContext {
-  stripe: Stripe;
-  /** Reads a payment. */
-  readPaymentIntent: (intentId: string) => Promise<ProcessorPayment | null>;
-  /** The ids of all prices of our plans. */
-  planPriceIds: ReadonlySet<string>;
+type InvoiceMethods = Pick<PaymentProcessor, 'findInvoiceSubscription' | 'findCreditedInvoice' | 'readInvoice'>;
+
+/** Builds the methods for invoices and credit notes. */
+export function buildInvoiceMethods({ stripe, prices }: { stripe: Stripe; prices: PlanPrices }): InvoiceMethods {
+  const planPriceIds = new Set(Object.values(prices).flat());
+  return {
+    findInvoiceSubscription: async (invoiceId) =>
+      getSubscriptionId(await findOrNull(stripe.invoices.retrieve(invoiceId))),
+
+    findCreditedInvoice: async (creditNoteId) =>
+      getStripeId((await findOrNull(stripe.creditNotes.retrieve(creditNoteId)))?.invoice),
+
+    readInvoice: (invoiceId) => readPaidInvoice(stripe, invoiceId, planPriceIds),
+  };
 }
 
-/** An invoice that was paid, and what has become of the money since. */
-export async function readPaidInvoice(
+/** Reads a paid invoice with its refunds and disputes. */
+async function readPaidInvoice(
+  stripe: Stripe,
   invoiceId: string,
-  { stripe, readPaymentIntent, planPriceIds }: InvoiceReadContext,
+  planPriceIds: ReadonlySet<string>,
 ): Promise<PaidInvoice | null> {
   const invoice = await findOrNull(stripe.invoices.retrieve(invoiceId));
   const customerId = getStripeId(invoice?.customer);
@@ -30,13 +41,13 @@ export async function readPaidInvoice(
   let capturedCents = 0;
   const hasCreditNotes = invoice.post_payment_credit_notes_amount > 0;
   let reversedCents = hasCreditNotes ? await sumOutOfBandCredits(stripe, invoiceId) : 0;
-  // One as a rule; where it was paid in parts, all of them. What was paid outside of Stripe has no payment there.
+  // Usually one; several if it was paid in parts. A payment outside of Stripe is not listed.
   const { data } = await unwrap(stripe.invoicePayments.list({ invoice: invoiceId, status: 'paid', limit: 100 }));
   for (const { payment, amount_paid: partCents } of data) {
     const intentId = getStripeId(payment.payment_intent);
     if (intentId === null) continue;
     capturedCents += partCents ?? 0;
-    reversedCents += (await readPaymentIntent(intentId))?.reversedCents ?? 0;
+    reversedCents += (await readPaymentIntent(stripe, intentId))?.reversedCents ?? 0;
   }
   const paidCents = Math.min(invoice.amount_paid, capturedCents);
   return {
@@ -54,14 +65,14 @@ export async function readPaidInvoice(
   };
 }
 
-/** What was given back outside of Stripe, and written down there as a credit note. */
+/** Returns the amount that was refunded outside of Stripe and recorded as credit notes. */
 export async function sumOutOfBandCredits(stripe: Stripe, invoice: string): Promise<number> {
   const { data } = await unwrap(stripe.creditNotes.list({ invoice, limit: 100 }));
   const issued = data.filter(({ status }) => status === 'issued');
   return issued.reduce((sum, { out_of_band_amount: cents }) => sum + (cents ?? 0), 0);
 }
 
-/** What was paid without its tax, rounded down: in proportion, where not all of the total was paid by Stripe. */
+/** Returns the paid amount without tax, rounded down, in proportion if only a part was paid through Stripe. */
 function computeNetCents(
   paidCents: number,
   { total, total_excluding_tax: net, total_taxes: taxes }: Stripe.Invoice,

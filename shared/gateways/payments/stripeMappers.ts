@@ -8,17 +8,17 @@ import type {
   SubscriptionInvoice,
 } from './paymentProcessor.ts';
 
-/** Stripe's objects in the terms of `processor.ts`. */
+/** Maps Stripe's objects to those of `paymentProcessor.ts`. */
 
-/** All money is in one currency: the plans' prices have it, top-ups are charged and payouts made in it. */
+/** The one currency of plans, top-ups and payouts. */
 export const CURRENCY = 'usd';
 
-/** The keys of metadata that tie Stripe's objects to ours. */
+/** Metadata keys that link Stripe's objects to rows of this service. */
 export const ACCOUNT_KEY = 'account_uuid';
 export const TOPUP_KEY = 'topup_uuid';
 export const PAYOUT_KEY = 'payout_uuid';
 
-/** Stripe's statuses that are not ours. */
+/** Maps Stripe's subscription statuses. */
 const SUBSCRIPTION_STATUS_MAP: Record<string, SubscriptionStatus> = {
   trialing: 'active',
   active: 'active',
@@ -30,7 +30,7 @@ const SUBSCRIPTION_STATUS_MAP: Record<string, SubscriptionStatus> = {
   canceled: 'canceled',
 };
 
-/** The ids of each plan's prices: the one that is sold, and those that were sold before. */
+/** The price ids of each plan: first the one that is sold, then those that were sold before. */
 export type PlanPrices = Record<PlanSlug, string[]>;
 
 export function toProcessorSubscription(
@@ -65,7 +65,7 @@ export function toProcessorSubscription(
 
 function toSubscriptionInvoice(invoice: Stripe.Invoice, prices: PlanPrices): SubscriptionInvoice {
   const { lines, total, amount_paid: paidCents, created, status_transitions: transitions } = invoice;
-  // The change to another plan has a line below zero for the rest of the plan before.
+  // A plan change has a negative line for the unused time of the previous plan.
   const charged = lines.data.filter(({ amount }) => amount >= 0 || total < 0);
   const plans = charged.map(({ pricing }) => findPlanByPrice(getStripeId(pricing?.price_details?.price), prices));
   return {
@@ -83,7 +83,7 @@ function findPlanByPrice(priceId: string | null | undefined, prices: PlanPrices)
   return PLAN_SLUGS.find((slug) => priceId != null && prices[slug].includes(priceId)) ?? null;
 }
 
-/** @param disputes of its charge. */
+/** @param disputes the disputes of its charge. */
 export function toProcessorPayment(intent: Stripe.PaymentIntent, disputes: Stripe.Dispute[] = []): ProcessorPayment {
   const charge = intent.latest_charge;
   const refunded = typeof charge === 'object' && charge !== null ? computeRefundedCents(charge, disputes) : 0;
@@ -100,7 +100,7 @@ export function toProcessorPayment(intent: Stripe.PaymentIntent, disputes: Strip
   };
 }
 
-/** Without the customer there, nothing else will happen to such a payment. */
+/** Statuses that do not change any more unless the customer acts. */
 const FAILED_INTENT_STATUSES = ['requires_payment_method', 'requires_action', 'canceled'];
 
 function toPaymentFailure(status: string, code: string | null): PaymentFailure | null {
@@ -109,7 +109,7 @@ function toPaymentFailure(status: string, code: string | null): PaymentFailure |
   return status === 'requires_payment_method' ? 'declined' : null;
 }
 
-/** The id of what may be there whole. */
+/** Returns the id of an object that may be expanded. */
 export function getStripeId(value: string | { id: string } | null | undefined): string | null {
   return typeof value === 'string' ? value : (value?.id ?? null);
 }
@@ -129,51 +129,51 @@ export function toUnixSeconds(date: Date): number {
   return Math.floor(date.getTime() / 1_000);
 }
 
-/** The subscription that an invoice is for. */
+/** Returns the subscription that an invoice is for. */
 export function getSubscriptionId(invoice: Stripe.Invoice | null): string | null {
   return getStripeId(invoice?.parent?.subscription_details?.subscription);
 }
 
-/** The last invoice of a subscription that was asked for with it. */
+/** Returns the latest invoice of a subscription, which must be expanded. */
 export function getLatestInvoice({ latest_invoice: invoice }: Stripe.Subscription): Stripe.Invoice | null {
   return typeof invoice === 'object' ? invoice : null;
 }
 
-/** Whether an invoice is for a whole year, not for the change to another plan. */
+/** Returns whether an invoice bills a whole year, not a plan change. */
 export function isAnnualInvoice({ billing_reason: reason }: Stripe.Invoice): boolean {
   return reason === 'subscription_create' || reason === 'subscription_cycle';
 }
 
-/** The end of what an invoice asks to be paid for. */
+/** Returns the end of the period that an invoice bills. */
 export function getPeriodEnd({ lines }: Stripe.Invoice): Date {
   return fromUnixSeconds(Math.max(0, ...lines.data.map(({ period }) => period.end)));
 }
 
-/** Dispute statuses that leave the money with the merchant. A `prevented` dispute has returned it. */
+/** Dispute statuses that leave the amount with the merchant. A `prevented` dispute has returned it. */
 const WON_DISPUTE_STATUSES: readonly string[] = ['won', 'warning_closed'];
 
-/** Whether the money of a dispute is gone, at least for the time; `prevented` ones are counted as refunds. */
+/** Returns whether a dispute has withdrawn its amount, at least for now; `prevented` disputes count as refunds. */
 function isDisputeLoss({ status }: Stripe.Dispute): boolean {
   return status !== 'won' && status !== 'prevented' && !status.startsWith('warning_');
 }
 
-/** Whether the bank has not decided yet. */
+/** Returns whether the bank has not decided a dispute yet. */
 export function isDisputeOpen(dispute: Stripe.Dispute): boolean {
   return isDisputeLoss(dispute) && dispute.status !== 'lost';
 }
 
-/** What is disputed and was not won back, in cents. */
+/** Returns the disputed amount that was not won back, in cents. */
 export function sumDisputedCents(disputes: Stripe.Dispute[]): number {
   return disputes.filter(isDisputeLoss).reduce((sum, dispute) => sum + dispute.amount, 0);
 }
 
-/** What of a charge went back by refunds, and by disputes that were prevented by returning the money. */
+/** Returns the amount of a charge that was returned by refunds and by prevented disputes, in cents. */
 export function computeRefundedCents(
   { amount, amount_refunded: refunded }: Stripe.Charge,
   disputes: Stripe.Dispute[],
 ): number {
   const prevented = disputes.filter(({ status }) => status === 'prevented');
-  // Whether Stripe lists such a return as a refund as well is not documented: it is counted once.
+  // Stripe does not document whether it also lists a prevented dispute as a refund: it is counted once.
   const returned = prevented.reduce((sum, dispute) => sum + dispute.amount, 0);
   return Math.min(amount, Math.max(refunded, returned));
 }

@@ -2,9 +2,9 @@ import Stripe from 'stripe';
 import { now } from '../../lib/clock.ts';
 import { type ProcessorEvent, ProcessorError, type EventWithPayload } from './paymentProcessor.ts';
 
-/** What Stripe's library answers and throws, in the terms of `processor.ts`. */
+/** Maps responses and errors of Stripe's library to those of `paymentProcessor.ts`. */
 
-/** The ids of a list, page after page. */
+/** Yields the ids of a list, page after page. */
 export async function* listIds(list: AsyncIterable<{ id: string }>): AsyncIterable<string> {
   try {
     for await (const { id } of list) yield id;
@@ -13,12 +13,12 @@ export async function* listIds(list: AsyncIterable<{ id: string }>): AsyncIterab
   }
 }
 
-/** Its events, page after page. */
+/** Yields events, page after page. */
 export async function* listEvents(list: AsyncIterable<Stripe.Event>): AsyncIterable<EventWithPayload> {
   try {
     for await (const event of list) {
       const known = tryParseEvent(event);
-      // One that no webhook would take is not to keep the others from being fetched.
+      // Skips an event that the webhook would reject, so that the others are fetched.
       if (known !== null) yield { ...known, payload: JSON.stringify(event) };
     }
   } catch (error) {
@@ -26,11 +26,11 @@ export async function* listEvents(list: AsyncIterable<Stripe.Event>): AsyncItera
   }
 }
 
-/** @throws ProcessorError `refused` where it is none. */
+/** @throws ProcessorError `rejected` if it is not an event. */
 export function parseEvent(event: unknown): ProcessorEvent {
   const known = tryParseEvent(event);
   if (known !== null) return known;
-  throw new ProcessorError('refused', 'The body is not an event: id, type and data.object.id are needed.');
+  throw new ProcessorError('rejected', 'The body is not an event: id, type and data.object.id are needed.');
 }
 
 function tryParseEvent(event: unknown): ProcessorEvent | null {
@@ -45,18 +45,18 @@ function tryParseEvent(event: unknown): ProcessorEvent | null {
   const object = data?.object;
   if (!isStripeIdentifier(id) || !isStripeIdentifier(type) || !isStripeIdentifier(object?.id)) return null;
   if (!type.startsWith('payment_method.')) return { id, type, objectId: object.id };
-  // What is synced is the customer; one that was detached has none any more.
+  // The customer is synced. A detached payment method has none, so its previous one is used.
   const customer = object.customer ?? data?.previous_attributes?.customer;
   return { id, type, objectId: isStripeIdentifier(customer) ? customer : object.id };
 }
 
-/** What an id or a type of Stripe's may be. */
+/** Returns whether a value can be an id or a type of Stripe's. */
 function isStripeIdentifier(value: unknown): value is string {
   return typeof value === 'string' && /^[\x21-\x7e]{1,255}$/.test(value);
 }
 
-/** What Stripe answers, or its error in our terms. */
-export async function unwrap<Answer>(request: Promise<Answer>): Promise<Answer> {
+/** Returns the response. @throws ProcessorError in place of Stripe's errors. */
+export async function unwrap<Response>(request: Promise<Response>): Promise<Response> {
   try {
     return await request;
   } catch (error) {
@@ -64,8 +64,8 @@ export async function unwrap<Answer>(request: Promise<Answer>): Promise<Answer> 
   }
 }
 
-/** The same, but null where Stripe knows no such thing. */
-export async function findOrNull<Answer>(request: Promise<Answer>): Promise<Answer | null> {
+/** Returns the response, or null if the object does not exist at Stripe. */
+export async function findOrNull<Response>(request: Promise<Response>): Promise<Response | null> {
   try {
     return await request;
   } catch (error) {
@@ -76,8 +76,8 @@ export async function findOrNull<Answer>(request: Promise<Answer>): Promise<Answ
 }
 
 /**
- * Waits for what need not be done where Stripe answers with one of these codes.
- * @returns the code that Stripe answered with; null where it was done.
+ * Waits for a request that need not succeed if Stripe answers with one of these error codes.
+ * @returns the error code, or null if the request succeeded.
  */
 export async function ignoreIfAlreadyDone(request: Promise<unknown>, codes: string[]): Promise<string | null> {
   try {
@@ -95,10 +95,10 @@ const MINUTE_MS = 60_000;
  * Makes a request under an idempotency key. Stripe keeps a rejection under its key for a day, even when its cause is
  * gone. A rejected request has changed nothing, so it is sent again under another key.
  */
-export async function withIdempotencyKey<Answer>(
+export async function withIdempotencyKey<Response>(
   key: string,
-  request: (options: { idempotencyKey: string }) => Promise<Answer>,
-): Promise<Answer> {
+  request: (options: { idempotencyKey: string }) => Promise<Response>,
+): Promise<Response> {
   try {
     return await request({ idempotencyKey: key });
   } catch (error) {
@@ -110,10 +110,10 @@ export async function withIdempotencyKey<Answer>(
 function isReplayedRejection(error: unknown): boolean {
   if (!(error instanceof Stripe.errors.StripeError)) return false;
   const isReplayed = error.headers?.['idempotent-replayed'] === 'true';
-  return isReplayed && toProcessorError(error).fault === 'refused';
+  return isReplayed && toProcessorError(error).fault === 'rejected';
 }
 
-/** An error of Stripe's library in our terms. */
+/** Converts an error of Stripe's library. */
 export function toProcessorError(error: unknown): ProcessorError {
   const {
     message: stripeMessage,
@@ -121,29 +121,29 @@ export function toProcessorError(error: unknown): ProcessorError {
     code,
     param,
   } = error as Error & { statusCode?: number; code?: string; param?: string };
-  // Of what somebody's connected account does not let us do, or no longer, our key can be as good as ever.
+  // A connected account that denies access says nothing about the secret key.
   const isAccountProblem = statusCode === 403 && (isConnectedAccountInvalid(error) || isAccountParam(param));
   const isApiKeyProblem = !isAccountProblem && [401, 403].includes(statusCode ?? 0);
-  const message = isApiKeyProblem ? `Stripe refuses STRIPE_SECRET_KEY: ${stripeMessage}` : stripeMessage;
-  // A key that was used for something else says nothing of what became of that; nor does a secret that is refused.
+  const message = isApiKeyProblem ? `Stripe rejects STRIPE_SECRET_KEY: ${stripeMessage}` : stripeMessage;
+  // The outcome is unknown if the idempotency key belongs to another request, or if the secret key is rejected.
   const isOutcomeUnknown =
     error instanceof Stripe.errors.StripeIdempotencyError || isApiKeyProblem || [409, 429].includes(statusCode ?? 0);
   const isRejection =
     !isOutcomeUnknown && error instanceof Stripe.errors.StripeError && statusCode !== undefined && statusCode < 500;
   const isMissing = code === 'resource_missing';
-  return new ProcessorError(isRejection ? 'refused' : 'away', message, {
+  return new ProcessorError(isRejection ? 'rejected' : 'unavailable', message, {
     cause: error,
     isCustomerGone: isMissing && param === 'customer',
     isConnectedAccountGone: isConnectedAccountInvalid(error) || (isMissing && isAccountParam(param)),
   });
 }
 
-/** Where requests name a connected account. */
+/** Returns whether a parameter names a connected account. */
 function isAccountParam(param: string | undefined): boolean {
   return param === 'account' || param === 'destination';
 }
 
-/** So Stripe says that a connected account is gone, or was taken away from us, where not that it is missing. */
+/** Returns whether Stripe reports that a connected account was deleted or disconnected, other than as missing. */
 function isConnectedAccountInvalid(error: unknown): boolean {
   return error instanceof Stripe.errors.StripeError && error.code === 'account_invalid';
 }

@@ -7,6 +7,7 @@ import {
 } from './paymentProcessor.ts';
 import { findOrNull, unwrap, withIdempotencyKey, ignoreIfAlreadyDone } from './stripeResponses.ts';
 import { sumOutOfBandCredits } from './stripeInvoices.ts';
+import { listDisputes } from './stripePayments.ts';
 import {
   toProcessorSubscription,
   getStripeId,
@@ -27,10 +28,9 @@ type SubscriptionMethods = Pick<
   | 'readRefund'
 >;
 
-interface SubscriptionReadContext {
+interface SubscriptionContext {
   stripe: Stripe;
   prices: PlanPrices;
-  listDisputes: (charge: Stripe.Charge) => Promise<Stripe.Dispute[]>;
 }
 
 /** One payment of an invoice. */
@@ -41,33 +41,29 @@ interface InvoicePayment {
   paidCents: number;
 }
 
-/** Subscriptions, and the money of their invoices. */
-export function buildSubscriptionMethods({
-  stripe,
-  prices,
-  listDisputes,
-}: SubscriptionReadContext): SubscriptionMethods {
-  /** The payments of an invoice; what was paid outside of Stripe has none. */
+/** Builds the methods for subscriptions, and for the payments and refunds of their invoices. */
+export function buildSubscriptionMethods({ stripe, prices }: SubscriptionContext): SubscriptionMethods {
+  /** Returns the payments of an invoice; a payment outside of Stripe is not listed. */
   async function listInvoicePayments(invoiceId: string): Promise<InvoicePayment[]> {
-    const order = { invoice: invoiceId, status: 'paid' as const, limit: 100 };
+    const params = { invoice: invoiceId, status: 'paid' as const, limit: 100 };
     const parts: InvoicePayment[] = [];
-    for (const { payment, amount_paid: paidCents } of (await unwrap(stripe.invoicePayments.list(order))).data) {
+    for (const { payment, amount_paid: paidCents } of (await unwrap(stripe.invoicePayments.list(params))).data) {
       const intentId = getStripeId(payment.payment_intent);
       if (intentId === null) continue;
       const intent = await unwrap(stripe.paymentIntents.retrieve(intentId, { expand: ['latest_charge'] }));
       const charge = intent.latest_charge;
       if (typeof charge !== 'object' || charge === null) continue;
-      parts.push({ intent, charge, disputes: await listDisputes(charge), paidCents: paidCents ?? 0 });
+      parts.push({ intent, charge, disputes: await listDisputes(stripe, charge), paidCents: paidCents ?? 0 });
     }
     return parts;
   }
 
-  /** What is asked for and not paid yet; what a bank is at cannot be taken back. */
+  /** Voids the open invoice of a subscription. An invoice whose payment a bank is processing cannot be voided. */
   async function voidOpenInvoice(subscription: Stripe.Subscription | null): Promise<void> {
     const invoice = subscription === null ? null : getLatestInvoice(subscription);
     if (invoice === null || invoice.status !== 'open' || invoice.id === undefined) return;
     await unwrap(stripe.invoices.voidInvoice(invoice.id)).catch((error: unknown) => {
-      if (!(error instanceof ProcessorError) || error.fault !== 'refused') throw error;
+      if (!(error instanceof ProcessorError) || error.fault !== 'rejected') throw error;
     });
   }
 
@@ -102,8 +98,8 @@ export function buildSubscriptionMethods({
       const subscription = await findOrNull(stripe.subscriptions.retrieve(subscriptionId));
       const invoice = getStripeId(subscription?.latest_invoice);
       if (invoice === null) return false;
-      const order = { invoice, status: 'open' as const, limit: 1, expand: ['data.payment.payment_intent'] };
-      const intent = (await unwrap(stripe.invoicePayments.list(order))).data[0]?.payment.payment_intent;
+      const params = { invoice, status: 'open' as const, limit: 1, expand: ['data.payment.payment_intent'] };
+      const intent = (await unwrap(stripe.invoicePayments.list(params))).data[0]?.payment.payment_intent;
       return typeof intent === 'object' && intent.status === 'processing';
     },
 
@@ -131,12 +127,12 @@ export function buildSubscriptionMethods({
           outcome = 'disputed';
           continue;
         }
-        const order = { payment_intent: intent.id };
-        const refund = withIdempotencyKey(`refund-${intent.id}`, (options) => stripe.refunds.create(order, options));
-        // Stripe may refund nothing of a charge that was disputed, whoever has won.
+        const params = { payment_intent: intent.id };
+        const refund = withIdempotencyKey(`refund-${intent.id}`, (options) => stripe.refunds.create(params, options));
+        // Stripe may refund nothing of a charge that was disputed, whatever the outcome.
         if ((await ignoreIfAlreadyDone(refund, ['charge_already_refunded', 'charge_disputed'])) !== 'charge_disputed')
           continue;
-        // A dispute that was opened just now is seen by the next attempt.
+        // The next attempt finds a dispute that was opened just now.
         if (disputes.length === 0) outcome = 'disputed';
         else if (outcome === 'refunded') outcome = 'lost';
       }

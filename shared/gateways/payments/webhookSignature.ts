@@ -1,9 +1,9 @@
-/** How old a webhook may be, in seconds. */
+/** Maximum age of a webhook in seconds. */
 export const SIGNATURE_TOLERANCE_SECONDS = 300;
 
 /**
- * Whether a `Stripe-Signature` header is well-formed and recent, which can be checked before the body is read. Whether
- * it is genuine takes the body and the secret.
+ * Checks whether a `Stripe-Signature` header is well-formed and recent, before the body is read. Verifying it requires
+ * the body and the secret.
  */
 export function isRecentSignature(header: string): boolean {
   const parts = header.split(',').map((part) => part.trim());

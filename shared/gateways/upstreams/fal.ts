@@ -28,20 +28,20 @@ interface FalHandle extends UpstreamHandle {
   cancel_url: string;
 }
 
-/** Asked for by the probe: an honest queue says that it does not know it. */
+/** Request id that the probe asks for. A working queue responds that it does not exist. */
 const UNKNOWN_REQUEST_ID = '00000000-0000-0000-0000-000000000000';
 
 /**
- * fal's queue: a job is submitted, looked at under the addresses that the submission returns, and its result fetched.
- * It takes no idempotency key, so that a submit whose reply is lost has an unknown outcome.
+ * Adapter for fal's queue: submits a request, polls the addresses that the submission returns, and fetches the result.
+ * The queue has no idempotency key, so a submit whose response is lost has an unknown outcome.
  */
 export function falUpstream({ upstream: { baseUrl, key }, modelId, kind }: UpstreamRoute): Upstream {
   const headers = { authorization: `Key ${key}`, accept: 'application/json' };
   const origin = new URL(baseUrl).origin;
-  // fal keeps the requests of all the paths of an app in one place: owner and app, without the path.
+  // fal addresses the requests of all paths of an app by owner and app, without the path.
   const app = modelId.split('/').slice(0, 2).join('/');
 
-  /** Our key goes to the queue's own address and nowhere else. */
+  /** Sends a request with our key, to the origin of the queue only. */
   function sendToOrigin(method: 'GET' | 'PUT', url: string): Promise<JsonResponse> {
     if (!isSameOrigin(url, origin)) throw new UpstreamError('unavailable', `${url} is not an address of this upstream`);
     return requestJson(method, url, { headers });
@@ -51,7 +51,7 @@ export function falUpstream({ upstream: { baseUrl, key }, modelId, kind }: Upstr
     const response = await requestJson('POST', `${baseUrl}/${modelId}`, { headers, body: input });
     if (response.status === 200 && isFalHandle(response.body, origin))
       return { state: 'accepted', handle: pickHandleFields(response.body) };
-    // Said by fal itself: the same request would fail the same way.
+    // fal marks errors that would repeat for the same request.
     if (response.status >= 500 && response.headers['x-fal-retryable'] === 'false') {
       throw new UpstreamError('refused', describeFalFailure(response.body));
     }
@@ -62,7 +62,7 @@ export function falUpstream({ upstream: { baseUrl, key }, modelId, kind }: Upstr
     const { status_url: statusUrl, response_url: responseUrl } = handle as FalHandle;
     const status = await withRetryableErrors(() => sendToOrigin('GET', statusUrl));
     if (status.status === 202) return { state: 'running' };
-    if (status.status === 404) throw new UpstreamError('gone', 'The upstream does not know the request.');
+    if (status.status === 404) throw new UpstreamError('gone', 'The upstream does not have this request.');
     if (status.status !== 200 || getField(status.body, 'status') === undefined) throw unavailableError(status);
     if (getField(status.body, 'status') !== 'COMPLETED') return { state: 'running' };
     const result = await withRetryableErrors(() => sendToOrigin('GET', responseUrl));
@@ -79,14 +79,14 @@ export function falUpstream({ upstream: { baseUrl, key }, modelId, kind }: Upstr
     const response = await withRetryableErrors(() =>
       sendToOrigin('GET', `${baseUrl}/${app}/requests/${UNKNOWN_REQUEST_ID}/status`),
     );
-    const understood = response.status < 500 && ![401, 403, 429].includes(response.status);
-    if (!understood || response.body === undefined) throw unavailableError(response);
+    const isUnderstood = response.status < 500 && ![401, 403, 429].includes(response.status);
+    if (!isUnderstood || response.body === undefined) throw unavailableError(response);
   }
 
   return { kind, isSynchronous: false, submit, check, cancel, probe };
 }
 
-/** Whether the queue did not give the result out, rather than the job having none. */
+/** Returns true if the queue did not return the result, as opposed to a failed request without one. */
 function isResultUnavailable(result: JsonResponse, status: JsonResponse): boolean {
   if ([401, 403, 404, 408, 429].includes(result.status)) return true;
   if (result.status < 500 || result.headers['x-fal-retryable'] === 'false') return false;
@@ -102,7 +102,7 @@ function parseFalOutput(body: unknown, kind: ModelKind): UpstreamProgress {
   return { state: 'succeeded', output: { url }, isWatermarked: getField(body, 'watermarked') === true };
 }
 
-/** What fal calls a fault (`type` of a model's error, `error_type` of the queue's), in words for a customer. */
+/** Customer messages by error type (`type` in a model's error, `error_type` in the queue's). */
 const MESSAGE_BY_ERROR_TYPE: Record<string, string> = {
   content_policy_violation: FAILURE_MESSAGES.notAllowed,
   no_media_generated: 'The model could not generate what was asked for. Please change the prompt and try again.',
@@ -117,7 +117,7 @@ const MESSAGE_BY_ERROR_TYPE: Record<string, string> = {
   internal_error: FAILURE_MESSAGES.brokeDown,
 };
 
-/** `detail` is a sentence with an `error_type` beside it, or a list of `{ type, msg }`. */
+/** Describes a failure. `detail` is a sentence with an `error_type` beside it, or a list of `{ type, msg }`. */
 function describeFalFailure(body: unknown, status?: unknown): string {
   const type = getErrorType(body) ?? getErrorType(status);
   const knownMessage =

@@ -6,24 +6,24 @@ import { UpstreamError } from './upstream.ts';
 export interface JsonResponse {
   status: number;
   headers: Record<string, string | string[] | undefined>;
-  /** undefined where the body is not JSON. */
+  /** undefined if the body is not JSON. */
   body: unknown;
 }
 
 export interface UpstreamRequestOptions {
   headers: Record<string, string>;
-  /** Sent as JSON, or as the form that it is. */
+  /** A plain object is sent as JSON. */
   body?: Record<string, unknown> | FormData;
-  /** How long all of it may take. Default: UPSTREAM_TIMEOUT_MS. */
+  /** Limit for request and response. Default: UPSTREAM_TIMEOUT_MS. */
   timeoutMs?: number;
 }
 
-/** No honest answer of a queue is longer: outputs are asked for as addresses. */
+/** Upper bound for a valid response of a queue, which contains addresses and no outputs. */
 const RESPONSE_MAX_BYTES = 8 * 1024 * 1024;
 
 function newAgent(connections: number): Agent {
   return new Agent({
-    // Bounded by each question's own time, and by its size where it is read whole.
+    // Each request has its own time limit, and a size limit where the response is read whole.
     headersTimeout: 0,
     bodyTimeout: 0,
     connect: { timeout: Math.min(5_000, config.UPSTREAM_TIMEOUT_MS) },
@@ -32,27 +32,27 @@ function newAgent(connections: number): Agent {
 }
 
 const agents = perService(() => ({
-  // Submits never wait for a connection behind questions: their time would run out before they were sent.
-  forSubmits: newAgent(config.UPSTREAM_CONCURRENCY),
-  // Those that last until the output is there would hold every connection for minutes.
-  forOutputs: newAgent(config.UPSTREAM_CONCURRENCY),
-  forQuestions: newAgent(2 * config.UPSTREAM_CONCURRENCY),
+  // Submits have connections of their own: behind queries, their time could run out before they were sent.
+  submitAgent: newAgent(config.UPSTREAM_CONCURRENCY),
+  // Synchronous submits hold a connection for minutes.
+  outputAgent: newAgent(config.UPSTREAM_CONCURRENCY),
+  queryAgent: newAgent(2 * config.UPSTREAM_CONCURRENCY),
 }));
 
-/** Codes of errors that come before a request could have been read at the other end. */
+/** Codes of errors that occur before the upstream could have read the request. */
 const NOT_SENT_CODES =
   /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EPROTO|CERT_\w+|DEPTH_ZERO_\w+|SELF_SIGNED_\w+|UNABLE_TO_\w+|ERR_TLS_\w+|UND_ERR_CONNECT_TIMEOUT|ERR_INVALID_URL)$/;
 
 /**
- * One JSON exchange with an upstream, within the configured time.
- * @throws UpstreamError `unavailable` when the request was never sent, `unknown` when its answer was lost.
+ * Sends a request and reads the response as JSON, within the configured time.
+ * @throws UpstreamError `unavailable` if the request was never sent, `unknown` if its response was lost.
  */
 export function requestJson(
   method: Dispatcher.HttpMethod,
   url: string,
-  question: UpstreamRequestOptions,
+  options: UpstreamRequestOptions,
 ): Promise<JsonResponse> {
-  return requestStream(method, url, question, async (response) => ({
+  return requestStream(method, url, options, async (response) => ({
     status: response.statusCode,
     headers: response.headers,
     body: tryParseJson(await readText(response.body)),
@@ -60,8 +60,8 @@ export function requestJson(
 }
 
 /**
- * One exchange whose answer the caller reads as it comes.
- * @throws UpstreamError as `exchange`, also where `read` throws anything else.
+ * Sends a request whose response the caller reads as a stream.
+ * @throws UpstreamError as {@link requestJson}, also if `read` throws another error.
  */
 export async function requestStream<Read>(
   method: Dispatcher.HttpMethod,
@@ -74,7 +74,7 @@ export async function requestStream<Read>(
     const response = await request(url, {
       method,
       dispatcher:
-        agents()[timeoutMs === undefined ? (method === 'POST' ? 'forSubmits' : 'forQuestions') : 'forOutputs'],
+        agents()[timeoutMs === undefined ? (method === 'POST' ? 'submitAgent' : 'queryAgent') : 'outputAgent'],
       headers: isJson ? { ...headers, 'content-type': 'application/json' } : headers,
       body: isJson ? JSON.stringify(body) : body,
       signal: AbortSignal.timeout(timeoutMs ?? config.UPSTREAM_TIMEOUT_MS),
@@ -94,7 +94,7 @@ async function readText(body: Dispatcher.ResponseData['body']): Promise<string> 
   let bytes = 0;
   for await (const chunk of body as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > RESPONSE_MAX_BYTES) throw new Error(`an answer of more than ${RESPONSE_MAX_BYTES} bytes`);
+    if (bytes > RESPONSE_MAX_BYTES) throw new Error(`the response is larger than ${RESPONSE_MAX_BYTES} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString();
@@ -108,7 +108,7 @@ export function tryParseJson(text: string): unknown {
   }
 }
 
-/** Lets go of idle connections, at the end of a process. */
+/** Closes idle connections. */
 export async function closeUpstreamConnections(): Promise<void> {
   await Promise.all(Object.values(agents()).map((agent) => agent.destroy()));
 }

@@ -3,24 +3,23 @@ import { InvalidOutputError } from '../media/download.ts';
 import { deleteTempFile } from '../media/tempFiles.ts';
 import { tryParseJson } from './http.ts';
 
-/** An answer of the Images API, whose image may be tens of megabytes of base64 in the middle of its JSON. */
+/** A response of the Images API, which may contain tens of megabytes of base64 inside its JSON. */
 export interface ImageResponse {
-  /** What was left when the image was taken out; undefined where that is not JSON. */
+  /** The JSON without the image; undefined if it is not JSON. */
   body: unknown;
-  /** The image, in a file of ours or at an address. */
+  /** The image, in a local file or at an address. */
   image: { file: string } | { url: string } | undefined;
 }
 
-/** How much there may be of what is not the image. */
+/** Maximum size of the JSON without the image. */
 const METADATA_MAX_BYTES = 1024 * 1024;
-/** How much of a text it takes to see what it is. */
+/** Number of characters that are read to distinguish an address from base64. */
 const PREFIX_CHARACTERS = 256;
 const URL_MAX_CHARACTERS = 8 * 1024;
 
 /**
- * Reads an answer as it comes, and writes the first image in it to a new file.
- * @throws InvalidOutputError where it has more than `maxBytes`; else what the chunks or the file throw. Then there is no
- * file.
+ * Reads a response as a stream and writes its first image to a new file. After an error the file does not exist.
+ * @throws InvalidOutputError if the image has more than `maxBytes`; otherwise any error of the stream or the file.
  */
 export async function readImageResponse(
   chunks: AsyncIterable<Buffer>,
@@ -31,12 +30,12 @@ export async function readImageResponse(
   const text = extractImageText(chunks, extracted);
   try {
     const prefix = await readCharacters(text, PREFIX_CHARACTERS);
-    // An address may hold the image itself, and base64 may come with the beginning of such an address.
+    // A `data:` address contains the image itself, and some upstreams put its header before base64.
     const dataUrlHeader = /^data:[^,]*,/i.exec(prefix)?.[0];
     let image: ImageResponse['image'];
     if (extracted.field === 'url' && dataUrlHeader === undefined) {
       const url = prefix + (await readCharacters(text, URL_MAX_CHARACTERS));
-      if (url.length > URL_MAX_CHARACTERS) throw new Error('an address that is none');
+      if (url.length > URL_MAX_CHARACTERS) throw new Error('the address is too long');
       image = { url: unescapeJson(latin1ToUtf8(url)) };
     } else if (prefix !== '') {
       image = { file: await newFile() };
@@ -51,7 +50,7 @@ export async function readImageResponse(
   }
 }
 
-/** So many characters of a text, or a few more, or all that there are. */
+/** Reads at least this many characters, or all of them if the text is shorter. */
 async function readCharacters(text: TextParts, characters: number): Promise<string> {
   let taken = '';
   while (taken.length < characters) {
@@ -71,14 +70,14 @@ async function writeImageFile(bytes: AsyncIterable<Buffer>, file: string): Promi
   }
 }
 
-/** The bytes of base64 as it is written in JSON. */
+/** Decodes base64 from its form in JSON, with escapes. */
 async function* decodeBase64(prefix: string, text: TextParts, maxBytes: number): AsyncGenerator<Buffer> {
   let bytes = 0;
   let escaped = '';
   let base64 = '';
   for (let part: string | undefined = prefix; part !== undefined; part = (await text.next()).value) {
     escaped += part;
-    // What is cut in two waits for its second half: an escape, or a group of four characters.
+    // An incomplete escape, or group of four characters, waits for the next part.
     const whole = escaped.length - (/\\(?:u[\da-fA-F]{0,3})?$/.exec(escaped)?.[0].length ?? 0);
     base64 += unescapeJson(escaped.slice(0, whole)).replaceAll(/[^\w+/-]/g, '');
     escaped = escaped.slice(whole);
@@ -92,50 +91,50 @@ async function* decodeBase64(prefix: string, text: TextParts, maxBytes: number):
   yield Buffer.from(base64, 'base64');
 }
 
-/** What is given as a character for each byte. */
+/** Decodes a string that has one character per byte. */
 function latin1ToUtf8(bytes: string): string {
   return Buffer.from(bytes, 'latin1').toString();
 }
 
-/** What a JSON text means, given what stands between its quotes. */
+/** Unescapes the content of a JSON string. */
 function unescapeJson(text: string): string {
   return text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text;
 }
 
-/** A text that comes in parts. */
+/** A string that arrives in parts. */
 type TextParts = AsyncGenerator<string, undefined>;
 
 interface ExtractedImageField {
-  /** The name of the image's field; empty while none has come. */
+  /** Name of the field with the image; empty until it is found. */
   field: string;
-  /** The JSON without the contents of such fields, a character for each byte. */
+  /** The JSON without the contents of such fields, one character per byte. */
   rest: string;
 }
 
 /**
- * What stands between the quotes of the first `data[].b64_json` or `data[].url` that is not empty, in parts, as it is
- * written there; the rest of the answer is put into `answer`.
+ * Yields the raw content of the first `data[].b64_json` or `data[].url` that is not empty, in parts. Collects the rest
+ * of the response in `extracted`.
  */
 async function* extractImageText(chunks: AsyncIterable<Buffer>, extracted: ExtractedImageField): TextParts {
   const extract = createImageExtractor(extracted);
   for await (const chunk of chunks) {
     const part = extract(chunk.toString('latin1'));
     if (extracted.rest.length > METADATA_MAX_BYTES)
-      throw new Error(`an answer of more than ${METADATA_MAX_BYTES} bytes`);
+      throw new Error(`the response has more than ${METADATA_MAX_BYTES} bytes besides the image`);
     if (part !== '') yield part;
   }
 }
 
 /**
- * Takes the image out of JSON, character by character: it only tells what is a text, whose, and how deep. Whether all
- * is as it should be, the parser of the rest says.
+ * Extracts the image from JSON, character by character. It tracks only strings, names and depth; the JSON parser
+ * validates the rest afterwards.
  */
 function createImageExtractor(extracted: ExtractedImageField): (json: string) => string {
   let depth = 0;
   let isInText = false;
   let isEscaped = false;
   let isAfterColon = false;
-  /** The last text, which is a name if a colon follows; the last name, and the last one of the outermost object. */
+  /** The last string, which is a name if a colon follows; the last name, and the last one in the outermost object. */
   let text = '';
   let name = '';
   let outerName = '';

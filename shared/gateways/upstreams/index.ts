@@ -16,7 +16,7 @@ const ADAPTER_FACTORIES: Record<AdapterName, (route: UpstreamRoute) => Upstream>
 
 const upstreamCache = perService(() => new Map<string, Upstream>());
 
-/** Who answers at the end of a route. */
+/** Returns the adapter of a route. */
 export function getUpstream(route: UpstreamRoute): Upstream {
   const name = `${route.upstream.name}:${route.modelId}:${route.kind}`;
   let upstream = upstreamCache().get(name);
@@ -27,27 +27,27 @@ export function getUpstream(route: UpstreamRoute): Upstream {
   return upstream;
 }
 
-/** Whether jobs wait for their turn at it: its use is limited, or a submission lasts until the output is there. */
+/** Returns true if generations queue for the upstream: it has limits, or a submit lasts until the output is complete. */
 export function isThrottled(route: UpstreamRoute): boolean {
   const { concurrency, perMinute } = route.upstream;
   return concurrency !== null || perMinute !== null || getUpstream(route).isSynchronous;
 }
 
-/** The variables of the providers that take nobody without a key. */
+/** Variables of the providers that require a key. */
 const KEY_VARIABLES: Partial<Record<AdapterName, string>> = { fal: 'FAL_KEY', replicate: 'REPLICATE_API_TOKEN' };
 
-/** Reads the upstreams of the configuration. @throws ConfigError if they cannot be used. */
+/** Validates the upstreams of the configuration. @throws ConfigError if they are invalid. */
 export function validateUpstreams(): void {
   getUpstreamRoutes();
 }
 
-/** @throws ConfigError if an upstream that is in use requires a key and none is set. */
+/** Checks the keys. @throws ConfigError if an upstream that is used requires a key and none is set. */
 export function requireUpstreamKeys(): void {
   for (const { upstream } of Object.values(getUpstreamRoutes()).flat()) {
     const variable = KEY_VARIABLES[upstream.adapter];
     if (upstream.key !== null || variable === undefined) continue;
     const place = upstream.name === upstream.adapter ? variable : `UPSTREAMS/upstreams/${upstream.name}/key`;
-    throw new ConfigError(`${place} is not set: it must be the key of ${upstream.baseUrl}.`);
+    throw new ConfigError(`${place} is not set: it must be the key for ${upstream.baseUrl}.`);
   }
 }
 

@@ -4,7 +4,7 @@ import type { Template } from './template.ts';
 export const ADAPTER_NAMES = ['fal', 'openai', 'replicate'] as const;
 export type AdapterName = (typeof ADAPTER_NAMES)[number];
 
-/** What is to be known of an upstream's model: its input, and what a finished run costs us, in cents. */
+/** Settings of an upstream's model: its input, and the price of a completed run, in cents. */
 export interface UpstreamModelSettings {
   input: Template;
   cents?: Template;
@@ -19,7 +19,7 @@ const VIDEO_SIZES = {
   '1080p 9:16': '1080x1920',
 };
 
-/** Both sides multiples of 16, as diffusion models want them. */
+/** Both sides are multiples of 16, as diffusion models require. */
 const IMAGE_SIZES = {
   $by: 'resolution aspect_ratio',
   '1K 1:1': '1024x1024',
@@ -33,7 +33,7 @@ const IMAGE_SIZES = {
   '4K 9:16': '3072x5504',
 };
 
-/** What a model is sent of which no more is known than the protocol that it is reached by. */
+/** Input of models without a preset or an entry in UPSTREAMS, by protocol. */
 export const DEFAULT_INPUTS: Record<AdapterName, Record<ModelKind, Template>> = {
   fal: {
     video: {
@@ -62,13 +62,13 @@ export const DEFAULT_INPUTS: Record<AdapterName, Record<ModelKind, Template>> = 
 };
 
 /**
- * Models that need no description in UPSTREAMS, by adapter and id. Prices are the providers' list prices of November
- * 2026, for the staff's figures only; what a contract says otherwise goes into UPSTREAMS.
+ * Models that need no entry in UPSTREAMS, by adapter and id. Prices are the providers' list prices of November 2026 and
+ * appear in the staff metrics only; set negotiated prices in UPSTREAMS.
  */
 export const MODEL_PRESETS: Record<string, UpstreamModelSettings> = {
   'fal:fal-ai/bytedance/seedance/v1.5/pro/text-to-video': {
     input: DEFAULT_INPUTS.fal.video,
-    // By tokens, of which a second at 24 frames has 21,600 in 720p and 48,600 in 1080p: 240 cents a million, half silent.
+    // Billed by tokens: 21,600 per second in 720p and 48,600 in 1080p, at 240 cents a million, half without audio.
     cents_per_second: {
       $by: 'resolution audio',
       '720p true': 5.184,

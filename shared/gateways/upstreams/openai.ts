@@ -37,11 +37,11 @@ const COMPLETED_STATUSES = ['completed', 'succeeded'];
 const FAILED_STATUSES = ['failed', 'cancelled', 'expired'];
 
 /**
- * OpenAI's Videos and Images APIs, which gateways, vLLM-Omni and SGLang speak as well. A video is created, looked at,
- * and downloaded; an image comes with the answer, minutes later. The idempotency key is heeded by some gateways only,
- * so that a submit whose reply is lost has an unknown outcome.
+ * Adapter for OpenAI's Videos and Images APIs, which gateways, vLLM-Omni and SGLang implement as well. A video is
+ * created, polled and downloaded; an image comes with the response, minutes later. Only some gateways honor the
+ * idempotency key, so a submit whose response is lost has an unknown outcome.
  */
-export function openaiUpstream({ upstream: { baseUrl, key, takesForms }, modelId, kind }: UpstreamRoute): Upstream {
+export function openaiUpstream({ upstream: { baseUrl, key, acceptsForm }, modelId, kind }: UpstreamRoute): Upstream {
   const credentials: Record<string, string> = key === null ? {} : { authorization: `Bearer ${key}` };
   const headers = { ...credentials, accept: 'application/json' };
   const origin = new URL(baseUrl).origin;
@@ -50,7 +50,7 @@ export function openaiUpstream({ upstream: { baseUrl, key, takesForms }, modelId
     return `${baseUrl}/videos/${encodeURIComponent((handle as VideoHandle).id)}`;
   }
 
-  /** Addresses may be relative. Our key goes to the upstream's own address and nowhere else. */
+  /** Resolves a possibly relative address. Our key is sent to the origin of the upstream only. */
   function buildOutputResult(address: string, response: unknown): UpstreamResult {
     if (!URL.canParse(address, baseUrl)) return NO_OUTPUT_RESULT;
     const url = new URL(address, baseUrl).href;
@@ -61,7 +61,7 @@ export function openaiUpstream({ upstream: { baseUrl, key, takesForms }, modelId
     const body = { model: modelId, ...input };
     const response = await requestJson('POST', `${baseUrl}/videos`, {
       headers: { ...headers, 'idempotency-key': generationId },
-      body: takesForms ? toFormData(body) : body,
+      body: acceptsForm ? toFormData(body) : body,
     });
     if (response.status < 300 && isFailedStatus(response.body)) return failedResult(response.body);
     const id = getField(response.body, 'id');
@@ -71,12 +71,12 @@ export function openaiUpstream({ upstream: { baseUrl, key, takesForms }, modelId
 
   async function check(handle: UpstreamHandle): Promise<UpstreamProgress> {
     const response = await withRetryableErrors(() => requestJson('GET', getVideoUrl(handle), { headers }));
-    if (response.status === 404) throw new UpstreamError('gone', 'The upstream does not know the video.');
+    if (response.status === 404) throw new UpstreamError('gone', 'The upstream does not have this video.');
     const status = toNonEmptyString(getField(response.body, 'status'));
     if (response.status !== 200 || status === undefined) throw unavailableError(response);
     if (isFailedStatus(response.body)) return failedResult(response.body);
     if (!COMPLETED_STATUSES.includes(status)) return { state: 'running' };
-    // Not OpenAI's: SGLang that keeps videos in a bucket does not give them out itself.
+    // Not part of OpenAI's API: SGLang with a bucket does not serve its videos itself.
     const url = getField(response.body, 'url');
     return buildOutputResult(isSafeString(url) ? url : `${getVideoUrl(handle)}/content`, response.body);
   }
@@ -117,7 +117,7 @@ export function openaiUpstream({ upstream: { baseUrl, key, takesForms }, modelId
 
   async function probe(): Promise<void> {
     const response = await withRetryableErrors(() => requestJson('GET', `${baseUrl}/models`, { headers }));
-    // Some have no list of their models, and say so in JSON.
+    // Some upstreams have no list of models and respond with 404 in JSON.
     const isUnderstood = typeof response.body === 'object' && response.body !== null;
     if (!isUnderstood || (response.status !== 200 && response.status !== 404)) throw unavailableError(response);
   }
@@ -141,12 +141,12 @@ function succeededResult(output: UpstreamOutput, body: unknown): UpstreamResult 
 const NO_OUTPUT_RESULT: UpstreamResult = { state: 'failed', message: FAILURE_MESSAGES.noOutput };
 const INVALID_OUTPUT_RESULT: UpstreamResult = { state: 'failed', message: FAILURE_MESSAGES.unusableOutput };
 
-/** It goes into a path, where dots alone would lead elsewhere. */
+/** Returns true if a value is safe as a path segment. Dots alone would lead to another path. */
 function isSafePathId(value: unknown): value is string {
   return isSafeString(value) && !/^\.+$/.test(value);
 }
 
-/** Fields of a form are texts; what is more than that is JSON in one. */
+/** Builds form data. Values that are not strings are sent as JSON. */
 function toFormData(body: Record<string, unknown>): FormData {
   const form = new FormData();
   for (const [name, value] of Object.entries(body)) {
@@ -155,14 +155,14 @@ function toFormData(body: Record<string, unknown>): FormData {
   return form;
 }
 
-/** What is wrong with our account there, which OpenAI says with a 400, as if the order were at fault. */
+/** Errors of our account, which OpenAI reports with status 400 like an invalid request. */
 const ACCOUNT_ERROR_CODE = /^(billing_|insufficient_quota|account_)/;
 /** `moderation_blocked`, `content_policy_violation`, `content_filter`, ... */
 const POLICY_ERROR_CODE = /moderation|content_?(policy|filter)|safety/i;
 /** `server_error`, `InternalServerError`, vLLM-Omni's `500`, ... */
 const SERVER_ERROR_CODE = /server_?error|internal_?error|^5\d\d$/i;
 
-/** What became of a submission that brought no receipt and no output. */
+/** Classifies a submit without a video id and without output. */
 function toOpenaiSubmitError(response: JsonResponse, how: { isSynchronous?: boolean } = {}): UpstreamError {
   const codes = getErrorCodes(response.body);
   if (codes.some((code) => ACCOUNT_ERROR_CODE.test(code))) return accountError(response);
@@ -173,7 +173,7 @@ function toOpenaiSubmitError(response: JsonResponse, how: { isSynchronous?: bool
     : toSubmitError(response, describeOpenaiFailure, how);
 }
 
-/** What is wrong, in words for a customer. `detail` is FastAPI's, by which vLLM-Omni and SGLang are served. */
+/** Describes a failure for the customer. `detail` is the field of FastAPI, which serves vLLM-Omni and SGLang. */
 function describeOpenaiFailure(body: unknown): string {
   const codes = getErrorCodes(body);
   if (codes.some((code) => POLICY_ERROR_CODE.test(code))) return FAILURE_MESSAGES.notAllowed;

@@ -27,22 +27,22 @@ interface ReplicateHandle extends UpstreamHandle {
   cancel_url: string;
 }
 
-/** Lifetimes of a prediction that Replicate takes. */
+/** Lifetimes of a prediction that Replicate accepts. */
 const LIFETIME_SECONDS = { min: 5, max: 24 * 3_600 };
 
 const NO_SUCH_VERSION = 'Invalid version or not permitted';
 
 /**
- * Replicate's predictions: one is created, looked at, and has its output in the last look. A model is `owner/name`
- * (an official one), or `owner/name:version`. There is no idempotency key, so that a creation whose reply is lost has
- * an unknown outcome; what nobody knows of is stopped by Replicate itself at the job's deadline.
+ * Adapter for Replicate's predictions: creates one and polls it until the response contains the output. A model is
+ * `owner/name` (an official one) or `owner/name:version`. There is no idempotency key, so a create whose response is
+ * lost has an unknown outcome; Replicate stops such a prediction at the generation's deadline.
  */
 export function replicateUpstream({ upstream: { baseUrl, key }, modelId, kind }: UpstreamRoute): Upstream {
   const headers = { authorization: `Bearer ${key}`, accept: 'application/json' };
   const origin = new URL(baseUrl).origin;
   const [model, version] = modelId.split(':');
 
-  /** Our key goes to Replicate's own address and nowhere else. */
+  /** Sends a request with our key, to the origin of Replicate only. */
   function sendToOrigin(method: 'GET' | 'POST', url: string): Promise<JsonResponse> {
     if (!isSameOrigin(url, origin)) throw new UpstreamError('unavailable', `${url} is not an address of this upstream`);
     return requestJson(method, url, { headers });
@@ -63,13 +63,13 @@ export function replicateUpstream({ upstream: { baseUrl, key }, modelId, kind }:
       return progress.state === 'running' ? { state: 'accepted', handle: buildHandle(id, response.body) } : progress;
     }
     if (response.status === 429) throw unavailableError(withRetryAfter(response));
-    // Of a version that is not there, which no customer could do anything about.
+    // The configured version does not exist, which a customer cannot fix.
     if (response.status === 422 && getField(response.body, 'title') === NO_SUCH_VERSION)
       throw unavailableError(response);
     throw toSubmitError(response, describeReplicateRejection);
   }
 
-  /** An address that is missing, or is not Replicate's own, is made from the id. */
+  /** Builds the handle. An address that is missing, or not Replicate's, is derived from the id. */
   function buildHandle(id: string, receipt: unknown): ReplicateHandle {
     const getUrl = (name: string, otherwise: string): string => {
       const url = getField(getField(receipt, 'urls'), name);
@@ -81,7 +81,7 @@ export function replicateUpstream({ upstream: { baseUrl, key }, modelId, kind }:
 
   async function check(handle: UpstreamHandle): Promise<UpstreamProgress> {
     const response = await withRetryableErrors(() => sendToOrigin('GET', (handle as ReplicateHandle).get_url));
-    if (response.status === 404) throw new UpstreamError('gone', 'The upstream does not know the prediction.');
+    if (response.status === 404) throw new UpstreamError('gone', 'The upstream does not have this prediction.');
     if (response.status !== 200 || toNonEmptyString(getField(response.body, 'status')) === undefined)
       throw unavailableError(response);
     return parseProgress(response.body);
@@ -107,7 +107,7 @@ export function replicateUpstream({ upstream: { baseUrl, key }, modelId, kind }:
       ? output.map(toNonEmptyString).find((text) => text !== undefined)
       : toNonEmptyString(output);
     if (url === undefined) return { state: 'failed', message: FAILURE_MESSAGES.noOutput };
-    // Most files lie on a host of their own, open to who has the address; those of the API itself want the key.
+    // Most files are on a separate host, and public to anyone with the address. Files of the API itself need the key.
     const file = isSameOrigin(url, origin) ? { url, headers: { authorization: headers.authorization } } : { url };
     return { state: 'succeeded', output: file, isWatermarked };
   }
@@ -126,13 +126,13 @@ export function replicateUpstream({ upstream: { baseUrl, key }, modelId, kind }:
   return { kind, isSynchronous: false, submit, check, cancel, probe };
 }
 
-/** Up rather than down: a job past its deadline is ended by us, and Replicate only makes sure. */
+/** Rounds up: the service ends the generation at its deadline, and Replicate's limit is only a safeguard. */
 function secondsUntil(deadlineAt: Date): number {
   const seconds = Math.ceil((deadlineAt.getTime() - now().getTime()) / 1_000);
   return Math.min(LIFETIME_SECONDS.max, Math.max(LIFETIME_SECONDS.min, seconds));
 }
 
-/** Where there is no header Retry-After, the seconds are in the body: by themselves, or in its sentence. */
+/** Adds a missing Retry-After header from the body, where the seconds are a field or part of a sentence. */
 function withRetryAfter(response: JsonResponse): JsonResponse {
   const bodySeconds = getField(response.body, 'retry_after');
   const detailSeconds = /resets in ~?(\d+)s/.exec(toNonEmptyString(getField(response.body, 'detail')) ?? '')?.[1];
@@ -140,7 +140,7 @@ function withRetryAfter(response: JsonResponse): JsonResponse {
   return seconds === undefined ? response : { ...response, headers: { 'retry-after': seconds, ...response.headers } };
 }
 
-/** What Replicate and its models say of failures, and what that means to a customer; the first that fits. */
+/** Customer messages by the text of an error. The first match applies. */
 const MESSAGE_BY_ERROR_PATTERN: [RegExp, string][] = [
   [/nsfw|sensitive|safety|moderation|polic(y|ies)\b|\bE005\b/i, FAILURE_MESSAGES.notAllowed],
   [/out of memory|timed?[ -]?out|interrupted|(code: |\()PA\)|\bE\d{3,4}\b/i, FAILURE_MESSAGES.brokeDown],
@@ -151,7 +151,7 @@ function describeReplicateFailure(text: string | undefined): string {
   return MESSAGE_BY_ERROR_PATTERN.find(([words]) => words.test(text))?.[1] ?? truncateMessage(text.trim());
 }
 
-/** `detail` is a sentence; for an input that does not fit there is a list of the fields, with a description each. */
+/** Describes a rejection. `detail` is a sentence; an invalid input adds a list of fields with descriptions. */
 function describeReplicateRejection(body: unknown): string {
   const fields = [getField(body, 'invalid_fields'), getField(body, 'detail')].find(Array.isArray) ?? [];
   const descriptions = fields.map((field: unknown) =>

@@ -1,20 +1,19 @@
 import type { GenerationParams } from '../../spec/catalog.ts';
 
 /**
- * How an upstream's input is made from an order: data, so that a model with other field names is a matter of
- * configuration.
+ * Template for an upstream's input. It is data, so that a model with other field names needs only configuration.
  *
- * - `"$duration"` is the value as it is (here a number), `"{duration}"` inside any text its text (`"5"`);
+ * - `"$duration"` is the value itself (here a number); `"{duration}"` inside a string is its text (`"5"`);
  * - `{ "$by": "resolution aspect_ratio", "720p 16:9": "1280x720", ... }` looks the values up in a table;
  * - `null` leaves the field out;
- * - all else stands for itself; objects and lists may hold more of these.
+ * - every other value is literal; objects and lists may contain templates.
  */
 export type Template = string | number | boolean | null | Template[] | { [field: string]: Template };
 
-/** What a template may refer to: the prompt and the params by their names. */
+/** Variables of a template: the prompt and the params by their names. */
 export type TemplateVariables = { prompt: string } & GenerationParams;
 
-/** @throws Error in words where the template refers to something that is not there. */
+/** Fills a template. @throws Error if it refers to an unknown variable or table entry. */
 export function fillTemplate(template: Template, variables: TemplateVariables): unknown {
   if (typeof template === 'string') return fillString(template, variables);
   if (Array.isArray(template)) return template.map((item) => fillTemplate(item, variables));
@@ -32,7 +31,7 @@ function fillString(text: string, variables: TemplateVariables): unknown {
 
 function resolveTable(table: { [field: string]: Template }, variables: TemplateVariables): Template {
   const by = table['$by'];
-  if (typeof by !== 'string') throw new Error('"$by" must be the names of what the table goes by');
+  if (typeof by !== 'string') throw new Error('"$by" must be the names of the variables that select an entry');
   const names = by.split(' ');
   const key = names.map((name) => String(getVariable(name, variables))).join(' ');
   const found = Object.hasOwn(table, key) ? table[key] : undefined;
@@ -42,5 +41,5 @@ function resolveTable(table: { [field: string]: Template }, variables: TemplateV
 
 function getVariable(name: string, variables: TemplateVariables): unknown {
   if (Object.hasOwn(variables, name)) return (variables as Record<string, unknown>)[name];
-  throw new Error(`there is no "${name}": there are ${Object.keys(variables).join(', ')}`);
+  throw new Error(`unknown variable "${name}"; available are ${Object.keys(variables).join(', ')}`);
 }

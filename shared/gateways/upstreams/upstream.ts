@@ -1,21 +1,21 @@
 import type { ModelKind } from '../../spec/catalog.ts';
 
-/** What an upstream is asked to make. */
+/** A generation to submit. */
 export interface SubmitRequest {
-  /** Also the idempotency key, where the upstream takes one. */
+  /** Also the idempotency key, if the upstream supports one. */
   generationId: string;
-  /** As the upstream's model wants it. */
+  /** Input in the format of the upstream's model. */
   input: Record<string, unknown>;
-  /** When its result is of no use to anybody any more. */
+  /** Time after which the result is no longer used. */
   deadlineAt: Date;
-  /** The name of a new local file, for an upstream that answers with the output itself. */
+  /** Returns the path of a new local file, for an upstream that responds with the output itself. */
   newFile(): Promise<string>;
 }
 
-/** How an upstream that accepted a job knows it; stored as JSON, read by the same adapter only. */
+/** Identifies a generation at the upstream that accepted it. Stored as JSON, read by the same adapter only. */
 export type UpstreamHandle = Record<string, unknown>;
 
-/** Where an output is to be had: at an address, perhaps with headers for its own host alone; or here already. */
+/** Location of an output: an address, with optional headers for its own host only, or a local file. */
 export type UpstreamOutput = { url: string; headers?: Record<string, string> } | { file: string };
 
 export type UpstreamResult =
@@ -25,39 +25,40 @@ export type UpstreamResult =
 
 export type UpstreamProgress = { state: 'running' } | UpstreamResult;
 
-/** An upstream that answers at once has ended the job with its answer; any other has only accepted it. */
+/** A synchronous upstream responds with the result; any other responds with a handle. */
 export type SubmitResult = { state: 'accepted'; handle: UpstreamHandle } | UpstreamResult;
 
-/** One model at a provider. Every adapter implements this, and throws nothing but `UpstreamError`. */
+/** One model of a provider. Every adapter implements this, and throws only `UpstreamError`. */
 export interface Upstream {
   kind: ModelKind;
-  /** Whether `submit` lasts until the output is there: minutes, not a moment. */
+  /** True if `submit` lasts until the output is complete, which takes minutes. */
   isSynchronous: boolean;
-  submit(job: SubmitRequest): Promise<SubmitResult>;
-  /** Never called where submissions are synchronous. */
+  submit(request: SubmitRequest): Promise<SubmitResult>;
+  /** Reads the progress of a generation. Never called if submits are synchronous. */
   check(handle: UpstreamHandle): Promise<UpstreamProgress>;
-  /** Asks for a job to be stopped. That it came too late is not an error. */
+  /** Requests the cancellation of a generation. It is not an error if that comes too late. */
   cancel(handle: UpstreamHandle): Promise<void>;
-  /** Resolves when the upstream answers as one that could take a job. */
+  /** Resolves if the upstream responds as one that can accept submits. */
   probe(): Promise<void>;
 }
 
 /**
- * What went wrong, in the only terms that matter to what happens next:
- * - `refused`: it will never take this job (moderation, bad input). The message is shown to the customer.
- * - `unavailable`: it certainly did not take the job, or did not answer the question. Try again later.
- * - `unknown`: it may have taken the job: the reply was lost or cannot be read.
- * - `gone`: it does not know the job.
+ * Classes of failures, by what the caller does next:
+ * - `refused`: the upstream rejects this generation for good (moderation, invalid input). The message is shown to the
+ *   customer.
+ * - `unavailable`: it certainly did not accept the submit, or did not respond to the query. Retry later.
+ * - `unknown`: it may have accepted the submit: the response was lost or cannot be read.
+ * - `gone`: it does not have this generation.
  */
 export type UpstreamFault = 'refused' | 'unavailable' | 'unknown' | 'gone';
 
 export class UpstreamError extends Error {
   readonly fault: UpstreamFault;
-  /** Whether there was an answer at all; false is a fault of the transport. */
+  /** False for a transport error: no response arrived. */
   readonly wasAnswered: boolean;
-  /** How long the upstream asked to be left alone. */
+  /** Delay that the upstream requested with Retry-After; 0 without one. */
   readonly retryAfterMs: number;
-  /** Whether our account there is what is wrong: then nothing can be made there for the time. */
+  /** True for an error of our account at the upstream, which affects all generations. */
   readonly isAccountError: boolean;
 
   constructor(

@@ -11,24 +11,24 @@ import {
 import { fillTemplate, type TemplateVariables } from './template.ts';
 import { PRICE_MAX_CENTS, parseUpstreamsVariable, type UpstreamsVariable } from './upstreamsVariable.ts';
 
-/** A provider, or a gateway to some, that generations can be run at. */
+/** A provider, or a gateway to several, that runs generations. */
 export interface UpstreamSettings {
   name: string;
   adapter: AdapterName;
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   baseUrl: string;
   key: string | null;
-  /** Jobs under way there at a time, over all workers; null for as many as there are. */
+  /** Maximum number of concurrent generations, over all workers; null for no limit. */
   concurrency: number | null;
-  /** Jobs handed to it a minute, over all workers; null for as many as there are. */
+  /** Maximum number of submits per minute, over all workers; null for no limit. */
   perMinute: number | null;
-  /** Whether its outputs may be at private addresses. */
+  /** True if its outputs may be at private addresses. */
   isLocal: boolean;
-  /** Whether it takes its videos' input as a form, not as JSON. */
-  takesForms: boolean;
+  /** True if it takes the input of videos as form data and not as JSON. */
+  acceptsForm: boolean;
 }
 
-/** One way to have a model's generations made: which upstream, and which of its models. */
+/** An upstream, and one of its models, that can run generations of a catalog model. */
 export interface UpstreamRoute {
   model: ModelSlug;
   kind: ModelKind;
@@ -37,12 +37,12 @@ export interface UpstreamRoute {
   modelSettings: UpstreamModelSettings;
 }
 
-/** All that is known of the upstreams. */
+/** Upstreams and routes of the configuration. */
 export interface UpstreamConfig {
   upstreams: Map<string, UpstreamSettings>;
-  /** What UPSTREAMS says about models, by `upstream:model id`. */
+  /** Model settings from UPSTREAMS, by `upstream:model id`. */
   modelOverrides: Record<string, Partial<UpstreamModelSettings>>;
-  /** For each model its first choice, and its fallback if it has one. */
+  /** First choice and optional fallback of each model. */
   routes: Record<ModelSlug, UpstreamRoute[]>;
 }
 
@@ -52,7 +52,7 @@ const ROUTE_VARIABLES = {
 } as const satisfies Record<ModelSlug, readonly (keyof Config)[]>;
 
 /**
- * Reads who makes what from the configuration, and tries every order that a model takes on the tables of its routes.
+ * Parses upstreams and routes from the configuration, and tests each route's templates with all params of its model.
  * @throws ConfigError that names the variable.
  */
 export function parseUpstreams(settings: Config): UpstreamConfig {
@@ -71,14 +71,14 @@ export function parseUpstreams(settings: Config): UpstreamConfig {
       const value = settings[variable];
       if (value === undefined) continue;
       const isTwice = parsed.routes[model].some(({ upstream, modelId }) => `${upstream.name}:${modelId}` === value);
-      if (isTwice) throw new ConfigError(`${variable} must be another one than the first choice.`);
+      if (isTwice) throw new ConfigError(`${variable} must differ from the first choice.`);
       parsed.routes[model].push(readRoute(parsed, model, variable, value));
     }
   }
   return parsed;
 }
 
-/** Those of each protocol that have variables of their own, and what UPSTREAMS adds to them or changes. */
+/** Reads the built-in upstreams, which have variables of their own, and merges UPSTREAMS into them. */
 function readUpstreams(settings: Config, declared: UpstreamsVariable): Map<string, UpstreamSettings> {
   const builtIn = {
     fal: { base_url: settings.FAL_BASE_URL, key: settings.FAL_KEY },
@@ -104,7 +104,7 @@ function readUpstreams(settings: Config, declared: UpstreamsVariable): Map<strin
         concurrency: overrides.concurrency ?? null,
         perMinute: overrides.per_minute ?? null,
         isLocal: overrides.local ?? false,
-        takesForms: overrides.form ?? false,
+        acceptsForm: overrides.form ?? false,
       },
     ];
   });
@@ -122,7 +122,7 @@ function readRoute(partialConfig: UpstreamConfig, model: ModelSlug, variable: st
     try {
       const variables = { prompt: SAMPLE_PROMPT, ...params };
       if (!JSON.stringify(buildUpstreamInput(route, variables)).includes(SAMPLE_PROMPT))
-        throw new Error('the prompt is not in it');
+        throw new Error('the input does not contain the prompt');
       computeCostCents(route, variables);
     } catch (error) {
       const place = `UPSTREAMS/models/${value}`;
@@ -132,7 +132,7 @@ function readRoute(partialConfig: UpstreamConfig, model: ModelSlug, variable: st
   return route;
 }
 
-/** The way to a certain model of an upstream; undefined where there is no upstream of that name. */
+/** Returns the route to a model of an upstream, or undefined if the upstream is not configured. */
 export function findUpstreamRoute(
   model: ModelSlug,
   upstreamName: string,
@@ -144,24 +144,24 @@ export function findUpstreamRoute(
   const kind = getModelBySlug(model).kind;
   const defaults = { input: DEFAULT_INPUTS[upstream.adapter][kind] };
   const preset = MODEL_PRESETS[`${upstream.adapter}:${modelId}`];
-  const table = { ...defaults, ...preset, ...modelOverrides[`${upstreamName}:${modelId}`] };
-  return { model, kind, upstream, modelId, modelSettings: table };
+  const modelSettings = { ...defaults, ...preset, ...modelOverrides[`${upstreamName}:${modelId}`] };
+  return { model, kind, upstream, modelId, modelSettings };
 }
 
-/** Stands for any. */
+/** Placeholder for a customer's prompt. */
 const SAMPLE_PROMPT = 'a prompt of a customer';
 
-/** What the route's upstream is sent for an order. */
+/** Builds the input that the upstream receives for a generation. */
 export function buildUpstreamInput(
   { modelSettings }: UpstreamRoute,
   variables: TemplateVariables,
 ): Record<string, unknown> {
   const input = fillTemplate(modelSettings.input, variables);
   if (typeof input === 'object' && input !== null && !Array.isArray(input)) return input as Record<string, unknown>;
-  throw new Error(`an input must be an object, not ${JSON.stringify(input)}`);
+  throw new Error(`the input must be an object, not ${JSON.stringify(input)}`);
 }
 
-/** What a finished run costs us, in cents with four decimals at the most; null where no price is known. */
+/** Computes the price of a completed run, in cents with at most four decimals; null if no price is known. */
 export function computeCostCents({ modelSettings }: UpstreamRoute, variables: TemplateVariables): number | null {
   const { cents, cents_per_second: perSecond } = modelSettings;
   if (cents === undefined && perSecond === undefined) return null;
@@ -178,7 +178,7 @@ function requirePrice(value: unknown): number {
 
 const upstreamConfig = perService(() => parseUpstreams(config));
 
-/** The upstreams of each model: its first choice, and its fallback if it has one. */
+/** Returns the first choice and the optional fallback of each model. */
 export function getUpstreamRoutes(): Readonly<Record<ModelSlug, readonly UpstreamRoute[]>> {
   return upstreamConfig().routes;
 }

@@ -4,14 +4,14 @@ import { ConfigError } from '../../lib/config.ts';
 import { ADAPTER_NAMES } from './modelPresets.ts';
 import type { Template } from './template.ts';
 
-/** A thousand dollars a run, or a second of one, is a slip of the pen. */
+/** Upper bound for the price of a run or of a second, to catch typing errors. */
 export const PRICE_MAX_CENTS = 100_000;
 
 const PriceTemplate = Type.Unsafe<Template>(
   Type.Union([Type.Number({ minimum: 0, maximum: PRICE_MAX_CENTS }), Type.Object({})]),
 );
 
-/** What the variable UPSTREAMS holds. */
+/** Schema of the variable UPSTREAMS. */
 const UpstreamsVariable = Type.Object(
   {
     upstreams: Type.Optional(
@@ -53,17 +53,17 @@ export type UpstreamsVariable = Static<typeof UpstreamsVariable>;
 const ajv = new Ajv2020({ allErrors: true, verbose: true, validateSchema: false });
 
 /**
- * Reads the variable UPSTREAMS.
- * @throws ConfigError that says what of it is wrong, and repeats nothing that may be a key.
+ * Parses the variable UPSTREAMS.
+ * @throws ConfigError that names the error, and repeats nothing that may be a key.
  */
 export function parseUpstreamsVariable(text: string): UpstreamsVariable {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
-    // The message of a parse error quotes what it could not read, and that may be a key.
+    // The message of a parse error quotes its input, which may contain a key.
     const place = / at position \d+.*/.exec((error as Error).message)?.[0] ?? '';
-    throw new ConfigError(`UPSTREAMS is no valid JSON${place}.`);
+    throw new ConfigError(`UPSTREAMS is not valid JSON${place}.`);
   }
   const validate = ajv.compile<UpstreamsVariable>(UpstreamsVariable);
   if (validate(value)) return value;
@@ -71,7 +71,7 @@ export function parseUpstreamsVariable(text: string): UpstreamsVariable {
   throw new ConfigError([...messages].join(' '));
 }
 
-/** Of a choice between shapes, each shape's own complaint says less than that none fits. */
+/** Drops the errors of the branches of a union: that no branch matches says more. */
 function isNotUnionBranchError({ schemaPath }: ErrorObject): boolean {
   return !/\/anyOf\/\d/.test(schemaPath);
 }
@@ -83,13 +83,13 @@ function describeVariableError({ instancePath, keyword, params, propertyName, pa
     case 'additionalProperties': {
       const allowedFields = Object.keys((parentSchema?.['properties'] as object | undefined) ?? {});
       if (allowedFields.length === 0)
-        return `${path}: the name "${String(additionalProperty)}" may have a-z, 0-9, _ and - only.`;
-      return `${path} has no field "${String(additionalProperty)}": there are ${allowedFields.join(', ')}.`;
+        return `${path}: the name "${String(additionalProperty)}" may contain only a-z, 0-9, _ and -.`;
+      return `${path} has no field "${String(additionalProperty)}"; allowed fields are ${allowedFields.join(', ')}.`;
     }
     case 'enum':
       return `${path} must be one of ${(allowedValues as string[]).join(', ')}.`;
     case 'pattern':
-      if (propertyName !== undefined) return `${path}: the name "${propertyName}" may have a-z, 0-9, _ and - only.`;
+      if (propertyName !== undefined) return `${path}: the name "${propertyName}" may contain only a-z, 0-9, _ and -.`;
       return `${path} must be ${String(pattern).startsWith('^https') ? 'an address such as http://host/v1' : 'the key itself, or ${NAME} for a variable'}.`;
     case 'anyOf':
       return `${path} must be a number from 0 to ${PRICE_MAX_CENTS}, or a table with "$by".`;

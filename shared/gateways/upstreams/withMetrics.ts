@@ -1,10 +1,10 @@
 import { upstreamRequestDuration } from '../../lib/metrics.ts';
 import { type Upstream, UpstreamError } from './upstream.ts';
 
-/** An upstream of which it is counted how long its answers take, and what becomes of them. */
+/** Wraps an upstream to record the duration and outcome of its requests. */
 export function withMetrics(name: string, upstream: Upstream): Upstream {
-  const measure = <Asked extends unknown[], Answer>(operation: string, ask: (...asked: Asked) => Promise<Answer>) => {
-    return async (...asked: Asked): Promise<Answer> => {
+  const measure = <Args extends unknown[], Result>(operation: string, call: (...args: Args) => Promise<Result>) => {
+    return async (...args: Args): Promise<Result> => {
       const startedAt = performance.now();
       const observe = (outcome: string) =>
         upstreamRequestDuration.observe(
@@ -12,9 +12,9 @@ export function withMetrics(name: string, upstream: Upstream): Upstream {
           (performance.now() - startedAt) / 1_000,
         );
       try {
-        const answer = await ask(...asked);
+        const result = await call(...args);
         observe('ok');
-        return answer;
+        return result;
       } catch (error) {
         observe(error instanceof UpstreamError ? error.fault : 'error');
         throw error;

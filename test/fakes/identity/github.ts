@@ -17,16 +17,16 @@ interface Grant {
   redirectUri: string;
 }
 
-/** GitHub's pages and API, as far as a sign-in needs them. It insists on PKCE, a state and the scopes. */
+/** Fake of the GitHub pages and API that a sign-in needs. It requires PKCE, a state and the scopes. */
 export class FakeGitHub {
   readonly clientId = 'Iv1.0123456789abcdef';
   readonly clientSecret = 'github-secret';
   url = '';
   person: FakePerson | undefined;
   behavior: 'sign in' | 'refuse' = 'sign in';
-  /** In the place of the person's one address. */
+  /** Replaces the one address of the person. */
   addresses: GitHubAddress[] | undefined;
-  /** By path. */
+  /** Misbehaviour by path. */
   readonly misbehaviour = new Map<string, Misbehaviour>();
 
   private readonly codes = new Map<string, Grant>();
@@ -56,7 +56,7 @@ export class FakeGitHub {
     }
     if (pathname === '/api/v3/user') {
       const { subject, firstName } = grant.person;
-      return sendJson(response, 200, { id: toNumericId(subject), login: 'somebody', name: `${firstName} Lovelace` });
+      return sendJson(response, 200, { id: toNumericId(subject), login: 'octocat', name: `${firstName} Lovelace` });
     }
     if (pathname === '/api/v3/user/emails') return sendJson(response, 200, grant.addresses);
     sendJson(response, 404, { message: 'Not Found' });
@@ -95,7 +95,7 @@ export class FakeGitHub {
       client_secret === this.clientSecret &&
       grant?.redirectUri === redirect_uri &&
       grant?.challenge === createHash('sha256').update(code_verifier).digest('base64url');
-    // GitHub refuses with the status 200.
+    // GitHub reports errors with status 200.
     if (grant === undefined || !isSound) return sendJson(response, 200, { error: 'bad_verification_code' });
     const token = `gho_${randomUUID()}`;
     this.tokens.set(token, grant);

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Listens on a free port of this machine. */
+/** Starts an HTTP server on a free loopback port. */
 export async function startHttpServer(answer: RequestListener): Promise<{ url: string; stop: () => Promise<void> }> {
   const server: Server = createServer(answer);
   server.listen(0, '127.0.0.1');

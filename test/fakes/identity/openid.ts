@@ -7,34 +7,34 @@ import { startHttpServer } from './httpServer.ts';
 import type { FakePerson } from './person.ts';
 
 type Client = NonNullable<Configuration['clients']>[number];
-/** What of it can be told to misbehave. */
+/** Path prefixes that can misbehave. */
 type MisbehavingPath = '/.well-known' | '/token' | '/jwks' | '/me';
 
-/** What comes from the token endpoint. */
+/** Response of the token endpoint. */
 export interface TokenResponse {
   id_token: string;
 }
 
 /**
- * A real OpenID provider in the place of Google's or Apple's: it knows whom it is told to know, signs them in without
- * asking or as it is told, and misbehaves on demand. It insists on PKCE.
+ * Fake of Google or Apple: a real OpenID provider with configurable people, sign-in behavior and errors. It requires
+ * PKCE.
  */
 export class FakeOpenIdProvider {
   url = '';
-  /** Who comes to sign in. */
+  /** Person who signs in. */
   person: FakePerson | undefined;
-  /** What the person does; on a page of the provider's they are asked. */
+  /** Decision of the person. `be asked` shows a page of the provider. */
   behavior: 'sign in' | 'refuse' | 'be asked' = 'sign in';
-  /** Whether claims are told only when they are asked for, as some providers do. */
+  /** True to return claims only from the user info endpoint, as some providers do. */
   conformsIdTokenClaims = false;
   readonly misbehaviour = new Map<MisbehavingPath, Misbehaviour>();
-  /** Changes what the token endpoint answers. */
+  /** Changes responses of the token endpoint. */
   onToken: (answer: TokenResponse) => Promise<TokenResponse> | TokenResponse = (answer) => answer;
-  /** Changes a page of the provider's, such as the form that brings its answer back. */
+  /** Changes pages of the provider, such as the form that posts to the callback. */
   onPage: (html: string) => string = (html) => html;
-  /** The parameters of every request for authorization. */
+  /** Parameters of all authorization requests. */
   readonly authorizationRequests: URLSearchParams[] = [];
-  /** The path of every request. */
+  /** Paths of all requests. */
   readonly requests: string[] = [];
 
   private readonly people = new Map<string, FakePerson>();
@@ -61,13 +61,13 @@ export class FakeOpenIdProvider {
     return this.stopServer();
   }
 
-  /** Takes up its service for a client, whose address is known only once it has been started. */
+  /** Starts serving a client, whose URL is known only after it has started. */
   async serve(client: Client, changes: (provider: Provider) => void = () => {}): Promise<void> {
     const { privateKey } = await generateKeyPair('RS256', { extractable: true });
     this.key = privateKey;
     const provider = new Provider(this.url, {
       clients: [client],
-      jwks: { keys: [{ ...(await exportJWK(privateKey)), kid: 'stand-in', alg: 'RS256', use: 'sig' }] },
+      jwks: { keys: [{ ...(await exportJWK(privateKey)), kid: 'fake', alg: 'RS256', use: 'sig' }] },
       scopes: ['openid', 'email', 'profile', 'name'],
       claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['given_name', 'name'] },
       conformIdTokenClaims: this.conformsIdTokenClaims,
@@ -79,7 +79,7 @@ export class FakeOpenIdProvider {
         const person = this.people.get(subject);
         return person && { accountId: subject, claims: () => buildClaims(person) };
       },
-      // Nobody is asked for consent: that is no affair of ours.
+      // Skips the consent of the provider, which is not under test.
       loadExistingGrant: async ({ oidc: { session, client } }) => {
         const clientId = client?.clientId as string;
         const given = session?.grantIdFor(clientId);
@@ -102,15 +102,15 @@ export class FakeOpenIdProvider {
     this.handle = provider.callback();
   }
 
-  /** An ID token as the provider itself signs them. */
+  /** Signs an ID token with the key of the provider. */
   sign(claims: JWTPayload): Promise<string> {
-    const token = new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid: 'stand-in' });
+    const token = new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid: 'fake' });
     return token.sign(this.key as CryptoKey);
   }
 
   private async interact(provider: Provider, ctx: Koa.Context): Promise<void> {
     const { person } = this;
-    if (person === undefined) throw new Error('Nobody has come to sign in.');
+    if (person === undefined) throw new Error('No person is configured to sign in.');
     const behavior = this.behavior === 'be asked' ? ctx.query['does'] : this.behavior;
     if (behavior === undefined) {
       ctx.type = 'html';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-/** Somebody whom the stand-ins know. */
+/** A person with an account at the fake providers. */
 export interface FakePerson {
   subject: string;
   email: string;
@@ -8,7 +8,7 @@ export interface FakePerson {
   firstName: string;
 }
 
-/** Somebody new, whom nobody has seen before. */
+/** Creates a new person with a random subject and address. */
 export function createPerson(changes: Partial<FakePerson> = {}): FakePerson {
   const id = randomUUID();
   return { subject: id, email: `${id}@example.com`, isVerified: true, firstName: 'Ada', ...changes };

@@ -4,7 +4,7 @@ import { FakeOpenIdProvider } from './openid.ts';
 
 const getCallbackUrl = (baseUrl: string, provider: string) => `${baseUrl}/authentication/social/${provider}/callback`;
 
-/** Google's stand-in, and what the service must be told to use it. */
+/** Starts a fake Google, with the settings that make the service use it. */
 export async function startFakeGoogle() {
   const fake = await new FakeOpenIdProvider().start();
   const env = { GOOGLE_CLIENT_ID: 'google-client', GOOGLE_CLIENT_SECRET: 'google-secret', GOOGLE_ISSUER: fake.url };
@@ -18,7 +18,7 @@ export async function startFakeGoogle() {
   return { fake, env, serve };
 }
 
-/** Apple's stand-in: its client has no fixed secret, but signs one each time; the name comes in a field of its form. */
+/** Starts a fake Apple. Its client signs a new secret each time, and the name arrives in a form field. */
 export async function startFakeApple() {
   const fake = await new FakeOpenIdProvider().start();
   const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true });
@@ -28,7 +28,7 @@ export async function startFakeApple() {
     APPLE_CLIENT_ID: 'com.example.service',
     APPLE_TEAM_ID: 'TEAM123456',
     APPLE_KEY_ID: 'KEY1234567',
-    // As it stands in the environment of a process.
+    // Line breaks are escaped in environment variables.
     APPLE_PRIVATE_KEY: pem.trim().replaceAll('\n', '\\n'),
     APPLE_ISSUER: fake.url,
   };

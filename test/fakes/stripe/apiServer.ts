@@ -10,7 +10,7 @@ import { expandPaths } from './listing.ts';
 import { StripeApiError, StripeValidationError } from './stripeApiError.ts';
 import { type StripeRequestName, type StripeRoute, matchRoute } from './routes.ts';
 
-/** A request as it came, for tests that want to know what was asked. */
+/** A received request, for tests that check requests. */
 export interface RecordedStripeRequest {
   name: StripeRequestName;
   path: string;
@@ -22,7 +22,7 @@ export interface RecordedStripeRequest {
 /** Answers requests as Stripe's API does. */
 export class StripeApiServer {
   readonly faults: Faults = {};
-  /** How long each request takes. */
+  /** Duration of each request. */
   latencyMs = 0;
   readonly requests: RecordedStripeRequest[] = [];
   readonly keys = new IdempotencyKeys();
@@ -76,7 +76,7 @@ export class StripeApiServer {
     if (!applyFaultAfter(fault, response)) sendResponse(response, result);
   }
 
-  /** Keeps the outcome of a request that has begun to execute under its key, 4xx included; not what failed validation. */
+  /** Saves the outcome of a request that executed under its key, 4xx included. Failed validation is not saved. */
   private async saveResponse(key: string | undefined, work: () => Promise<StripeResponse>): Promise<StripeResponse> {
     try {
       const result = await work();

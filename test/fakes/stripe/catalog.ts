@@ -54,11 +54,11 @@ export function addPrice(store: StripeStore, fields: NewPrice): Stripe.Price {
     type: interval === null ? 'one_time' : 'recurring',
     unit_amount: unitAmount,
   });
-  // The library makes a number of its own of the text.
+  // The library parses the text into its own decimal type.
   return store.add<'price'>(Object.assign(price, { unit_amount_decimal: String(unitAmount) }) as never);
 }
 
-/** What an operator who has set up everything has: the four plans, and a portal with them in it. */
+/** Sets up the four plans, and a portal that offers them. */
 export function setUpPlans(store: StripeStore): Record<PlanSlug, string> {
   const prices = PLANS.map(({ slug, name, priceYearlyCents }) =>
     addPrice(store, {

@@ -8,13 +8,13 @@ import { addSubscription, getItem } from './subscriptions.ts';
 export interface CheckoutOptions {
   /** The card is declined; the page stays open for another one. */
   declined?: boolean;
-  /** The bank takes days: the page is completed, and `settlePayment` says what came of it. */
+  /** The bank takes days: the page is completed, and `settlePayment` sets the outcome. */
   async?: boolean;
 }
 
-/** Does what the customer does on the page. */
+/** Completes a page as the customer does. */
 export function completeSession(store: StripeStore, session: Stripe.Checkout.Session, options: CheckoutOptions): void {
-  if (session.status !== 'open') throw new Error(`The page ${session.id} is ${session.status}: nobody can pay there.`);
+  if (session.status !== 'open') throw new Error(`The page ${session.id} is ${session.status} and cannot be paid.`);
   const customerId = getId(session.customer);
   const intent = findOrCreateAttempt(store, session, customerId);
   if (options.declined === true) {
@@ -38,7 +38,7 @@ export function completeSession(store: StripeStore, session: Stripe.Checkout.Ses
   store.emit('checkout.session.completed', session);
 }
 
-/** Every attempt on a page is one on the same payment. */
+/** Returns the payment of a page: all attempts on the page use the same one. */
 function findOrCreateAttempt(
   store: StripeStore,
   session: Stripe.Checkout.Session,
@@ -82,7 +82,7 @@ function createPaidSubscription(
   else finalizeInvoice(store, invoice);
 }
 
-/** What came of a payment that took days. */
+/** Sets the outcome of a payment that took days. */
 export function settleAsyncPayment(
   store: StripeStore,
   session: Stripe.Checkout.Session,

@@ -15,12 +15,12 @@ export const checkoutRoutes = {
   'checkout.list': [
     'GET',
     '/v1/checkout/sessions',
-    (books, params) => {
+    (store, params) => {
       params.allowOnly(...LIST_PARAMS, 'customer', 'status', 'subscription', 'payment_intent');
       const status = params.choice('status', 'open', 'complete', 'expired');
       const wanted = ['customer', 'subscription', 'payment_intent'] as const;
       return listObjects(
-        books,
+        store,
         'checkout.session',
         params,
         '/v1/checkout/sessions',
@@ -33,8 +33,8 @@ export const checkoutRoutes = {
   'checkout.expire': [
     'POST',
     '/v1/checkout/sessions/:id/expire',
-    (books, _params, id) => {
-      const session = books.get('checkout.session', id);
+    (store, _params, id) => {
+      const session = store.get('checkout.session', id);
       if (session.status !== 'open') {
         const message = `Only Checkout Sessions with a status in ["open"] can be expired. This Checkout Session has a status of ${session.status}.`;
         throw new StripeApiError(400, { message });
@@ -110,7 +110,7 @@ function createCheckoutSession(store: StripeStore, params: StripeParams): Stripe
   );
 }
 
-/** Of a price that is made for the page alone. */
+/** Parameters of an inline price, which exists only on its page. */
 function readAmount(line: StripeParams): number {
   const price = line
     .nested('price_data')

@@ -12,7 +12,7 @@ const STATEMENTS = {
   'plans-are-the-same': 'Accounts live under the plans that they have at the payment processor.',
 } as const;
 
-/** Holds our books against those of the payment processor, when nothing is under way between them. */
+/** Compares the database with the fake's objects, once all events are processed. */
 export async function compareStripeWithDatabase(theirs: StripeSummary, client: Queryable): Promise<Violation[]> {
   const found: Violation[] = [];
   const report = (invariant: keyof typeof STATEMENTS, subject: string, detail: string) =>
@@ -67,7 +67,7 @@ export async function compareStripeWithDatabase(theirs: StripeSummary, client: Q
   return found;
 }
 
-/** What either side has that the other one has not, or has otherwise. */
+/** Returns the entries that differ, or that only one side has. */
 function findDifferences(ours: Map<string, string>, theirs: Map<string, string>): [string, string, string][] {
   const names = new Set([...ours.keys(), ...theirs.keys()]);
   return [...names]

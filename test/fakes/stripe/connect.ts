@@ -2,7 +2,7 @@ import type Stripe from 'stripe';
 import { type StripeStore, fromFields } from './store.ts';
 import { StripeApiError } from './stripeApiError.ts';
 
-/** An account of somebody who is to be paid, who has told nothing of themselves yet. */
+/** Adds a connected account whose owner has not submitted any details yet. */
 export function addConnectedAccount(
   store: StripeStore,
   email: string,
@@ -26,10 +26,10 @@ export function addConnectedAccount(
   );
 }
 
-/** - `submitted`: all is told, and being checked. - `enabled`: checked. - `blocked`: no money reaches it any more. */
+/** - `submitted`: all details are submitted and under review. - `enabled`: approved. - `blocked`: no longer accepts transfers. */
 export type Onboarding = 'submitted' | 'enabled' | 'blocked';
 
-/** What its owner does on the page, or Stripe afterwards. */
+/** Changes the onboarding state, as the owner does on the page, or Stripe afterwards. */
 export function setOnboardingState(store: StripeStore, account: Stripe.Account, state: Onboarding): void {
   const isEnabled = state === 'enabled';
   account.details_submitted = true;
@@ -38,7 +38,7 @@ export function setOnboardingState(store: StripeStore, account: Stripe.Account, 
   store.emit('account.updated', account);
 }
 
-/** @param param names where the id stood, if not in the path. @throws Refusal where there is none, or it is not ours any more. */
+/** @param param the parameter with the id, if it is not in the path. @throws StripeApiError if it is missing or disconnected. */
 export function getConnectedAccount(store: StripeStore, id: string, param?: string): Stripe.Account {
   if (!store.disconnectedAccounts.has(id)) return store.get('account', id, param);
   const message = `The provided key does not have access to account '${id}' (or that account does not exist). Application access may have been revoked.`;
@@ -53,7 +53,7 @@ export interface NewTransfer {
   metadata: Record<string, string>;
 }
 
-/** Moves money to a connected account. @throws Refusal where it takes none, or there is none. */
+/** Creates a transfer to a connected account. @throws StripeApiError if the account or the balance does not allow it. */
 export function addTransfer(store: StripeStore, fields: NewTransfer): Stripe.Transfer {
   const account = getConnectedAccount(store, fields.destination, 'destination');
   if (account.capabilities?.transfers !== 'active') {

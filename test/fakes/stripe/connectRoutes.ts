@@ -8,15 +8,15 @@ import type { StripeHandler } from './routes.ts';
 
 type Routes = Record<`${'accounts' | 'accountLinks' | 'transfers'}.${string}`, [string, string, StripeHandler]>;
 
-/** Paying others. */
+/** Routes of Stripe Connect. */
 export const connectRoutes = {
   'accounts.create': ['POST', '/v1/accounts', createAccount],
   'accounts.retrieve': [
     'GET',
     '/v1/accounts/:id',
-    (books, params, id) => {
+    (store, params, id) => {
       params.allowOnly('expand');
-      return getConnectedAccount(books, id);
+      return getConnectedAccount(store, id);
     },
   ],
   'accountLinks.create': ['POST', '/v1/account_links', createAccountLink],
@@ -25,10 +25,10 @@ export const connectRoutes = {
   'transfers.list': [
     'GET',
     '/v1/transfers',
-    (books, params) => {
+    (store, params) => {
       params.allowOnly(...LIST_PARAMS, 'destination', 'transfer_group');
       return listObjects(
-        books,
+        store,
         'transfer',
         params,
         '/v1/transfers',
@@ -56,7 +56,7 @@ function createAccount(store: StripeStore, params: StripeParams): Stripe.Account
   return addConnectedAccount(store, params.required('email'), params.metadata());
 }
 
-/** How long a link is good for. */
+/** Lifetime of an onboarding link. */
 const LINK_SECONDS = 300;
 
 function createAccountLink(store: StripeStore, params: StripeParams): Stripe.AccountLink {

@@ -8,29 +8,29 @@ export const customerRoutes = {
   'customers.create': [
     'POST',
     '/v1/customers',
-    (books, params) => {
+    (store, params) => {
       params.allowOnly('email', 'name', 'description', 'metadata', 'expand');
-      return addCustomer(books, params.text('email') ?? null, params.metadata());
+      return addCustomer(store, params.text('email') ?? null, params.metadata());
     },
   ],
   'customers.retrieve': [
     'GET',
     '/v1/customers/:id',
-    (books, params, id) =>
-      books.deletedCustomers.has(id)
+    (store, params, id) =>
+      store.deletedCustomers.has(id)
         ? { id, object: 'customer', deleted: true }
-        : retrieveObject('customer')(books, params, id),
+        : retrieveObject('customer')(store, params, id),
   ],
   'customers.listPaymentMethods': [
     'GET',
     '/v1/customers/:id/payment_methods',
-    (books, params, id) => {
+    (store, params, id) => {
       params.allowOnly(...LIST_PARAMS, 'type', 'allow_redisplay');
-      books.get('customer', id, 'customer');
-      const mine = new Set(listPaymentMethods(books, id));
+      store.get('customer', id, 'customer');
+      const mine = new Set(listPaymentMethods(store, id));
       const type = params.text('type');
       return listObjects(
-        books,
+        store,
         'payment_method',
         params,
         `/v1/customers/${id}/payment_methods`,

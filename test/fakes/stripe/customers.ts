@@ -62,12 +62,12 @@ export function addPaymentMethod(
   return method;
 }
 
-/** The newest first. */
+/** Returns a customer's payment methods, newest first. */
 export function listPaymentMethods(store: StripeStore, customerId: string): Stripe.PaymentMethod[] {
   return store.list('payment_method').filter(({ customer }) => customer === customerId);
 }
 
-/** Takes it from the customer; it may never be used again. */
+/** Detaches a payment method, which can never be used again. */
 export function detachPaymentMethod(store: StripeStore, method: Stripe.PaymentMethod): void {
   const customer = store.find('customer', getId(method.customer));
   method.customer = null;
@@ -81,7 +81,7 @@ export function detachPaymentMethod(store: StripeStore, method: Stripe.PaymentMe
   }
 }
 
-/** What a subscription is paid with. */
+/** Returns the payment method that pays a subscription. */
 export function findPaymentMethodId(store: StripeStore, subscription: Stripe.Subscription): string | null {
   const customer = store.get('customer', getId(subscription.customer));
   return getId(subscription.default_payment_method) || getId(customer.invoice_settings.default_payment_method) || null;

@@ -7,15 +7,15 @@ export type HandledEvent = (typeof EVENT_TYPES)[number];
 export interface FakeStripeEvent {
   id: string;
   type: HandledEvent;
-  /** Of what it is about. */
+  /** The id of its object. */
   objectId: string;
-  /** By the stand-in's clock, in seconds. */
+  /** Time on the fake's clock, in seconds. */
   created: number;
-  /** What is posted, to the letter. */
+  /** The exact request body. */
   body: string;
 }
 
-/** An event, with its object as it is now. */
+/** Creates an event with the current state of its object. */
 export function createStripeEvent(
   store: StripeStore,
   type: HandledEvent,
@@ -28,7 +28,7 @@ export function createStripeEvent(
     object: 'event',
     api_version: Stripe.API_VERSION,
     created: store.now(),
-    // As it was then: books go on.
+    // A copy: the stored object changes later.
     data: { object: structuredClone(object), ...(previous && { previous_attributes: previous }) },
     livemode: false,
     pending_webhooks: 1,
@@ -40,7 +40,7 @@ export function createStripeEvent(
 
 const stripe = new Stripe('sk_test_standin');
 
-/** What stands in the header `Stripe-Signature`. @param timestamp in seconds; now, if it is not given. */
+/** Returns the value of `Stripe-Signature`. @param timestamp in seconds. Default: now. */
 export function signPayload(payload: string, secret: string, timestamp?: number): Promise<string> {
   return stripe.webhooks.generateTestHeaderStringAsync({ payload, secret, timestamp });
 }

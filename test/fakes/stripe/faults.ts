@@ -3,19 +3,19 @@ import { StripeApiError } from './stripeApiError.ts';
 import type { StripeRequestName } from './routes.ts';
 
 /**
- * What is done with a request in the place of what should be:
- * - `error`: 500 before anything was done; `error kept` is also kept under the idempotency key, as Stripe does when it
- *   breaks in the middle, so that every repetition is answered with it for a day
+ * The fault of a request:
+ * - `error`: 500 without executing the request; `error kept` is also kept under the idempotency key, as Stripe does when
+ *   execution fails, so that every retry gets it for a day
  * - `busy`: 429
- * - `hang`: no answer, nothing done; `hang after doing`: no answer, but done
- * - `drop`: the connection is cut, nothing done; `drop after doing`: cut, but done
+ * - `hang`: no response, not executed; `hang after doing`: no response, but executed
+ * - `drop`: the connection is closed, not executed; `drop after doing`: closed, but executed
  */
 export type Fault = 'error' | 'error kept' | 'busy' | 'hang' | 'hang after doing' | 'drop' | 'drop after doing';
 
-/** By the name of a request, or for all that have none of their own; until it is removed, or so many times. */
+/** Faults by request name, or `all` for the others; until removed, or a number of times. */
 export type Faults = Partial<Record<StripeRequestName | 'all', Fault | { how: Fault; times: number }>>;
 
-/** The fault that this request is to have, counted. */
+/** Returns the fault of this request and counts it. */
 export function takeFault(faults: Faults, name: StripeRequestName): Fault | undefined {
   const key = faults[name] === undefined ? 'all' : name;
   const fault = faults[key];
@@ -25,7 +25,7 @@ export function takeFault(faults: Faults, name: StripeRequestName): Fault | unde
   return fault.how;
 }
 
-/** @returns whether the request has had its answer, or will never have one. */
+/** Applies a fault before execution. @returns whether the request is finished. */
 export function applyFaultBefore(fault: Fault | undefined, request: IncomingMessage): boolean {
   if (fault === 'drop') request.socket.destroy();
   if (fault === 'busy') {
@@ -35,7 +35,7 @@ export function applyFaultBefore(fault: Fault | undefined, request: IncomingMess
   return fault === 'hang' || fault === 'drop';
 }
 
-/** The same, for what was done. */
+/** Applies a fault after execution. @returns whether the request is finished. */
 export function applyFaultAfter(fault: Fault | undefined, response: ServerResponse): boolean {
   if (fault === 'drop after doing') response.socket?.destroy();
   return fault === 'hang after doing' || fault === 'drop after doing';
@@ -43,5 +43,5 @@ export function applyFaultAfter(fault: Fault | undefined, response: ServerRespon
 
 export const INTERNAL_ERROR = new StripeApiError(500, {
   type: 'api_error',
-  message: 'An unknown error occurred while the stand-in did what it was told.',
+  message: 'An unknown error occurred while the request executed.',
 });

@@ -7,25 +7,26 @@ export interface StripeResponse {
 
 interface SavedResponse {
   fingerprint: string;
-  /** In seconds. */
+  /** Time of the reservation on the fake's clock, in seconds. */
   at: number;
-  /** The same by a clock that nobody moves, in milliseconds. */
+  /** Real time of the reservation, in milliseconds. */
   realAt: number;
-  /** null while it is being worked on. */
+  /** null while the request executes. */
   response: StripeResponse | null;
 }
 
 const RETENTION_SECONDS = 24 * 3_600;
-/** So long a request may be repeated by who has made it. */
+/** Clients retry a request within this time. */
 const RETRY_WINDOW_MS = 60_000;
 
-/** Answers by idempotency key: the same ones again for a day, errors included, but for what was never begun. */
+/** Responses by idempotency key, replayed for a day, errors included. Requests that never executed are not saved. */
 export class IdempotencyKeys {
   private readonly saved = new Map<string, SavedResponse>();
 
   /**
-   * @returns the answer that was given before, or null: then this is the first time, and `keep` or `release` follows.
-   * @throws Refusal where the key was used for something else, or is in use.
+   * Reserves a key.
+   * @returns the saved response, or null for the first request, which must call `save` or `release`.
+   * @throws StripeApiError if the key was used with other parameters, or is in use.
    */
   reserve(key: string, fingerprint: string, now: number): StripeResponse | null {
     const known = this.saved.get(key);
@@ -47,7 +48,7 @@ export class IdempotencyKeys {
 
   save(key: string, answer: StripeResponse): void {
     const known = this.saved.get(key);
-    // As it was then, whatever becomes of the object.
+    // A copy: the stored object changes later.
     if (known !== undefined) known.response = structuredClone(answer);
   }
 
@@ -55,15 +56,14 @@ export class IdempotencyKeys {
     this.saved.delete(key);
   }
 
-  /** As if the day were over, for what it would answer with an error of its own again. */
+  /** Deletes saved 5xx responses, as if their day were over. */
   deleteErrors(): void {
     for (const [key, { response: answer }] of this.saved)
       if (answer !== null && answer.status >= 500) this.saved.delete(key);
   }
 
   /**
-   * Where time jumps while requests are under way: who repeats one seconds later has not waited for the day after which
-   * it would be another one.
+   * Extends keys that were used in the last minute of real time, for a clock that jumps while requests are retried.
    */
   extendRecent(now: number): void {
     for (const known of this.saved.values()) if (performance.now() - known.realAt < RETRY_WINDOW_MS) known.at = now;

@@ -5,13 +5,13 @@ import { addPaymentIntent, confirmIntent } from './paymentIntents.ts';
 
 export interface NewInvoice {
   reason: 'subscription_create' | 'subscription_cycle' | 'subscription_update';
-  /** In cents; below zero, it is put on the customer's balance. */
+  /** In cents; a negative amount is credited to the customer's balance. */
   total: number;
-  /** In seconds. */
+  /** Time in seconds. */
   period: { start: number; end: number };
 }
 
-/** Writes an invoice that nobody was asked to pay yet. */
+/** Adds a draft invoice. */
 export function draftInvoice(
   store: StripeStore,
   subscription: Stripe.Subscription,
@@ -66,7 +66,7 @@ export function draftInvoice(
   return invoice;
 }
 
-/** A renewal may be discounted, and hold tax: that is in the price. */
+/** Returns discount and tax of a renewal; tax is included in the price. */
 function computeAmounts(
   { renewals }: StripeStore,
   { reason, total }: NewInvoice,
@@ -114,7 +114,7 @@ function buildInvoiceLine(
   });
 }
 
-/** Marks it as paid by a payment that has succeeded, or by none where nothing is due. */
+/** Marks an invoice as paid by a successful payment, or by none if nothing is due. */
 export function markInvoicePaid(
   store: StripeStore,
   invoice: Stripe.Invoice,
@@ -133,7 +133,7 @@ export function markInvoicePaid(
   store.emit('invoice.paid', invoice);
 }
 
-/** Collects it from the subscription's card. @returns whether it is paid. */
+/** Charges an invoice to the subscription's card. @returns whether it is paid. */
 export function collectInvoice(
   store: StripeStore,
   invoice: Stripe.Invoice,
@@ -157,7 +157,7 @@ export function collectInvoice(
   return false;
 }
 
-/** From draft to open. */
+/** Finalizes a draft invoice. */
 export function finalizeInvoice(store: StripeStore, invoice: Stripe.Invoice): void {
   if (invoice.status !== 'draft') return;
   invoice.status = 'open';
@@ -172,7 +172,7 @@ export function voidInvoice(store: StripeStore, invoice: Stripe.Invoice): void {
   store.collections.delete(invoice.id);
 }
 
-/** All attempts on an invoice are attempts on one payment. */
+/** Returns the payment of an invoice: all attempts use the same one. */
 export function findOrCreateInvoiceIntent(store: StripeStore, invoice: Stripe.Invoice): Stripe.PaymentIntent {
   const known = store.list('invoice_payment').find((payment) => getId(payment.invoice) === invoice.id);
   if (known !== undefined) return store.get('payment_intent', getId(known.payment.payment_intent));
@@ -181,7 +181,7 @@ export function findOrCreateInvoiceIntent(store: StripeStore, invoice: Stripe.In
   return intent;
 }
 
-/** What ties a payment to an invoice. */
+/** Adds the object that links a payment to an invoice. */
 export function findOrCreateInvoicePayment(
   store: StripeStore,
   invoice: Stripe.Invoice,

@@ -4,15 +4,15 @@ import type { StripeHandler } from './routes.ts';
 
 export const LIST_PARAMS = ['limit', 'starting_after', 'ending_before', 'created', 'expand'];
 
-/** Answers with the object that the path names. */
+/** Returns a handler for the object that the path names. */
 export function retrieveObject(kind: StripeKind): StripeHandler {
-  return (books, params, id) => {
+  return (store, params, id) => {
     params.allowOnly('expand');
-    return books.get(kind, id);
+    return store.get(kind, id);
   };
 }
 
-/** A page of a list, the newest first. */
+/** Returns a page of a list, newest first. */
 export function listObjects<Name extends StripeKind>(
   store: StripeStore,
   kind: Name,
@@ -26,12 +26,12 @@ export function listObjects<Name extends StripeKind>(
   const all = store.list(kind).filter((object) => isInTime(getCreated(object)) && isWanted(object));
   const after = params.text('starting_after');
   const before = params.text('ending_before');
-  const from = after === undefined ? 0 : 1 + indexOf(after, 'starting_after');
-  const rest = before === undefined ? all.slice(from) : all.slice(0, indexOf(before, 'ending_before'));
+  const from = after === undefined ? 0 : 1 + findIndex(after, 'starting_after');
+  const rest = before === undefined ? all.slice(from) : all.slice(0, findIndex(before, 'ending_before'));
   const data = before === undefined ? rest.slice(0, limit) : rest.slice(-limit);
   return toApiList(data, url, rest.length > data.length);
 
-  function indexOf(id: string, param: string): number {
+  function findIndex(id: string, param: string): number {
     store.get(kind, id, param);
     return all.findIndex((object) => object.id === id);
   }
@@ -56,7 +56,7 @@ function createTimeFilter(params: StripeParams): (created: number) => boolean {
     (lte === undefined || created <= lte);
 }
 
-/** A copy in which the ids at these paths (`data.latest_charge`) are the objects themselves. */
+/** Returns a copy in which the ids at these paths (`data.latest_charge`) are expanded to objects. */
 export function expandPaths(store: StripeStore, body: unknown, paths: string[], params: StripeParams): unknown {
   const copy = structuredClone(body);
   for (const path of paths)

@@ -2,10 +2,9 @@ import type Stripe from 'stripe';
 import { type StripeStore, getId, fromFields } from './store.ts';
 import { finalizeInvoice, findOrCreateInvoicePayment } from './invoices.ts';
 
-/** Writes down that so much of a paid invoice was given back outside of Stripe. */
+/** Records a refund of a paid invoice outside of Stripe as a credit note. */
 export function creditOutOfBand(store: StripeStore, invoice: Stripe.Invoice, amountCents: number): Stripe.CreditNote {
-  if (invoice.status !== 'paid')
-    throw new Error(`${invoice.id} is ${invoice.status}: nothing of it can be given back.`);
+  if (invoice.status !== 'paid') throw new Error(`${invoice.id} is ${invoice.status}: it cannot be credited.`);
   invoice.post_payment_credit_notes_amount += amountCents;
   const note = store.add<'credit_note'>(
     fromFields<Stripe.CreditNote>({
@@ -32,7 +31,7 @@ export function creditOutOfBand(store: StripeStore, invoice: Stripe.Invoice, amo
   return note;
 }
 
-/** Takes a credit note back. */
+/** Voids a credit note. */
 export function voidCreditNote(store: StripeStore, note: Stripe.CreditNote): void {
   const invoice = store.get('invoice', getId(note.invoice));
   invoice.post_payment_credit_notes_amount -= note.amount;
@@ -41,7 +40,7 @@ export function voidCreditNote(store: StripeStore, note: Stripe.CreditNote): voi
   store.emit('credit_note.voided', note);
 }
 
-/** Marks an invoice as paid outside of Stripe: no payment of Stripe's stands behind it. */
+/** Marks an invoice as paid outside of Stripe, without a payment at Stripe. */
 export function payInvoiceOutOfBand(store: StripeStore, invoice: Stripe.Invoice, intent: Stripe.PaymentIntent): void {
   finalizeInvoice(store, invoice);
   if (invoice.status !== 'open') throw new Error(`${invoice.id} is ${invoice.status}: it cannot be paid.`);

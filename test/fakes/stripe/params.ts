@@ -5,7 +5,7 @@ interface Form {
   [name: string]: FormValue;
 }
 
-/** What `a[b][0][c]=d&a[e][]=f` says. */
+/** Parses `a[b][0][c]=d&a[e][]=f`. */
 export function parseNestedForm(text: string): Form {
   const form: Form = {};
   for (const [name, value] of new URLSearchParams(text)) {
@@ -27,7 +27,7 @@ function convertLists(value: FormValue): FormValue {
   return isList ? entries.map(([, item]) => item) : Object.fromEntries(entries);
 }
 
-/** The parameters of a request; where one is not as it should be, Stripe's refusal. */
+/** The parameters of a request. Invalid ones throw Stripe's error. */
 export class StripeParams {
   readonly form: Form;
   private readonly path: string;
@@ -37,7 +37,7 @@ export class StripeParams {
     this.path = path;
   }
 
-  /** Refuses all other parameters, as Stripe does. */
+  /** Rejects all other parameters, as Stripe does. */
   allowOnly(...names: string[]): this {
     const unknown = Object.keys(this.form).find((name) => !names.includes(name));
     if (unknown !== undefined) {
@@ -61,7 +61,7 @@ export class StripeParams {
     return this.text(name) ?? this.missing(name);
   }
 
-  /** One of what Stripe knows. */
+  /** Returns one of the allowed values. */
   choice<Choice extends string>(name: string, ...choices: Choice[]): Choice | undefined {
     const value = this.text(name);
     if (value === undefined || choices.includes(value as Choice)) return value as Choice | undefined;
@@ -96,7 +96,7 @@ export class StripeParams {
     return new StripeParams(value, this.getQualifiedName(name));
   }
 
-  /** The objects of a list. */
+  /** Returns the objects of a list. */
   items(name: string): StripeParams[] {
     const value = this.form[name] ?? [];
     if (!Array.isArray(value)) return this.invalid(name, 'Invalid array');
@@ -118,7 +118,7 @@ export class StripeParams {
     return Object.fromEntries(entries);
   }
 
-  /** For what is found while the request executes. */
+  /** Returns an error that occurs while the request executes. */
   reject(name: string, message: string, code?: string): never {
     throw new StripeApiError(400, { code, param: this.getQualifiedName(name), message });
   }

@@ -1,4 +1,4 @@
-/** A form's values as what they stand for: `true` and `false`, but numbers are left as they are. */
+/** Converts the values `true` and `false` of a form to booleans; numbers stay text. */
 export function parseBooleans(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(parseBooleans);
   if (typeof value === 'object' && value !== null) {

@@ -45,7 +45,7 @@ export function addPaymentIntent(store: StripeStore, fields: NewIntent): Stripe.
   );
 }
 
-/** Charges a payment that was not charged yet. @returns whether the bank agreed. */
+/** Charges a payment. @returns whether the bank accepted it. */
 export function confirmIntent(
   store: StripeStore,
   intent: Stripe.PaymentIntent,
@@ -95,14 +95,14 @@ export function failIntent(
   store.emit('payment_intent.payment_failed', intent);
 }
 
-/** Starts a payment that the bank takes days for. */
+/** Starts a payment that the bank processes for days. */
 export function startProcessingIntent(store: StripeStore, intent: Stripe.PaymentIntent, methodId: string): void {
   intent.latest_charge = addCharge(store, intent, methodId, 'ok').id;
   intent.status = 'processing';
   intent.payment_method = methodId;
 }
 
-/** What Stripe answers for a payment that was declined while it was made. */
+/** Returns Stripe's error for a payment that was declined when it was created. */
 export function buildDeclineError(store: StripeStore, intent: Stripe.PaymentIntent): StripeApiError {
   const { code, decline_code, message = '', charge } = intent.last_payment_error ?? {};
   const method = intent.last_payment_error?.payment_method;

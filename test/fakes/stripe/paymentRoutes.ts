@@ -18,12 +18,12 @@ export const paymentRoutes = {
   'intents.list': [
     'GET',
     '/v1/payment_intents',
-    (books, params) => {
+    (store, params) => {
       params.allowOnly(...LIST_PARAMS, 'customer');
       const customer = params.text('customer');
-      if (customer !== undefined && !books.deletedCustomers.has(customer)) books.get('customer', customer, 'customer');
+      if (customer !== undefined && !store.deletedCustomers.has(customer)) store.get('customer', customer, 'customer');
       return listObjects(
-        books,
+        store,
         'payment_intent',
         params,
         '/v1/payment_intents',
@@ -34,10 +34,10 @@ export const paymentRoutes = {
   'refunds.create': [
     'POST',
     '/v1/refunds',
-    (books, params) => {
+    (store, params) => {
       params.allowOnly('payment_intent', 'charge', 'amount', 'reason', 'metadata', 'expand');
-      const intent = books.get('payment_intent', params.required('payment_intent'), 'payment_intent');
-      const charge = findCharge(books, intent.id);
+      const intent = store.get('payment_intent', params.required('payment_intent'), 'payment_intent');
+      const charge = findCharge(store, intent.id);
       if (charge.refunded) {
         const message = `Charge ${charge.id} has already been refunded.`;
         throw new StripeApiError(400, { code: 'charge_already_refunded', message });
@@ -46,19 +46,19 @@ export const paymentRoutes = {
         const message = `Charge ${charge.id} has been charged back; cannot issue a refund.`;
         throw new StripeApiError(400, { code: 'charge_disputed', message });
       }
-      return createRefund(books, intent.id, params.integer('amount'));
+      return createRefund(store, intent.id, params.integer('amount'));
     },
   ],
   'refunds.retrieve': ['GET', '/v1/refunds/:id', retrieveObject('refund')],
   'events.list': [
     'GET',
     '/v1/events',
-    (books, params) => {
+    (store, params) => {
       params.allowOnly(...LIST_PARAMS, 'types', 'type');
       const types = params.texts('types');
       if (types.length > 20) params.reject('types', 'You may specify at most 20 types.');
       return listObjects(
-        books,
+        store,
         'event',
         params,
         '/v1/events',
@@ -71,10 +71,10 @@ export const paymentRoutes = {
   'disputes.list': [
     'GET',
     '/v1/disputes',
-    (books, params) => {
+    (store, params) => {
       params.allowOnly(...LIST_PARAMS, 'charge', 'payment_intent');
       return listObjects(
-        books,
+        store,
         'dispute',
         params,
         '/v1/disputes',
@@ -91,7 +91,7 @@ const CHARGE_FIELDS = `amount currency customer payment_method off_session confi
   /\s+/,
 );
 
-/** A payment that is made and charged at once, the customer being away. */
+/** Creates and charges a payment without the customer present. */
 function chargeOffSession(store: StripeStore, params: StripeParams): Stripe.PaymentIntent {
   params.allowOnly(...CHARGE_FIELDS);
   const amount = params.integer('amount') ?? Number(params.required('amount'));
@@ -101,7 +101,7 @@ function chargeOffSession(store: StripeStore, params: StripeParams): Stripe.Paym
   if (params.flag('confirm') !== true || params.flag('off_session') !== true) {
     params.reject('confirm', 'The stand-in makes payments only if they are confirmed at once, off session.');
   }
-  // As an account answers that takes payment methods by redirects, too.
+  // As for an account that also accepts redirect-based payment methods.
   if (params.nested('automatic_payment_methods').text('allow_redirects') !== 'never') {
     params.reject(
       'return_url',

@@ -3,15 +3,15 @@ import { type StripeStore, getId } from './store.ts';
 import { collectInvoice, draftInvoice, voidInvoice } from './invoices.ts';
 import { isEnded, getItem } from './subscriptions.ts';
 
-/** - `declined`: the difference could not be charged, and nothing has changed. */
+/** `declined`: the difference could not be charged, and nothing has changed. */
 export type SwitchOutcome = 'switched' | 'scheduled' | 'declined';
 
-/** Confirms what a page of the portal was opened for; it can be confirmed once. */
+/** Confirms the plan change that a portal page was opened for. A page can be confirmed once. */
 export function applyPlanSwitch(store: StripeStore, session: Stripe.BillingPortal.Session): SwitchOutcome {
   const update = session.flow?.subscription_update_confirm;
-  if (update == null) throw new Error(`${session.id} is not the page of a switch.`);
+  if (update == null) throw new Error(`${session.id} is not a page for a plan change.`);
   const subscription = store.get('subscription', getId(update.subscription));
-  if (isEnded(subscription)) throw new Error(`${subscription.id} is over: it cannot be switched.`);
+  if (isEnded(subscription)) throw new Error(`${subscription.id} has ended and cannot be changed.`);
   if (confirmed.has(session)) throw new Error(`${session.id} was confirmed already.`);
   const price = store.get('price', update.items[0]?.price);
   const difference = (price.unit_amount ?? 0) - (getItem(subscription).price.unit_amount ?? 0);
@@ -31,7 +31,7 @@ function isScheduledForRenewal(store: StripeStore, session: Stripe.BillingPortal
   return conditions.some(({ type }) => type === 'decreasing_item_amount');
 }
 
-/** From the renewal on. */
+/** Schedules a downgrade for the renewal. */
 function schedulePriceChange(
   store: StripeStore,
   subscription: Stripe.Subscription,
@@ -43,7 +43,7 @@ function schedulePriceChange(
   return 'scheduled';
 }
 
-/** At once; the rest of the year is charged, or put on the customer's balance. */
+/** Applies an upgrade right away and charges the rest of the year, or credits it to the customer's balance. */
 function changePriceNow(store: StripeStore, subscription: Stripe.Subscription, price: Stripe.Price): SwitchOutcome {
   const item = getItem(subscription);
   const { price: before, current_period_start: start, current_period_end: end } = item;

@@ -2,7 +2,7 @@ import type Stripe from 'stripe';
 import { type StripeStore, getId } from './store.ts';
 import { isEnded } from './subscriptions.ts';
 
-/** The id of a customer. @param reference it, or a subscription's, a page's or its address, or the account's uuid. */
+/** Returns the id of a customer. @param reference the id of the customer, a subscription or a page, a page's URL, or the account's uuid. */
 export function findCustomerId(store: StripeStore, reference: string): string {
   const id = /(?:sub|cs_test)_\w+/.exec(reference)?.[0];
   const owned = store.find('subscription', id) ?? store.find('checkout.session', id);
@@ -10,11 +10,11 @@ export function findCustomerId(store: StripeStore, reference: string): string {
   const customer = store
     .list('customer')
     .find((known) => known.id === reference || known.metadata['account_uuid'] === reference);
-  if (customer === undefined) throw new Error(`Stripe knows no customer ${reference}.`);
+  if (customer === undefined) throw new Error(`No customer ${reference}.`);
   return customer.id;
 }
 
-/** A subscription, or the newest one of a customer, preferably one that is not over. */
+/** Returns a subscription, or the newest one of a customer, preferably one that has not ended. */
 export function findSubscription(store: StripeStore, reference: string): Stripe.Subscription {
   const named = store.find('subscription', reference);
   if (named !== undefined) return named;
@@ -25,7 +25,7 @@ export function findSubscription(store: StripeStore, reference: string): Stripe.
   return subscription;
 }
 
-/** A checkout page by its id or address, or the newest one of a customer, preferably one that is open. */
+/** Returns a checkout page by its id or URL, or the newest one of a customer, preferably an open one. */
 export function findCheckoutSession(store: StripeStore, reference: string): Stripe.Checkout.Session {
   const named = store.find('checkout.session', /cs_test_\w+/.exec(reference)?.[0]);
   if (named !== undefined) return named;

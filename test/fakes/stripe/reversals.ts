@@ -1,7 +1,7 @@
 import type Stripe from 'stripe';
 import { type StripeStore, getId, fromFields } from './store.ts';
 
-/** The charge that paid for it. @param reference of a payment, an invoice, a charge or a dispute. */
+/** Returns the successful charge of a payment, an invoice, a charge or a dispute. */
 export function findCharge(store: StripeStore, reference: string): Stripe.Charge {
   const dispute = store.find('dispute', reference);
   if (dispute !== undefined) return store.get('charge', getId(dispute.charge));
@@ -14,7 +14,7 @@ export function findCharge(store: StripeStore, reference: string): Stripe.Charge
   return charge;
 }
 
-/** @param amountCents all that is left, if it is not given. */
+/** Refunds a charge. @param amountCents default: the remaining amount. */
 export function createRefund(store: StripeStore, reference: string, amountCents?: number): Stripe.Refund {
   const charge = findCharge(store, reference);
   const rest = charge.amount - charge.amount_refunded;
@@ -40,7 +40,7 @@ export function createRefund(store: StripeStore, reference: string, amountCents?
   return refunded;
 }
 
-/** The bank returns a refund: the money is with us again. */
+/** Fails a refund: the bank returns the amount to the service. */
 export function failRefund(store: StripeStore, refundId: string): Stripe.Refund {
   const refunded = store.get('refund', refundId);
   const charge = store.get('charge', getId(refunded.charge));
@@ -53,9 +53,9 @@ export function failRefund(store: StripeStore, refundId: string): Stripe.Refund 
 
 export interface DisputeOptions {
   amountCents?: number;
-  /** The money was returned before the bank made it a dispute. */
+  /** The amount was returned before the bank opened a dispute. */
   isPrevented?: boolean;
-  /** A question of the bank, which takes no money yet. */
+  /** An inquiry of the bank, which withdraws no money yet. */
   isInquiry?: boolean;
 }
 
@@ -88,7 +88,7 @@ function getDisputeStatus({ isInquiry, isPrevented }: DisputeOptions): Stripe.Di
   return isInquiry === true ? 'warning_needs_response' : 'needs_response';
 }
 
-/** The bank makes a chargeback of its inquiry, and takes the money. */
+/** Turns an inquiry into a chargeback, which withdraws the amount. */
 export function escalateDispute(store: StripeStore, disputeId: string): Stripe.Dispute {
   const dispute = store.get('dispute', disputeId);
   dispute.status = 'needs_response';
@@ -97,7 +97,7 @@ export function escalateDispute(store: StripeStore, disputeId: string): Stripe.D
   return dispute;
 }
 
-/** @param reference of the dispute, or of what is disputed. */
+/** @param reference the dispute, or the disputed payment, charge or invoice. */
 export function closeDispute(store: StripeStore, reference: string, outcome: 'won' | 'lost'): Stripe.Dispute {
   const charge = findCharge(store, reference);
   const dispute =

@@ -7,10 +7,10 @@ import { checkoutRoutes } from './checkoutRoutes.ts';
 import { setupRoutes } from './setupRoutes.ts';
 import { subscriptionRoutes } from './subscriptionRoutes.ts';
 
-/** @param id what stands in the place of `:id`. @returns what is answered with. @throws Refusal */
-export type StripeHandler = (books: StripeStore, params: StripeParams, id: string) => unknown;
+/** @param id the value of `:id`. @returns the response body. @throws StripeApiError */
+export type StripeHandler = (store: StripeStore, params: StripeParams, id: string) => unknown;
 
-/** What the stand-in serves. */
+/** All routes of the fake API. */
 const STRIPE_ROUTES = {
   ...customerRoutes,
   ...checkoutRoutes,
@@ -20,7 +20,7 @@ const STRIPE_ROUTES = {
   ...connectRoutes,
 } satisfies Record<string, [method: string, path: string, handler: StripeHandler]>;
 
-/** How faults and the record of requests name them. */
+/** Names of requests, for faults and the list of received requests. */
 export type StripeRequestName = keyof typeof STRIPE_ROUTES;
 
 export interface StripeRoute {

@@ -11,36 +11,36 @@ type Routes = Record<
   [string, string, StripeHandler]
 >;
 
-/** What an operator sets up once. */
+/** Routes of objects that an operator sets up once. */
 export const setupRoutes = {
   'products.create': [
     'POST',
     '/v1/products',
-    (books, params) => {
+    (store, params) => {
       params.allowOnly('id', 'name', 'description', 'metadata', 'expand');
       const id = params.text('id');
-      if (books.find('product', id) !== undefined)
+      if (store.find('product', id) !== undefined)
         params.reject('id', 'Product already exists.', 'resource_already_exists');
-      return addProduct(books, params.required('name'), id, params.metadata());
+      return addProduct(store, params.required('name'), id, params.metadata());
     },
   ],
   'products.retrieve': ['GET', '/v1/products/:id', retrieveObject('product')],
   'products.list': [
     'GET',
     '/v1/products',
-    (books, params) => listObjects(books, 'product', params.allowOnly(...LIST_PARAMS, 'active', 'ids'), '/v1/products'),
+    (store, params) => listObjects(store, 'product', params.allowOnly(...LIST_PARAMS, 'active', 'ids'), '/v1/products'),
   ],
   'prices.create': ['POST', '/v1/prices', createPrice],
   'prices.retrieve': ['GET', '/v1/prices/:id', retrieveObject('price')],
   'prices.list': [
     'GET',
     '/v1/prices',
-    (books, params) => {
+    (store, params) => {
       params.allowOnly(...LIST_PARAMS, 'active', 'lookup_keys', 'product', 'type', 'currency', 'recurring');
       const keys = params.texts('lookup_keys');
       const active = params.flag('active');
       return listObjects(
-        books,
+        store,
         'price',
         params,
         '/v1/prices',
@@ -55,15 +55,15 @@ export const setupRoutes = {
   'webhookEndpoints.list': [
     'GET',
     '/v1/webhook_endpoints',
-    (books, params) =>
-      listObjects(books, 'webhook_endpoint', params.allowOnly(...LIST_PARAMS), '/v1/webhook_endpoints'),
+    (store, params) =>
+      listObjects(store, 'webhook_endpoint', params.allowOnly(...LIST_PARAMS), '/v1/webhook_endpoints'),
   ],
   'webhookEndpoints.update': [
     'POST',
     '/v1/webhook_endpoints/:id',
-    (books, params, id) => {
+    (store, params, id) => {
       params.allowOnly('enabled_events', 'disabled', 'url', 'description', 'metadata', 'expand');
-      const endpoint = books.get('webhook_endpoint', id);
+      const endpoint = store.get('webhook_endpoint', id);
       if (params.has('enabled_events')) endpoint.enabled_events = params.texts('enabled_events');
       if (params.has('disabled')) endpoint.status = params.flag('disabled') === true ? 'disabled' : 'enabled';
       return endpoint;
@@ -72,7 +72,7 @@ export const setupRoutes = {
   'portalConfigurations.create': [
     'POST',
     '/v1/billing_portal/configurations',
-    (books, params) => {
+    (store, params) => {
       params.allowOnly(
         'features',
         'business_profile',
@@ -83,8 +83,8 @@ export const setupRoutes = {
         'expand',
       );
       if (!params.has('features')) params.required('features');
-      validatePortalPrices(books, params.nested('features'));
-      return addPortalConfiguration(books, {
+      validatePortalPrices(store, params.nested('features'));
+      return addPortalConfiguration(store, {
         features: parseBooleans(params.nested('features').form) as object,
         metadata: params.metadata(),
         name: params.text('name'),
@@ -94,11 +94,11 @@ export const setupRoutes = {
   'portalConfigurations.list': [
     'GET',
     '/v1/billing_portal/configurations',
-    (books, params) => {
+    (store, params) => {
       params.allowOnly(...LIST_PARAMS, 'active', 'is_default');
       const [active, isDefault] = [params.flag('active'), params.flag('is_default')];
       return listObjects(
-        books,
+        store,
         'billing_portal.configuration',
         params,
         '/v1/billing_portal/configurations',
@@ -111,7 +111,7 @@ export const setupRoutes = {
   'portalConfigurations.update': [
     'POST',
     '/v1/billing_portal/configurations/:id',
-    (books, params, id) => {
+    (store, params, id) => {
       params.allowOnly(
         'active',
         'features',
@@ -122,9 +122,9 @@ export const setupRoutes = {
         'name',
         'expand',
       );
-      const configuration = books.get('billing_portal.configuration', id);
+      const configuration = store.get('billing_portal.configuration', id);
       if (params.has('features')) {
-        validatePortalPrices(books, params.nested('features'));
+        validatePortalPrices(store, params.nested('features'));
         Object.assign(configuration.features, parseBooleans(params.nested('features').form));
       }
       return configuration;
@@ -176,11 +176,11 @@ function createWebhookEndpoint(store: StripeStore, params: StripeParams): Stripe
     url,
   });
   store.add<'webhook_endpoint'>(endpoint);
-  // Told this once.
+  // Returned only when it is created.
   return { ...endpoint, secret: store.webhookSecret };
 }
 
-/** A product may be in the portal with one price an interval. */
+/** Rejects a portal in which a product has several prices for one interval. */
 function validatePortalPrices(store: StripeStore, features: StripeParams): void {
   const update = features.nested('subscription_update');
   for (const product of update.has('products') ? update.items('products') : []) {

@@ -3,7 +3,7 @@ import type Stripe from 'stripe';
 import type { HandledEvent } from './events.ts';
 import { StripeApiError } from './stripeApiError.ts';
 
-/** What the stand-in keeps, by what Stripe writes into `object`. */
+/** Stored objects by the value of Stripe's field `object`. */
 export interface StripeObjects {
   customer: Stripe.Customer;
   payment_method: Stripe.PaymentMethod;
@@ -27,47 +27,47 @@ export interface StripeObjects {
 }
 export type StripeKind = keyof StripeObjects;
 
-/** What a card's bank does with a charge that is made without the customer. */
+/** Result of charging a card without the customer present. */
 export type CardBehavior = 'ok' | 'declined' | 'authentication_required';
 
 /** An invoice that Stripe tries to collect later. */
 export interface PendingCollection {
-  /** In seconds. */
+  /** Time of the next attempt, in seconds. */
   at: number;
   subscriptionId: string;
-  /** How often it was tried. */
+  /** Number of attempts so far. */
   attempts: number;
 }
 
-/** All that the stand-in believes in. Objects are kept whole, as they are answered. */
+/** All state of the fake Stripe. Objects are stored in the form of its responses. */
 export class StripeStore {
-  /** Where the stand-in answers. */
+  /** Base URL of the fake API. */
   url = '';
-  /** What events are signed with. */
+  /** Secret that signs events. */
   readonly webhookSecret = 'whsec_standin';
   clockOffsetMs = 0;
-  /** While the clock is moved: the moment that is dealt with, in seconds. */
+  /** The time being processed while the clock moves, in seconds. */
   simulatedNow: number | null = null;
-  /** What of our money there is to transfer; as much as one likes where that is null. */
+  /** Balance available for transfers; null for an unlimited one. */
   balanceCents: number | null = null;
-  /** Of what renewals ask for: taken off, and then held to be tax. */
+  /** Discount and tax of renewals. */
   renewals = { discountPercent: 0, taxPercent: 0 };
-  /** Lets the portal turn down a switch while another one is scheduled. */
+  /** True if the portal rejects a plan change while another one is scheduled. */
   rejectsSwitchWhileScheduled = false;
   /** Ids of deleted customers: they can still be retrieved, but not used. */
   readonly deletedCustomers = new Set<string>();
-  /** Invoices that it cannot read any more. */
+  /** Ids of invoices whose reads fail with 500. */
   readonly brokenInvoices = new Set<string>();
-  /** Whether the platform has signed up for Connect. */
+  /** True if the platform has signed up for Connect. */
   isConnectEnabled = true;
-  /** Connected accounts whose owners have taken them away from us. */
+  /** Ids of connected accounts that their owners have disconnected. */
   readonly disconnectedAccounts = new Set<string>();
   readonly cards = new Map<string, CardBehavior>();
-  /** The price from the renewal on, by subscription. */
+  /** Scheduled price from the renewal on, by subscription id. */
   readonly scheduledPrices = new Map<string, string>();
-  /** By invoice. */
+  /** Pending collection attempts by invoice id. */
   readonly collections = new Map<string, PendingCollection>();
-  /** What a checkout page was opened with and is not told afterwards. */
+  /** Parameters of a checkout page that its object does not show. */
   readonly checkoutParams = new Map<
     string,
     { price: string | null; metadata: Record<string, string>; saves: boolean }
@@ -75,7 +75,7 @@ export class StripeStore {
   onEvent: (type: HandledEvent, object: unknown, previous?: object) => void = () => {};
   private readonly objects = new Map<string, { id: string; object: string }>();
 
-  /** In seconds, of the stand-in's own clock. */
+  /** Current time on the fake's clock, in seconds. */
   now(): number {
     return this.simulatedNow ?? Math.floor((Date.now() + this.clockOffsetMs) / 1_000);
   }
@@ -98,12 +98,12 @@ export class StripeStore {
     this.objects.delete(id);
   }
 
-  /** Whatever has this id. */
+  /** Returns the object with this id, of any kind. */
   findAny(id: string): object | undefined {
     return this.objects.get(id);
   }
 
-  /** @throws Refusal in Stripe's words; `param` names where the id stood, if not in the path. */
+  /** @param param the parameter with the id, if it is not in the path. @throws StripeApiError if there is none. */
   get<Name extends StripeKind>(kind: Name, id: string | null | undefined, param?: string): StripeObjects[Name] {
     const found = this.find(kind, id);
     if (found !== undefined) return found;
@@ -115,18 +115,18 @@ export class StripeStore {
     });
   }
 
-  /** The newest first. */
+  /** Returns all objects of a kind, newest first. */
   list<Name extends StripeKind>(kind: Name): StripeObjects[Name][] {
     return [...this.objects.values()].filter(({ object }) => object === kind).toReversed() as StripeObjects[Name][];
   }
 
-  /** @param previous the attributes that changed, as they were before. */
+  /** Emits an event. @param previous the previous values of the attributes that changed. */
   emit(type: HandledEvent, object: unknown, previous?: object): void {
     this.onEvent(type, object, previous);
   }
 }
 
-/** An object of which only the fields that matter are given. */
+/** An object with only the fields that the service uses. */
 export function fromFields<Made>(fields: Partial<Made>): Made {
   return fields as Made;
 }

@@ -16,10 +16,10 @@ export const subscriptionRoutes = {
   'subscriptions.list': [
     'GET',
     '/v1/subscriptions',
-    (books, params) => {
+    (store, params) => {
       params.allowOnly(...LIST_PARAMS, 'status', 'customer', 'price', 'collection_method');
       const status = params.text('status');
-      return listObjects(books, 'subscription', params, '/v1/subscriptions', (subscription) => {
+      return listObjects(store, 'subscription', params, '/v1/subscriptions', (subscription) => {
         if (params.has('customer') && getId(subscription.customer) !== params.text('customer')) return false;
         if (params.has('price') && getItem(subscription).price.id !== params.text('price')) return false;
         if (status === undefined) return subscription.status !== 'canceled';
@@ -31,9 +31,9 @@ export const subscriptionRoutes = {
   'subscriptions.update': [
     'POST',
     '/v1/subscriptions/:id',
-    (books, params, id) => {
+    (store, params, id) => {
       params.allowOnly('items', 'proration_behavior', 'expand');
-      const subscription = books.get('subscription', id);
+      const subscription = store.get('subscription', id);
       if (isEnded(subscription)) params.reject('items', 'A canceled subscription can only update its metadata.');
       if (params.text('proration_behavior') !== 'none') {
         params.reject('proration_behavior', 'The fake changes prices without proration only.');
@@ -41,18 +41,18 @@ export const subscriptionRoutes = {
       const [change] = params.items('items');
       const item = getItem(subscription);
       if (change?.text('id') !== item.id) params.reject('items', `No such subscription item: '${change?.text('id')}'`);
-      item.price = structuredClone(books.get('price', change?.required('price'), 'items[0][price]'));
-      books.emit('customer.subscription.updated', subscription);
+      item.price = structuredClone(store.get('price', change?.required('price'), 'items[0][price]'));
+      store.emit('customer.subscription.updated', subscription);
       return subscription;
     },
   ],
   'subscriptions.cancel': [
     'DELETE',
     '/v1/subscriptions/:id',
-    (books, params, id) => {
+    (store, params, id) => {
       params.allowOnly('invoice_now', 'prorate', 'cancellation_details', 'expand');
-      const subscription = books.find('subscription', id);
-      // What is over is unknown to this request.
+      const subscription = store.find('subscription', id);
+      // Stripe does not find an ended subscription here.
       if (subscription === undefined || isEnded(subscription)) {
         throw new StripeApiError(404, {
           code: 'resource_missing',
@@ -60,25 +60,25 @@ export const subscriptionRoutes = {
           message: `No such subscription: '${id}'`,
         });
       }
-      endSubscription(books, subscription, 'cancellation_requested');
+      endSubscription(store, subscription, 'cancellation_requested');
       return subscription;
     },
   ],
   'invoices.retrieve': [
     'GET',
     '/v1/invoices/:id',
-    (books, params, id) => {
-      if (books.brokenInvoices.has(id)) throw INTERNAL_ERROR;
-      return retrieveObject('invoice')(books, params, id);
+    (store, params, id) => {
+      if (store.brokenInvoices.has(id)) throw INTERNAL_ERROR;
+      return retrieveObject('invoice')(store, params, id);
     },
   ],
   'invoices.list': [
     'GET',
     '/v1/invoices',
-    (books, params) => {
+    (store, params) => {
       params.allowOnly(...LIST_PARAMS, 'subscription', 'status', 'customer');
       return listObjects(
-        books,
+        store,
         'invoice',
         params,
         '/v1/invoices',
@@ -92,28 +92,28 @@ export const subscriptionRoutes = {
   'invoices.void': [
     'POST',
     '/v1/invoices/:id/void',
-    (books, _params, id) => {
-      const invoice = books.get('invoice', id);
+    (store, _params, id) => {
+      const invoice = store.get('invoice', id);
       if (invoice.status !== 'open') {
         throw new StripeApiError(400, { message: `You can only pass in open invoices. This invoice isn't open.` });
       }
-      const intent = findOrCreateInvoiceIntent(books, invoice);
+      const intent = findOrCreateInvoiceIntent(store, invoice);
       if (intent.status === 'processing') {
         throw new StripeApiError(400, { message: 'This invoice has a payment that is being processed.' });
       }
-      voidInvoice(books, invoice);
+      voidInvoice(store, invoice);
       return invoice;
     },
   ],
   'invoicePayments.list': [
     'GET',
     '/v1/invoice_payments',
-    (books, params) => {
+    (store, params) => {
       params.allowOnly(...LIST_PARAMS, 'invoice', 'payment', 'status');
       const payment = params.nested('payment').allowOnly('type', 'payment_intent', 'payment_record');
       if (params.has('payment')) payment.required('type');
       return listObjects(
-        books,
+        store,
         'invoice_payment',
         params,
         '/v1/invoice_payments',
@@ -128,10 +128,10 @@ export const subscriptionRoutes = {
   'creditNotes.list': [
     'GET',
     '/v1/credit_notes',
-    (books, params) => {
+    (store, params) => {
       params.allowOnly(...LIST_PARAMS, 'invoice', 'customer');
       return listObjects(
-        books,
+        store,
         'credit_note',
         params,
         '/v1/credit_notes',

@@ -9,7 +9,7 @@ export interface NewSubscription {
   metadata: Record<string, string>;
 }
 
-/** A subscription that is not paid yet. */
+/** Adds a subscription that is not paid yet. */
 export function addSubscription(store: StripeStore, fields: NewSubscription): Stripe.Subscription {
   const id = store.newId('sub');
   const created = store.now();
@@ -69,7 +69,7 @@ export function getItem(subscription: Stripe.Subscription): Stripe.SubscriptionI
   return subscription.items.data[0] as Stripe.SubscriptionItem;
 }
 
-/** Ends it at once. */
+/** Ends a subscription immediately. */
 export function endSubscription(
   store: StripeStore,
   subscription: Stripe.Subscription,
@@ -81,14 +81,14 @@ export function endSubscription(
   if (subscription.cancellation_details !== null) subscription.cancellation_details.reason = reason;
   subscription.schedule = null;
   store.scheduledPrices.delete(subscription.id);
-  // A draft is never paid any more; what was asked for already stays open, but is not collected.
+  // A draft invoice is deleted; a finalized one stays open, but is not collected.
   const invoice = store.find('invoice', getId(subscription.latest_invoice));
   if (invoice?.status === 'draft') voidInvoice(store, invoice);
   if (invoice !== undefined) store.collections.delete(invoice.id);
   store.emit('customer.subscription.deleted', subscription);
 }
 
-/** @param as how the portal writes it down, which depends on the subscription's age. */
+/** @param as how the portal records it, which depends on the subscription's age. */
 export function cancelAtPeriodEnd(
   store: StripeStore,
   subscription: Stripe.Subscription,
@@ -115,7 +115,7 @@ export function isEnded({ status }: Stripe.Subscription): boolean {
   return status === 'canceled' || status === 'incomplete_expired';
 }
 
-/** The same moment, years later; the 29th of February becomes the 28th. */
+/** Adds years; the 29th of February becomes the 28th. */
 export function addYears(seconds: number, years: number): number {
   const date = new Date(1_000 * seconds);
   const month = date.getUTCMonth();
@@ -125,5 +125,5 @@ export function addYears(seconds: number, years: number): number {
 }
 
 function assertNotEnded(subscription: Stripe.Subscription): void {
-  if (isEnded(subscription)) throw new Error(`${subscription.id} is over.`);
+  if (isEnded(subscription)) throw new Error(`${subscription.id} has ended.`);
 }

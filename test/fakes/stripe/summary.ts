@@ -5,10 +5,10 @@ import { isEnded, getItem } from './subscriptions.ts';
 
 export interface CustomerSummary {
   customerId: string;
-  /** As the metadata has it. */
+  /** The account's uuid from the metadata. */
   accountUuid: string | null;
   email: string | null;
-  /** The newest one that is not over. */
+  /** The newest subscription that has not ended. */
   subscription: SubscriptionSummary | null;
 }
 
@@ -25,34 +25,34 @@ export interface SubscriptionSummary {
 
 export interface TopupSummary {
   customerId: string;
-  /** Refunds are not taken off. */
+  /** Paid amount before refunds. */
   paidCents: number;
   refundedCents: number;
-  /** What is disputed and was not won back. */
+  /** Disputed amount that was not won back. */
   disputedCents: number;
-  /** How many payments succeeded; more than one is a double charge. */
+  /** Number of successful payments; more than one is a double charge. */
   succeeded: number;
   failed: number;
 }
 
 export interface StripeSummary {
   customers: CustomerSummary[];
-  /** By `topup_uuid`. */
+  /** Top-ups by `topup_uuid`. */
   topups: Map<string, TopupSummary>;
   charges: { succeeded: number; failed: number; succeededCents: number; refundedCents: number };
-  /** The `topup_uuid`s that more than one payment succeeded for. */
+  /** The `topup_uuid`s with more than one successful payment. */
   doubleChargedTopups: string[];
-  /** The accounts (where unknown, the customers) with more than one subscription that is not over. */
+  /** The accounts (where unknown, the customers) with more than one subscription that has not ended. */
   doubleSubscribedAccounts: string[];
-  /** What was transferred, by `payout_uuid`. */
+  /** Transferred amounts by `payout_uuid`. */
   transfers: Map<string, { accountId: string; amountCents: number }>;
-  /** The payouts that more than one transfer was made for. */
+  /** The payouts with more than one transfer. */
   doublePaidPayouts: string[];
-  /** The accounts with more than one customer that anything was sold to: one that nobody came to know of is of no account. */
+  /** The accounts with more than one customer that bought something. A customer without purchases does not count. */
   duplicateCustomers: string[];
 }
 
-/** What the stand-in thinks is true. @param prices the ids of the plans' prices. */
+/** Summarizes all customers, top-ups and transfers. @param prices price ids by plan. */
 export function summarizeStore(store: StripeStore, prices: Record<PlanSlug, string>): StripeSummary {
   const findPlan = (price: string | undefined) => PLAN_SLUGS.find((slug) => prices[slug] === price) ?? null;
   const alive = store.list('subscription').filter((subscription) => !isEnded(subscription));

@@ -3,20 +3,20 @@ import { type StripeStore, type CardBehavior, getId } from './store.ts';
 import { collectInvoice, draftInvoice } from './invoices.ts';
 import { endSubscription, isEnded, getItem, addYears } from './subscriptions.ts';
 
-/** What becomes of a subscription when all attempts on a renewal have failed. */
+/** Status of a subscription after all attempts to collect a renewal have failed. */
 export type AfterFailedRetries = 'canceled' | 'unpaid' | 'past_due';
 
 export interface RenewalBehavior {
-  /** Lets every renewal be declined, whatever the card. */
+  /** Declines every renewal, whatever the card. */
   failRenewals: boolean;
   afterRetries: AfterFailedRetries;
 }
 
 const HOUR_SECONDS = 3_600;
 const DAY_SECONDS = 24 * HOUR_SECONDS;
-/** A renewal's invoice is a draft for an hour. */
+/** The invoice of a renewal is a draft for an hour. */
 export const DRAFT_SECONDS = HOUR_SECONDS;
-/** How long after a failed attempt the next one follows. */
+/** Time between attempts. */
 const RETRIES_AFTER_SECONDS = [3 * DAY_SECONDS, 5 * DAY_SECONDS, 7 * DAY_SECONDS];
 const INCOMPLETE_SECONDS = 23 * HOUR_SECONDS;
 
@@ -25,7 +25,7 @@ interface DueEvent {
   run: () => void;
 }
 
-/** Moves the clock and lets everything happen on the way, each at its moment. */
+/** Moves the clock and processes everything that becomes due, each at its time. */
 export function advanceClock(store: StripeStore, date: Date, renewals: RenewalBehavior): void {
   const target = Math.floor(date.getTime() / 1_000);
   if (target < store.now()) throw new Error(`The clock is past ${date.toISOString()} already.`);
@@ -73,7 +73,7 @@ function expireSubscription(store: StripeStore, subscription: Stripe.Subscriptio
   store.emit('customer.subscription.updated', subscription);
 }
 
-/** Begins the next year, or ends the subscription if that was wished for. */
+/** Starts the next year, or ends a subscription that was canceled. */
 function renewSubscription(store: StripeStore, subscription: Stripe.Subscription): void {
   if (subscription.cancel_at !== null) return endSubscription(store, subscription, 'cancellation_requested');
   const item = getItem(subscription);
@@ -98,7 +98,7 @@ function renewSubscription(store: StripeStore, subscription: Stripe.Subscription
   store.emit('customer.subscription.updated', subscription);
 }
 
-/** One attempt on a renewal's invoice. @param card what its bank does, if not what it usually does. */
+/** Attempts to collect the invoice of a renewal. @param card overrides the behavior of the card. */
 export function retryCollection(
   store: StripeStore,
   invoice: Stripe.Invoice,

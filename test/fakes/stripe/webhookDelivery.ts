@@ -5,7 +5,7 @@ import { type HandledEvent, type FakeStripeEvent, signPayload } from './events.t
 export interface DeliveryAttempt {
   eventId: string;
   type: HandledEvent;
-  /** What the webhook answered; 0 if nothing. */
+  /** Response status of the webhook; 0 without a response. */
   status: number;
 }
 
@@ -19,21 +19,21 @@ interface PendingDelivery {
 const MAX_ATTEMPTS = 40;
 const RESPONSE_TIMEOUT_MS = 10_000;
 
-/** Posts events to a webhook until it has taken them, as badly as it is told to. */
+/** Posts events to a webhook until it accepts them, with configurable delivery problems. */
 export class WebhookDelivery {
-  /** How likely an event is never sent at all, and how likely it is sent once more than needed: 0 to 1. */
+  /** Probabilities (0 to 1) that an event is dropped, and that it is sent twice. */
   drop = 0;
   duplicate = 0;
-  /** Shuffles whatever waits at the same time. */
+  /** Shuffles events that wait at the same time. */
   reorder = false;
   delayMs = 0;
-  /** How many are under way at a time. */
+  /** Maximum number of concurrent deliveries. */
   parallel = 1;
-  /** Events that were not sent, and never will be unless they are sent again. */
+  /** Dropped events, which are sent only by `sendDropped`. */
   readonly dropped: FakeStripeEvent[] = [];
   readonly attempts: DeliveryAttempt[] = [];
   webhookUrl: string | undefined;
-  /** What the time is where signatures are checked. */
+  /** Clock of the service that verifies signatures. */
   now = (): number => Date.now();
   private readonly secret: string;
   private readonly random: () => number;
@@ -49,7 +49,7 @@ export class WebhookDelivery {
     this.random = () => random.next();
   }
 
-  /** Keeps everything back until it is false again. */
+  /** Holds all events back while true. */
   get pause(): boolean {
     return this.isPaused;
   }
@@ -59,7 +59,7 @@ export class WebhookDelivery {
     this.wake();
   }
 
-  /** Well-behaved again; what was dropped stays so. */
+  /** Removes all delivery problems. Dropped events stay dropped. */
   reset(): void {
     Object.assign(this, { drop: 0, duplicate: 0, reorder: false, delayMs: 0, parallel: 1, pause: false });
   }
@@ -73,26 +73,27 @@ export class WebhookDelivery {
     this.queue({ event, at: Date.now() + this.delayMs, attempts: 0, isCopy: false });
   }
 
-  /** Sends what was dropped after all. */
+  /** Sends the dropped events. */
   sendDropped(): void {
     for (const event of this.dropped.splice(0)) this.queue({ event, at: 0, attempts: 0, isCopy: true });
   }
 
-  /** Sends an event once more. */
+  /** Sends an event again. */
   resend(event: FakeStripeEvent): void {
     this.queue({ event, at: 0, attempts: 0, isCopy: true });
   }
 
-  /** Resolves when the webhook has taken all that was to be sent. */
+  /** Resolves when the webhook has accepted all events. */
   async drained(): Promise<void> {
-    if (this.isPaused && this.pending.length > 0) throw new Error('Deliveries are paused: nothing will settle.');
+    if (this.isPaused && this.pending.length > 0)
+      throw new Error('Deliveries are paused, so that events cannot drain.');
     if (this.pending.length > 0 || this.inFlight > 0)
       await new Promise<void>((resolve) => this.onDrained.push(resolve));
     const refused = this.undelivered.splice(0);
-    if (refused.length > 0) throw new Error(`The webhook never took ${refused.map(({ type }) => type).join(', ')}.`);
+    if (refused.length > 0) throw new Error(`The webhook rejected ${refused.map(({ type }) => type).join(', ')}.`);
   }
 
-  /** Events that the webhook refused to the end. */
+  /** Events that the webhook still rejected on the last attempt. */
   readonly undelivered: FakeStripeEvent[] = [];
 
   stop(): void {
@@ -102,7 +103,7 @@ export class WebhookDelivery {
 
   private queue(delivery: PendingDelivery): void {
     this.pending.push(delivery);
-    // What is told at the same time waits at the same time, so that it can be shuffled.
+    // Events of the same tick wait together, so that they can be shuffled.
     setImmediate(() => this.wake());
   }
 
@@ -156,7 +157,7 @@ export class WebhookDelivery {
       await response.arrayBuffer();
       return response.status;
     } catch {
-      // Nobody there: what a busy machine needs before it is asked again.
+      // No connection: leave a busy machine some time before the next attempt.
       await sleep(5);
       return 0;
     }

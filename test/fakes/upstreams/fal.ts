@@ -10,29 +10,28 @@ export interface UpstreamJob {
   prompt: string;
   input: Record<string, unknown>;
   state: 'running' | 'succeeded' | 'failed';
-  /** When the run began and ended, as of `Date.now`, where that is noted. */
+  /** Start and end of the run by `Date.now`, if recorded. */
   startedAt?: number;
   endedAt?: number;
-  /** When its status was asked for. */
+  /** Times of its status requests. */
   polls: number[];
   /** A cancel was requested. A job that was running at that moment has failed. */
   cancelled: boolean;
 }
 
 /**
- * A model provider that speaks fal's queue protocol over real HTTP, keeps books of what it was asked, and misbehaves
- * on demand.
+ * A fake model provider that implements fal's queue protocol over HTTP, records its requests, and misbehaves on demand.
  */
 export class FakeFal {
   readonly jobs: UpstreamJob[] = [];
-  /** What new jobs do: end at once, or wait to be told. */
+  /** Outcome of new jobs: they end at once, or wait for {@link end}. */
   outcome: 'succeed' | 'fail' | 'wait' = 'succeed';
-  /** By kind of request; each applies until it is removed. */
+  /** Misbehavior by kind of request, until it is removed. */
   submit: Misbehaviour | 'drop after acceptance' | 'refuse' | undefined;
   status: Misbehaviour | undefined;
   result: Misbehaviour | undefined;
   file: Misbehaviour | undefined;
-  /** Asked for on every submit: resolves once an acceptance has been written down. */
+  /** Called for every accepted submit. */
   onAccepted: (job: UpstreamJob) => void = () => {};
   url = '';
   private readonly server = createServer((request, response) => {
@@ -46,7 +45,7 @@ export class FakeFal {
     return this;
   }
 
-  /** From now on connections are refused. */
+  /** Refuses connections from now on. */
   async stop(): Promise<void> {
     if (!this.server.listening) return;
     this.server.close();
@@ -86,13 +85,13 @@ export class FakeFal {
       const running = job.state === 'running';
       return sendJson(response, running ? 202 : 200, { status: running ? 'IN_PROGRESS' : 'COMPLETED' });
     }
-    if (job.state === 'failed') return sendJson(response, 422, { detail: [{ msg: 'The stand-in was told to fail.' }] });
+    if (job.state === 'failed') return sendJson(response, 422, { detail: [{ msg: 'The fake was set to fail.' }] });
     const isVideo = 'duration' in job.input;
     const file = { url: `${this.url}/files/${job.id}.${isVideo ? 'mp4' : 'png'}` };
     return sendJson(response, 200, isVideo ? { video: file } : { images: [file] });
   }
 
-  /** How often something was submitted, accepted or not. */
+  /** Number of submits, accepted or not. */
   submits = 0;
 
   private accept(
@@ -105,7 +104,7 @@ export class FakeFal {
     if (this.submit === 'refuse')
       return sendJson(response, 422, { detail: [{ msg: 'Not allowed by the content policy' }] });
     if (misbehave(this.submit === 'drop after acceptance' ? undefined : this.submit, request, response)) return;
-    // An id that no database can store, for whoever asks for it.
+    // On request, an id that Postgres cannot store.
     const id = String(input['prompt']).includes('[poison]') ? `${randomUUID()}\u0000` : randomUUID();
     const state = ({ succeed: 'succeeded', fail: 'failed', wait: 'running' } as const)[this.outcome];
     const job: UpstreamJob = { id, model, prompt: String(input['prompt']), input, state, polls: [], cancelled: false };

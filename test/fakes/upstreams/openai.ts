@@ -10,25 +10,25 @@ export interface OpenAIJob {
   kind: 'video' | 'image';
   model: string;
   prompt: string;
-  /** All fields of the body, as they came: in a form each is a text. */
+  /** Fields of the body. In a form each is a string. */
   body: Record<string, unknown>;
   isForm: boolean;
   idempotencyKey: string | undefined;
   status: 'queued' | 'in_progress' | 'completed' | 'failed' | 'cancelled' | 'expired' | 'rendering';
-  /** When its status was asked for. */
+  /** Times of its status requests. */
   polls: number[];
   deleted: boolean;
 }
 
-/** An answer given word for word, in the place of the stand-in's own. */
+/** A verbatim response that replaces the fake's own. */
 export interface VerbatimResponse {
   status: number;
   headers?: Record<string, string>;
-  /** A text is sent as it is, a stream in its chunks, all else as JSON. */
+  /** A string is sent as it is, a stream in its chunks, any other value as JSON. */
   body: unknown;
 }
 
-/** A request that another host was sent, and what it came with. */
+/** A request to the second host. */
 export interface RecordedVisit {
   path: string;
   authorization: string | undefined;
@@ -42,31 +42,30 @@ export const MODERATION_ERROR = {
 };
 
 /**
- * A model provider that speaks OpenAI's Videos and Images APIs over real HTTP, keeps books of what it was asked, and
- * misbehaves on demand. Nobody gets anything without the key, downloads included. It has a second host, without a key,
- * that outputs may be at.
+ * A fake model provider that implements OpenAI's Videos and Images APIs over HTTP, records its requests, and misbehaves
+ * on demand. Every request needs the key, downloads included. Outputs may also be at a second host, without a key.
  */
 export class FakeOpenAI {
-  /** null: nobody is asked for one. */
+  /** null: no key is required. */
   key: string | null = 'test';
   readonly jobs: OpenAIJob[] = [];
-  /** How often something was submitted, accepted or not. */
+  /** Number of submits, accepted or not. */
   submits = 0;
-  /** What new jobs do: end at once, or wait to be told (a video) or for ever (an image). */
+  /** Outcome of new jobs: they end at once, or wait for {@link end} (a video) or forever (an image). */
   outcome: 'succeed' | 'fail' | 'wait' = 'succeed';
-  /** What failed videos say. */
-  error: Record<string, unknown> | null = { code: 'invalid_prompt', message: 'The stand-in was told to fail.' };
-  /** By kind of request; each applies until it is removed. */
+  /** Error of failed videos. */
+  error: Record<string, unknown> | null = { code: 'invalid_prompt', message: 'The fake was set to fail.' };
+  /** Misbehavior by kind of request, until it is removed. */
   submit: Misbehaviour | 'drop after acceptance' | 'refuse' | VerbatimResponse | undefined;
   status: Misbehaviour | VerbatimResponse | undefined;
   content: Misbehaviour | VerbatimResponse | 'redirect' | undefined;
   image: Misbehaviour | 'drop after acceptance' | 'drop in the middle' | 'refuse' | VerbatimResponse | undefined;
   models: Misbehaviour | VerbatimResponse | undefined;
-  /** How images are made, and how they are answered with. */
+  /** Duration of image requests, and form of their responses. */
   imageDelayMs = 0;
   imageAs: 'b64_json' | 'url' | 'data url' | 'url of another host' = 'b64_json';
   picture = PNG;
-  /** Asked for on every submit: resolves once an acceptance has been written down. */
+  /** Called for every accepted submit. */
   onAccepted: (job: OpenAIJob) => void = () => {};
   url = '';
   otherUrl = '';
@@ -85,7 +84,7 @@ export class FakeOpenAI {
     return this;
   }
 
-  /** From now on connections are refused. */
+  /** Refuses connections from now on. */
   async stop(): Promise<void> {
     for (const server of [this.server, this.otherServer].filter(({ listening }) => listening)) {
       server.close();
@@ -94,7 +93,7 @@ export class FakeOpenAI {
     }
   }
 
-  /** Makes it behave again. */
+  /** Removes all misbehavior. */
   reset(): void {
     const { key, outcome, error, imageDelayMs, imageAs, picture, onAccepted } = new FakeOpenAI();
     Object.assign(this, { key, outcome, error, imageDelayMs, imageAs, picture, onAccepted });
@@ -118,7 +117,7 @@ export class FakeOpenAI {
     }
     if (pathname === '/v1/models') {
       if (misbehaveOrVerbatim(this.models, request, response)) return;
-      return sendJson(response, 200, { object: 'list', data: [{ id: 'stand-in', object: 'model' }] });
+      return sendJson(response, 200, { object: 'list', data: [{ id: 'fake', object: 'model' }] });
     }
     if (request.method === 'POST' && pathname === '/v1/videos') return this.createVideo(body, request, response);
     if (request.method === 'POST' && pathname === '/v1/images/generations') {
@@ -136,7 +135,7 @@ export class FakeOpenAI {
     const body = isForm ? parseMultipartForm(text, type) : (JSON.parse(text) as Record<string, unknown>);
     const status = ({ succeed: 'completed', fail: 'failed', wait: 'queued' } as const)[this.outcome];
     const job: OpenAIJob = {
-      // What an id may look like in the worst case.
+      // An id with characters that need escaping in a path.
       id: `video_${randomUUID()}/.?#%`,
       kind,
       model: String(body['model']),
@@ -244,7 +243,7 @@ function misbehaveOrVerbatim(
   return true;
 }
 
-/** The fields of a form without files. */
+/** Parses the fields of a form without files. */
 function parseMultipartForm(text: string, contentType: string): Record<string, string> {
   const boundary = /boundary="?([^";]+)/.exec(contentType)?.[1] ?? '';
   const parts = text.split(`--${boundary}`).slice(1, -1);

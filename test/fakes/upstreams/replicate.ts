@@ -6,21 +6,21 @@ import { type Misbehaviour, misbehave, MP4, PNG, readTextBody, sendJson } from '
 
 export interface Prediction {
   id: string;
-  /** `owner/name`; null where a version was asked for, in the body. */
+  /** `owner/name`; null if the body names a version. */
   model: string | null;
   version: string | null;
   prompt: string;
   input: Record<string, unknown>;
-  /** What the creation's headers said. */
+  /** Headers of the create request. */
   prefer: string | undefined;
   cancelAfter: string | undefined;
   status: 'starting' | 'processing' | 'succeeded' | 'failed' | 'canceled' | 'aborted';
-  /** When its state was asked for. */
+  /** Times of its status requests. */
   polls: number[];
   cancelled: boolean;
 }
 
-/** An answer given word for word, in the place of the stand-in's own. */
+/** A verbatim response that replaces the fake's own. */
 export interface VerbatimResponse {
   status: number;
   headers?: Record<string, string>;
@@ -28,26 +28,26 @@ export interface VerbatimResponse {
 }
 
 /**
- * A model provider that speaks Replicate's predictions over real HTTP, keeps books of what it was asked, and misbehaves
- * on demand. Like Replicate it answers nobody without the key, its own files included.
+ * A fake model provider that implements Replicate's predictions over HTTP, records its requests, and misbehaves on
+ * demand. Like Replicate, it requires the key for every request, its own files included.
  */
 export class FakeReplicate {
   static readonly KEY = 'test';
   readonly predictions: Prediction[] = [];
-  /** What new predictions do: end when they are first looked at, or wait to be told. */
+  /** Outcome of new predictions: they end at the first poll, or wait for {@link end}. */
   outcome: 'succeed' | 'fail' | 'wait' = 'succeed';
-  /** What failed predictions say. */
-  error: string | null = 'The stand-in was told to fail.';
-  /** How a model returns its file. */
+  /** Error of failed predictions. */
+  error: string | null = 'The fake was set to fail.';
+  /** Form in which a model returns its file. */
   outputAs: 'string' | 'list' = 'string';
-  /** By kind of request; each applies until it is removed. */
+  /** Misbehavior by kind of request, until it is removed. */
   submit: Misbehaviour | 'drop after acceptance' | 'refuse' | VerbatimResponse | undefined;
   status: Misbehaviour | VerbatimResponse | undefined;
   file: Misbehaviour | VerbatimResponse | undefined;
   model: Misbehaviour | VerbatimResponse | undefined;
-  /** How often something was submitted, accepted or not. */
+  /** Number of submits, accepted or not. */
   submits = 0;
-  /** All requests so far, and the keys that they came with. */
+  /** All requests with their `Authorization` headers. */
   readonly requests: { path: string; authorization: string | undefined }[] = [];
   url = '';
   private readonly server = createServer((request, response) => {
@@ -61,7 +61,7 @@ export class FakeReplicate {
     return this;
   }
 
-  /** From now on connections are refused. */
+  /** Refuses connections from now on. */
   async stop(): Promise<void> {
     if (!this.server.listening) return;
     this.server.close();
@@ -69,10 +69,10 @@ export class FakeReplicate {
     await once(this.server, 'close');
   }
 
-  /** Makes it behave again. */
+  /** Removes all misbehavior. */
   reset(): void {
     this.outcome = 'succeed';
-    this.error = 'The stand-in was told to fail.';
+    this.error = 'The fake was set to fail.';
     this.outputAs = 'string';
     this.submit = this.status = this.file = this.model = undefined;
   }
@@ -81,7 +81,7 @@ export class FakeReplicate {
     return this.predictions.filter((prediction) => prediction.prompt === prompt);
   }
 
-  /** Ends every prediction of a prompt, also one that has ended otherwise. */
+  /** Ends every prediction of a prompt, also one that has already ended in another state. */
   end(prompt: string, status: Prediction['status']): void {
     for (const prediction of this.predictionsFor(prompt)) prediction.status = status;
   }
@@ -120,7 +120,7 @@ export class FakeReplicate {
   ): void {
     this.submits += 1;
     if (this.submit === 'refuse') {
-      const description = 'The prompt is not one that the stand-in takes';
+      const description = 'The fake rejects this prompt';
       return sendJson(response, 422, {
         title: 'Input validation failed',
         detail: `- input.prompt: ${description}\n`,
@@ -176,7 +176,7 @@ export class FakeReplicate {
     const own = `${this.url}/v1/predictions/${id}`;
     return {
       id,
-      model: model ?? 'stand-in/model',
+      model: model ?? 'fake/model',
       version: version ?? 'hidden',
       input,
       output: status === 'succeeded' ? (this.outputAs === 'list' ? [file] : file) : null,

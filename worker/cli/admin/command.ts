@@ -1,12 +1,12 @@
-/** How long nothing must have happened to a job for it to count as stuck, unless it is said, in seconds. */
+/** Default for `--quiet`: seconds without activity after which a generation counts as stuck. */
 export const STUCK_AFTER_SECONDS = 120;
 
-/** What a command of `npm run admin` is told, and what it has to say. */
+/** Input and output of a command of `npm run admin`. */
 export interface CommandContext {
-  /** What was named without an option, in order. */
+  /** Positional arguments, in order. */
   args: string[];
   options: Record<string, string | boolean | undefined>;
-  /** Whether it is to be done; else it is only told what would be. */
+  /** False for a dry run, which only prints the changes. */
   shouldApply: boolean;
   print: (line: string) => void;
 }
@@ -14,23 +14,22 @@ export interface CommandContext {
 export interface Command {
   /** One line, for the list of commands. */
   summary: string;
-  /** How it is called, beginning with its name. */
-  usage: string;
+  /** Arguments in commander's syntax: `<required>`, `[optional]`, `[several...]`. */
+  args: string;
   details: string;
-  options: Record<string, { type: 'string' | 'boolean'; about: string }>;
-  /** How many names it takes at least and at most. */
-  argumentCount: readonly [number, number];
-  /** Whether it changes anything: then it does so with `--apply` only. */
+  /** Descriptions by flag, in commander's syntax. */
+  options: Record<string, string>;
+  /** Commands that change data do so only with `--apply`. */
   isMutating: boolean;
-  /** Loaded when it is called: to explain it takes no configuration. */
-  load: () => Promise<(call: CommandContext) => Promise<void>>;
+  /** Imports the command when it runs: `--help` needs no configuration. */
+  load: () => Promise<(context: CommandContext) => Promise<void>>;
 }
 
-/** Called in a way that it cannot be: the sentence says how it can. */
+/** Invalid arguments. The message is one sentence that says how to correct them. */
 export class UsageError extends Error {}
 
 /**
- * A whole number among the options.
+ * Parses a whole number.
  * @throws UsageError
  */
 export function parseIntegerOption(text: unknown, name: string, min: number, max: number): number {
@@ -39,7 +38,7 @@ export function parseIntegerOption(text: unknown, name: string, min: number, max
   throw new UsageError(`${name} must be a whole number from ${min} to ${max}.`);
 }
 
-/** Rows under their headings, in columns as wide as what is in them. */
+/** Formats rows under their headings, in columns as wide as their content. */
 export function formatTable(headings: string[], rows: string[][]): string[] {
   const widths = headings.map((heading, column) =>
     Math.max(heading.length, ...rows.map((row) => (row[column] ?? '').length)),
@@ -52,6 +51,7 @@ export function formatTable(headings: string[], rows: string[][]): string[] {
   return [headings, ...rows].map(line);
 }
 
+/** Formats a time as ISO 8601 without milliseconds, or a dash. */
 export function formatTime(date: Date | null): string {
   return date === null ? '-' : date.toISOString().replace(/\.\d+Z$/, 'Z');
 }

@@ -4,31 +4,29 @@ import { runMain } from '../../../shared/lib/runMain.ts';
 import { formatJson, formatHeader, formatReport, formatRow, formatInvariantList } from './report.ts';
 
 /**
- * Whether the books are right: `npm run check`, in a deployment `node dist/worker/cli/check/main.js`. A program of its own
- * and no command of `npm run admin`: it names no account and has nothing to apply, and its status is its answer. Ends
- * with 0 where all holds; 1 where something does not; 2 where it was called wrongly; 69 where the database cannot be
- * asked; 78 where the configuration cannot be used.
+ * Integrity check: `npm run check`, in a deployment `node dist/worker/cli/check/main.js`. It is separate from
+ * `npm run admin`, because it takes no account, changes nothing, and reports through its exit code: 0 all invariants
+ * hold; 1 violations found; 2 invalid arguments; 69 database unavailable; 78 invalid configuration.
  */
 
 const HELP = `npm run check -- [--settled] [--json]
 npm run check -- --list
 In an image: node dist/worker/cli/check/main.js [--settled] [--json]
 
-Checks the database against all that must be true of it, in one snapshot, and changes nothing. Tells of each invariant
-whether it holds and how long that took to find out; then what breaks it, the first 20 of each, and what is known of
-the accounts that this is about. All it needs is DATABASE_URL; without it, it finds the service that npm start runs on
-DATA_DIR (.data unless set).
+Checks the invariants of the database in one snapshot, and changes nothing. Prints the result and duration of each
+invariant, then the first 20 violations of each and the history of the accounts concerned. It requires DATABASE_URL;
+without it, it uses the service that npm start runs on DATA_DIR (default: .data).
 
-  --settled  also what holds only once nothing is under way: in a live service these may be broken for a moment
-  --json     the same as JSON, with up to 1000 of each; of npm without its own two lines: npm run --silent check -- --json
-  --list     say what the invariants are; this needs no configuration
+  --settled  also check invariants that hold only when no work is in progress; a live service can violate them briefly
+  --json     print JSON, with up to 1000 violations of each; to omit npm's own output: npm run --silent check -- --json
+  --list     list the invariants; requires no configuration
 
-Ends with
-   0  all holds
-   1  something does not
-   2  it was called wrongly
-  69  the database cannot be asked: it is out of reach, refuses, allows too little time, or is not of this version
-  78  the configuration cannot be used`;
+Exit codes
+   0  all invariants hold
+   1  violations found
+   2  invalid arguments
+  69  database unavailable: unreachable, access denied, timeout too short, or not of this version
+  78  invalid configuration`;
 
 runMain(main);
 
@@ -48,7 +46,7 @@ function parseCheckOptions() {
 }
 
 async function checkDatabase(isSettled: boolean, isJson: boolean): Promise<void> {
-  // Only now, so that --help and --list need no configuration.
+  // Imported here, so that --help and --list require no configuration.
   const { checkIntegrity, CheckUnavailableError } = await import(
     '../../../shared/domain/credits/integrity/checkIntegrity.ts'
   );

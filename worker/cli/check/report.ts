@@ -6,9 +6,7 @@ import {
   VIOLATIONS_MAX,
 } from '../../../shared/domain/credits/integrity/index.ts';
 
-/** What a check has found, for people and as JSON. */
-
-/** Of what breaks an invariant so much is shown. */
+/** Number of violations of each invariant in the report. */
 const VIOLATIONS_SHOWN_MAX = 20;
 
 const NAME_WIDTH = Math.max(...INVARIANTS.map(({ name }) => name.length));
@@ -16,33 +14,31 @@ const NAME_WIDTH = Math.max(...INVARIANTS.map(({ name }) => name.length));
 const formatCells = (name: string, result: string, time: string) =>
   `${name.padEnd(NAME_WIDTH)}  ${result.padEnd(15)}  ${time.padStart(8)}`;
 
-/** The headings of the table. */
+/** Formats the headings of the table. */
 export function formatHeader(): string {
   return formatCells('invariant', 'result', 'ms');
 }
 
-/** A line of the table. */
+/** Formats a row of the table. */
 export function formatRow({ invariant, violations, milliseconds }: CheckResult): string {
   const result = violations.length === 0 ? 'ok' : `VIOLATED (${formatViolationCount(violations)})`;
   return formatCells(invariant.name, result, String(Math.round(milliseconds)));
 }
 
-/** What the invariants say, each under its name. */
+/** Formats the list of invariants with their statements. */
 export function formatInvariantList(invariants: readonly Invariant[]): string {
   const always = invariants.filter(({ checkedWhen: holds }) => holds === 'always');
   const settled = invariants.filter(({ checkedWhen: holds }) => holds === 'when settled');
-  return [
-    ...formatSection('At every moment:', always),
-    '',
-    ...formatSection('Once nothing is under way:', settled),
-  ].join('\n');
+  return [...formatSection('At any time:', always), '', ...formatSection('When no work is in progress:', settled)].join(
+    '\n',
+  );
 }
 
 function formatSection(heading: string, invariants: readonly Invariant[]): string[] {
   return [heading, ...invariants.map(({ name, statement: says }) => `\n  ${name}\n      ${says}`)];
 }
 
-/** Of which database at which moment, and what is wrong there, and with whom; or that nothing is. */
+/** Formats the report: the database, the time, and the violations with the history of the accounts concerned. */
 export function formatReport(report: IntegrityReport, isSettled: boolean): string {
   const { host, port, name } = report.database;
   return `Database ${name} at ${host}:${port}, ${report.checkedAt.toISOString()}\n\n${formatFindings(report, isSettled)}`;
@@ -51,7 +47,7 @@ export function formatReport(report: IntegrityReport, isSettled: boolean): strin
 function formatFindings({ results, histories }: IntegrityReport, isSettled: boolean): string {
   const broken = results.filter(({ violations }) => violations.length > 0);
   const left = INVARIANTS.length - results.length;
-  const unchecked = isSettled ? '' : ` ${left} more hold only when nothing is under way: --settled checks them, too.`;
+  const unchecked = isSettled ? '' : ` ${left} more hold only when no work is in progress. Check them with --settled.`;
   if (broken.length === 0) return `All ${results.length} invariants hold.${unchecked}`;
   return [
     `${broken.length} of ${results.length} invariants do not hold.${unchecked}`,
@@ -69,7 +65,7 @@ function formatViolations({ invariant, violations }: CheckResult): string[] {
     ...listed.map(({ accountId, subject, detail }) =>
       accountId === null ? `  ${subject}: ${detail}` : `  account ${accountId}, ${subject}: ${detail}`,
     ),
-    ...(more > 0 ? [`  ... of ${formatViolationCount(violations)}`] : []),
+    ...(more > 0 ? [`  ... ${formatViolationCount(violations)} in total`] : []),
   ];
 }
 
@@ -77,7 +73,7 @@ function formatViolationCount({ length }: readonly unknown[]): string {
   return length === VIOLATIONS_MAX ? `${length} or more` : String(length);
 }
 
-/** All of it, for programs. */
+/** Formats the complete report as JSON. */
 export function formatJson({ database, checkedAt, results, histories }: IntegrityReport, isSettled: boolean): string {
   return JSON.stringify({
     database,

@@ -1,53 +1,53 @@
 import type { Queryable } from './invariant.ts';
 
-/** Of each kind of thing that happened so many are told, the newest. */
+/** Lines of each kind in a history, the newest ones. */
 const MAX_LINES_PER_KIND = 500;
 
-/** Each kind: the moment and what happened then. $1 is the account's id. */
+/** One query per kind of event: its time and its line. $1 is the account's id. */
 const HISTORY_QUERIES: readonly string[] = [
-  `SELECT created_at AS at, format('account %s (%s) is made', id, uuid) AS line FROM accounts WHERE id = $1`,
+  `SELECT created_at AS at, format('account %s (%s) created', id, uuid) AS line FROM accounts WHERE id = $1`,
   `SELECT created_at, format('ledger %s: %s %s (plan %s), balance %s; %s%s', number, entry_type, amount, plan_amount,
           balance_after, description, coalesce(' [' || coalesce(effect_key, generation_uuid::text) || ']', ''))
      FROM ledger_entries WHERE account_id = $1`,
-  `SELECT created_at, format('generation %s (%s) is created: %s, %s credits (plan %s)%s', number, uuid, model,
+  `SELECT created_at, format('generation %s (%s) created: %s, %s credits (plan %s)%s', number, uuid, model,
           credits_charged, plan_credits_charged, CASE WHEN status = 'queued' THEN format(
-          '; it is queued, at %s, %s submits without an answer, due %s, deadline %s', coalesce(upstream, 'no upstream'),
+          '; queued, upstream %s, %s unconfirmed submits, next attempt %s, deadline %s', coalesce(upstream, 'none'),
           unconfirmed_submits, next_attempt_at, deadline_at) END)
      FROM generations WHERE account_id = $1`,
-  `SELECT completed_at, format('generation %s (%s) has %s%s', number, uuid, status, coalesce(': ' || error_message, ''))
+  `SELECT completed_at, format('generation %s (%s) %s%s', number, uuid, status, coalesce(': ' || error_message, ''))
      FROM generations WHERE account_id = $1 AND completed_at IS NOT NULL`,
-  `SELECT deleted_at, format('generation %s (%s) is deleted', number, uuid)
+  `SELECT deleted_at, format('generation %s (%s) deleted', number, uuid)
      FROM generations WHERE account_id = $1 AND deleted_at IS NOT NULL`,
-  `SELECT created_at, format('top-up %s (%s) begins: %s cents for %s credits; it is %s', uuid, kind, amount_cents, credits, status)
+  `SELECT created_at, format('top-up %s (%s) created: %s cents for %s credits; now %s', uuid, kind, amount_cents, credits, status)
      FROM topups WHERE account_id = $1`,
-  `SELECT completed_at, format('top-up %s has %s%s; %s cents reversed, %s credits taken back in %s steps', uuid, status,
+  `SELECT completed_at, format('top-up %s %s%s; %s cents reversed, %s credits taken back in %s reversals', uuid, status,
           coalesce(' (' || failure || ')', ''), reversed_cents, credits_reversed, reversal_count)
      FROM topups WHERE account_id = $1 AND completed_at IS NOT NULL`,
-  `SELECT created_at, format('subscription %s (%s) is recorded: %s, %s, from %s, paid until %s, period ends %s, last look %s',
+  `SELECT created_at, format('subscription %s (%s) created: %s, %s, from %s, paid until %s, period ends %s, last sync %s',
           id, uuid, plan_slug, status, started_at, paid_until, current_period_end, coalesce(synced_at::text, 'never'))
      FROM subscriptions WHERE account_id = $1`,
-  `SELECT activated_at, format('subscription %s begins', id) FROM subscriptions WHERE account_id = $1 AND activated_at IS NOT NULL`,
-  `SELECT e.received_at, format('event %s (%s of %s) comes; %s', e.event_id, e.type, e.object_id,
-          coalesce('applied ' || e.processed_at, format('not applied after %s tries: %s', e.attempts, e.problem)))
+  `SELECT activated_at, format('subscription %s activated', id) FROM subscriptions WHERE account_id = $1 AND activated_at IS NOT NULL`,
+  `SELECT e.received_at, format('event %s (%s of %s) received; %s', e.event_id, e.type, e.object_id,
+          coalesce('processed ' || e.processed_at, format('not processed after %s attempts: %s', e.attempts, e.problem)))
      FROM payment_events e JOIN accounts a ON a.id = $1 AND strpos(e.payload, a.stripe_customer_id) > 0`,
-  `SELECT created_at, format('API key %s (%s) is made', number, prefix) FROM api_keys WHERE account_id = $1`,
-  `SELECT revoked_at, format('API key %s (%s) is revoked', number, prefix)
+  `SELECT created_at, format('API key %s (%s) created', number, prefix) FROM api_keys WHERE account_id = $1`,
+  `SELECT revoked_at, format('API key %s (%s) revoked', number, prefix)
      FROM api_keys WHERE account_id = $1 AND revoked_at IS NOT NULL`,
   `SELECT created_at, format('commission %s for affiliate %s: invoice %s, %s of %s cents, %s settled', id, affiliate_id,
           invoice_id, amount_cents, paid_cents, settled_cents)
      FROM commissions WHERE account_id = $1 OR affiliate_id = $1`,
-  `SELECT created_at, format('payout %s of %s cents for %s is %s', uuid, amount_cents, month, status)
+  `SELECT created_at, format('payout %s of %s cents for %s created; now %s', uuid, amount_cents, month, status)
      FROM payouts WHERE affiliate_id = $1`,
 ];
 
-/** What the account is now: its columns, but for what only a person may read. */
+/** The columns of the account, without personal data. */
 const CURRENT_ACCOUNT_COLUMNS = `
   SELECT key, value FROM accounts a, jsonb_each_text(to_jsonb(a)) WHERE a.id = $1
      AND key NOT IN ('id', 'uuid', 'email', 'first_name', 'use_case', 'language') AND value IS NOT NULL ORDER BY key`;
 
 /**
- * What is known of an account, as lines for people, in order of time: its ledger, generations, top-ups, subscriptions,
- * events, keys and commissions, the newest 500 of each, and what its row says now.
+ * Returns the history of an account as text lines in order of time: its ledger, generations, top-ups, subscriptions,
+ * events, keys and commissions, the newest 500 of each. The last line has the current columns of the account.
  */
 export async function readAccountHistory(client: Queryable, accountId: string): Promise<string[]> {
   const newest = HISTORY_QUERIES.map(

@@ -1,61 +1,60 @@
 import { COMMISSION_PENDING_DAYS, COMMISSION_PERCENT, REFERRAL_WINDOW_DAYS } from '../../../spec/limits.ts';
 import { CLOCK_SKEW_INTERVAL, type Invariant } from './invariant.ts';
 
-/** Who brought whom, what that earned, and what was paid out for it. */
+/** Referrals, the commissions that they earn, and the payouts of those. */
 export const AFFILIATE_INVARIANTS: readonly Invariant[] = [
   {
-    name: 'nobody-brings-themselves',
-    statement: 'Nobody was brought by themselves, nor earns by their own payments.',
+    name: 'no-self-referral',
+    statement: 'No account is referred by itself or earns a commission for its own payments.',
     checkedWhen: 'always',
     query: `
-      SELECT account_id, 'referral' AS subject, 'brought by themselves' AS detail FROM referrals WHERE account_id = affiliate_id
+      SELECT account_id, 'referral' AS subject, 'refers itself' AS detail FROM referrals WHERE account_id = affiliate_id
        UNION ALL
-      SELECT account_id, 'invoice ' || invoice_id, format('a commission of %s cents to themselves', amount_cents)
+      SELECT account_id, 'invoice ' || invoice_id, format('a commission of %s cents for its own payment', amount_cents)
         FROM commissions WHERE account_id = affiliate_id`,
   },
   {
     name: 'referrals-are-of-new-accounts',
-    statement:
-      'A link counts for an account that is made within 30 days of it being followed, and only when it is made.',
+    statement: `A referral link was clicked at most ${REFERRAL_WINDOW_DAYS} days before the account was created, and is recorded with the account.`,
     checkedWhen: 'always',
     query: `
       SELECT r.account_id, 'referral' AS subject,
-             format('followed %s, written down %s, the account was made %s', r.clicked_at, r.created_at, a.created_at) AS detail
+             format('clicked %s, recorded %s, account created %s', r.clicked_at, r.created_at, a.created_at) AS detail
         FROM referrals r JOIN accounts a ON a.id = r.account_id
        WHERE r.clicked_at < a.created_at - interval '${REFERRAL_WINDOW_DAYS} days' - ${CLOCK_SKEW_INTERVAL}
           OR r.clicked_at > a.created_at + ${CLOCK_SKEW_INTERVAL}
           OR r.created_at NOT BETWEEN a.created_at - ${CLOCK_SKEW_INTERVAL} AND a.created_at + ${CLOCK_SKEW_INTERVAL}`,
   },
   {
-    name: 'affiliates-know-that-they-are',
-    statement: 'An account says that it is an affiliate exactly if it has enrolled.',
+    name: 'affiliate-flag-matches-enrollment',
+    statement: 'An account is marked as an affiliate exactly if it has enrolled.',
     checkedWhen: 'always',
     query: `
-      SELECT a.id AS account_id, 'affiliate' AS subject, format('the account says %s, enrolled %s', a.is_affiliate, coalesce(f.created_at::text, 'never')) AS detail
+      SELECT a.id AS account_id, 'affiliate' AS subject, format('marked %s, enrolled %s', a.is_affiliate, coalesce(f.created_at::text, 'never')) AS detail
         FROM accounts a LEFT JOIN affiliates f ON f.account_id = a.id
        WHERE a.is_affiliate <> (f.account_id IS NOT NULL)`,
   },
   {
     name: 'one-commission-an-invoice',
-    statement: 'An invoice earns one commission.',
+    statement: 'An invoice earns at most one commission.',
     checkedWhen: 'always',
     query: `
       SELECT min(affiliate_id) AS account_id, 'invoice ' || invoice_id AS subject, count(*) || ' commissions' AS detail
         FROM commissions GROUP BY invoice_id HAVING count(*) > 1`,
   },
   {
-    name: 'commissions-go-to-who-brought-the-customer',
-    statement: 'A commission is for the affiliate that brought the customer.',
+    name: 'commissions-belong-to-the-referrer',
+    statement: 'A commission belongs to the affiliate that referred the customer.',
     checkedWhen: 'always',
     query: `
       SELECT c.affiliate_id AS account_id, 'invoice ' || c.invoice_id AS subject,
-             format('paid by account %s, who was brought by %s', c.account_id, coalesce('account ' || r.affiliate_id, 'nobody')) AS detail
+             format('paid by account %s, referred by %s', c.account_id, coalesce('account ' || r.affiliate_id, 'no affiliate')) AS detail
         FROM commissions c LEFT JOIN referrals r ON r.account_id = c.account_id
        WHERE r.affiliate_id IS DISTINCT FROM c.affiliate_id`,
   },
   {
     name: 'commissions-are-their-share',
-    statement: `A commission is ${COMMISSION_PERCENT} % of what is left of what was paid net in whole cents, rounded down, and payable after ${COMMISSION_PENDING_DAYS} days.`,
+    statement: `A commission is ${COMMISSION_PERCENT} % of the net payment less reversals, rounded down to whole cents, and payable after ${COMMISSION_PENDING_DAYS} days.`,
     checkedWhen: 'always',
     query: `
       SELECT affiliate_id AS account_id, 'invoice ' || invoice_id AS subject,
@@ -66,48 +65,48 @@ export const AFFILIATE_INVARIANTS: readonly Invariant[] = [
           OR payable_at <> paid_at + interval '${COMMISSION_PENDING_DAYS * 24} hours'`,
   },
   {
-    name: 'settled-is-what-payouts-hold',
+    name: 'settled-equals-payout-items',
     statement:
-      'What is settled of a commission is what payouts hold of it that were not refused, all of them to its affiliate.',
+      'The settled amount of a commission is the sum of its items in payouts that were not rejected, all to its affiliate.',
     checkedWhen: 'always',
     query: `
       SELECT c.affiliate_id AS account_id, 'invoice ' || c.invoice_id AS subject,
-             format('%s cents settled, payouts hold %s, of which %s go to somebody else', c.settled_cents, coalesce(p.cents, 0),
-                    coalesce(p.astray, 0)) AS detail
+             format('%s cents settled, payout items add up to %s, of which %s go to another affiliate', c.settled_cents, coalesce(p.cents, 0),
+                    coalesce(p.misdirected, 0)) AS detail
         FROM commissions c
         LEFT JOIN (SELECT i.commission_id, sum(i.amount_cents) AS cents,
-                          sum(i.amount_cents) FILTER (WHERE o.affiliate_id <> k.affiliate_id) AS astray
+                          sum(i.amount_cents) FILTER (WHERE o.affiliate_id <> k.affiliate_id) AS misdirected
                      FROM payout_items i JOIN payouts o ON o.uuid = i.payout_uuid AND o.status <> 'refused'
                      JOIN commissions k ON k.id = i.commission_id GROUP BY 1) p ON p.commission_id = c.id
-       WHERE c.settled_cents <> coalesce(p.cents, 0) OR p.astray IS NOT NULL`,
+       WHERE c.settled_cents <> coalesce(p.cents, 0) OR p.misdirected IS NOT NULL`,
   },
   {
-    name: 'payouts-are-their-parts',
-    statement: 'A payout is the sum of what it holds of commissions, and above zero.',
+    name: 'payouts-equal-their-items',
+    statement: 'The amount of a payout is the sum of its items, and above zero.',
     checkedWhen: 'always',
     query: `
       SELECT o.affiliate_id AS account_id, 'payout ' || o.uuid AS subject,
-             format('%s cents, its parts add up to %s', o.amount_cents, coalesce(i.cents, 0)) AS detail
+             format('%s cents, its items add up to %s', o.amount_cents, coalesce(i.cents, 0)) AS detail
         FROM payouts o
         LEFT JOIN (SELECT payout_uuid, sum(amount_cents) AS cents FROM payout_items GROUP BY 1) i ON i.payout_uuid = o.uuid
        WHERE o.amount_cents <> coalesce(i.cents, 0) OR o.amount_cents <= 0`,
   },
   {
     name: 'one-payout-a-month',
-    statement: 'An affiliate is paid at most once a month.',
+    statement: 'An affiliate has at most one payout per month that was not rejected.',
     checkedWhen: 'always',
     query: `
       SELECT affiliate_id AS account_id, 'month ' || month AS subject, 'payouts ' || string_agg(uuid::text, ', ' ORDER BY uuid) AS detail
         FROM payouts WHERE status <> 'refused' GROUP BY affiliate_id, month HAVING count(*) > 1`,
   },
   {
-    name: 'payouts-are-of-what-was-payable',
+    name: 'payouts-cover-payable-commissions',
     statement:
-      'A payout holds of a commission only what was payable when its month began, or takes off what was paid too much; and real money is paid for real payments only.',
+      'A payout item is of a commission that was payable when the month started, or deducts an overpayment; real money is paid for real payments only.',
     checkedWhen: 'always',
     query: `
       SELECT o.affiliate_id AS account_id, 'payout ' || o.uuid AS subject,
-             format('of %s: %s cents of invoice %s, payable %s; transfer %s', o.month, i.amount_cents, c.invoice_id,
+             format('month %s: %s cents of invoice %s, payable %s; transfer %s', o.month, i.amount_cents, c.invoice_id,
                     coalesce(c.payable_at::text, 'never'), coalesce(o.stripe_transfer_id, 'none')) AS detail
         FROM payouts o JOIN payout_items i ON i.payout_uuid = o.uuid JOIN commissions c ON c.id = i.commission_id
        WHERE (i.amount_cents > 0 AND c.payable_at > o.month::timestamp AT TIME ZONE 'UTC')
@@ -115,8 +114,8 @@ export const AFFILIATE_INVARIANTS: readonly Invariant[] = [
           OR (o.status = 'paid' AND NOT c.is_simulated AND o.stripe_transfer_id IS NULL)`,
   },
   {
-    name: 'payouts-end-whole',
-    statement: 'A payout has an end exactly if it was paid or refused, and a transfer only if it was paid.',
+    name: 'completed-payouts-are-consistent',
+    statement: 'A payout is completed exactly if it was paid or rejected, and has a transfer only if it was paid.',
     checkedWhen: 'always',
     query: `
       SELECT affiliate_id AS account_id, 'payout ' || uuid AS subject,
@@ -126,10 +125,10 @@ export const AFFILIATE_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'no-payout-is-overdue',
-    statement: 'No payout of which nobody knows what came of it waits to be looked at.',
+    statement: 'No payout with an unknown outcome is past its next attempt.',
     checkedWhen: 'when settled',
     query: `
-      SELECT affiliate_id AS account_id, 'payout ' || uuid AS subject, format('pending since %s, due %s: %s', created_at, next_attempt_at, coalesce(problem, 'no problem')) AS detail
+      SELECT affiliate_id AS account_id, 'payout ' || uuid AS subject, format('pending since %s, next attempt %s: %s', created_at, next_attempt_at, coalesce(problem, 'no problem')) AS detail
         FROM payouts WHERE status = 'pending' AND next_attempt_at <= $1`,
   },
 ];

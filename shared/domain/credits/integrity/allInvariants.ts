@@ -9,7 +9,7 @@ import { SUBSCRIPTION_INVARIANTS } from './subscriptions.ts';
 import { TOPUP_INVARIANTS } from './topups.ts';
 import { USAGE_INVARIANTS } from './usage.ts';
 
-/** All of them, in the order in which they are checked and told. */
+/** All invariants, in the order in which they are checked and reported. */
 export const INVARIANTS: readonly Invariant[] = [
   ...LEDGER_INVARIANTS,
   ...GENERATION_INVARIANTS,

@@ -9,7 +9,7 @@ import {
 } from '../../../lib/databaseErrors.ts';
 import { type CheckResult, checkEach, readAccountHistory, withReadOnlySnapshot, type Queryable } from './index.ts';
 
-/** So many accounts are told the history of. */
+/** Accounts whose history is part of a report. */
 const MAX_HISTORIES = 20;
 const CONNECT_TIMEOUT_MS = 10_000;
 
@@ -17,18 +17,18 @@ export interface IntegrityReport {
   database: DatabaseLocation;
   checkedAt: Date;
   results: CheckResult[];
-  /** What is known of the accounts that something is wrong with, the first 20 of them. */
+  /** Histories of the first 20 accounts with violations. */
   histories: { accountId: string; lines: string[] }[];
 }
 
-/** Nothing can be said about the database: the sentence says why. */
+/** The database cannot be checked; the message says why. */
 export class CheckUnavailableError extends Error {}
 
 /**
- * Checks the service's database against all that must be true of it, in one snapshot and without changing anything.
- * It has a connection of its own, without the limits of time that requests have.
- * @param onResult of each invariant when it is checked: it may take minutes until all are.
- * @throws NotChecked where the database is out of reach, or is not of this version.
+ * Checks all invariants in one read-only snapshot of the service's database, on a connection of its own without the
+ * statement timeout of requests.
+ * @param onResult is called as each invariant is checked; all of them can take minutes.
+ * @throws CheckUnavailableError if the database is out of reach or not migrated to this version.
  */
 export async function checkIntegrity(
   isSettled: boolean,
@@ -40,7 +40,7 @@ export async function checkIntegrity(
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     statement_timeout: 0,
   });
-  // One that is lost between two statements: the next one says so.
+  // A connection lost between two statements makes the next statement fail.
   client.on('error', () => {});
   try {
     await client.connect();

@@ -1,13 +1,13 @@
 import { INVARIANTS } from './allInvariants.ts';
 import type { Invariant, Queryable, Violation } from './invariant.ts';
 
-/** Of what breaks one invariant so much is told: where more is wrong, more of the same says nothing new. */
+/** Violations reported for one invariant. More of the same kind add no information. */
 export const VIOLATIONS_MAX = 1_000;
 
 export interface CheckOptions {
-  /** Whether all that was under way has settled, so that what holds only then is checked, too. */
+  /** Also check the invariants that hold only when no work is in progress. */
   isSettled: boolean;
-  /** By the service's clock. */
+  /** Current time of the service's clock. */
   now: Date;
 }
 
@@ -17,13 +17,13 @@ export interface CheckResult {
   milliseconds: number;
 }
 
-/** What breaks an invariant in the transaction that the session is in, at most 1,000 of it. */
+/** Finds the violations of an invariant in the current transaction of the session, at most 1,000. */
 export async function findViolations(
   client: Queryable,
   { name, statement, query }: Invariant,
   now: Date,
 ): Promise<Violation[]> {
-  // The parameter is given to each, whether it asks for the time or not.
+  // Postgres rejects a parameter that the text does not use, and not every invariant needs the time.
   const { rows } = await client.query(
     `WITH moment AS (SELECT $1::timestamptz AS now)
      SELECT account_id::text AS "accountId", subject::text, detail::text FROM (${query}) AS found
@@ -37,23 +37,23 @@ export async function findViolations(
   }));
 }
 
-/** Runs some work in one snapshot of the database, in which it can change nothing. */
+/** Runs `work` in one read-only snapshot of the database. */
 export async function withReadOnlySnapshot<Result>(client: Queryable, work: () => Promise<Result>): Promise<Result> {
   await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
   try {
-    // Room for sums by account, and one core at the most: the database has customers to serve.
+    // Memory for sums by account, and at most one core: the database serves customers meanwhile.
     await client.query(`SET LOCAL work_mem = '64MB'`);
     await client.query('SET LOCAL max_parallel_workers_per_gather = 0');
-    // All are joins of sums; what a pattern of effects matches is guessed far too low for loops.
+    // The queries join sums. Postgres underestimates the matches of the effect key patterns and would choose loops.
     await client.query('SET LOCAL enable_nestloop = off');
     return await work();
   } finally {
-    // A session that is lost has nothing to roll back.
+    // A lost session has nothing to roll back.
     await client.query('ROLLBACK').catch(() => {});
   }
 }
 
-/** Checks one invariant after the other, in the transaction that the session is in. */
+/** Checks the invariants one by one in the current transaction of the session. */
 export async function* checkEach(client: Queryable, { isSettled, now }: CheckOptions): AsyncGenerator<CheckResult> {
   for (const invariant of INVARIANTS) {
     if (invariant.checkedWhen === 'when settled' && !isSettled) continue;
@@ -63,7 +63,7 @@ export async function* checkEach(client: Queryable, { isSettled, now }: CheckOpt
   }
 }
 
-/** What breaks any of the invariants, all of them seen in one snapshot of the database. */
+/** Finds the violations of all invariants in one snapshot of the database. */
 export async function checkInvariants(client: Queryable, options: CheckOptions): Promise<Violation[]> {
   return withReadOnlySnapshot(client, async () => {
     const found: Violation[] = [];

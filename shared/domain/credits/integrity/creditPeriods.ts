@@ -1,15 +1,15 @@
 import { PLANS } from '../../../spec/plans.ts';
 import { CLOCK_SKEW_INTERVAL, type Invariant } from './invariant.ts';
 
-/** The monthly credits of a subscription: each month once, all that are due, and what becomes of what is left. */
+/** Monthly credits of a subscription: each month is granted once and on time, and the remainder expires or rolls over. */
 
 const PLAN = `(VALUES ${PLANS.map(({ slug, monthlyCredits }) => `('${slug}', ${monthlyCredits})`).join(', ')}) AS plan (slug, credits)`;
 
-/** The n-th month of a subscription begins here; months are counted from its start, each time. */
+/** Start of the n-th month of a subscription. Months are always counted from its start. */
 const getMonthStartSql = (months: string) =>
   `(s.started_at AT TIME ZONE 'UTC' + make_interval(months => cast(${months} AS int))) AT TIME ZONE 'UTC'`;
 
-/** Entries of months: `{grant|rollover|expiry}:{subscription}:{month}`, and `:{plan}` after it for an upgrade's. */
+/** Entries of months, by effect key: `{grant|rollover|expiry}:{subscription}:{month}`, with `:{plan}` for an upgrade. */
 const periodEntriesSql = (ledger: string, more = '') => `
   SELECT account_id, number, entry_type, amount, created_at, split_part(effect_key, ':', 2) AS subscription,
          cast(substring(effect_key from '^[a-z]+:[^:]+:([0-9]{1,6})') AS int) AS month,
@@ -18,75 +18,76 @@ const periodEntriesSql = (ledger: string, more = '') => `
 
 const PERIOD_ENTRIES = periodEntriesSql('ledger_entries');
 
-/** With the plan credits that are left after each. */
+/** The same entries with the plan credits after each. */
 const PERIOD_ENTRIES_WITH_BALANCE = periodEntriesSql(
   '(SELECT *, sum(plan_amount) OVER (PARTITION BY account_id ORDER BY number) AS plan FROM ledger_entries)',
   ', plan',
 );
 
-/** What was granted for each month. */
+/** Sum of the grants of each month. */
 const GRANTED_MONTHS = `
-  SELECT account_id, subscription, month, sum(amount) AS granted, count(*) FILTER (WHERE upgrade IS NULL) AS times,
+  SELECT account_id, subscription, month, sum(amount) AS granted, count(*) FILTER (WHERE upgrade IS NULL) AS grants,
          max(number) FILTER (WHERE upgrade IS NULL) AS number, min(created_at) AS granted_at
     FROM (${PERIOD_ENTRIES}) named WHERE entry_type = 'grant' GROUP BY 1, 2, 3`;
 
 export const CREDIT_PERIOD_INVARIANTS: readonly Invariant[] = [
   {
-    name: 'grants-are-their-subscribers',
-    statement: 'What comes and goes with a subscription is in the ledger of its account.',
+    name: 'grants-belong-to-the-subscriber',
+    statement: 'The ledger entries of a subscription are on its account.',
     checkedWhen: 'always',
     query: `
       SELECT e.account_id, 'ledger entry ' || e.number AS subject,
-             format('%s of subscription %s, which is %s', e.entry_type, e.subscription, coalesce('account ' || s.account_id || '''s', 'nobody''s')) AS detail
+             format('%s of subscription %s of %s', e.entry_type, e.subscription, coalesce('account ' || s.account_id, 'no account')) AS detail
         FROM (${PERIOD_ENTRIES}) e LEFT JOIN subscriptions s ON s.uuid::text = e.subscription
        WHERE s.account_id IS DISTINCT FROM e.account_id`,
   },
   {
     name: 'one-grant-a-month',
     statement:
-      'A subscription that has begun was granted its first month and every one up to the last that was, once each; others were granted nothing.',
+      'An activated subscription was granted each month from the first to the last granted one once; others were granted none.',
     checkedWhen: 'always',
     query: `
       SELECT s.account_id, 'subscription ' || s.uuid AS subject,
-             format('begun %s; %s grants for %s months, the last of them %s', coalesce(s.activated_at::text, 'never'),
-                    coalesce(m.times, 0), coalesce(m.months, 0), coalesce(m.last::text, 'none')) AS detail
+             format('activated %s; %s grants for %s months, last month %s', coalesce(s.activated_at::text, 'never'),
+                    coalesce(m.grants, 0), coalesce(m.months, 0), coalesce(m.last::text, 'none')) AS detail
         FROM subscriptions s
-        LEFT JOIN (SELECT subscription, sum(times) AS times, count(*) AS months, max(month) AS last
+        LEFT JOIN (SELECT subscription, sum(grants) AS grants, count(*) AS months, max(month) AS last
                      FROM (${GRANTED_MONTHS}) months GROUP BY 1) m ON m.subscription = s.uuid::text
-       WHERE CASE WHEN s.activated_at IS NULL THEN m.times > 0
-                  ELSE (m.months, m.times) IS DISTINCT FROM (m.last + 1, m.months) OR m.months IS NULL END`,
+       WHERE CASE WHEN s.activated_at IS NULL THEN m.grants > 0
+                  ELSE (m.months, m.grants) IS DISTINCT FROM (m.last + 1, m.months) OR m.months IS NULL END`,
   },
   {
     name: 'a-month-grants-its-plan',
-    statement: 'A month grants what a plan allots: that of its largest upgrade, if it had any.',
+    statement:
+      'A month grants the monthly credits of its plan: of the largest upgrade in that month, if there was one.',
     checkedWhen: 'always',
     query: `
       SELECT g.account_id, format('month %s of subscription %s', g.month, g.subscription) AS subject,
-             format('granted %s where the plan allots %s', g.granted, coalesce(g.allotted::text, 'something else')) AS detail
+             format('granted %s, plan credits %s', g.granted, coalesce(g.plan_credits::text, 'of another amount')) AS detail
         FROM (SELECT e.account_id, e.subscription, e.month, sum(e.amount) AS granted,
                      CASE WHEN count(e.upgrade) > 0 THEN max(plan.credits) FILTER (WHERE plan.slug = e.upgrade)
-                          ELSE max(plan.credits) FILTER (WHERE plan.credits = e.amount) END AS allotted
+                          ELSE max(plan.credits) FILTER (WHERE plan.credits = e.amount) END AS plan_credits
                 FROM (${PERIOD_ENTRIES}) e LEFT JOIN ${PLAN} ON plan.slug = e.upgrade OR (e.upgrade IS NULL AND plan.credits = e.amount)
                WHERE e.entry_type = 'grant' GROUP BY 1, 2, 3) g
-       WHERE g.granted IS DISTINCT FROM g.allotted`,
+       WHERE g.granted IS DISTINCT FROM g.plan_credits`,
   },
   {
     name: 'grants-are-due-and-paid',
-    statement: 'No month is granted before it begins, nor one that is not paid for.',
+    statement: 'No month is granted before it starts or beyond the paid time.',
     checkedWhen: 'always',
     query: `
       SELECT s.account_id, format('month %s of subscription %s', m.month, s.uuid) AS subject,
-             format('granted %s, begins %s, paid until %s', m.granted_at, ${getMonthStartSql('m.month')}, s.paid_until) AS detail
+             format('granted %s, starts %s, paid until %s', m.granted_at, ${getMonthStartSql('m.month')}, s.paid_until) AS detail
         FROM (${GRANTED_MONTHS}) m JOIN subscriptions s ON s.uuid::text = m.subscription
        WHERE m.month > 0 AND (m.granted_at < ${getMonthStartSql('m.month')} - ${CLOCK_SKEW_INTERVAL} OR ${getMonthStartSql('m.month')} >= s.paid_until)`,
   },
   {
     name: 'no-grant-is-missing',
-    statement: 'An active subscription was granted every month that has begun and is paid for.',
+    statement: 'An active subscription was granted every month that has started and is paid for.',
     checkedWhen: 'when settled',
     query: `
       SELECT s.account_id, format('month %s of subscription %s', due.month, s.uuid) AS subject,
-             format('began %s, paid until %s, not granted', ${getMonthStartSql('due.month')}, s.paid_until) AS detail
+             format('started %s, paid until %s, not granted', ${getMonthStartSql('due.month')}, s.paid_until) AS detail
         FROM subscriptions s
         JOIN accounts a ON a.id = s.account_id AND a.subscription_id = s.id
        CROSS JOIN LATERAL generate_series(0, greatest(0, 1 + 12 * cast(extract(year FROM age(least($1, s.paid_until), s.started_at)) AS int)
@@ -97,19 +98,19 @@ export const CREDIT_PERIOD_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'expiry-takes-all',
-    statement: 'When plan credits expire, at the end of a month or of a subscription, none are left.',
+    statement: 'No plan credits are left after they expire at the end of a month or of a subscription.',
     checkedWhen: 'always',
     query: `
       SELECT account_id, 'ledger entry ' || number AS subject, format('%s plan credits are left after it', plan) AS detail
         FROM (${PERIOD_ENTRIES_WITH_BALANCE}) e WHERE entry_type = 'expiry' AND plan <> 0`,
   },
   {
-    name: 'months-turn-whole',
+    name: 'periods-renew-atomically',
     statement:
-      'At the turn of a month all plan credits expire, what was left of them rolls over up to what the month was granted, and the next month is granted, in this order and with nothing between.',
+      'A renewal posts consecutive entries: all plan credits expire, at most the last grant of them rolls over, and the next month is granted.',
     checkedWhen: 'always',
     query: `
-      WITH entry AS MATERIALIZED (${PERIOD_ENTRIES_WITH_BALANCE}), turn AS (
+      WITH entry AS MATERIALIZED (${PERIOD_ENTRIES_WITH_BALANCE}), renewal AS (
         SELECT account_id, subscription, month,
                max(number) FILTER (WHERE entry_type = 'grant' AND upgrade IS NULL) AS granted_as,
                max(plan) FILTER (WHERE entry_type = 'grant' AND upgrade IS NULL) AS plan_after,
@@ -121,10 +122,10 @@ export const CREDIT_PERIOD_INVARIANTS: readonly Invariant[] = [
           FROM entry WHERE month IS NOT NULL GROUP BY 1, 2, 3
       )
       SELECT t.account_id, format('month %s of subscription %s', t.month, t.subscription) AS subject,
-             format('%s expired, %s carried, %s granted for the month before, %s for this one, %s plan credits afterwards; entries %s to %s',
+             format('%s expired, %s rolled over, %s granted for the month before, %s for this one, %s plan credits afterwards; entries %s to %s',
                     t.expired, t.carried, coalesce(before.granted_in_all, 0), coalesce(t.granted, 0), coalesce(t.plan_after::text, 'unknown'),
                     coalesce(t.first::text, 'none'), coalesce(t.granted_as::text, 'none')) AS detail
-        FROM turn t LEFT JOIN turn before ON before.subscription = t.subscription AND before.month = t.month - 1
+        FROM renewal t LEFT JOIN renewal before ON before.subscription = t.subscription AND before.month = t.month - 1
        WHERE t.granted_as IS NULL
           OR (t.month = 0 AND t.others > 0)
           OR (t.month > 0 AND (t.carried <> least(t.expired, coalesce(before.granted_in_all, 0))
@@ -132,13 +133,13 @@ export const CREDIT_PERIOD_INVARIANTS: readonly Invariant[] = [
                                OR t.first IS DISTINCT FROM CASE WHEN t.others > 0 THEN t.granted_as - t.others END))`,
   },
   {
-    name: 'accounts-are-in-their-last-month',
+    name: 'accounts-are-in-their-latest-period',
     statement:
-      'An account under a subscription is in the last month that was granted, and knows when that began and ends, what it was granted and what was carried into it.',
+      'The credit period of an account with a subscription is the last granted month, with its start, end, grant and rollover.',
     checkedWhen: 'always',
     query: `
       SELECT a.id AS account_id, 'month ' || a.period_index AS subject,
-             format('%s to %s, granted %s, carried %s; the ledger says month %s, %s to %s, granted %s, carried %s',
+             format('%s to %s, granted %s, rollover %s; the ledger has month %s, %s to %s, granted %s, rollover %s',
                     coalesce(a.period_start::text, 'never'), coalesce(a.period_end::text, 'never'), a.period_granted,
                     a.period_rollover, coalesce(m.month::text, 'none'), coalesce((${getMonthStartSql('m.month')})::text, 'never'),
                     coalesce((${getMonthStartSql('m.month + 1')})::text, 'never'), coalesce(m.granted, 0), coalesce(r.amount, 0)) AS detail

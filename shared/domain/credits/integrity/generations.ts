@@ -2,9 +2,9 @@ import { UNCONFIRMED_SUBMITS_MAX } from '../../../spec/limits.ts';
 import { PLANS } from '../../../spec/plans.ts';
 import { CLOCK_SKEW_INTERVAL, type Invariant } from './invariant.ts';
 
-/** Generations: what they cost and give back, the slots that they take, and how they end. */
+/** Generations: their charges and refunds, the slots that they occupy, and their results. */
 
-/** What of a generation the ledger says: one burn, and one refund exactly if it has failed. */
+/** Ledger entries of each generation: one burn, and one refund exactly if it failed. */
 const GENERATION_ENTRIES = `
   SELECT generation_uuid, min(account_id) AS account_id,
          count(*) FILTER (WHERE entry_type = 'burn') AS burns, count(*) FILTER (WHERE entry_type = 'refund') AS refunds,
@@ -19,9 +19,9 @@ const PARALLEL_LIMITS = PLANS.map((plan) => `('${plan.slug}', ${plan.monthlyCred
 );
 
 /**
- * The most that an account can have under way. A charge is accepted below the limit of the moment only, and what is
- * under way falls from one charge to the next; but the limit falls, too, when a plan is changed for a smaller one or
- * ends, and leaves alone what is under way. What it was stands in the subscriptions and in what was granted.
+ * The largest number of generations that an account can have in progress. A downgrade or the end of a plan lowers the
+ * limit and leaves running generations alone, so earlier limits count, too. They are derived from the subscriptions and
+ * the monthly grants.
  */
 const MAX_PARALLEL_LIMITS = `
   SELECT a.id, greatest(a.parallel_limit, max(plan.parallel_limit)) AS most
@@ -39,12 +39,11 @@ const MAX_PARALLEL_LIMITS = `
 export const GENERATION_INVARIANTS: readonly Invariant[] = [
   {
     name: 'one-burn-a-generation',
-    statement:
-      'Each generation was paid for once, by its account, with what it costs, out of the buckets that it says.',
+    statement: 'Each generation has one burn on its account, of its cost and from the buckets that it records.',
     checkedWhen: 'always',
     query: `
       SELECT g.account_id, 'generation ' || g.uuid AS subject,
-             format('costs %s (plan %s); %s burns of %s (plan %s) on account %s', g.credits_charged, g.plan_credits_charged,
+             format('cost %s (plan %s); %s burns of %s (plan %s) on account %s', g.credits_charged, g.plan_credits_charged,
                     coalesce(p.burns, 0), coalesce(p.burned, 0), coalesce(p.plan_burned, 0),
                     coalesce(p.account_id::text, 'none')) AS detail
         FROM generations g LEFT JOIN (${GENERATION_ENTRIES}) p ON p.generation_uuid = g.uuid
@@ -53,7 +52,7 @@ export const GENERATION_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'one-refund-a-failure',
-    statement: 'A generation was refunded exactly if it has failed: once, all of it, into the buckets that paid.',
+    statement: 'A generation was refunded exactly if it failed: once, in full, into the buckets that paid.',
     checkedWhen: 'always',
     query: `
       SELECT g.account_id, 'generation ' || g.uuid AS subject,
@@ -66,7 +65,7 @@ export const GENERATION_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'burns-have-their-generation',
-    statement: 'No ledger entry is of a generation that does not exist, and generations have burns and refunds only.',
+    statement: 'Every ledger entry with a generation is a burn or a refund, and the generation exists.',
     checkedWhen: 'always',
     query: `
       SELECT p.account_id, 'generation ' || p.generation_uuid AS subject,
@@ -77,10 +76,10 @@ export const GENERATION_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'slots-are-what-is-queued',
-    statement: 'The slots that an account has taken are its generations that are queued.',
+    statement: 'The occupied slots of an account equal its queued generations.',
     checkedWhen: 'always',
     query: `
-      SELECT a.id AS account_id, 'slots' AS subject, format('%s taken, %s queued', a.in_flight, coalesce(g.queued, 0)) AS detail
+      SELECT a.id AS account_id, 'slots' AS subject, format('%s occupied, %s queued', a.in_flight, coalesce(g.queued, 0)) AS detail
         FROM accounts a
         LEFT JOIN (SELECT account_id, count(*) AS queued FROM generations WHERE status = 'queued' GROUP BY 1) g
                ON g.account_id = a.id
@@ -89,11 +88,11 @@ export const GENERATION_INVARIANTS: readonly Invariant[] = [
   {
     name: 'slots-within-the-limit',
     statement:
-      'No account has more generations under way than any plan allowed that it has been on, nor more than its plan allows if one was begun since that was last looked at.',
+      'No account has more generations in progress than any of its plans has allowed, or than its current plan allows if one was created since the last sync.',
     checkedWhen: 'always',
     query: `
       SELECT a.id AS account_id, 'slots' AS subject,
-             format('%s taken, %s allowed, %s at the most so far', a.in_flight, a.parallel_limit, l.most) AS detail
+             format('%s occupied, limit %s, highest limit so far %s', a.in_flight, a.parallel_limit, l.most) AS detail
         FROM accounts a JOIN (${MAX_PARALLEL_LIMITS}) l ON l.id = a.id
         LEFT JOIN subscriptions s ON s.id = a.subscription_id
        WHERE a.in_flight > l.most
@@ -103,27 +102,27 @@ export const GENERATION_INVARIANTS: readonly Invariant[] = [
   {
     name: 'generations-are-numbered',
     statement:
-      'The generations of an account are numbered 1, 2, 3, ..., and it knows how many there are and how many were deleted.',
+      'The generations of an account are numbered from 1 without gaps, and its counts of all and of deleted ones are right.',
     checkedWhen: 'always',
     query: `
       SELECT a.id AS account_id, 'generations' AS subject,
-             format('counted %s, deleted %s; there are %s, numbered %s to %s, and %s deleted', a.generation_count,
-                    a.generations_deleted, coalesce(g.times, 0), coalesce(g.first, 0), coalesce(g.last, 0), coalesce(g.deleted, 0)) AS detail
+             format('counted %s, deleted %s; found %s, numbered %s to %s, %s deleted', a.generation_count,
+                    a.generations_deleted, coalesce(g.total, 0), coalesce(g.first, 0), coalesce(g.last, 0), coalesce(g.deleted, 0)) AS detail
         FROM accounts a
-        LEFT JOIN (SELECT account_id, count(*) AS times, count(DISTINCT number) AS numbers, min(number) AS first,
+        LEFT JOIN (SELECT account_id, count(*) AS total, count(DISTINCT number) AS numbers, min(number) AS first,
                           max(number) AS last, count(deleted_at) AS deleted
                      FROM generations GROUP BY 1) g ON g.account_id = a.id
        WHERE (a.generation_count, a.generation_count, a.generations_deleted)
-               IS DISTINCT FROM (coalesce(g.times, 0), coalesce(g.numbers, 0), coalesce(g.deleted, 0))
-          OR (g.times > 0 AND (g.first, g.last) IS DISTINCT FROM (1, g.times))`,
+               IS DISTINCT FROM (coalesce(g.total, 0), coalesce(g.numbers, 0), coalesce(g.deleted, 0))
+          OR (g.total > 0 AND (g.first, g.last) IS DISTINCT FROM (1, g.total))`,
   },
   {
     name: 'deletions-are-counted',
-    statement: 'Of each block of 256 numbers, and of 65,536, an account knows how many generations were deleted.',
+    statement: 'The counts of deleted generations in each block of 256 and of 65,536 numbers are right.',
     checkedWhen: 'always',
     query: `
       SELECT account_id, format('block %s of level %s', block, level) AS subject,
-             format('counted %s, there are %s', coalesce(d.deleted, 0), coalesce(g.deleted, 0)) AS detail
+             format('counted %s, found %s', coalesce(d.deleted, 0), coalesce(g.deleted, 0)) AS detail
         FROM generation_deletion_counts d
         FULL JOIN (SELECT account_id, level::smallint, (number - 1) / size AS block, count(*) AS deleted
                      FROM generations, (VALUES (1, 256), (2, 65536)) AS blocks (level, size)
@@ -131,9 +130,9 @@ export const GENERATION_INVARIANTS: readonly Invariant[] = [
        WHERE d.deleted::bigint IS DISTINCT FROM g.deleted`,
   },
   {
-    name: 'ends-are-whole',
+    name: 'completed-generations-are-consistent',
     statement:
-      'One that has succeeded has an output and no error, one that has failed the reverse, and one that is queued none of it.',
+      'A succeeded generation has an output and no error, a failed one has an error and no output, and a queued one has neither.',
     checkedWhen: 'always',
     query: `
       SELECT account_id, 'generation ' || uuid AS subject,
@@ -148,21 +147,21 @@ export const GENERATION_INVARIANTS: readonly Invariant[] = [
           OR (upstream_handle IS NOT NULL AND submit_started_at IS NOT NULL)`,
   },
   {
-    // Who claims a third time gives up at once, so that nothing comes of it but a failure. A receipt that came after
-    // two leases, while the process that was giving up died, would break this; that was never seen.
-    name: 'submits-are-given-up',
-    statement: 'What was submitted without an answer more than once is given up: it has not succeeded.',
+    // A third claim gives up at once, so the generation can only fail. A confirmation that arrived two leases late, while
+    // the process that was giving up crashed, would violate this; it has not been observed.
+    name: 'unconfirmed-submits-are-given-up',
+    statement: `A generation with more than ${UNCONFIRMED_SUBMITS_MAX} unconfirmed submit is given up and has not succeeded.`,
     checkedWhen: 'always',
     query: `
-      SELECT account_id, 'generation ' || uuid AS subject, format('%s after %s submits without an answer', status, unconfirmed_submits) AS detail
+      SELECT account_id, 'generation ' || uuid AS subject, format('%s after %s unconfirmed submits', status, unconfirmed_submits) AS detail
         FROM generations WHERE status = 'succeeded' AND unconfirmed_submits > ${UNCONFIRMED_SUBMITS_MAX}`,
   },
   {
     name: 'one-generation-an-idempotency-key',
-    statement: 'Of the generations of an account no two came with the same Idempotency-Key.',
+    statement: 'No two generations of an account have the same Idempotency-Key.',
     checkedWhen: 'always',
     query: `
-      SELECT account_id, 'generation ' || min(uuid::text) AS subject, count(*) || ' generations came with the same key' AS detail
+      SELECT account_id, 'generation ' || min(uuid::text) AS subject, count(*) || ' generations with the same key' AS detail
         FROM generations WHERE idempotency_key IS NOT NULL GROUP BY account_id, idempotency_key HAVING count(*) > 1`,
   },
   {

@@ -1,6 +1,6 @@
 /**
- * What must be true of the database, one named query each. Nothing here reads the configuration or opens a connection:
- * whoever has one may check what is behind it.
+ * Invariants of the database, one named query each. Nothing here reads the configuration or opens a connection, so that
+ * any caller with a connection can check the database behind it.
  */
 export { INVARIANTS } from './allInvariants.ts';
 export {

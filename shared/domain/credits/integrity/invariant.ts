@@ -1,14 +1,14 @@
-/** What must be true of our database, whatever happened to the processes that wrote it. */
+/** A condition that always holds in the database, whatever happened to the processes that wrote it. */
 export interface Invariant {
-  /** Short, in kebab case: `balance-is-the-ledger`. */
+  /** Short name in kebab case, such as `balance-is-the-ledger`. */
   name: string;
-  /** A sentence. */
+  /** One sentence that states the condition. */
   statement: string;
-  /** Whether it holds at every moment of the database, or only once all that is under way has settled. */
+  /** Holds in every snapshot of the database, or only once no work is in progress. */
   checkedWhen: 'always' | 'when settled';
   /**
-   * Finds what breaks it: rows of account_id (bigint or null), subject (text) and detail (text). May refer to $1: now,
-   * as a timestamptz, by the service's clock.
+   * Query that finds the violations: rows of account_id (bigint or null), subject (text) and detail (text). May refer to
+   * $1, the current time of the service's clock as a timestamptz.
    */
   query: string;
 }
@@ -21,11 +21,11 @@ export interface Violation {
   detail: string;
 }
 
-/** A connection to Postgres, such as a client of `pg`: one session, so that its statements share a transaction. */
+/** One session of Postgres, such as a client of `pg`, so that its statements can share a transaction. */
 export interface Queryable {
-  // oxlint-disable-next-line typescript/no-explicit-any -- as `pg` has it
+  // oxlint-disable-next-line typescript/no-explicit-any -- as in the types of `pg`
   query(text: string, values?: unknown[]): Promise<{ rows: any[] }>;
 }
 
-/** Two moments that different processes wrote down may be out of order by so much: their clocks differ. */
+/** Tolerance for timestamps of different processes, whose clocks differ. */
 export const CLOCK_SKEW_INTERVAL = `interval '2 minutes'`;

@@ -1,9 +1,9 @@
 import type { Invariant } from './invariant.ts';
 
-/** Balances, buckets, and the chain of entries that they come from. */
+/** Balances, buckets, and the chain of ledger entries behind them. */
 
 const UUID = '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}';
-/** How the effects of a type are called: see shared/domain/credits/ledger.ts and whoever moves credits. */
+/** Effect keys by entry type, as the callers of `postEntries` build them. */
 const EFFECT_KEY_PATTERNS = `(VALUES
   ('grant', '^(grant:${UUID}:[0-9]+(:[a-z]+)?|topup:${UUID}:[0-9]+|goodwill:.+)$'), ('rollover', '^rollover:${UUID}:[0-9]+$'),
   ('expiry', '^(expiry:${UUID}:([0-9]+|begin|end)|topup:${UUID}:[0-9]+)$'), ('topup', '^topup:${UUID}$')
@@ -16,18 +16,18 @@ export const LEDGER_INVARIANTS: readonly Invariant[] = [
     checkedWhen: 'always',
     query: `
       SELECT a.id AS account_id, 'balance' AS subject,
-             format('the account says %s, the entries add up to %s', a.balance, coalesce(l.amount, 0)) AS detail
+             format('balance %s, the entries add up to %s', a.balance, coalesce(l.amount, 0)) AS detail
         FROM accounts a
         LEFT JOIN (SELECT account_id, sum(amount) AS amount FROM ledger_entries GROUP BY 1) l ON l.account_id = a.id
        WHERE a.balance <> coalesce(l.amount, 0)`,
   },
   {
     name: 'balance-is-the-last-entry',
-    statement: 'The balance of an account is what its last ledger entry says that it is afterwards.',
+    statement: 'The balance of an account equals balance_after of its last ledger entry.',
     checkedWhen: 'always',
     query: `
       SELECT a.id AS account_id, 'balance' AS subject,
-             format('the account says %s, its last entry, number %s, says %s', a.balance, coalesce(l.number, 0), coalesce(l.balance_after, 0)) AS detail
+             format('balance %s, the last entry, number %s, has %s', a.balance, coalesce(l.number, 0), coalesce(l.balance_after, 0)) AS detail
         FROM accounts a
         LEFT JOIN (SELECT DISTINCT ON (account_id) account_id, number, balance_after
                      FROM ledger_entries ORDER BY account_id DESC, number DESC) l ON l.account_id = a.id
@@ -44,11 +44,11 @@ export const LEDGER_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'buckets-are-the-ledger',
-    statement: 'Each bucket of an account is the sum of what its ledger entries put into it and took out of it.',
+    statement: 'Each bucket of an account is the sum of its ledger entries for that bucket.',
     checkedWhen: 'always',
     query: `
       SELECT a.id AS account_id, 'buckets' AS subject,
-             format('plan credits are %s and add up to %s, top-up credits are %s and add up to %s', a.plan_credits,
+             format('plan credits %s, entries add up to %s; top-up credits %s, entries add up to %s', a.plan_credits,
                     coalesce(l.plan, 0), a.topup_credits, coalesce(l.topup, 0)) AS detail
         FROM accounts a
         LEFT JOIN (SELECT account_id, sum(plan_amount) AS plan, sum(amount - plan_amount) AS topup
@@ -57,29 +57,29 @@ export const LEDGER_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'ledger-chain-is-unbroken',
-    statement: 'The ledger of an account is numbered 1, 2, 3, ..., and each entry says what the balance is after it.',
+    statement: 'The ledger of an account is numbered from 1 without gaps, and each entry has the balance after it.',
     checkedWhen: 'always',
     query: `
       SELECT account_id, 'ledger entry ' || number AS subject,
-             format('it is entry %s, and says %s where the entries up to it add up to %s', place, balance_after, running) AS detail
+             format('entry %s has balance_after %s, the entries up to it add up to %s', place, balance_after, running) AS detail
         FROM (SELECT account_id, number, balance_after, row_number() OVER in_order AS place, sum(amount) OVER in_order AS running
                 FROM ledger_entries WINDOW in_order AS (PARTITION BY account_id ORDER BY number)) chain
        WHERE number <> place OR balance_after <> running`,
   },
   {
     name: 'ledger-is-counted',
-    statement: 'An account knows how many ledger entries it has, which is the number of the last one.',
+    statement: 'The count of ledger entries of an account is right.',
     checkedWhen: 'always',
     query: `
       SELECT a.id AS account_id, 'ledger' AS subject,
-             format('counted %s, there are %s', a.ledger_count, coalesce(l.entries, 0)) AS detail
+             format('counted %s, found %s', a.ledger_count, coalesce(l.entries, 0)) AS detail
         FROM accounts a
         LEFT JOIN (SELECT account_id, count(*) AS entries FROM ledger_entries GROUP BY 1) l ON l.account_id = a.id
        WHERE a.ledger_count <> coalesce(l.entries, 0)`,
   },
   {
     name: 'nothing-is-negative',
-    statement: 'No balance and neither bucket is below zero, and none ever was.',
+    statement: 'No balance and no bucket is or ever was below zero.',
     checkedWhen: 'always',
     query: `
       SELECT id AS account_id, 'balance' AS subject,
@@ -94,7 +94,7 @@ export const LEDGER_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'effects-happen-once',
-    statement: 'An effect that has a name has one ledger entry.',
+    statement: 'An effect key has one ledger entry.',
     checkedWhen: 'always',
     query: `
       SELECT min(account_id) AS account_id, effect_key AS subject, count(*) || ' entries' AS detail
@@ -102,7 +102,7 @@ export const LEDGER_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'entries-name-their-cause',
-    statement: 'A burn and a refund name their generation; every other entry has the name of an effect of its type.',
+    statement: 'Burns and refunds have a generation; every other entry has an effect key of its type.',
     checkedWhen: 'always',
     query: `
       SELECT l.account_id, 'ledger entry ' || l.number AS subject,
@@ -113,9 +113,9 @@ export const LEDGER_INVARIANTS: readonly Invariant[] = [
                   ELSE l.generation_uuid IS NOT NULL OR (l.effect_key ~ effect.pattern) IS NOT TRUE END`,
   },
   {
-    name: 'entries-go-the-way-of-their-type',
+    name: 'entry-signs-match-their-type',
     statement:
-      'Burns and expiries take credits, all else gives; plan credits come by the month, and bought or given ones do not touch them.',
+      'Burns and expiries are negative, all other entries positive; entries of a period change the plan bucket only, top-ups and adjustments the top-up bucket only.',
     checkedWhen: 'always',
     query: `
       SELECT account_id, 'ledger entry ' || number AS subject,
@@ -127,8 +127,8 @@ export const LEDGER_INVARIANTS: readonly Invariant[] = [
                   ELSE plan_amount <> CASE WHEN effect_key ~ '^(topup|goodwill):' THEN 0 ELSE amount END END`,
   },
   {
-    name: 'goodwill-is-a-gift',
-    statement: 'What the staff gives away is a grant, and the ledger calls it goodwill.',
+    name: 'adjustments-are-grants',
+    statement: 'A credit adjustment by staff is a grant that the ledger describes as goodwill.',
     checkedWhen: 'always',
     query: `
       SELECT account_id, effect_key AS subject, format('%s of %s: %s', entry_type, amount, description) AS detail
@@ -137,12 +137,12 @@ export const LEDGER_INVARIANTS: readonly Invariant[] = [
          AND (entry_type <> 'grant' OR amount <= 0 OR description NOT LIKE 'Goodwill credits%')`,
   },
   {
-    name: 'all-has-its-account',
-    statement: 'Ledger entries, generations and sums of usage are of accounts that exist.',
+    name: 'rows-have-an-account',
+    statement: 'Ledger entries, generations and usage sums belong to existing accounts.',
     checkedWhen: 'always',
     query: `
-      SELECT owned.account_id, owned.of AS subject, 'there is no such account' AS detail
-        FROM (SELECT account_id, 'ledger' AS of FROM ledger_entries UNION SELECT account_id, 'generations' FROM generations
+      SELECT owned.account_id, owned.source AS subject, 'the account does not exist' AS detail
+        FROM (SELECT account_id, 'ledger' AS source FROM ledger_entries UNION SELECT account_id, 'generations' FROM generations
                UNION SELECT account_id, 'deletions' FROM generation_deletion_counts
                UNION SELECT account_id, 'days' FROM usage_days UNION SELECT account_id, 'totals' FROM usage_totals) owned
         LEFT JOIN accounts a ON a.id = owned.account_id

@@ -2,7 +2,7 @@ import { PAST_DUE_GRACE_DAYS } from '../../../spec/limits.ts';
 import { PLANS } from '../../../spec/plans.ts';
 import { CLOCK_SKEW_INTERVAL, type Invariant } from './invariant.ts';
 
-/** What a subscription lets its account do, and for how long. */
+/** Subscriptions, the entitlement of their accounts, and the sync with the payment processor. */
 
 const PLAN = `(VALUES ${PLANS.map(({ slug, parallelLimit }) => `('${slug}', ${parallelLimit})`).join(', ')}) AS plan (slug, parallel_limit)`;
 
@@ -12,34 +12,33 @@ export const SUBSCRIPTION_INVARIANTS: readonly Invariant[] = [
     statement: 'An account has at most one subscription that credits can be spent under.',
     checkedWhen: 'always',
     query: `
-      SELECT account_id, 'subscriptions' AS subject, 'alive: ' || string_agg(uuid::text, ', ' ORDER BY id) AS detail
+      SELECT account_id, 'subscriptions' AS subject, 'live: ' || string_agg(uuid::text, ', ' ORDER BY id) AS detail
         FROM subscriptions WHERE status IN ('active', 'past_due') GROUP BY account_id HAVING count(*) > 1`,
   },
   {
-    name: 'accounts-live-under-their-own',
+    name: 'accounts-use-their-own-subscription',
     statement:
-      'A subscription that is alive has begun, and its account lives under it; no account lives under one that has ended, or is not its own.',
+      'A live subscription is activated and is the current one of its account; the current subscription of an account is its own and has not ended.',
     checkedWhen: 'always',
     query: `
       SELECT s.account_id, 'subscription ' || s.uuid AS subject,
-             format('%s, begun %s; the account lives under number %s, this is number %s', s.status,
+             format('%s, activated %s; the account uses subscription %s, this is %s', s.status,
                     coalesce(s.activated_at::text, 'never'), coalesce(a.subscription_id::text, 'none'), s.id) AS detail
         FROM subscriptions s JOIN accounts a ON a.id = s.account_id
        WHERE s.status IN ('active', 'past_due') AND (a.subscription_id IS DISTINCT FROM s.id OR s.activated_at IS NULL)
        UNION ALL
       SELECT a.id, 'subscription ' || s.uuid,
-             format('of account %s, %s, begun %s', s.account_id, s.status, coalesce(s.activated_at::text, 'never'))
+             format('of account %s, %s, activated %s', s.account_id, s.status, coalesce(s.activated_at::text, 'never'))
         FROM accounts a JOIN subscriptions s ON s.id = a.subscription_id
        WHERE s.account_id <> a.id OR s.status = 'canceled' OR s.activated_at IS NULL`,
   },
   {
-    name: 'standing-is-the-subscriptions',
-    statement:
-      'An account may do what the subscription that it lives under allows, for as long as that does, and nothing without one.',
+    name: 'entitlement-matches-subscription',
+    statement: 'The entitlement of an account is that of its current subscription, and empty without one.',
     checkedWhen: 'always',
     query: `
-      SELECT a.id AS account_id, 'standing' AS subject,
-             format('%s, %s at a time, until %s; the subscription says %s, %s at a time, until %s', coalesce(a.plan_slug, 'no plan'),
+      SELECT a.id AS account_id, 'entitlement' AS subject,
+             format('%s, %s at a time, until %s; the subscription allows %s, %s at a time, until %s', coalesce(a.plan_slug, 'no plan'),
                     a.parallel_limit, coalesce(a.spendable_until::text, 'never'), coalesce(s.plan_slug, 'no plan'),
                     coalesce(s.parallel_limit, 0), coalesce(s.spendable_until::text, 'never')) AS detail
         FROM accounts a
@@ -53,7 +52,7 @@ export const SUBSCRIPTION_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'plan-credits-end-with-their-subscription',
-    statement: 'Without a subscription an account has no plan credits but what was refunded since.',
+    statement: 'An account without a subscription has no plan credits except those refunded since it ended.',
     checkedWhen: 'always',
     query: `
       WITH running AS (
@@ -68,30 +67,30 @@ export const SUBSCRIPTION_INVARIANTS: readonly Invariant[] = [
        WHERE r.number > coalesce(e.number, 0) AND r.plan_amount <> 0 AND r.entry_type <> 'refund'`,
   },
   {
-    name: 'events-are-applied',
-    statement: 'Every event of the payment processor was applied or abandoned.',
+    name: 'events-are-processed',
+    statement: 'Every event of the payment processor was processed or abandoned.',
     checkedWhen: 'when settled',
     query: `
       SELECT NULL::bigint AS account_id, 'event ' || event_id AS subject,
-             format('%s of %s, received %s, %s tries, %s', type, object_id, received_at, attempts, coalesce(problem, 'no problem')) AS detail
+             format('%s of %s, received %s, %s attempts, %s', type, object_id, received_at, attempts, coalesce(problem, 'no problem')) AS detail
         FROM payment_events WHERE processed_at IS NULL AND abandoned_at IS NULL`,
   },
   {
     name: 'owed-refunds-are-attempted',
-    statement: 'The attempt of every owed refund was made when it was due.',
+    statement: 'No owed refund is past its next attempt.',
     checkedWhen: 'when settled',
     query: `
       SELECT account_id, 'invoice ' || invoice_id AS subject,
-             format('owed since %s, due %s, %s attempts, %s', created_at, next_attempt_at, attempts, coalesce(problem, 'no problem')) AS detail
+             format('owed since %s, next attempt %s, %s attempts, %s', created_at, next_attempt_at, attempts, coalesce(problem, 'no problem')) AS detail
         FROM owed_refunds WHERE status = 'owed' AND next_attempt_at < $1::timestamptz - ${CLOCK_SKEW_INTERVAL}`,
   },
   {
     name: 'follow-ups-are-attempted',
-    statement: 'The attempt of every follow-up at the payment processor was made when it was due.',
+    statement: 'No follow-up at the payment processor is past its next attempt.',
     checkedWhen: 'when settled',
     query: `
       SELECT account_id, 'subscription ' || uuid AS subject,
-             format('%s since %s, due %s', coalesce(follow_up, 'nothing'), coalesce(follow_up_at::text, 'never'), follow_up_next_attempt_at) AS detail
+             format('%s since %s, next attempt %s', coalesce(follow_up, 'none'), coalesce(follow_up_at::text, 'never'), follow_up_next_attempt_at) AS detail
         FROM subscriptions WHERE follow_up_next_attempt_at < $1::timestamptz - ${CLOCK_SKEW_INTERVAL}`,
   },
 ];

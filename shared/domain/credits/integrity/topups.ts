@@ -1,21 +1,21 @@
 import { AUTO_TOPUP_INTERVAL_MS } from '../../../spec/limits.ts';
 import { CLOCK_SKEW_INTERVAL, type Invariant } from './invariant.ts';
 
-/** Bought credits: an entry for every payment, what went back of it, and automatic ones not too often. */
+/** Top-ups: one ledger entry per payment, their reversals, and the interval between automatic ones. */
 
 const AUTO_TOPUP_INTERVAL_SQL = `interval '${AUTO_TOPUP_INTERVAL_MS} milliseconds'`;
 
-/** Entries of top-ups: `topup:{uuid}`, and `topup:{uuid}:{n}` for each time that some of it went back or came again. */
+/** Entries of top-ups, by effect key: `topup:{uuid}` for the payment, `topup:{uuid}:{n}` for each reversal or reinstatement. */
 const TOPUP_ENTRIES = `
   SELECT account_id, number, entry_type, amount, plan_amount, split_part(effect_key, ':', 2) AS topup,
-         cast(substring(effect_key from '^topup:[^:]+:([0-9]{1,6})$') AS int) AS adjustment
+         cast(substring(effect_key from '^topup:[^:]+:([0-9]{1,6})$') AS int) AS reversal
     FROM ledger_entries WHERE effect_key LIKE 'topup:%'`;
 
 export const TOPUP_INVARIANTS: readonly Invariant[] = [
   {
     name: 'one-entry-a-paid-topup',
     statement:
-      'A top-up that was paid has one ledger entry, on its account and of its credits; no other top-up has one, and no entry is without its top-up.',
+      'A paid top-up has one ledger entry, on its account and of its credits; no other top-up has one, and every entry has its top-up.',
     checkedWhen: 'always',
     query: `
       SELECT coalesce(t.account_id, e.account_id) AS account_id, 'top-up ' || coalesce(t.uuid::text, e.topup) AS subject,
@@ -23,35 +23,36 @@ export const TOPUP_INVARIANTS: readonly Invariant[] = [
                     coalesce(e.entries, 0), coalesce(e.credits, 0), coalesce(e.account_id::text, 'none')) AS detail
         FROM topups t
         FULL JOIN (SELECT topup, min(account_id) AS account_id, count(*) AS entries, sum(amount) AS credits
-                     FROM (${TOPUP_ENTRIES}) entry WHERE adjustment IS NULL GROUP BY topup) e ON e.topup = t.uuid::text
+                     FROM (${TOPUP_ENTRIES}) entry WHERE reversal IS NULL GROUP BY topup) e ON e.topup = t.uuid::text
        WHERE CASE WHEN t.status = 'succeeded'
                   THEN (t.account_id, 1, t.credits) IS DISTINCT FROM (e.account_id, e.entries, e.credits)
                   ELSE e.entries > 0 END`,
   },
   {
-    name: 'credits-taken-back-are-entries',
-    statement: 'What was taken back of a top-up is what its further ledger entries took, numbered 1, 2, 3, ...',
+    name: 'reversals-equal-their-entries',
+    statement:
+      'The reversed credits of a top-up are the sum of its reversal entries, which are numbered from 1 without gaps.',
     checkedWhen: 'always',
     query: `
       SELECT coalesce(t.account_id, e.account_id) AS account_id, 'top-up ' || coalesce(t.uuid::text, e.topup) AS subject,
-             format('%s taken back in %s steps; the entries say %s in %s, up to number %s', coalesce(t.credits_reversed, 0),
+             format('%s credits in %s reversals; the ledger has %s in %s, last number %s', coalesce(t.credits_reversed, 0),
                     coalesce(t.reversal_count, 0), coalesce(e.credits, 0), coalesce(e.entries, 0), coalesce(e.last, 0)) AS detail
         FROM topups t
-        FULL JOIN (SELECT topup, min(account_id) AS account_id, count(*) AS entries, -sum(amount) AS credits, max(adjustment) AS last,
+        FULL JOIN (SELECT topup, min(account_id) AS account_id, count(*) AS entries, -sum(amount) AS credits, max(reversal) AS last,
                           count(DISTINCT account_id) AS accounts
-                     FROM (${TOPUP_ENTRIES}) entry WHERE adjustment IS NOT NULL GROUP BY topup) e ON e.topup = t.uuid::text
+                     FROM (${TOPUP_ENTRIES}) entry WHERE reversal IS NOT NULL GROUP BY topup) e ON e.topup = t.uuid::text
        WHERE (t.credits_reversed, t.reversal_count, t.reversal_count)
                IS DISTINCT FROM (coalesce(e.credits, 0), coalesce(e.entries, 0), coalesce(e.last, 0))
           OR e.account_id <> t.account_id OR e.accounts > 1`,
   },
   {
-    name: 'no-more-is-taken-back-than-went-back',
+    name: 'reversed-credits-within-reversed-cents',
     statement:
-      'Of a top-up no more credits were taken back than the part of its money that was refunded or is disputed; only of one that was paid.',
+      'The reversed credits of a top-up are at most proportional to its reversed money, and only a paid top-up has reversals.',
     checkedWhen: 'always',
     query: `
       SELECT account_id, 'top-up ' || uuid AS subject,
-             format('%s: %s of %s credits taken back, %s of %s cents reversed, completed %s', status, credits_reversed, credits,
+             format('%s: %s of %s credits and %s of %s cents reversed, completed %s', status, credits_reversed, credits,
                     reversed_cents, amount_cents, coalesce(completed_at::text, 'never')) AS detail
         FROM topups
        WHERE credits_reversed > floor(credits::numeric * reversed_cents / amount_cents)
@@ -59,39 +60,39 @@ export const TOPUP_INVARIANTS: readonly Invariant[] = [
           OR (status <> 'succeeded' AND (reversed_cents > 0 OR reversal_count > 0))`,
   },
   {
-    // Two minutes less, as the processes' clocks differ.
+    // Less the tolerance for the clocks of different processes.
     name: 'automatic-topups-are-an-hour-apart',
-    statement: 'Automatic top-ups of an account begin at least an hour after one another.',
+    statement: 'Automatic top-ups of an account start at least an hour apart.',
     checkedWhen: 'always',
     query: `
-      SELECT account_id, 'top-up ' || uuid AS subject, format('begun %s, the one before %s', created_at, before) AS detail
+      SELECT account_id, 'top-up ' || uuid AS subject, format('started %s, the one before %s', created_at, before) AS detail
         FROM (SELECT account_id, uuid, created_at, lag(created_at) OVER (PARTITION BY account_id ORDER BY created_at) AS before
                 FROM topups WHERE kind = 'automatic') automatic
        WHERE created_at < before + ${AUTO_TOPUP_INTERVAL_SQL} - ${CLOCK_SKEW_INTERVAL}`,
   },
   {
     name: 'one-automatic-topup-at-a-time',
-    statement: 'Of an account one automatic top-up is under way at the most.',
+    statement: 'An account has at most one pending automatic top-up.',
     checkedWhen: 'always',
     query: `
-      SELECT account_id, 'automatic top-ups' AS subject, 'under way: ' || string_agg(uuid::text, ', ' ORDER BY uuid) AS detail
+      SELECT account_id, 'automatic top-ups' AS subject, 'pending: ' || string_agg(uuid::text, ', ' ORDER BY uuid) AS detail
         FROM topups WHERE kind = 'automatic' AND status = 'pending' GROUP BY account_id HAVING count(*) > 1`,
   },
   {
-    name: 'the-hour-is-taken',
-    statement: 'An account knows when its last automatic top-up began.',
+    name: 'auto-topup-claim-is-recorded',
+    statement: 'An account has the time of the claim of its last automatic top-up.',
     checkedWhen: 'always',
     query: `
       SELECT a.id AS account_id, 'automatic top-ups' AS subject,
-             format('the hour was taken %s, the last one began %s', coalesce(a.auto_topup_claimed_at::text, 'never'), t.last) AS detail
+             format('claimed %s, the last one started %s', coalesce(a.auto_topup_claimed_at::text, 'never'), t.last) AS detail
         FROM accounts a
         JOIN (SELECT account_id, max(created_at) AS last FROM topups WHERE kind = 'automatic' GROUP BY 1) t ON t.account_id = a.id
        WHERE a.auto_topup_claimed_at IS NULL OR a.auto_topup_claimed_at < t.last - ${CLOCK_SKEW_INTERVAL}`,
   },
   {
-    name: 'triggers-are-burns',
+    name: 'auto-topup-triggers-follow-burns',
     statement:
-      'A recorded trigger of an automatic top-up has a burn of that time, on an account whose balance is below its threshold.',
+      'A recorded trigger of an automatic top-up has a burn at that time, and the balance is below the threshold.',
     checkedWhen: 'always',
     query: `
       SELECT a.id AS account_id, 'automatic top-ups' AS subject,
@@ -105,11 +106,11 @@ export const TOPUP_INVARIANTS: readonly Invariant[] = [
               OR NOT a.auto_topup_enabled OR a.balance >= a.auto_topup_threshold_credits)`,
   },
   {
-    name: 'no-charge-is-left-open',
-    statement: 'What became of every automatic top-up is known.',
+    name: 'no-auto-topup-is-unresolved',
+    statement: 'No automatic top-up has an unknown outcome.',
     checkedWhen: 'when settled',
     query: `
-      SELECT account_id, 'top-up ' || uuid AS subject, format('pending since %s, looked at again %s', created_at, next_attempt_at) AS detail
+      SELECT account_id, 'top-up ' || uuid AS subject, format('pending since %s, next attempt %s', created_at, next_attempt_at) AS detail
         FROM topups WHERE kind = 'automatic' AND status = 'pending'`,
   },
 ];

@@ -1,14 +1,14 @@
 import type { Invariant } from './invariant.ts';
 
-/** What was used, as the sums that are kept say. */
+/** Usage sums, compared with the generations that they summarize. */
 export const USAGE_INVARIANTS: readonly Invariant[] = [
   {
-    name: 'days-are-their-generations',
-    statement: 'What an account has used on a day of a model is what its generations of that day cost, less refunds.',
+    name: 'usage-days-match-generations',
+    statement: 'The usage of an account by day and model equals the cost of its generations of that day, less refunds.',
     checkedWhen: 'always',
     query: `
       SELECT account_id, format('%s on %s', model, day) AS subject,
-             format('%s generations for %s credits; the rows say %s for %s', coalesce(u.generations, 0), coalesce(u.credits, 0),
+             format('%s generations for %s credits; the rows have %s for %s', coalesce(u.generations, 0), coalesce(u.credits, 0),
                     coalesce(g.generations, 0), coalesce(g.credits, 0)) AS detail
         FROM usage_days u
         FULL JOIN (SELECT account_id, model, (created_at AT TIME ZONE 'UTC')::date AS day, count(*) AS generations,
@@ -17,8 +17,8 @@ export const USAGE_INVARIANTS: readonly Invariant[] = [
        WHERE (u.generations, u.credits) IS DISTINCT FROM (g.generations, g.credits)`,
   },
   {
-    name: 'totals-are-their-days',
-    statement: 'What an account has used of a model since it began is the sum of its days.',
+    name: 'usage-totals-match-days',
+    statement: 'The total usage of an account by model is the sum of its days.',
     checkedWhen: 'always',
     query: `
       SELECT account_id, model AS subject,
@@ -32,11 +32,11 @@ export const USAGE_INVARIANTS: readonly Invariant[] = [
   {
     name: 'used-this-month-is-burned-this-month',
     statement:
-      'What an account has used this month is what its generations since the month was turned cost, less refunds.',
+      'The usage of an account in the current period equals the cost of its generations since the period started, less refunds.',
     checkedWhen: 'always',
     query: `
-      SELECT a.id AS account_id, 'used this month' AS subject,
-             format('the account says %s, the generations after number %s say %s', a.period_used, a.generation_count_at_period_start, coalesce(g.used, 0)) AS detail
+      SELECT a.id AS account_id, 'usage of the period' AS subject,
+             format('period_used %s, the generations after number %s cost %s', a.period_used, a.generation_count_at_period_start, coalesce(g.used, 0)) AS detail
         FROM accounts a
         LEFT JOIN (SELECT g.account_id, sum(g.credits_charged) AS used
                      FROM generations g JOIN accounts owner ON owner.id = g.account_id AND g.number > owner.generation_count_at_period_start
@@ -45,10 +45,10 @@ export const USAGE_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'no-use-is-negative',
-    statement: 'What an account has used, this month, of a day or of a model, is not below zero.',
+    statement: 'No usage of a period, a day or a model is below zero.',
     checkedWhen: 'always',
     query: `
-      SELECT id AS account_id, 'used this month' AS subject, period_used::text AS detail FROM accounts WHERE period_used < 0
+      SELECT id AS account_id, 'usage of the period' AS subject, period_used::text AS detail FROM accounts WHERE period_used < 0
        UNION ALL
       SELECT account_id, format('%s on %s', model, day), format('%s generations for %s credits', generations, credits)
         FROM usage_days WHERE credits < 0 OR generations < 0

@@ -1,17 +1,15 @@
 import type { Knex } from 'knex';
 import { type UpstreamRoute, isThrottled } from '../../../gateways/upstreams/index.ts';
-import { createBatcher } from '../../../lib/batcher.ts';
-import { addMilliseconds, now } from '../../../lib/clock.ts';
-import { config } from '../../../lib/config.ts';
-import { isRejection, prepared, runStatement } from '../../../lib/db.ts';
-import { REFRESH_INTERVAL_MS } from '../../../spec/limits.ts';
+import { addMilliseconds } from '../../../lib/clock.ts';
+import { prepared, runStatement } from '../../../lib/db.ts';
+import { getLeaseMs } from './lease.ts';
 import { getActiveRoutes } from './modelHealth.ts';
-import { CLOCK_SKEW_MS, SWEEP_GRACE_MS, type ClaimedGeneration, CLAIMED_COLUMNS, transition } from './transition.ts';
+import { type ClaimedGeneration, CLAIMED_COLUMNS, transition } from './transition.ts';
 
-/** The claim's own way to the database and back, and the submit, take no longer; then another worker may have the job. */
-export const getLeaseMs = () => config.UPSTREAM_TIMEOUT_MS + 2 * config.DATABASE_TIMEOUT_MS + 1_500;
-
-/** What both ways of claiming a job do to it. One that is found in the middle of a submit counts as a submit. */
+/**
+ * Update that both claims share. A row with `submit_started_at` still set belongs to a worker that died or received no
+ * response, so its submit is counted as unconfirmed.
+ */
 const CLAIM_UPDATE = `
      UPDATE generations g
         SET unconfirmed_submits = g.unconfirmed_submits + cast(g.submit_started_at IS NOT NULL AS int), submit_started_at = :now,
@@ -24,7 +22,7 @@ const ROUTE_RECORDSET = 'json_to_recordset(:routes) AS route (model text, upstre
 const IS_CLAIMABLE = `g.status = 'queued' AND g.upstream_handle IS NULL AND g.deadline_at > :now
           AND (g.leased_until IS NULL OR g.leased_until <= :now)`;
 
-/** Routes as the claiming statements take them. */
+/** Encodes routes for the claim statements. */
 function toRouteBindings(routes: UpstreamRoute[]): string {
   return JSON.stringify(
     routes.map(({ model, upstream, modelId }) => ({ model, upstream: upstream.name, upstream_model: modelId })),
@@ -32,9 +30,8 @@ function toRouteBindings(routes: UpstreamRoute[]): string {
 }
 
 /**
- * Takes a job for submitting, or undefined where it is over, submitted, in another worker's hands, or goes to an
- * upstream where jobs wait for their turn. A job that is found in the middle of a submit was left there by a worker
- * that died or got no answer: that one is counted.
+ * Claims a generation for submitting. Returns undefined if it has ended, is submitted, is leased by another worker, or
+ * belongs to a throttled upstream.
  */
 export const claimForSubmit = transition(
   prepared(
@@ -55,7 +52,7 @@ export const claimForSubmit = transition(
 const CLAIM_OLDEST = prepared(
   'claim_oldest',
   `WITH taken AS (
-     SELECT count(*) AS jobs FROM generations
+     SELECT count(*) AS slots FROM generations
       WHERE status = 'queued' AND upstream = :upstream
         AND (upstream_handle IS NOT NULL OR (submit_started_at IS NOT NULL AND leased_until > :now))
    ), free AS (
@@ -63,14 +60,14 @@ const CLAIM_OLDEST = prepared(
        FROM generations g JOIN ${ROUTE_RECORDSET} ON route.model = g.model
       WHERE ${IS_CLAIMABLE}
       ORDER BY g.uuid
-      LIMIT (SELECT least(:limit, greatest(0, coalesce(cast(:concurrency AS int) - taken.jobs, :limit))) FROM taken)
+      LIMIT (SELECT least(:limit, greatest(0, coalesce(cast(:concurrency AS int) - taken.slots, :limit))) FROM taken)
         FOR NO KEY UPDATE OF g SKIP LOCKED
    ) ${CLAIM_UPDATE}`,
 );
 
 /**
- * Takes the oldest jobs that wait for an upstream, as many as its limits leave room for. To be called by whoever has
- * the upstream's turn, in the transaction that holds it: what is counted then stays so until the claim is committed.
+ * Claims the oldest queued generations of an upstream, up to the limit and its free concurrency slots. Call it in the
+ * transaction that holds the upstream's rate limit row, so that the counted slots stay valid until the claim commits.
  */
 export async function claimOldest(
   transaction: Knex,
@@ -88,84 +85,4 @@ export async function claimOldest(
     lease: addMilliseconds(at, getLeaseMs()),
   };
   return runStatement<ClaimedGeneration>(CLAIM_OLDEST, bindings, transaction);
-}
-
-interface AcceptedSubmit {
-  uuid: string;
-  handle: Record<string, unknown>;
-  /** Whose handle it is: another claim may have gone elsewhere in the meantime. */
-  upstream: string;
-  upstream_model: string;
-}
-
-const RECORD_ACCEPTED = prepared(
-  'record_accepted',
-  `WITH mine AS (
-     SELECT g.uuid, r.handle, r.upstream, r.upstream_model
-       FROM generations g
-       JOIN json_to_recordset(:receipts) AS r (uuid uuid, handle jsonb, upstream text, upstream_model text)
-         ON r.uuid = g.uuid
-      WHERE g.uuid = ANY (:uuids) AND g.status = 'queued'
-        AND (g.upstream_handle IS NULL OR (g.upstream_handle = r.handle AND g.upstream = r.upstream))
-      ORDER BY g.uuid FOR NO KEY UPDATE OF g
-   ), recorded AS (
-     UPDATE generations g
-        SET upstream_handle = mine.handle, upstream = mine.upstream, upstream_model = mine.upstream_model,
-            submit_started_at = NULL, leased_until = NULL, next_attempt_at = :due
-       FROM mine
-      WHERE g.uuid = mine.uuid AND g.upstream_handle IS NULL
-   )
-   SELECT uuid FROM mine`,
-);
-
-/**
- * Records that the upstream accepted a job, and the handle under which it runs. Safe to repeat after a lost answer: a
- * row that already has this handle counts as recorded.
- * @returns false where the generation has ended, or has the handle of another submission.
- */
-export const recordAccepted = createBatcher<AcceptedSubmit, boolean>({
-  maxItems: 64,
-  maxInFlight: 2,
-  isItemError: isRejection,
-  // Two submissions of one generation must not share a statement: only one of them is recorded.
-  getKey: ({ uuid }) => uuid,
-  run: async (receipts) => {
-    const due = addMilliseconds(now(), REFRESH_INTERVAL_MS + SWEEP_GRACE_MS);
-    const uuids = receipts.map(({ uuid }) => uuid);
-    const rows = await runStatement<{ uuid: string }>(RECORD_ACCEPTED, {
-      uuids,
-      receipts: JSON.stringify(receipts),
-      due,
-    });
-    const recorded = new Set(rows.map((row) => row.uuid));
-    return uuids.map((uuid) => recorded.has(uuid));
-  },
-});
-
-const RELEASE_GENERATION = prepared(
-  'release_generation',
-  `UPDATE generations
-      SET leased_until = :earliest, next_attempt_at = :due, submit_started_at = CASE WHEN :unknown THEN submit_started_at END
-    WHERE uuid = :uuid AND upstream_handle IS NULL AND submit_started_at = :since`,
-);
-
-/**
- * Gives a claimed job back to be submitted again later; where the outcome is unknown, the next claim counts that. One
- * that another worker has claimed since is left to it.
- */
-export async function releaseGeneration(
-  generation: ClaimedGeneration,
-  delayMs: number,
-  outcome: 'not accepted' | 'unknown',
-): Promise<void> {
-  const { uuid, submit_started_at: since } = generation;
-  const at = now();
-  await runStatement(RELEASE_GENERATION, {
-    uuid,
-    since,
-    // The ring for it must not come too early by the clock of another machine.
-    notBefore: addMilliseconds(at, delayMs - CLOCK_SKEW_MS),
-    due: addMilliseconds(at, delayMs + SWEEP_GRACE_MS),
-    unknown: outcome === 'unknown',
-  });
 }

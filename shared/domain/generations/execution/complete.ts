@@ -7,10 +7,10 @@ import { publishGenerationUpdate } from '../../../queues/generationUpdates.ts';
 import { ORPHANED_MEDIA_DELAY_MS } from '../../../spec/limits.ts';
 
 /**
- * The end of a generation. Each of the two statements starts from `status = 'queued'`, for all the jobs that end in
- * this process at the moment: one caller wins each job, and only the winner frees the slot and, on failure, refunds.
- * Accounts are locked first and in the order of their ids, as everywhere. The array of uuids repeats what the answers
- * say, so that the planner goes by the index, however small the table.
+ * Ends generations: one statement for success and one for failure, each for a batch that ends in this process. Both
+ * start from `status = 'queued'`, so one caller wins each generation, and only the winner frees the slot and, on
+ * failure, refunds. Accounts are locked first and in the order of their ids, as everywhere; the `uuids` array repeats
+ * the uuids of `ends`, so that the planner uses the index even if the table is small.
  */
 
 export interface GenerationSuccess {
@@ -18,7 +18,7 @@ export interface GenerationSuccess {
   output_path: string;
   thumbnail_path: string | null;
   is_watermarked: boolean;
-  /** What the run cost us, in cents and fractions of one; null where its price is not known. */
+  /** Cost of the run for us, in cents with decimals; null if its price is not known. */
   provider_cost_cents: number | null;
 }
 
@@ -38,17 +38,17 @@ const LOCK_OWNERS = `
 
 const COMPLETE_GENERATIONS = prepared(
   'complete_generations',
-  `WITH answer AS MATERIALIZED (
-     SELECT * FROM json_to_recordset(:answers)
+  `WITH result AS MATERIALIZED (
+     SELECT * FROM json_to_recordset(:ends)
          AS r (uuid uuid, output_path text, thumbnail_path text, is_watermarked boolean, provider_cost_cents numeric)
    ), owner AS MATERIALIZED (${LOCK_OWNERS}
    ), ended AS (
      UPDATE generations g
-        SET status = 'succeeded', completed_at = :now, output_path = answer.output_path,
-            thumbnail_path = answer.thumbnail_path, is_watermarked = answer.is_watermarked,
-            provider_cost_cents = answer.provider_cost_cents
-       FROM answer, owner
-      WHERE g.uuid = ANY (cast(:uuids AS uuid[])) AND g.uuid = answer.uuid AND g.account_id = owner.id
+        SET status = 'succeeded', completed_at = :now, output_path = result.output_path,
+            thumbnail_path = result.thumbnail_path, is_watermarked = result.is_watermarked,
+            provider_cost_cents = result.provider_cost_cents
+       FROM result, owner
+      WHERE g.uuid = ANY (cast(:uuids AS uuid[])) AND g.uuid = result.uuid AND g.account_id = owner.id
         AND g.status = 'queued'
      RETURNING g.uuid, g.account_id, g.deleted_at, g.media_token
    ), unwanted AS (
@@ -56,9 +56,9 @@ const COMPLETE_GENERATIONS = prepared(
      SELECT media_token, cast(:now AS timestamptz) FROM ended WHERE deleted_at IS NOT NULL AND media_token IS NOT NULL
      ON CONFLICT (media_token) DO NOTHING
    ), freed AS (
-     UPDATE accounts a SET in_flight = owner.in_flight - jobs.ended
-       FROM owner JOIN (SELECT account_id, cast(count(*) AS int) AS ended FROM ended GROUP BY account_id) jobs
-              ON jobs.account_id = owner.id
+     UPDATE accounts a SET in_flight = owner.in_flight - counts.ended
+       FROM owner JOIN (SELECT account_id, cast(count(*) AS int) AS ended FROM ended GROUP BY account_id) counts
+              ON counts.account_id = owner.id
       WHERE a.id = owner.id
    )
    SELECT uuid FROM ended`,
@@ -66,13 +66,13 @@ const COMPLETE_GENERATIONS = prepared(
 
 const FAIL_GENERATIONS = prepared(
   'fail_generations',
-  `WITH answer AS MATERIALIZED (
-     SELECT * FROM json_to_recordset(:answers) AS r (uuid uuid, message text)
+  `WITH result AS MATERIALIZED (
+     SELECT * FROM json_to_recordset(:ends) AS r (uuid uuid, message text)
    ), owner AS MATERIALIZED (${LOCK_OWNERS}
    ), ended AS (
-     UPDATE generations g SET status = 'failed', completed_at = :now, error_message = answer.message
-       FROM answer, owner
-      WHERE g.uuid = ANY (cast(:uuids AS uuid[])) AND g.uuid = answer.uuid AND g.account_id = owner.id
+     UPDATE generations g SET status = 'failed', completed_at = :now, error_message = result.message
+       FROM result, owner
+      WHERE g.uuid = ANY (cast(:uuids AS uuid[])) AND g.uuid = result.uuid AND g.account_id = owner.id
         AND g.status = 'queued'
      RETURNING g.uuid, g.account_id, g.model, g.created_at, g.credits_charged, g.plan_credits_charged,
                g.media_token,
@@ -81,19 +81,19 @@ const FAIL_GENERATIONS = prepared(
      INSERT INTO media_deletions (media_token, next_attempt_at)
      SELECT media_token, cast(:late AS timestamptz) FROM ended WHERE media_token IS NOT NULL
      ON CONFLICT (media_token) DO UPDATE SET next_attempt_at = excluded.next_attempt_at
-   ), jobs AS (
+   ), counts AS (
      SELECT account_id, cast(count(*) AS int) AS ended, cast(sum(credits_charged) AS int) AS credits,
             cast(sum(plan_credits_charged) AS int) AS plan_credits, cast(sum(used_this_period) AS int) AS used
        FROM ended GROUP BY account_id
    ), refunded AS (
      UPDATE accounts a
-        SET balance = owner.balance + jobs.credits,
-            plan_credits = owner.plan_credits + jobs.plan_credits,
-            topup_credits = owner.topup_credits + jobs.credits - jobs.plan_credits,
-            period_used = owner.period_used - jobs.used,
-            in_flight = owner.in_flight - jobs.ended,
-            ledger_count = owner.ledger_count + jobs.ended
-       FROM owner JOIN jobs ON jobs.account_id = owner.id
+        SET balance = owner.balance + counts.credits,
+            plan_credits = owner.plan_credits + counts.plan_credits,
+            topup_credits = owner.topup_credits + counts.credits - counts.plan_credits,
+            period_used = owner.period_used - counts.used,
+            in_flight = owner.in_flight - counts.ended,
+            ledger_count = owner.ledger_count + counts.ended
+       FROM owner JOIN counts ON counts.account_id = owner.id
       WHERE a.id = owner.id
    ), refund AS (
      INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description,
@@ -117,11 +117,11 @@ const FAIL_GENERATIONS = prepared(
    SELECT uuid, credits_charged FROM ended`,
 );
 
-/** Ends a generation with its output. @returns whether this call did it, rather than an earlier one. */
+/** Ends a generation with its output. @returns false if it had ended before. */
 export const completeGeneration: (success: GenerationSuccess) => Promise<boolean> =
   createEndBatcher(COMPLETE_GENERATIONS);
 
-/** Ends a generation without one and gives its credits back. @returns whether this call did it. */
+/** Ends a generation without output and refunds its credits. @returns false if it had ended before. */
 export const failGeneration: (failure: GenerationFailure) => Promise<boolean> = createEndBatcher(FAIL_GENERATIONS);
 
 function createEndBatcher(statement: Statement) {
@@ -151,12 +151,12 @@ function createEndBatcher(statement: Statement) {
 function recordMetrics(outcome: 'succeeded' | 'failed', rows: { credits_charged?: number }[]): void {
   if (rows.length === 0) return;
   generationsCompleted.inc({ outcome }, rows.length);
-  // Only what failed is given back.
+  // Rows of completed generations have no credits_charged: only failures are refunded.
   creditsRefunded.inc(rows.reduce((sum, { credits_charged: credits = 0 }) => sum + credits, 0));
 }
 
 function publishCompletion(end: GenerationSuccess | GenerationFailure): void {
   publishGenerationUpdate(end.uuid);
-  if ('message' in end) logger.info({ generationId: end.uuid, reason: end.message }, 'failed and refunded');
-  else logger.info({ generationId: end.uuid }, 'succeeded');
+  if ('message' in end) logger.info({ generationId: end.uuid, reason: end.message }, 'generation failed and refunded');
+  else logger.info({ generationId: end.uuid }, 'generation succeeded');
 }

@@ -10,14 +10,14 @@ import { submitClaimed } from './submit.ts';
 const submitSlots = perService(() => pLimit(config.UPSTREAM_CONCURRENCY));
 
 /**
- * Hands generations to their upstreams. Those that another worker has, or that need no submitting, are left alone.
- * Where jobs wait for their turn it is not these that are handed out but the oldest.
+ * Claims and submits generations. Skips those that another worker holds or that need no submit. A throttled upstream
+ * receives its oldest queued generations instead of the ones named here.
  */
 export async function dispatchGenerations(generationIds: string[]): Promise<void> {
   const routes = await getActiveRoutes();
   const throttledUpstreams = new Set(routes.filter(isThrottled).map(({ upstream }) => upstream.name));
   const dispatchLoops = [...throttledUpstreams].map(dispatchThrottled);
-  // A job is claimed only when there is a slot for it: the claim's lease is as long as a submit may take, not longer.
+  // Claim only when a slot is free: the lease covers one submit and no time in a local queue.
   const submits = routes.every(isThrottled)
     ? []
     : generationIds.map((uuid) => submitSlots()(() => claimAndSubmit(uuid)));

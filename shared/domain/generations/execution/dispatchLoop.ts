@@ -1,29 +1,30 @@
 import { isThrottled } from '../../../gateways/upstreams/index.ts';
 import { config } from '../../../lib/config.ts';
+import { isDraining, trackInFlight } from '../../../lib/drain.ts';
 import { logger } from '../../../lib/logger.ts';
 import { perService } from '../../../lib/serviceScope.ts';
 import { getActiveRoutes } from './modelHealth.ts';
 import { submitClaimed } from './submit.ts';
 import { claimWithinLimits } from './upstreamRateLimit.ts';
-import { isDraining, trackInFlight } from '../../../lib/drain.ts';
 
-/** What this process has to do with an upstream where jobs wait for their turn. */
+/** One loop per throttled upstream. Wake-ups that arrive while it claims are merged into one more pass. */
 interface DispatchLoop {
-  /** Submits under way here. */
+  /** Submits in progress in this process. */
   activeSubmits: number;
-  /** Whether jobs are being claimed, and whether somebody has asked for more since that began. */
+  /** True while a pass claims generations. */
   isFetching: boolean;
+  /** Set by a wake-up during a pass: one more pass follows. */
   refetch: boolean;
-  /** Set while the upstream's rate leaves no room. */
+  /** Timer of the next pass while the rate limit is exhausted. */
   cooldown: NodeJS.Timeout | undefined;
 }
 
 const dispatchLoops = perService(() => new Map<string, DispatchLoop>());
 
 /**
- * Hands the oldest waiting jobs of an upstream out, as many as its limits and this process have room for. To be called
- * whenever there may be something to hand out: a job has come, another has ended. Resolves when no more can be claimed
- * now, not when those that were are submitted: that may take minutes.
+ * Claims and submits the oldest generations of a throttled upstream, within its limits and the slots of this process.
+ * Call it when a generation was queued or a slot became free. Resolves when nothing more can be claimed, without
+ * waiting for the submits, which may take minutes.
  */
 export async function dispatchThrottled(upstream: string): Promise<void> {
   const loop = getDispatchLoop(upstream);
@@ -53,11 +54,11 @@ async function dispatchNext(upstream: string, loop: DispatchLoop): Promise<void>
   const routes = (await getActiveRoutes()).filter((route) => route.upstream.name === upstream && isThrottled(route));
   const capacity = config.UPSTREAM_CONCURRENCY - loop.activeSubmits;
   if (routes.length === 0 || capacity < 1) return;
-  const { jobs, waitMs } = await claimWithinLimits(routes, capacity);
-  for (const generation of jobs) {
+  const { generations, waitMs } = await claimWithinLimits(routes, capacity);
+  for (const generation of generations) {
     loop.activeSubmits += 1;
-    const work = submitClaimed(generation).catch((error: unknown) =>
-      logger.error({ generationId: generation.uuid, err: error }, 'not submitted'),
+    const work = submitClaimed(generation).catch((err: unknown) =>
+      logger.error({ err, generationId: generation.uuid }, 'submit failed'),
     );
     trackInFlight(
       work.finally(() => {
@@ -69,10 +70,10 @@ async function dispatchNext(upstream: string, loop: DispatchLoop): Promise<void>
   if (waitMs > 0) scheduleRetry(upstream, loop, waitMs);
 }
 
-/** For whoever has made room and does not wait for what comes of it; what is missed the sweep finds. */
+/** Starts a dispatch pass without waiting for it. After a failure, the sweep enqueues the generations again. */
 export function triggerDispatch(upstream: string): void {
-  dispatchThrottled(upstream).catch((error: unknown) => {
-    logger.warn({ upstream, error: (error as Error).message }, 'nothing handed out; the sweep rings again');
+  dispatchThrottled(upstream).catch((err: unknown) => {
+    logger.warn({ err, upstream }, 'dispatch failed; sweep will retry');
   });
 }
 
@@ -83,9 +84,8 @@ function scheduleRetry(upstream: string, loop: DispatchLoop, waitMs: number): vo
   }, waitMs);
 }
 
-/** When a job ends, an upstream that has a limit has room for the next. */
-export async function onSlotFreed(upstream: string | null): Promise<void> {
+/** Dispatches the next generation of a throttled upstream after one of its generations has ended. */
+export async function onSlotFreed(upstream: string): Promise<void> {
   const routes = await getActiveRoutes();
-  if (routes.some((route) => route.upstream.name === upstream && isThrottled(route)))
-    triggerDispatch(upstream as string);
+  if (routes.some((route) => route.upstream.name === upstream && isThrottled(route))) triggerDispatch(upstream);
 }

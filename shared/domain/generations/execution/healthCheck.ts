@@ -3,7 +3,7 @@ import { now } from '../../../lib/clock.ts';
 import { config } from '../../../lib/config.ts';
 import { getOldestProbeTime, recordProbe } from './modelHealth.ts';
 
-/** Probes every upstream of every model and records what it finds. */
+/** Probes every upstream of every model and records the results. */
 export async function checkModelHealth(): Promise<void> {
   await Promise.all(
     Object.values(getUpstreamRoutes())
@@ -20,7 +20,7 @@ export async function checkModelHealth(): Promise<void> {
   );
 }
 
-/** Probes where the schedule, which lives in Redis, has not done so for a while: models do not go offline with Redis. */
+/** Probes if the last scheduled probe is overdue. Schedules live in Redis, and models stay online without it. */
 export async function checkModelHealthIfOverdue(): Promise<void> {
   const probedAt = await getOldestProbeTime();
   if (probedAt === null || now().getTime() - probedAt.getTime() > 1.5 * config.PROBE_INTERVAL_MS)

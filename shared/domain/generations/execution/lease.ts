@@ -1,10 +1,16 @@
 import { addMilliseconds, now } from '../../../lib/clock.ts';
+import { config } from '../../../lib/config.ts';
 import { prepared, runStatement, type Statement } from '../../../lib/db.ts';
 import { REFRESH_INTERVAL_MS } from '../../../spec/limits.ts';
-import { getLeaseMs } from './claim.ts';
 import { SWEEP_GRACE_MS, type ClaimedGeneration } from './transition.ts';
 
-/** Work on a job that takes longer than a step's hold on it lasts: the hold is renewed every second until it is done. */
+/** Leases with a heartbeat, for work that takes longer than one lease: renewed every second until the work is done. */
+
+/**
+ * Duration of a lease on a generation: one submit and the round trips to the database before and after it. When it
+ * expires, another worker may claim the generation.
+ */
+export const getLeaseMs = () => config.UPSTREAM_TIMEOUT_MS + 2 * config.DATABASE_TIMEOUT_MS + 1_500;
 
 const LOCKED_QUEUED = `(SELECT uuid FROM generations WHERE uuid = ANY (:uuids) AND status = 'queued'
             ORDER BY uuid FOR NO KEY UPDATE SKIP LOCKED) mine`;
@@ -22,15 +28,14 @@ const RENEW_LEASES = prepared(
 );
 
 /**
- * Keeps a job's gate shut while its output is being collected: nobody else starts on the same output, and when this
- * process dies the gate opens 2 seconds later.
+ * Keeps the refresh throttle of a generation acquired while its output is stored, so that no other process stores the
+ * same output. If this process dies, the throttle is free again after 2 seconds.
  */
 export const withRefreshThrottle = createLeaseHolder(RENEW_REFRESH_THROTTLES, () => SWEEP_GRACE_MS);
 
 /**
- * Keeps a job's lease while its upstream works on it, where a submission lasts until the output is there: when this
- * process dies, another one finds a submit of unknown outcome when the lease is over. Who has lost a lease to another
- * claim does not renew that one's.
+ * Renews a lease only while its fencing token (`submit_started_at`) is still ours: a worker that lost the lease cannot
+ * extend the new owner's. If this process dies, the next claim finds a submit of unknown outcome.
  */
 export const withLease = createLeaseHolder(RENEW_LEASES, getLeaseMs);
 

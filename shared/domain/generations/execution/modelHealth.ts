@@ -14,14 +14,14 @@ import {
 import type { ModelStatus } from '../../../spec/states.ts';
 import { UpstreamHealth } from '../../../tables/UpstreamHealth.ts';
 
-/** A model as `GET /api/models/` shows it. */
+/** A model with the status that `GET /api/models/` shows. */
 export interface ModelWithStatus extends CatalogModel {
   status: ModelStatus;
-  /** Whose model its first choice is. */
+  /** Name of the upstream that is its first choice. */
   provider: string;
 }
 
-/** The models on sale with their status, in their order. */
+/** Returns the models of the catalog with their status, in catalog order. */
 export async function getModelsWithStatus(): Promise<ModelWithStatus[]> {
   const getStatus = await loadStatuses();
   return MODELS.map((model) => ({
@@ -31,33 +31,35 @@ export async function getModelsWithStatus(): Promise<ModelWithStatus[]> {
   }));
 }
 
-/** A model whose first choice is offline can be had from its fallback: not as it should be, but it can. */
+/** Combines the status of both choices: a model that only its fallback can serve is degraded. */
 function combineStatus(primary: ModelStatus, fallback: ModelStatus): ModelStatus {
   if (primary !== 'offline') return primary;
   return fallback === 'offline' ? 'offline' : 'degraded';
 }
 
-/** How long a choice of upstreams is stood by; probes come much more rarely. */
+/** Lifetime of the cached routes. Probes run far less often. */
 const ROUTE_CACHE_MS = 1_000;
-const state = perService(() => ({ choice: undefined as { routes: UpstreamRoute[]; madeAt: number } | undefined }));
+const state = perService(() => ({
+  activeRoutes: undefined as { routes: UpstreamRoute[]; cachedAt: number } | undefined,
+}));
 
-/** The upstream that each model's jobs go to now: its first choice, and while that is offline its fallback. */
+/** Returns the route that each model uses now: its first choice, or its fallback while the first is offline. */
 export async function getActiveRoutes(): Promise<UpstreamRoute[]> {
   if (Object.values(getUpstreamRoutes()).every((choices) => choices.length === 1))
     return Object.values(getUpstreamRoutes()).flat();
-  const { choice } = state();
-  if (choice !== undefined && now().getTime() - choice.madeAt < ROUTE_CACHE_MS) return choice.routes;
+  const cached = state().activeRoutes;
+  if (cached !== undefined && now().getTime() - cached.cachedAt < ROUTE_CACHE_MS) return cached.routes;
   const getStatus = await loadStatuses();
   const current = MODELS.flatMap(({ slug }) => {
     const [first, fallback] = getUpstreamRoutes()[slug];
     const isOffline = getStatus(slug, 0) === 'offline' && getStatus(slug, 1) !== 'offline';
     return (isOffline && fallback !== undefined ? fallback : first) ?? [];
   });
-  state().choice = { routes: current, madeAt: now().getTime() };
+  state().activeRoutes = { routes: current, cachedAt: now().getTime() };
   return current;
 }
 
-/** One that no worker has probed lately, or that there is none of, counts as offline. */
+/** Loads the status of every upstream. One without a recent probe, or without any, counts as offline. */
 async function loadStatuses(): Promise<(model: ModelSlug, position: number) => ModelStatus> {
   const rows = await UpstreamHealth.query();
   const freshSince = addMilliseconds(now(), -PROBE_STALE_MS);
@@ -69,7 +71,7 @@ async function loadStatuses(): Promise<(model: ModelSlug, position: number) => M
     fresh.find((row) => row.model === model && row.position === position)?.status ?? 'offline';
 }
 
-/** Degraded after one bad probe, offline after three in a row, online again after two good ones in a row. */
+/** Degraded after one failed probe, offline after three in a row, online again after two successful ones in a row. */
 const RECORD_PROBE = prepared(
   'record_probe',
   `INSERT INTO upstream_health AS h (model, position, upstream, status, consecutive_successes, consecutive_failures, probed_at, detail)
@@ -90,7 +92,7 @@ const RECORD_PROBE = prepared(
        WHEN NOT :good AND h.consecutive_failures + 1 >= ${FAILED_PROBES_TO_DEGRADE} AND h.status = 'online' THEN 'degraded'
        ELSE h.status END,
      probed_at = excluded.probed_at,
-     -- What the probes saw, too, is over when they say so.
+     -- Probes that take an upstream offline and back online also close its circuit.
      circuit_open_until = CASE WHEN :good AND h.status = 'offline' AND h.consecutive_successes + 1 >= ${GOOD_PROBES_TO_ONLINE} THEN NULL
                         ELSE h.circuit_open_until END,
      detail = CASE WHEN :good AND h.upstream = excluded.upstream THEN h.detail ELSE excluded.detail END
@@ -98,9 +100,9 @@ const RECORD_PROBE = prepared(
 );
 
 /**
- * Records how an upstream of a model answered. A submission that failed in transport counts as a bad probe, but only a
- * probe takes a model offline: a customer whose prompts make the upstream hang must not take it from all others. A route
- * that the model no longer has is ignored.
+ * Records the result of a probe, or of a submission that failed in transport. Only a probe takes a model offline: a
+ * customer whose prompts make the upstream hang must not affect other customers. Routes that the model no longer has
+ * are ignored.
  */
 export async function recordProbe(
   route: UpstreamRoute,
@@ -121,8 +123,7 @@ export async function recordProbe(
     detail: problem ?? '',
   };
   const [row] = await runStatement<{ status: ModelStatus }>(RECORD_PROBE, bindings);
-  if (problem !== null)
-    logger.warn({ model, upstream: name, status: row?.status, problem }, 'the upstream does not answer as it should');
+  if (problem !== null) logger.warn({ model, upstream: name, status: row?.status, problem }, 'upstream probe failed');
 }
 
 const OPEN_CIRCUIT = prepared(
@@ -131,8 +132,8 @@ const OPEN_CIRCUIT = prepared(
 );
 
 /**
- * Leaves an upstream alone for half a minute that turned us away for our own fault: the account has no money, or no rights.
- * Its probes are good, and customers would be charged for jobs that it will not take.
+ * Opens the circuit of an upstream for half a minute after it rejected our account (no balance, or no rights). Its
+ * probes still succeed, and customers would be charged for generations that it does not accept.
  */
 export async function openCircuit(route: UpstreamRoute, problem: string): Promise<void> {
   const { model, upstream, modelId } = route;
@@ -142,18 +143,21 @@ export async function openCircuit(route: UpstreamRoute, problem: string): Promis
     until: addMilliseconds(now(), CIRCUIT_OPEN_MS),
     problem,
   });
-  state().choice = undefined;
-  logger.error({ model, upstream: `${upstream.name}:${modelId}`, problem }, 'the upstream refuses our account');
+  state().activeRoutes = undefined;
+  logger.error(
+    { model, upstream: `${upstream.name}:${modelId}`, problem },
+    'upstream rejected our account; circuit opened',
+  );
 }
 
-/** Of a model's choices; -1 where it is none any more. */
+/** Returns the position of a route among its model's choices, or -1 if it is no longer one of them. */
 function findRoutePosition({ model, upstream, modelId }: UpstreamRoute): number {
   return getUpstreamRoutes()[model].findIndex(
     (route) => route.upstream.name === upstream.name && route.modelId === modelId,
   );
 }
 
-/** When the upstream that was left alone longest was last probed; null where one never was. */
+/** Returns the time of the least recent probe over all upstreams, or null if one was never probed. */
 export async function getOldestProbeTime(): Promise<Date | null> {
   const rows = await UpstreamHealth.query();
   const times = Object.values(getUpstreamRoutes()).flatMap((routes) =>

@@ -8,29 +8,31 @@ import {
 } from '../../../gateways/upstreams/index.ts';
 import { now } from '../../../lib/clock.ts';
 import { config } from '../../../lib/config.ts';
+import { trackInFlight } from '../../../lib/drain.ts';
 import { logger } from '../../../lib/logger.ts';
 import { perService } from '../../../lib/serviceScope.ts';
+import { enqueuePoll } from '../../../queues/enqueue.ts';
 import { publishGenerationUpdate } from '../../../queues/generationUpdates.ts';
-import { enqueueGeneration } from '../../../queues/enqueue.ts';
-import { finalizeGeneration, getGenerationRoute } from './finalize.ts';
 import { onSlotFreed } from './dispatchLoop.ts';
+import { finalizeGeneration } from './finalize.ts';
+import { getGenerationRoute } from './generationRoute.ts';
 import { withRefreshThrottle } from './lease.ts';
 import { acquirePoll, acquireReadRefresh } from './refreshThrottle.ts';
 import type { ClaimedGeneration } from './transition.ts';
-import { trackInFlight } from '../../../lib/drain.ts';
 
-/** An upstream that has just taken a job may not know it yet everywhere; one that still doesn't has lost it. */
+/** Age from which "unknown to the upstream" means lost: a new submission may not be visible everywhere at first. */
 const LOST_AFTER_MS = 60_000;
 
 const pollSlots = perService(() => pLimit(config.UPSTREAM_CONCURRENCY));
 const readSlots = perService(() => pLimit(config.UPSTREAM_CONCURRENCY));
 
 /**
- * Looks how submitted generations are getting on, and ends those that are done: the one way an upstream's answer gets
- * in. Asked for by reads and by the worker's own polls; whoever passes the gate looks, and rings for the next look.
+ * Polls the upstreams of submitted generations and finalizes those that are done. This is the only path by which an
+ * asynchronous upstream's result is read, for readers and for scheduled polls. The process that acquires the refresh
+ * throttle polls and enqueues the next poll.
  *
- * Resolves when all have been looked at, so that a slow download holds no job of the queue up. Each keeps its slot
- * until its output is collected: no more is begun than can be carried at a time, and the rest waits in the queue.
+ * Resolves when all were polled, so that a slow download does not block the queue. Each generation keeps its slot until
+ * its output is stored, which bounds the number of downloads.
  */
 export async function pollGenerations(generationIds: string[], trigger: 'read' | 'poll'): Promise<void> {
   const slots = trigger === 'read' ? readSlots() : pollSlots();
@@ -54,33 +56,30 @@ export async function pollGenerations(generationIds: string[], trigger: 'read' |
   );
 }
 
-/** What cannot be found out now counts as running: it is asked again. */
+/** Reads the progress of a generation. A failed request counts as running: the next poll asks again. */
 async function pollUpstream(generation: ClaimedGeneration): Promise<UpstreamProgress> {
   try {
     const route = getGenerationRoute(generation);
     if (route === undefined)
-      throw new UpstreamError('unavailable', `${generation.upstream} is not configured any more`);
+      throw new UpstreamError('unavailable', `upstream ${generation.upstream} is no longer configured`);
     return await getUpstream(route).check(generation.upstream_handle);
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error;
     const isNotFound = error.fault === 'gone';
     if (isNotFound && isOlderThan(generation, LOST_AFTER_MS))
-      return { state: 'failed', message: 'The model lost this job.' };
-    logger[isNotFound ? 'info' : 'warn'](
-      { generationId: generation.uuid, error: error.message },
-      'not refreshed; will look again',
-    );
+      return { state: 'failed', message: 'The model lost this generation.' };
+    logger[isNotFound ? 'info' : 'warn']({ err: error, generationId: generation.uuid }, 'poll failed; will retry');
     return { state: 'running' };
   }
 }
 
 function scheduleNextPoll(generation: ClaimedGeneration): void {
   publishGenerationUpdate(generation.uuid);
-  // Whole seconds, so that jobs of about the same age share a ring; up, so that none comes before it is due.
-  void enqueueGeneration('generation.poll', generation.uuid, Math.ceil(generation.poll_delay_ms / 1_000) * 1_000);
+  // Whole seconds, so that generations of about the same age share a job; rounded up, so that none is polled early.
+  void enqueuePoll(generation.uuid, Math.ceil(generation.poll_delay_ms / 1_000) * 1_000);
 }
 
-/** Never rejects: what could not be ended now is looked at again. */
+/** Finalizes a generation, or schedules another poll if that fails. Never rejects. */
 async function finalizeOrRetry(generation: ClaimedGeneration, result: UpstreamResult): Promise<void> {
   const { uuid, upstream } = generation;
   try {
@@ -88,8 +87,8 @@ async function finalizeOrRetry(generation: ClaimedGeneration, result: UpstreamRe
       finalizeGeneration(generation, getGenerationRoute(generation) as UpstreamRoute, result),
     );
     await onSlotFreed(upstream);
-  } catch (error) {
-    logger.warn({ generationId: uuid, error: (error as Error).message }, 'not ended; will look again');
+  } catch (err) {
+    logger.warn({ err, generationId: uuid }, 'finalize failed; will poll again');
     scheduleNextPoll(generation);
   }
 }

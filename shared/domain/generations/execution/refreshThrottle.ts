@@ -3,13 +3,13 @@ import { prepared } from '../../../lib/db.ts';
 import { REFRESH_INTERVAL_MS } from '../../../spec/limits.ts';
 import { CLOCK_SKEW_MS, SWEEP_GRACE_MS, CLAIMED_COLUMNS, transition } from './transition.ts';
 
-/** `age / 5`, but at least 2 and at most 8 seconds: how long to wait before looking at a running job again. */
+/** Delay between two polls: `age / 5`, at least 2 and at most 8 seconds. */
 const POLL_DELAY = `least(interval '8 seconds', greatest(interval '2 seconds', (cast(:now AS timestamptz) - g.created_at) / 5))`;
 
 /**
- * Takes the right to look at a job's upstream, or undefined where somebody did less than 2 seconds ago: the one gate
- * of reads and polls over all processes. Whoever passes it rings for the next poll, `poll_delay_ms` later, and so a
- * poll that comes earlier than the last passage has set finds the gate shut, and its chain ends in favour of that one.
+ * Acquires the right to poll a generation's upstream, or returns undefined if another process polled it less than
+ * 2 seconds ago. Reads and polls of all processes share this throttle. The process that acquires it enqueues the next
+ * poll, `poll_delay_ms` later; a poll that comes before `next_poll_at` is refused, which ends duplicate poll chains.
  */
 function createRefreshThrottle(name: string, isDue: string) {
   return transition(

@@ -1,10 +1,10 @@
 import { addMilliseconds, now } from '../../../lib/clock.ts';
 import { prepared, runStatement } from '../../../lib/db.ts';
 import { logger } from '../../../lib/logger.ts';
-import { enqueueGeneration } from '../../../queues/enqueue.ts';
 import type { Generation } from '../../../tables/Generation.ts';
+import { enqueueNextStep } from './nextStep.ts';
 
-/** A job that ought to be further by now, with what there is to know of it. */
+/** A queued generation without recent progress, with the columns that operators need. */
 export type StuckGeneration = Pick<
   Generation,
   | 'uuid'
@@ -22,7 +22,7 @@ export type StuckGeneration = Pick<
 const STUCK_COLUMNS = `g.uuid, g.account_id, g.model, g.created_at, g.deadline_at, g.next_attempt_at, g.polled_at, g.unconfirmed_submits, g.upstream,
   g.upstream_model, g.upstream_handle IS NOT NULL AS is_submitted`;
 
-/** Nobody is at it: no worker holds it, and nobody has looked at its upstream for a while. */
+/** No worker holds a lease, and no process has polled the upstream for a while. */
 const IS_STUCK = `g.status = 'queued' AND g.created_at <= :before AND (g.leased_until IS NULL OR g.leased_until <= :now)
        AND (g.polled_at IS NULL OR g.polled_at <= :before)`;
 
@@ -46,13 +46,12 @@ const REQUEUE_STUCK = prepared(
    RETURNING g.uuid, g.upstream_handle IS NOT NULL AS is_submitted`,
 );
 
-/** Less than every uuid: from the beginning. */
+/** Sorts before every uuid. */
 const LOWEST_UUID = '00000000-0000-0000-0000-000000000000';
 
 /**
- * Jobs that nobody is at and nothing has happened to for so long, oldest first. Jobs that wait for their turn at an
- * upstream whose use is limited are among them.
- * @param after the last uuid of those that are known already.
+ * Lists generations without progress for `idleMs`, oldest first. Includes those that wait for a throttled upstream.
+ * @param after last uuid of the previous page.
  */
 export async function findStuckGenerations(
   idleMs: number,
@@ -63,30 +62,29 @@ export async function findStuckGenerations(
   return runStatement<StuckGeneration>(FIND_STUCK, { now: at, before: addMilliseconds(at, -idleMs), after, limit });
 }
 
-/** Those of the named jobs that are stuck, however many others are. */
+/** Returns the named generations that are stuck. */
 export async function findStuckGenerationsByUuid(uuids: string[], idleMs: number): Promise<StuckGeneration[]> {
   const at = now();
   return runStatement<StuckGeneration>(FIND_STUCK_BY_UUID, { uuids, now: at, before: addMilliseconds(at, -idleMs) });
 }
 
 /**
- * Makes stuck jobs due at once and rings for them. What a worker holds is left alone, so that nothing is submitted
- * twice; what the ring does not reach the sweep finds, as the rows say that they are due.
- * @returns those that were, and whether Redis heard of each.
+ * Makes stuck generations due now and enqueues them. Skips those that a worker holds, so that nothing is submitted
+ * twice. If Redis is unavailable, the sweep enqueues them.
+ * @returns the generations that were made due, and whether each was enqueued.
  */
 export async function requeueGenerations(
   uuids: string[],
   idleMs: number,
-): Promise<{ uuid: string; isHeard: boolean }[]> {
+): Promise<{ uuid: string; isEnqueued: boolean }[]> {
   const at = now();
   const bindings = { uuids, now: at, before: addMilliseconds(at, -idleMs) };
   const rows = await runStatement<{ uuid: string; is_submitted: boolean }>(REQUEUE_STUCK, bindings);
-  if (rows.length > 0)
-    logger.info({ generationIds: rows.map(({ uuid }) => uuid) }, 'jobs were put on their queue again');
+  if (rows.length > 0) logger.info({ generationIds: rows.map(({ uuid }) => uuid) }, 'stuck generations re-enqueued');
   return Promise.all(
     rows.map(async ({ uuid, is_submitted: isSubmitted }) => ({
       uuid,
-      isHeard: await enqueueGeneration(isSubmitted ? 'generation.poll' : 'generation.dispatch', uuid),
+      isEnqueued: await enqueueNextStep(uuid, isSubmitted),
     })),
   );
 }

@@ -1,18 +1,18 @@
-import { getUpstream } from '../../../gateways/upstreams/index.ts';
 import { addMilliseconds, now } from '../../../lib/clock.ts';
 import { prepared, runStatement } from '../../../lib/db.ts';
 import { logger } from '../../../lib/logger.ts';
-import { enqueueGeneration } from '../../../queues/enqueue.ts';
 import type { Generation } from '../../../tables/Generation.ts';
-import { getGenerationRoute } from './finalize.ts';
-import { onSlotFreed } from './dispatchLoop.ts';
+import { cancelAtUpstream } from './cancel.ts';
 import { failGeneration } from './complete.ts';
+import { onSlotFreed } from './dispatchLoop.ts';
+import { getGenerationRoute } from './generationRoute.ts';
+import { enqueueNextStep } from './nextStep.ts';
 import type { ClaimedGeneration } from './transition.ts';
 
 const BATCH_SIZE = 1_000;
 const REQUEUE_AFTER_MS = 10_000;
 
-/** What is queued is looked through by its partial index, in the order of creation. */
+/** Scans the partial index of queued generations in the order of creation. */
 const SWEEP_OVERDUE = prepared(
   'requeue_overdue_generations',
   `WITH overdue AS (
@@ -30,8 +30,8 @@ const FIND_EXPIRED = prepared(
 );
 
 /**
- * Makes up for whatever was lost on the way: rings again for jobs whose next step is overdue (the process that should
- * have taken it died, or Redis forgot), and fails and refunds jobs past their deadline.
+ * Re-enqueues generations whose next step is overdue, because a worker died or Redis lost the job, and fails and
+ * refunds those past their deadline.
  */
 export async function sweepGenerations(): Promise<void> {
   const results = await Promise.allSettled([failExpired(), enqueueOverdue()]);
@@ -45,18 +45,18 @@ async function enqueueOverdue(): Promise<void> {
       now: at,
       again: addMilliseconds(at, REQUEUE_AFTER_MS),
     });
-    if (rows.length > 0) logger.info({ count: rows.length }, 'rang again for overdue generations');
-    await Promise.all(
-      rows.map(({ uuid, submitted }) => enqueueGeneration(submitted ? 'generation.poll' : 'generation.dispatch', uuid)),
-    );
+    if (rows.length > 0) logger.info({ count: rows.length }, 'overdue generations re-enqueued');
+    await Promise.all(rows.map(({ uuid, submitted }) => enqueueNextStep(uuid, submitted)));
     if (rows.length < BATCH_SIZE) return;
   }
 }
 
-type ExpiredGeneration = Pick<ClaimedGeneration, 'uuid' | 'model' | 'upstream' | 'upstream_model'> &
-  Pick<Generation, 'upstream_handle'>;
+/** `upstream` and `upstream_model` are set whenever there is a handle. */
+type ExpiredGeneration =
+  | Pick<ClaimedGeneration, 'uuid' | 'model' | 'upstream' | 'upstream_model' | 'upstream_handle'>
+  | (Pick<Generation, 'uuid' | 'model' | 'upstream' | 'upstream_model'> & { upstream_handle: null });
 
-/** Fails and refunds what is past its deadline; needs Postgres only. */
+/** Fails and refunds generations past their deadline. Needs Postgres only. */
 export async function failExpired(): Promise<void> {
   for (;;) {
     const rows = await runStatement<ExpiredGeneration>(FIND_EXPIRED, { now: now() });
@@ -66,13 +66,12 @@ export async function failExpired(): Promise<void> {
 }
 
 async function failExpiredGeneration(generation: ExpiredGeneration): Promise<void> {
-  const { uuid, upstream, upstream_handle: handle } = generation;
+  const { uuid } = generation;
   await failGeneration({ uuid, message: 'The model did not finish in time.' });
+  if (generation.upstream_handle === null) return;
   const route = getGenerationRoute(generation);
-  if (handle === null || route === undefined) return;
-  // Refunded is refunded: that the upstream can be spared the rest of the work is a courtesy, and not waited for.
-  void getUpstream(route)
-    .cancel(handle)
-    .catch((error: unknown) => logger.info({ generationId: uuid, error: (error as Error).message }, 'not cancelled'));
-  await onSlotFreed(upstream);
+  if (route === undefined) return;
+  // The refund does not depend on it, so it is not awaited.
+  void cancelAtUpstream(uuid, route, generation.upstream_handle);
+  await onSlotFreed(generation.upstream);
 }

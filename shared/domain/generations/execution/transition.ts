@@ -4,35 +4,35 @@ import { type Bindings, isRejection, runStatement, type Statement } from '../../
 import type { Generation } from '../../../tables/Generation.ts';
 
 /**
- * The steps of a job between its charge and its end, each one conditional statement: whoever's update finds the row
- * in the state that the step starts from may take it. SKIP LOCKED, so that a step never waits for another one.
+ * State transitions of a generation between its charge and its end. Each is one conditional statement: the process
+ * whose update finds the row in the expected state wins. SKIP LOCKED keeps transitions from waiting for each other.
  */
 
-/** How long after the time that a step was due the sweep rings for it again. */
+/** Delay between the time a transition is due and the time the sweep re-enqueues it. */
 export const SWEEP_GRACE_MS = 3_000;
 
-/** So much difference between two machines' clocks is forgiven. */
+/** Tolerated difference between the clocks of two machines. */
 export const CLOCK_SKEW_MS = 500;
 
-/** What a step needs to know of its job. */
+/** Columns that submitting and polling need, as they are after the claim. */
 export type ClaimedGeneration = Pick<
   Generation,
   'uuid' | 'model' | 'prompt' | 'params' | 'created_at' | 'deadline_at' | 'unconfirmed_submits'
 > & {
-  upstream: string | null;
-  upstream_model: string | null;
+  upstream: string;
+  upstream_model: string;
   media_token: string;
   upstream_handle: NonNullable<Generation['upstream_handle']>;
-  /** When it was claimed for submitting. */
+  /** Time of the claim for submitting. Also the fencing token of the lease. */
   submit_started_at: Date;
-  /** How long after passing the gate to look again. */
+  /** Delay until the next poll. Set by the refresh throttle only. */
   poll_delay_ms: number;
 };
 
 export const CLAIMED_COLUMNS = `g.uuid, g.model, g.prompt, g.params, g.created_at, g.deadline_at, g.unconfirmed_submits, g.media_token,
   g.upstream, g.upstream_model, g.upstream_handle, g.submit_started_at`;
 
-/** A step for one generation that goes together with those of others in one statement. */
+/** Returns a function that makes the transition for one generation, batched with concurrent calls into one statement. */
 export function transition(
   statement: Statement,
   moreBindings: (at: Date) => Bindings | Promise<Bindings>,

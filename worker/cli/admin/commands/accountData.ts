@@ -8,22 +8,22 @@ import { ServiceError } from '../../../../shared/spec/errors.ts';
 import type { CommandContext } from '../command.ts';
 
 /** Ends every credential of an account. */
-export async function endAccountAccess({ args: [named = ''], shouldApply, print }: CommandContext): Promise<void> {
-  const account = await lookUpAccountForStaff(named);
+export async function endAccountAccess({ args: [query = ''], shouldApply, print }: CommandContext): Promise<void> {
+  const account = await lookUpAccountForStaff(query);
   const { sessions, keys, grants } = await (shouldApply ? revokeAllAccess(account.id) : countActiveAccess(account.id));
-  if (shouldApply) logger.info({ account: account.id, sessions, keys, grants }, 'access ended by the staff');
+  if (shouldApply) logger.info({ account: account.id, sessions, keys, grants }, 'access revoked by staff');
   const verb = shouldApply ? 'Ended' : 'Would end';
   print(`${verb} for ${account.email}: ${sessions} sessions, ${keys} API keys, ${grants} application grants.`);
 }
 
-/** Prints all that is stored about an account as JSON. */
-export async function exportAccountData({ args: [named = ''], print }: CommandContext): Promise<void> {
-  print(JSON.stringify(await exportAccount(await lookUpAccountForStaff(named)), null, 2));
+/** Prints the stored data of an account as JSON. */
+export async function exportAccountData({ args: [query = ''], print }: CommandContext): Promise<void> {
+  print(JSON.stringify(await exportAccount(await lookUpAccountForStaff(query)), null, 2));
 }
 
 /** Erases the personal data of an account. */
-export async function eraseAccountData({ args: [named = ''], shouldApply, print }: CommandContext): Promise<void> {
-  const account = await lookUpAccountForStaff(named);
+export async function eraseAccountData({ args: [query = ''], shouldApply, print }: CommandContext): Promise<void> {
+  const account = await lookUpAccountForStaff(query);
   const customer = account.stripe_customer_id;
   if (!shouldApply) {
     await assertErasable(account);
@@ -37,13 +37,13 @@ export async function eraseAccountData({ args: [named = ''], shouldApply, print 
   if (customer !== null) print(`Delete the customer ${customer} at Stripe as well.`);
 }
 
-/** Removes a sign-in method from an account, also the last one. */
+/** Removes a sign-in method from an account, including the last one. */
 export async function removeSignInMethod({
-  args: [named = '', provider],
+  args: [query = '', provider],
   shouldApply,
   print,
 }: CommandContext): Promise<void> {
-  const account = await lookUpAccountForStaff(named);
+  const account = await lookUpAccountForStaff(query);
   const identity = (await listIdentities(account.id)).find((linked) => linked.provider === provider);
   if (identity === undefined) {
     throw new ServiceError('not_found', `${account.email} has no sign-in method ${provider}.`);
@@ -53,6 +53,6 @@ export async function removeSignInMethod({
     return;
   }
   await removeIdentity(account.id, identity.uuid, { currentToken: null, mayBeLast: true });
-  logger.info({ account: account.id, provider: identity.provider }, 'identity removed by the staff');
+  logger.info({ account: account.id, provider: identity.provider }, 'identity removed by staff');
   print(`Removed ${identity.provider} (${identity.email}) from ${account.email}.`);
 }

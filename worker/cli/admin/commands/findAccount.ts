@@ -9,8 +9,8 @@ import { type CommandContext, formatTable, formatTime } from '../command.ts';
 
 const LEDGER_ENTRIES_SHOWN = 10;
 
-export async function findAccount({ args: [named = ''], print }: CommandContext): Promise<void> {
-  const account = await lookUpAccountForStaff(named);
+export async function findAccount({ args: [query = ''], print }: CommandContext): Promise<void> {
+  const account = await lookUpAccountForStaff(query);
   const [billing, keys, entries, issues] = await Promise.all([
     getSubscriptionOverview(account),
     listActiveApiKeys(account.id),
@@ -25,7 +25,7 @@ export async function findAccount({ args: [named = ''], print }: CommandContext)
     ['plan', `${billing.plan?.slug ?? 'none'}, ${billing.status}, until ${formatTime(billing.currentPeriodEnd)}`],
     ['customer', account.stripe_customer_id ?? '-'],
     ['balance', `${account.balance} (plan ${account.plan_credits}, top-ups ${account.topup_credits})`],
-    ['under way', `${account.in_flight} of ${account.parallel_limit}`],
+    ['in progress', `${account.in_flight} of ${account.parallel_limit}`],
     ['generations', String(account.generation_count)],
   ];
   for (const line of formatTable(['', ''], facts).slice(1)) print(line);
@@ -47,7 +47,7 @@ export async function findAccount({ args: [named = ''], print }: CommandContext)
     for (const line of formatTable(['prefix', 'uuid', 'created', 'last used', 'name'], rows)) print(line);
   }
   print('');
-  print(`Last entries of the ledger, of ${account.ledger_count}:`);
+  print(`Latest of ${account.ledger_count} ledger entries:`);
   const rows = entries.map((entry) => [
     formatTime(entry.created_at),
     entry.entry_type,

@@ -10,7 +10,7 @@ const REQUEST_PATTERN = /^[\w.#-]{1,100}$/;
 const NOTE_PATTERN = /^[^\p{Cc}\p{Cs}]{0,120}$/u;
 
 export async function grantCredits({
-  args: [named = '', amount],
+  args: [query = '', amount],
   options,
   shouldApply,
   print,
@@ -18,26 +18,25 @@ export async function grantCredits({
   const credits = parseIntegerOption(amount, 'The number of credits', 1, ADJUSTMENT_MAX_CREDITS);
   const { request, note = '' } = options;
   if (typeof request !== 'string' || !REQUEST_PATTERN.test(request)) {
-    throw new UsageError('--request must name this grant with 1 to 100 letters, digits, and . _ - #.');
+    throw new UsageError('--request must have 1 to 100 characters: letters, digits, and . _ - #.');
   }
   if (typeof note !== 'string' || !NOTE_PATTERN.test(note))
     throw new UsageError('--note must be one line of at most 120 characters.');
-  const account = await lookUpAccountForStaff(named);
+  const account = await lookUpAccountForStaff(query);
   const adjustment = { accountId: account.id, credits, requestName: request, note: note.trim() };
   if (!shouldApply) {
     const before = await findCreditAdjustment(adjustment);
     if (before === null) {
-      print(`${account.email} would get ${credits} credits: ${account.balance} -> ${account.balance + credits}.`);
-    } else
-      print(`${account.email} got these ${credits} credits before, by the request ${request}: nothing would change.`);
+      print(`${account.email} would receive ${credits} credits: ${account.balance} -> ${account.balance + credits}.`);
+    } else print(`${account.email} already received ${credits} credits for request ${request}. Nothing would change.`);
     return;
   }
   const given = await postCreditAdjustment(adjustment);
   const { balance_after: balance, uuid, description } = given.entry;
   if (given.isRepeat)
-    print(`${account.email} got these ${credits} credits before, by the request ${request}: nothing was changed.`);
+    print(`${account.email} already received ${credits} credits for request ${request}. Nothing was changed.`);
   else
     print(
-      `${account.email} got ${credits} credits: ${balance - credits} -> ${balance}. Ledger entry ${uuid}, "${description}".`,
+      `${account.email} received ${credits} credits: ${balance - credits} -> ${balance}. Ledger entry ${uuid}, "${description}".`,
     );
 }

@@ -5,8 +5,8 @@ import { logger } from '../../../../shared/lib/logger.ts';
 import { ServiceError } from '../../../../shared/spec/errors.ts';
 import { type CommandContext, formatTable, formatTime } from '../command.ts';
 
-export async function revokeKey({ args: [named = ''], shouldApply, print }: CommandContext): Promise<void> {
-  const found = await lookUpApiKeysForStaff(named);
+export async function revokeKey({ args: [query = ''], shouldApply, print }: CommandContext): Promise<void> {
+  const found = await lookUpApiKeysForStaff(query);
   const [key] = found;
   if (key === undefined || found.length > 1) {
     for (const line of formatTable(
@@ -14,12 +14,14 @@ export async function revokeKey({ args: [named = ''], shouldApply, print }: Comm
       found.map((key) => [key.uuid, String(key.account_id), formatTime(key.created_at)]),
     ))
       print(line);
-    throw new ServiceError('validation_error', 'Several keys begin like this: name one by its uuid.');
+    throw new ServiceError('validation_error', 'Several API keys match. Specify one by its UUID.');
   }
   const { email } = await getAccount(key.account_id);
-  const what = `The key ${key.prefix}... "${key.name}" of ${email} (${key.uuid})`;
+  const what = `API key ${key.prefix}... "${key.name}" of ${email} (${key.uuid})`;
   if (key.revoked_at !== null) {
-    print(`${what} was revoked on ${formatTime(key.revoked_at)}: nothing ${shouldApply ? 'was' : 'would be'} changed.`);
+    print(
+      `${what} was already revoked on ${formatTime(key.revoked_at)}. Nothing ${shouldApply ? 'was' : 'would be'} changed.`,
+    );
     return;
   }
   if (!shouldApply) {
@@ -27,6 +29,6 @@ export async function revokeKey({ args: [named = ''], shouldApply, print }: Comm
     return;
   }
   await revokeApiKey(key.account_id, key.uuid);
-  logger.info({ account: key.account_id, key: key.uuid }, 'key revoked by the staff');
+  logger.info({ account: key.account_id, key: key.uuid }, 'key revoked by staff');
   print(`${what} is revoked.`);
 }

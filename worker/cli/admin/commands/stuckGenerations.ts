@@ -17,21 +17,22 @@ import {
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const BATCH_SIZE = 1_000;
 
-/** So many jobs at a time. */
-type GenerationBatches<Job> = AsyncIterable<Job[]> | Job[][];
+/** Generations in batches. */
+type GenerationBatches<Item> = AsyncIterable<Item[]> | Item[][];
 
 export async function listStuckGenerations({ options, print }: CommandContext): Promise<void> {
   const limit = parseIntegerOption(options['limit'] ?? '50', '--limit', 1, BATCH_SIZE);
-  const jobs = await findStuckGenerations(parseQuietMs(options), limit);
-  printGenerations(jobs, print);
-  if (jobs.length === limit) print(`There may be more: this lists ${limit} at most.`);
+  const generations = await findStuckGenerations(parseQuietMs(options), limit);
+  printGenerations(generations, print);
+  if (generations.length === limit) print(`There may be more: the list is limited to ${limit}.`);
 }
 
 export async function requeueStuckGenerations({ args, options, shouldApply, print }: CommandContext): Promise<void> {
   const isAll = options['all'] === true;
-  if (isAll === args.length > 0) throw new UsageError('Name the uuids of the jobs, or say --all.');
+  if (isAll === args.length > 0) throw new UsageError('Specify either UUIDs of generations or --all.');
+  if (args.length > BATCH_SIZE) throw new UsageError(`Specify at most ${BATCH_SIZE} UUIDs.`);
   const wrong = args.find((name) => !UUID.test(name));
-  if (wrong !== undefined) throw new UsageError(`${wrong} is no uuid.`);
+  if (wrong !== undefined) throw new UsageError(`${wrong} is not a valid UUID.`);
   const named = [...new Set(args.map((name) => name.toLowerCase()))];
   const quietMs = parseQuietMs(options);
   const done = shouldApply
@@ -41,54 +42,54 @@ export async function requeueStuckGenerations({ args, options, shouldApply, prin
         print,
       );
   for (const uuid of named) {
-    if (!done.has(uuid)) print(`${uuid} is left alone: it is not stuck, has ended, or is not there.`);
+    if (!done.has(uuid)) print(`${uuid} skipped: the generation is not stuck, has ended, or does not exist.`);
   }
 }
 
-/** @returns the uuids of those that were put on their queue again: the statement itself leaves alone what is not stuck. */
+/** @returns UUIDs of the generations that were requeued. The statement itself skips generations that are not stuck. */
 async function requeueBatches(
   pages: GenerationBatches<{ uuid: string }>,
   quietMs: number,
-  say: CommandContext['print'],
+  print: CommandContext['print'],
 ): Promise<Set<string>> {
   const done = new Set<string>();
   await openQueues();
   try {
-    for await (const jobs of pages) {
-      const uuids = jobs.map(({ uuid }) => uuid);
-      for (const { uuid, isHeard } of await requeueGenerations(uuids, quietMs)) {
+    for await (const generations of pages) {
+      const uuids = generations.map(({ uuid }) => uuid);
+      for (const { uuid, isEnqueued } of await requeueGenerations(uuids, quietMs)) {
         done.add(uuid);
-        say(`${uuid} is on its queue again${isHeard ? '' : '; Redis is away: the sweep will find it'}.`);
+        print(`${uuid} requeued${isEnqueued ? '' : '; Redis is unavailable, so the sweep will enqueue it'}.`);
       }
     }
-    say(`${done.size} were put on their queue again.`);
+    print(`${done.size} requeued.`);
   } finally {
     await closeQueues();
   }
   return done;
 }
 
-/** @returns the uuids of those that would be. */
+/** @returns UUIDs of the generations that would be requeued. */
 async function previewRequeue(
   pages: GenerationBatches<StuckGeneration>,
-  say: CommandContext['print'],
+  print: CommandContext['print'],
 ): Promise<Set<string>> {
   const found = new Set<string>();
-  for await (const jobs of pages) {
-    for (const { uuid } of jobs) found.add(uuid);
-    printGenerations(jobs, say);
+  for await (const generations of pages) {
+    for (const { uuid } of generations) found.add(uuid);
+    printGenerations(generations, print);
   }
-  say(`${found.size} would be put on their queue again.`);
+  print(`${found.size} would be requeued.`);
   return found;
 }
 
-/** All that are stuck, by uuid: those that were put back still count as stuck until somebody has been at them. */
+/** Lists all stuck generations in batches by UUID. Requeued ones count as stuck until a worker has processed them. */
 async function* listStuckBatches(quietMs: number): AsyncGenerator<StuckGeneration[]> {
-  let jobs = await findStuckGenerations(quietMs, BATCH_SIZE);
-  yield jobs;
-  while (jobs.length === BATCH_SIZE) {
-    jobs = await findStuckGenerations(quietMs, BATCH_SIZE, jobs.at(-1)?.uuid);
-    if (jobs.length > 0) yield jobs;
+  let generations = await findStuckGenerations(quietMs, BATCH_SIZE);
+  yield generations;
+  while (generations.length === BATCH_SIZE) {
+    generations = await findStuckGenerations(quietMs, BATCH_SIZE, generations.at(-1)?.uuid);
+    if (generations.length > 0) yield generations;
   }
 }
 
@@ -96,21 +97,21 @@ function parseQuietMs(options: CommandContext['options']): number {
   return 1_000 * parseIntegerOption(options['quiet'] ?? String(STUCK_AFTER_SECONDS), '--quiet', 0, 86_400);
 }
 
-function printGenerations(jobs: StuckGeneration[], say: CommandContext['print']): void {
-  if (jobs.length === 0) {
-    say('No job is stuck.');
+function printGenerations(generations: StuckGeneration[], print: CommandContext['print']): void {
+  if (generations.length === 0) {
+    print('No generation is stuck.');
     return;
   }
-  const rows = jobs.map((job) => [
-    job.uuid,
-    String(job.account_id),
-    job.model,
-    formatTime(job.created_at),
-    formatTime(job.deadline_at),
-    job.is_submitted ? `submitted to ${job.upstream}` : 'not submitted',
-    formatTime(job.polled_at),
-    String(job.unconfirmed_submits),
+  const rows = generations.map((generation) => [
+    generation.uuid,
+    String(generation.account_id),
+    generation.model,
+    formatTime(generation.created_at),
+    formatTime(generation.deadline_at),
+    generation.is_submitted ? `submitted to ${generation.upstream}` : 'not submitted',
+    formatTime(generation.polled_at),
+    String(generation.unconfirmed_submits),
   ]);
-  const headings = ['uuid', 'account', 'model', 'created', 'deadline', 'state', 'looked at', 'lost submits'];
-  for (const line of formatTable(headings, rows)) say(line);
+  const headings = ['uuid', 'account', 'model', 'created', 'deadline', 'state', 'last poll', 'unconfirmed submits'];
+  for (const line of formatTable(headings, rows)) print(line);
 }

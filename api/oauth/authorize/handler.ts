@@ -1,0 +1,93 @@
+import { getAccount } from '../../../shared/domain/accounts/accounts.ts';
+import { issueCode } from '../../../shared/domain/oauth/authorizationCodes.ts';
+import { recordApprovalRequest } from '../../../shared/domain/oauth/clients.ts';
+import { ServiceError } from '../../../shared/spec/errors.ts';
+import { OAuthError } from '../../../shared/spec/oauth.ts';
+import { type Context, requireCaller } from '../../context.ts';
+import { audit } from '../../pipeline/auditLog.ts';
+import { endCurrentSession } from '../../pipeline/cookies/sessionCookie.ts';
+import { getForm } from '../../pipeline/body.ts';
+import { parseParameters } from '../parameters.ts';
+import { sendConsentPage } from './pages.tsx';
+import {
+  redirectToSignInFirst,
+  sendCodeToClient,
+  sendDenialToClient,
+  sendErrorToClient,
+  sendErrorToUser,
+} from './responses.ts';
+import {
+  type AuthorizationRequest,
+  type ClientContext,
+  parsePrompts,
+  readState,
+  validateClient,
+  validatePkce,
+  validateRedirectUri,
+  validateResponseType,
+  validateScopes,
+} from './validateRequest.ts';
+
+/** `GET /authorize` (RFC 6749, 4.1.1): asks the signed-in user to approve a client's access. */
+export async function showConsent(ctx: Context): Promise<void> {
+  // Before validation: visitors without a session must not cause fetches of metadata documents, or redirects.
+  if (ctx.state.caller === undefined) return redirectToSignInFirst(ctx);
+  const request = await validateRequest(ctx);
+  if (request === undefined) return;
+  if (request.prompts.includes('none')) {
+    const description = 'Consent is required every time, because any program can use this client_id.';
+    return sendErrorToClient(ctx, request, new OAuthError('consent_required', description));
+  }
+  const account = await getAccount(requireCaller(ctx).accountId);
+  await recordApprovalRequest(request.client);
+  sendConsentPage(ctx, request, account);
+}
+
+/** `POST /authorize`: handles the decision that the user submitted on the consent page. */
+export async function submitConsent(ctx: Context): Promise<void> {
+  // The session may have ended while the page was open.
+  if (ctx.state.caller === undefined) return redirectToSignInFirst(ctx);
+  const request = await validateRequest(ctx);
+  if (request === undefined) return;
+  switch (getForm(ctx).get('decision')) {
+    case 'allow':
+      return approve(ctx, request);
+    case 'deny':
+      return sendDenialToClient(ctx, request);
+    case 'switch':
+      await endCurrentSession(ctx);
+      return redirectToSignInFirst(ctx);
+    default:
+      throw new ServiceError('validation_error', 'No decision was submitted. Go back and choose Allow or Deny.');
+  }
+}
+
+/** Validates the request in the query. @returns undefined for an invalid request, whose response has been sent. */
+async function validateRequest(ctx: Context): Promise<AuthorizationRequest | undefined> {
+  const query = new URLSearchParams(ctx.querystring);
+  let context: ClientContext | undefined;
+  try {
+    const client = await validateClient(query, ctx.state.caller?.accountId);
+    context = { client, redirectUri: validateRedirectUri(query, client), state: readState(query) };
+    const parameters = parseParameters(query);
+    validateResponseType(parameters);
+    const scopes = validateScopes(parameters);
+    const codeChallenge = validatePkce(parameters);
+    return { ...context, scopes, codeChallenge, prompts: parsePrompts(parameters) };
+  } catch (error) {
+    if (!(error instanceof OAuthError)) throw error;
+    if (context === undefined) return sendErrorToUser(ctx, error);
+    sendErrorToClient(ctx, context, error);
+    return undefined;
+  }
+}
+
+async function approve(ctx: Context, request: AuthorizationRequest): Promise<void> {
+  const { client, scopes, redirectUri, codeChallenge } = request;
+  const { accountId } = requireCaller(ctx);
+  const approvedRequest = { accountId, clientId: client.client_id, scopes, redirectUri, codeChallenge };
+  const code = await issueCode(approvedRequest).catch((error: unknown) => sendErrorToUser(ctx, error));
+  if (code === undefined) return;
+  await audit(ctx, 'grant_given', accountId, { client: client.client_id, scopes });
+  sendCodeToClient(ctx, request, code);
+}

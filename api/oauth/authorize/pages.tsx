@@ -1,0 +1,124 @@
+import { getRedirectHost } from '../../../shared/domain/oauth/redirectUris.ts';
+import { type OAuthError, SCOPES } from '../../../shared/spec/oauth.ts';
+import type { Account } from '../../../shared/tables/Account.ts';
+import type { Context } from '../../context.ts';
+import { createCsrfToken } from '../../pipeline/csrf.ts';
+import { sendRedirectPage } from '../../web/components/redirectPage.tsx';
+import { sendPage } from '../../web/components/layout.tsx';
+import { Form } from '../../web/components/form.tsx';
+import type { AuthorizationRequest, ClientContext } from './validateRequest.ts';
+
+/** Sends the consent page: the client's name, the redirect target, the account, and the requested scopes. */
+export function sendConsentPage(
+  ctx: Context,
+  { client, redirectUri, scopes }: AuthorizationRequest,
+  { email, balance }: Account,
+): void {
+  const here = `/authorize?${ctx.querystring}`;
+  const publisher = URL.canParse(client.client_id) ? new URL(client.client_id).host : undefined;
+  const body = (
+    <div class="card">
+      <h1>Connect {client.name}?</h1>
+      <p>
+        <strong>{client.name}</strong> asks for access to your account <strong>{email}</strong>.{' '}
+        {publisher === undefined ? (
+          'The application chose this name; it is not verified.'
+        ) : (
+          <>
+            Published by <code>{publisher}</code>.
+          </>
+        )}
+      </p>
+      <p>It will be able to:</p>
+      <ul class="plain">
+        {scopes.map((scope) => (
+          <li key={scope}>
+            {SCOPES[scope]}
+            {scope === 'svc:write' ? ` (${balance.toLocaleString('en-GB')} left)` : ''}
+          </li>
+        ))}
+      </ul>
+      <p>
+        After your decision you return to <code>{getRedirectHost(redirectUri)}</code>
+        {redirectUri.startsWith('http://') ? ', a program on this computer' : ''}.
+      </p>
+      <p class="note">Allow this only if you have just started it there.</p>
+      <Form action={here} token={createCsrfToken(ctx)} class="buttons even">
+        <button class="main" type="submit" name="decision" value="allow">
+          Allow
+        </button>
+        <button type="submit" name="decision" value="deny">
+          Deny
+        </button>
+      </Form>
+      <p class="quiet small">
+        You can disconnect it at any time on your <a href="/account/">account page</a>. Not your account?
+      </p>
+      <Form action={here} token={createCsrfToken(ctx)}>
+        <button class="slight" type="submit" name="decision" value="switch">
+          Use another account
+        </button>
+      </Form>
+    </div>
+  );
+  sendPage(ctx, { title: `Connect ${client.name}`, body, isNarrow: true });
+}
+
+/**
+ * Returns the user to the client after a decision, by a page with a refresh. Browsers apply the form-action policy to
+ * redirects after a form, and a redirect to an application's own scheme would leave the consent page open.
+ */
+export function sendReturnToClientPage(
+  ctx: Context,
+  { client, redirectUri }: ClientContext,
+  url: string,
+  isAllowed: boolean,
+): void {
+  const outcome = isAllowed ? `You allowed ${client.name}.` : `You did not allow ${client.name}.`;
+  const opensApplication = !/^https?:/i.test(redirectUri);
+  const next = opensApplication
+    ? 'Your browser opens the application now. If nothing happens, choose Continue. You can close this page afterwards.'
+    : 'You are returning to the application.';
+  sendRedirectPage(ctx, url, `${outcome} ${next}`);
+}
+
+/** Sends a page for an invalid request of a known client, with a link that returns the error to the client. */
+export function sendInvalidRequestPage(
+  ctx: Context,
+  { client, redirectUri }: ClientContext,
+  detail: string,
+  url: string,
+): void {
+  const body = (
+    <div class="card">
+      <h1>Nothing was connected</h1>
+      <p>{client.name} sent an invalid request. The problem is in the application, and you cannot fix it here.</p>
+      <p>
+        You can return to <code>{getRedirectHost(redirectUri)}</code> if you started the connection there.
+      </p>
+      <p>
+        <a class="button wide" href={url} rel="noreferrer">
+          Back to the application
+        </a>
+      </p>
+      <p class="quiet small">For its developers: {detail}</p>
+    </div>
+  );
+  sendPage(ctx, { title: 'Nothing was connected', body, isNarrow: true }, 400);
+}
+
+/** Sends a page for a client that is unknown or has no valid redirect URI. */
+export function sendUnknownClientPage(ctx: Context, { message, advice }: OAuthError): void {
+  const body = (
+    <div class="card">
+      <h1>Nothing was connected</h1>
+      <p>The application that sent you here cannot be connected.</p>
+      <p>{advice ?? 'Start the connection in the application again. If it still fails, contact its developers.'}</p>
+      <p>
+        <a href="/account/">Go to your account</a>
+      </p>
+      <p class="quiet small">For its developers: {message}</p>
+    </div>
+  );
+  sendPage(ctx, { title: 'Nothing was connected', body, isNarrow: true }, 400);
+}

@@ -1,0 +1,162 @@
+import type { Transaction } from 'objection';
+import type { ProcessorSubscription, SubscriptionInvoice } from '../../gateways/payments/index.ts';
+import { addMilliseconds, now } from '../../lib/clock.ts';
+import type { Account } from '../../tables/Account.ts';
+import { Subscription } from '../../tables/Subscription.ts';
+import { buildFollowUpColumns, FOLLOW_UP_DONE, type FollowUp } from './followUps.ts';
+import { recordOwedRefunds } from './refunds.ts';
+import { buildSubscriptionPatch, insertIncompleteSubscription, isLiveStatus } from './subscriptionPatch.ts';
+import {
+  applySubscriptionChange,
+  endSubscription,
+  renewPeriodsUntil,
+  startSubscription,
+  suspendSubscription,
+} from './subscriptions.ts';
+import type { MissingSubscriptionSnapshot, SubscriptionSnapshot } from './subscriptionSnapshot.ts';
+
+/** Applies the state of a subscription to its account. A snapshot older than the last one changes nothing. */
+export async function applySubscriptionSnapshot(
+  transaction: Transaction,
+  account: Account,
+  snapshot: SubscriptionSnapshot,
+): Promise<FollowUp[]> {
+  const { subscription: fetched, syncVersion } = snapshot;
+  const known = await Subscription.query(transaction).findOne({ stripe_subscription_id: fetched.id });
+  if (known !== undefined && known.sync_version >= syncVersion) return [];
+  const before = known ?? (await insertIncompleteSubscription(transaction, account, fetched));
+  const customer = await applyCustomerSnapshot(transaction, account, snapshot);
+  const after = buildSubscriptionPatch(before, snapshot);
+  // Read before patching, which changes `before` as well.
+  const hasStarted = before.activated_at !== null && before.status !== 'canceled';
+  const wasLive = isLiveStatus(before.status);
+  const isSuperseded = hasStarted && account.subscription_id !== before.id;
+  const isRefundPending = before.follow_up === 'refund';
+  if (after.status === 'canceled')
+    return applySubscriptionEnd(transaction, customer, before, { ...after, ...FOLLOW_UP_DONE }, fetched);
+  if (!isLiveStatus(after.status)) {
+    // A suspended subscription that another one has replaced is canceled, so that its invoice is not collected.
+    const action = isRefundPending ? 'refund' : isSuperseded && after.status === 'unpaid' ? 'cancel' : null;
+    const subscription = await before
+      .$query(transaction)
+      .patchAndFetch({ ...after, ...buildFollowUpColumns(before, action) });
+    if (wasLive) await suspendSubscription(transaction, customer, subscription);
+    return action === null ? [] : [{ action, subscription }];
+  }
+  const other = await queryOtherSubscriptions(transaction, before).modify('live').first();
+  if (isRefundPending || isSuperseded || (other !== undefined && other.stripe_subscription_id !== null)) {
+    // The other one may have ended without an event: it is synced before this one is refunded.
+    const isCertain =
+      isRefundPending || snapshot.isOtherSynced || other === undefined || other.stripe_subscription_id === null;
+    const action = isCertain ? 'refund' : 'resolve';
+    const syncedColumns = {
+      sync_version: syncVersion,
+      synced_at: now(),
+      ...buildFollowUpColumns(before, action),
+    };
+    return [{ action, subscription: await before.$query(transaction).patchAndFetch(syncedColumns) }];
+  }
+  const unsubscribed = other === undefined ? customer : await endSimulatedSubscription(transaction, customer, other);
+  const subscription = await before
+    .$query(transaction)
+    .patchAndFetch({ ...after, ...buildFollowUpColumns(before, null) });
+  if (!hasStarted) return startAndCancelSuspended(transaction, unsubscribed, subscription);
+  await applySubscriptionChange(transaction, unsubscribed, subscription, fetched.isLatestInvoicePaid);
+  return [];
+}
+
+/** A wrong STRIPE_SECRET_KEY, or deleted test data, must not end subscriptions right away. */
+const MISSING_GRACE_MS = 3 * 86_400_000;
+
+/** Ends a subscription that the processor no longer has, some days after the end of its period. */
+export async function applyMissingSubscription(
+  transaction: Transaction,
+  account: Account,
+  { subscriptionRowId, syncVersion }: MissingSubscriptionSnapshot,
+): Promise<void> {
+  const current = await Subscription.query(transaction).findById(subscriptionRowId).throwIfNotFound();
+  if (current.sync_version >= syncVersion) return;
+  const syncedColumns = { sync_version: syncVersion, synced_at: now(), ...FOLLOW_UP_DONE };
+  const isOver = current.current_period_end <= addMilliseconds(now(), -MISSING_GRACE_MS);
+  if (current.status === 'canceled' || !isOver) {
+    await current.$query(transaction).patch(syncedColumns);
+    return;
+  }
+  const renewed = await renewPeriodsUntil(transaction, account, current, now());
+  const ended = await current.$query(transaction).patchAndFetch({ ...syncedColumns, status: 'canceled' });
+  await endSubscription(transaction, renewed, ended);
+}
+
+/** Stores the customer id and payment method, unless the account already has another customer. */
+async function applyCustomerSnapshot(
+  transaction: Transaction,
+  account: Account,
+  { subscription: { customerId }, hasPaymentMethod }: SubscriptionSnapshot,
+): Promise<Account> {
+  if (account.stripe_customer_id !== null && account.stripe_customer_id !== customerId) return account;
+  const patch = { stripe_customer_id: customerId, has_payment_method: hasPaymentMethod };
+  return account.$query(transaction).patchAndFetch(patch);
+}
+
+/** Ends a subscription and records which of its invoices are to be refunded. */
+async function applySubscriptionEnd(
+  transaction: Transaction,
+  account: Account,
+  before: Subscription,
+  after: Partial<Subscription>,
+  fetched: ProcessorSubscription,
+): Promise<FollowUp[]> {
+  const owed = selectOwedInvoices(before, fetched);
+  const hasStarted = before.activated_at !== null && before.status !== 'canceled';
+  const current = hasStarted
+    ? await renewPeriodsUntil(transaction, account, before, fetched.endedAt ?? now())
+    : account;
+  const subscription = await before.$query(transaction).patchAndFetch(after);
+  if (hasStarted) await endSubscription(transaction, current, subscription);
+  await recordOwedRefunds(transaction, subscription, owed);
+  return owed.length === 0 ? [] : [{ action: 'issueRefunds', subscription }];
+}
+
+/** Returns the paid invoices of an ended subscription that the account never got anything for. */
+function selectOwedInvoices(before: Subscription, { invoices, endedAt }: ProcessorSubscription): SubscriptionInvoice[] {
+  const { activated_at: activatedAt, follow_up: followUp, paid_until: paidUntil } = before;
+  return invoices.filter((invoice) => {
+    if (invoice.paidCents <= 0) return false;
+    // The subscription never started, or none of the year's months was granted.
+    if (activatedAt === null || (invoice.isAnnual && invoice.paidUntil > paidUntil)) return true;
+    // Paid after the end.
+    if (endedAt !== null && invoice.paidAt > endedAt) return true;
+    return followUp === 'refund' && invoice.paidUntil > now();
+  });
+}
+
+function queryOtherSubscriptions(transaction: Transaction, { id, account_id: accountId }: Subscription) {
+  return Subscription.query(transaction).where({ account_id: accountId }).whereNot({ id });
+}
+
+/** Ends a subscription from before a processor was configured: one that is paid for replaces it. */
+async function endSimulatedSubscription(
+  transaction: Transaction,
+  account: Account,
+  other: Subscription,
+): Promise<Account> {
+  const renewed = await renewPeriodsUntil(transaction, account, other, now());
+  return endSubscription(transaction, renewed, await other.$query(transaction).patchAndFetch({ status: 'canceled' }));
+}
+
+/** Starts a subscription, and cancels suspended ones that it replaces, so that their invoices are not collected. */
+async function startAndCancelSuspended(
+  transaction: Transaction,
+  account: Account,
+  subscription: Subscription,
+): Promise<FollowUp[]> {
+  await startSubscription(transaction, account, subscription);
+  await subscription.$query(transaction).patch({ activated_at: now() });
+  const suspended = queryOtherSubscriptions(transaction, subscription).where({ status: 'unpaid' });
+  const followUps: FollowUp[] = [];
+  for (const other of await suspended.whereNotNull('stripe_subscription_id')) {
+    const canceled = await other.$query(transaction).patchAndFetch(buildFollowUpColumns(other, 'cancel'));
+    followUps.push({ action: 'cancel', subscription: canceled });
+  }
+  return followUps;
+}

@@ -1,0 +1,34 @@
+import { addMilliseconds, now } from '../../lib/clock.ts';
+import { PAST_DUE_GRACE_DAYS } from '../../spec/limits.ts';
+import { getPlanBySlug, type Plan } from '../../spec/plans.ts';
+import type { Account } from '../../tables/Account.ts';
+import type { Subscription } from '../../tables/Subscription.ts';
+
+const DAY_MS = 86_400_000;
+/** The processor starts a new year some time before its event arrives. */
+const RENEWAL_GRACE_MS = DAY_MS;
+
+/** The columns of an account that say what it may use, and until when. */
+export type Entitlement = Pick<Account, 'plan_slug' | 'spendable_until' | 'parallel_limit'>;
+
+/** The entitlement of an account without a live subscription. */
+export const NO_ENTITLEMENT: Entitlement = { plan_slug: null, spendable_until: null, parallel_limit: 0 };
+
+/** Returns what an account may use with a live subscription. */
+export function entitlementFor(subscription: Subscription): Entitlement {
+  const plan = getPlanBySlug(subscription.plan_slug);
+  return { plan_slug: plan.slug, parallel_limit: plan.parallelLimit, spendable_until: getSpendableUntil(subscription) };
+}
+
+function getSpendableUntil(subscription: Subscription): Date {
+  const { past_due_since: pastDueSince, current_period_end: periodEnd } = subscription;
+  if (pastDueSince !== null) return addMilliseconds(pastDueSince, PAST_DUE_GRACE_DAYS * DAY_MS);
+  const isRenewed = subscription.stripe_subscription_id !== null && !subscription.cancel_at_period_end;
+  return isRenewed ? addMilliseconds(periodEnd, RENEWAL_GRACE_MS) : periodEnd;
+}
+
+/** Returns the plan whose credits an account may spend at that time, or null. */
+export function getActivePlan(account: Account, at: Date = now()): Plan | null {
+  if (account.plan_slug === null || account.spendable_until === null || account.spendable_until <= at) return null;
+  return getPlanBySlug(account.plan_slug);
+}

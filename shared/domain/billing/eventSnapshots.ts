@@ -1,0 +1,148 @@
+import type { Transaction } from 'objection';
+import { processor } from '../../gateways/payments/index.ts';
+import { logger } from '../../lib/logger.ts';
+import { Account } from '../../tables/Account.ts';
+import type { PaymentEvent } from '../../tables/PaymentEvent.ts';
+import { applyCommission, type CommissionSnapshot, fetchCommission } from '../affiliates/commissions.ts';
+import { applyPayoutAccount, fetchPayoutAccount, type PayoutAccountSnapshot } from '../affiliates/payoutAccounts.ts';
+import type { AccountSnapshot, UnresolvedSnapshot } from '../payments/accountSnapshot.ts';
+import { nextSyncVersion } from '../payments/syncVersion.ts';
+import { applyMissingSubscription, applySubscriptionSnapshot } from './applySubscription.ts';
+import type { FollowUp } from './followUps.ts';
+import { markRefundFailed } from './refunds.ts';
+import {
+  fetchSubscription,
+  type MissingSubscriptionSnapshot,
+  type SubscriptionSnapshot,
+} from './subscriptionSnapshot.ts';
+import { applyTopupSnapshot, findTopupSnapshot, type TopupSnapshot } from './topupPayments.ts';
+
+/** The payment method state of a customer. */
+interface PaymentMethodSnapshot extends AccountSnapshot {
+  kind: 'paymentMethod';
+  customerId: string;
+  hasPaymentMethod: boolean;
+}
+
+/** A part of what an event concerns. All parts of one event belong to the same account. */
+export type EventSnapshot =
+  | SubscriptionSnapshot
+  | MissingSubscriptionSnapshot
+  | TopupSnapshot
+  | PaymentMethodSnapshot
+  | CommissionSnapshot
+  | PayoutAccountSnapshot
+  | UnresolvedSnapshot;
+
+/**
+ * Reads the objects that an event concerns. Only the object's id is taken from the event, as its contents may be out of
+ * date.
+ * @returns an empty list if the event does not concern an account of this service.
+ */
+export async function fetchEventSnapshots(event: PaymentEvent): Promise<EventSnapshot[]> {
+  const parts = await fetchEventParts(event);
+  return parts.filter((part) => part !== null);
+}
+
+async function fetchEventParts({ type, object_id: id }: PaymentEvent): Promise<(EventSnapshot | null)[]> {
+  if (type.startsWith('customer.subscription.')) return [await fetchSubscription(id)];
+  if (type === 'customer.updated' || type.startsWith('payment_method.')) return [await fetchPaymentMethod(id)];
+  if (type.startsWith('invoice.')) return fetchInvoiceParts(id);
+  if (type.startsWith('payment_intent.')) return [await fetchTopupPayment(id)];
+  if (type.startsWith('checkout.session.')) return [await fetchCheckoutSession(id)];
+  if (type === 'charge.refunded') return fetchChargeParts(id);
+  if (type.startsWith('refund.')) return fetchRefundParts(id);
+  if (type.startsWith('charge.dispute.')) return fetchChargeParts(await processor.findDisputedCharge(id));
+  if (type.startsWith('credit_note.')) return fetchCreditNoteParts(id);
+  if (type === 'account.updated') return [await fetchPayoutAccount(id)];
+  return [];
+}
+
+/**
+ * Applies the parts of an event under the account's lock. No part reads a column of the account that an earlier one
+ * writes.
+ */
+export async function applyEventSnapshots(
+  transaction: Transaction,
+  account: Account,
+  snapshots: EventSnapshot[],
+): Promise<FollowUp[]> {
+  const followUps: FollowUp[] = [];
+  for (const snapshot of snapshots) {
+    if (snapshot.kind === 'subscription')
+      followUps.push(...(await applySubscriptionSnapshot(transaction, account, snapshot)));
+    else if (snapshot.kind === 'missingSubscription') await applyMissingSubscription(transaction, account, snapshot);
+    else if (snapshot.kind === 'topup') await applyTopupSnapshot(transaction, account, snapshot);
+    else if (snapshot.kind === 'paymentMethod') await applyPaymentMethod(transaction, account, snapshot);
+    else if (snapshot.kind === 'commission') await applyCommission(transaction, snapshot);
+    else if (snapshot.kind === 'payoutAccount') await applyPayoutAccount(transaction, snapshot);
+  }
+  return followUps;
+}
+
+/** Reads an invoice's subscription and the commission that the invoice earns. */
+async function fetchInvoiceParts(invoiceId: string): Promise<(EventSnapshot | null)[]> {
+  const subscriptionId = await processor.findInvoiceSubscription(invoiceId);
+  const subscription = subscriptionId === null ? null : await fetchSubscription(subscriptionId);
+  return [subscription, await fetchCommission(invoiceId)];
+}
+
+/** Reads a customer whose payment methods have changed. */
+async function fetchPaymentMethod(customerId: string): Promise<PaymentMethodSnapshot | null> {
+  const account = await Account.query().findOne({ stripe_customer_id: customerId });
+  if (account === undefined) return null;
+  const hasPaymentMethod = (await processor.findPaymentMethod(customerId)) !== null;
+  return { kind: 'paymentMethod', accountId: account.id, problem: null, customerId, hasPaymentMethod };
+}
+
+async function applyPaymentMethod(
+  transaction: Transaction,
+  account: Account,
+  { customerId, hasPaymentMethod }: PaymentMethodSnapshot,
+): Promise<void> {
+  // The customer may have been replaced in the meantime.
+  if (account.stripe_customer_id !== customerId) return;
+  await account.$query(transaction).patch({ has_payment_method: hasPaymentMethod });
+}
+
+/** Reads the invoice of a credit note, which may record a refund outside of the processor. */
+async function fetchCreditNoteParts(creditNoteId: string): Promise<(EventSnapshot | null)[]> {
+  const invoiceId = await processor.findCreditedInvoice(creditNoteId);
+  return invoiceId === null ? [] : fetchInvoiceParts(invoiceId);
+}
+
+/** Reads a payment, if it is for a top-up. */
+export async function fetchTopupPayment(intentId: string): Promise<TopupSnapshot | null> {
+  const syncVersion = await nextSyncVersion();
+  return findTopupSnapshot(await processor.readPayment(intentId), syncVersion);
+}
+
+async function fetchCheckoutSession(sessionId: string): Promise<EventSnapshot | null> {
+  const session = await processor.readCheckoutSession(sessionId);
+  if (session?.intentId != null) return fetchTopupPayment(session.intentId);
+  return session?.subscriptionId == null ? null : fetchSubscription(session.subscriptionId);
+}
+
+/** Reads what a refunded or disputed charge paid for: a top-up, or a subscription and its commission. */
+async function fetchChargeParts(chargeId: string | null): Promise<(EventSnapshot | null)[]> {
+  const syncVersion = await nextSyncVersion();
+  if (chargeId === null) return [];
+  const charge = await processor.readCharge(chargeId);
+  if (charge === null) return [];
+  if (!('subscriptionId' in charge)) return [await findTopupSnapshot(charge, syncVersion)];
+  return [await fetchSubscription(charge.subscriptionId), await fetchCommission(charge.invoiceId)];
+}
+
+/** Reads the charge of a refund. A refund that failed returns credits and commissions; staff pay the customer back. */
+async function fetchRefundParts(refundId: string): Promise<(EventSnapshot | null)[]> {
+  const refund = await processor.readRefund(refundId);
+  if (refund === null) return [];
+  const { chargeId, isFailed, isChargeRefunded } = refund;
+  if (isFailed) {
+    logger.error({ refundId, chargeId }, 'refund failed at the bank; pay the customer back by hand');
+    const charge = chargeId === null ? null : await processor.readCharge(chargeId);
+    // Another refund may have returned the charge before the event of the failed one arrived.
+    if (charge !== null && 'invoiceId' in charge && !isChargeRefunded) await markRefundFailed(charge.invoiceId);
+  }
+  return fetchChargeParts(chargeId);
+}

@@ -1,0 +1,104 @@
+import {
+  type EventWithPayload,
+  ProcessorError,
+  type ProcessorEvent,
+  processor,
+} from '../../gateways/payments/index.ts';
+import { isRecentSignature } from '../../gateways/payments/webhookSignature.ts';
+import { createBatcher } from '../../lib/batcher.ts';
+import { addMilliseconds, now } from '../../lib/clock.ts';
+import { DB_WAIT_TIMEOUT, isRejection, prepared, runStatement } from '../../lib/db.ts';
+import { logger } from '../../lib/logger.ts';
+import { throttleLog } from '../../lib/logThrottle.ts';
+import { enqueuePaymentEvent } from '../../queues/enqueue.ts';
+import { ServiceError } from '../../spec/errors.ts';
+
+/** An event that was enqueued is left to its job for a moment before the sweep finds it. */
+const SWEEP_GRACE_MS = 5_000;
+
+const STORE_EVENTS = prepared(
+  'store_payment_events',
+  `INSERT INTO payment_events (event_id, type, object_id, payload, received_at, next_attempt_at)
+   SELECT event_id, type, object_id, payload, cast(:now AS timestamptz), cast(:nextAttemptAt AS timestamptz)
+     FROM json_to_recordset(:events) AS r (event_id text, type text, object_id text, payload text)
+   ON CONFLICT (event_id) DO UPDATE SET abandoned_at = NULL, attempts = 0, next_attempt_at = excluded.next_attempt_at
+     WHERE payment_events.abandoned_at IS NOT NULL`,
+);
+
+interface ReceivedEvent {
+  event_id: string;
+  type: string;
+  object_id: string;
+  payload: string;
+}
+
+const MAX_PENDING_WRITES = 64;
+
+const storeEvent = createBatcher<ReceivedEvent, void>({
+  maxItems: 64,
+  maxInFlight: 2,
+  waitTimeout: DB_WAIT_TIMEOUT,
+  getKey: ({ event_id: id }) => id,
+  isItemError: isRejection,
+  run: async (events) => {
+    const at = now();
+    await runStatement(STORE_EVENTS, {
+      events: JSON.stringify(events),
+      now: at,
+      nextAttemptAt: addMilliseconds(at, SWEEP_GRACE_MS),
+    });
+    return [];
+  },
+});
+
+/** Stores listed events, which may have been received before. The sweep processes those that are new. */
+export async function storePaymentEvents(events: AsyncIterable<EventWithPayload>): Promise<void> {
+  const stored: Promise<void>[] = [];
+  for await (const { id, type, objectId, payload } of events) {
+    const storing = storeEvent({ event_id: id, type, object_id: objectId, payload });
+    // Awaited below. Until then, while the next events are fetched, a rejection must not count as unhandled.
+    storing.catch(() => {});
+    stored.push(storing);
+    if (stored.length >= MAX_PENDING_WRITES) await Promise.all(stored.splice(0));
+  }
+  await Promise.all(stored);
+}
+
+/**
+ * Stores an event from a webhook and enqueues it. Once it is stored it will be processed, and may be acknowledged.
+ * @throws ServiceError validation_error if the signature is not the processor's, or is too old.
+ */
+export async function receivePaymentEvent(body: Buffer, signature: string): Promise<void> {
+  const event = verifyWebhookEvent(body, signature);
+  await storeEvent({ event_id: event.id, type: event.type, object_id: event.objectId, payload: body.toString() });
+  void enqueuePaymentEvent(event.id);
+}
+
+/**
+ * Rejects a request by its signature header alone, before its body is read.
+ * @throws ServiceError validation_error
+ */
+export function assertRecentSignature(signature: string): void {
+  if (!isRecentSignature(signature)) throw createWebhookRejection('Stripe-Signature is missing, malformed or too old.');
+}
+
+function verifyWebhookEvent(body: Buffer, signature: string): ProcessorEvent {
+  try {
+    return processor.verifyEvent(body, signature);
+  } catch (error) {
+    if (!(error instanceof ProcessorError)) throw error;
+    throw createWebhookRejection(error.message);
+  }
+}
+
+const WARN_EVERY_MS = 60_000;
+
+/** Either the request is not Stripe's, or STRIPE_WEBHOOK_SECRET is wrong, and then no event ever arrives. */
+const warnRejectedWebhook = throttleLog(WARN_EVERY_MS, (suppressed, problem: string) =>
+  logger.warn({ problem, suppressed }, 'webhook rejected; check STRIPE_WEBHOOK_SECRET if this repeats'),
+);
+
+function createWebhookRejection(problem: string): ServiceError {
+  warnRejectedWebhook(problem);
+  return new ServiceError('validation_error', problem);
+}

@@ -1,0 +1,172 @@
+import type { Transaction } from 'objection';
+import type { PaymentFailure, ProcessorPayment } from '../../gateways/payments/index.ts';
+import { now } from '../../lib/clock.ts';
+import { logger } from '../../lib/logger.ts';
+import { AUTO_TOPUP_DECLINES_MAX } from '../../spec/limits.ts';
+import type { Account } from '../../tables/Account.ts';
+import { Topup } from '../../tables/Topup.ts';
+import { postEntries } from '../credits/ledger.ts';
+import { type AccountSnapshot, withAccountLock } from '../payments/accountSnapshot.ts';
+
+/** The state of a top-up's payment at the processor. */
+export interface TopupSnapshot
+  extends AccountSnapshot,
+    Pick<ProcessorPayment, 'status' | 'reversedCents' | 'isDisputed' | 'failure'> {
+  kind: 'topup';
+  topupUuid: string;
+  intentId: string | null;
+  syncVersion: number;
+}
+
+/** Returns the snapshot of the top-up that a payment pays for; null if it is not for a top-up of this service. */
+export async function findTopupSnapshot(
+  payment: ProcessorPayment | null,
+  syncVersion: number,
+): Promise<TopupSnapshot | null> {
+  if (payment === null || payment.topupUuid === null) return null;
+  const topup = await Topup.query().findById(payment.topupUuid);
+  if (topup === undefined) return null;
+  const { intentId, amountCents } = payment;
+  const snapshot = { ...buildSnapshot(topup, payment, syncVersion), intentId };
+  if (payment.status !== 'succeeded' || amountCents === topup.amount_cents) return snapshot;
+  logger.error(
+    { topup: topup.uuid, intent: intentId, amountCents, requestedCents: topup.amount_cents },
+    'top-up paid with another amount than requested; not credited: credit or refund it by hand',
+  );
+  return { ...snapshot, status: 'failed', reversedCents: 0, failure: 'amount_mismatch' };
+}
+
+/** Returns the snapshot of a top-up that will never be paid. */
+export function buildFailedTopup(topup: Topup, failure: PaymentFailure, syncVersion: number): TopupSnapshot {
+  return buildSnapshot(topup, { status: 'failed', reversedCents: 0, isDisputed: false, failure }, syncVersion);
+}
+
+function buildSnapshot(
+  { uuid, account_id: accountId }: Topup,
+  { status, reversedCents, isDisputed, failure }: Omit<ProcessorPayment, 'intentId' | 'topupUuid' | 'amountCents'>,
+  syncVersion: number,
+): TopupSnapshot {
+  return {
+    kind: 'topup',
+    accountId,
+    problem: null,
+    topupUuid: uuid,
+    intentId: null,
+    status,
+    reversedCents,
+    isDisputed,
+    failure,
+    syncVersion,
+  };
+}
+
+/** Applies the state of a payment in a transaction of its own. */
+export async function settleTopup(snapshot: TopupSnapshot | null): Promise<void> {
+  if (snapshot === null) return;
+  await withAccountLock(snapshot.accountId, (transaction, account) =>
+    applyTopupSnapshot(transaction, account, snapshot),
+  );
+}
+
+/** Applies the state of a payment to its top-up and account. A snapshot older than the last one changes nothing. */
+export async function applyTopupSnapshot(
+  transaction: Transaction,
+  account: Account,
+  snapshot: TopupSnapshot,
+): Promise<void> {
+  const topup = await Topup.query(transaction).findById(snapshot.topupUuid).throwIfNotFound();
+  if (topup.sync_version >= snapshot.syncVersion) return;
+  const status = getNextTopupStatus(topup, snapshot);
+  const isPaidNow = status === 'succeeded' && topup.status !== 'succeeded';
+  const isDeclinedNow = status === 'failed' && topup.status !== 'failed' && !isFinalFailure(snapshot.failure);
+  const customer = isPaidNow ? await creditTopup(transaction, account, topup) : account;
+  if (isDeclinedNow && topup.kind === 'automatic') await recordDecline(transaction, customer, snapshot);
+  const isDisputedNow = snapshot.isDisputed && !topup.is_disputed;
+  if (isDisputedNow && topup.kind === 'automatic') await disableAutoTopups(transaction, customer, 'disputed');
+  const reversal =
+    status === 'succeeded' ? await applyReversal(transaction, customer, topup, snapshot.reversedCents) : {};
+  await topup.$query(transaction).patch({
+    ...reversal,
+    status,
+    is_disputed: snapshot.isDisputed,
+    failure: status === 'failed' ? (snapshot.failure ?? topup.failure) : null,
+    stripe_payment_intent_id: topup.stripe_payment_intent_id ?? snapshot.intentId,
+    sync_version: snapshot.syncVersion,
+    completed_at: topup.completed_at ?? (status === 'pending' ? null : now()),
+  });
+}
+
+function getNextTopupStatus(topup: Topup, { status, failure }: TopupSnapshot): Topup['status'] {
+  // A paid top-up stays paid: later refunds are recorded in the reversed amount.
+  if (topup.status === 'succeeded') return 'succeeded';
+  // After a decline on a checkout page the customer may try another card until the page expires.
+  if (topup.kind === 'manual') return status === 'failed' && !isFinalFailure(failure) ? 'pending' : status;
+  // Another automatic top-up may be in progress by now, and an account has one at a time. A late success is credited.
+  return topup.status === 'failed' && status === 'pending' ? 'failed' : status;
+}
+
+/** Returns whether a failure is final. After a decline, in contrast, another card may succeed. */
+function isFinalFailure(failure: PaymentFailure | null): boolean {
+  return failure === 'canceled' || failure === 'amount_mismatch';
+}
+
+async function creditTopup(transaction: Transaction, account: Account, topup: Topup): Promise<Account> {
+  const entry = {
+    entryType: 'topup' as const,
+    amount: topup.credits,
+    planAmount: 0,
+    description: `Top-up: ${topup.credits} credits`,
+    effectKey: `topup:${topup.uuid}`,
+  };
+  const recovered = topup.kind === 'automatic' ? { auto_topup_declines: 0, auto_topup_problem: null } : {};
+  return postEntries(transaction, account, [entry], recovered);
+}
+
+/** Counts a decline. Several in a row, or a bank that requires the customer, switch automatic top-ups off. */
+async function recordDecline(transaction: Transaction, account: Account, { failure }: TopupSnapshot): Promise<void> {
+  const declines = account.auto_topup_declines + 1;
+  const isDisabled = failure === 'authentication_required' || declines >= AUTO_TOPUP_DECLINES_MAX;
+  if (isDisabled) await disableAutoTopups(transaction, account, failure ?? 'declined');
+  else await account.$query(transaction).patch({ auto_topup_declines: declines });
+}
+
+async function disableAutoTopups(transaction: Transaction, account: Account, problem: string): Promise<void> {
+  await account
+    .$query(transaction)
+    .patch({ auto_topup_enabled: false, auto_topup_problem: problem, auto_topup_declines: 0 });
+}
+
+/**
+ * Takes back the credits of the amount that was refunded or is disputed, as far as the balance has them, and returns
+ * those of a dispute that was won. Each change of the amount counts once, so that credits bought later are not taken.
+ */
+async function applyReversal(
+  transaction: Transaction,
+  account: Account,
+  topup: Topup,
+  reversedCents: number,
+): Promise<Partial<Topup>> {
+  const reversed = Math.min(topup.amount_cents, reversedCents);
+  const reversedCredits = getProportionalCredits(topup, reversed);
+  const change = reversedCredits - getProportionalCredits(topup, topup.reversed_cents);
+  const amount =
+    change > 0 ? -Math.min(change, account.topup_credits) : Math.max(0, topup.credits_reversed - reversedCredits);
+  if (amount === 0) return { reversed_cents: reversed };
+  const entry = {
+    entryType: amount < 0 ? ('expiry' as const) : ('grant' as const),
+    amount,
+    planAmount: 0,
+    description: amount < 0 ? 'Top-up refunded or disputed' : 'Top-up: dispute won',
+    effectKey: `topup:${topup.uuid}:${topup.reversal_count + 1}`,
+  };
+  await postEntries(transaction, account, [entry]);
+  return {
+    reversed_cents: reversed,
+    credits_reversed: topup.credits_reversed - amount,
+    reversal_count: topup.reversal_count + 1,
+  };
+}
+
+function getProportionalCredits({ credits, amount_cents: amountCents }: Topup, cents: number): number {
+  return Math.floor((credits * cents) / amountCents);
+}

@@ -1,0 +1,85 @@
+import { createBatcher } from '../../../lib/batcher.ts';
+import { addMilliseconds, now } from '../../../lib/clock.ts';
+import { isRejection, prepared, runStatement } from '../../../lib/db.ts';
+import { REFRESH_INTERVAL_MS } from '../../../spec/limits.ts';
+import { type ClaimedGeneration, CLOCK_SKEW_MS, SWEEP_GRACE_MS } from './transition.ts';
+
+interface AcceptedSubmit {
+  uuid: string;
+  handle: Record<string, unknown>;
+  /** Upstream that issued the handle: a later claim may have chosen another one. */
+  upstream: string;
+  upstream_model: string;
+}
+
+const RECORD_ACCEPTED = prepared(
+  'record_accepted',
+  `WITH mine AS (
+     SELECT g.uuid, r.handle, r.upstream, r.upstream_model
+       FROM generations g
+       JOIN json_to_recordset(:receipts) AS r (uuid uuid, handle jsonb, upstream text, upstream_model text)
+         ON r.uuid = g.uuid
+      WHERE g.uuid = ANY (:uuids) AND g.status = 'queued'
+        AND (g.upstream_handle IS NULL OR (g.upstream_handle = r.handle AND g.upstream = r.upstream))
+      ORDER BY g.uuid FOR NO KEY UPDATE OF g
+   ), recorded AS (
+     UPDATE generations g
+        SET upstream_handle = mine.handle, upstream = mine.upstream, upstream_model = mine.upstream_model,
+            submit_started_at = NULL, leased_until = NULL, next_attempt_at = :due
+       FROM mine
+      WHERE g.uuid = mine.uuid AND g.upstream_handle IS NULL
+   )
+   SELECT uuid FROM mine`,
+);
+
+/**
+ * Records the handle under which the upstream accepted a generation. Safe to repeat after a lost response: a row that
+ * already has this handle counts as recorded.
+ * @returns false if the generation has ended or has the handle of another submission.
+ */
+export const recordAccepted = createBatcher<AcceptedSubmit, boolean>({
+  maxItems: 64,
+  maxInFlight: 2,
+  isItemError: isRejection,
+  // Two submissions of one generation must not share a statement: only one of them is recorded.
+  getKey: ({ uuid }) => uuid,
+  run: async (receipts) => {
+    const due = addMilliseconds(now(), REFRESH_INTERVAL_MS + SWEEP_GRACE_MS);
+    const uuids = receipts.map(({ uuid }) => uuid);
+    const rows = await runStatement<{ uuid: string }>(RECORD_ACCEPTED, {
+      uuids,
+      receipts: JSON.stringify(receipts),
+      due,
+    });
+    const recorded = new Set(rows.map((row) => row.uuid));
+    return uuids.map((uuid) => recorded.has(uuid));
+  },
+});
+
+const RELEASE_GENERATION = prepared(
+  'release_generation',
+  `UPDATE generations
+      SET leased_until = :notBefore, next_attempt_at = :due, submit_started_at = CASE WHEN :unknown THEN submit_started_at END
+    WHERE uuid = :uuid AND upstream_handle IS NULL AND submit_started_at = :since`,
+);
+
+/**
+ * Releases a claimed generation so that it is submitted again after the delay. After an unknown outcome the next claim
+ * counts an unconfirmed submit. Does nothing if another worker has claimed the generation since.
+ */
+export async function releaseGeneration(
+  generation: ClaimedGeneration,
+  delayMs: number,
+  outcome: 'not accepted' | 'unknown',
+): Promise<void> {
+  const { uuid, submit_started_at: since } = generation;
+  const at = now();
+  await runStatement(RELEASE_GENERATION, {
+    uuid,
+    since,
+    // The dispatch job must find the lease expired, also by the clock of another machine.
+    notBefore: addMilliseconds(at, delayMs - CLOCK_SKEW_MS),
+    due: addMilliseconds(at, delayMs + SWEEP_GRACE_MS),
+    unknown: outcome === 'unknown',
+  });
+}

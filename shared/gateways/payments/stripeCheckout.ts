@@ -1,0 +1,149 @@
+import type Stripe from 'stripe';
+import type { PlanSlug } from '../../spec/plans.ts';
+import { type PaymentProcessor, ProcessorError } from './paymentProcessor.ts';
+import { ACCOUNT_KEY, CURRENCY, getStripeId, type PlanPrices, TOPUP_KEY } from './stripeMappers.ts';
+import { findOrNull, unwrap, withIdempotencyKey } from './stripeResponses.ts';
+
+type CheckoutMethods = Pick<
+  PaymentProcessor,
+  | 'createCustomer'
+  | 'findPaymentMethod'
+  | 'openSubscriptionCheckout'
+  | 'openPlanChange'
+  | 'openPortal'
+  | 'openTopupCheckout'
+>;
+
+interface CheckoutContext {
+  stripe: Stripe;
+  prices: PlanPrices;
+  portalConfiguration: string | undefined;
+}
+
+/** Stripe may show a page in the customer's currency; this service uses one. */
+const NO_ADAPTIVE_PRICING = { enabled: false };
+
+/** Builds the methods for customers, and for the pages where they pay and manage their billing. */
+export function buildCheckoutMethods({ stripe, prices, portalConfiguration }: CheckoutContext) {
+  const portalOptions = portalConfiguration === undefined ? {} : { configuration: portalConfiguration };
+
+  const getCurrentPrice = (plan: PlanSlug) => prices[plan][0] as string;
+
+  /** Expires the customer's older checkout pages. One that was paid in the meantime cannot expire; its event follows. */
+  async function expireOlderCheckoutSessions(
+    customerId: string,
+    { id: own, created }: Stripe.Checkout.Session,
+  ): Promise<void> {
+    const open = await unwrap(stripe.checkout.sessions.list({ customer: customerId, status: 'open', limit: 100 }));
+    // If two pages are opened at the same time, one stays.
+    const isOlder = (other: Stripe.Checkout.Session) =>
+      other.created < created || (other.created === created && other.id < own);
+    const others = open.data.filter((other) => other.mode === 'subscription' && isOlder(other));
+    for (const { id } of others) {
+      await unwrap(stripe.checkout.sessions.expire(id)).catch((error: unknown) => {
+        if (!(error instanceof ProcessorError) || error.fault !== 'rejected') throw error;
+      });
+    }
+  }
+
+  return {
+    createCustomer: async ({ accountUuid, email, replaces }) => {
+      const customer = { email, metadata: { [ACCOUNT_KEY]: accountUuid } };
+      const key = ['customer', accountUuid, replaces].filter((part) => part !== undefined).join('-');
+      return (await unwrap(withIdempotencyKey(key, (options) => stripe.customers.create(customer, options)))).id;
+    },
+
+    findPaymentMethod: async (customerId) => {
+      const customer = await findOrNull(stripe.customers.retrieve(customerId));
+      if (customer === null || customer.deleted === true) return null;
+      const preferred = getStripeId(customer.invoice_settings.default_payment_method);
+      if (preferred !== null) return preferred;
+      return (await unwrap(stripe.customers.listPaymentMethods(customerId, { limit: 1 }))).data[0]?.id ?? null;
+    },
+
+    openSubscriptionCheckout: async ({ customerId, accountUuid, plan, metadata }, returnUrls, key) => {
+      const ownMetadata = { ...metadata, [ACCOUNT_KEY]: accountUuid };
+      const session = await unwrap(
+        stripe.checkout.sessions.create(
+          {
+            mode: 'subscription',
+            customer: customerId,
+            client_reference_id: accountUuid,
+            line_items: [{ price: getCurrentPrice(plan), quantity: 1 }],
+            adaptive_pricing: NO_ADAPTIVE_PRICING,
+            metadata: ownMetadata,
+            subscription_data: { metadata: ownMetadata },
+            success_url: returnUrls.successUrl,
+            cancel_url: returnUrls.cancelUrl,
+          },
+          { idempotencyKey: key },
+        ),
+      );
+      await expireOlderCheckoutSessions(customerId, session);
+      return requireUrl(session.url);
+    },
+
+    openPlanChange: async ({ customerId, subscriptionId, plan }, returnUrl) => {
+      const subscription = await unwrap(stripe.subscriptions.retrieve(subscriptionId));
+      const item = subscription.items.data[0]?.id ?? '';
+      const session = await unwrap(
+        stripe.billingPortal.sessions.create({
+          ...portalOptions,
+          customer: customerId,
+          return_url: returnUrl,
+          flow_data: {
+            type: 'subscription_update_confirm',
+            after_completion: { type: 'redirect', redirect: { return_url: returnUrl } },
+            subscription_update_confirm: {
+              subscription: subscriptionId,
+              items: [{ id: item, price: getCurrentPrice(plan), quantity: 1 }],
+            },
+          },
+        }),
+      );
+      return session.url;
+    },
+
+    openPortal: async (customerId, returnUrl) =>
+      (
+        await unwrap(
+          stripe.billingPortal.sessions.create({ ...portalOptions, customer: customerId, return_url: returnUrl }),
+        )
+      ).url,
+
+    openTopupCheckout: async ({ customerId, topupUuid, amountCents, credits }, returnUrls) => {
+      const metadata = { [TOPUP_KEY]: topupUuid };
+      const session = await unwrap(
+        stripe.checkout.sessions.create(
+          {
+            mode: 'payment',
+            customer: customerId,
+            line_items: [
+              {
+                quantity: 1,
+                price_data: {
+                  currency: CURRENCY,
+                  unit_amount: amountCents,
+                  product_data: { name: `${credits} credits` },
+                },
+              },
+            ],
+            adaptive_pricing: NO_ADAPTIVE_PRICING,
+            metadata,
+            payment_intent_data: { metadata, setup_future_usage: 'off_session' },
+            success_url: returnUrls.successUrl,
+            cancel_url: returnUrls.cancelUrl,
+          },
+          // Contains the customer: a deleted one is replaced, and a key cannot be reused with other parameters.
+          { idempotencyKey: `topup-session-${topupUuid}-${customerId}` },
+        ),
+      );
+      return { sessionId: session.id, url: requireUrl(session.url) };
+    },
+  } satisfies CheckoutMethods;
+}
+
+function requireUrl(url: string | null): string {
+  if (url === null) throw new ProcessorError('unavailable', 'Stripe opened a page without a URL.');
+  return url;
+}

@@ -1,0 +1,114 @@
+import Stripe from 'stripe';
+import type { PaymentProcessor, ProcessorPayment, SubscriptionCharge } from './paymentProcessor.ts';
+import {
+  CURRENCY,
+  getStripeId,
+  getSubscriptionId,
+  TOPUP_KEY,
+  toProcessorPayment,
+  toUnixSeconds,
+} from './stripeMappers.ts';
+import { findOrNull, listIds, toProcessorError, unwrap } from './stripeResponses.ts';
+
+type PaymentMethods = Pick<
+  PaymentProcessor,
+  'chargeTopup' | 'readPayment' | 'findPayment' | 'readCheckoutSession' | 'readCharge' | 'findDisputedCharge'
+>;
+
+/** A charge waits for the customer's bank. */
+const CHARGE_TIMEOUT_MS = 10_000;
+
+/** Returns the disputes of a charge. */
+export async function listDisputes(
+  stripe: Stripe,
+  { id, disputed: isDisputed }: Stripe.Charge,
+): Promise<Stripe.Dispute[]> {
+  return isDisputed ? (await unwrap(stripe.disputes.list({ charge: id, limit: 10 }))).data : [];
+}
+
+/** Reads a payment with its latest charge and disputes. */
+export async function readPaymentIntent(stripe: Stripe, intentId: string): Promise<ProcessorPayment | null> {
+  const intent = await findOrNull(stripe.paymentIntents.retrieve(intentId, { expand: ['latest_charge'] }));
+  if (intent === null) return null;
+  const charge = intent.latest_charge;
+  const disputes = typeof charge === 'object' && charge !== null ? await listDisputes(stripe, charge) : [];
+  return toProcessorPayment(intent, disputes);
+}
+
+async function findSubscriptionCharge(stripe: Stripe, intentId: string): Promise<SubscriptionCharge | null> {
+  const payment = { type: 'payment_intent', payment_intent: intentId } as const;
+  const { data } = await unwrap(stripe.invoicePayments.list({ payment, limit: 1 }));
+  const invoiceId = getStripeId(data[0]?.invoice);
+  const invoice = invoiceId === null ? null : await findOrNull(stripe.invoices.retrieve(invoiceId));
+  const subscriptionId = getSubscriptionId(invoice);
+  if (invoice === null || subscriptionId === null) return null;
+  return { invoiceId: invoice.id, subscriptionId };
+}
+
+/** Builds the methods for payments of top-ups, and for charges. */
+export function buildPaymentMethods(stripe: Stripe): PaymentMethods {
+  return {
+    chargeTopup: async ({ customerId, paymentMethodId, topupUuid, amountCents }) => {
+      const params: Stripe.PaymentIntentCreateParams = {
+        amount: amountCents,
+        currency: CURRENCY,
+        customer: customerId,
+        payment_method: paymentMethodId,
+        off_session: true,
+        confirm: true,
+        // The customer is not present, so they cannot be redirected to another page.
+        automatic_payment_methods: { enabled: true, allow_redirects: 'never' },
+        metadata: { [TOPUP_KEY]: topupUuid },
+      };
+      try {
+        return toProcessorPayment(
+          await stripe.paymentIntents.create(params, {
+            // Does not contain the customer or the card: another key could charge the top-up a second time.
+            idempotencyKey: `topup-${topupUuid}`,
+            timeout: CHARGE_TIMEOUT_MS,
+          }),
+        );
+      } catch (error) {
+        // A declined card is an outcome, too: the error contains the payment.
+        if (error instanceof Stripe.errors.StripeCardError && error.payment_intent !== undefined) {
+          return toProcessorPayment(error.payment_intent);
+        }
+        throw toProcessorError(error);
+      }
+    },
+
+    readPayment: (intentId) => readPaymentIntent(stripe, intentId),
+
+    findPayment: async (customerId, topupUuid, since) => {
+      const charged = listIds(
+        stripe.paymentIntents.list({ customer: customerId, created: { gte: toUnixSeconds(since) } }),
+      );
+      for await (const intentId of charged) {
+        const payment = await readPaymentIntent(stripe, intentId);
+        if (payment?.topupUuid === topupUuid) return payment;
+      }
+      return null;
+    },
+
+    readCheckoutSession: async (sessionId) => {
+      const session = await findOrNull(stripe.checkout.sessions.retrieve(sessionId));
+      if (session === null) return null;
+      return {
+        subscriptionId: getStripeId(session.subscription),
+        intentId: getStripeId(session.payment_intent),
+        isOpen: session.status === 'open',
+      };
+    },
+
+    readCharge: async (chargeId) => {
+      const charge = await findOrNull(stripe.charges.retrieve(chargeId));
+      const intentId = getStripeId(charge?.payment_intent);
+      if (charge === null || intentId === null) return null;
+      const payment = await readPaymentIntent(stripe, intentId);
+      return payment?.topupUuid === null ? findSubscriptionCharge(stripe, intentId) : payment;
+    },
+
+    findDisputedCharge: async (disputeId) =>
+      getStripeId((await findOrNull(stripe.disputes.retrieve(disputeId)))?.charge),
+  };
+}

@@ -1,0 +1,148 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { PlanSlug } from '../../../shared/spec/plans.ts';
+import { StripeApiServer } from './apiServer.ts';
+import { setUpPlans } from './catalog.ts';
+import { createStripeEvent, type FakeStripeEvent, type HandledEvent } from './events.ts';
+import { StripeStore } from './store.ts';
+import type { AfterFailedRetries } from './testClock.ts';
+import { WebhookDelivery } from './webhookDelivery.ts';
+
+export interface FakeStripeOptions {
+  /** True for an account without prices and portal. */
+  isEmpty?: boolean;
+  /** Seed of the random faults of `delivery`. */
+  seed?: number;
+}
+
+/**
+ * The HTTP side of the fake Stripe: its API with idempotency keys, a store of objects, a clock that tests move, signed
+ * events, and faults of its API and deliveries on demand.
+ */
+export class FakeStripeServer {
+  readonly secretKey = 'sk_test_standin';
+  readonly webhookSecret: string;
+  /** Price ids by plan. */
+  prices: Record<PlanSlug, string>;
+  url = '';
+  /** All events, delivered or not. */
+  readonly events: FakeStripeEvent[] = [];
+  readonly delivery: WebhookDelivery;
+  /** Declines every renewal, whatever the card. */
+  failRenewals = false;
+  /** Status of a subscription after all attempts to collect its renewal have failed. */
+  afterRetries: AfterFailedRetries = 'canceled';
+  /** All objects, for tests that need more than `summarize()`. */
+  readonly store = new StripeStore();
+  protected readonly apiServer = new StripeApiServer(this.store, this.secretKey);
+  private readonly server = createServer((request, response) => {
+    void this.apiServer.handle(request, response);
+  });
+
+  constructor({ isEmpty = false, seed = 1 }: FakeStripeOptions = {}) {
+    this.webhookSecret = this.store.webhookSecret;
+    this.delivery = new WebhookDelivery(this.webhookSecret, seed);
+    this.prices = isEmpty ? ({} as Record<PlanSlug, string>) : setUpPlans(this.store);
+    this.store.onEvent = (type, object, previous) => this.deliver(type, object as { id: string }, previous);
+  }
+
+  async start(port = 0): Promise<this> {
+    this.server.listen(port, '127.0.0.1');
+    await once(this.server, 'listening');
+    this.url = `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+    this.store.url = this.url;
+    return this;
+  }
+
+  /** Stops accepting connections and delivering events. */
+  async stop(): Promise<void> {
+    this.delivery.stop();
+    if (!this.server.listening) return;
+    this.server.close();
+    this.server.closeAllConnections();
+    await once(this.server, 'close');
+  }
+
+  /** Faults by the name of a request, such as `intents.create`, or `all`. */
+  get faults() {
+    return this.apiServer.faults;
+  }
+
+  /** The requests received so far. */
+  get requests() {
+    return this.apiServer.requests;
+  }
+
+  /** Sets the duration of each request. */
+  set latencyMs(latencyMs: number) {
+    this.apiServer.latencyMs = latencyMs;
+  }
+
+  /** The URL that events are posted to. Without one, events are not delivered. */
+  get webhookUrl(): string | undefined {
+    return this.delivery.webhookUrl;
+  }
+
+  set webhookUrl(url: string | undefined) {
+    this.delivery.webhookUrl = url;
+  }
+
+  /** The difference of its clock to real time. Use `advanceTo` to process what becomes due. */
+  get clockOffsetMs(): number {
+    return this.store.clockOffsetMs;
+  }
+
+  set clockOffsetMs(offsetMs: number) {
+    this.store.clockOffsetMs = offsetMs;
+  }
+
+  /** Makes the portal reject a plan change while another one is scheduled for the renewal. */
+  set rejectsSwitchWhileScheduled(rejects: boolean) {
+    this.store.rejectsSwitchWhileScheduled = rejects;
+  }
+
+  now(): Date {
+    return new Date(Date.now() + this.clockOffsetMs);
+  }
+
+  /** Removes all faults, delays and delivery problems. */
+  reset(): void {
+    for (const name of Object.keys(this.faults)) delete this.faults[name as keyof typeof this.faults];
+    this.latencyMs = 0;
+    this.failRenewals = false;
+    this.rejectsSwitchWhileScheduled = false;
+    this.delivery.reset();
+  }
+
+  /** Resolves when the webhook has accepted all events. @throws Error if it rejected one. */
+  drained(): Promise<void> {
+    return this.delivery.drained();
+  }
+
+  /** Environment variables of a service that uses this fake. */
+  get environment(): Record<string, string> {
+    const { lite, starter, pro, studio } = this.prices;
+    return {
+      STRIPE_SECRET_KEY: this.secretKey,
+      STRIPE_WEBHOOK_SECRET: this.webhookSecret,
+      STRIPE_API_BASE: this.url,
+      STRIPE_PORTAL_CONFIGURATION: this.portalConfiguration,
+      STRIPE_PRICE_LITE: lite,
+      STRIPE_PRICE_STARTER: starter,
+      STRIPE_PRICE_PRO: pro,
+      STRIPE_PRICE_STUDIO: studio,
+    };
+  }
+
+  /** The id of the portal configuration. */
+  get portalConfiguration(): string {
+    return this.store.list('billing_portal.configuration')[0]?.id ?? '';
+  }
+
+  private deliver(type: HandledEvent, object: { id: string }, previous?: object): void {
+    const event = createStripeEvent(this.store, type, object, previous);
+    this.events.push(event);
+    this.delivery.send(event);
+  }
+}

@@ -1,0 +1,209 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { getAffiliateStatus } from '../harness/affiliates.ts';
+import { COMMISSION, PayoutFixture } from '../harness/payoutFixture.ts';
+import { eventually } from '../harness/testService.ts';
+
+describe('payouts with faults of transfers', () => {
+  const fixture = new PayoutFixture();
+  before(() => fixture.start());
+  afterEach(() => fixture.reset());
+  after(() => fixture.billing.stop());
+
+  it('creates one transfer per affiliate for concurrent runs on two workers', async () => {
+    const all = await Promise.all([fixture.createAffiliate(), fixture.createAffiliate()]);
+    for (const { refer } of all) await fixture.billing.subscribe(await refer(), 'lite');
+    fixture.billing.stripe.latencyMs = 30;
+    await fixture.advanceMonths();
+    await Promise.all(Array.from({ length: 8 }, () => fixture.runPayouts()));
+    await eventually('paid', async () =>
+      (await Promise.all(all.map((one) => one.stats()))).every((s) => s.paid_cents > 0),
+    );
+    for (const { transfers } of all) expect(transfers()).to.deep.equal([COMMISSION.lite]);
+  });
+
+  for (const how of ['drop after doing', 'drop', 'error', 'error kept'] as const) {
+    const isDone = how === 'drop after doing';
+    it(`finds a transfer whose response was lost (${how}) and ${isDone ? 'does not repeat it' : 'repeats it'}`, async () => {
+      const { refer, transfers, stats } = await fixture.createAffiliate();
+      await fixture.billing.subscribe(await refer(), 'lite');
+      fixture.billing.stripe.faults['transfers.create'] = how;
+      await fixture.advanceMonths();
+      await fixture.runPayouts();
+      expect(transfers()).to.deep.equal(isDone ? [COMMISSION.lite] : []);
+      expect(await stats()).to.include({ pending_cents: COMMISSION.lite, paid_cents: 0 });
+      await fixture.runPayouts();
+      delete fixture.billing.stripe.faults['transfers.create'];
+      // Stripe replays the saved response for a day.
+      if (how === 'error kept') fixture.billing.stripe.clockOffsetMs += 25 * 3_600_000;
+      await fixture.makePendingDue();
+      await fixture.runPayouts();
+      expect(transfers()).to.deep.equal([COMMISSION.lite]);
+      expect(await stats()).to.include({ pending_cents: 0, paid_cents: COMMISSION.lite });
+      fixture.billing.stripe.clockOffsetMs = 0;
+    });
+  }
+
+  it('retries a transfer that exceeded the balance hours later, less the refunds by then', async () => {
+    const { refer, transfers, stats } = await fixture.createAffiliate();
+    const [kept, refunded] = [await refer(), await refer()];
+    await fixture.billing.subscribe(kept, 'lite');
+    await fixture.billing.subscribe(refunded, 'lite');
+    fixture.billing.stripe.store.balanceCents = 100;
+    await fixture.advanceMonths();
+    await fixture.runPayouts();
+    await fixture.runPayouts();
+    expect(fixture.billing.stripe.requests.filter(({ name }) => name === 'transfers.create').at(-1)?.params).to.include(
+      {
+        amount: String(2 * COMMISSION.lite),
+      },
+    );
+    expect(transfers()).to.deep.equal([]);
+    fixture.billing.stripe.refund(fixture.getInvoiceId(refunded));
+    await fixture.billing.drained();
+    fixture.billing.stripe.store.balanceCents = null;
+    await fixture.runPayouts();
+    expect(transfers()).to.deep.equal([]);
+    await fixture.billing.service.sql(
+      `UPDATE payouts SET completed_at = completed_at - interval '7 hours' WHERE status = 'refused'`,
+    );
+    await fixture.runPayouts();
+    expect(transfers()).to.deep.equal([COMMISSION.lite]);
+    expect(await stats()).to.include({ pending_cents: 0, paid_cents: COMMISSION.lite });
+  });
+
+  it('disables payouts when a transfer is rejected by an account whose event was lost', async () => {
+    const { refer, transfers, affiliate, accountId } = await fixture.createAffiliate();
+    await fixture.billing.subscribe(await refer(), 'lite');
+    fixture.billing.stripe.delivery.drop = 1;
+    fixture.billing.stripe.onboard(accountId, 'blocked');
+    fixture.billing.stripe.delivery.dropped.length = 0;
+    await fixture.advanceMonths();
+    await fixture.runPayouts();
+    expect(transfers()).to.deep.equal([]);
+    expect(await getAffiliateStatus(affiliate)).to.include({ payout_enabled: false, connect_onboarded: true });
+  });
+
+  /** Releases a payout as another worker does whose request was rejected. */
+  async function releaseMeanwhile(accountId: string): Promise<string> {
+    const [{ uuid }] = await fixture.billing.service.sql(
+      `WITH refused AS (
+         UPDATE payouts SET status = 'refused', completed_at = now() WHERE status = 'pending' AND connect_account_id = $1 RETURNING uuid
+       ), back AS (
+         UPDATE commissions c SET settled_cents = c.settled_cents - i.amount_cents
+           FROM payout_items i JOIN refused ON refused.uuid = i.payout_uuid WHERE c.id = i.commission_id
+       ) SELECT uuid FROM refused`,
+      [accountId],
+    );
+    return uuid;
+  }
+
+  for (const hasOtherPayout of [false, true]) {
+    it(`${hasOtherPayout ? 'logs for the operator' : 'marks as paid'} a transfer that succeeds after another worker was rejected${hasOtherPayout ? ', if the month has another payout' : ''}`, async () => {
+      const { refer, transfers, stats, accountId } = await fixture.createAffiliate();
+      await fixture.billing.subscribe(await refer(), 'lite');
+      await fixture.advanceMonths();
+      fixture.billing.stripe.latencyMs = 700;
+      const countTransfers = () =>
+        fixture.billing.stripe.requests.filter(({ name }) => name === 'transfers.create').length;
+      const before = countTransfers();
+      const paying = fixture.runPayouts();
+      await eventually('the transfer is requested', async () => countTransfers() > before);
+      const uuid = await releaseMeanwhile(accountId);
+      const other = randomUUID();
+      if (hasOtherPayout) {
+        await fixture.billing.service.sql(
+          `INSERT INTO payouts (uuid, affiliate_id, month, status, amount_cents, next_attempt_at, created_at)
+           SELECT $1, affiliate_id, month, 'pending', 1, now() + interval '1 day', now() FROM payouts WHERE uuid = $2`,
+          [other, uuid],
+        );
+      }
+      await paying;
+      expect(transfers()).to.deep.equal([COMMISSION.lite]);
+      if (hasOtherPayout) {
+        const logLine = new RegExp(`^(?=.*${uuid}).*its month has another payout; reverse this transfer`, 'm');
+        await Promise.any(fixture.billing.service.workers.map((worker) => worker.waitForLog(logLine)));
+        const transfer = fixture.billing.stripe.store
+          .list('transfer')
+          .find(({ metadata }) => metadata['payout_uuid'] === uuid);
+        fixture.billing.stripe.store.remove(transfer?.id ?? '');
+        await fixture.billing.service.sql('DELETE FROM payouts WHERE uuid = $1', [other]);
+        return;
+      }
+      expect(await stats()).to.include({ pending_cents: 0, paid_cents: COMMISSION.lite });
+      fixture.billing.stripe.latencyMs = 0;
+      await fixture.billing.service.sql(
+        `UPDATE payouts SET completed_at = completed_at - interval '7 hours' WHERE uuid = $1`,
+        [uuid],
+      );
+      await fixture.runPayouts();
+      expect(transfers()).to.deep.equal([COMMISSION.lite]);
+    });
+  }
+
+  it('finds a transfer that succeeded after another worker was rejected and before its own worker died', async () => {
+    const { refer, transfers, stats, accountId } = await fixture.createAffiliate();
+    await fixture.billing.subscribe(await refer(), 'lite');
+    await fixture.advanceMonths();
+    fixture.billing.stripe.faults['transfers.create'] = 'drop after doing';
+    await fixture.runPayouts();
+    const uuid = await releaseMeanwhile(accountId);
+    delete fixture.billing.stripe.faults['transfers.create'];
+    await fixture.billing.service.sql(
+      `UPDATE payouts SET completed_at = completed_at - interval '7 hours' WHERE uuid = $1`,
+      [uuid],
+    );
+    await fixture.runPayouts();
+    expect(transfers()).to.deep.equal([COMMISSION.lite]);
+    expect(await stats()).to.include({ pending_cents: 0, paid_cents: COMMISSION.lite });
+  });
+
+  it('creates no payout while the outcome of an earlier payout is unknown', async () => {
+    const { refer, transfers, stats, accountId } = await fixture.createAffiliate();
+    const [kept, refunded] = [await refer(), await refer()];
+    await fixture.billing.subscribe(kept, 'lite');
+    await fixture.billing.subscribe(refunded, 'lite');
+    await fixture.advanceMonths();
+    fixture.billing.stripe.faults['transfers.create'] = 'error';
+    await fixture.runPayouts();
+    const payouts = () =>
+      fixture.billing.service.sql('SELECT status, amount_cents FROM payouts WHERE connect_account_id = $1', [
+        accountId,
+      ]);
+    expect(await payouts()).to.deep.equal([{ status: 'pending', amount_cents: 2 * COMMISSION.lite }]);
+    await fixture.billing.service.sql(
+      `UPDATE payouts SET month = month - interval '1 month' WHERE connect_account_id = $1`,
+      [accountId],
+    );
+    fixture.billing.stripe.refund(fixture.getInvoiceId(refunded));
+    await fixture.billing.drained();
+    await fixture.billing.subscribe(await refer(), 'pro');
+    await fixture.advanceMonths();
+    await fixture.runPayouts();
+    expect(await payouts()).to.have.length(1);
+    delete fixture.billing.stripe.faults['transfers.create'];
+    fixture.billing.stripe.store.balanceCents = 0;
+    await fixture.makePendingDue();
+    await fixture.runPayouts();
+    expect((await payouts())[0]).to.include({ status: 'refused' });
+    fixture.billing.stripe.store.balanceCents = null;
+    await fixture.billing.service.sql(
+      `UPDATE payouts SET completed_at = completed_at - interval '7 hours' WHERE status = 'refused'`,
+    );
+    await fixture.runPayouts();
+    expect(transfers()).to.deep.equal([COMMISSION.lite + COMMISSION.pro]);
+    expect(await stats()).to.include({ pending_cents: 0 });
+  });
+
+  it('creates no transfers while the processor is unavailable', async () => {
+    const { refer, transfers } = await fixture.createAffiliate();
+    await fixture.billing.subscribe(await refer(), 'lite');
+    await fixture.advanceMonths();
+    fixture.billing.stripe.faults.all = 'error';
+    await fixture.runPayouts();
+    expect(transfers()).to.deep.equal([]);
+    delete fixture.billing.stripe.faults.all;
+    await fixture.runPayouts();
+    expect(transfers()).to.deep.equal([COMMISSION.lite]);
+  });
+});

@@ -1,0 +1,99 @@
+import { expect } from 'chai';
+import { enrollAffiliate, getAffiliateStatus, signUpReferred } from '../harness/affiliates.ts';
+import { COMMISSION, PayoutFixture } from '../harness/payoutFixture.ts';
+
+describe('payout onboarding with faults of connected accounts', () => {
+  const fixture = new PayoutFixture();
+  before(() => fixture.start());
+  afterEach(() => fixture.reset());
+  after(() => fixture.billing.stop());
+
+  it('syncs an affiliate who returns from onboarding, and offers a new link for an expired one', async () => {
+    const { affiliate } = await enrollAffiliate(fixture.billing.service.baseUrl);
+    expect((await affiliate.request('POST', '/api/affiliate/onboarding-link/')).status).to.equal(200);
+    const again = await affiliate.requestWithSession('GET', '/account/payouts/again');
+    expect(again.status).to.equal(200);
+    const link = /http[^"]+\/setup\/e\/acct_\w+/.exec(again.body as string)?.[0] as string;
+    fixture.billing.stripe.delivery.drop = 1;
+    fixture.billing.stripe.onboard(link);
+    expect(await getAffiliateStatus(affiliate)).to.include({ payout_enabled: false });
+    const returned = await affiliate.requestWithSession('GET', '/account/payouts/returned');
+    expect([returned.status, returned.headers.get('location')]).to.deep.equal([303, '/account/?done=payouts']);
+    expect(await getAffiliateStatus(affiliate)).to.include({ payout_enabled: true, connect_onboarded: true });
+    fixture.billing.stripe.delivery.dropped.length = 0;
+  });
+
+  for (const how of ['deleteCustomer', 'disconnect'] as const) {
+    it(`replaces a missing connected account once (${how}), and pays its released payout to the new one`, async () => {
+      const { affiliate, refer, accountId, stats } = await fixture.createAffiliate();
+      await fixture.billing.subscribe(await refer(), 'lite');
+      await fixture.advanceMonths();
+      fixture.billing.stripe[how](accountId);
+      await fixture.runPayouts();
+      expect(await stats()).to.include({ pending_cents: COMMISSION.lite, paid_cents: 0 });
+      expect(await getAffiliateStatus(affiliate)).to.include({ payout_enabled: false, connect_onboarded: false });
+      const [refused] = await fixture.billing.service.sql(
+        `SELECT p.status FROM payouts p JOIN affiliates a ON a.account_id = p.affiliate_id WHERE a.connect_account_id = $1`,
+        [accountId],
+      );
+      expect(refused).to.deep.equal({ status: 'refused' });
+      // An old page does not create another account.
+      const again = await affiliate.requestWithSession('GET', '/account/payouts/again');
+      expect([again.status, again.headers.get('location')]).to.deep.equal([303, '/account/']);
+      const links = await Promise.all(
+        [1, 2, 3].map(() => affiliate.request('POST', '/api/affiliate/onboarding-link/')),
+      );
+      const opened = links.filter(({ status }) => status === 200);
+      expect(opened).to.not.have.length(0);
+      const ids = new Set(opened.map(({ body }) => /acct_\w+/.exec(body.url)?.[0]));
+      expect(ids.size).to.equal(1);
+      expect(ids).to.not.include(accountId);
+      fixture.billing.stripe.onboard(opened[0]?.body.url);
+      await fixture.billing.drained();
+      await fixture.billing.service.sql(
+        `UPDATE payouts SET completed_at = completed_at - interval '7 hours' WHERE status = 'refused'`,
+      );
+      await fixture.runPayouts();
+      expect(await stats()).to.include({ pending_cents: 0, paid_cents: COMMISSION.lite });
+    });
+  }
+
+  it('answers 503 to onboarding and logs the cause if Connect is not enabled', async () => {
+    const { affiliate } = await enrollAffiliate(fixture.billing.service.baseUrl);
+    fixture.billing.stripe.store.isConnectEnabled = false;
+    const answer = await affiliate.request('POST', '/api/affiliate/onboarding-link/');
+    expect(answer.status).to.equal(503);
+    expect(answer.body.error?.message ?? answer.body.detail).to.include('Payouts cannot be set up at the moment');
+    const logLine = /^(?=.*payment processor rejected a request).*signed up for Connect/m;
+    await Promise.any(fixture.billing.service.apis.map((api) => api.waitForLog(logLine)));
+    fixture.billing.stripe.store.isConnectEnabled = true;
+    expect((await affiliate.request('POST', '/api/affiliate/onboarding-link/')).status).to.equal(200);
+  });
+
+  it('retries a connected account that cannot be read after the others', async () => {
+    const { affiliate } = await enrollAffiliate(fixture.billing.service.baseUrl);
+    await affiliate.request('POST', '/api/affiliate/onboarding-link/');
+    const { code } = await getAffiliateStatus(affiliate);
+    await fixture.billing.service.sql(
+      `UPDATE affiliates SET synced_at = synced_at - interval '2 hours' WHERE code = $1`,
+      [code],
+    );
+    fixture.billing.stripe.faults['accounts.retrieve'] = 'error';
+    await fixture.runPayouts();
+    const [{ fresh }] = await fixture.billing.service.sql(
+      `SELECT synced_at > now() - interval '1 hour' AS fresh FROM affiliates WHERE code = $1`,
+      [code],
+    );
+    expect(fresh).to.equal(true);
+  });
+
+  it('creates nothing at the processor for a link from another site to onboarding', async () => {
+    const { affiliate } = await enrollAffiliate(fixture.billing.service.baseUrl);
+    const before = fixture.billing.stripe.store.list('account').length;
+    const again = await affiliate.requestWithSession('GET', '/account/payouts/again');
+    expect([again.status, again.headers.get('location')]).to.deep.equal([303, '/account/']);
+    const stranger = await signUpReferred(fixture.billing.service.baseUrl, (await getAffiliateStatus(affiliate)).code);
+    expect((await stranger.requestWithSession('GET', '/account/payouts/again')).status).to.equal(303);
+    expect(fixture.billing.stripe.store.list('account')).to.have.length(before);
+  });
+});

@@ -1,0 +1,123 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { expect } from 'chai';
+import type { readImageResponse as ReadImageResponse } from '../../shared/gateways/upstreams/imageResponse.ts';
+import { PNG } from '../fakes/misbehave.ts';
+import { createLargeResponse } from '../harness/largeResponse.ts';
+import { setTestConfig } from '../harness/testConfig.ts';
+
+describe('reading a response with an image', () => {
+  let readImageResponse: typeof ReadImageResponse;
+  let folder: string;
+  before(async () => {
+    setTestConfig({});
+    ({ readImageResponse } = await import('../../shared/gateways/upstreams/imageResponse.ts'));
+    folder = await mkdtemp(join(tmpdir(), 'genmeter-image-'));
+  });
+  after(() => rm(folder, { recursive: true }));
+  afterEach(async () => {
+    for (const name of await readdir(folder)) await rm(join(folder, name));
+  });
+
+  const receive = (chunks: Iterable<Buffer> | AsyncIterable<Buffer>, maxBytes = 1_000_000) =>
+    readImageResponse(Readable.from(chunks), async () => join(folder, randomUUID()), maxBytes);
+  const imageIn = async (text: string, cuts: number[] = []) => {
+    const bytes = Buffer.from(text);
+    const ends = [0, ...cuts, bytes.length];
+    const { body, image } = await receive(ends.slice(1).map((end, index) => bytes.subarray(ends[index], end)));
+    return { body, image: image !== undefined && 'file' in image ? await readFile(image.file) : image };
+  };
+
+  // All characters of base64 several times, and more than the prefix that detects an image.
+  const picture = Buffer.concat([PNG, Buffer.from(Array.from({ length: 250 }, (_, index) => 255 - index))]);
+  const base64 = picture.toString('base64');
+  const answers: [string, string, object | undefined][] = [
+    ['as it usually is', `{"created":1,"data":[{"b64_json":"${base64}","url":null}],"usage":{"n":1}}`, picture],
+    ['with room', ` \r\n{ "data"\t:\n[ { "b64_json" : "${base64}" } ] } \n`, picture],
+    ['with slashes that are escaped', `{"data":[{"b64_json":"${base64.replaceAll('/', '\\/')}"}]}`, picture],
+    ['with signs by their numbers', `{"data":[{"b64_json":"${base64.replaceAll(/[+/=]/g, numbered)}"}]}`, picture],
+    ['in lines', `{"data":[{"b64_json":"${base64.replaceAll(/.{20}/g, '$&\\r\\n')}"}]}`, picture],
+    ['in the alphabet for addresses', `{"data":[{"b64_json":"${picture.toString('base64url')}"}]}`, picture],
+    ['with what makes it an address', `{"data":[{"b64_json":"data:image\\/png;base64,${base64}"}]}`, picture],
+    ['inside of an address', `{"data":[{"url":"data:image/png;base64,${base64}"}]}`, picture],
+    ['the first of two', `{"data":[{"b64_json":"${base64}"},{"b64_json":"AAAA"}]}`, picture],
+    ['after an empty one', `{"data":[{"b64_json":"","url":""},{"b64_json":"${base64}"}]}`, picture],
+    ['after null', `{"data":[{"b64_json":null,"url":"https://a.example/b?c=d"}]}`, { url: 'https://a.example/b?c=d' }],
+    [
+      'at an address with escapes',
+      `{"data":[{"url":"https:\\/\\/a.example\\/\\u00e9é"}]}`,
+      { url: 'https://a.example/éé' },
+    ],
+    [
+      'after texts that look like it',
+      `{"b64_json":"AAAA","url":"x","data":[{"text":"\\"b64_json\\":\\"AAAA\\\\","n":{"b64_json":"AAAA"},"b64_json":"${base64}"}]}`,
+      picture,
+    ],
+    ['nowhere', '{"data":[],"b64_json":"AAAA","more":[{"b64_json":"AAAA","url":"x"}]}', undefined],
+    ['nowhere, in a list', '[[{"b64_json":"AAAA"}]]', undefined],
+  ];
+  for (const [where, text, image] of answers) {
+    it(`extracts it ${where}, wherever the chunks end`, async () => {
+      const length = Buffer.byteLength(text);
+      const whole = await imageIn(text);
+      expect(whole.image).to.deep.equal(image);
+      expect(whole.body).to.be.an(text.startsWith('[') ? 'array' : 'object');
+      const places = Array.from({ length: length - 1 }, (_, index) => index + 1);
+      for (const place of places) expect(await imageIn(text, [place])).to.deep.equal(whole);
+      expect(await imageIn(text, places)).to.deep.equal(whole);
+    });
+  }
+
+  it('keeps the rest of the response unchanged', async () => {
+    const rest = { text: 'é "灯" \\ \u0001', list: [1, { data: [{ url: 'x' }] }], usage: null };
+    const { body } = await imageIn(JSON.stringify({ ...rest, data: [{ b64_json: base64, revised: 'é' }] }));
+    expect(body).to.deep.equal({ ...rest, data: [{ b64_json: '', revised: 'é' }] });
+  });
+
+  it('decodes any number of bytes', async () => {
+    for (const length of [1, 2, 3, 4, 255, 256, 257, 10_000]) {
+      const bytes = randomBytes(length);
+      const text = JSON.stringify({ data: [{ b64_json: bytes.toString('base64') }] });
+      expect((await imageIn(text, [30])).image).to.deep.equal(bytes);
+    }
+  });
+
+  for (const [where, before, size] of [
+    ['in the answer', '{"data":[{"b64_json":"', undefined],
+    ['inside of an address', '{"data":[{"b64_json":null,"url":"data:image/png;base64,', undefined],
+    ['that is not the first', `{"data":[{"b64_json":"${base64}"},{"b64_json":"`, picture.length],
+  ] as const) {
+    it(`uses little memory for an image of 30 MB ${where}`, async () => {
+      const { bytes, chunks, peak } = await createLargeResponse(before, '"}]}');
+      const { image } = await receive(chunks(), 100_000_000);
+      if (image === undefined || !('file' in image)) throw new Error('no file');
+      expect((await stat(image.file)).size).to.equal(size ?? bytes);
+      expect(peak()).to.be.below(4 * 1024 * 1024);
+    });
+  }
+
+  it('rejects an image over the size limit, and keeps no file', async () => {
+    let sent = 0;
+    function* endless() {
+      yield Buffer.from('{"data":[{"b64_json":"');
+      for (; sent < 1_000; sent += 1) yield Buffer.alloc(100_000, 'A');
+    }
+    const problem = await receive(endless()).catch((error: Error) => error);
+    expect(problem).to.include({ message: 'The output is larger than 1000000 bytes.' });
+    expect(sent).to.be.below(100);
+    expect(await readdir(folder)).to.deep.equal([]);
+  });
+
+  it('rejects an endless address', async () => {
+    const text = JSON.stringify({ data: [{ url: `https://a.example/${'x'.repeat(10_000)}` }] });
+    const problem = await imageIn(text).catch((error: Error) => error);
+    expect(problem).to.be.an('error');
+  });
+});
+
+function numbered(sign: string): string {
+  return `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}

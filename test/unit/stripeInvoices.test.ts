@@ -1,0 +1,174 @@
+import { expect } from 'chai';
+import type Stripe from 'stripe';
+import type { PaidInvoice } from '../../shared/gateways/payments/paymentProcessor.ts';
+import { voidCreditNote } from '../fakes/stripe/outOfBand.ts';
+import { findCharge } from '../fakes/stripe/reversals.ts';
+import { getId } from '../fakes/stripe/store.ts';
+import { createProcessor, getChargeId, StripeFixture } from '../harness/stripeFixture.ts';
+
+describe('invoices at Stripe', () => {
+  const fixture = new StripeFixture();
+  before(() => fixture.start());
+  afterEach(() => fixture.fake.reset());
+  after(() => fixture.fake.stop());
+
+  describe('a paid invoice of a subscription', () => {
+    it('is listed with its plan, its period and the paid amount', async () => {
+      const { subscriptionId, invoiceId } = await fixture.createPaidInvoice('lite');
+      const { invoices, currentPeriodEnd, endedAt } = await fixture.readSubscription(subscriptionId);
+      expect(endedAt).to.equal(null);
+      expect(invoices).to.have.length(1);
+      expect(invoices[0]).to.deep.include({ id: invoiceId, isAnnual: true, plan: 'lite', paidCents: 7_200 });
+      expect(invoices[0]?.paidUntil).to.deep.equal(currentPeriodEnd);
+    });
+
+    it('reports the refunded amount', async () => {
+      const { invoiceId } = await fixture.createPaidInvoice();
+      fixture.fake.refund(invoiceId, 100);
+      expect(await fixture.readReversals(invoiceId)).to.include({ refundedCents: 100 });
+      fixture.fake.refund(invoiceId);
+      expect(await fixture.readReversals(invoiceId)).to.include({ refundedCents: 34_800 });
+    });
+
+    it('reports an open or lost dispute, and none after it was won', async () => {
+      for (const outcome of ['won', 'lost'] as const) {
+        const { subscriptionId, invoiceId } = await fixture.createPaidInvoice();
+        const chargeId = getChargeId(fixture.fake, subscriptionId);
+        fixture.fake.openDispute(chargeId);
+        expect(await fixture.readReversals(invoiceId)).to.include({ openDispute: chargeId, lostDispute: null });
+        fixture.fake.closeDispute(chargeId, outcome);
+        const lostDispute = outcome === 'lost' ? chargeId : null;
+        expect(await fixture.readReversals(invoiceId)).to.include({ openDispute: null, lostDispute });
+      }
+    });
+
+    it('counts a prevented dispute as a refund, and an inquiry as nothing', async () => {
+      const [prevented, inquired] = [await fixture.createPaidInvoice(), await fixture.createPaidInvoice()];
+      fixture.fake.openDispute(prevented.invoiceId, { isPrevented: true });
+      fixture.fake.openDispute(inquired.invoiceId, { isInquiry: true });
+      const none = { openDispute: null, lostDispute: null };
+      expect(await fixture.readReversals(prevented.invoiceId)).to.deep.equal({ refundedCents: 34_800, ...none });
+      expect(await fixture.readReversals(inquired.invoiceId)).to.deep.equal({ refundedCents: 0, ...none });
+    });
+
+    it('is refunded with all of its payments, once', async () => {
+      const { invoiceId, invoice } = await fixture.createPaidInvoice();
+      const [first] = fixture.fake.store.list('invoice_payment').filter((entry) => getId(entry.invoice) === invoiceId);
+      const { customerId } = await fixture.subscribe();
+      const other = await fixture.stripe.chargeTopup(await fixture.buildCharge(customerId));
+      fixture.fake.store.add<'invoice_payment'>({
+        ...structuredClone(first as Stripe.InvoicePayment),
+        id: 'inpay_second_part',
+        amount_paid: 5_000,
+        payment: { type: 'payment_intent', payment_intent: other.intentId },
+      });
+      expect(await fixture.stripe.refundInvoice(invoiceId)).to.equal('refunded');
+      expect(await fixture.stripe.refundInvoice(invoiceId)).to.equal('refunded');
+      const { refundedCents } = await fixture.readReversals(invoiceId);
+      expect(refundedCents).to.equal(invoice.amount_paid + 5_000);
+    });
+
+    it('is refunded after a refund was rejected, though Stripe keeps the rejection under its key', async () => {
+      const { invoiceId } = await fixture.createPaidInvoice();
+      const charge = findCharge(fixture.fake.store, invoiceId);
+      charge.disputed = true;
+      expect(await fixture.stripe.refundInvoice(invoiceId)).to.equal('disputed');
+      charge.disputed = false;
+      expect(await fixture.stripe.refundInvoice(invoiceId)).to.equal('refunded');
+      expect(charge.amount_refunded).to.equal(charge.amount);
+    });
+
+    it('is not reported as refunded if some of it was paid outside of Stripe and not credited there', async () => {
+      const { url, customerId } = await fixture.openCheckout();
+      fixture.fake.completeCheckout(url, { async: true });
+      fixture.fake.payOutOfBand(customerId);
+      const invoiceId = getId(fixture.fake.findSubscription(customerId).latest_invoice);
+      expect(await fixture.stripe.refundInvoice(invoiceId)).to.equal('incomplete');
+      fixture.fake.creditOutOfBand(invoiceId, 34_800);
+      expect(await fixture.stripe.refundInvoice(invoiceId)).to.equal('refunded');
+    });
+
+    it('reports the paid amount without the part that a balance covered', async () => {
+      const { subscriptionId, invoice } = await fixture.createPaidInvoice();
+      invoice.amount_paid = 4_800;
+      expect((await fixture.readSubscription(subscriptionId)).invoices[0]).to.include({ paidCents: 4_800 });
+    });
+
+    it('reports whether a refund failed, and whether another one has returned the charge', async () => {
+      const { invoiceId } = await fixture.createPaidInvoice();
+      const failed = fixture.fake.refund(invoiceId);
+      expect(await fixture.stripe.readRefund(failed.id)).to.include({ isFailed: false, isChargeRefunded: true });
+      fixture.fake.failRefund(failed.id);
+      expect(await fixture.stripe.readRefund(failed.id)).to.include({ isFailed: true, isChargeRefunded: false });
+      fixture.fake.refund(invoiceId);
+      expect(await fixture.stripe.readRefund(failed.id)).to.include({ isFailed: true, isChargeRefunded: true });
+    });
+
+    it('is not refunded while a dispute is open', async () => {
+      const { invoiceId } = await fixture.createPaidInvoice();
+      fixture.fake.openDispute(invoiceId);
+      expect(await fixture.stripe.refundInvoice(invoiceId)).to.equal('disputed');
+      fixture.fake.closeDispute(invoiceId, 'lost');
+      expect(await fixture.stripe.refundInvoice(invoiceId)).to.equal('lost');
+    });
+  });
+
+  describe('an invoice of a subscription', () => {
+    it('reports the paid amount and the refunded part of it', async () => {
+      const { invoiceId, accountUuid, customerId, subscriptionId } = await fixture.createPaidInvoice();
+      const { paidAt, ...read } = (await fixture.stripe.readInvoice(invoiceId)) as PaidInvoice;
+      expect(read).to.deep.equal({
+        customerId,
+        subscriptionId,
+        accountUuid,
+        isSupportedCurrency: true,
+        isForPlan: true,
+        paidCents: 34_800,
+        netCents: 34_800,
+        reversedCents: 0,
+      });
+      expect(Math.abs(paidAt.getTime() - fixture.fake.now().getTime())).to.be.below(60_000);
+      fixture.fake.refund(invoiceId, 800);
+      expect(await fixture.stripe.readInvoice(invoiceId)).to.include({ paidCents: 34_800, reversedCents: 800 });
+    });
+
+    it('counts credit notes of refunds outside of Stripe, except void ones', async () => {
+      const { invoiceId } = await fixture.createPaidInvoice();
+      const note = fixture.fake.creditOutOfBand(invoiceId, 4_000);
+      fixture.fake.creditOutOfBand(invoiceId, 1_000);
+      fixture.fake.refund(invoiceId, 800);
+      expect(await fixture.stripe.readInvoice(invoiceId)).to.include({ reversedCents: 5_800 });
+      voidCreditNote(fixture.fake.store, note);
+      expect(await fixture.stripe.readInvoice(invoiceId)).to.include({ reversedCents: 1_800 });
+      fixture.fake.creditOutOfBand(invoiceId, 34_000);
+      expect(await fixture.stripe.readInvoice(invoiceId)).to.include({ reversedCents: 34_800 });
+    });
+
+    it('has a paid amount of zero when it was paid outside of Stripe', async () => {
+      const { url, customerId } = await fixture.openCheckout();
+      fixture.fake.completeCheckout(url, { async: true });
+      fixture.fake.payOutOfBand(customerId);
+      const invoiceId = getId(fixture.fake.findSubscription(customerId).latest_invoice);
+      expect(fixture.fake.store.get('invoice', invoiceId)).to.include({ status: 'paid', amount_paid: 34_800 });
+      expect(await fixture.stripe.readInvoice(invoiceId)).to.include({ paidCents: 0, netCents: 0, reversedCents: 0 });
+    });
+
+    it('reports an unsupported currency', async () => {
+      const { invoice, invoiceId } = await fixture.createPaidInvoice();
+      invoice.currency = 'krw';
+      expect(await fixture.stripe.readInvoice(invoiceId)).to.include({ isSupportedCurrency: false });
+    });
+
+    it('belongs to a plan by any price that was ever sold, and to none by another price', async () => {
+      const { invoice, invoiceId } = await fixture.createPaidInvoice();
+      const details = invoice.lines.data[0]?.pricing?.price_details as { price: string };
+      for (const [before, isForPlan] of [
+        [details.price, true],
+        ['price_other', false],
+      ] as const) {
+        const prices = { lite: ['price_1'], starter: ['price_2'], pro: ['price_3', before], studio: ['price_4'] };
+        expect(await createProcessor(fixture.fake, { prices }).readInvoice(invoiceId)).to.include({ isForPlan });
+      }
+    });
+  });
+});

@@ -1,0 +1,193 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { captureError } from '../harness/expectRejection.ts';
+import { collectAll, expectProcessorError, getChargeId, RETURN_URLS, StripeFixture } from '../harness/stripeFixture.ts';
+
+describe('payments at Stripe', () => {
+  const fixture = new StripeFixture();
+  before(() => fixture.start());
+  afterEach(() => fixture.fake.reset());
+  after(() => fixture.fake.stop());
+
+  describe('a top-up', () => {
+    it('is paid on a page, and stores the card for later charges', async () => {
+      const { customerId } = await fixture.createCustomer();
+      const topupUuid = randomUUID();
+      const request = { customerId, topupUuid, amountCents: 5_000, credits: 1_896 };
+      const { sessionId, url } = await fixture.stripe.openTopupCheckout(request, RETURN_URLS);
+      expect(await fixture.stripe.openTopupCheckout(request, RETURN_URLS)).to.deep.equal({ sessionId, url });
+      expect(await fixture.stripe.readCheckoutSession(sessionId)).to.deep.equal({
+        subscriptionId: null,
+        intentId: null,
+        isOpen: true,
+      });
+      fixture.fake.completeCheckout(url);
+      const intentId = (await fixture.stripe.readCheckoutSession(sessionId))?.intentId as string;
+      const paid = {
+        intentId,
+        topupUuid,
+        status: 'succeeded',
+        amountCents: 5_000,
+        reversedCents: 0,
+        isDisputed: false,
+        failure: null,
+      };
+      expect(await fixture.readPayment(intentId)).to.deep.equal(paid);
+      expect(await fixture.stripe.findPaymentMethod(customerId)).to.match(/^pm_/);
+    });
+
+    it('is pending while its payment is processing, and then has its outcome', async () => {
+      for (const outcome of ['succeeded', 'failed'] as const) {
+        const { customerId } = await fixture.createCustomer();
+        const request = { customerId, topupUuid: randomUUID(), amountCents: 5_000, credits: 1 };
+        const { url } = await fixture.stripe.openTopupCheckout(request, RETURN_URLS);
+        const intentId = fixture.fake.completeCheckout(url, { async: true }).payment_intent as string;
+        expect(await fixture.readPayment(intentId)).to.include({ status: 'pending', failure: null });
+        fixture.fake.settlePayment(url, outcome);
+        expect(await fixture.readPayment(intentId)).to.include({ status: outcome });
+      }
+    });
+
+    it('is charged to the card on file once, however often it is requested', async () => {
+      const { customerId } = await fixture.subscribe();
+      const request = await fixture.buildCharge(customerId);
+      const first = await fixture.stripe.chargeTopup(request);
+      expect(first).to.include({
+        topupUuid: request.topupUuid,
+        status: 'succeeded',
+        amountCents: 5_000,
+        failure: null,
+      });
+      expect(await fixture.stripe.chargeTopup(request)).to.deep.equal(first);
+      expect(fixture.fake.summarize().topups.get(request.topupUuid)).to.include({ succeeded: 1, paidCents: 5_000 });
+    });
+
+    for (const [card, failure] of [
+      ['declined', 'declined'],
+      ['authentication_required', 'authentication_required'],
+    ] as const) {
+      it(`fails with ${failure} for such a card, also when it is repeated`, async () => {
+        const { customerId } = await fixture.subscribe();
+        fixture.fake.setCard(customerId, card);
+        const request = await fixture.buildCharge(customerId);
+        const first = await fixture.stripe.chargeTopup(request);
+        expect(first).to.include({ topupUuid: request.topupUuid, status: 'failed', failure });
+        fixture.fake.setCard(customerId, 'ok');
+        expect(await fixture.stripe.chargeTopup(request)).to.deep.equal(first);
+        expect(await fixture.readPayment(first.intentId)).to.deep.equal(first);
+      });
+    }
+
+    it('is rejected with a removed card, a card of another customer, and an amount that is too small', async () => {
+      const { customerId } = await fixture.subscribe();
+      const request = await fixture.buildCharge(customerId);
+      const other = await fixture.buildCharge((await fixture.subscribe()).customerId);
+      for (const bad of [
+        { amountCents: 49 },
+        { customerId: 'cus_unknown' },
+        { paymentMethodId: other.paymentMethodId },
+      ]) {
+        await expectProcessorError(
+          fixture.stripe.chargeTopup({ ...request, ...bad, topupUuid: randomUUID() }),
+          'rejected',
+        );
+      }
+      fixture.fake.removePaymentMethod(customerId);
+      await expectProcessorError(fixture.stripe.chargeTopup(request), 'rejected');
+    });
+
+    it('has an unknown outcome when it is charged again for another amount', async () => {
+      const { customerId, paymentMethodId, topupUuid } = await fixture.chargeTopup();
+      await expectProcessorError(
+        fixture.stripe.chargeTopup({ customerId, paymentMethodId, topupUuid, amountCents: 6_000 }),
+        'unavailable',
+      );
+      expect(fixture.fake.summarize().topups.get(topupUuid)).to.include({ succeeded: 1, paidCents: 5_000 });
+    });
+
+    it('is reversed by the refunded amount', async () => {
+      const { intentId, chargeId } = await fixture.chargeTopup();
+      fixture.fake.refund(intentId, 2_000);
+      expect(await fixture.readPayment(intentId)).to.include({ status: 'succeeded', reversedCents: 2_000 });
+      fixture.fake.refund(intentId);
+      expect(await fixture.stripe.readCharge(chargeId)).to.include({ intentId, reversedCents: 5_000 });
+    });
+
+    it('is reversed by a dispute until it is won, and permanently when it is lost', async () => {
+      for (const [outcome, reversedCents] of [
+        ['won', 0],
+        ['lost', 5_000],
+      ] as const) {
+        const { intentId, chargeId } = await fixture.chargeTopup();
+        const dispute = fixture.fake.openDispute(intentId);
+        expect(await fixture.stripe.findDisputedCharge(dispute.id)).to.equal(chargeId);
+        expect(await fixture.readPayment(intentId)).to.include({ reversedCents: 5_000 });
+        fixture.fake.closeDispute(intentId, outcome);
+        expect(await fixture.readPayment(intentId)).to.include({ reversedCents });
+      }
+    });
+
+    it('is not reversed by an inquiry, and never by more than was paid', async () => {
+      const { intentId } = await fixture.chargeTopup();
+      fixture.fake.openDispute(intentId, { isInquiry: true });
+      expect(await fixture.readPayment(intentId)).to.include({ reversedCents: 0 });
+      fixture.fake.refund(intentId);
+      fixture.fake.openDispute(intentId);
+      expect(await fixture.readPayment(intentId)).to.include({ reversedCents: 5_000 });
+    });
+
+    it('is disputed and refunded when a dispute was prevented by a refund', async () => {
+      const { intentId } = await fixture.chargeTopup();
+      fixture.fake.openDispute(intentId, { isPrevented: true });
+      expect(await fixture.readPayment(intentId)).to.include({ isDisputed: true, reversedCents: 5_000 });
+    });
+
+    it('is listed with recent payments, page after page', async () => {
+      const { customerId } = await fixture.subscribe();
+      const since = fixture.fake.now();
+      const orders = await Promise.all(Array.from({ length: 12 }, () => fixture.buildCharge(customerId)));
+      const made = await Promise.all(orders.map((request) => fixture.stripe.chargeTopup(request)));
+      const listed = await collectAll(fixture.stripe.listPaymentsSince(since));
+      expect(listed).to.include.members(made.map(({ intentId }) => intentId));
+      expect(new Set(listed).size).to.equal(listed.length);
+    });
+  });
+
+  describe("the charge of a subscription's invoice", () => {
+    it('names the invoice and the subscription', async () => {
+      const { subscriptionId, invoiceId } = await fixture.createPaidInvoice();
+      const charge = await fixture.stripe.readCharge(getChargeId(fixture.fake, subscriptionId));
+      expect(charge).to.deep.equal({ invoiceId, subscriptionId });
+    });
+  });
+
+  it('opens checkout pages in one currency, wherever the customer is', async () => {
+    const { customerId } = await fixture.openCheckout();
+    await fixture.stripe.openTopupCheckout(
+      { customerId, topupUuid: randomUUID(), amountCents: 5_000, credits: 1_896 },
+      RETURN_URLS,
+    );
+    const opened = fixture.fake.requests.filter(({ name }) => name === 'checkout.create').slice(-2);
+    expect(opened.map(({ params }) => (params as any).mode)).to.deep.equal(['subscription', 'payment']);
+    for (const { params } of opened) expect((params as any).adaptive_pricing).to.deep.equal({ enabled: 'false' });
+  });
+
+  it('opens a top-up page for a customer who replaces a deleted one, despite saved idempotency keys', async () => {
+    const customer = (replaces?: string) =>
+      fixture.stripe.createCustomer({ accountUuid: uuid, email: 'a@example.com', ...(replaces && { replaces }) });
+    const uuid = randomUUID();
+    const deleted = await customer();
+    fixture.fake.deleteCustomer(deleted);
+    expect(await fixture.stripe.findPaymentMethod(deleted)).to.equal(null);
+    const request = { topupUuid: randomUUID(), amountCents: 5_000, credits: 1896 };
+    const error = await captureError(
+      fixture.stripe.openTopupCheckout({ ...request, customerId: deleted }, RETURN_URLS),
+    );
+    expect(error).to.include({ fault: 'rejected', isCustomerGone: true });
+    const page = await fixture.stripe.openTopupCheckout(
+      { ...request, customerId: await customer(deleted) },
+      RETURN_URLS,
+    );
+    expect(page.url).to.include('/pay/');
+  });
+});

@@ -1,0 +1,182 @@
+import { EventEmitter, once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect } from 'chai';
+import { createStripeClient } from '../../shared/gateways/payments/stripeClient.ts';
+import type { StripeProcessor } from '../../shared/gateways/payments/stripeProcessor.ts';
+import { signPayload } from '../fakes/stripe/events.ts';
+import { readTextBody } from '../fakes/misbehave.ts';
+import { expectProcessorError, RETURN_URLS, StripeFixture } from '../harness/stripeFixture.ts';
+
+describe('webhooks of Stripe', () => {
+  const fixture = new StripeFixture();
+  before(() => fixture.start());
+  afterEach(() => fixture.fake.reset());
+  after(() => fixture.fake.stop());
+
+  describe('a webhook', () => {
+    const event = {
+      id: 'evt_1',
+      object: 'event',
+      type: 'invoice.paid',
+      data: { object: { id: 'in_1', object: 'invoice' } },
+    };
+    const body = Buffer.from(JSON.stringify(event));
+    it('is accepted if it was signed with the secret in the last five minutes', async () => {
+      for (const age of [0, 290]) {
+        const signature = await signPayload(body.toString(), fixture.fake.webhookSecret, nowSeconds() - age);
+        expect(fixture.stripe.verifyEvent(body, signature)).to.deep.equal({
+          id: 'evt_1',
+          type: 'invoice.paid',
+          objectId: 'in_1',
+        });
+      }
+    });
+
+    it('is rejected when it is older than five minutes', async () => {
+      await expectRejectedSignature(
+        fixture.stripe,
+        body,
+        await signPayload(body.toString(), fixture.fake.webhookSecret, nowSeconds() - 310),
+      );
+    });
+
+    it('is rejected when it was changed, signed with another secret, or not signed', async () => {
+      const signature = await signPayload(body.toString(), fixture.fake.webhookSecret);
+      await expectRejectedSignature(fixture.stripe, Buffer.from(body.toString().replace('in_1', 'in_2')), signature);
+      await expectRejectedSignature(fixture.stripe, Buffer.concat([body, Buffer.from(' ')]), signature);
+      await expectRejectedSignature(fixture.stripe, Buffer.alloc(0), signature);
+      await expectRejectedSignature(fixture.stripe, body, await signPayload(body.toString(), 'whsec_other'));
+      await expectRejectedSignature(fixture.stripe, body, signature.replace(/v1=\w{8}/, 'v1=00000000'));
+      for (const nonsense of ['', 'nonsense', 't=,v1=', `t=${nowSeconds()},v0=abc`])
+        await expectRejectedSignature(fixture.stripe, body, nonsense);
+    });
+
+    it('is rejected when it is signed but not an event', async () => {
+      for (const payload of ['', 'nonsense', 'null', '[]', '{}', '{"id":"evt_1","type":"invoice.paid"}']) {
+        await expectRejectedSignature(
+          fixture.stripe,
+          Buffer.from(payload),
+          await signPayload(payload, fixture.fake.webhookSecret),
+        );
+      }
+    });
+  });
+
+  describe('the fake Stripe', () => {
+    it('delivers each event, signed, until the webhook accepts it', async () => {
+      const webhook = await listen();
+      fixture.fake.webhookUrl = webhook.url;
+      webhook.status = 503;
+      const { subscriptionId } = await fixture.subscribe();
+      await webhook.posts(5);
+      webhook.status = 200;
+      await fixture.fake.drained();
+      const accepted = webhook.received.filter(({ status }) => status === 200);
+      const events = accepted.map(({ body, signature }) => fixture.stripe.verifyEvent(body, signature));
+      expect(events.map(({ type }) => type)).to.have.members([
+        'payment_method.attached',
+        'payment_intent.succeeded',
+        'customer.subscription.created',
+        'invoice.paid',
+        'checkout.session.completed',
+      ]);
+      expect(events.find(({ type }) => type === 'customer.subscription.created')?.objectId).to.equal(subscriptionId);
+      await webhook.close();
+    });
+
+    it('holds back, duplicates, shuffles and drops events if so configured', async () => {
+      const webhook = await listen();
+      Object.assign(fixture.fake, { webhookUrl: webhook.url });
+      Object.assign(fixture.fake.delivery, { pause: true, duplicate: 1, reorder: true });
+      const before = fixture.fake.events.length;
+      for (let count = 0; count < 5; count += 1) await fixture.subscribe();
+      expect(webhook.received).to.deep.equal([]);
+      fixture.fake.delivery.pause = false;
+      await fixture.fake.drained();
+      const ids = fixture.fake.events.slice(before).map(({ id }) => id);
+      const received = webhook.received.map(({ body }) => (JSON.parse(body.toString()) as { id: string }).id);
+      expect(received.toSorted()).to.deep.equal([...ids, ...ids].toSorted());
+      expect(received.filter((id, index) => received.indexOf(id) === index)).to.not.deep.equal(ids);
+
+      Object.assign(fixture.fake.delivery, { duplicate: 0, drop: 1 });
+      await fixture.subscribe();
+      await fixture.fake.drained();
+      expect(webhook.received).to.have.length(received.length);
+      fixture.fake.delivery.sendDropped();
+      await fixture.fake.drained();
+      expect(webhook.received).to.have.length(received.length + 5);
+      await webhook.close();
+    });
+
+    it('detects a second charge, a second subscription and a second customer', async () => {
+      const { accountUuid, customerId, paymentMethodId, topupUuid } = await fixture.chargeTopup();
+      const client = createStripeClient(fixture.fake.secretKey, fixture.fake.url);
+      // A duplicate counts only if it buys something.
+      const second = await client.customers.create({ metadata: { account_uuid: accountUuid } });
+      const { id } = await client.checkout.sessions.create({
+        mode: 'subscription',
+        customer: second.id,
+        line_items: [{ price: fixture.fake.prices.lite, quantity: 1 }],
+        success_url: RETURN_URLS.successUrl,
+        cancel_url: RETURN_URLS.cancelUrl,
+      });
+      fixture.fake.completeCheckout(id);
+      await client.paymentIntents.create({
+        amount: 5_000,
+        currency: 'usd',
+        customer: customerId,
+        payment_method: paymentMethodId,
+        off_session: true,
+        confirm: true,
+        automatic_payment_methods: { enabled: true, allow_redirects: 'never' },
+        metadata: { topup_uuid: topupUuid },
+      });
+      expect(fixture.fake.summarize()).to.deep.include({
+        doubleChargedTopups: [topupUuid],
+        doubleSubscribedAccounts: [accountUuid],
+        duplicateCustomers: [accountUuid],
+      });
+    });
+  });
+});
+
+function nowSeconds(): number {
+  return Math.floor(Date.now() / 1_000);
+}
+
+async function expectRejectedSignature(stripe: StripeProcessor, payload: Buffer, signature: string): Promise<void> {
+  await expectProcessorError((async () => stripe.verifyEvent(payload, signature))(), 'rejected');
+}
+
+/** Starts a webhook whose response status tests set. */
+async function listen() {
+  const received: { body: Buffer; signature: string; status: number }[] = [];
+  const webhook = { url: '', status: 200, received, posts, close };
+  const arrived = new EventEmitter();
+  const server = createServer((request, response) => {
+    void take(request, response);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  webhook.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  return webhook;
+
+  async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { status } = webhook;
+    const body = Buffer.from(await readTextBody(request));
+    received.push({ body, signature: String(request.headers['stripe-signature']), status });
+    response.writeHead(status).end();
+    arrived.emit('post');
+  }
+
+  async function posts(count: number): Promise<void> {
+    while (received.length < count) await once(arrived, 'post');
+  }
+
+  async function close(): Promise<void> {
+    server.close();
+    server.closeAllConnections();
+    await once(server, 'close');
+  }
+}
