@@ -19,13 +19,13 @@ RUN npm run build && npm prune --omit=dev --ignore-scripts
 FROM node:22-slim
 WORKDIR /app
 ENV NODE_ENV=production MEDIA_DIR=/media PORT=3000
-# A volume that is mounted here belongs to whom the folder belongs to.
+# A volume mounted here inherits the owner of this folder.
 RUN mkdir /media && chown node:node /media
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
 USER node
 EXPOSE 3000
-# No HEALTHCHECK: it would ask the worker, too, which speaks no HTTP. Whoever runs the web process asks it for
-# /api/health/, as compose.yaml does.
+# No HEALTHCHECK: it would also apply to the worker, which serves no HTTP. Check the web process at /api/health/, as
+# compose.yaml does.
 CMD ["node", "--max-semi-space-size=8", "--max-old-space-size=160", "dist/api/main.js"]

@@ -6,27 +6,27 @@ import { type Plan, PLANS } from '../shared/spec/plans.ts';
 import { getErrorMessage } from './local/servers/errorDetails.ts';
 import { loadEnvFile } from './local/stack/settings.ts';
 
-const HELP = `npm run stripe:setup makes in a Stripe account what the service needs of it: a product and a yearly price for
-each plan, the webhooks, and a configuration of the customer portal. What is there already is used again: run it as
-often as you like. It tells what it does on stderr, and prints the lines for your .env on stdout:
+const HELP = `npm run stripe:setup creates the objects that the service needs in a Stripe account: a product and a yearly price for
+each plan, the webhooks, and a configuration of the customer portal. Existing objects are reused, so that it can be run
+again at any time. It reports its progress on stderr, and prints the lines for your .env on stdout:
 
   STRIPE_SECRET_KEY=sk_test_... BASE_URL=https://example.com npm run --silent stripe:setup >> .env
 
-  STRIPE_SECRET_KEY   of the account and mode (test or live) that is to be set up
-  BASE_URL            where the service is reached from outside; on localhost no webhooks are made
-  STRIPE_API_BASE     another address than Stripe's own
+  STRIPE_SECRET_KEY   secret key of the account and mode (test or live) to set up
+  BASE_URL            public address of the service; on localhost no webhooks are created
+  STRIPE_API_BASE     address of the API, instead of Stripe's own
 
-All of them are also read from a file .env in the current folder.`;
+They are also read from a file .env in the current folder.`;
 
 const WEBHOOK_PATH = '/api/billing/webhooks/processor/';
 const CURRENCY = 'usd';
-/** By which what we have made is known again. */
+/** Metadata that identifies the objects that this command created. */
 const OWN_METADATA = { made_by: 'genmeter' };
 const CONNECT_METADATA = { of: 'connected accounts' };
 
-/** Ours, and that of the accounts that affiliates are paid to. */
+/** The webhook of our own account, or that of the connected accounts that receive payouts. */
 interface Webhook {
-  /** That its signing secret goes by. */
+  /** The variable for its signing secret. */
   variable: 'STRIPE_WEBHOOK_SECRET' | 'STRIPE_CONNECT_WEBHOOK_SECRET';
   events: Stripe.WebhookEndpointCreateParams.EnabledEvent[];
   isConnect: boolean;
@@ -52,12 +52,12 @@ async function setUpStripe(stripe: Stripe, baseUrl: string): Promise<string[]> {
   ];
 }
 
-/** A price cannot be changed: where the amount is not right, another one takes its place and its key. */
+/** Ensures the price of a plan. Prices are immutable: for another amount, a new price takes over the lookup key. */
 async function ensurePrice(stripe: Stripe, plan: Plan): Promise<Stripe.Price> {
   const lookupKey = `genmeter_${plan.slug}_yearly`;
   const [known] = (await stripe.prices.list({ lookup_keys: [lookupKey], limit: 1 })).data;
   if (known !== undefined && isPriceCurrent(known, plan)) {
-    printLine('Price', `${known.id} of ${plan.name}, there already`);
+    printLine('Price', `${known.id} of ${plan.name}, unchanged`);
     return known;
   }
   const price = await stripe.prices.create({
@@ -71,10 +71,7 @@ async function ensurePrice(stripe: Stripe, plan: Plan): Promise<Stripe.Price> {
   });
   printLine('Price', `${price.id} of ${plan.name}: ${plan.priceYearlyCents / 100} ${CURRENCY} a year`);
   if (known !== undefined) {
-    printLine(
-      '',
-      `in the place of ${known.id}, which subscriptions may be on still: those are to no plan of ours any more`,
-    );
+    printLine('', `it replaces ${known.id}: subscriptions to that price no longer belong to a plan`);
   }
   return price;
 }
@@ -85,7 +82,7 @@ function isPriceCurrent(price: Stripe.Price, { priceYearlyCents }: Plan): boolea
   return active && currency === CURRENCY && amount === priceYearlyCents && isYearly;
 }
 
-/** Each plan is a product of its own: the portal offers one price an interval of each. */
+/** Ensures a product for each plan: the portal offers only one price per interval of a product. */
 async function ensureProduct(stripe: Stripe, { slug, name, features }: Plan): Promise<string> {
   const id = `genmeter_${slug}`;
   try {
@@ -98,17 +95,22 @@ async function ensureProduct(stripe: Stripe, { slug, name, features }: Plan): Pr
     printLine('Product', id);
     return id;
   }
-  throw new Error(`The product ${id} is archived in Stripe: take it out of the archive there, and run this again.`);
+  throw new Error(`The product ${id} is archived in Stripe: unarchive it there and run this again.`);
 }
 
-/** Makes a webhook, or sets right the one that is there. @returns its signing secret, which Stripe tells once, when it is made. */
+/**
+ * Creates a webhook, or updates the existing one. @returns its signing secret, which Stripe returns only at creation.
+ */
 async function ensureWebhook(stripe: Stripe, baseUrl: string, wanted: Webhook): Promise<string | null> {
   const { variable, events, isConnect } = wanted;
   const url = `${baseUrl}${WEBHOOK_PATH}`;
   if (isLocal(baseUrl)) {
-    printLine('Webhook', `none is made: Stripe cannot reach ${baseUrl}. This forwards the events, and prints the`);
+    printLine(
+      'Webhook',
+      `not created: Stripe cannot reach ${baseUrl}. This command forwards the events and prints the`,
+    );
     const forward = isConnect ? '--forward-connect-to' : '--forward-to';
-    printLine('', `${variable} to use: stripe listen ${forward} ${url} --events ${events.join(',')}`);
+    printLine('', `${variable}: stripe listen ${forward} ${url} --events ${events.join(',')}`);
     return null;
   }
   const known = await findWebhookEndpoint(stripe, url, isConnect);
@@ -127,18 +129,18 @@ async function ensureWebhook(stripe: Stripe, baseUrl: string, wanted: Webhook): 
   const isComplete =
     known.status === 'enabled' && String(known.enabled_events.toSorted()) === String(events.toSorted());
   if (!isComplete) await stripe.webhookEndpoints.update(known.id, { enabled_events: events, disabled: false });
-  printLine('Webhook', `${known.id} at ${url}, there already${isComplete ? '' : '; its events are set right'}`);
-  printLine('', `${variable} stays as it is; the signing secret is shown at https://dashboard.stripe.com/webhooks`);
+  printLine('Webhook', `${known.id} at ${url}, ${isComplete ? 'unchanged' : 'with updated events'}`);
+  printLine('', `${variable} is unchanged; the signing secret is shown at https://dashboard.stripe.com/webhooks`);
   if (known.api_version !== Stripe.API_VERSION) {
     printLine(
       '',
-      `it is of API version ${known.api_version}, not ${Stripe.API_VERSION}: remove it there and run this again`,
+      `it uses API version ${known.api_version} instead of ${Stripe.API_VERSION}: delete it there and run this again`,
     );
   }
   return null;
 }
 
-/** Stripe does not say which of the webhooks at an address is for connected accounts: what we made it with does. */
+/** Stripe does not report which webhook of an address is for connected accounts: our metadata does. */
 async function findWebhookEndpoint(
   stripe: Stripe,
   url: string,
@@ -155,7 +157,7 @@ function isLocal(baseUrl: string): boolean {
   return /^(localhost|.+\.localhost|127\..+|0\.0\.0\.0|\[::1?\])$/.test(new URL(baseUrl).hostname);
 }
 
-/** Our own one, beside the account's default one, which the operator may use for something else. */
+/** Ensures a configuration of our own, beside the account's default one, which the operator may use otherwise. */
 async function ensurePortalConfiguration(stripe: Stripe, prices: Stripe.Price[]): Promise<string> {
   const products = prices.map(({ id, product }) => ({ product: getProductId(product), prices: [id] }));
   const features: Stripe.BillingPortal.ConfigurationCreateParams.Features = {
@@ -173,7 +175,7 @@ async function ensurePortalConfiguration(stripe: Stripe, prices: Stripe.Price[])
   for await (const { id, metadata } of stripe.billingPortal.configurations.list({ active: true, limit: 100 })) {
     if (metadata?.['made_by'] !== OWN_METADATA.made_by) continue;
     await stripe.billingPortal.configurations.update(id, { features });
-    printLine('Portal', `${id}, there already; its features are set right`);
+    printLine('Portal', `${id}, with updated features`);
     return id;
   }
   const { id } = await stripe.billingPortal.configurations.create({
@@ -203,7 +205,7 @@ function readSettings(): { secretKey: string; apiBase: string | undefined; baseU
   const apiBase = readEnv('STRIPE_API_BASE');
   for (const [name, value] of Object.entries({ BASE_URL: baseUrl, STRIPE_API_BASE: apiBase })) {
     if (value !== undefined && !(/^https?:/.test(value) && URL.canParse(value))) {
-      throw new Error(`${name} must be an address such as https://example.com.`);
+      throw new Error(`${name} must be a URL such as https://example.com.`);
     }
   }
   return { secretKey, apiBase, baseUrl };
@@ -213,17 +215,16 @@ function readEnv(name: string): string | undefined {
   return process.env[name]?.trim() || undefined;
 }
 
-/** What went wrong, in words that say what to do. */
+/** Describes an error, with what to do. */
 function describeError(error: unknown): string {
   const words = getErrorMessage(error);
-  if (error instanceof Stripe.errors.StripeAuthenticationError)
-    return `Stripe does not take STRIPE_SECRET_KEY: ${words}`;
-  if (error instanceof Stripe.errors.StripePermissionError) return `STRIPE_SECRET_KEY may not do this: ${words}`;
-  if (error instanceof Stripe.errors.StripeConnectionError) return `Stripe does not answer: ${words}`;
-  return error instanceof Stripe.errors.StripeError ? `Stripe refuses: ${words}` : words;
+  if (error instanceof Stripe.errors.StripeAuthenticationError) return `Stripe rejected STRIPE_SECRET_KEY: ${words}`;
+  if (error instanceof Stripe.errors.StripePermissionError) return `STRIPE_SECRET_KEY lacks a permission: ${words}`;
+  if (error instanceof Stripe.errors.StripeConnectionError) return `Stripe does not respond: ${words}`;
+  return error instanceof Stripe.errors.StripeError ? `Stripe rejected the request: ${words}` : words;
 }
 
-/** `npm run stripe:setup` */
+/** Runs `npm run stripe:setup`. */
 async function main(): Promise<void> {
   readCommandLine('npm run stripe:setup', HELP, {});
   loadEnvFile();
@@ -231,7 +232,7 @@ async function main(): Promise<void> {
   console.error(`\nSetting up Stripe, in ${secretKey.includes('_live_') ? 'live' : 'test'} mode, for ${baseUrl}:\n`);
   const lines = await setUpStripe(createStripeClient(secretKey, apiBase), baseUrl);
   console.error('\nFor your .env:\n');
-  // A line of its own, also in a file whose last line does not end.
+  // Starts on a new line, in case the last line of the file does not end with one.
   console.log(`\n${lines.join('\n')}`);
 }
 

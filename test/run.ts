@@ -54,7 +54,7 @@ async function main(): Promise<number> {
     const started = performance.now();
     const bundling = needs.bundle ? bundlePrograms(folder) : Promise.resolve();
     const building = needs.build ? buildDist() : Promise.resolve();
-    // All of them, also where one fails: a server that did start has to be stopped.
+    // Settles all of them even if one fails: a server that did start has to be stopped.
     const starting = needs.servers ? startServers(folder) : Promise.resolve(undefined);
     await Promise.allSettled([bundling, building, starting]);
     servers = await starting;

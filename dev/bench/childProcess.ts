@@ -1,10 +1,10 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 
-/** A process of the bench: it is asked things, and answers when they are done. */
+/** A child process of the bench, which executes calls and returns their results. */
 export interface BenchChild {
   pid: number;
-  /** Rejects with the child's own error, or when it ends before it has answered. */
+  /** Rejects with the child's own error, or if the child exits before it responds. */
   call<Result>(method: string, ...args: unknown[]): Promise<Result>;
   end(): Promise<void>;
 }
@@ -15,7 +15,7 @@ interface ChildReply {
   error?: string;
 }
 
-/** Starts a module of the bench as a process of its own; the module answers through {@link serveParent}. */
+/** Starts a module of the bench as a process of its own; the module responds through {@link serveParent}. */
 export async function startBenchChild(module: URL, env: NodeJS.ProcessEnv): Promise<BenchChild> {
   const child = fork(module, [], {
     env,
@@ -28,7 +28,7 @@ export async function startBenchChild(module: URL, env: NodeJS.ProcessEnv): Prom
   let isEnding = false;
   const ready = Promise.race([
     once(child, 'message'),
-    exited.then(() => Promise.reject(new Error(`${module.pathname} ended at its start`))),
+    exited.then(() => Promise.reject(new Error(`${module.pathname} exited during startup`))),
   ]);
   child.on('message', (answer: ChildReply) => {
     waiting.get(answer.id)?.(answer);
@@ -60,10 +60,10 @@ export async function startBenchChild(module: URL, env: NodeJS.ProcessEnv): Prom
 
 type ChildHandlers = Record<string, (...args: never[]) => unknown>;
 
-/** The child's side: answers what the parent asks by calling the function of that name; ends with the parent. */
+/** Serves the parent's calls in the child by calling the function of that name. Exits with the parent. */
 export function serveParent(handlers: ChildHandlers): void {
   process.on('disconnect', () => process.exit(0));
-  // A ctrl-C reaches the whole group; the parent takes care of the order.
+  // Ctrl-C reaches the whole process group; the parent controls the order of the shutdown.
   process.on('SIGINT', () => {});
   process.on('message', (message: { id: number; method: string; args: never[] }) => {
     const { id, method, args } = message;

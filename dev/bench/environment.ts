@@ -1,7 +1,10 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pg from 'pg';
+import type pg from 'pg';
+import { Closers } from '../local/closers.ts';
+import { connectTo, createDatabase } from '../local/databases.ts';
+import { buildServiceEnv } from '../local/serviceEnv.ts';
 import { findFreePort } from '../local/servers/ports.ts';
 import { type RunningServer, startPostgres } from '../local/servers/postgres.ts';
 import { startRedis } from '../local/servers/redis.ts';
@@ -19,13 +22,13 @@ export interface BenchApi extends BuiltProcess {
   port: number;
 }
 
-/** Everything that a measurement runs on: servers of its own, the built service, and processes that load it. */
+/** The environment of a measurement: servers of its own, the built service, and processes that generate load. */
 export interface BenchEnvironment {
   options: BenchOptions;
   postgres: RunningServer;
   redis: RunningServer;
   log(line: string): void;
-  /** Makes a migrated, empty database, and opens a client on it. */
+  /** Creates a migrated, empty database, and opens a client on it. */
   database(name: string): Promise<{ url: string; client: pg.Client }>;
   api(databaseUrl: string, env?: NodeJS.ProcessEnv): Promise<BenchApi>;
   worker(databaseUrl: string, env: NodeJS.ProcessEnv): Promise<BuiltProcess>;
@@ -34,7 +37,7 @@ export interface BenchEnvironment {
   close(): Promise<void>;
 }
 
-/** Flushes to disk as in production; only checkpoints are kept out of the rounds. */
+/** Flushes to disk as in production. Only checkpoints are kept out of the rounds. */
 const POSTGRES_SETTINGS = {
   shared_buffers: '256MB',
   max_connections: '300',
@@ -49,33 +52,26 @@ export async function startBenchEnvironment(
   log: (line: string) => void,
 ): Promise<BenchEnvironment> {
   const folder = mkdtempSync(join(tmpdir(), 'bench-'));
-  // Where root runs this, Postgres runs as another account, which has to get through to its data.
+  // If root runs the bench, Postgres runs as another account, which needs to reach its data.
   chmodSync(folder, 0o711);
-  const closers: (() => Promise<unknown>)[] = [];
-  let closing: Promise<void> | undefined;
-
-  function close(): Promise<void> {
-    closing ??= (async () => {
-      for (const closer of closers.toReversed()) await closer().catch((error: Error) => log(error.message));
-      rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
-    })();
-    return closing;
-  }
+  const closers = new Closers();
+  closers.add(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
+  const close = () => closers.close((error) => log(error.message));
 
   try {
     if (!options.isBuilt) await buildDist();
     const postgres = await startPostgres({ dataDir: join(folder, 'postgres'), settings: POSTGRES_SETTINGS });
-    closers.push(() => postgres.stop());
+    closers.add(() => postgres.stop());
     const redis = await startRedis({ dataDir: join(folder, 'redis') });
-    closers.push(() => redis.stop());
+    closers.add(() => redis.stop());
     log(`${postgres.source}, ${redis.source}, node ${process.version}`);
-    await runBuiltProgram('dist/migrations/main.js', buildServiceEnv(postgres.url, redis.url, folder));
+    await runBuiltProgram('dist/migrations/main.js', buildBenchEnv(postgres.url, redis.url, folder));
     let logs = 0;
 
     async function start(script: string, databaseUrl: string, env: NodeJS.ProcessEnv): Promise<BuiltProcess> {
       logs += 1;
       const service = await startBuiltProcess(script, {
-        env: { ...buildServiceEnv(databaseUrl, redis.url, folder), ...env },
+        env: { ...buildBenchEnv(databaseUrl, redis.url, folder), ...env },
         logFile: join(folder, `service-${logs}.log`),
         profileDir: options.profile,
       });
@@ -86,7 +82,7 @@ export async function startBenchEnvironment(
         reportWarnings(script, output, log);
         return output;
       };
-      closers.push(end);
+      closers.add(end);
       return { ...service, end };
     }
 
@@ -97,11 +93,9 @@ export async function startBenchEnvironment(
       log,
       close,
       database: async (name) => {
-        const url = postgres.url.replace(/[^/]+$/, name);
-        await copyMigratedDatabase(postgres.url.replace(/[^/]+$/, 'postgres'), name);
-        const client = new pg.Client({ connectionString: url });
-        await client.connect();
-        closers.push(() => client.end());
+        const url = await createDatabase(postgres.url, name, 'TEMPLATE genmeter');
+        const client = await connectTo(url);
+        closers.add(() => client.end());
         return { url, client };
       },
       api: async (databaseUrl, env = {}) => {
@@ -112,9 +106,9 @@ export async function startBenchEnvironment(
       },
       worker: (databaseUrl, env) => start('dist/worker/main.js', databaseUrl, env),
       child: async (module, databaseUrl) => {
-        const env = buildServiceEnv(databaseUrl, redis.url, folder);
+        const env = buildBenchEnv(databaseUrl, redis.url, folder);
         const child = await startBenchChild(new URL(module, import.meta.url), env);
-        closers.push(() => child.end());
+        closers.add(() => child.end());
         return child;
       },
     };
@@ -124,29 +118,17 @@ export async function startBenchEnvironment(
   }
 }
 
-/** The service's configuration: its defaults, whatever the environment of whoever runs the bench says. */
-function buildServiceEnv(databaseUrl: string, redisUrl: string, folder: string): NodeJS.ProcessEnv {
+/** The service's default configuration, independent of the variables in the caller's environment. */
+function buildBenchEnv(databaseUrl: string, redisUrl: string, folder: string): NodeJS.ProcessEnv {
   const { PATH, HOME, TMPDIR, SystemRoot } = process.env;
   return {
     PATH,
     HOME,
     TMPDIR,
     SystemRoot,
-    DATABASE_URL: databaseUrl,
-    REDIS_URL: redisUrl,
-    REDIS_PREFIX,
-    MEDIA_DIR: join(folder, 'media'),
-    RATE_LIMITS: 'off',
+    ...buildServiceEnv({ databaseUrl, redisUrl, redisPrefix: REDIS_PREFIX, mediaDir: join(folder, 'media') }),
     LOG_LEVEL: 'warn',
   };
-}
-
-/** Makes a database like the migrated one. */
-async function copyMigratedDatabase(serverUrl: string, name: string): Promise<void> {
-  const client = new pg.Client({ connectionString: serverUrl });
-  await client.connect();
-  await client.query(`CREATE DATABASE ${name} TEMPLATE genmeter`);
-  await client.end();
 }
 
 function reportWarnings(script: string, log: string, reportLine: (line: string) => void): void {

@@ -1,6 +1,6 @@
 import { HOT_ACCOUNT, getAccountKey } from './seed.ts';
 
-/** Requests as they go over the wire: built once, sent many times. */
+/** Requests as bytes: built once, sent many times. */
 
 const CREATE_BODY = JSON.stringify({
   model: 'imgmodel-2',
@@ -8,7 +8,7 @@ const CREATE_BODY = JSON.stringify({
   params: { resolution: '1K', aspect_ratio: '16:9' },
 });
 
-/** A create of an account; `path` is another one for the bare server, which takes the same request. */
+/** A create by an account. `path` differs for the bare server, which takes the same request. */
 export function buildCreateRequest(account: number, path = '/api/generations/create/'): string {
   return buildHead('POST', path, account, [
     'Content-Type: application/json',
@@ -42,7 +42,7 @@ function buildHead(method: string, path: string, account: number, more: string[]
   return `${lines.join('\r\n')}\r\n\r\n`;
 }
 
-/** The accounts that spread load goes to: all but the hot one. */
+/** The accounts that spread load uses: all but the hot one. */
 export function listSpreadAccounts(accounts: number): number[] {
   return Array.from({ length: accounts - 1 }, (_, index) => HOT_ACCOUNT + 1 + index);
 }

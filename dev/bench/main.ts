@@ -15,8 +15,8 @@ import { type Measurement, toReportRows, formatReportTable } from './report.ts';
 import { startBenchEnvironment, type BenchEnvironment } from './environment.ts';
 
 /**
- * `npm run bench [-- --quick] [--only create,read] [--json FILE] [--profile FOLDER] [--built]`: measures the built service
- * against what it stands on, and prints how the ratios compare with the targets.
+ * `npm run bench [-- --quick] [--only create,read] [--json FILE] [--profile FOLDER] [--built]`: measures the built
+ * service against its baselines, and prints how the ratios compare with the targets.
  */
 const options = parseOptionsOrExit();
 const startedAt = new Date();
@@ -34,7 +34,7 @@ const MEASUREMENT_RUNNERS: [FigureName[], (stage: BenchEnvironment) => Promise<M
   [['mcp'], measureMcp],
 ];
 
-log('building, and starting Postgres and Redis');
+log('building; starting Postgres and Redis');
 const environment = await startBenchEnvironment(options, log);
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => void environment.close().then(() => process.exit(1)));
@@ -58,7 +58,7 @@ const machine = { processors: availableParallelism(), model: cpus()[0]?.model, n
 const servers = { postgres: environment.postgres.source, redis: environment.redis.source };
 writeFileSync(file, `${JSON.stringify({ startedAt, seconds, machine, servers, options, rows }, null, 2)}\n`);
 console.log(`\n${formatReportTable(rows)}\n`);
-console.log(`${options.quick ? 'Quick: too short for figures to trust. ' : ''}Took ${seconds} s. JSON: ${file}`);
+console.log(`${options.quick ? 'Quick run: too short for reliable figures. ' : ''}Took ${seconds} s. JSON: ${file}`);
 
 function parseOptionsOrExit(): BenchOptions {
   try {

@@ -14,24 +14,24 @@ export const FIGURES = [
 ] as const;
 export type FigureName = (typeof FIGURES)[number];
 
-/** What `npm run bench` was asked for, and how much of it. */
+/** Options of `npm run bench`, and the size of its workloads. */
 export interface BenchOptions {
   only: readonly FigureName[];
   quick: boolean;
-  /** Take the build that is there. */
+  /** Uses the existing build. */
   isBuilt: boolean;
-  /** Where the JSON goes; undefined: next to the other output of the run. */
+  /** Path of the JSON output; undefined writes it next to the other output of the run. */
   json: string | undefined;
-  /** A folder for CPU profiles of the service's processes; figures of a profiled run are somewhat low. */
+  /** A folder for CPU profiles of the service's processes. Profiled runs give somewhat low figures. */
   profile: string | undefined;
   rounds: number;
   roundMs: number;
   accounts: number;
-  /** Generations of the small and of the large database that growth compares. */
+  /** Generations in the small and the large database that growth compares. */
   growth: { small: number; large: number; requests: number };
-  /** How many MCP sessions are opened. */
+  /** Number of MCP sessions to open. */
   mcp: { sessions: number };
-  /** How many accounts are due at once. */
+  /** Number of accounts that are due at once. */
   grants: { accounts: number };
   pipeline: { rounds: number; leastInFlight: number; mostInFlight: number; bareMs: number };
 }
@@ -46,7 +46,7 @@ const FULL_RUN = {
   pipeline: { rounds: 3, leastInFlight: 500, mostInFlight: 8_000, bareMs: 6_000 },
 };
 
-/** Enough to see that everything works; too little for figures to trust. */
+/** Enough to see that everything works, and too little for reliable figures. */
 const QUICK_RUN = {
   rounds: 2,
   roundMs: 400,
@@ -59,18 +59,18 @@ const QUICK_RUN = {
 
 export const USAGE = `npm run bench -- [options]
 
-Measures the built service against what it stands on, and prints how the ratios compare with the targets. Builds dist,
-and starts servers of its own. All of it takes some ten minutes.
+Measures the built service against its baselines, and prints how the ratios compare with the targets. Builds dist, and
+starts servers of its own. A full run takes about ten minutes.
 
-  --quick             little of each: to see that it works; too short for figures to trust
-  --only <figures>    some of them, with commas between: ${FIGURES.join(', ')}
-  --json <file>       write the results there
-  --profile <folder>  write CPU profiles of the processes there; figures are somewhat lower
-  --built             take the build that is there`;
+  --quick             a short run of each, as a smoke test; too short for reliable figures
+  --only <figures>    comma-separated: ${FIGURES.join(', ')}
+  --json <file>       write the results to this file
+  --profile <folder>  write CPU profiles of the processes to this folder; lowers the figures
+  --built             use the existing build`;
 
 /**
  * Reads the command line.
- * @throws Error with a sentence for who typed it.
+ * @throws Error with a sentence for the user.
  */
 export function parseBenchOptions(args: string[]): BenchOptions | 'help' {
   const { values } = parseCommandLine(args, {
@@ -83,7 +83,7 @@ export function parseBenchOptions(args: string[]): BenchOptions | 'help' {
   return values.help ? 'help' : buildOptions(values);
 }
 
-/** What was typed, or stands for it where `bench` is not run by hand. */
+/** Builds the options from the command line, or from a caller's values. */
 export function buildOptions(values: {
   only?: string;
   quick: boolean;
@@ -98,6 +98,6 @@ export function buildOptions(values: {
 
 function parseFigureName(name: string): FigureName {
   const figure = FIGURES.find((known) => known === name.trim());
-  if (figure === undefined) throw new Error(`--only ${name}: there is no such figure. Known: ${FIGURES.join(', ')}.`);
+  if (figure === undefined) throw new Error(`--only ${name}: unknown figure. Known: ${FIGURES.join(', ')}.`);
   return figure;
 }

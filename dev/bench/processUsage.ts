@@ -1,54 +1,29 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { median } from './statistics.ts';
+import { listChildPids, readProcessMemory, readProcessStat } from '../local/procfs.ts';
+import { median } from '../local/statistics.ts';
 
-/** What processes take of the machine, where the system tells (Linux); elsewhere null. */
-
-export interface ProcessMemory {
+/** Resident memory of a process in megabytes, current and peak. */
+export interface MemoryUsage {
   residentMb: number;
   peakMb: number;
 }
 
-/** The memory that a process holds, and the most that it has held. */
-export function readProcessMemory(pid: number): ProcessMemory | null {
-  try {
-    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-    const megabytes = (field: string) => Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) / 1_024;
-    return { residentMb: megabytes('VmRSS'), peakMb: megabytes('VmHWM') };
-  } catch {
-    return null;
-  }
+/** Reads the memory of a process; null if the system does not report it. */
+export function readMemoryUsage(pid: number): MemoryUsage | null {
+  const memory = readProcessMemory(pid);
+  return memory === null ? null : { residentMb: memory.residentKb / 1_024, peakMb: memory.peakKb / 1_024 };
 }
 
-/** Processor time, in milliseconds, that a process and its children have used so far. */
+/** Processor time in milliseconds that a process and its children have used so far. */
 export function readProcessorMs(pid: number): number | null {
-  const own = readProcStat(pid);
+  const own = readProcessStat(pid);
   if (own === null) return null;
-  const children = readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map((name) => readProcStat(Number(name)))
-    .filter((stat) => stat?.parent === pid);
-  return children.reduce((sum, stat) => sum + (stat?.ms ?? 0), own.ms + own.endedChildrenMs);
+  return listChildPids(pid).reduce(
+    (sum, child) => sum + (readProcessStat(child)?.ms ?? 0),
+    own.ms + own.endedChildrenMs,
+  );
 }
 
-/** The kernel counts in hundredths of a second, whatever its own tick. */
-const TICK_MS = 10;
-
-function readProcStat(pid: number): { parent: number; ms: number; endedChildrenMs: number } | null {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // Counted from behind the name, which may hold spaces and brackets.
-    const fields = stat
-      .slice(stat.lastIndexOf(')') + 2)
-      .split(' ')
-      .map(Number);
-    const at = (field: number) => fields[field - 3] ?? 0;
-    return { parent: at(4), ms: TICK_MS * (at(14) + at(15)), endedChildrenMs: TICK_MS * (at(16) + at(17)) };
-  } catch {
-    return null;
-  }
-}
-
-/** Runs something, and tells how many microseconds of processor time each process spent on each item of it. */
+/** Runs work, and reports the microseconds of processor time that each process spent per item. */
 export async function withProcessorTime<Result>(
   processes: Record<string, number | null>,
   work: () => Promise<Result>,
@@ -67,7 +42,7 @@ export async function withProcessorTime<Result>(
   return { result, microseconds };
 }
 
-/** The rounds' median for each process. */
+/** Median of the rounds for each process. */
 export function medianMicroseconds(
   rounds: readonly { microseconds: Record<string, number> }[],
 ): Record<string, number> {

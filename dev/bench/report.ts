@@ -1,11 +1,11 @@
 import { rateAgainstTarget, TARGETS, type Target, type TargetName } from './targets.ts';
 
-/** One figure: a ratio, or a size, and the absolute parts that it was made of. */
+/** One figure: a ratio or a size, with the absolute values that it was computed from. */
 export interface Measurement {
-  /** What it is judged by; information only where there is no target. */
+  /** The target that rates it; without one it is for information only. */
   target?: TargetName;
   title?: string;
-  /** null where this machine cannot tell. */
+  /** Null if this machine cannot measure it. */
   value: number | null;
   parts: Record<string, number | string>;
 }
@@ -20,7 +20,7 @@ interface ReportRow {
   parts: Measurement['parts'];
 }
 
-/** The measurements with what is expected of them: what the table shows and the JSON holds. */
+/** The measurements with their targets, for the table and the JSON. */
 export function toReportRows(measurements: readonly Measurement[]): ReportRow[] {
   return measurements.map(({ target, title, value, parts }) => {
     const found: Target | undefined = target && TARGETS[target];
@@ -36,12 +36,12 @@ export function toReportRows(measurements: readonly Measurement[]): ReportRow[] 
   });
 }
 
-/** The columns that are set to the right. */
+/** Columns that are aligned right. */
 const NUMERIC_COLUMNS = new Set([1, 2, 3]);
 
-/** The rows as a table of text. */
+/** Formats the rows as a text table. */
 export function formatReportTable(rows: readonly ReportRow[]): string {
-  const head = ['figure', 'value', 'reach', 'aim', '', 'parts'];
+  const head = ['figure', 'value', 'required', 'goal', '', 'parts'];
   const lines = rows.map((row) => [
     row.title,
     row.value === null ? 'n/a' : formatValue(row.value, row.unit),

@@ -1,29 +1,29 @@
 import { createHash } from 'node:crypto';
 import type { Client } from 'pg';
 
-/** The data that a measurement starts from: written by SQL, and true to every sum and counter of the service. */
+/** The initial data of a measurement: written by SQL, and consistent with every sum and counter of the service. */
 export interface Seed {
   /** Accounts with a plan, a key and credits for years, numbered from 1. */
   accounts: number;
-  /** Succeeded generations of account 1, and of each of the others. */
+  /** Succeeded generations of account 1, and of each other account. */
   hotRows: number;
   rowsPerAccount: number;
 }
 
-/** The account that stands for "one hot account"; where load is spread, it goes to the others. */
+/** The account of the "one hot account" load; spread load uses the others. */
 export const HOT_ACCOUNT = 1;
 
-/** One more account, whose number occurs nowhere else: it marks the places to fill in a statement that was caught. */
+/** One more account, whose number occurs nowhere else: it marks the placeholders of a captured statement. */
 export const SPARE_ACCOUNT = 9_007_199_254_000;
 
 const CREDITS = 2_000_000_000;
 
-/** The address of an account. */
+/** Returns the email address of an account. */
 export function getAccountEmail(account: number): string {
   return `bench-${account}@example.com`;
 }
 
-/** The API key of an account. */
+/** Returns the API key of an account. */
 export function getAccountKey(account: number): string {
   return `svc_${createHash('sha256').update(`bench ${account}`).digest('hex').slice(0, 40)}`;
 }
@@ -66,7 +66,7 @@ const GRANTS = `
          created_at
     FROM accounts`;
 
-/** In the order of time, in which the accounts' generations lie mixed, as they would. */
+/** In chronological order, with the generations of all accounts interleaved as in production. */
 const GENERATIONS = `
   INSERT INTO generations (uuid, account_id, number, model, prompt, params, status, credits_charged,
                            plan_credits_charged, created_at, deadline_at, completed_at, output_path, next_attempt_at, media_token,
@@ -92,7 +92,7 @@ const BURNS = `
          ${CREDITS} - ${spentAfterSql('number')}, 'Generation: ' || model, uuid, created_at
     FROM generations ORDER BY uuid`;
 
-/** Also in the order of time: an account's days lie apart from each other. */
+/** Also in chronological order: the days of one account are not adjacent. */
 const USAGE = `
   INSERT INTO usage_days (account_id, day, model, credits, generations)
   SELECT account_id, (created_at AT TIME ZONE 'UTC')::date, model, sum(credits_charged), count(*)
@@ -102,7 +102,7 @@ const TOTALS = `
   INSERT INTO usage_totals (account_id, model, credits, generations)
   SELECT account_id, model, sum(credits), sum(generations) FROM usage_days GROUP BY 1, 2`;
 
-/** What the platform-wide sums have gained, as the workers fold it. */
+/** The increments of the platform-wide sums, as the workers roll them up. */
 const ROLLUP = `
   WITH gained AS (DELETE FROM metric_deltas RETURNING *), days AS (
     INSERT INTO metric_days (day, metric, label, count, amount)
@@ -111,7 +111,7 @@ const ROLLUP = `
   INSERT INTO metric_totals (metric, label, count, amount)
   SELECT metric, label, sum(count), sum(amount) FROM gained GROUP BY 1, 2`;
 
-/** Fresh for the whole run, as no worker need be there to probe. */
+/** Stays fresh for the whole run, since there may be no worker to probe. */
 const HEALTH = `
   INSERT INTO upstream_health (model, position, upstream, status, consecutive_failures, consecutive_successes, probed_at, detail)
   SELECT model, 0, '', 'online', 0, 2, now() + interval '1 day', '' FROM unnest(ARRAY['vidmodel-video', 'imgmodel-2']) AS model`;
@@ -130,7 +130,7 @@ export async function seedDatabase(client: Client, { accounts, hotRows, rowsPerA
   await client.query('CHECKPOINT');
 }
 
-/** Deletes every twentieth generation of the hot account, with the counts that deleting them one by one leaves. */
+/** Deletes every twentieth generation of the hot account, with the same counters as deleting them one by one. */
 export async function deleteSomeGenerations(client: Client): Promise<void> {
   await client.query(`
     WITH gone AS (

@@ -1,4 +1,4 @@
-/** What the service is to reach and what it aims at, for each figure; they are ratios unless a unit is given. */
+/** The required value and the goal of each figure; ratios unless a unit is given. */
 export interface Target {
   title: string;
   reach: number;
@@ -26,8 +26,8 @@ export const TARGETS = {
   webhooks: { title: 'webhook, 32 clients, p99 : bare Koa and one insert', reach: 3, aim: 3, better: 'less' },
   code: { title: 'OAuth code exchange, 32 clients : oidc-provider in memory', reach: 2, aim: 2, better: 'more' },
   refresh: { title: 'OAuth refresh, 32 clients : oidc-provider in memory', reach: 2, aim: 2, better: 'more' },
-  newToken: { title: 'checking a new access token, CPU', reach: 80, aim: 80, better: 'less', unit: 'µs' },
-  knownToken: { title: 'checking a known access token, CPU', reach: 20, aim: 20, better: 'less', unit: 'µs' },
+  newToken: { title: 'verifying a new access token, CPU', reach: 80, aim: 80, better: 'less', unit: 'µs' },
+  knownToken: { title: 'verifying a known access token, CPU', reach: 20, aim: 20, better: 'less', unit: 'µs' },
   mcpBuilt: {
     title: 'MCP get_usage : a bare SDK server built for each request, empty tool',
     reach: 5,
@@ -48,7 +48,7 @@ export const TARGETS = {
 export type TargetName = keyof typeof TARGETS;
 export type TargetVerdict = 'aim' | 'ok' | 'missed';
 
-/** Whether a value meets its aim, or what it has to reach, or neither. */
+/** Rates a value: it meets its goal, meets the requirement, or neither. */
 export function rateAgainstTarget({ reach, aim, better }: Target, value: number): TargetVerdict {
   const meets = (limit: number) => (better === 'more' ? value >= limit : value <= limit);
   if (meets(aim)) return 'aim';

@@ -25,23 +25,23 @@ const INCONSISTENT_ACCOUNTS = `
            IS DISTINCT FROM (coalesce(u.credits, 0), coalesce(u.generations, 0))`;
 
 /**
- * Adds everything up, so that a wrong result cannot pass for a fast one.
- * @param generations how many there must be by now.
- * @throws Error that says what does not add up.
+ * Sums everything up, so that a wrong result cannot pass for a fast one.
+ * @param generations the expected number.
+ * @throws Error with the sums that differ.
  */
 export async function verifySums(client: Client, generations: number): Promise<void> {
   const [found] = (await client.query<{ count: number; example: string }>(INCONSISTENT_ACCOUNTS)).rows;
-  if (found!.count > 0) throw new Error(`${found!.count} accounts do not add up, for example ${found!.example}.`);
+  if (found!.count > 0) throw new Error(`${found!.count} accounts are inconsistent, for example ${found!.example}.`);
   const [stored] = (await client.query<{ count: number }>('SELECT count(*)::int AS count FROM generations')).rows;
   if (stored!.count !== generations) {
-    throw new Error(`There are ${stored!.count} generations where ${generations} were answered for.`);
+    throw new Error(`${stored!.count} generations are stored, but ${generations} were acknowledged.`);
   }
 }
 
 /**
- * Every generation of the API must be named by some job that waits, as a create without its dispatch is half a create.
- * Empties the Redis in the end.
- * @throws Error where they are not as many.
+ * Checks that a waiting job names every generation of the API: a create without its dispatch is only half of a create.
+ * Empties the Redis afterwards.
+ * @throws Error if the numbers differ.
  */
 export async function verifyDispatches(redisUrl: string, client: Client, byApi: number): Promise<void> {
   const { rows } = await client.query<{ uuid: string }>('SELECT uuid FROM generations WHERE account_id <> $1', [
@@ -49,7 +49,7 @@ export async function verifyDispatches(redisUrl: string, client: Client, byApi: 
   ]);
   const redis = new Redis(redisUrl);
   const named = new Set<string>();
-  // Whatever the queue is called: no worker has run, so that all jobs are there.
+  // Independent of queue names: no worker has run, so that all jobs still exist.
   for (const job of await redis.keys(`{${REDIS_PREFIX}}:*`)) {
     const data = (await redis.type(job)) === 'hash' ? await redis.hget(job, 'data') : null;
     for (const [uuid] of data?.matchAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g) ?? []) named.add(uuid);
@@ -57,10 +57,11 @@ export async function verifyDispatches(redisUrl: string, client: Client, byApi: 
   await redis.flushall();
   redis.disconnect();
   const enqueued = rows.filter(({ uuid }) => named.has(uuid)).length;
-  if (enqueued !== byApi) throw new Error(`${enqueued} dispatches wait where the API created ${byApi} generations.`);
+  if (enqueued !== byApi)
+    throw new Error(`${enqueued} dispatches are waiting, but the API created ${byApi} generations.`);
 }
 
-/** @throws Error where a generation has not succeeded. */
+/** @throws Error if a generation has not succeeded. */
 export async function verifyAllSucceeded(client: Client): Promise<void> {
   const { rows } = await client.query<{ others: number }>(
     `SELECT count(*)::int AS others FROM generations WHERE status <> 'succeeded'`,

@@ -1,16 +1,13 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { waitUntil } from '../local/servers/processes.ts';
 
-/** No round may take longer than this to come to its steady state, or to its end. */
+/** Maximum time for a round to reach its steady state, or its end. */
 const STEADY_STATE_TIMEOUT_MS = 120_000;
 
 /**
- * Asks every 20 ms, which costs nothing, until it is so.
- * @throws Error when it is not within two minutes.
+ * Checks a condition every 20 ms, which costs nothing, until it holds.
+ * @throws Error after two minutes.
  */
 export async function waitForSteadyState(isReached: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + STEADY_STATE_TIMEOUT_MS;
-  while (!(await isReached())) {
-    if (performance.now() > deadline) throw new Error('The pipeline did not get on within two minutes.');
-    await delay(20);
-  }
+  if (!(await waitUntil(isReached, STEADY_STATE_TIMEOUT_MS)))
+    throw new Error('The pipeline reached no steady state within two minutes.');
 }

@@ -1,6 +1,6 @@
 /**
- * A log of chaos' own in the service's database, written by triggers in the transactions of the service: the prompts
- * that it may purge, and when top-ups changed by the clock of Postgres, which no fault moves.
+ * An audit log of chaos in the service's database, written by triggers in the service's transactions: prompts that the
+ * service may purge, and the times of top-up changes by the clock of Postgres, which no fault moves.
  */
 export const AUDIT_TRIGGERS_SQL = `
   CREATE SCHEMA chaos;

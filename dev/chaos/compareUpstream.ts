@@ -2,10 +2,10 @@ import type { Queryable, Violation } from '../../shared/domain/credits/integrity
 import type { UpstreamJob } from '../../test/fakes/upstreams/fal.ts';
 
 const STATEMENTS = {
-  'runs-are-ordered': 'An upstream runs nothing that no generation was charged for.',
-  'run-once': 'A generation runs once, and once more at the most where the outcome of its submission was unknown.',
-  'cancelled-was-not-wanted': 'A run is cancelled only where its generation has ended or waits for another run.',
-  'success-was-made': 'A generation has succeeded only where the upstream has made something.',
+  'runs-have-a-generation': 'Every run of an upstream belongs to a charged generation.',
+  'run-once': 'A generation runs once, and at most once more if the outcome of its submission was unknown.',
+  'canceled-runs-were-obsolete': 'A run is canceled only if its generation has ended or waits for another run.',
+  'success-has-an-output': 'A generation has succeeded only if the upstream produced an output.',
 } as const;
 
 interface GenerationRow {
@@ -19,8 +19,8 @@ interface GenerationRow {
 }
 
 /**
- * Finds queued generations whose recorded run was cancelled. A run that is recorded is cancelled only after its
- * generation has ended, so that this holds at every moment.
+ * Finds queued generations whose recorded run was canceled. A recorded run is canceled only after its generation has
+ * ended, so that this holds at every moment.
  */
 export async function findWronglyCancelled(jobs: readonly UpstreamJob[], client: Queryable): Promise<Violation[]> {
   const cancelled = jobs.filter((job) => job.cancelled).map(({ id }) => id);
@@ -31,15 +31,15 @@ export async function findWronglyCancelled(jobs: readonly UpstreamJob[], client:
     [cancelled],
   );
   return (rows as { account_id: string; uuid: string; run: string }[]).map(({ account_id: accountId, uuid, run }) => ({
-    invariant: 'cancelled-was-not-wanted',
-    statement: STATEMENTS['cancelled-was-not-wanted'],
+    invariant: 'canceled-runs-were-obsolete',
+    statement: STATEMENTS['canceled-runs-were-obsolete'],
     accountId,
     subject: uuid,
-    detail: `queued, with run ${run}, which was cancelled`,
+    detail: `queued, but its run ${run} was canceled`,
   }));
 }
 
-/** Holds our generations against what the upstream was asked to run, when nothing is under way. */
+/** Compares generations with the runs of the upstream, when nothing is in progress. */
 export async function compareUpstream(jobs: readonly UpstreamJob[], client: Queryable): Promise<Violation[]> {
   const { rows } = await client.query(
     `SELECT account_id::text AS account_id, uuid, p.prompt, status, unconfirmed_submits,
@@ -59,7 +59,7 @@ export async function compareUpstream(jobs: readonly UpstreamJob[], client: Quer
 
   for (const [prompt, made] of runs) {
     const row = generations.get(prompt);
-    if (row === undefined) report('runs-are-ordered', row, prompt, `${made.length} runs, and no generation`);
+    if (row === undefined) report('runs-have-a-generation', row, prompt, `${made.length} runs without a generation`);
     else if (made.length > Math.min(2, 1 + row.unconfirmed_submits)) {
       report(
         'run-once',
@@ -73,9 +73,10 @@ export async function compareUpstream(jobs: readonly UpstreamJob[], client: Quer
     const isMade = runs.get(row.prompt)?.some(({ state }) => state === 'succeeded') === true;
     const recorded = runs.get(row.prompt)?.find(({ id }) => id === row.request_id);
     if (recorded?.cancelled === true && row.ended_before_deadline) {
-      report('cancelled-was-not-wanted', row, row.uuid, `run ${recorded.id} was recorded, and then cancelled`);
+      report('canceled-runs-were-obsolete', row, row.uuid, `run ${recorded.id} was recorded, and then canceled`);
     }
-    if (row.status === 'succeeded' && !isMade) report('success-was-made', row, row.uuid, 'nothing was made upstream');
+    if (row.status === 'succeeded' && !isMade)
+      report('success-has-an-output', row, row.uuid, 'the upstream produced nothing');
   }
   return found;
 }

@@ -1,22 +1,22 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { listChildPids } from '../local/procfs.ts';
 import { startPostgres } from '../local/servers/postgres.ts';
 import { startRedis } from '../local/servers/redis.ts';
 import type { RunningServer } from '../local/servers/runningServer.ts';
 
-/** Postgres or Redis, with all its processes in our hands. */
+/** Postgres or Redis, with control over all of its processes. */
 export interface ControlledServer {
   readonly url: string;
   readonly source: string;
   pids(): number[];
-  /** All its processes stand still, until `resume`. */
+  /** Suspends all of its processes until `resume`. */
   pause(): void;
   resume(): void;
-  /** As a power cut of its machine. Resolves when it is back, with all that it had promised to keep. */
+  /** Simulates a power cut of its machine. Resolves when the server is back, with all data that it had committed. */
   killAndRestart(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Nothing needs to survive a power cut of this machine; all that was promised survives one of the processes. */
+/** Data must survive the death of a process, but not a power cut of this machine. */
 const POSTGRES_SETTINGS = { fsync: 'off', full_page_writes: 'off', max_connections: '120', checkpoint_timeout: '30s' };
 
 export const startControlledPostgres = (dataDir: string): Promise<ControlledServer> =>
@@ -34,7 +34,7 @@ async function controlServer(start: (place: { port?: number }) => Promise<Runnin
       try {
         process.kill(pid, name);
       } catch {
-        // It has ended in the meantime, as a backend does.
+        // The process has ended in the meantime, as backends do.
       }
     }
   };
@@ -53,25 +53,4 @@ async function controlServer(start: (place: { port?: number }) => Promise<Runnin
       await running.stop();
     },
   };
-}
-
-function listChildPids(parent: number): number[] {
-  try {
-    return readdirSync('/proc')
-      .filter((name) => /^\d+$/.test(name))
-      .map(Number)
-      .filter((pid) => readParentPid(pid) === parent);
-  } catch {
-    return [];
-  }
-}
-
-function readParentPid(pid: number): number | null {
-  try {
-    // The name in brackets may contain anything; what follows it does not.
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ');
-    return Number(fields?.[1]);
-  } catch {
-    return null;
-  }
 }

@@ -1,7 +1,7 @@
 import type { Queryable, Violation } from '../../shared/domain/credits/integrity/invariant.ts';
 import type { ChaosEnvironment } from './environment.ts';
 
-/** What is under way, as counts by name; what is old by a month that has passed is looked at by the hour only. */
+/** Counts of pending work by name. Work that became due by a month's jump is checked hourly only. */
 const PENDING_WORK_SQL = `
   SELECT (SELECT count(*) FROM generations WHERE status = 'queued')                         AS generations,
          (SELECT count(*) FROM payment_events WHERE processed_at IS NULL AND abandoned_at IS NULL) AS "payment events",
@@ -12,16 +12,16 @@ const PENDING_WORK_SQL = `
                                           AND next_attempt_at <= $1::timestamptz + interval '2 minutes')          AS "automatic top-ups",
          (SELECT count(*) FROM payouts WHERE status = 'pending'
                                            AND next_attempt_at <= $1::timestamptz + interval '2 minutes')         AS payouts,
-         (SELECT count(*) FROM media_deletions WHERE next_attempt_at <= $1)                         AS "files to remove",
+         (SELECT count(*) FROM media_deletions WHERE next_attempt_at <= $1)                         AS "files to delete",
          (SELECT count(*) FROM accounts a JOIN subscriptions s ON s.id = a.subscription_id AND s.status = 'active'
-           WHERE a.plan_slug IS NOT NULL AND a.period_end <= $1 AND a.period_end < s.paid_until) AS "periods to turn"`;
+           WHERE a.plan_slug IS NOT NULL AND a.period_end <= $1 AND a.period_end < s.paid_until) AS "periods to renew"`;
 
-/** What was applied so long ago has been forgotten. */
+/** Events that were applied this long ago have been pruned. */
 const EVENT_RETENTION_MS = 7 * 24 * 60 * 60 * 1_000;
-/** Connected accounts tell of themselves through a webhook of their own, and are looked at by the clock here. */
+/** Connected accounts use a webhook of their own, and a schedule checks them here. */
 const UNTRACKED_EVENT_TYPES = ['account.updated'];
 
-/** Finds owed refunds whose attempt was due, although Stripe answers and workers run. */
+/** Finds owed refunds whose attempt was due, although Stripe responds and workers run. */
 export async function findOverdueRefunds(client: Queryable, dueBefore: Date): Promise<Violation[]> {
   const { rows } = await client.query(
     `SELECT account_id::text AS account_id, invoice_id, attempts, problem, next_attempt_at
@@ -37,7 +37,7 @@ export async function findOverdueRefunds(client: Queryable, dueBefore: Date): Pr
   }));
 }
 
-/** What is still under way, in words; none when all has settled. */
+/** Describes the pending work; empty when all has settled. */
 export async function listPendingWork(client: Queryable, environment: ChaosEnvironment): Promise<string[]> {
   const { rows } = await client.query(PENDING_WORK_SQL, [environment.now()]);
   const counts = Object.entries(rows[0] as Record<string, string>).filter(([, count]) => Number(count) > 0);
@@ -46,8 +46,8 @@ export async function listPendingWork(client: Queryable, environment: ChaosEnvir
     .filter(({ type, created }) => !UNTRACKED_EVENT_TYPES.includes(type) && created > earliest)
     .map(({ id }) => id);
   const unknown = await client.query(
-    `SELECT count(*) AS events FROM unnest($1::text[]) AS told (id)
-      WHERE NOT EXISTS (SELECT FROM payment_events e WHERE e.event_id = told.id)`,
+    `SELECT count(*) AS events FROM unnest($1::text[]) AS sent (id)
+      WHERE NOT EXISTS (SELECT FROM payment_events e WHERE e.event_id = sent.id)`,
     [eventIds],
   );
   const missed = Number(unknown.rows[0].events);

@@ -3,16 +3,16 @@ import { Redis } from 'ioredis';
 import type { JobName, QueueName } from '../../shared/queues/catalog.ts';
 import type { ChaosEnvironment } from './environment.ts';
 
-/** What is rung for by the clock, by queue: see shared/queues/catalog.ts. */
+/** Scheduled jobs by queue: see shared/queues/catalog.ts. */
 const SCHEDULED_JOBS: Partial<Record<QueueName, JobName[]>> = {
   maintenance: ['creditPeriods.renew', 'generation.sweep'],
   billing: ['paymentEvents.retry', 'autoTopups.sweep', 'billing.maintain', 'payouts.run'],
 };
 
 /**
- * Rings for what is looked after by the clock, several times at once, as a queue may that promises to bring each job at
- * least once: who finds nothing to do does nothing. Where a server is away, it is left at that.
- * @param only one of what the clock rings for, and nothing else.
+ * Enqueues scheduled jobs several times at once, as a queue with at-least-once delivery may: a job without due work
+ * does nothing. Gives up if a server is unavailable.
+ * @param only enqueues this job alone.
  */
 export async function enqueueDuplicateJobs(
   { redis }: ChaosEnvironment,
@@ -43,7 +43,7 @@ export async function enqueueDuplicateJobs(
     });
     await Promise.all(scheduled);
   } catch {
-    // A server is away, or has just gone.
+    // A server is unavailable, or has just stopped.
   } finally {
     connection.disconnect();
   }

@@ -1,8 +1,10 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import pg from 'pg';
 import { runBuiltProgram } from '../local/builtProcess.ts';
+import { Closers } from '../local/closers.ts';
+import { createDatabase, executeStatements } from '../local/databases.ts';
+import { buildServiceEnv } from '../local/serviceEnv.ts';
 import { findFreePort } from '../local/servers/ports.ts';
 import { FaultProxy } from '../../test/fakes/faultProxy.ts';
 import { createScratchFolder } from '../local/scratchFolder.ts';
@@ -16,51 +18,51 @@ import type { SeededRandom } from '../../test/fakes/seededRandom.ts';
 import { enqueueDuplicateJobs } from './duplicateJobs.ts';
 import { type ControlledServer, startControlledPostgres, startControlledRedis } from './controlledServer.ts';
 
-/** Which processes are kept from a server: each kind goes through a proxy of its own. */
+/** The processes that a proxy cuts off from a server: each kind has a proxy of its own. */
 export type ProxySide = 'apis' | 'workers';
 type SideProxies = Record<ProxySide, FaultProxy>;
 
-/** Everything that a run takes place on. */
+/** Servers, fakes, proxies and processes of a run. */
 export interface ChaosEnvironment {
   folder: string;
-  /** What it runs on, in words. */
+  /** Describes the servers and their versions. */
   description: string;
   postgres: ControlledServer;
   redis: ControlledServer;
-  /** Null where this machine does not allow one; `diskProblem` then says why. */
+  /** Null if this machine does not allow one; `diskProblem` then contains the reason. */
   disk: SmallDisk | null;
   diskProblem: string | null;
   proxies: { postgres: SideProxies; redis: SideProxies; apis: FaultProxy[]; upstream: FaultProxy };
   upstream: FakeFal;
   stripe: FakeStripe;
   processes: Map<string, ManagedProcess>;
-  /** The web processes, as clients reach them. */
+  /** Addresses of the API processes. */
   addresses: string[];
-  /** Of the service's database, by no proxy. */
+  /** Address of the service's database, without a proxy. */
   databaseUrl: string;
-  /** What went wrong of itself: processes that ended though nobody ended them. */
+  /** Processes that ended although no fault ended them. */
   unexpectedExits: string[];
-  /** Whether everybody comes at once. */
+  /** True during a rush, when all clients act on many accounts at once. */
   isRush: boolean;
-  /** The service's time. */
+  /** Current time of the service. */
   now(): Date;
-  /** How much of it `passTime` has let pass. */
+  /** Time that `advanceTime` has added, in milliseconds. */
   advancedMs(): number;
-  /** Brings jobs of the queues again, so many times at once; one of them only, if it is named. */
+  /** Enqueues scheduled jobs this many times at once; only one of them if it is named. */
   enqueueDuplicateJobs(times: number, only?: string): Promise<void>;
-  /** Forgets everything that is in Redis. */
+  /** Deletes all data in Redis. */
   emptyRedis(): Promise<void>;
-  /** Moves everybody's time: all processes, and the payment processor. */
+  /** Moves the clocks of all processes and of the payment processor. */
   advanceTime(milliseconds: number): void;
-  /** Ends what runs; `keeps` leaves the folder. */
+  /** Stops everything; `keeps` preserves the folder. */
   close(keeps: boolean): Promise<void>;
 }
 
 export interface ChaosEnvironmentOptions {
   random: SeededRandom;
-  /** Where the build is. */
+  /** Folder of the build. */
   build: string;
-  /** Run in the migrated database before the service starts: for bugs that are planted. */
+  /** Statements for the migrated database, run before the service starts, which seed bugs. */
   sql: string[];
 }
 
@@ -69,22 +71,22 @@ const WORKERS = 2;
 const REDIS_PREFIX = 'chaos';
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
-/** Starts servers, stand-ins, proxies and the service. */
+/** Starts servers, fakes, proxies and the service. */
 export async function startChaosEnvironment({
   random,
   build,
   sql,
 }: ChaosEnvironmentOptions): Promise<ChaosEnvironment> {
   const folder = createScratchFolder('chaos-');
-  const closers: (() => unknown)[] = [];
+  const closers = new Closers();
   const onSignal = (signal: string) => {
-    process.stderr.write(`Ended by ${signal}: tidying up.\n`);
+    process.stderr.write(`Stopped by ${signal}; cleaning up.\n`);
     void close(false).then(() => process.exit(1));
   };
   for (const signal of SIGNALS) process.once(signal, onSignal);
   const close = async (keepsFiles: boolean) => {
     for (const signal of SIGNALS) process.off(signal, onSignal);
-    for (const closer of closers.toReversed()) await Promise.resolve(closer()).catch(() => {});
+    await closers.close();
     if (keepsFiles) for (const data of ['postgres', 'redis', 'media', 'disk']) removeFolder(join(folder, data));
     else removeFolder(folder);
   };
@@ -93,26 +95,26 @@ export async function startChaosEnvironment({
       startControlledPostgres(join(folder, 'postgres')),
       startControlledRedis(join(folder, 'redis')),
     ]);
-    closers.push(
+    closers.add(
       () => postgres.stop(),
       () => redis.stop(),
     );
     const disk = await mountSmallDisk(join(folder, 'disk'), findClusterFolder(join(folder, 'postgres')));
-    if (typeof disk !== 'string') closers.unshift(() => disk.remove());
+    if (typeof disk !== 'string') closers.addLast(() => disk.remove());
     const databaseUrl = await createChaosDatabase(postgres.url, typeof disk === 'string' ? null : disk.folder);
 
     const openProxy = async (url: string) => {
       const proxy = await new FaultProxy(url).start();
-      closers.push(() => proxy.stop());
+      closers.add(() => proxy.stop());
       return proxy;
     };
     const upstream = await startRandomUpstream(random.fork('upstream'));
-    closers.push(() => upstream.stop());
+    closers.add(() => upstream.stop());
     const upstreamProxy = await openProxy(upstream.url);
-    // What it answers leads back through the proxy.
+    // The URLs in its responses lead back through the proxy.
     upstream.url = upstreamProxy.url.replace(/\/$/, '');
     const stripe = await new FakeStripe({ seed: random.fork('stripe').nextBelow(2 ** 31) }).start();
-    closers.push(() => stripe.stop());
+    closers.add(() => stripe.stop());
     const proxies = {
       postgres: { apis: await openProxy(databaseUrl), workers: await openProxy(databaseUrl) },
       redis: { apis: await openProxy(redis.url), workers: await openProxy(redis.url) },
@@ -122,13 +124,17 @@ export async function startChaosEnvironment({
 
     const logs = join(folder, 'logs');
     mkdirSync(logs);
-    const shared = buildServiceEnv(folder, stripe, upstream.url);
-    await runBuiltProgram(join(build, 'dist/migrations/main.js'), {
-      ...shared,
-      DATABASE_URL: databaseUrl,
-      REDIS_URL: redis.url,
+    const buildEnv = (ownDatabaseUrl: string, redisUrl: string) => ({
+      ...buildServiceEnv({
+        databaseUrl: ownDatabaseUrl,
+        redisUrl,
+        redisPrefix: REDIS_PREFIX,
+        mediaDir: join(folder, 'media'),
+      }),
+      ...buildChaosEnv(stripe, upstream.url),
     });
-    await executeStatements(databaseUrl, [AUDIT_TRIGGERS_SQL, ...sql]);
+    await runBuiltProgram(join(build, 'dist/migrations/main.js'), buildEnv(databaseUrl, redis.url));
+    await executeStatements(databaseUrl, AUDIT_TRIGGERS_SQL, ...sql);
 
     const processes = new Map<string, ManagedProcess>();
     const unexpectedExits: string[] = [];
@@ -138,12 +144,12 @@ export async function startChaosEnvironment({
         name,
         main: side === 'apis' ? 'dist/api/main.js' : 'dist/worker/main.js',
         folder: build,
-        env: { ...shared, DATABASE_URL: proxies.postgres[side].url, REDIS_URL: proxies.redis[side].url, ...env },
+        env: { ...buildEnv(proxies.postgres[side].url, proxies.redis[side].url), ...env },
         logFile: join(logs, `${name.replace(' ', '-')}.log`),
-        onUnexpectedExit: (_, status) => unexpectedExits.push(`${name} ended with ${status}`),
+        onUnexpectedExit: (_, status) => unexpectedExits.push(`${name} exited with ${status}`),
       });
       processes.set(name, managedProcess);
-      closers.push(() => managedProcess.stop());
+      closers.add(() => managedProcess.stop());
     };
     for (let index = 1; index <= APIS; index += 1) {
       const port = await findFreePort();
@@ -191,47 +197,31 @@ export async function startChaosEnvironment({
   }
 }
 
-/** The service's configuration: its defaults, but for what would keep one machine from asking often. */
-function buildServiceEnv(folder: string, stripe: FakeStripe, upstreamUrl: string): Record<string, string> {
+/** Points the service at the fakes, with its default configuration otherwise. */
+function buildChaosEnv(stripe: FakeStripe, upstreamUrl: string): Record<string, string> {
   return {
     PATH: process.env['PATH'] ?? '',
     NODE_ENV: 'test',
     LOG_LEVEL: 'warn',
-    REDIS_PREFIX: REDIS_PREFIX,
-    RATE_LIMITS: 'off',
-    // So that models are back soon after what kept them from being probed, and there is much to break.
+    // Models recover soon after a fault of their probes, so that there is enough to break.
     PROBE_INTERVAL_MS: '3000',
-    MEDIA_DIR: join(folder, 'media'),
     FAL_BASE_URL: upstreamUrl,
     FAL_KEY: 'chaos',
     ...stripe.environment,
   };
 }
 
-/** The folder of the data, whose owner Postgres runs as: where the account could not enter ours, it is elsewhere. */
+/** The data folder, whose owner Postgres runs as. It is elsewhere if that account cannot enter ours. */
 function findClusterFolder(dataDir: string): string {
   const cluster = join(dataDir, 'cluster');
   return readdirSync(dataDir).includes('cluster') ? cluster : dataDir;
 }
 
-/** @param tables a folder on the disk that can be filled; null leaves them with the other data. */
+/** @param tables a folder on the small disk; null leaves the tables with the other data. */
 async function createChaosDatabase(serverUrl: string, tables: string | null): Promise<string> {
-  const client = new pg.Client({ connectionString: serverUrl });
-  await client.connect();
-  try {
-    if (tables !== null) await client.query(`CREATE TABLESPACE small LOCATION '${tables}'`);
-    await client.query(`CREATE DATABASE chaos${tables === null ? '' : ' TABLESPACE small'}`);
-  } finally {
-    await client.end();
-  }
-  return serverUrl.replace(/[^/]+$/, 'chaos');
-}
-
-async function executeStatements(databaseUrl: string, statements: string[]): Promise<void> {
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
-  for (const statement of statements) await client.query(statement);
-  await client.end();
+  if (tables === null) return createDatabase(serverUrl, 'chaos');
+  await executeStatements(serverUrl, `CREATE TABLESPACE small LOCATION '${tables}'`);
+  return createDatabase(serverUrl, 'chaos', 'TABLESPACE small');
 }
 
 async function emptyRedis(url: string): Promise<void> {

@@ -1,11 +1,11 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { FAULTS } from './faults.ts';
+import { FAULTS } from './faults/index.ts';
 import { createSeededRandom } from '../../test/fakes/seededRandom.ts';
 import type { PlannedFault } from './schedule.ts';
 import type { ChaosEnvironment } from './environment.ts';
 
-/** A fault that was done, between two moments of `Date.now`. */
+/** An injected fault, between two times of `Date.now`. */
 export interface InjectedFault {
   name: string;
   target: string;
@@ -14,8 +14,8 @@ export interface InjectedFault {
 }
 
 /**
- * Does what is planned, each at its moment. Resolves when all of it has ended.
- * @param ending nothing is begun any more from then on, and what is under way ends.
+ * Injects the planned faults, each at its time. Resolves when all of them have ended.
+ * @param ending once aborted, no fault begins, and those in progress end.
  */
 export async function injectFaults(
   environment: ChaosEnvironment,
@@ -25,10 +25,10 @@ export async function injectFaults(
   ending: AbortSignal,
 ): Promise<InjectedFault[]> {
   const startedAt = Date.now();
-  // All that is planned waits for it.
+  // Every planned fault waits for it.
   setMaxListeners(0, ending);
   const done: InjectedFault[] = [];
-  const possible = planned.filter(({ name }) => name !== 'Postgres out of disk' || environment.disk !== null);
+  const possible = planned.filter(({ name }) => name !== 'Postgres disk full' || environment.disk !== null);
   await Promise.all(
     possible.map(async ({ name, target, atMs, durationMs: forMs }, index) => {
       const fault = FAULTS[name];
@@ -40,7 +40,7 @@ export async function injectFaults(
       log(
         `${(atMs / 1_000).toFixed(1).padStart(6)} s  ${name}: ${target}${forMs > 0 ? `, ${(forMs / 1_000).toFixed(1)} s` : ''}`,
       );
-      // What takes a while to begin, such as a restart, is part of it.
+      // A slow beginning, such as a restart, is part of the fault.
       const begun = fault.begin(environment, target, createSeededRandom(`${seed}/${index}`));
       await sleepUnlessEnding(forMs, ending);
       await begun;

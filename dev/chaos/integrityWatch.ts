@@ -3,29 +3,29 @@ import pg from 'pg';
 import { checkInvariants, type Violation } from '../../shared/domain/credits/integrity/index.ts';
 import { type ClientStore, compareAutoTopups } from './clients/clients.ts';
 import { findWronglyCancelled } from './compareUpstream.ts';
-import { readResidentKb } from './managedProcess.ts';
+import { readProcessMemory } from '../local/procfs.ts';
 import type { ChaosEnvironment } from './environment.ts';
 
 const CHECK_INTERVAL_MS = 4_000;
-/** Of what breaks the same invariant, so much is kept. */
+/** Maximum number of violations kept per invariant. */
 const MAX_PER_INVARIANT = 5;
 
-/** What a process held in memory, in kilobytes, over time. */
+/** Resident memory of each process in kilobytes, over time. */
 export type MemorySamples = Map<string, number[]>;
 
 export interface IntegrityWatch {
-  /** Each the first time that it was seen. */
+  /** Violations, each with its first occurrence. */
   violations: Violation[];
   memory: MemorySamples;
-  /** How often the invariants were looked at. */
+  /** Number of checks of the invariants. */
   checks: number;
   stop(): Promise<void>;
 }
 
 /**
- * Looks every few seconds, by a connection of its own, at what must hold at every moment, and at what clients saw to be
- * wrong meanwhile.
- * @param onViolation is told of all that was found, each time.
+ * Checks, every few seconds and over a connection of its own, the invariants that hold at every moment, and collects
+ * violations that clients detected.
+ * @param onViolation receives every violation of each check.
  */
 export function startIntegrityWatch(
   environment: ChaosEnvironment,
@@ -43,7 +43,7 @@ export function startIntegrityWatch(
     },
   };
   const running = runLoop();
-  // Whoever stops it hears of it; until then it is nobody's.
+  // `stop` rethrows a failure; until then it must not be an unhandled rejection.
   running.catch(() => {});
   return watch;
 
@@ -60,7 +60,7 @@ export function startIntegrityWatch(
   }
 }
 
-/** @returns null while the database cannot be asked. */
+/** @returns null while the database is unavailable. */
 async function runChecks(
   environment: ChaosEnvironment,
   store: Pick<ClientStore, 'sentCreates' | 'rejectedCreates'>,
@@ -80,7 +80,7 @@ async function runChecks(
       ...(await checkInvariants(client, { isSettled: false, now: environment.now() })),
     ];
   } catch (error) {
-    // Only what a database says that is down, standing still, full, or just coming up, is no news.
+    // Errors are expected only from a database that is down, paused, full or starting.
     if (isOutage(error as Error & { code?: string })) return null;
     throw error;
   } finally {
@@ -88,7 +88,7 @@ async function runChecks(
   }
 }
 
-/** Lost connections, and the codes of Postgres for what is short, stopped, or starting. */
+/** Lost connections, and the Postgres error codes for a lack of resources, a stop or a start. */
 function isOutage({ code = '', message }: Error & { code?: string }): boolean {
   return /^(53|57|58|08|25P03)/.test(code) || !/^[0-9A-Z]{5}$/.test(code) || /timeout|terminat/i.test(message);
 }
@@ -104,5 +104,5 @@ function recordMemory(environment: ChaosEnvironment, memory: MemorySamples): voi
     if (kb !== null) memory.set(name, [...(memory.get(name) ?? []), kb]);
   };
   for (const [name, managedProcess] of environment.processes) note(name, managedProcess.residentKb());
-  for (const pid of environment.redis.pids().slice(0, 1)) note('Redis', readResidentKb(pid));
+  for (const pid of environment.redis.pids().slice(0, 1)) note('Redis', readProcessMemory(pid)?.residentKb ?? null);
 }

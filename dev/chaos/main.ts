@@ -5,11 +5,11 @@ import { type ChaosOptions, parseChaosOptions, USAGE } from './options.ts';
 import { formatReport, formatOutcomeTable } from './report.ts';
 import { type ChaosOutcome, runChaos } from './runChaos.ts';
 
-/** `npm run chaos`: ends with 0 where no invariant was broken, 1 where one was, 2 where it was called wrongly. */
+/** `npm run chaos`: exits with 0 if no invariant was violated, 1 if one was, 2 for a usage error. */
 const options = parseOptionsOrExit(process.argv.slice(2));
 if (options === 'help') writeLine(USAGE);
 else await runSeeds(options);
-// Whatever a broken connection still waits for.
+// Broken connections would keep the process alive.
 process.exit();
 
 async function runSeeds({ seed, seeds, json, isVerbose, ...others }: ChaosOptions): Promise<void> {

@@ -1,46 +1,55 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import { readProcfileFlags, ROOT } from '../local/builtProcess.ts';
+import { readProcessMemory } from '../local/procfs.ts';
 
 const PROCESS_CLOCK = new URL('../local/processClock.mjs', import.meta.url).href;
-/** How soon a platform starts a process again that has ended. */
+/** Delay after which a platform restarts a process that has exited. */
 const RESTART_DELAY_MS = 500;
 
 export interface ManagedProcessOptions {
   /** `api 1`, `worker 2`. */
   name: string;
-  /** Of the build. */
+  /** Main file in the build. */
   main: 'dist/api/main.js' | 'dist/worker/main.js';
-  /** Where the build is. */
+  /** Folder of the build. */
   folder: string;
   env: Record<string, string>;
   logFile: string;
-  /** Called when it has ended though nobody ended it. */
+  /** Called if it exits although no fault ended it. */
   onUnexpectedExit: (part: ManagedProcess, status: string) => void;
 }
 
-/** A process of the service, kept alive as a platform does, which can be killed, stopped, and told another time. */
+/**
+ * A process of the service, restarted as a platform does, which can be killed and paused and whose clock can be moved.
+ */
 export interface ManagedProcess {
   readonly name: string;
-  /** In kilobytes; null while there is no process. */
+  /** Resident memory in kilobytes; null while there is no process. */
   residentKb(): number | null;
-  /** As a power cut. It is started again after a moment. */
+  /** Kills it, as a power cut would. It is restarted after a moment. */
   kill(): void;
-  /** Stands still until `resume`. */
+  /** Suspends it until `resume`. */
   pause(): void;
   resume(): void;
-  /** As a platform does at a deployment, and started again. @returns how long it took to end, in milliseconds; null where it did not. */
+  /**
+   * Stops it as a platform does at a deployment; it is then restarted. @returns the duration of the shutdown in
+   * milliseconds; null if it had to be killed.
+   */
   restart(): Promise<number | null>;
-  /** How far its clock is ahead, in milliseconds. */
+  /** Sets how far its clock is ahead, in milliseconds. */
   setClock(offsetMs: number): void;
-  /** As a platform does at a deployment; it is not started again. Resolves when it has ended, at the latest after 30 s. */
+  /**
+   * Stops it as a platform does at a deployment, without a restart. Resolves when it has ended, at the latest after 30
+   * s.
+   */
   stop(): Promise<void>;
 }
 
 const SHUTDOWN_TIMEOUT_MS = 30_000;
 
-/** Starts a process, and again whenever it has ended. */
+/** Starts a process, and restarts it whenever it exits. */
 export function startManagedProcess(options: ManagedProcessOptions): ManagedProcess {
   let child: ChildProcess | undefined;
   let offsetMs = 0;
@@ -59,7 +68,7 @@ export function startManagedProcess(options: ManagedProcessOptions): ManagedProc
       stdio: ['ignore', log, log, 'ipc'],
     });
     closeSync(log);
-    // Of a process that is just ending, and of one that cannot be told any more.
+    // The process is ending, or its IPC channel is closed.
     started.on('error', () => {});
     started.once('exit', (status, signal) => {
       if (child === started) child = undefined;
@@ -72,7 +81,7 @@ export function startManagedProcess(options: ManagedProcessOptions): ManagedProc
 
   const managedProcess: ManagedProcess = {
     name: options.name,
-    residentKb: () => (child?.pid === undefined ? null : readResidentKb(child.pid)),
+    residentKb: () => (child?.pid === undefined ? null : (readProcessMemory(child.pid)?.residentKb ?? null)),
     kill: () => {
       isKilled = true;
       child?.kill('SIGKILL');
@@ -102,7 +111,7 @@ export function startManagedProcess(options: ManagedProcessOptions): ManagedProc
   return managedProcess;
 }
 
-/** @returns whether it has ended by itself within 30 s. */
+/** @returns true if it has exited by itself within 30 s. */
 async function terminateGracefully(ending: ChildProcess): Promise<boolean> {
   const exited = once(ending, 'exit');
   ending.kill('SIGCONT');
@@ -111,14 +120,4 @@ async function terminateGracefully(ending: ChildProcess): Promise<boolean> {
   const [, signal] = await exited;
   clearTimeout(timer);
   return signal !== 'SIGKILL';
-}
-
-/** What of a process is in memory; null where the system does not say. */
-export function readResidentKb(pid: number): number | null {
-  try {
-    const line = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-    return line === undefined ? null : Number(line);
-  } catch {
-    return null;
-  }
 }

@@ -1,44 +1,44 @@
 import { parseCommandLine } from '../../shared/lib/commandLine.ts';
 
-/** What `npm run chaos` was asked for. */
+/** Options of `npm run chaos`. */
 export interface ChaosOptions {
-  /** The first seed, and how many: each is a run of its own. */
+  /** The first seed, and the number of seeds: each is a run of its own. */
   seed: number;
   seeds: number;
-  /** How long faults go on in each, in seconds. */
+  /** Duration of the fault phase of each run, in seconds. */
   seconds: number;
   accounts: number;
   clients: number;
-  /** No faults: to see how much it carries, and whether memory grows. */
+  /** No faults, to measure throughput and memory growth. */
   isCalm: boolean;
-  /** Keep logs and data also where nothing was wrong. */
+  /** Keeps logs and data of runs without violations, too. */
   keepsFiles: boolean;
-  /** Tell of each fault as it is done. */
+  /** Prints each fault when it is injected. */
   isVerbose: boolean;
-  /** Where the results go as JSON. */
+  /** Path of the JSON results. */
   json: string | undefined;
 }
 
 export const USAGE = `npm run chaos -- [options]
 
-Runs the service with clients, breaks it as a seed says, heals it, and checks that nothing was lost. Builds dist anew, so
-stop what runs from it. A run takes about a minute longer than it breaks things; as root it mounts a small disk in memory
-for the time, to fill it. Ends with 0 where nothing was wrong, 1 where something was (then its logs are kept, in the folder
-that the report names), 2 where it was called wrongly.
+Runs the service with clients, injects faults according to a seed, removes them, and checks that nothing was lost.
+Rebuilds dist: stop any process that runs from it. A run takes about a minute longer than its fault phase; as root it also
+mounts a small disk in memory in order to fill it. Exits with 0 without violations, with 1 after a violation (the report
+names the folder of the logs), and with 2 for a usage error.
 
-  --seed <number>      which faults, and when; 1 unless said
-  --seeds <count>      so many runs, with this seed and those after it; 1 unless said
-  --minutes <number>   how long things are broken in each run; 2 unless said
-  --accounts <count>   customers; 24 unless said
-  --clients <count>    at work at the same time; 10 unless said
-  --calm               no faults: a soak
-  --keep               keep logs also where nothing was wrong
-  --verbose            tell of each fault as it is done
-  --json <file>        write the results there`;
+  --seed <number>      which faults are injected when; default 1
+  --seeds <count>      number of runs, with this seed and the following ones; default 1
+  --minutes <number>   length of the fault phase of each run; default 2
+  --accounts <count>   number of customers; default 24
+  --clients <count>    number of concurrent clients; default 10
+  --calm               no faults: a soak test
+  --keep               keep logs even without violations
+  --verbose            print each fault
+  --json <file>        write the results to this file`;
 
 /**
  * Reads the command line.
- * @throws Error with a sentence for who typed it.
+ * @throws Error with a sentence for the user.
  */
 export function parseChaosOptions(args: string[]): ChaosOptions | 'help' {
   const { values } = parseCommandLine(args, {

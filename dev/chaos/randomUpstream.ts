@@ -1,13 +1,13 @@
 import { FakeFal, type UpstreamJob } from '../../test/fakes/upstreams/fal.ts';
 import type { SeededRandom } from '../../test/fakes/seededRandom.ts';
 
-/** Of a hundred jobs. */
+/** Share of jobs that fail. */
 const FAILURE_PERCENT = 8;
 const SLOW_PERCENT = 5;
 
 /**
- * A model provider whose jobs take as long, and end, as the seed says. What becomes of a job goes by its prompt, so that
- * it is the same in each run of a seed, whichever order they come in.
+ * A fake upstream whose durations and outcomes are derived from the seed. The outcome of a job depends on its prompt,
+ * so that it is the same in each run of a seed, in whichever order jobs arrive.
  */
 export async function startRandomUpstream(random: SeededRandom): Promise<FakeFal> {
   const upstream = new FakeFal();

@@ -1,8 +1,9 @@
+import { median } from '../local/statistics.ts';
 import type { ChaosOutcome } from './runChaos.ts';
 
 const HISTORY_LINES = 60;
 
-/** What a run came to, as lines for a person. */
+/** Formats the results of a run for a person. */
 export function formatReport(outcome: ChaosOutcome): string[] {
   const { seed, seconds, faults, violations } = outcome;
   return [
@@ -10,14 +11,14 @@ export function formatReport(outcome: ChaosOutcome): string[] {
     faults.length === 0
       ? '  no faults'
       : `  faults      ${faults.length}: ${formatCounts(faults.map(({ name }) => name))}`,
-    ...outcome.skippedFaults.map((line) => `  not done    ${line}`),
+    ...outcome.skippedFaults.map((line) => `  skipped     ${line}`),
     `  requests    ${countRequests(outcome)}, ${outcome.generations} generations`,
     ...formatResponseLines(outcome),
-    `  healed      first success after ${formatSeconds(outcome.firstSuccessMs)}, first order ${formatSeconds(outcome.firstCreateMs)}, all settled ${formatSeconds(outcome.drainedMs)}`,
+    `  healed      first success after ${formatSeconds(outcome.firstSuccessMs)}, first create ${formatSeconds(outcome.firstCreateMs)}, all settled ${formatSeconds(outcome.drainedMs)}`,
     ...formatGuaranteeLines(outcome),
-    `  memory      of the first and the last quarter: ${formatMemory(outcome)}`,
+    `  memory      in the first and the last quarter: ${formatMemory(outcome)}`,
     ...formatStallLines(outcome),
-    `  invariants  looked at ${outcome.checks} times on the way and once at the end`,
+    `  invariants  checked ${outcome.checks} times during the run and once at the end`,
     ...(violations.length === 0
       ? ['  no violation']
       : [`  ${violations.length} VIOLATIONS`, ...formatViolationLines(outcome)]),
@@ -25,7 +26,7 @@ export function formatReport(outcome: ChaosOutcome): string[] {
   ];
 }
 
-/** The runs as a table in Markdown. */
+/** Formats the runs as a table in Markdown. */
 export function formatOutcomeTable(outcomes: readonly ChaosOutcome[]): string[] {
   const rows = outcomes.map((outcome) => [
     outcome.seed,
@@ -59,7 +60,7 @@ function formatResponseLines({ responses }: ChaosOutcome): string[] {
 function formatGuaranteeLines({ guarantees }: ChaosOutcome): string[] {
   return guarantees.map(
     ({ statement: says, measuredMs, count, slowness }) =>
-      `  promise     ${says} Longest of ${count}: ${formatSeconds(measuredMs)}; machine slowed down ${slowness.toFixed(1)} times.`,
+      `  guarantee   ${says} Longest of ${count}: ${formatSeconds(measuredMs)}; machine slowed down ${slowness.toFixed(1)} times.`,
   );
 }
 
@@ -68,13 +69,9 @@ function formatMemory({ memory }: ChaosOutcome): string {
     .map(([name, kb]) => {
       const quarter = Math.ceil(kb.length / 4);
       const [first, last] = [median(kb.slice(0, quarter)), median(kb.slice(-quarter))];
-      return `${name} ${toMegabytes(first)}, then ${toMegabytes(last)} MB (most ${toMegabytes(Math.max(...kb))})`;
+      return `${name} ${toMegabytes(first)}, then ${toMegabytes(last)} MB (peak ${toMegabytes(Math.max(...kb))})`;
     })
     .join('; ');
-}
-
-function median(values: number[]): number {
-  return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? 0;
 }
 
 function toMegabytes(kb: number): number {
@@ -85,7 +82,7 @@ function formatStallLines({ stalls }: ChaosOutcome): string[] {
   if (stalls.length === 0) return [];
   const longest = Math.max(...stalls.map(({ from, to }) => to - from));
   return [
-    `  the machine stood still ${stalls.length} times, up to ${formatSeconds(longest)}: what took long then does not count`,
+    `  the machine stalled ${stalls.length} times, up to ${formatSeconds(longest)}: durations during a stall do not count`,
   ];
 }
 
@@ -98,7 +95,7 @@ function formatViolationLines({ violations, histories }: ChaosOutcome): string[]
     );
   }
   for (const [accountId, history] of histories) {
-    lines.push(`    What account ${accountId} went through (the last ${HISTORY_LINES} lines):`);
+    lines.push(`    History of account ${accountId} (the last ${HISTORY_LINES} lines):`);
     lines.push(...history.slice(-HISTORY_LINES).map((line) => `      ${line}`));
   }
   return lines;

@@ -1,27 +1,17 @@
-import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import pg from 'pg';
-import { checkInvariants, readAccountHistory, type Violation } from '../../shared/domain/credits/integrity/index.ts';
-import { compareStripeWithDatabase as compareStripe } from '../../test/fakes/stripe/compareWithDatabase.ts';
+import type { Violation } from '../../shared/domain/credits/integrity/index.ts';
 import { waitUntil } from '../local/servers/processes.ts';
 import { injectFaults, type InjectedFault } from './injectFaults.ts';
-import {
-  type ChaosClients,
-  compareClientStore,
-  compareAutoTopups,
-  countResponses,
-  startChaosClients,
-} from './clients/clients.ts';
-import { compareUpstream } from './compareUpstream.ts';
-import { findOverdueRefunds, listPendingWork } from './drained.ts';
+import { countResponses, startChaosClients } from './clients/clients.ts';
+import { checkFirstSuccess, heal, NOT_HEALED, waitUntilDrained } from './heal.ts';
 import { createSeededRandom } from '../../test/fakes/seededRandom.ts';
 import { buildSchedule } from './schedule.ts';
 import { findBrokenGuarantees, type MeasuredGuarantee, measureGuarantees } from './timeGuarantees.ts';
-import { findSlowRequests } from './slowRequests.ts';
-import { type SpeedWatch, watchMachineSpeed } from './speedWatch.ts';
+import { watchMachineSpeed } from './speedWatch.ts';
 import { startChaosEnvironment, type ChaosEnvironment } from './environment.ts';
 import { type Stall, watchStalls } from './stalls.ts';
 import { addDistinct, type MemorySamples, startIntegrityWatch } from './integrityWatch.ts';
+import { checkEverything, readHistories } from './verify.ts';
 
 export interface ChaosRunOptions {
   seed: number;
@@ -30,61 +20,55 @@ export interface ChaosRunOptions {
   clients: number;
   isCalm: boolean;
   keepsFiles: boolean;
-  /** Where the build is, and what is run in its database first. */
+  /** Folder of the build, and statements to run in its database first. */
   build: string;
   sql: string[];
-  /** Violations after which nothing more is to be learnt: the run ends with the first of them that is seen on the way. */
+  /** Selects violations that answer the question of the run: it ends with the first of them. */
   isSufficient?: (violation: Violation) => boolean;
   log: (line: string) => void;
-  /** Each fault as it is done. */
+  /** Called with each injected fault. */
   logFault: (line: string) => void;
 }
 
-/** What a run came to. */
+/** Results of a run. */
 export interface ChaosOutcome {
   seed: number;
   seconds: number;
   description: string;
   faults: InjectedFault[];
-  /** By kind of request, by answer. */
+  /** Counts by kind of request and response. */
   responses: Map<string, Map<string, number>>;
   generations: number;
   checks: number;
-  /** From healing to the first request and to the first order that succeeded, and until all had settled; null: never. */
+  /**
+   * Times from healing to the first successful request, to the first successful create, and until all work had settled;
+   * null: never.
+   */
   firstSuccessMs: number | null;
   firstCreateMs: number | null;
   drainedMs: number | null;
-  /** What is promised in wall-clock time; none where the run was to find something else. */
+  /** Guarantees in wall-clock time; empty if the run looked for something else. */
   guarantees: MeasuredGuarantee[];
   memory: MemorySamples;
-  /** When the machine had no time for the run itself. */
+  /** Periods in which this process was not scheduled. */
   stalls: readonly Stall[];
   violations: Violation[];
-  /** By account, of those that violations name. */
+  /** Histories of the accounts in violations, by account. */
   histories: Map<string, string[]>;
-  /** What could not be done on this machine, and why. */
+  /** Faults that this machine does not support, with the reason. */
   skippedFaults: string[];
-  /** Where its logs are, if they were kept. */
+  /** Folder of the logs, if they were kept. */
   folder: string | null;
 }
 
 const MIN_READY_CUSTOMERS = 3;
 const ONBOARDING_TIMEOUT_MS = 40_000;
-const FIRST_SUCCESS_LIMIT_MS = 10_000;
-const DRAINED_LIMIT_MS = 120_000;
-const DRAIN_TIMEOUT_MS = 180_000;
-/** After which all has come round that is looked at every ten minutes, such as payouts, or more often. */
-const ELEVEN_MINUTES_MS = 11 * 60_000;
-/** How long after healing an owed refund may still be due: its sweep runs every 30 s. */
-const OWED_REFUND_LIMIT_MS = 60_000;
-const OVER_AN_HOUR_MS = 65 * 60_000;
-
-/** One run: customers come, things break, are healed, and everything is counted. */
+/** Runs once: onboards customers, injects faults, heals, and verifies everything. */
 export async function runChaos(options: ChaosRunOptions): Promise<ChaosOutcome> {
   const { seed, seconds, log } = options;
   const random = createSeededRandom(seed);
   const environment = await startChaosEnvironment({
-    random: random.fork('stage'),
+    random: random.fork('environment'),
     build: options.build,
     sql: options.sql,
   });
@@ -117,11 +101,11 @@ export async function runChaos(options: ChaosRunOptions): Promise<ChaosOutcome> 
     const guaranteeFaults: InjectedFault[] = [];
     let guarantees: MeasuredGuarantee[] = [];
     if (options.isSufficient === undefined) {
-      log('measuring what is promised in wall-clock time');
+      log('measuring guarantees in wall-clock time');
       guarantees = await measureGuarantees(environment, clients.store, speed, guaranteeFaults);
       await waitUntilUp(environment);
     }
-    log(options.isCalm ? `nothing is broken for ${seconds} s` : `breaking things for ${seconds} s`);
+    log(options.isCalm ? `running without faults for ${seconds} s` : `injecting faults for ${seconds} s`);
     const faults = [...guaranteeFaults, ...(await injectPlannedFaults(options, environment, sufficient.signal))];
     const healed = sufficient.signal.aborted ? NOT_HEALED : await heal(environment, clients);
     await watch.stop();
@@ -130,7 +114,7 @@ export async function runChaos(options: ChaosRunOptions): Promise<ChaosOutcome> 
     let drainedMs: number | null = null;
     if (sufficient.signal.aborted) found.push(...clients.store.violations);
     else {
-      log('everything behaves again: waiting until all has settled');
+      log('all faults are removed: waiting until all work has settled');
       drainedMs = await waitUntilDrained(environment, healed.at, found, speed, options.isSufficient);
       if (!found.some((violation) => options.isSufficient?.(violation) === true)) {
         log('counting everything');
@@ -159,7 +143,7 @@ export async function runChaos(options: ChaosRunOptions): Promise<ChaosOutcome> 
       stalls,
       violations,
       histories: await readHistories(environment, violations),
-      skippedFaults: environment.diskProblem === null ? [] : [`Postgres out of disk: ${environment.diskProblem}`],
+      skippedFaults: environment.diskProblem === null ? [] : [`Postgres disk full: ${environment.diskProblem}`],
       folder: null,
     };
     keepsFiles = options.keepsFiles || violations.length > 0;
@@ -171,7 +155,7 @@ export async function runChaos(options: ChaosRunOptions): Promise<ChaosOutcome> 
   }
 }
 
-/** Breaks what is planned, for as long as it was asked for. @param enough ends it before. */
+/** Injects the planned faults for the requested time. @param enough ends it early. */
 async function injectPlannedFaults(
   { seed, seconds, isCalm, logFault }: ChaosRunOptions,
   environment: ChaosEnvironment,
@@ -185,7 +169,7 @@ async function injectPlannedFaults(
   return done;
 }
 
-/** Waits until the service takes orders. */
+/** Waits until the service accepts creates. */
 async function waitUntilUp({ addresses }: ChaosEnvironment): Promise<void> {
   const areUp = async () => {
     const models = await Promise.all(
@@ -198,156 +182,5 @@ async function waitUntilUp({ addresses }: ChaosEnvironment): Promise<void> {
     );
     return models.every((body) => body.includes('"online"'));
   };
-  if (!(await waitUntil(areUp, 60_000))) throw new Error('The service did not come up within a minute: see its logs.');
-}
-
-interface HealResult {
-  at: number;
-  firstSuccessMs: number | null;
-  firstCreateMs: number | null;
-}
-
-const NOT_HEALED: HealResult = { at: 0, firstSuccessMs: null, firstCreateMs: null };
-
-/** Everything behaves again; the clients go on until an order has succeeded, half a minute at most. */
-async function heal(environment: ChaosEnvironment, clients: ChaosClients): Promise<HealResult> {
-  const { stripe } = environment;
-  // Nothing is dropped, repeated or shuffled any more; what was dropped stays so.
-  stripe.reset();
-  // An error that it keeps is over after a day only; nobody waits for so long here.
-  stripe.deleteSavedErrors();
-  environment.advanceTime(ELEVEN_MINUTES_MS);
-  clients.setCalm();
-  const healed: HealResult = { at: Date.now(), firstSuccessMs: null, firstCreateMs: null };
-  const ordered = new AbortController();
-  clients.store.onResponse = ({ at, kind, status, durationMs }) => {
-    if (at < healed.at || typeof status !== 'number' || status >= 300) return;
-    healed.firstSuccessMs ??= at + durationMs - healed.at;
-    if (!kind.startsWith('create') || status !== 201) return;
-    healed.firstCreateMs ??= at + durationMs - healed.at;
-    ordered.abort();
-  };
-  await Promise.race([once(ordered.signal, 'abort'), delay(30_000, undefined, { signal: ordered.signal })]).catch(
-    () => {},
-  );
-  clients.store.onResponse = undefined;
-  return healed;
-}
-
-/**
- * Waits for what is under way, or until enough is known.
- * @returns how long that took since healing, in milliseconds; null if it goes on.
- */
-async function waitUntilDrained(
-  environment: ChaosEnvironment,
-  healedAt: number,
-  found: Violation[],
-  speed: SpeedWatch,
-  isEnough?: ChaosRunOptions['isSufficient'],
-): Promise<number | null> {
-  const client = await connectToDatabase(environment);
-  try {
-    let pendingWork: string[] = [];
-    let isRefundOverdue = false;
-    const checkRefunds = async () => {
-      const paidMs = Math.min(1.5, speed.slownessBetween(healedAt, Date.now())) * OWED_REFUND_LIMIT_MS;
-      if (isRefundOverdue || Date.now() < healedAt + paidMs) return;
-      const overdue = await findOverdueRefunds(client, new Date(environment.now().getTime() - paidMs));
-      found.push(...overdue);
-      isRefundOverdue = overdue.length > 0;
-    };
-    const isDrained = async () => {
-      await checkRefunds();
-      if (isEnough !== undefined && found.some(isEnough)) return true;
-      pendingWork = await listPendingWork(client, environment);
-      return pendingWork.length === 0;
-    };
-    const isSettled = await waitUntil(isDrained, isEnough === undefined ? DRAIN_TIMEOUT_MS : DRAINED_LIMIT_MS);
-    if (isEnough !== undefined && found.some(isEnough)) return null;
-    const settledMs = isSettled ? Date.now() - healedAt : null;
-    if (settledMs === null || settledMs > DRAINED_LIMIT_MS) {
-      found.push(
-        buildMissedGoal('all-settled', 'Everything has settled within 120 s of healing.', settledMs, pendingWork),
-      );
-    }
-    await environment.stripe.drained().catch((error: Error) => {
-      found.push({
-        ...buildMissedGoal('events-are-taken', 'Every event that is told is taken.', null),
-        detail: error.message,
-      });
-    });
-    // Whatever is looked at again by the hour has its turn, too.
-    environment.advanceTime(OVER_AN_HOUR_MS);
-    await delay(3_000);
-    await waitUntil(isDrained, 60_000);
-    return settledMs;
-  } finally {
-    await client.end();
-  }
-}
-
-function checkFirstSuccess({ firstSuccessMs }: HealResult): Violation[] {
-  if (firstSuccessMs !== null && firstSuccessMs <= FIRST_SUCCESS_LIMIT_MS) return [];
-  return [buildMissedGoal('first-success', 'The first request succeeds within 10 s of healing.', firstSuccessMs)];
-}
-
-function buildMissedGoal(
-  invariant: string,
-  statement: string,
-  ms: number | null,
-  pendingWork: string[] = [],
-): Violation {
-  const detail = [ms === null ? 'never' : `${Math.round(ms)} ms`, ...pendingWork].join(', ');
-  return { invariant, statement, accountId: null, subject: 'the run', detail };
-}
-
-/** All that must hold when everything has settled. */
-async function checkEverything(
-  environment: ChaosEnvironment,
-  clients: ChaosClients,
-  faults: InjectedFault[],
-  stalls: readonly Stall[],
-  speed: SpeedWatch,
-): Promise<Violation[]> {
-  const client = await connectToDatabase(environment);
-  try {
-    const drainedViolations = await clients.checkDrained();
-    return [
-      ...(await checkInvariants(client, { isSettled: true, now: environment.now() })),
-      ...(await compareStripe(environment.stripe.summarize(), client)),
-      ...(await compareUpstream(environment.upstream.jobs, client)),
-      ...(await compareClientStore(clients.store, client)),
-      ...(await compareAutoTopups(clients.store, client)),
-      ...drainedViolations,
-      ...findSlowRequests(clients.store.requests, faults, environment.addresses, stalls, speed),
-      ...environment.unexpectedExits.map((detail) => ({
-        invariant: 'processes-go-on',
-        statement: 'No process ends by itself.',
-        accountId: null,
-        subject: detail,
-        detail: `see ${environment.folder}/logs`,
-      })),
-    ];
-  } finally {
-    await client.end();
-  }
-}
-
-async function readHistories(environment: ChaosEnvironment, violations: Violation[]): Promise<Map<string, string[]>> {
-  const accounts = new Set(violations.map(({ accountId }) => accountId).filter((id) => id !== null));
-  const client = await connectToDatabase(environment);
-  const histories = new Map<string, string[]>();
-  try {
-    for (const id of accounts) histories.set(id, await readAccountHistory(client, id));
-  } finally {
-    await client.end();
-  }
-  return histories;
-}
-
-async function connectToDatabase({ databaseUrl }: ChaosEnvironment): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: databaseUrl });
-  client.on('error', () => {});
-  await client.connect();
-  return client;
+  if (!(await waitUntil(areUp, 60_000))) throw new Error('The service was not ready within a minute: see its logs.');
 }

@@ -1,32 +1,32 @@
-import { FAULTS } from './faults.ts';
+import { FAULTS } from './faults/index.ts';
 import { type SeededRandom, createSeededRandom } from '../../test/fakes/seededRandom.ts';
 
 export interface PlannedFault {
   name: string;
   target: string;
-  /** Since the run began. */
+  /** Time since the start of the run. */
   atMs: number;
   durationMs: number;
 }
 
 const FIRST_FAULT_MS = 2_000;
-/** Between two beginnings. */
+/** Minimum time between the starts of two faults. */
 const MIN_GAP_MS = 200;
 const MAX_GAP_MS = 3_000;
-/** What was broken is left alone for a moment before it is broken again. */
+/** A target recovers for a moment before the next fault. */
 const RECOVERY_MS = 1_000;
 const MAX_CONCURRENT_FAULTS = 4;
-/** A month passes when these parts of a run are over. */
+/** A month passes after these shares of a run. */
 const MONTH_CHANGE_SHARES = [0.35, 0.8];
-/** So long before a month ends Redis forgets everything, in the middle of what the crowd has ordered. */
+/** Redis is emptied this long before a month ends, in the middle of the rush. */
 const EMPTIED_BEFORE_MS = 1_000;
 const RUSH_BEFORE_MS = 3_000;
 const RUSH_AFTER_MS = 4_000;
-/** Refunds fail from when this part of a run is over until its end. */
+/** Refunds fail from this share of a run until its end. */
 const REFUNDS_FAIL_SHARE = 0.75;
 const MIN_TWO_MONTHS_RUN_MS = 50_000;
 
-/** What is broken when: the same for the same seed. Everything has ended when the run has. */
+/** Plans the faults of a run: the same seed gives the same schedule. All faults end within the run. */
 export function buildSchedule(seed: number, totalMs: number): PlannedFault[] {
   const random = createSeededRandom(seed).fork('schedule');
   const planned: PlannedFault[] = [];
@@ -39,21 +39,19 @@ export function buildSchedule(seed: number, totalMs: number): PlannedFault[] {
   for (let at = FIRST_FAULT_MS; at < totalMs; at += random.nextBetween(MIN_GAP_MS, MAX_GAP_MS)) {
     if (months[0] !== undefined && at >= months[0]) {
       months.shift();
-      const lockName = FAULTS['a month passes']?.locks('') ?? [];
-      // Nobody may stand still then, or go by another clock.
+      const lockName = FAULTS['month change']?.locks('') ?? [];
+      // No process may be paused or use another clock at that time.
       at = Math.max(at, ...lockName.map((name) => freeAt.get(name) ?? 0));
       if (at >= totalMs) break;
-      planned.push({ name: 'a month passes', target: 'everything', atMs: at, durationMs: 0 });
+      planned.push({ name: 'month change', target: 'everything', atMs: at, durationMs: 0 });
       if (isFree(['Redis'], at - EMPTIED_BEFORE_MS)) {
         planned.push({ name: 'Redis emptied', target: 'Redis', atMs: at - EMPTIED_BEFORE_MS, durationMs: 0 });
       }
-      planned.push({ name: 'everybody comes', target: 'clients', ...planRush(at, totalMs) });
+      planned.push({ name: 'rush', target: 'clients', ...planRush(at, totalMs) });
       continue;
     }
     const chosen = chooseFault(random, (name, target) => isFree(FAULTS[name]?.locks(target) ?? [], at));
-    const active = planned.filter(
-      ({ name, atMs, durationMs: forMs }) => name !== 'everybody comes' && atMs + forMs > at,
-    ).length;
+    const active = planned.filter(({ name, atMs, durationMs: forMs }) => name !== 'rush' && atMs + forMs > at).length;
     if (chosen === undefined || active >= MAX_CONCURRENT_FAULTS || at + chosen.durationMs > totalMs) continue;
     planned.push({ ...chosen, atMs: at });
     for (const lockName of FAULTS[chosen.name]?.locks(chosen.target) ?? [])
@@ -65,7 +63,7 @@ export function buildSchedule(seed: number, totalMs: number): PlannedFault[] {
   return planned;
 }
 
-/** From some seconds before a month ends, so that as much as may be is under way then. */
+/** Begins some seconds before a month ends, so that as much as possible is in progress then. */
 function planRush(monthMs: number, totalMs: number): Pick<PlannedFault, 'atMs' | 'durationMs'> {
   const atMs = Math.max(0, monthMs - RUSH_BEFORE_MS);
   return { atMs, durationMs: Math.min(totalMs, monthMs + RUSH_AFTER_MS) - atMs };

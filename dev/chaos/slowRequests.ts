@@ -4,18 +4,17 @@ import type { ClientRequest } from './clients/clients.ts';
 import type { SpeedWatch } from './speedWatch.ts';
 import type { Stall } from './stalls.ts';
 
-/** How long a request may take during an outage of a database, on a machine that has time for it. */
+/** Maximum duration of a request during an outage of a database, on an unloaded machine. */
 export const DATABASE_RESPONSE_LIMIT_MS = 5_000;
-/** What a moment between two measurements of the machine's speed may add. */
+/** Tolerance for changes between two measurements of the machine's speed. */
 const SPEED_MARGIN_MS = 1_000;
-/** Requests that wait for the databases only. */
+/** Requests that wait only for the databases. */
 export const DATABASE_REQUEST_KINDS = /^(create|read|list|ledger|usage|delete|revoke)/;
 const STATEMENT = 'No request hangs beyond 5 s while Postgres or Redis is down.';
 
 /**
- * The requests that took longer than promised while a database was away, counted from when it went, by more than the machine was
- * slowed down. Those are left out that something
- * else kept waiting at the same time: a process that stood still or was just starting, a way to it that was closed, this
+ * Requests that took longer than guaranteed while a database was unavailable, by more than the machine was slowed down.
+ * Leaves out requests that something else delayed at the same time: a paused or starting process, a closed proxy, this
  * machine.
  */
 export function findSlowRequests(
@@ -35,15 +34,15 @@ export function findSlowRequests(
       const isDatabase = request.at + request.durationMs - Math.max(request.at, wentAt) > limitMs;
       const isOther = meanwhile.some(
         ({ name, target }) =>
-          name === 'a month passes' ||
+          name === 'month change' ||
           name.startsWith('Stripe') ||
-          name === 'answers of charges lost' ||
+          name === 'charge responses lost' ||
           (target === api && /process|client|clock/.test(name)),
       );
       return isDatabase && !isOther && !stalls.some((stall) => overlaps(stall, request));
     })
     .map(({ kind, at, address, durationMs, status }) => ({
-      invariant: 'answered-in-time',
+      invariant: 'responds-in-time',
       statement: STATEMENT,
       accountId: null,
       subject: `${kind} at ${new Date(at).toISOString()}`,

@@ -6,21 +6,22 @@ import { promisify } from 'node:util';
 const execute = promisify(execFile);
 const SIZE_MB = 512;
 
-/** A disk of its own, small enough to be filled. */
+/** A separate disk, small enough to be filled. */
 export interface SmallDisk {
-  /** A folder that belongs to whom Postgres runs as. */
+  /** A folder that belongs to the account that runs Postgres. */
   folder: string;
-  /** Leaves no byte free. */
+  /** Uses all of its space. */
   fill(): void;
-  /** Makes room again. */
+  /** Frees the space again. */
   free(): void;
   remove(): Promise<void>;
 }
 
 /**
- * Mounts a file system in memory for the tables of a Postgres.
- * @param folder made for it. @param owner a folder whose owner is to own the new one.
- * @returns a sentence why not, where this machine does not allow it: that takes root, and Linux.
+ * Mounts a file system in memory for the tables of a Postgres, which takes root and Linux.
+ * @param folder an existing, empty folder.
+ * @param owner a folder whose owner is to own the new one.
+ * @returns the reason if this machine does not allow it.
  */
 export async function mountSmallDisk(folder: string, owner: string): Promise<SmallDisk | string> {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return 'mounting a small disk takes root on Linux';
@@ -28,7 +29,7 @@ export async function mountSmallDisk(folder: string, owner: string): Promise<Sma
   try {
     await execute('mount', ['-t', 'tmpfs', '-o', `size=${SIZE_MB}m,mode=0711`, 'tmpfs', folder]);
   } catch (error) {
-    return `mounting a small disk was refused (${(error as Error).message.trim().split('\n').at(-1)})`;
+    return `mounting a small disk failed (${(error as Error).message.trim().split('\n').at(-1)})`;
   }
   const tables = join(folder, 'tables');
   mkdirSync(tables, { mode: 0o700 });
@@ -39,7 +40,7 @@ export async function mountSmallDisk(folder: string, owner: string): Promise<Sma
     folder: tables,
     fill: () => fillDisk(ballast),
     free: () => rmSync(ballast, { force: true }),
-    // Lazily: whatever is open there still goes when it is closed.
+    // Lazily: open files stay usable until they are closed.
     remove: async () => void (await execute('umount', ['-l', folder])),
   };
 }

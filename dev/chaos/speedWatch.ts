@@ -4,12 +4,12 @@ const SAMPLE_INTERVAL_MS = 1_000;
 
 /** Measurements of the machine's speed during a run. */
 export interface SpeedWatch {
-  /** How much the machine was slowed down between two moments of `Date.now`, on average; 1 is an idle reference machine. */
+  /** Average slowdown of the machine between two times of `Date.now`; 1 is an idle reference machine. */
   slownessBetween(from: number, to: number): number;
   stop(): void;
 }
 
-/** Measures the machine's speed every second, since wall-clock promises hold for a machine that has time for them. */
+/** Measures the machine's speed every second, since guarantees in wall-clock time assume an unloaded machine. */
 export function watchMachineSpeed(): SpeedWatch {
   const samples: { at: number; slowness: number }[] = [];
   const sample = () => void samples.push({ slowness: measureSlowness(1), at: Date.now() });

@@ -1,4 +1,4 @@
-/** When this process itself stood still, between two moments of `Date.now`: everything that goes through it did, too. */
+/** A period in which this process, and all traffic through it, stood still, between two times of `Date.now`. */
 export interface Stall {
   from: number;
   to: number;
@@ -7,7 +7,7 @@ export interface Stall {
 const CHECK_INTERVAL_MS = 200;
 const MIN_STALL_MS = 1_000;
 
-/** Notes when the machine gives this process no time: what took long then says nothing of the service. */
+/** Records when this process is not scheduled: long durations then say nothing about the service. */
 export function watchStalls(): { stalls: Stall[]; stop(): void } {
   const stalls: Stall[] = [];
   let last = Date.now();

@@ -8,32 +8,32 @@ import { DATABASE_REQUEST_KINDS, DATABASE_RESPONSE_LIMIT_MS } from './slowReques
 import type { SpeedWatch } from './speedWatch.ts';
 import type { ChaosEnvironment } from './environment.ts';
 
-/** A promise in wall-clock time, as it was measured. */
+/** A guarantee in wall-clock time, with its measurement. */
 export interface MeasuredGuarantee {
-  /** Of the violation, where it is broken. */
+  /** Name of the invariant in a violation. */
   invariant: string;
   statement: string;
   limitMs: number;
-  /** The longest; null: it did not come about within a minute. */
+  /** The longest duration; null if it took more than a minute. */
   measuredMs: number | null;
-  /** How many were measured. */
+  /** Number of measurements. */
   count: number;
-  /** How many times slower the machine was meanwhile than an idle reference machine. */
+  /** Slowdown of the machine meanwhile, compared with an idle reference machine. */
   slowness: number;
 }
 
 const TAKEOVER_LIMIT_MS = 15_000;
 const STOP_LIMIT_MS = 10_000;
-/** The measurements are given up after so long. */
+/** Measurements are abandoned after this time. */
 const MEASUREMENT_TIMEOUT_MS = 60_000;
-/** So many generations are to be queued when a worker is killed. */
+/** Minimum number of queued generations when a worker is killed. */
 const MIN_QUEUED = 3;
 const OUTAGE_MS = 6_500;
 
 /**
- * Measures what is promised in seconds of a wall clock, one fault after the other, while clients are at work and
+ * Measures what is guaranteed in seconds of a wall clock, one fault after the other, while clients are active and
  * nothing else is broken.
- * @param done gets the faults that were done for it.
+ * @param done receives the injected faults.
  */
 export async function measureGuarantees(
   environment: ChaosEnvironment,
@@ -60,13 +60,13 @@ export async function measureGuarantees(
     });
   };
   await measure(TAKEOVER, { name: 'process killed', target: 'worker 1' }, () => measureTakeovers(environment));
-  await measure(OUTAGE, { name: 'Postgres out of reach', target: 'apis' }, () =>
+  await measure(OUTAGE, { name: 'Postgres unreachable', target: 'apis' }, () =>
     measureOutageResponses(environment, store),
   );
   for (const target of ['api 2', 'worker 2']) {
     await measure(
       { ...STOP, statement: `${STOP.statement} (${target})` },
-      { name: 'process ended', target },
+      { name: 'process restarted', target },
       async () => [(await environment.processes.get(target)?.restart()) ?? null],
     );
   }
@@ -75,11 +75,11 @@ export async function measureGuarantees(
 
 const TAKEOVER = {
   invariant: 'taken-over-in-time',
-  statement: 'Generations that a killed worker held end within 15 s, and the time that the upstream runs them.',
+  statement: 'Generations that a killed worker held end within 15 s plus the time of the upstream.',
   limitMs: TAKEOVER_LIMIT_MS,
 };
 const OUTAGE = {
-  invariant: 'answered-in-time',
+  invariant: 'responds-in-time',
   statement: 'Requests during an outage of the database are answered within 5 s.',
   limitMs: DATABASE_RESPONSE_LIMIT_MS,
 };
@@ -89,7 +89,7 @@ const STOP = {
   limitMs: STOP_LIMIT_MS,
 };
 
-/** The promises that were broken, by more than the machine was slowed down. */
+/** Returns the violated guarantees, by more than the machine was slowed down. */
 export function findBrokenGuarantees(measured: readonly MeasuredGuarantee[]): Violation[] {
   return measured
     .filter(({ measuredMs, limitMs, slowness }) => measuredMs === null || measuredMs > limitMs * slowness)
@@ -102,7 +102,9 @@ export function findBrokenGuarantees(measured: readonly MeasuredGuarantee[]): Vi
     }));
 }
 
-/** Kills a worker, and measures until the generations that were queued then have ended, less what the upstream took. */
+/**
+ * Kills a worker, and measures until the generations that were queued then have ended, minus the time of the upstream.
+ */
 async function measureTakeovers(environment: ChaosEnvironment): Promise<(number | null)[]> {
   const client = new pg.Client({ connectionString: environment.databaseUrl });
   client.on('error', () => {});
@@ -137,7 +139,7 @@ async function measureTakeovers(environment: ChaosEnvironment): Promise<(number 
   }
 }
 
-/** Cuts the web processes off from Postgres, and measures how long requests take that are under way meanwhile. */
+/** Cuts the API processes off from Postgres, and measures the duration of requests meanwhile. */
 async function measureOutageResponses(environment: ChaosEnvironment, store: ClientStore): Promise<(number | null)[]> {
   const proxy = environment.proxies.postgres.apis;
   const from = Date.now();
@@ -156,7 +158,7 @@ async function measureOutageResponses(environment: ChaosEnvironment, store: Clie
   const until = Date.now();
   proxy.open();
   const answers = await probed;
-  // Those that began shortly before the end of the outage.
+  // Includes requests that began shortly before the end of the outage.
   await delay(DATABASE_RESPONSE_LIMIT_MS);
   const requests = store.requests.filter(
     ({ at, durationMs, kind }) => at < until && at + durationMs > from && DATABASE_REQUEST_KINDS.test(kind),

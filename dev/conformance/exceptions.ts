@@ -1,22 +1,22 @@
-/** What of the official suite does not apply to this server, by scenario and, where only some checks do not, by check. */
+/** A part of the official suite that does not apply to this server: a scenario, or some of its checks. */
 export interface ConformanceException {
   scenario: string;
-  /** All checks that fail, unless these are named. */
+  /** The checks that may fail; all of them by default. */
   checks?: readonly string[];
   reason: string;
 }
 
-const OWN_TOOL = 'calls a tool of the suite’s own example server; ours are the five of the interface';
+const OWN_TOOL = 'calls a tool of the suite’s own example server; ours are the five documented ones';
 const OWN_RESOURCE = 'reads a resource of the suite’s own example server (test://…); ours are generation://{uuid}';
 const NO_PROMPTS = 'the server offers no prompts';
-const NO_CLIENT_REQUESTS = 'the server asks its clients nothing: no sampling, elicitation or roots';
+const NO_CLIENT_REQUESTS = 'the server sends no requests to clients: no sampling, elicitation or roots';
 
 const exceptionsFor = (reason: string, ...scenarios: string[]): ConformanceException[] =>
   scenarios.map((scenario) => ({ scenario, reason }));
 
 export const EXCEPTIONS: readonly ConformanceException[] = [
   ...exceptionsFor('the server sends no log messages', 'logging-set-level', 'tools-call-with-logging'),
-  ...exceptionsFor('the server completes no arguments', 'completion-complete'),
+  ...exceptionsFor('the server offers no argument completion', 'completion-complete'),
   ...exceptionsFor(
     OWN_TOOL,
     'tools-call-simple-text',

@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Stands before the service and adds a key to each request, since the suite sends none. */
+/** Forwards requests to the service and adds an API key to each, since the suite sends none. */
 export interface KeyProxy {
   port: number;
-  /** From here on requests go to this port, with this key. */
+  /** Sets the port and the key for the following requests. */
   open(targetPort: number, key: string): void;
   close(): void;
 }

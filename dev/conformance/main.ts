@@ -7,21 +7,21 @@ import { runSuite } from './suite.ts';
 import { formatVerdictLines, buildVerdicts } from './verdicts.ts';
 
 /**
- * `npm run conformance [-- --built]`: runs the server scenarios of the official MCP suite against the built service, for
- * each version of the protocol. Fails on each failure that `exceptions.ts` does not list, and on each entry of it that
- * passes. `--built` uses the build that exists.
+ * `npm run conformance [-- --built]`: runs the server scenarios of the official MCP suite against the built service,
+ * for each version of the protocol. Fails for each failure that `exceptions.ts` does not list, and for each of its
+ * entries that passes. `--built` uses the existing build.
  */
 const USAGE = `npm run conformance -- [--built]
 
 Runs the server scenarios of the official MCP conformance suite against the built service, for each version of the
-protocol. Builds dist, unless --built says that the build that exists is to be used. Ends with 0 where all is as expected, 1 where a scenario fails that
-dev/conformance/exceptions.ts does not name, or passes that it does.`;
+protocol. Builds dist; --built uses the existing build. Exits with 0 if all results are as expected, and with 1 if a
+scenario fails that dev/conformance/exceptions.ts does not list, or passes that it lists.`;
 
 const VERSIONS = ['2025-11-25', '2026-07-28'];
 const ACCOUNT = 1;
 
 const { built: isBuilt } = readCommandLine('npm run conformance', USAGE, { built: { type: 'boolean' } });
-console.log(`${isBuilt === true ? 'Starting' : 'Building, and starting'} the service ...`);
+console.log(`${isBuilt === true ? 'Starting' : 'Building and starting'} the service ...`);
 const environment = await startBenchEnvironment(buildOptions({ quick: true, built: isBuilt === true }), console.log);
 const proxy = await startKeyProxy();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {

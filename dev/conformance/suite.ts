@@ -4,18 +4,18 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** The official suite, and the Node that it needs; both come from the registry when they are first asked for. */
+/** The official suite, and the Node version that it needs; npx fetches both from the registry on first use. */
 const SUITE_PACKAGE = '@modelcontextprotocol/conformance@0.2.0-alpha.12';
 const NODE_PACKAGE = 'node@22';
 
 export interface SuiteCheck {
   id: string;
   status: string;
-  /** Why it failed. */
+  /** Reason of the failure. */
   message: string;
 }
 
-/** Runs all server scenarios of a version of the protocol. @returns the checks of each, by its name. */
+/** Runs all server scenarios of a protocol version. @returns the checks of each scenario, by its name. */
 export async function runSuite(url: string, version: string): Promise<Map<string, SuiteCheck[]>> {
   const folder = mkdtempSync(join(tmpdir(), 'conformance-'));
   try {
@@ -30,7 +30,7 @@ export async function runSuite(url: string, version: string): Promise<Map<string
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
     }
-    // Its status says that something failed; what is expected of that, it does not know.
+    // The exit status is not used: the suite fails for expected failures, too.
     await once(child, 'close');
     const results = readResults(folder);
     if (results.size === 0) throw new Error(`The suite did not run:\n${output.slice(-2_000)}`);
@@ -46,7 +46,7 @@ interface StoredCheck {
   errorMessage?: string;
 }
 
-/** A folder for each scenario, `server-<name>-<time>`, with its checks as JSON. */
+/** Reads a folder per scenario, `server-<name>-<time>`, with its checks as JSON. */
 function readResults(folder: string): Map<string, SuiteCheck[]> {
   const results = new Map<string, SuiteCheck[]>();
   for (const name of readdirSync(folder).sort()) {

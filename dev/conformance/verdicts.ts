@@ -4,15 +4,15 @@ import type { SuiteCheck } from './suite.ts';
 export interface ScenarioVerdict {
   scenario: string;
   passed: number;
-  /** Failures that nobody expected. */
+  /** Unexpected failures. */
   failures: SuiteCheck[];
-  /** Why it, or a part of it, does not apply. */
+  /** The reason why it, or a part of it, does not apply. */
   reason: string | null;
-  /** An exception that is none any more. */
+  /** True if an exception passes, and should be removed. */
   isOutdated: boolean;
 }
 
-/** What the suite's results come to, beside the list of what does not apply. */
+/** Compares the results of the suite with the list of exceptions. */
 export function buildVerdicts(results: Map<string, SuiteCheck[]>): ScenarioVerdict[] {
   return [...results].map(([scenario, checks]) => {
     const exception = EXCEPTIONS.find((known) => known.scenario === scenario);
@@ -32,7 +32,7 @@ function isExcused({ id }: SuiteCheck, exception: ConformanceException | undefin
   return exception !== undefined && (exception.checks === undefined || exception.checks.includes(id));
 }
 
-/** One check of each scenario is only that it could be begun. */
+/** One check of each scenario only says that the scenario could start. */
 function formatMark(hasFailed: boolean, passed: number, isExcepted: boolean): string {
   if (hasFailed) return 'FAILED';
   if (isExcepted) return passed > 1 ? 'in part' : '-';

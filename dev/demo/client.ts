@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 const RESPONSE_TIMEOUT_MS = 30_000;
 const MAX_ATTEMPTS = 5;
 
-/** A refusal of the service, with its machine code. */
+/** An error response of the service, with its error code. */
 export class DemoRequestError extends Error {
   readonly code: string;
   readonly status: number;
@@ -15,15 +15,15 @@ export class DemoRequestError extends Error {
   }
 }
 
-/** Speaks to the service over HTTP, as any client would. */
+/** Uses the service over HTTP, as any client would. */
 export interface DemoClient {
   get<Answer>(path: string): Promise<Answer>;
   post<Answer>(path: string, body?: unknown): Promise<Answer>;
-  /** From here on with this API key in place of the session cookie. */
+  /** Uses this API key instead of the session cookie from now on. */
   useKey(key: string): void;
 }
 
-/** Opens a client on a service. It waits when it is told to: on 429 for as long as `Retry-After` says. */
+/** Creates a client for a service. On 429 it waits for as long as `Retry-After` says. */
 export function createDemoClient(baseUrl: string, onWait: (seconds: number) => void): DemoClient {
   let cookie: string | null = null;
   let apiKey: string | null = null;
@@ -55,7 +55,7 @@ export function createDemoClient(baseUrl: string, onWait: (seconds: number) => v
     const always = { 'content-type': 'application/json' };
     if (apiKey !== null) return { ...always, authorization: `Bearer ${apiKey}` };
     if (cookie === null) return always;
-    // With the cookie, changes must come from the service's own origin.
+    // With a session cookie, changes must come from the service's own origin.
     return method === 'GET' ? { ...always, cookie } : { ...always, cookie, origin: new URL(baseUrl).origin };
   }
 
@@ -71,6 +71,6 @@ function parseErrorResponse(status: number, text: string): DemoRequestError {
     const { error, detail }: { error: string; detail: string } = JSON.parse(text);
     return new DemoRequestError(status, error, detail);
   } catch {
-    return new DemoRequestError(status, 'no envelope', `The answer is not of this service: ${text.slice(0, 100)}`);
+    return new DemoRequestError(status, 'no envelope', `The response is not from this service: ${text.slice(0, 100)}`);
   }
 }

@@ -4,7 +4,7 @@ import type { ProgressDisplay } from './progressDisplay.ts';
 
 const POLL_MS = 2_000;
 
-/** What the service tells of a generation, as far as it matters here. */
+/** The fields of a generation that the demo uses. */
 export interface Generation {
   uuid: string;
   status: 'queued' | 'succeeded' | 'failed';
@@ -14,7 +14,7 @@ export interface Generation {
   duration_ms: number | null;
 }
 
-/** A job to be done, and the name it goes by on the board. */
+/** A generation to create, and its name in the progress display. */
 export interface DemoGeneration {
   name: string;
   model: string;
@@ -28,7 +28,7 @@ export async function generateAndWait(
   { name, ...request }: DemoGeneration,
   display: ProgressDisplay,
 ): Promise<Generation> {
-  display.update(name, 'asking for it');
+  display.update(name, 'submitting');
   let generation = await client.post<Generation>('/api/generations/create/', request);
   const charged = `${generation.credits_charged} credits charged`;
   while (generation.status === 'queued') {

@@ -45,9 +45,9 @@ export function verifyLedgerSum(entries: LedgerRow[], balance: number): string {
   let sum = 0;
   for (const { amount, balance_after: after, description } of entries) {
     sum += amount;
-    if (sum !== after) throw new Error(`The ledger does not add up at "${description}": ${sum} is not ${after}.`);
+    if (sum !== after) throw new Error(`The ledger is inconsistent at "${description}": ${sum} is not ${after}.`);
   }
-  if (sum !== balance) throw new Error(`The ledger adds up to ${sum}, but the balance is ${balance}.`);
+  if (sum !== balance) throw new Error(`The sum of the ledger is ${sum}, but the balance is ${balance}.`);
   const terms = entries.map(({ amount }, index) =>
     index === 0 ? String(amount) : `${amount < 0 ? '-' : '+'} ${Math.abs(amount)}`,
   );

@@ -7,23 +7,24 @@ import { probeService, isServiceReady, waitForService } from '../local/stack/ser
 const ENV_WITHOUT_PAYMENTS = { STRIPE_SECRET_KEY: '' };
 const START_TIMEOUT_MS = 120_000;
 
-/** Ends what was started for the demo; where the service ran before, it does nothing. */
+/** Stops what was started for the demo. Does nothing if the service was running before. */
 export type StopService = () => Promise<void>;
 
-/** The service that the demo is to use. */
+/** The address of the service for the demo. */
 export interface ServiceTarget {
   baseUrl: string;
   dataDir: string;
-  /** Whether `npm start` would serve that address. */
+  /** True if `npm start` would serve this address. */
   canStart: boolean;
-  /** Whether the address was given on the command line: then it may be anybody's service. */
+  /** True if the address was given on the command line: the service may then be another installation. */
   isExplicit: boolean;
 }
 
 /**
- * Sees to it that the service answers at an address: where nothing does, starts one, if `npm start` would be there.
- * @param onStarted called as soon as there is something to stop.
- * @throws Error when something else answers there, also a service that was not started here, or it cannot be started.
+ * Ensures that the service answers at an address. If nothing listens there, starts it, provided that `npm start` would
+ * use this address.
+ * @param onStarted called as soon as there is a service to stop.
+ * @throws Error if another program, or a service of another installation, answers there, or if the start fails.
  */
 export async function ensureServiceRunning(
   { baseUrl, dataDir, canStart, isExplicit }: ServiceTarget,
@@ -36,7 +37,7 @@ export async function ensureServiceRunning(
   if (answer.kind === 'service') {
     if (!isExplicit && findLocalService(dataDir)?.baseUrl !== baseUrl) {
       throw new Error(
-        `The service at ${baseUrl} was not started on ${dataDir}. The demo would sign in there and subscribe: to allow that, say npm run demo -- --url ${baseUrl}`,
+        `The service at ${baseUrl} was not started on ${dataDir}. The demo would sign in there and subscribe: to allow that, run npm run demo -- --url ${baseUrl}`,
       );
     }
     if (!isServiceReady(answer)) await waitUntilServiceReady(baseUrl, () => false);
@@ -44,18 +45,21 @@ export async function ensureServiceRunning(
     return;
   }
   if (!canStart) throw new Error(`Nothing answers at ${baseUrl}: start the service there, or unset BASE_URL.`);
-  console.log(`Nothing answers at ${baseUrl}: starting the service for the time of the demo ...`);
+  console.log(`Nothing answers at ${baseUrl}: starting the service for this demo ...`);
   await startLocalService(baseUrl, onStarted);
 }
 
-/** Runs `npm start` in the background, in a process group of its own: a ctrl-C is passed on by us, once. */
+/**
+ * Runs `npm start` in the background, in a process group of its own, so that Ctrl-C reaches it only once, through this
+ * process.
+ */
 async function startLocalService(baseUrl: string, onStarted: (stop: StopService) => void): Promise<void> {
   const [wrapper, program] = ['../local/stack/programWrapper.ts', '../local/start.ts'].map((path) =>
     fileURLToPath(new URL(path, import.meta.url)),
   );
   const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), wrapper!, program!], {
     stdio: ['pipe', 'pipe', 'pipe'],
-    // Nobody is to pay for a demo: an empty value is not taken from .env either.
+    // The demo must not charge a card: an empty value also overrides .env.
     env: { ...process.env, ...ENV_WITHOUT_PAYMENTS },
     detached: true,
     windowsHide: true,
@@ -82,9 +86,9 @@ async function waitUntilServiceReady(baseUrl: string, isAborted: () => boolean):
   const answer = await waitForService(baseUrl, START_TIMEOUT_MS, isAborted);
   clearTimeout(waitingNotice);
   if (isServiceReady(answer)) return;
-  if (answer.kind !== 'service') throw new Error(`The service does not answer at ${baseUrl}.`);
+  if (answer.kind !== 'service') throw new Error(`The service does not respond at ${baseUrl}.`);
   const offline = answer.models.filter(({ status }) => status === 'offline').map(({ slug }) => slug);
   throw new Error(
-    `${offline.join(' and ') || 'Some model'} is offline: see the log of the worker, and how its upstream is.`,
+    `${offline.join(' and ') || 'Some model'} is offline: see the log of the worker, and check its upstream.`,
   );
 }

@@ -12,11 +12,11 @@ import { ensureServiceRunning, type StopService } from './localService.ts';
 
 const USAGE = `npm run demo -- [options]
 
-Does what a client would do: signs in as a new user, subscribes, creates an image, a video and a job that fails, downloads
-the outputs, and adds the ledger up. It uses the service that npm start runs in this folder. Where none runs, it starts
-one and stops it afterwards.
+Acts as a client: signs in as a new user, subscribes, creates an image, a video and a generation that fails, downloads
+the outputs, and verifies the ledger. It uses the service that npm start runs in this folder. If none is running, it
+starts one and stops it afterwards.
 
-  --url <address>  use the service there, wherever it was started`;
+  --url <address>  use the service at this address, wherever it was started`;
 
 const PLAN = 'pro';
 const DEMO_GENERATIONS: DemoGeneration[] = [
@@ -35,15 +35,15 @@ const DEMO_GENERATIONS: DemoGeneration[] = [
   },
 ];
 
-/** `npm run demo`: uses a running service as a client would, through its public HTTP interface alone. */
+/** `npm run demo`: uses a running service as a client would, through its public HTTP API alone. */
 async function runDemo(baseUrl: string, folder: string): Promise<void> {
-  const client = createDemoClient(baseUrl, (seconds) => console.log(`  Told to slow down: waiting ${seconds} s.`));
+  const client = createDemoClient(baseUrl, (seconds) => console.log(`  Rate limited: waiting ${seconds} s.`));
   await prepareAccount(client);
   await printProviders(client);
-  console.log('\nAn image, a video of 5 s and a job that fails, side by side:\n');
+  console.log('\nAn image, a video of 5 s and a generation that fails, in parallel:\n');
   const [image, video, failing] = await generateAll(client);
 
-  console.log('\nDownloaded and checked:\n');
+  console.log('\nDownloaded and verified:\n');
   for (const output of [
     await downloadOutput(getOutputUrl(image), folder, 'image.png', expectPng(1024, 1024)),
     await downloadOutput(getOutputUrl(video), folder, 'video.mp4', expectMp4(1280, 720, 5)),
@@ -51,7 +51,7 @@ async function runDemo(baseUrl: string, folder: string): Promise<void> {
     console.log(`  ${output.file}  ${output.description}`);
   }
   if (failing?.status !== 'failed') {
-    throw new Error('The job that was to fail did not: only the sample upstream heeds [fail].');
+    throw new Error('The generation with [fail] in its prompt did not fail: only the sample upstream supports [fail].');
   }
 
   const entries = await readWholeLedger(client);
@@ -59,7 +59,9 @@ async function runDemo(baseUrl: string, folder: string): Promise<void> {
   console.log(`\nThe ledger:\n\n${formatLedgerTable(entries)}\n\n  ${verifyLedgerSum(entries, credits.balance)}`);
 }
 
-/** Signs in as somebody new, so that the ledger shows this run alone, takes a plan and goes on with an API key. */
+/**
+ * Signs in with a new account, so that the ledger shows this run alone, activates a plan and switches to an API key.
+ */
 async function prepareAccount(client: DemoClient): Promise<void> {
   const email = `demo-${new Date().toISOString().replaceAll(/\D/g, '').slice(0, 17)}@example.com`;
   await client.post('/authentication/dev/sign-in/', { email });
@@ -69,10 +71,10 @@ async function prepareAccount(client: DemoClient): Promise<void> {
   console.log(`Signed in as ${email} on the plan ${PLAN}, with the API key ${prefix}...`);
 }
 
-/** Who makes what, as anybody can ask. */
+/** Prints the provider of each model, from the public endpoint. */
 async function printProviders(client: DemoClient): Promise<void> {
   const { data } = await client.get<{ data: { slug: string; provider: string; status: string }[] }>('/api/models/');
-  for (const { slug, provider, status } of data) console.log(`${slug} is made by ${provider}, and ${status}`);
+  for (const { slug, provider, status } of data) console.log(`${slug} uses ${provider} and is ${status}`);
 }
 
 async function generateAll(client: DemoClient): Promise<Generation[]> {
@@ -87,15 +89,17 @@ async function generateAll(client: DemoClient): Promise<Generation[]> {
 
 function getOutputUrl(generation: Generation | undefined): string {
   if (generation?.output_url) return generation.output_url;
-  throw new Error(`A job that was to succeed did not: ${generation?.error_message ?? 'it has no output'}.`);
+  throw new Error(
+    `A generation that should have succeeded did not: ${generation?.error_message ?? 'it has no output'}.`,
+  );
 }
 
 function describeError(error: unknown): string {
   if (error instanceof DemoRequestError && error.status === 404) {
-    return `${error.message}: does this service run in production or with a sign-in provider, and so without the local sign-in?`;
+    return `${error.message}: the local sign-in is off in production and with a sign-in provider.`;
   }
   const cause = error instanceof Error ? getErrorCode(error.cause) : undefined;
-  return cause === undefined ? getErrorMessage(error) : `The service is out of reach (${cause}).`;
+  return cause === undefined ? getErrorMessage(error) : `The service is unreachable (${cause}).`;
 }
 
 let stopService: StopService = async () => {};
@@ -116,7 +120,7 @@ try {
   const ownUrl = `http://localhost:${process.env['PORT']?.trim() || 3000}`;
   const baseUrl = given || ownUrl;
   const dataDir = getDataDir(process.env);
-  if (!URL.canParse(baseUrl)) throw new Error(`${baseUrl} is not an address such as http://localhost:3000.`);
+  if (!URL.canParse(baseUrl)) throw new Error(`${baseUrl} is not a URL such as http://localhost:3000.`);
   await ensureServiceRunning(
     { baseUrl, dataDir, canStart: baseUrl === ownUrl, isExplicit: url !== undefined },
     (stop) => (stopService = stop),

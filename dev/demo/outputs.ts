@@ -5,15 +5,15 @@ import { shortenPath } from '../local/stack/startupSummary.ts';
 
 const PNG_SIGNATURE = Buffer.from('89504e470d0a1a0a', 'hex');
 
-/** A downloaded output, and what was found in it. */
+/** A downloaded output, with a description of its contents. */
 export interface DownloadedOutput {
   file: string;
   description: string;
 }
 
 /**
- * Downloads an output and looks whether it is what was ordered.
- * @param check tells what is in the file, or throws when that is not what it should be.
+ * Downloads an output and verifies that it is what was requested.
+ * @param check describes the contents, or throws if they are wrong.
  */
 export async function downloadOutput(
   url: string,
@@ -22,7 +22,7 @@ export async function downloadOutput(
   check: (content: Buffer) => Promise<string>,
 ): Promise<DownloadedOutput> {
   const response = await fetch(url);
-  if (!response.ok) throw new Error(`${url} answers ${response.status}.`);
+  if (!response.ok) throw new Error(`${url} returned ${response.status}.`);
   await mkdir(folder, { recursive: true });
   const file = join(folder, name);
   await writeFile(file, Buffer.from(await response.arrayBuffer()));
@@ -30,17 +30,17 @@ export async function downloadOutput(
   return { file: shortenPath(file), description: `${await check(content)}, ${Math.ceil(content.length / 1024)} KB` };
 }
 
-/** A check for a PNG of a size in pixels. */
+/** Returns a check for a PNG of a size in pixels. */
 export function expectPng(width: number, height: number): (content: Buffer) => Promise<string> {
   return async (content) => {
-    if (!content.subarray(0, 8).equals(PNG_SIGNATURE)) throw new Error('The image is no PNG.');
+    if (!content.subarray(0, 8).equals(PNG_SIGNATURE)) throw new Error('The image is not a PNG.');
     const size = `${content.readUInt32BE(16)} x ${content.readUInt32BE(20)}`;
     assertEqual('The image', size, `${width} x ${height}`);
     return `PNG of ${size} pixels`;
   };
 }
 
-/** A check for an MP4 of a size in pixels and a length in seconds, with sound. */
+/** Returns a check for an MP4 of a size in pixels and a length in seconds, with sound. */
 export function expectMp4(
   width: number,
   height: number,
@@ -48,7 +48,7 @@ export function expectMp4(
 ): (content: Buffer) => Promise<string> {
   return async (content) => {
     const input = new Input({ source: new BufferSource(content), formats: [MP4] });
-    if (!(await input.canRead())) throw new Error('The video is no MP4.');
+    if (!(await input.canRead())) throw new Error('The video is not an MP4.');
     const [picture, sound] = [await input.getPrimaryVideoTrack(), await input.getPrimaryAudioTrack()];
     const size = `${await picture?.getDisplayWidth()} x ${await picture?.getDisplayHeight()}`;
     assertEqual('The video', size, `${width} x ${height}`);

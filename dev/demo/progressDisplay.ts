@@ -1,15 +1,15 @@
 const REDRAW_MS = 100;
 const SPINNER_FRAMES = ['|', '/', '-', '\\'];
 
-/** Live progress: one line a job. */
+/** Live progress, with one line per generation. */
 export interface ProgressDisplay {
   update(name: string, what: string): void;
-  /** The last word on a job. */
+  /** Shows the final state of a generation. */
   finish(name: string, what: string): void;
   close(): void;
 }
 
-/** Opens a board. On a terminal its lines are drawn anew as they change, elsewhere each change is a line of its own. */
+/** Opens a progress display. On a terminal it redraws its lines; elsewhere it prints a line for each change. */
 export function openProgressDisplay(names: string[], output: NodeJS.WriteStream): ProgressDisplay {
   return output.isTTY ? createTerminalDisplay(names, output) : createPlainDisplay(names, output);
 }
@@ -35,7 +35,7 @@ function createTerminalDisplay(names: string[], output: NodeJS.WriteStream): Pro
     const text = [...lines].map(([name, { what, ended }]) =>
       `${formatLabel(name, names)}  ${ended ? what : `${spinner} ${what}, ${seconds} s`}`.slice(0, width),
     );
-    // Up to the first line, then each line from its beginning, cleared to its end.
+    // Moves up to the first line, then overwrites and clears each line.
     output.write(`${drawn > 0 ? `\u001b[${drawn}A` : ''}${text.map((line) => `\r\u001b[2K${line}\n`).join('')}`);
     drawn = text.length;
   }
@@ -46,7 +46,7 @@ function createTerminalDisplay(names: string[], output: NodeJS.WriteStream): Pro
     finish: (name, what) => lines.set(name, { what, ended: true }),
     close: () => {
       clearInterval(timer);
-      // Whole lines, also where they are wider than the terminal: nothing is drawn over them any more.
+      // Prints full lines, even wider than the terminal: they are not redrawn any more.
       draw(Number.POSITIVE_INFINITY);
     },
   };

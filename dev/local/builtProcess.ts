@@ -2,12 +2,12 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { waitUntil } from './servers/processes.ts';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** A process of the service as it is deployed: the built code, under plain node. */
+/** A process of the service as it is deployed: the built code, run by plain node. */
 export interface BuiltProcess {
   pid: number;
   /** Stops it gracefully, and returns what it wrote to its log. */
@@ -20,7 +20,7 @@ export interface BuiltProcessOptions {
   profileDir?: string | undefined;
 }
 
-/** Starts `dist/api/main.js` or another main of the build, with the flags that the Procfile gives it. */
+/** Starts `dist/api/main.js` or another main file of the build, with its flags from the Procfile. */
 export async function startBuiltProcess(script: string, options: BuiltProcessOptions): Promise<BuiltProcess> {
   const profile = options.profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${options.profileDir}`];
   const log = openSync(options.logFile, 'a');
@@ -37,14 +37,14 @@ export async function startBuiltProcess(script: string, options: BuiltProcessOpt
   };
 }
 
-/** Runs one of the build's mains to its end. */
+/** Runs a main file of the build to its end. */
 export async function runBuiltProgram(script: string, env: NodeJS.ProcessEnv): Promise<void> {
   const child = spawn(process.execPath, [script], { cwd: ROOT, env, stdio: 'inherit' });
   const [status] = (await once(child, 'exit')) as [number | null];
-  if (status !== 0) throw new Error(`${script} ended with ${status}.`);
+  if (status !== 0) throw new Error(`${script} exited with ${status}.`);
 }
 
-/** Builds `dist` anew, so that it is this source which is measured. */
+/** Rebuilds `dist`, so that the current source is measured. */
 export async function buildDist(): Promise<void> {
   const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
   const child = spawn(npm, ['run', '--silent', 'build'], {
@@ -56,26 +56,22 @@ export async function buildDist(): Promise<void> {
   if (status !== 0) throw new Error('npm run build failed.');
 }
 
-/** Resolves once an address answers with 200. */
+/** Resolves once an address responds with 200. */
 export async function waitUntilHealthy(url: string): Promise<void> {
-  const deadline = performance.now() + 30_000;
-  for (;;) {
-    const status = await fetch(url).then(
-      (response) => response.status,
-      () => 0,
+  const isHealthy = () =>
+    fetch(url).then(
+      ({ status }) => status === 200,
+      () => false,
     );
-    if (status === 200) return;
-    if (performance.now() > deadline) throw new Error(`${url} did not become healthy within 30 s.`);
-    await delay(50);
-  }
+  if (!(await waitUntil(isHealthy, 30_000))) throw new Error(`${url} did not become healthy within 30 s.`);
 }
 
-/** The flags that the Procfile starts a main of the build with. */
+/** Reads the node flags of a main file from the Procfile. */
 export function readProcfileFlags(script: string): string[] {
   const line = readFileSync(join(ROOT, 'Procfile'), 'utf8')
     .split('\n')
     .find((entry) => entry.includes(script));
-  if (line === undefined) throw new Error(`The Procfile says nothing of ${script}.`);
+  if (line === undefined) throw new Error(`The Procfile has no process for ${script}.`);
   return line.split(/\s+/).filter((word) => word.startsWith('--'));
 }
 

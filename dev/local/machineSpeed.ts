@@ -1,12 +1,12 @@
 import { pbkdf2Sync } from 'node:crypto';
 
-/** The processor time of one sample on the machine that the bounds were chosen on. */
+/** Processor time of one sample on the reference machine. */
 const REFERENCE_MS = 5;
 const MARGIN = 1.5;
 
 /**
- * Measures how many times slower than the reference machine, when idle, this machine is at this moment, with a margin
- * of a half: the slowest of some samples of a fixed piece of work. At least 1.
+ * Measures how many times slower this machine is at the moment than an idle reference machine, with a margin of a half:
+ * the slowest of some samples of a fixed piece of work. At least 1.
  */
 export function measureSlowness(samples = 5): number {
   let slowest = REFERENCE_MS / MARGIN;

@@ -1,6 +1,6 @@
 /**
- * Loaded before a process of the service: moves its clock as it is told, from outside and while it runs, as an operating
- * system does that is set right, or a machine that wakes up. What Redis and Postgres go by is not moved.
+ * Preloaded into a process of the service: moves its clock on messages from its parent, as when a system clock is
+ * corrected or a machine wakes up. The clocks of Redis and Postgres do not move.
  */
 const RealDate = Date;
 let offsetMs = Number(process.env['PROCESS_CLOCK_OFFSET_MS'] ?? 0);
@@ -19,7 +19,7 @@ process.on('message', (message) => {
   offsetMs = Number(message);
   process.send?.('clock moved');
 });
-// Whoever started it is gone: nobody would end it.
+// The parent has died, so that no other process would stop this one.
 process.on('disconnect', () => process.exit(1));
-// To be told the time keeps no process alive.
+// The channel alone must not keep the process alive.
 process.channel?.unref();

@@ -5,17 +5,17 @@ import { loadEnvFile, readSettings } from './stack/settings.ts';
 
 const USAGE = `npm start
 
-Runs the whole service on this machine until ctrl-C: Postgres, Redis, a sample upstream, worker and API. It takes no
-options: settings are environment variables, also from a file .env. The most used:
+Runs the whole service on this machine until Ctrl-C: Postgres, Redis, a sample upstream, worker and API. It takes no
+options: settings are environment variables, which may be in a file .env. The most used ones:
 
-  PORT            of the API; 3000 unless set
-  DATA_DIR        where everything is kept; .data unless set
-  STAFF_EMAILS    who may open /admin/, by the address that they sign in with
-  METRICS_PORT    where the metrics are, for Prometheus; without it, nowhere
+  PORT            port of the API; default 3000
+  DATA_DIR        folder of all data; default .data
+  STAFF_EMAILS    email addresses of the accounts that may open /admin/
+  METRICS_PORT    port of the Prometheus metrics; unset, there are none
 
-README.md lists all of them.`;
+docs/configuration.md lists all of them.`;
 
-/** `npm start`: the whole service on one machine, from nothing, until ctrl-C. */
+/** `npm start`: runs the whole service on one machine, without any prerequisites, until Ctrl-C. */
 readCommandLine('npm start', USAGE, {});
 try {
   loadEnvFile();

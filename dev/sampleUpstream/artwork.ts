@@ -8,22 +8,25 @@ interface Picture {
   height: number;
 }
 
-/** The whole picture as SVG: a landscape in the prompt's own colours, with the prompt and the word SAMPLE upon it. */
+/**
+ * Draws the whole picture as SVG: a landscape in colours derived from the prompt, with the prompt and the word SAMPLE
+ * on it.
+ */
 export function renderPictureSvg(picture: Picture, caption: string): string {
   return wrapInSvg(picture, drawLandscape(picture) + drawPromptPanel(picture, caption));
 }
 
-/** The landscape alone. Its left edge continues its right one, so that a film can pan over it without end. */
+/** Draws the landscape alone. Its left edge continues its right one, so that a film can pan over it without end. */
 export function renderLandscapeSvg(picture: Picture): string {
   return wrapInSvg(picture, drawLandscape(picture));
 }
 
-/** The lettering alone, on nothing. */
+/** Draws the lettering alone, on a transparent background. */
 export function renderLetteringSvg(picture: Picture, caption: string): string {
   return wrapInSvg(picture, drawPromptPanel(picture, caption));
 }
 
-/** Bytes that depend on the prompt and the seed only: the same request gives the same picture. */
+/** Derives bytes from the prompt and the seed only: the same request gives the same picture. */
 export function computeDigest({ prompt, seed }: { prompt: string; seed: number }): Buffer {
   return createHash('sha256').update(`${seed}:${prompt}`).digest();
 }
@@ -53,7 +56,7 @@ function drawSuns({ width, height }: Picture, digest: Buffer): string {
   const radius = Math.min(width, height) * 0.36;
   const x = (digest[2]! / 256) * width;
   const y = height * (0.25 + digest[3]! / 1024);
-  // Drawn three times, for what crosses an edge has to come in again at the other.
+  // Drawn three times, since shapes that cross an edge must reappear at the other.
   return [x - width, x, x + width]
     .map((at) => `<circle cx="${at}" cy="${y}" r="${radius}" fill="url(#sun)"/>`)
     .join('');

@@ -17,7 +17,7 @@ const REQUEST_PATH = /^\/([^/]+\/[^/]+)\/requests\/([^/]+)(?:\/(status|cancel))?
 const MODEL_ID = /^[\w.-]+(\/[\w.-]+)+$/;
 const VIDEO_DURATIONS = ['4', '5', '6', '7', '8', '9', '10', '11', '12'] as const;
 
-/** fal's queue, of any model: submit, status, result, cancel. Every one of them needs a key. */
+/** fal's queue, for any model: submit, status, result, cancel. Every request needs a key. */
 export function createFalProtocol({ base, jobs }: SampleContext): ProtocolHandler {
   return async (question) => {
     const { method, path, query } = question;
@@ -52,14 +52,14 @@ async function submitFalRequest(
   const renderRequest = readFalRequest(model, body.input, issues);
   if (issues.length > 0) return falInputError(issues);
   if (shouldReject(renderRequest)) return falInputError([falContentPolicyIssue(renderRequest.prompt)]);
-  // fal keeps the requests of all the paths of an app in one place: owner and app, without the path.
+  // fal stores the requests of all paths of an app together: owner and app, without the path.
   const namespace = `fal ${model.split('/').slice(0, 2).join('/')}`;
   const job = jobs.submit({ id: randomUUID(), namespace, model, input: body.input, renderRequest });
   if (!job) return falError(429, 'Too many requests are waiting', RETRY_LATER);
   return falSubmitResponse(job, base, jobs.queuePosition(job));
 }
 
-/** Whether a model makes videos or images, its name shows, or its input. */
+/** Distinguishes video from image models by their name or their input. */
 function readFalRequest(model: string, input: RequestInput, issues: InputIssue[]): RenderRequest {
   if (!model.endsWith('-to-video') && input['duration'] === undefined) {
     return readImageRequest(input, 'num_images', issues);

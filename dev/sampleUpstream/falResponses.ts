@@ -4,24 +4,24 @@ import type { JobFailure, Job } from './jobStore.ts';
 
 const NOT_RETRYABLE = { 'X-Fal-Retryable': 'false' };
 
-/** What a result answers, and what the status calls it, when there is none. */
+/** Status, message and type of a failed request in fal's result and status. */
 const FAILURES = {
   'nothing made': { status: 422, type: 'no_media_generated' },
   cancelled: { status: 499, type: 'client_cancelled' },
   'broke down': { status: 500, type: 'internal_error' },
 } as const satisfies Record<JobFailure['reason'], { status: number; type: string }>;
 
-/** An error that is about the request as such: unknown address, missing key, too early. */
+/** An error about the request as such: unknown address, missing key, too early. */
 export function falError(status: number, detail: string, headers: Record<string, string> = {}): JsonResponse {
   return { status, body: { detail }, headers: { ...NOT_RETRYABLE, ...headers } };
 }
 
-/** 422: the model takes no such input. */
+/** 422: the model does not accept the input. */
 export function falInputError(issues: InputIssue[]): JsonResponse {
   return { status: 422, body: { detail: issues.map(toErrorEntry) }, headers: NOT_RETRYABLE };
 }
 
-/** The answer to a submission. */
+/** The response to a submission. */
 export function falSubmitResponse(job: Job, base: string, queuePosition: number): JsonResponse {
   return {
     status: 200,
@@ -30,7 +30,9 @@ export function falSubmitResponse(job: Job, base: string, queuePosition: number)
   };
 }
 
-/** The answer to a status request. As at fal a failed request is COMPLETED too, with `error` and `error_type` added. */
+/**
+ * The response to a status request. As at fal a failed request is COMPLETED too, with `error` and `error_type` added.
+ */
 export function falStatusResponse(job: Job, base: string, queuePosition: number, showsLogs: boolean): JsonResponse {
   const common = { ...buildRequestUrls(job, base), logs: showsLogs ? buildLogLines(job) : null };
   const headers = buildRequestIdHeader(job);
@@ -46,7 +48,7 @@ export function falStatusResponse(job: Job, base: string, queuePosition: number,
   return { status: 202, body: { status: 'IN_QUEUE', ...common, queue_position: queuePosition }, headers };
 }
 
-/** The answer to a request for the result: the media, or why there is none. */
+/** The response to a request for the result: the media, or the error. */
 export function falResultResponse(job: Job, base: string): JsonResponse {
   const headers = buildRequestIdHeader(job);
   if (!job.outcome) return falError(400, 'Request is still in progress', headers);
@@ -61,7 +63,7 @@ export function falResultResponse(job: Job, base: string): JsonResponse {
     file_name: file.name,
     file_size: file.sizeBytes,
   }));
-  // The real models send no such field; this one does stamp its work, and says so.
+  // The real models send no such field; this one watermarks its output, and says so.
   const marks = { watermarked: true };
   if (renderRequest.kind === 'video')
     return { status: 200, body: { video: media[0], seed: renderRequest.seed, ...marks }, headers };
@@ -69,7 +71,7 @@ export function falResultResponse(job: Job, base: string): JsonResponse {
   return { status: 200, body: { images, description: `Sample image of: ${renderRequest.prompt}`, ...marks }, headers };
 }
 
-/** One wrong value, as an entry of a 422's `detail`. */
+/** One invalid value, as an entry of a 422's `detail`. */
 function toErrorEntry({ field, type, msg, input, ctx }: InputIssue): object {
   const loc = field === '' ? ['body'] : ['body', field];
   return { loc, msg, type, input, url: `https://docs.fal.ai/errors#${type}`, ...(ctx && { ctx }) };

@@ -1,11 +1,11 @@
-/** A picture as three planes, the colour ones at half the size: what video encoders take. */
+/** A picture as three planes, the colour ones at half the size, which is the input of video encoders. */
 export interface ColorPlanes {
   width: number;
   height: number;
   data: Uint8Array;
 }
 
-/** What is drawn upon every frame: for each touched sample its place, its opacity (0 to 256) and its share of light. */
+/** Lettering for every frame: position, opacity (0 to 256) and light share of each sample that it touches. */
 export interface Lettering {
   width: number;
   height: number;
@@ -14,7 +14,7 @@ export interface Lettering {
   adds: Uint16Array;
 }
 
-/** Turns RGBA pixels into limited-range BT.709 planes, what players assume of HD film that does not say otherwise. */
+/** Converts RGBA pixels to limited-range BT.709 planes, which players assume for HD film without other metadata. */
 export function toPlanes(rgba: Uint8Array, width: number, height: number): ColorPlanes {
   const data = new Uint8Array((width * height * 3) / 2);
   forEachSample(rgba, width, height, (place, value) => {
@@ -44,7 +44,7 @@ export function prepareLettering(rgba: Uint8Array, width: number, height: number
   };
 }
 
-/** Fills a frame with the picture, begun `offset` pixels (an even number) from its left and continued round its edge. */
+/** Fills a frame with the picture, shifted by `offset` pixels (an even number) and wrapped around its edge. */
 export function drawPannedFrame(frame: Uint8Array, { width, height, data }: ColorPlanes, offset: number): void {
   let start = 0;
   for (const scale of [1, 2, 2]) {
@@ -57,7 +57,7 @@ export function drawPannedFrame(frame: Uint8Array, { width, height, data }: Colo
   }
 }
 
-/** Draws the lettering upon a frame, and along its lower edge a bar for the share of the film that has passed. */
+/** Draws the lettering on a frame, and a progress bar along its lower edge. */
 export function drawLettering(frame: Uint8Array, lettering: Lettering, progress: number): void {
   const { width, height, places, keeps, adds } = lettering;
   for (let index = 0; index < places.length; index += 1) {

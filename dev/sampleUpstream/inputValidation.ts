@@ -1,9 +1,9 @@
-/** What was asked for, before anybody looked whether it can be. */
+/** The input of a request, before validation. */
 export type RequestInput = Record<string, unknown>;
 
-/** Why an input does not fit, which each protocol says in its own way. `type`, `msg` and `ctx` are as fal has them. */
+/** A validation error, which each protocol formats in its own way. `type`, `msg` and `ctx` are as at fal. */
 export interface InputIssue {
-  /** Empty where it is the input as a whole. */
+  /** Empty if it is about the input as a whole. */
   field: string;
   type: string;
   msg: string;
@@ -13,7 +13,7 @@ export interface InputIssue {
 
 const MAX_PROMPT_CHARACTERS = 5000;
 
-/** Describes one wrong value. */
+/** Describes one invalid value. */
 export function buildIssue(
   field: string,
   type: string,
@@ -41,7 +41,7 @@ export function readPrompt(input: RequestInput, issues: InputIssue[]): string {
   return '';
 }
 
-/** Reads one of a list of strings. A number is no substitute: as at fal and OpenAI `"5"` is not 5. */
+/** Reads one of a list of strings. A number does not match: as at fal and OpenAI `"5"` differs from 5. */
 export function readChoice<T extends string>(
   input: RequestInput,
   field: string,
@@ -57,7 +57,7 @@ export function readChoice<T extends string>(
   return fallback;
 }
 
-/** Reads a string that stands for something, and gives what it stands for. */
+/** Reads a string option, and returns the value that it maps to. */
 export function readOption<V>(
   input: RequestInput,
   field: string,
@@ -76,7 +76,7 @@ export function readFlag(input: RequestInput, field: string, fallback: boolean, 
   return fallback;
 }
 
-/** Reads a whole number within bounds, both included. */
+/** Reads an integer within inclusive bounds. */
 export function readInteger(
   input: RequestInput,
   field: string,

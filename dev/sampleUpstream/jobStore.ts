@@ -12,14 +12,14 @@ export interface JobFailure {
 
 export type JobOutcome = { kind: 'succeeded'; files: StoredFile[] } | JobFailure;
 
-/** What a protocol hands over. */
+/** A submission from a protocol. */
 export interface JobSubmission {
-  /** As the protocol's ids look; files are named after it. */
+  /** In the protocol's format of ids; files are named after it. */
   id: string;
-  /** Whose it is: it is found in this book only. */
+  /** Protocol and app that own the job; it can be found only there. */
   namespace: string;
   model: string;
-  /** As it was asked for. */
+  /** The input as it was submitted. */
   input: RequestInput;
   renderRequest: RenderRequest;
 }
@@ -32,15 +32,15 @@ export interface Job extends JobSubmission {
 }
 
 export interface JobStore {
-  /** Takes a job on, or returns null when too many wait already. */
+  /** Accepts a job, or returns null if too many are waiting. */
   submit(submission: JobSubmission): Job | null;
   find(book: string, id: string): Job | undefined;
   queuePosition(job: Job): number;
   /** Resolves once the job has an outcome. */
   waitForEnd(job: Job): Promise<JobOutcome>;
-  /** Ends an unfinished job. False when it had ended before. */
+  /** Cancels an unfinished job. Returns false if it had already ended. */
   cancel(job: Job): boolean;
-  /** Ends a job if need be, and drops it with its files. */
+  /** Cancels a job if necessary, and deletes it with its files. */
   remove(job: Job): void;
   close(): void;
 }
@@ -53,10 +53,10 @@ const MAX_UNFINISHED = 1000;
 const NO_OUTPUT_MESSAGE = 'The model could not generate what was asked for. Please change the prompt and try again.';
 
 /**
- * Keeps the jobs, in memory: after a restart every request is unknown, which its callers must bear with anyway.
- * Each takes at least `delayMs` from submission to completion, and 60 s with `[slow]` in its prompt; with `[fail]` it
- * starts and then fails. Finished jobs go after an hour, the oldest sooner when there are more than 5,000
- * of them or 2 GiB of files.
+ * Stores the jobs in memory: after a restart every request is unknown, which clients must handle anyway. Each takes at
+ * least `delayMs` from submission to completion, and 60 s with `[slow]` in its prompt; with `[fail]` it starts and then
+ * fails. Finished jobs are deleted after an hour, the oldest sooner if there are more than 5,000 of them or 2 GiB of
+ * files.
  */
 export function createJobStore(options: { delayMs: number; pool: RenderPool; files: MediaFiles }): JobStore {
   const { delayMs, pool, files } = options;
@@ -82,7 +82,7 @@ export function createJobStore(options: { delayMs: number; pool: RenderPool; fil
   async function render(job: Job): Promise<void> {
     try {
       const rendered = await pool.render(job.id, job.renderRequest, files.folder, () => (job.startedAt = Date.now()));
-      // Cancelled meanwhile: nobody will ask for these.
+      // Canceled meanwhile: the files are not needed.
       if (job.outcome) return files.remove(rendered);
       finishWhenDue(job, { kind: 'succeeded', files: rendered });
     } catch (error) {

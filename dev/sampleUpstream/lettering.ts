@@ -6,10 +6,10 @@ interface PanelLayout {
 
 const FONT = 'font-family="DejaVu Sans, sans-serif"';
 const MAX_LINES = 7;
-/** Width of an average letter of the font, for one of its size. */
+/** Width of an average letter of the font, relative to its size. */
 const LETTER_WIDTH = 0.62;
 
-/** The prompt in a panel, a caption under it, and the word SAMPLE across the picture. */
+/** Draws the prompt in a panel, a caption under it, and the word SAMPLE across the picture. */
 export function drawPromptPanel({ prompt, width, height }: PanelLayout, caption: string): string {
   const unit = Math.min(width, height) / 100;
   const size = unit * 4.2;
@@ -31,7 +31,9 @@ ${text.join('\n')}
 <text x="${margin * 1.6}" y="${top + panelHeight - size * 0.6}" font-size="${size * 0.6}" fill="#d5d8e2">${escapeXml(caption)}</text></g>`;
 }
 
-/** Breaks text into lines of at most `columns` letters, long words included, and ends a cut one with an ellipsis. */
+/**
+ * Breaks text into lines of at most `columns` letters, splitting long words, and ends truncated text with an ellipsis.
+ */
 export function wrapText(text: string, columns: number): string[] {
   const lines: string[] = [];
   let line = '';
@@ -53,7 +55,7 @@ function splitLongWord(word: string, columns: number): string[] {
   return found;
 }
 
-/** As much of the beginning as fits, at least one letter and never half of one. */
+/** Returns as much of the beginning as fits, at least one letter and never half of one. */
 function truncateToColumns(text: string, columns: number): string {
   let end = 0;
   let used = 0;
@@ -65,14 +67,14 @@ function truncateToColumns(text: string, columns: number): string {
   return text.slice(0, end);
 }
 
-/** Letters of the eastern scripts, and pictograms, are about twice as wide as Latin ones. */
+/** Measures text in columns: letters of East Asian scripts and pictograms are about twice as wide as Latin ones. */
 function measureColumns(text: string): number {
   let columns = 0;
   for (const letter of text) columns += letter.codePointAt(0)! >= 0x1100 ? 2 : 1;
   return columns;
 }
 
-/** XML has no form at all for control characters and lone surrogates. */
+/** Removes control characters and lone surrogates, which XML cannot represent. */
 function toPrintableXml(text: string): string {
   return text
     .replace(/[\p{Cc}\s]+/gu, ' ')

@@ -1,6 +1,6 @@
 import { startSampleUpstream } from './server.ts';
 
-// A process of its own, apart from the service: it reads its few settings itself.
+// A separate process, independent of the service's configuration: it reads its few settings itself.
 const { PORT, SAMPLE_DELAY_MS, SAMPLE_DATA_DIR } = process.env;
 
 const upstream = await startSampleUpstream({

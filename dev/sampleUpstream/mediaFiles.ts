@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import send from 'send';
 
-/** A rendered file, by its name in the folder of files. */
+/** A rendered file in the folder of files. */
 export interface StoredFile {
   name: string;
   contentType: string;
@@ -14,15 +14,15 @@ export interface StoredFile {
 
 export interface MediaFiles {
   folder: string;
-  /** Answers a request for a file, ranges and conditions included. */
+  /** Serves a file, with support for ranges and conditional requests. */
   serve(name: string, request: IncomingMessage, response: ServerResponse): void;
   remove(files: StoredFile[]): void;
   close(): void;
 }
 
 /**
- * Opens the folder of rendered files. Without `dataDir` it is a temporary one, gone at `close`. What a former process
- * left in `dataDir` is removed: its jobs are forgotten, so that nobody would ever clean it up.
+ * Opens the folder of rendered files. Without `dataDir` it is a temporary one, deleted at `close`. Deletes files of a
+ * previous process in `dataDir`: its jobs are lost, so that no request could clean them up.
  */
 export function openMediaFiles(dataDir: string | undefined): MediaFiles {
   const root = dataDir ?? mkdtempSync(join(tmpdir(), 'sample-upstream-'));
@@ -52,6 +52,6 @@ function removeQuietly(path: string): void {
   try {
     unlinkSync(path);
   } catch {
-    // Gone already, which is all that was wanted.
+    // Already deleted.
   }
 }

@@ -20,7 +20,9 @@ const SOUND_TRIM_SECONDS = 0.06;
 
 registerAacEncoder();
 
-/** Puts encoded pictures and, if asked for, sound into an MP4 with its index first, so that it plays while it loads. */
+/**
+ * Muxes encoded pictures and, if requested, sound into an MP4 with its index first, so that it plays while it loads.
+ */
 export async function muxVideo(pictures: Uint8Array, request: VideoRequest, frameRate: number): Promise<Uint8Array> {
   const input = new Input({ source: new BufferSource(pictures), formats: [MP4] });
   const track = (await input.getPrimaryVideoTrack())!;
@@ -35,7 +37,7 @@ export async function muxVideo(pictures: Uint8Array, request: VideoRequest, fram
 
   let index = 0;
   for await (const packet of new EncodedPacketSink(track).packets()) {
-    // The encoder's own container calls every picture a key picture, and seeking in it shows grey: look for ourselves.
+    // The encoder's own container marks every picture as a key frame, and seeking then shows grey: detect them here.
     const type = isKeyPicture(packet.data) ? 'key' : 'delta';
     await video.add(packet.clone({ type, timestamp: index / frameRate, duration: 1 / frameRate }), { decoderConfig });
     index += 1;
@@ -51,7 +53,10 @@ export async function muxVideo(pictures: Uint8Array, request: VideoRequest, fram
   return new Uint8Array(target.buffer!);
 }
 
-/** Whether an H.264 picture can be decoded on its own. Its units are each led by their length in four bytes. */
+/**
+ * Returns true if an H.264 picture can be decoded on its own. Its units are each prefixed by their length in four
+ * bytes.
+ */
 function isKeyPicture(data: Uint8Array): boolean {
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
   for (let at = 0; at + 4 < data.length; at += 4 + view.getUint32(at)) {
@@ -60,7 +65,7 @@ function isKeyPicture(data: Uint8Array): boolean {
   return false;
 }
 
-/** A soft chord that swells and fades, its root chosen by the digest. */
+/** Synthesizes a soft chord that swells and fades, with a root derived from the digest. */
 function synthesizeChord(digest: Buffer, seconds: number): Float32Array<ArrayBuffer> {
   const root = 110 * 2 ** ((digest[20]! % 12) / 12);
   const tones = [1, 1.5, 2, digest[21]! % 2 === 0 ? 2.5 : 2.4].map((factor) => root * factor);

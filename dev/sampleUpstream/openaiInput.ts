@@ -8,7 +8,7 @@ import {
 } from './inputValidation.ts';
 import { IMAGE_FORMATS, type ImageRequest, generateSeed, type VideoRequest } from './renderRequests.ts';
 
-/** Any size within these can be asked for, not only the few of OpenAI's own models. In pixels. */
+/** Bounds in pixels: any size within them is accepted, not only the few of OpenAI's own models. */
 interface SizeBounds {
   minSide: number;
   maxSide: number;
@@ -19,7 +19,7 @@ const VIDEO_BOUNDS: SizeBounds = { minSide: 64, maxSide: 2560, maxPixels: 2560 *
 const IMAGE_BOUNDS: SizeBounds = { minSide: 64, maxSide: 8192, maxPixels: 20_000_000 };
 const VIDEO_SECONDS = Array.from({ length: 15 }, (_, index) => String(index + 1));
 
-/** Reads what is asked of a video. `seconds` is a string, as at OpenAI. */
+/** Reads the input of a video. `seconds` is a string, as at OpenAI. */
 export function readOpenaiVideoRequest(input: RequestInput, issues: InputIssue[]): VideoRequest {
   const [width, height] = readSize(input, VIDEO_BOUNDS, '720x1280', issues);
   return {
@@ -33,7 +33,7 @@ export function readOpenaiVideoRequest(input: RequestInput, issues: InputIssue[]
   };
 }
 
-/** Reads what is asked of images. */
+/** Reads the input of images. */
 export function readOpenaiImageRequest(input: RequestInput, issues: InputIssue[]): ImageRequest {
   const isFree = input['size'] === 'auto';
   const [width, height] = readSize(isFree ? {} : input, IMAGE_BOUNDS, '1024x1024', issues);
@@ -48,7 +48,7 @@ export function readOpenaiImageRequest(input: RequestInput, issues: InputIssue[]
   };
 }
 
-/** Reads a model's id, of which any will do. */
+/** Reads a model's id; any id is accepted. */
 export function readModel(input: RequestInput, issues: InputIssue[]): string {
   const value = input['model'] ?? 'sample';
   if (typeof value === 'string' && value !== '') return value;

@@ -27,7 +27,7 @@ const NAMESPACE = 'openai';
 const VIDEO_PATH = /^\/v1\/videos\/([^/]+)(\/content)?$/;
 const IMAGE_ERROR_TYPE = 'image_generation_user_error';
 
-/** OpenAI's videos, which are jobs, and its images, which are answered at once. All of it needs a key. */
+/** OpenAI's videos, which are jobs, and its images, which are returned in the response. Every request needs a key. */
 export function createOpenaiProtocol(surroundings: SampleContext): ProtocolHandler {
   return async (question) => {
     const { method, path } = question;
@@ -88,7 +88,7 @@ function buildContentResponse({ id, outcome }: Job): ProtocolResponse {
   return openaiError(400, `Video is not ready: see GET /v1/videos/${id}.`);
 }
 
-/** Renders before it answers: this can take a minute, and more. */
+/** Renders before it responds, which can take more than a minute. */
 async function createImages(input: RequestInput, { base, jobs, files }: SampleContext): Promise<ProtocolResponse> {
   const issues: InputIssue[] = [];
   const renderRequest = readOpenaiImageRequest(input, issues);

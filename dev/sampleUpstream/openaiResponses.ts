@@ -9,13 +9,13 @@ interface ErrorOptions {
   headers?: Record<string, string>;
 }
 
-/** OpenAI's envelope around everything that went wrong. */
+/** OpenAI's error envelope. */
 export function openaiError(status: number, message: string, options: ErrorOptions = {}): JsonResponse {
   const { type = 'invalid_request_error', param = null, code = null, headers } = options;
   return { status, body: { error: { message, type, param, code } }, headers };
 }
 
-/** 400: of several wrong values the first one is told. */
+/** 400: reports the first of several invalid values. */
 export function openaiInputError({ field, type, msg }: InputIssue): JsonResponse {
   if (type === 'missing') {
     const message = `Missing required parameter: '${field}'.`;
@@ -24,7 +24,7 @@ export function openaiInputError({ field, type, msg }: InputIssue): JsonResponse
   return openaiError(400, `Invalid value for '${field}': ${msg}.`, { param: field, code: 'invalid_value' });
 }
 
-/** 400: the prompt asks for what must not be made. */
+/** 400: the prompt was rejected by moderation. */
 export function openaiModerationError(type: string): JsonResponse {
   const message = 'Your request was rejected by the safety system. Please change the prompt and try again.';
   return openaiError(400, message, { type, code: 'moderation_blocked' });
@@ -35,14 +35,14 @@ export function openaiRateLimitError(): JsonResponse {
   return openaiError(429, 'Too many requests are waiting.', options);
 }
 
-/** Codes of a video's `error`. A cancelled one was deleted, which leaves nobody to tell. */
+/** Codes of a video's `error`. A canceled video was deleted, and cannot be read. */
 const FAILURE_CODES = {
   'nothing made': 'video_generation_failed',
   cancelled: 'cancelled',
   'broke down': 'server_error',
 } as const satisfies Record<JobFailure['reason'], string>;
 
-/** A video job as OpenAI shows it. */
+/** A video job in OpenAI's format. */
 export function openaiVideoResponse(job: Job): JsonResponse {
   const { outcome, renderRequest, completedAt } = job;
   const hasSucceeded = outcome?.kind === 'succeeded';
@@ -60,7 +60,7 @@ export function openaiVideoResponse(job: Job): JsonResponse {
     remixed_from_video_id: null,
     seconds: renderRequest.kind === 'video' ? String(renderRequest.durationSeconds) : null,
     size: `${renderRequest.width}x${renderRequest.height}`,
-    // OpenAI sends no such field; this upstream does stamp its work, and says so.
+    // OpenAI sends no such field; this upstream watermarks its output, and says so.
     ...(hasSucceeded && { watermarked: true }),
   };
   return { status: 200, body };

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { JobStore } from './jobStore.ts';
 import type { MediaFiles } from './mediaFiles.ts';
 
-/** A request, taken apart as far as every protocol needs it. */
+/** A request, parsed as far as every protocol needs it. */
 export interface ProtocolRequest {
   method: string;
   path: string;
@@ -10,7 +10,7 @@ export interface ProtocolRequest {
   request: IncomingMessage;
 }
 
-/** JSON with a status and headers beyond the usual, or a rendered file by its name. */
+/** JSON with a status and additional headers, or the name of a rendered file. */
 export type ProtocolResponse = JsonResponse | { file: string };
 
 export interface JsonResponse {
@@ -19,22 +19,22 @@ export interface JsonResponse {
   headers?: Record<string, string>;
 }
 
-/** One protocol: it answers whatever is asked under its addresses. */
+/** One protocol: handles every request under its addresses. */
 export type ProtocolHandler = (question: ProtocolRequest) => Promise<ProtocolResponse>;
 
-/** What every protocol stands on. */
+/** Services that every protocol uses. */
 export interface SampleContext {
-  /** Where this server is reached, without a slash at the end. */
+  /** Address of this server, without a trailing slash. */
   base: string;
   jobs: JobStore;
   files: MediaFiles;
 }
 
-/** Whether a request carries a key after the word that its protocol wants. Any key will do, but there has to be one. */
+/** Returns true if a request has a key after the scheme of its protocol. Any key is valid. */
 export function hasApiKey({ request }: ProtocolRequest, scheme: 'Key' | 'Bearer'): boolean {
   const [word, key, ...rest] = (request.headers.authorization ?? '').split(' ');
   return word === scheme && key !== undefined && key !== '' && rest.length === 0;
 }
 
-/** When to come back, for whoever finds too many jobs waiting. */
+/** Headers of a response to a client that finds too many jobs waiting. */
 export const RETRY_LATER = { 'Retry-After': '5' };

@@ -2,7 +2,7 @@ import sharp from 'sharp';
 import { renderPictureSvg } from './artwork.ts';
 import type { ImageRequest } from './renderRequests.ts';
 
-/** Renders an image of exactly the size and format asked for. */
+/** Renders an image of exactly the requested size and format. */
 export async function renderImage(request: ImageRequest): Promise<Uint8Array> {
   const caption = `sample model · ${request.width} × ${request.height} · seed ${request.seed}`;
   const picture = sharp(Buffer.from(renderPictureSvg(request, caption))).removeAlpha();

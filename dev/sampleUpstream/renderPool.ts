@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads';
 import type { StoredFile } from './mediaFiles.ts';
 import type { RenderRequest } from './renderRequests.ts';
 
-/** What a render thread is sent, and what it answers. */
+/** Messages to and from a render thread. */
 export interface RenderTask {
   id: string;
   renderRequest: RenderRequest;
@@ -15,11 +15,11 @@ export interface RenderTask {
 export type RenderReply = { files: StoredFile[] } | { error: string };
 
 export interface RenderPool {
-  /** Renders into `folder`, files named after `id`. Rejects when the rendering failed or was dropped. */
+  /** Renders into `folder`, with files named after `id`. Rejects if the rendering failed or was removed. */
   render(id: string, order: RenderRequest, folder: string, onStart: () => void): Promise<StoredFile[]>;
-  /** How many are ahead in the queue; 0 for one that is not queued. */
+  /** Number of renderings ahead in the queue; 0 if it is not queued. */
   getPosition(id: string): number;
-  /** Takes a job out of the queue, if it is still there. */
+  /** Removes a rendering from the queue, if it is still there. */
   remove(id: string): void;
   close(): Promise<void>;
 }
@@ -31,10 +31,10 @@ interface QueuedTask {
   reject: (error: Error) => void;
 }
 
-/** Starts a pool of at most `threads` render threads, begun as they are needed, with one queue before them. */
+/** Starts a pool of at most `threads` render threads, created on demand, with one queue. */
 export async function startRenderPool(threads: number): Promise<RenderPool> {
   const fonts = configureFonts();
-  // Where a thread loads sharp first, it fails to load a second time: the main thread has to hold it.
+  // If a thread loads sharp first, a second load fails: the main thread has to hold it.
   await import('sharp');
   const queue: QueuedTask[] = [];
   const idle: Worker[] = [];
@@ -73,7 +73,7 @@ export async function startRenderPool(threads: number): Promise<RenderPool> {
       advance();
     };
     worker.on('error', onEnd);
-    worker.on('exit', () => onEnd(new Error('the render thread ended')));
+    worker.on('exit', () => onEnd(new Error('the render thread exited')));
     onStart();
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
     worker.postMessage(task);
@@ -106,8 +106,8 @@ export async function startRenderPool(threads: number): Promise<RenderPool> {
 }
 
 /**
- * Points fontconfig at the font that the project carries, since a bare machine has none and its text would come out
- * as boxes. It must happen here: a thread's `process.env` is a copy, which native code does not see.
+ * Points fontconfig at the font in this project: a machine without fonts would draw boxes instead of text. It must
+ * happen here: a thread's `process.env` is a copy, which native code does not read.
  */
 function configureFonts(): { remove(): void } {
   if (process.env.FONTCONFIG_FILE) return { remove: () => {} };

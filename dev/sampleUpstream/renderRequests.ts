@@ -1,7 +1,7 @@
 import type { RequestInput, InputIssue } from './inputValidation.ts';
 import { readChoice, readFlag, readInteger, readOption, readPrompt } from './inputValidation.ts';
 
-/** What one accepted submission asks to be rendered. Sizes are in pixels. */
+/** The output of one accepted submission. Sizes are in pixels. */
 export type RenderRequest = ImageRequest | VideoRequest;
 
 interface CommonRequest {
@@ -37,7 +37,7 @@ const VIDEO_RATIOS = {
 };
 const VIDEO_SHORT_SIDES = { '480p': 480, '720p': 720, '1080p': 1080 };
 
-/** Pixels of a 1K image, as nano-banana-2 gives them; the other resolutions are multiples. */
+/** Pixels of a 1K image, as in nano-banana-2; the other resolutions are multiples. */
 const IMAGE_SIZES = {
   auto: [1024, 1024],
   '1:1': [1024, 1024],
@@ -53,7 +53,7 @@ const IMAGE_SIZES = {
 } satisfies Record<string, [number, number]>;
 const IMAGE_SCALES = { '0.5K': 0.5, '1K': 1, '2K': 2, '4K': 4 };
 
-/** Reads what is asked of a video by resolution and ratio. Its length every protocol says in its own way. */
+/** Reads a video's resolution and ratio. Each protocol has its own field for the length. */
 export function readVideoRequest(input: RequestInput, durationSeconds: number, issues: InputIssue[]): VideoRequest {
   const ratio = readOption(input, 'aspect_ratio', VIDEO_RATIOS, '16:9', issues);
   const shortSide = readOption(input, 'resolution', VIDEO_SHORT_SIDES, '720p', issues);
@@ -69,7 +69,7 @@ export function readVideoRequest(input: RequestInput, durationSeconds: number, i
   };
 }
 
-/** Reads what is asked of images by resolution and ratio. */
+/** Reads the resolution and ratio of images. */
 export function readImageRequest(input: RequestInput, countField: string, issues: InputIssue[]): ImageRequest {
   const [width, height] = readOption(input, 'aspect_ratio', IMAGE_SIZES, 'auto', issues);
   const scale = readOption(input, 'resolution', IMAGE_SCALES, '1K', issues);
@@ -84,7 +84,7 @@ export function readImageRequest(input: RequestInput, countField: string, issues
   };
 }
 
-/** Whether the prompt asks for its submission to be refused. */
+/** Returns true if the prompt requests a rejected submission. */
 export function shouldReject({ prompt }: RenderRequest): boolean {
   return prompt.includes('[reject]');
 }

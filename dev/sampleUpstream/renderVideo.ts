@@ -5,10 +5,10 @@ import { drawLettering, drawPannedFrame, toPlanes, prepareLettering } from './fr
 import type { VideoRequest } from './renderRequests.ts';
 import { muxVideo } from './muxVideo.ts';
 
-/** Frames a second: few, since every one costs rendering time. */
+/** Frames per second: few, since every one costs rendering time. */
 export const FRAME_RATE = 12;
 
-/** Renders an H.264 film, with AAC sound if asked for: a slow pan over the picture, the lettering standing still. */
+/** Renders an H.264 film, with AAC sound if requested: a slow pan over the picture, with fixed lettering. */
 export async function renderVideo(request: VideoRequest): Promise<Uint8Array> {
   const { width, height, durationSeconds } = request;
   const caption = `sample model · ${width} × ${height} · ${durationSeconds} s · ${request.hasSound ? 'sound' : 'silent'} · seed ${request.seed}`;

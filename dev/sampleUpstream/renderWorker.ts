@@ -7,7 +7,7 @@ import { renderImage } from './renderImage.ts';
 import type { RenderReply, RenderTask } from './renderPool.ts';
 import { renderVideo } from './renderVideo.ts';
 
-// One render at a time in each thread, and little memory kept between them.
+// One rendering at a time in each thread, with little memory kept between them.
 sharp.concurrency(1);
 sharp.cache(false);
 

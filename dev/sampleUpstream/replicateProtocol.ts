@@ -18,7 +18,7 @@ const MODEL_PATH = /^\/v1\/models\/([^/]+)\/([^/]+)(\/predictions)?$/;
 const PREDICTION_PATH = /^\/v1\/predictions\/([^/]+)(\/cancel)?$/;
 const VIDEO_SECONDS = { min: 1, max: 15 };
 
-/** Replicate's predictions, of any model: whether it makes videos or images, its input shows. All of it needs a key. */
+/** Replicate's predictions, for any model: the input distinguishes videos from images. Every request needs a key. */
 export function createReplicateProtocol(surroundings: SampleContext): ProtocolHandler {
   return async (question) => {
     const { method, path } = question;
@@ -37,7 +37,7 @@ export function createReplicateProtocol(surroundings: SampleContext): ProtocolHa
   };
 }
 
-/** @param model is what the address names; without one it is the body that names a version. */
+/** @param model the model in the address; without one the body contains a version. */
 async function createPrediction(
   question: ProtocolRequest,
   model: string | undefined,
@@ -46,7 +46,7 @@ async function createPrediction(
   const body = await parseRequestBody(question.request);
   if (!('input' in body)) {
     if (body.problem === 'too large') return replicateError(413, 'The request body is too large.');
-    return replicateError(400, 'The request body is no JSON object.');
+    return replicateError(400, 'The request body is not a JSON object.');
   }
   const { version, input } = body.input;
   if (model === undefined && typeof version !== 'string') {
@@ -87,7 +87,7 @@ function handlePrediction(
 }
 
 function describeModel(owner: string, name: string): ProtocolResponse {
-  const description = 'A sample model: a landscape with the prompt upon it.';
+  const description = 'A sample model: a landscape with the prompt on it.';
   const about = { owner, name, description, visibility: 'public', run_count: 0, latest_version: null };
   return { status: 200, body: about };
 }
@@ -97,7 +97,7 @@ function replicateSensitiveContentIssue(prompt: string): InputIssue {
   return buildIssue('prompt', 'content_policy', msg, prompt);
 }
 
-/** 26 small letters and digits, as Replicate's ids look. */
+/** Creates an id of 26 lowercase letters and digits, as at Replicate. */
 function createPredictionId(): string {
   return Array.from(randomBytes(26), (byte) => (byte % 32).toString(32)).join('');
 }

@@ -3,13 +3,13 @@ import type { JsonResponse } from './protocol.ts';
 import type { InputIssue } from './inputValidation.ts';
 import type { Job } from './jobStore.ts';
 
-/** An error that is about the request as such. */
+/** An error about the request as such. */
 export function replicateError(status: number, detail: string, headers?: Record<string, string>): JsonResponse {
   const title = status === 401 ? 'Unauthenticated' : STATUS_CODES[status];
   return { status, body: { title, detail, status }, headers };
 }
 
-/** 422: the model takes no such input. */
+/** 422: the model does not accept the input. */
 export function replicateInputError(issues: InputIssue[]): JsonResponse {
   const body = {
     title: 'Input validation failed',
@@ -20,7 +20,7 @@ export function replicateInputError(issues: InputIssue[]): JsonResponse {
   return { status: 422, body };
 }
 
-/** A prediction as Replicate shows it. */
+/** A prediction in Replicate's format. */
 export function buildPrediction(job: Job, base: string): object {
   const { outcome, submittedAt, startedAt, completedAt } = job;
   const address = `${base}/v1/predictions/${job.id}`;
@@ -44,12 +44,12 @@ export function buildPrediction(job: Job, base: string): object {
         total_time: (completedAt - submittedAt) / 1000,
       },
     }),
-    // Replicate sends no such field; this upstream does stamp its work, and says so.
+    // Replicate sends no such field; this upstream watermarks its output, and says so.
     ...(outcome?.kind === 'succeeded' && { watermarked: true }),
   };
 }
 
-/** Of a video its address, of images a list of theirs. */
+/** Returns the address of a video, or a list of addresses for images. */
 function buildPredictionOutput({ outcome, renderRequest }: Job, base: string): string | string[] | null {
   if (outcome?.kind !== 'succeeded') return null;
   const addresses = outcome.files.map(({ name }) => `${base}/files/${name}`);

@@ -3,10 +3,10 @@ import type { RequestInput } from './inputValidation.ts';
 
 const MAX_BODY_BYTES = 64 * 1024;
 
-/** What became of a body: its fields, or why there are none. */
+/** A parsed body: its fields, or the problem. */
 export type ParsedBody = { input: RequestInput } | { problem: 'too large' | 'unreadable' };
 
-/** Reads a body of JSON, or of form fields where it says that it is a form. */
+/** Parses a JSON body, or form fields if its content type is a form. */
 export async function parseRequestBody(request: IncomingMessage): Promise<ParsedBody> {
   const bytes = await readLimitedBytes(request);
   if (bytes === null) return { problem: 'too large' };
@@ -43,7 +43,7 @@ async function parseForm(bytes: Buffer<ArrayBuffer>, type: string): Promise<Requ
   }
 }
 
-/** Whether a value is an object with fields. */
+/** Returns true if a value is an object with fields. */
 export function isObject(value: unknown): value is RequestInput {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

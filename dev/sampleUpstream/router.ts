@@ -6,7 +6,7 @@ import { createReplicateProtocol } from './replicateProtocol.ts';
 const FILE_PATH = /^\/files\/([^/]+)$/;
 const REPLICATE_PATH = /^\/v1\/(predictions|models\/[^/]+\/[^/]+)(\/|$)/;
 
-/** Who answers where: rendered files, without a key; OpenAI and Replicate under `/v1`; all else is fal's. */
+/** Routes requests: rendered files, without a key; OpenAI and Replicate under `/v1`; everything else is fal's. */
 export function createRouter(surroundings: SampleContext): ProtocolHandler {
   const fal = createFalProtocol(surroundings);
   const openai = createOpenaiProtocol(surroundings);

@@ -9,14 +9,14 @@ import { createRouter } from './router.ts';
 export interface SampleUpstreamOptions {
   /** 0, the default, is any free port. */
   port?: number;
-  /** Least time from submission to completion, in milliseconds. Default 1,500. */
+  /** Minimum time from submission to completion, in milliseconds. Default 1,500. */
   delayMs?: number;
-  /** Where the rendered files are kept. Default: a temporary folder, removed at the end. */
+  /** Folder of the rendered files. Default: a temporary folder, deleted at the end. */
   dataDir?: string;
 }
 
 export interface SampleUpstream {
-  /** Of fal's queue; OpenAI's and Replicate's protocols are under it, at `/v1`. */
+  /** Address of fal's queue; OpenAI's and Replicate's protocols are below it, at `/v1`. */
   url: string;
   stop(): Promise<void>;
 }
@@ -24,12 +24,12 @@ export interface SampleUpstream {
 const RENDER_THREADS = 2;
 
 /**
- * Starts the sample upstream: a server that speaks fal's queue protocol, OpenAI's and Replicate's, and renders, on this
- * machine and at no cost, a film or image of what was asked for, with the prompt and the word SAMPLE upon it. It
+ * Starts the sample upstream: a server that speaks the protocols of fal's queue, OpenAI and Replicate, and renders a
+ * film or image of the requested size on this machine, at no cost, with the prompt and the word SAMPLE on it. It
  * listens on 127.0.0.1.
  *
- * In a prompt, `[reject]` has the submission refused, `[fail]` has the job fail after it started, and `[slow]` has it
- * take a minute.
+ * In a prompt, `[reject]` rejects the submission, `[fail]` fails the job after it started, and `[slow]` makes it take a
+ * minute.
  */
 export async function startSampleUpstream(options: SampleUpstreamOptions = {}): Promise<SampleUpstream> {
   const pool = await startRenderPool(RENDER_THREADS);
@@ -50,7 +50,7 @@ export async function startSampleUpstream(options: SampleUpstreamOptions = {}): 
   }
 
   function reply(request: IncomingMessage, response: ServerResponse, answer: ProtocolResponse): void {
-    // A body that nobody read would be taken for the next request of this connection.
+    // An unread body would be parsed as the next request of this connection.
     if (!request.complete) response.setHeader('Connection', 'close');
     if ('file' in answer) return files.serve(answer.file, request, response);
     response.writeHead(answer.status, { 'Content-Type': 'application/json', ...answer.headers });

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { appendRunEvent } from '../harness/runEvents.ts';
 
 const run = promisify(execFile);
-/** How npx ends where it cannot reach the registry that the suite comes from. */
+/** Errors of npx without access to the registry that the suite comes from. */
 const OFFLINE = /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ENETUNREACH|ETIMEDOUT|ENOTCACHED|ECONNRESET)\b/;
 
 interface Ended {

@@ -3,13 +3,13 @@ import { once } from 'node:events';
 import { expect } from 'chai';
 import { CommandLineError, parseCommandLine } from '../../shared/lib/commandLine.ts';
 
-/** Every command that people run, and its main file. */
+/** Every command for people, with its main file. */
 const COMMANDS: [name: string, main: string][] = [
   ['npm start', 'dev/local/start.ts'],
   ['npm run demo', 'dev/demo/main.ts'],
   ['npm run bench', 'dev/bench/main.ts'],
   ['npm run chaos', 'dev/chaos/main.ts'],
-  ['npm run chaos:planted', 'dev/chaos/seededBugs/main.ts'],
+  ['npm run chaos:seeded-bugs', 'dev/chaos/seededBugs/main.ts'],
   ['npm run conformance', 'dev/conformance/main.ts'],
   ['npm run stripe:setup', 'dev/stripeSetup.ts'],
   ['npm run admin', 'worker/cli/admin/main.ts'],
@@ -27,11 +27,11 @@ async function run(main: string, ...args: string[]) {
   return ended;
 }
 
-describe('the command line', function () {
+describe('command lines', function () {
   this.timeout(60_000);
 
   for (const [name, main] of COMMANDS) {
-    it(`of ${name} explains itself with --help`, async () => {
+    it(`${name} prints its usage with --help`, async () => {
       const { status, out, err } = await run(main, '--help');
       expect([status, err]).to.deep.equal([0, '']);
       expect(out).to.include(name);
@@ -39,20 +39,20 @@ describe('the command line', function () {
   }
 
   for (const main of ['dev/demo/main.ts', 'worker/cli/admin/main.ts']) {
-    it(`of ${main} refuses what it does not know, and does nothing`, async () => {
+    it(`${main} rejects an unknown option with one sentence and does nothing`, async () => {
       const { status, out, err } = await run(main, '--hepl');
       expect([status, out]).to.deep.equal([2, '']);
       expect(err).to.match(/^Unknown option '--hepl'\./);
     });
   }
 
-  it('of npm run chaos says what is wrong with a negative seed', async () => {
+  it('npm run chaos rejects a negative seed and names the allowed range', async () => {
     const { status, err } = await run('dev/chaos/main.ts', '--seed', '-1');
     expect(status).to.equal(2);
     expect(err).to.equal('--seed must be a number from 0 to 2147483648, not "-1". See: npm run chaos -- --help\n');
   });
 
-  it('is refused with one sentence that names the argument', () => {
+  it('an invalid argument is rejected with one sentence that names it', () => {
     const options = { seed: { type: 'string' }, calm: { type: 'boolean' } } as const;
     for (const [args, sentence] of [
       [['--sead', '1'], "Unknown option '--sead'."],

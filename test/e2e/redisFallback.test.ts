@@ -26,12 +26,12 @@ const SCRIPT = `
   process.stdout.write(JSON.stringify({ how: redis.how, result }), () => process.exit(0));`;
 
 describe('a machine without Redis', () => {
-  it('runs BullMQ on the stand-in from the npm package, on every supported Node', async function () {
+  it('runs BullMQ on the in-memory fallback from the npm package, on every supported Node', async function () {
     this.timeout(120_000);
     const folder = join(requireTestEnv('TEST_FOLDER'), 'redis-fallback');
     const [empty, dataDir] = [join(folder, 'empty'), join(folder, 'data')];
     for (const made of [empty, dataDir]) mkdirSync(made, { recursive: true });
-    // Neither a Redis nor apt-get is found on this PATH, and no unpacked one in this cache.
+    // This PATH has neither a Redis nor apt-get, and the cache is empty.
     const env = { PATH: empty, HOME: empty, XDG_CACHE_HOME: empty };
     const args = ['--import', 'tsx', '--input-type=module', '-e', SCRIPT, dataDir];
     const { stdout } = await run(process.execPath, args, { env });

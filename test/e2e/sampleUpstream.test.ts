@@ -5,7 +5,7 @@ import { startSampleUpstream } from '../../dev/sampleUpstream/server.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
-/** What points the service at the sample upstream, by each protocol that it speaks. */
+/** Variables that point the service at the sample upstream, for each of its protocols. */
 const PROTOCOLS: Record<string, (url: string) => Record<string, string>> = {
   fal: (url) => ({ FAL_BASE_URL: url, FAL_KEY: 'sample' }),
   openai: (url) => ({ ...buildRoutes('openai:sample'), OPENAI_BASE_URL: `${url}/v1`, OPENAI_API_KEY: 'sample' }),
@@ -29,7 +29,7 @@ const VIDEOS = [
 ] as const;
 
 for (const [protocol, settings] of Object.entries(PROTOCOLS)) {
-  describe(`through the sample upstream, by the protocol of ${protocol}`, () => {
+  describe(`the sample upstream, through the protocol of ${protocol}`, () => {
     let upstream: Awaited<ReturnType<typeof startSampleUpstream>>;
     let service: TestService;
     let customer: TestCustomer;
@@ -44,8 +44,8 @@ for (const [protocol, settings] of Object.entries(PROTOCOLS)) {
     });
 
     for (const [resolution, aspectRatio, width, height] of IMAGES) {
-      it(`an image of ${resolution} and ${aspectRatio ?? 'no'} ratio is a PNG of ${width} by ${height}`, async () => {
-        const ended = await order({ model: 'imgmodel-2', params: { resolution, aspect_ratio: aspectRatio } });
+      it(`renders an image with ${resolution} and ${aspectRatio ?? 'no'} aspect ratio as a PNG of ${width} by ${height}`, async () => {
+        const ended = await generate({ model: 'imgmodel-2', params: { resolution, aspect_ratio: aspectRatio } });
         const image = await sharp(await download(ended.output_url, 'image/png')).metadata();
         expect(image).to.include({ format: 'png', width, height });
         const thumbnail = await sharp(await download(ended.thumbnail_url, 'image/webp')).metadata();
@@ -55,15 +55,15 @@ for (const [protocol, settings] of Object.entries(PROTOCOLS)) {
     }
 
     for (const [params, width, height] of VIDEOS) {
-      it(`a video ${JSON.stringify(params)} is an MP4 of ${width} by ${height}, exactly as long, moov first`, async () => {
-        const ended = await order({ model: 'vidmodel-video', params });
+      it(`renders a video with ${JSON.stringify(params)} as an MP4 of ${width} by ${height} and the exact duration, with moov first`, async () => {
+        const ended = await generate({ model: 'vidmodel-video', params });
         const bytes = await download(ended.output_url, 'video/mp4');
         expect(bytes.indexOf('moov')).to.be.within(0, bytes.indexOf('mdat'));
         const film = new Input({ source: new BufferSource(bytes), formats: ALL_FORMATS });
         const picture = await film.getPrimaryVideoTrack();
         expect(picture).to.include({ codec: 'avc', displayWidth: width, displayHeight: height });
         expect(await film.computeDuration()).to.be.closeTo(params.duration, 0.001);
-        // At OpenAI there is no video without sound.
+        // OpenAI has no videos without sound.
         const isLoud = 'audio' in params || protocol === 'openai';
         expect((await film.getPrimaryAudioTrack()) !== null).to.equal(isLoud);
         expect((await sharp(await download(ended.thumbnail_url, 'image/webp')).metadata()).format).to.equal('webp');
@@ -71,7 +71,7 @@ for (const [protocol, settings] of Object.entries(PROTOCOLS)) {
       });
     }
 
-    it('a prompt with [fail] fails after it was started, and one with [reject] when it is submitted: both refunded', async () => {
+    it('fails a prompt with [fail] after its start, and one with [reject] at submission, and both are refunded', async () => {
       const balance = await customer.balance();
       for (const prompt of ['[fail] please', '[reject] please']) {
         for (const { uuid } of [await customer.createImage(prompt), await customer.createVideo(prompt)]) {
@@ -83,7 +83,7 @@ for (const [protocol, settings] of Object.entries(PROTOCOLS)) {
       expect(await customer.balance()).to.equal(balance);
     });
 
-    async function order(wanted: { model: string; params: object }) {
+    async function generate(wanted: { model: string; params: object }) {
       const created = await customer.createGeneration(wanted);
       expect(created.status).to.equal(201);
       const ended = await customer.waitForEnd(created.body.uuid);

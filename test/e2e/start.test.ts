@@ -40,12 +40,12 @@ describe('npm start', function () {
           if (output.includes('/api/generations/create/')) resolve();
         });
       }
-      child.once('exit', (status) => reject(new Error(`ended with ${status}:\n${output}`)));
+      child.once('exit', (status) => reject(new Error(`exited with ${status}:\n${output}`)));
     });
     return { child, baseUrl: `http://localhost:${port}`, output: () => output };
   }
 
-  it('boots the whole service, keeps its data through kill -9 and a stop, and leaves no process behind', async () => {
+  it('starts the whole service, keeps its data through kill -9 and a stop, and leaves no process behind', async () => {
     const port = await allocatePort();
     const first = await start(port);
     expect(first.output()).to.not.match(/^ *Metrics /m);
@@ -66,7 +66,7 @@ describe('npm start', function () {
       expect(await acceptsConnections(listening), String(listening)).to.equal(false);
   });
 
-  it('names what people open, commands for any folder, and is found by admin and check through its data folder', async () => {
+  it('prints addresses and working commands, and admin and check find it through its data folder', async () => {
     const port = await allocatePort();
     const settings = { STAFF_EMAILS: 'me@example.com', METRICS_PORT: '0' };
     const started = await start(port, dataDir, settings);
@@ -75,7 +75,7 @@ describe('npm start', function () {
     for (const path of ['/account/', '/api/docs/', '/admin/']) expect(output).to.include(` ${baseUrl}${path} `);
     expect(output).to.include('for staff: me@example.com');
     expect(output.match(/^ *Metrics +(?:worker|api) +http:\S+\/metrics /gm)).to.have.length(2);
-    // As they were printed, in another folder.
+    // The printed commands, run in another folder.
     const commands = output.split('\n').filter((line) => /^ {2}(curl|UUID=)/.test(line));
     expect(commands).to.have.length(4);
     const done = await runCommand('sh', ['-ec', commands.join('\n')], {}, '/');
@@ -98,7 +98,7 @@ describe('npm start', function () {
     const inProduction = { ...env, NODE_ENV: 'production' };
     expect((await runCommand(process.execPath, ['dist/worker/cli/check/main.js'], inProduction)).status).to.equal(78);
 
-    // A service that was not started on this folder is left alone.
+    // The demo does not touch a service that was not started on this folder.
     const demo = ['--import', 'tsx', 'dev/demo/main.ts'];
     const elsewhere = { PATH, PORT: String(port), DATA_DIR: `${dataDir}-elsewhere` };
     const refused = await runCommand(process.execPath, demo, elsewhere);
@@ -110,7 +110,7 @@ describe('npm start', function () {
       `Using the service at ${baseUrl}.`,
     );
 
-    // A page that is opened by another name of this machine leads to the one that forms are taken from.
+    // A page that is opened through another name of this machine redirects to the origin whose forms are accepted.
     const other = await fetch(`http://127.0.0.1:${port}/sign-in?done=signed-out`, { redirect: 'manual' });
     expect([other.status, other.headers.get('location')]).to.deep.equal([302, `${baseUrl}/sign-in?done=signed-out`]);
 
@@ -119,7 +119,7 @@ describe('npm start', function () {
     expect((await runCommand(process.execPath, ['dist/worker/cli/check/main.js'], env)).status).to.equal(78);
   });
 
-  it('two copies run side by side, and a taken port is one sentence that names PORT', async () => {
+  it('two installations run side by side, and a port in use ends the start with a sentence that names PORT', async () => {
     const [one, other] = await Promise.all([start(await allocatePort()), start(await allocatePort(), `${dataDir}-2`)]);
     for (const { baseUrl } of [one, other]) {
       expect((await request(baseUrl, 'GET', '/api/health/')).status).to.equal(200);
@@ -132,7 +132,7 @@ describe('npm start', function () {
     ]);
   });
 
-  it('a provider that was given is used, and the sample upstream stands in for one that was not', async () => {
+  it('a configured provider is used, and the sample upstream replaces one that is not configured', async () => {
     const given = await startSampleUpstream({ delayMs: 100 });
     try {
       const started = await start(await allocatePort(), dataDir, {
@@ -167,7 +167,7 @@ describe('npm start', function () {
     }
   });
 
-  it('gives API and worker a port each for their metrics, and names both', async () => {
+  it('API and worker each serve metrics on a port of their own, and both addresses are printed', async () => {
     const [metricsPort, token] = [await findFreePortPair(), 'a-token-of-20-letters'];
     const settings = { METRICS_PORT: String(metricsPort), METRICS_TOKEN: token };
     const started = await start(await allocatePort(), dataDir, settings);
@@ -186,7 +186,7 @@ describe('npm start', function () {
     expect(await endProcess(started.child, 'SIGTERM')).to.equal(0);
   });
 
-  it('metrics on any free port are listed with their addresses; a port that leaves none for the worker is one sentence', async () => {
+  it('METRICS_PORT=0 prints the chosen addresses, and a port without a free successor is rejected with one sentence', async () => {
     const started = await start(await allocatePort(), dataDir, { METRICS_PORT: '0', METRICS_HOST: '127.0.0.1' });
     const addresses = [...started.output().matchAll(/^ *Metrics +(?:worker|api) +(http:\S+\/metrics) /gm)];
     expect(addresses).to.have.length(2);
@@ -197,28 +197,28 @@ describe('npm start', function () {
       ['2999', '3000'],
     ] as const) {
       const ended = await start(Number(PORT), dataDir, { METRICS_PORT }).catch((error: Error) => error.message);
-      expect(ended).to.match(/^ended with 1:\nMETRICS_PORT .*\.\n$/);
+      expect(ended).to.match(/^exited with 1:\nMETRICS_PORT .*\.\n$/);
     }
   });
 
-  it('a provider of which only the address was given ends it with a sentence that names the key', async () => {
+  it('a provider with an address and no key is rejected with a sentence that names the key', async () => {
     const settings = { FAL_BASE_URL: 'http://127.0.0.1:1' };
     const ended = await start(await allocatePort(), dataDir, settings).catch((error: Error) => error.message);
     expect(ended)
-      .to.match(/^ended with 1:/)
+      .to.match(/^exited with 1:/)
       .and.match(/FAL_KEY is not set: /);
   });
 });
 
 describe('.env.example', () => {
-  it('has every variable of the configuration, with its default', () => {
+  it('contains every variable of the configuration, with its default', () => {
     const needed = { DATABASE_URL: 'postgres://user@host/name', REDIS_URL: 'redis://host:6379' };
     const example = parseEnv(readFileSync('.env.example', 'utf8'));
     expect(parseConfig({ ...example, ...needed })).to.deep.equal(parseConfig(needed));
     const source = readFileSync('shared/lib/configVariables.ts', 'utf8');
     const names = [...source.matchAll(/^ {2}([A-Z][A-Z0-9_]*): /gm)].map(([, name]) => name);
-    const ofStartAlone = ['DATA_DIR', 'SAMPLE_DELAY_MS'];
-    expect(Object.keys(example)).to.have.members([...new Set(names), ...ofStartAlone]);
+    const onlyForStart = ['DATA_DIR', 'SAMPLE_DELAY_MS'];
+    expect(Object.keys(example)).to.have.members([...new Set(names), ...onlyForStart]);
   });
 });
 
@@ -243,7 +243,7 @@ async function runCommand(
   return ended;
 }
 
-/** A port of this test process, of which the next one is its own, too. */
+/** Finds a port of this test process whose successor is its own, too. */
 async function findFreePortPair(): Promise<number> {
   for (;;) {
     const port = await allocatePort();
@@ -251,7 +251,7 @@ async function findFreePortPair(): Promise<number> {
   }
 }
 
-/** Whether anything listens on a port. */
+/** Returns true if a program listens on a port. */
 async function acceptsConnections(port: number): Promise<boolean> {
   const socket = connect(port, '127.0.0.1');
   const answer = await Promise.race([

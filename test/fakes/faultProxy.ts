@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** Stands between the service and one of its servers, and can cut them off from each other. */
+/** A proxy between the service and one of its servers, which can cut their connection. */
 export class FaultProxy {
   private readonly target: URL;
   private readonly sockets = new Set<Socket>();
   private mode: 'open' | 'refusing' | 'frozen' = 'open';
   private isCut: (chunk: Buffer) => boolean = () => false;
   private readonly server = createServer((inside) => this.forward(inside));
-  /** The server's address, by way of this proxy. */
+  /** Address of the server through this proxy. */
   url = '';
 
   constructor(targetUrl: string) {
@@ -24,27 +24,27 @@ export class FaultProxy {
     return this;
   }
 
-  /** Breaks all connections and lets no new one through. */
+  /** Closes all connections and rejects new ones. */
   refuse(): void {
     this.mode = 'refusing';
     for (const socket of this.sockets) socket.destroy();
   }
 
-  /** Nothing gets through any more, in either direction, and nobody is told. */
+  /** Forwards nothing in either direction, without closing connections. */
   freeze(): void {
     this.mode = 'frozen';
     for (const socket of this.sockets) socket.pause();
   }
 
   /**
-   * Cuts connections at the moment when the server answers on them: what was asked for was done, and nobody learns of it.
-   * @param isCut asked for each piece of an answer.
+   * Cuts connections when the server responds: the request was executed, and its outcome is lost.
+   * @param isCut called for each chunk of a response.
    */
   cutReplies(isCut: (chunk: Buffer) => boolean): void {
     this.isCut = isCut;
   }
 
-  /** Lets everything through again. */
+  /** Forwards everything again. */
   open(): void {
     this.mode = 'open';
     this.isCut = () => false;

@@ -1,19 +1,19 @@
-/** Numbers that look random and are the same for the same seed, so that a run can be repeated. */
+/** Random numbers that are the same for the same seed, so that a run can be repeated. */
 export interface SeededRandom {
-  /** From 0 up to, and without, 1. */
+  /** From 0 to 1, exclusive. */
   next(): number;
-  /** A whole number from 0 up to, and without, `count`. */
+  /** An integer from 0 to `count`, exclusive. */
   nextBelow(count: number): number;
-  /** A whole number from `least` to `most`. */
+  /** An integer from `least` to `most`, inclusive. */
   nextBetween(least: number, most: number): number;
   pick<Item>(items: readonly Item[]): Item;
   /** @param probability from 0 to 1. */
   chance(probability: number): boolean;
-  /** Numbers of its own for a part of the run: however many that takes, others stay the same. */
+  /** An independent sequence for a part of the run: however many numbers that takes, others stay the same. */
   fork(name: string): SeededRandom;
 }
 
-/** Numbers by the method of mulberry32. */
+/** Generates numbers with mulberry32. */
 export function createSeededRandom(seed: number | string): SeededRandom {
   let state = hash(String(seed));
   const next = () => {
@@ -33,7 +33,7 @@ export function createSeededRandom(seed: number | string): SeededRandom {
   };
 }
 
-/** A number of 32 bits for a text (FNV-1a). */
+/** Hashes a text to 32 bits (FNV-1a). */
 function hash(text: string): number {
   let value = 0x811c9dc5;
   for (const character of text) value = Math.imul(value ^ (character.codePointAt(0) ?? 0), 0x01000193);

@@ -4,18 +4,21 @@ import { assertMatchesOpenApi } from './openapiValidation.ts';
 export interface ApiResponse {
   status: number;
   headers: Headers;
-  // Tests look into answers of every shape.
+  // Tests read responses of every shape.
   body: any;
 }
 
 export interface RequestOptions {
   body?: unknown;
-  /** Sent as it is, in the place of `body`. */
+  /** Sent unchanged, instead of `body`. */
   rawBody?: string | Uint8Array;
   headers?: Record<string, string>;
 }
 
-/** One HTTP request to the service. JSON in, JSON out, whatever the status; fails where the answer is not described. */
+/**
+ * Sends one HTTP request to the service: JSON in, JSON out, whatever the status. Fails if the response does not match
+ * the OpenAPI document.
+ */
 export async function request(
   baseUrl: string,
   method: string,
@@ -50,7 +53,7 @@ function parseJsonOrText(text: string): unknown {
 export const IMAGE = { model: 'imgmodel-2', params: { resolution: '1K' } } as const;
 export const VIDEO = { model: 'vidmodel-video', params: { duration: 5, resolution: '720p' } } as const;
 
-/** A customer: signed in, and with an API key. */
+/** A signed-in customer with an API key. */
 export class TestCustomer {
   readonly baseUrl: string;
   readonly email: string;
@@ -64,18 +67,18 @@ export class TestCustomer {
     this.key = key;
   }
 
-  /** The same customer by way of another web process. */
+  /** The same customer at another API process. */
   on(baseUrl: string): TestCustomer {
     return new TestCustomer(baseUrl, this.email, this.cookie, this.key);
   }
 
-  /** A request with the API key. */
+  /** Sends a request with the API key. */
   request(method: string, path: string, options: RequestOptions = {}): Promise<ApiResponse> {
     const headers = { authorization: `Bearer ${this.key}`, ...options.headers };
     return request(this.baseUrl, method, path, { ...options, headers });
   }
 
-  /** A request with the session cookie, from a page of ours. */
+  /** Sends a request with the session cookie, as from one of our pages. */
   requestWithSession(method: string, path: string, options: RequestOptions = {}): Promise<ApiResponse> {
     const headers = { cookie: this.cookie, origin: new URL(this.baseUrl).origin, ...options.headers };
     return request(this.baseUrl, method, path, { ...options, headers });
@@ -85,7 +88,7 @@ export class TestCustomer {
     return this.request('POST', '/api/generations/create/', { body: { prompt: 'a lighthouse', ...order } });
   }
 
-  /** Creates an image that must be accepted. @returns its generation. */
+  /** Creates an image, which must be accepted. @returns its generation. */
   async createImage(prompt = `an image ${randomUUID()}`): Promise<any> {
     return expectCreated(await this.createGeneration({ ...IMAGE, prompt }));
   }
@@ -98,12 +101,12 @@ export class TestCustomer {
     return this.request('GET', `/api/generations/${uuid}/`);
   }
 
-  /** Polls as the specification tells clients to, until the generation has ended. */
+  /** Polls as the specification requires of clients, until the generation has ended. */
   async waitForEnd(uuid: string, withinMs = 30_000): Promise<any> {
     const until = Date.now() + withinMs;
     for (;;) {
       const { status, body } = await this.readGeneration(uuid);
-      // A 503 is transient: asked again, like what is still queued.
+      // A 503 is transient: poll again, as for a queued generation.
       if (status !== 503 && body.status !== 'queued') return body;
       if (Date.now() > until) throw new Error(`${uuid} is still queued after ${withinMs} ms.`);
       await new Promise((resolve) => setTimeout(resolve, 100));
@@ -114,7 +117,7 @@ export class TestCustomer {
     return (await this.request('GET', '/api/usage/summary/')).body.credits.balance;
   }
 
-  /** All entries of the ledger, oldest first, as `[type, amount]`. */
+  /** All ledger entries, oldest first, as `[type, amount]`. */
   async ledger(): Promise<[string, number][]> {
     const entries: [string, number][] = [];
     for (let path: string | null = '/api/ledger/'; path !== null; ) {
@@ -131,7 +134,7 @@ function expectCreated({ status, body }: ApiResponse): any {
   return body;
 }
 
-/** Signs somebody in, on a plan unless `plan` is null, and makes a key. */
+/** Signs in a new customer, with a plan unless `plan` is null, and creates an API key. */
 export async function createCustomer(baseUrl: string, plan: string | null = 'pro'): Promise<TestCustomer> {
   const email = `${randomUUID()}@example.com`;
   const signIn = await request(baseUrl, 'POST', '/authentication/dev/sign-in/', { body: { email } });

@@ -8,7 +8,8 @@ import { requestLog } from '../../api/pipeline/requestLog.ts';
 import { authenticateBearer, requireScope } from '../../api/pipeline/authenticateBearer.ts';
 
 /**
- * Serves, on the open service of this process, who a request is from: GET takes any credential, POST one that may write.
+ * Serves the identity behind a request, on the open service of this process: GET accepts any credential, POST one with
+ * write access.
  * @returns the server and its address.
  */
 export async function startBearerApp(): Promise<{ server: Server; url: string }> {

@@ -1,14 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import pg from 'pg';
+import * as databases from '../../dev/local/databases.ts';
 
 const TEMPLATE_DATABASE = 'genmeter_template';
 
-/** Migrates one database through the release step, as a deployment would; every test file gets a copy of it. */
+/** Migrates a template database with the release step, as a deployment would. Every test file uses a copy of it. */
 export async function createTemplateDatabase(serverUrl: string, folder: string): Promise<void> {
-  await executeOnServer(serverUrl, `CREATE DATABASE ${TEMPLATE_DATABASE}`);
-  const { status, output } = await runRelease(withDatabaseName(serverUrl, TEMPLATE_DATABASE), folder);
+  const url = await databases.createDatabase(serverUrl, TEMPLATE_DATABASE);
+  const { status, output } = await runRelease(url, folder);
   if (status !== 0) throw new Error(`The release step failed:\n${output}`);
 }
 
@@ -28,34 +28,17 @@ export async function runRelease(
 
 let databaseCount = 0;
 
-/** A database of its own, migrated unless `empty`. @returns its address. */
+/** Creates a database, migrated unless `empty`. @returns its address. */
 export async function createDatabase({ empty = false } = {}): Promise<string> {
   const serverUrl = requireTestEnv('TEST_DATABASE_URL');
   databaseCount += 1;
   const name = `test_${process.pid}_${databaseCount}`;
-  await executeOnServer(serverUrl, `CREATE DATABASE ${name} ${empty ? '' : `TEMPLATE ${TEMPLATE_DATABASE}`}`);
-  return withDatabaseName(serverUrl, name);
+  return databases.createDatabase(serverUrl, name, empty ? '' : `TEMPLATE ${TEMPLATE_DATABASE}`);
 }
 
-/** A setting that `test/run.ts` leaves for the test files. */
+/** Returns a setting that `test/run.ts` passes to the test files. */
 export function requireTestEnv(name: string): string {
   const value = process.env[name];
   if (value === undefined) throw new Error(`${name} is not set: run the tests with "npm test".`);
   return value;
-}
-
-async function executeOnServer(serverUrl: string, statement: string): Promise<void> {
-  const client = new pg.Client(serverUrl);
-  await client.connect();
-  try {
-    await client.query(statement);
-  } finally {
-    await client.end();
-  }
-}
-
-function withDatabaseName(serverUrl: string, database: string): string {
-  const url = new URL(serverUrl);
-  url.pathname = `/${database}`;
-  return url.href;
 }

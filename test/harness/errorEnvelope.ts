@@ -15,9 +15,9 @@ const STATUS_BY_CODE = {
 } as const;
 
 /**
- * Fails unless an answer is the error envelope with this code and its status.
- * @param mentions what `detail` must contain, such as the name of the field that was wrong
- * @param status in the place of the code's own
+ * Fails unless a response is the error envelope with this code and its status.
+ * @param mentions a part of `detail`, such as the name of the invalid field
+ * @param status overrides the status of the code
  */
 export function expectError(
   answer: ApiResponse,
@@ -42,7 +42,7 @@ export function expectTimestamp(text: unknown): void {
   expect(text).to.be.a('string').that.matches(TIMESTAMP);
 }
 
-/** How many times each of the values occurs. */
+/** Counts the occurrences of each value. */
 export function countOccurrences(values: (string | number)[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const value of values) counts[value] = (counts[value] ?? 0) + 1;

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 
-/** The error that work ends with, or one that says that there was none. */
+/** Returns the error of a rejected promise, or an error that says that it was not rejected. */
 export function captureError(work: Promise<unknown>): Promise<Error> {
   return work.then(
     () => new Error('It succeeded.'),
@@ -8,7 +8,7 @@ export function captureError(work: Promise<unknown>): Promise<Error> {
   );
 }
 
-/** Fails unless work ends with an error that says this. @returns the error. */
+/** Fails unless a promise is rejected with this message. @returns the error. */
 export async function expectRejection(work: Promise<unknown>, message: RegExp): Promise<Error> {
   const error = await captureError(work);
   expect(error.message).to.match(message);

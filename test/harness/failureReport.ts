@@ -3,7 +3,7 @@ import Mocha from 'mocha';
 
 const { Base } = Mocha.reporters;
 
-/** A test or a hook, as mocha's processes send it: of its methods only these remain. */
+/** A test or a hook as mocha's processes send it, with only these methods. */
 export interface FailedRunnable {
   title: string;
   type?: string | undefined;
@@ -19,7 +19,7 @@ export interface Failure {
   file: string | undefined;
 }
 
-/** Everything that is known of a failure: titles, error with its causes, log lines, and the command to repeat it. */
+/** Formats a failure: titles, the error with its causes, log lines, and the command to repeat it. */
 export function describeFailure({ runnable, error, file }: Failure, number: number): string {
   const titles = getTitlePath(runnable);
   const where = file === undefined ? '' : `  ${relative('.', file)}\n`;
@@ -66,7 +66,7 @@ function isErrorLike(error: unknown): error is ErrorLike {
   return typeof error === 'object' && error !== null && typeof (error as ErrorLike).message === 'string';
 }
 
-/** Without the last title for a hook, which has none that a test could be chosen by. */
+/** Without the last title for a hook, which cannot be selected on the command line. */
 function buildRerunCommand(runnable: FailedRunnable, file: string): string {
   const titles = getTitlePath(runnable);
   const chosen = runnable.type === 'test' ? titles : titles.slice(0, -1);
@@ -74,7 +74,7 @@ function buildRerunCommand(runnable: FailedRunnable, file: string): string {
   return `npm test -- ${relative('.', file)}${filter}`;
 }
 
-/** What mocha makes up for a file that cannot be loaded has no path. */
+/** Mocha's placeholder for a file that cannot be loaded has no path. */
 function getTitlePath(runnable: FailedRunnable): string[] {
   return typeof runnable.titlePath === 'function' ? runnable.titlePath().filter(Boolean) : [runnable.title];
 }

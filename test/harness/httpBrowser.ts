@@ -12,19 +12,19 @@ export interface HttpPage {
 }
 
 /**
- * A browser without a window: it keeps cookies, by their paths, follows redirects, and sends the form of a page that
- * sends itself. All that it talks to is on this machine, so that its cookies go to each port, as in real ones.
+ * A browser without a window: it keeps cookies by their paths, follows redirects, and submits forms that submit
+ * themselves. All of its servers are on this machine, so that cookies are sent to every port, as in real browsers.
  */
 export class HttpBrowser {
   cookies: Cookie[] = [];
-  /** The addresses that it was sent to, in order. */
+  /** The locations of redirects, in order. */
   readonly redirects: string[] = [];
 
   cookie(name: string): string | undefined {
     return this.cookies.find((cookie) => cookie.name === name)?.value;
   }
 
-  /** One request, without following anywhere. */
+  /** Sends one request, without following redirects. */
   async request(url: string | URL, init: RequestInit = {}): Promise<HttpPage> {
     const address = new URL(url);
     const sent = this.cookies.filter(({ path }) => address.pathname.startsWith(path));
@@ -41,7 +41,7 @@ export class HttpBrowser {
     return { url: address, status: response.status, headers: response.headers, text: await response.text() };
   }
 
-  /** Opens an address, and goes on until a page is there; or until `until` says that the next address is the last. */
+  /** Opens an address and follows redirects until a page is loaded, or until `until` accepts the next address. */
   async navigate(url: string | URL, until: (next: URL) => boolean = () => false): Promise<HttpPage> {
     let visit = await this.request(url);
     for (let steps = 0; steps < 20; steps += 1) {
@@ -62,7 +62,7 @@ export class HttpBrowser {
     throw new Error(`No page after 20 steps: ${this.redirects.join(' ')}`);
   }
 
-  /** Sends a form, without following anywhere. */
+  /** Submits a form, without following redirects. */
   submitForm(action: string | URL, fields: Record<string, string>, origin = new URL(action).origin): Promise<HttpPage> {
     return this.request(action, {
       method: 'POST',
@@ -89,7 +89,7 @@ export interface PageForm {
   fields: Record<string, string>;
 }
 
-/** The hidden fields of the form with an action, as they stand in a page. */
+/** Reads the hidden fields of the form with an action from a page. */
 export function findForm(html: string, action: string): PageForm {
   const form = html.split('<form ').find((part) => part.includes(`action="${action}"`));
   if (form === undefined) throw new Error(`No form for ${action} in: ${html.slice(0, 2_000)}`);

@@ -10,7 +10,7 @@ import type { ServiceHandle } from './serviceProcess.ts';
 
 const LOG_TIMEOUT_MS = 20_000;
 
-/** The log lines of a service, as they are written. */
+/** The log lines of a service as they are written. */
 class ServiceLog {
   text = '';
   readonly #written = new EventEmitter().setMaxListeners(0);
@@ -32,11 +32,11 @@ class ServiceLog {
 }
 
 /**
- * The one service of the test's own process: an API server on a real port, a worker on real queues, or both. They share
- * the connections of one open service, as `openService` opens them for a process.
+ * The single service in the test's own process: an API server on a real port, a worker on real queues, or both. They
+ * share the connections of one open service, as `openService` opens them for a process.
  */
 export class InProcessService {
-  /** Whether this process has one already; another service of the same file then runs in processes of its own. */
+  /** True if this process runs one already; another service of the same file then uses processes of its own. */
   static isInUse = false;
 
   readonly #log = new ServiceLog();
@@ -72,7 +72,7 @@ export class InProcessService {
     InProcessService.isInUse = false;
   }
 
-  /** The first to start decides: PORT and BASE_URL are those of the API. */
+  /** The first caller decides: PORT and BASE_URL are those of the API. */
   #open(env: Record<string, string>): Promise<Service> {
     const config = () => parseConfig({ NODE_ENV: 'test', ...this.#env, ...env });
     this.#service ??= openService(config(), { clock: this.#clock, log: this.#log });

@@ -4,8 +4,8 @@ const path = require('node:path');
 const { Script } = require('node:vm');
 
 /**
- * Runs a bundled program from its V8 code cache. Without a cache, or with one of another V8, the text is compiled.
- * WRITE_CODE_CACHE writes the cache when the process ends, when the functions that it needed are compiled.
+ * Runs a bundled program from its V8 code cache. Compiles the text if there is no cache, or one of another V8.
+ * WRITE_CODE_CACHE writes the cache when the process ends, with all functions compiled that it used.
  */
 module.exports = (name) => {
   const filename = path.join(__dirname, `${name}.bundle.cjs`);

@@ -3,11 +3,11 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { type ApiResponse, type TestCustomer, request, type RequestOptions } from './apiClient.ts';
 
-/** The generations of the official client: the one most assistants are built on, and its successor in both its eras. */
+/** The generations of the official client: the one most MCP hosts use, and its successor in both its modes. */
 export const CLIENT_NAMES = ['sdk 1', 'sdk 2', 'sdk 2, stateless'] as const;
 export type ClientName = (typeof CLIENT_NAMES)[number];
 
-/** What tests use of a client, which is the same in all of them. */
+/** The operations that tests use, which are the same for all clients. */
 export interface McpTestClient {
   client: any;
   transport: any;
@@ -36,7 +36,7 @@ export async function connectMcpClient(
 
 export const ACCEPT_JSON_OR_SSE = 'application/json, text/event-stream';
 
-/** One POST to /mcp, as a client that is written by hand would send it. */
+/** Sends one POST to /mcp, as a hand-written client would. */
 export function postMcp(customer: TestCustomer, message: unknown, options: RequestOptions = {}): Promise<ApiResponse> {
   const headers = { accept: ACCEPT_JSON_OR_SSE, authorization: `Bearer ${customer.key}`, ...options.headers };
   return request(customer.baseUrl, 'POST', '/mcp', { body: message, ...options, headers });
@@ -49,14 +49,14 @@ export const INITIALIZE = {
   params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1.0.0' } },
 };
 
-/** What each request of the stateless era says of itself. */
+/** Metadata in each request of the stateless mode. */
 export const STATELESS_META = {
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',
   'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
   'io.modelcontextprotocol/clientCapabilities': {},
 };
 
-/** Introduces a client. @returns the headers of all that it sends from then on. */
+/** Initializes a session. @returns the headers of its further requests. */
 export async function openMcpSession(customer: TestCustomer): Promise<Record<string, string>> {
   const { status, headers, body } = await postMcp(customer, INITIALIZE);
   const id = headers.get('mcp-session-id');
@@ -69,7 +69,7 @@ export function buildToolCall(name: string, args: object = {}, id: number | stri
   return { jsonrpc: '2.0', id, method: 'tools/call', params };
 }
 
-/** A session's event stream, read as it comes. */
+/** The event stream of a session. */
 export class McpEventStream {
   readonly received: { id: string | undefined; data: any }[] = [];
   isEnded = false;
@@ -101,17 +101,17 @@ export class McpEventStream {
     return new McpEventStream(response, stopper);
   }
 
-  /** The last id that was given. */
+  /** The last event id. */
   get lastEventId(): string | undefined {
     return this.received.findLast(({ id }) => id !== undefined)?.id;
   }
 
-  /** The messages, without those events that are only there for their id. */
+  /** The messages, without events that only carry an id. */
   get messages(): any[] {
     return this.received.map(({ data }) => data).filter((data) => data !== '');
   }
 
-  /** Resolves when something holds of what was received, which is looked at with each event. */
+  /** Resolves when a condition on the received events holds; checked at each event. */
   async waitFor(what: string, holds: (events: McpEventStream) => boolean, withinMs = 15_000): Promise<void> {
     const deadline = performance.now() + withinMs;
     while (!holds(this)) {
@@ -130,7 +130,7 @@ export class McpEventStream {
     }
   }
 
-  /** Hangs up. */
+  /** Closes the connection. */
   close(): void {
     this.stopper.abort();
   }

@@ -1,7 +1,7 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { type ApiResponse, type TestCustomer, request } from './apiClient.ts';
 
-/** Where the answers of a client of the tests would go; nobody listens there. */
+/** Redirect URI of test clients; nothing listens there. */
 export const REDIRECT_URI = 'http://127.0.0.1:9/callback';
 
 export interface Pkce {
@@ -14,7 +14,7 @@ export function createPkce(): Pkce {
   return { verifier, challenge: createHash('sha256').update(verifier).digest('base64url') };
 }
 
-/** A form as OAuth wants it; a list of pairs may repeat a parameter. */
+/** Sends a form as OAuth requires it; a list of pairs may repeat a parameter. */
 export function postUrlEncoded(
   baseUrl: string,
   path: string,
@@ -27,7 +27,7 @@ export function postUrlEncoded(
   });
 }
 
-/** A client that speaks OAuth by hand, so that it can do everything wrong. */
+/** A hand-written OAuth client that can send every mistake. */
 export class OAuthTestClient {
   readonly baseUrl: string;
   readonly clientId: string;
@@ -43,7 +43,7 @@ export class OAuthTestClient {
     return new OAuthTestClient(baseUrl, this.clientId, this.redirectUri);
   }
 
-  /** The address that a person is sent to, with changes; undefined leaves a parameter out. */
+  /** Builds the authorization address, with changed parameters; undefined leaves one out. */
   authorizePath(challenge: string, changes: Record<string, string | undefined> = {}): string {
     const parameters = {
       response_type: 'code',
@@ -58,7 +58,7 @@ export class OAuthTestClient {
     return `/authorize?${new URLSearchParams(given).toString()}`;
   }
 
-  /** Has a person allow it. @returns the parameters that the client is answered with. */
+  /** Gives consent. @returns the parameters of the redirect to the client. */
   async authorize(person: TestCustomer, challenge: string, changes: Record<string, string | undefined> = {}) {
     const answer = await submitConsent(this.baseUrl, person, this.authorizePath(challenge, changes));
     return new URL(getRedirectLocation(answer)).searchParams;
@@ -80,7 +80,7 @@ export class OAuthTestClient {
     return postUrlEncoded(this.baseUrl, '/token', { ...fields, ...changes });
   }
 
-  /** The whole way. @returns what `/token` answered. */
+  /** Runs the whole flow. @returns the response of `/token`. */
   async authorizeAndExchange(person: TestCustomer, changes: Record<string, string | undefined> = {}): Promise<any> {
     const { verifier, challenge } = createPkce();
     const code = (await this.authorize(person, challenge, changes)).get('code') ?? '';
@@ -90,7 +90,7 @@ export class OAuthTestClient {
   }
 }
 
-/** Registers a client at the service. */
+/** Registers a client with the service. */
 export async function registerClient(
   baseUrl: string,
   metadata: Record<string, unknown> = {},
@@ -101,7 +101,7 @@ export async function registerClient(
   return new OAuthTestClient(baseUrl, answer.body.client_id, body.redirect_uris[0]);
 }
 
-/** The token of the form on a consent page. */
+/** Reads the CSRF token of the form on a consent page. */
 export async function loadConsentPage(
   baseUrl: string,
   person: TestCustomer,
@@ -112,7 +112,7 @@ export async function loadConsentPage(
   return { ...page, token };
 }
 
-/** What a person does who agrees: loads the page, and sends its form. */
+/** Gives consent as a user does: loads the page, and submits its form. */
 export async function submitConsent(
   baseUrl: string,
   person: TestCustomer,
@@ -126,7 +126,7 @@ export async function submitConsent(
   return postUrlEncoded(baseUrl, path, { csrf_token: page.token, decision }, headers);
 }
 
-/** Where an answer sends the browser, as it is written. */
+/** The location of a redirect, unchanged. */
 export function getRedirectLocation(answer: Pick<ApiResponse, 'status' | 'headers' | 'body'>): string {
   const page = /<meta http-equiv="refresh" content="0;url=([^"]+)"/.exec(String(answer.body))?.[1];
   const location = answer.headers.get('location') ?? page?.replaceAll('&amp;', '&') ?? null;
@@ -134,14 +134,14 @@ export function getRedirectLocation(answer: Pick<ApiResponse, 'status' | 'header
   return location;
 }
 
-/** The claims of a JWT, unchecked. */
+/** The claims of a JWT, without verification. */
 export function decodeClaims(token: string): any {
   return JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
 }
 
 /**
- * What a person does who is sent to an authorization address for the first time: signs in on the page that comes, is led
- * back, and allows it. @returns the address that the client is answered at.
+ * Completes an authorization for the first time as a user does: signs in on the page, follows the redirect, and gives
+ * consent. @returns the redirect address of the client.
  */
 export async function signInAndAllow(baseUrl: string, address: URL): Promise<URL> {
   const path = address.pathname + address.search;
@@ -155,7 +155,7 @@ export async function signInAndAllow(baseUrl: string, address: URL): Promise<URL
   return new URL(getRedirectLocation(await submitConsent(baseUrl, { cookie } as TestCustomer, back)));
 }
 
-/** What an MCP client keeps, in memory. */
+/** The storage of an MCP client, in memory. */
 export class MemoryOAuthProvider {
   readonly redirectUrl = REDIRECT_URI;
   readonly clientMetadata = {

@@ -3,8 +3,8 @@ import { buildOpenApiDocument } from '../../api/rest/openapi/document.ts';
 import { LOCAL_SIGN_IN_ROUTES, HTTP_ROUTES } from '../../api/router.ts';
 
 /**
- * Holds every answer that any test gets from the REST interface against `/api/openapi.json`: its status, its body, of
- * which no field may be unknown, and the headers that go with it.
+ * Validates every response that any test receives from the REST API against `/api/openapi.json`: its status, its body
+ * without unknown fields, and its headers.
  */
 
 interface ObservedResponse {
@@ -17,7 +17,7 @@ type Json = Record<string, any>;
 
 let cachedValidator: OpenApiValidator | undefined;
 
-/** The description of the interface, as the code under test makes it. */
+/** Validator for the OpenAPI document of the code under test. */
 export function getOpenApiValidator(): OpenApiValidator {
   const routes = [...HTTP_ROUTES, ...LOCAL_SIGN_IN_ROUTES];
   cachedValidator ??= new OpenApiValidator(
@@ -26,7 +26,7 @@ export function getOpenApiValidator(): OpenApiValidator {
   return cachedValidator;
 }
 
-/** Fails unless an answer is one that the description allows. Pages, files and other protocols are none of its business. */
+/** Fails unless a response matches the document. Ignores pages, files and other protocols. */
 export function assertMatchesOpenApi(method: string, path: string, answer: ObservedResponse): void {
   const { pathname } = new URL(path, 'http://127.0.0.1');
   if (!/^\/(api|authentication)\//.test(pathname) || method === 'HEAD' || method === 'OPTIONS') return;
@@ -54,16 +54,16 @@ export class OpenApiValidator {
     this.#ajv.addSchema(closeSchemas(document) as Json, 'description');
   }
 
-  /** The address in the document that serves a request, or undefined where none does. */
+  /** Finds the path in the document that serves a request; undefined if there is none. */
   findPath(method: string, pathname: string): string | undefined {
     const serving = Object.keys(this.document['paths'] as Json).filter(
       (path) => this.document['paths'][path][method.toLowerCase()] !== undefined && toPathPattern(path).test(pathname),
     );
-    // What is written out goes before what is filled in.
+    // Literal paths take precedence over parameters.
     return serving.sort((one, other) => one.split('{').length - other.split('{').length)[0];
   }
 
-  /** What is wrong with an answer, or undefined. */
+  /** Describes a mismatch; undefined if there is none. */
   findProblem(method: string, pathname: string, { status, headers, body }: ObservedResponse): string | undefined {
     const path = this.findPath(method, pathname);
     if (path === undefined) return status < 400 ? 'has no such address' : this.#problemOfBody(ANY_ERROR_POINTER, body);
@@ -101,7 +101,7 @@ export class OpenApiValidator {
   }
 }
 
-/** What an address that is not there answers with. */
+/** The response of an unknown path. */
 const ANY_ERROR_POINTER = 'an error';
 const ENVELOPE = {
   type: 'object',
@@ -112,7 +112,7 @@ const ENVELOPE = {
 
 const REQUIRED_HEADERS: Record<number, string[]> = { 401: ['WWW-Authenticate'], 429: ['Retry-After'] };
 
-/** The same with every object that lists its fields closed: clients are to bear new ones, tests are to notice them. */
+/** Closes every object schema that lists its fields: clients must accept new fields, tests must report them. */
 function closeSchemas(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(closeSchemas);
   if (typeof value !== 'object' || value === null) return value;

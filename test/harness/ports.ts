@@ -1,15 +1,15 @@
 import { isPortFree } from '../../dev/local/servers/ports.ts';
 
 /**
- * Each of mocha's processes has its own range of ports, beside that of `freePort` and below those that systems give to
- * outgoing connections: no other process takes a port between the check and its use.
+ * Each mocha process has its own range of ports, beside that of `findFreePort` and below the ports of outgoing
+ * connections: no other process takes a port between the check and its use.
  */
 const FIRST_PORT = 20_000;
 const PORTS_PER_PROCESS = 1_500;
 const workerId = Number(process.env['MOCHA_WORKER_ID'] ?? 0);
 let lastOffset = Math.floor(Math.random() * PORTS_PER_PROCESS);
 
-/** A port of 127.0.0.1 that a service of this file can listen on. */
+/** Allocates a port of 127.0.0.1 for a service of this file. */
 export async function allocatePort(): Promise<number> {
   for (;;) {
     lastOffset = (lastOffset + 1) % PORTS_PER_PROCESS;

@@ -8,7 +8,7 @@ export interface RawRequestOptions {
   body?: string | Uint8Array;
 }
 
-/** A request whose path goes out as it is written: `fetch` would resolve dots and drop what it takes for a fault. */
+/** Sends a request with an unchanged path: `fetch` would resolve dots and drop what it takes for an error. */
 export async function sendRawRequest(
   baseUrl: string,
   method: string,
@@ -31,23 +31,23 @@ export async function sendRawRequest(
   };
 }
 
-/** Sends bytes that need not be HTTP at all. @returns what came back until the service hung up. */
+/** Sends arbitrary bytes. @returns the response until the service closed the connection. */
 export async function sendRawBytes(baseUrl: string, bytes: string): Promise<string> {
   const { hostname, port } = new URL(baseUrl);
   const socket = connect(Number(port), hostname);
   let answer = '';
   socket.on('data', (chunk: Buffer) => (answer += chunk.toString()));
-  // Hanging up on what is no HTTP is as good an answer as any.
+  // Closing the connection is an acceptable response to malformed HTTP.
   socket.on('error', () => {});
   socket.write(bytes);
   await new Promise((resolve) => socket.once('close', resolve));
   return answer;
 }
 
-/** A request whose head the service has read, and whose body is still to come. */
+/** A request whose head the service has read, and whose body has not been sent. */
 export interface UnfinishedRequest {
   end(body: string): void;
-  /** What came back until the connection was closed, without the `100 Continue`. */
+  /** The response until the connection was closed, without the `100 Continue`. */
   answer: Promise<string>;
 }
 

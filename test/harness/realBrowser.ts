@@ -5,7 +5,7 @@ import { appendRunEvent } from './runEvents.ts';
 
 const EXECUTABLE_NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
 
-/** A browser of this machine, or undefined. */
+/** Path of a browser on this machine, or undefined. */
 const EXECUTABLE = (process.env['PATH'] ?? '')
   .split(delimiter)
   .flatMap((folder) => EXECUTABLE_NAMES.map((name) => join(folder, name)))
@@ -18,7 +18,7 @@ const EXECUTABLE = (process.env['PATH'] ?? '')
     }
   });
 
-/** Starts a real browser, without a window. Where the machine has none, the tests of the suite are skipped, and say so. */
+/** Starts a real, headless browser. If the machine has none, skips the tests of the suite and reports that. */
 export async function launchBrowser(suite: Mocha.Context): Promise<Browser> {
   if (EXECUTABLE === undefined) {
     appendRunEvent({

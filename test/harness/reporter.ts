@@ -40,14 +40,14 @@ export class FileReporter extends Mocha.reporters.Base {
       this.#failures.push({ runnable, error, file: getTestFile(runnable, error) });
       this.#time(runnable);
     });
-    // In parallel, each file has a root suite and arrives as a whole; else there is one root suite for all files.
+    // In parallel, each file has a root suite and arrives as a whole; otherwise all files share one root suite.
     runner.on(EVENT_SUITE_END, (suite) => {
       if (suite.root) this.#closeFile();
     });
     runner.once(EVENT_RUN_END, () => this.#printSummary());
   }
 
-  /** The result of the file that a test belongs to; prints that of the file before it. */
+  /** Returns the result of the file that a test belongs to; prints that of the previous file. */
   #count(runnable: FailedRunnable, error?: unknown): FileResult {
     const file = getTestFile(runnable, error);
     const name = file === undefined ? '(no file)' : toTestName(file);

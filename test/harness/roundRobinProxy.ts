@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Stands in front of several web processes and gives each request to the next of them, as a platform's router does. */
+/** A proxy in front of several API processes that distributes requests in turn, as a platform's router does. */
 export class RoundRobinProxy {
   private readonly targets: () => string[];
   private next = 0;
-  /** Which process got each request, in order: an index into the targets. */
+  /** The process of each request, in order, as an index into the targets. */
   readonly served: number[] = [];
   private readonly server = createServer((incoming, outgoing) => this.forward(incoming, outgoing));
   url = '';

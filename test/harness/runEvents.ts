@@ -3,9 +3,9 @@ import { join } from 'node:path';
 
 /** A fact that mocha's processes report about a run, beside the results that mocha collects itself. */
 export type RunEvent =
-  /** How long a process was busy with a file, loading included. */
+  /** Time that a process spent on a file, including loading. */
   | { kind: 'file'; file: string; ms: number }
-  /** Why the tests of a file cannot run on this machine. */
+  /** The tests of a file cannot run on this machine, for this reason. */
   | { kind: 'skip'; file: string; reason: string };
 
 const getScratchFolder = (): string | undefined => process.env['TEST_FOLDER'];

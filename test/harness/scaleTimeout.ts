@@ -1,9 +1,9 @@
 import { measureSlowness } from '../../dev/local/machineSpeed.ts';
 
 /**
- * A bound in wall-clock time as it holds on this machine at this moment: multiplied by how much slower a fixed piece of
- * work is now than on an idle machine. Tests hold the order of events and the service's own clock exactly; what is
- * promised in seconds of a wall clock is measured by chaos and bench, and only bounded here.
+ * Scales a bound in wall-clock time to this machine at this moment, by how much slower a fixed piece of work is than on
+ * an idle machine. Tests check the order of events and the service's own clock exactly; chaos and bench measure
+ * guarantees in wall-clock seconds, which are only bounded here.
  */
 export function scaleTimeout(milliseconds: number): number {
   return Math.ceil(milliseconds * measureSlowness());

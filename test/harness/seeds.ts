@@ -1,12 +1,12 @@
 import type { TestCustomer } from './apiClient.ts';
 import type { TestService } from './testService.ts';
 
-/** What a service without a worker needs done for it. All of it leaves the books balanced. */
+/** State changes for a service without a worker. All of them keep the invariants. */
 
 type ModelSlug = 'vidmodel-video' | 'imgmodel-2';
 type ModelStatus = 'online' | 'degraded' | 'offline';
 
-/** Says how a model is, from a probe so many seconds ago; by default from one that stays fresh for an hour. */
+/** Sets the health of a model, from a probe this many seconds ago; by default from one that stays fresh for an hour. */
 export async function setModelHealth(
   service: TestService,
   model: ModelSlug,
@@ -26,7 +26,7 @@ export async function setAllModelsOnline(service: TestService): Promise<void> {
   await setModelHealth(service, 'imgmodel-2', 'online');
 }
 
-/** Ends all that a customer has in flight, well. */
+/** Completes all queued generations of a customer successfully. */
 export async function completeAllGenerations(service: TestService, { email }: TestCustomer): Promise<void> {
   await service.sql(
     `WITH ended AS (
@@ -38,7 +38,7 @@ export async function completeAllGenerations(service: TestService, { email }: Te
   );
 }
 
-/** Gives credits, as a top-up does. */
+/** Adds credits, as a top-up does. */
 export async function addTopupCredits(service: TestService, { email }: TestCustomer, credits: number): Promise<void> {
   await service.sql(
     `WITH owner AS (
@@ -56,8 +56,8 @@ export async function addTopupCredits(service: TestService, { email }: TestCusto
 }
 
 /**
- * Writes images that have ended, of 1 credit each, all made on the day so many days ago. The prompt of the n-th
- * generation of the account is "n", so that lists can be read as numbers.
+ * Inserts completed images of 1 credit each, all created this many days ago. The prompt of the n-th generation of the
+ * account is "n", so that lists can be read as numbers.
  */
 export async function seedImages(
   service: TestService,
@@ -65,7 +65,7 @@ export async function seedImages(
   count: number,
   daysAgo = 0,
 ): Promise<void> {
-  // Images of before the month are entered in the ledger after its grant.
+  // Images from before the month appear in the ledger after its grant.
   if (daysAgo > 0) service.fabricated.add('used-this-month-is-burned-this-month');
   await service.sql(
     `WITH owner AS MATERIALIZED (
@@ -105,7 +105,7 @@ export async function seedImages(
   );
 }
 
-/** Deletes the generations of these numbers with all that the service would note about it. */
+/** Deletes the generations with these numbers, with all of the service's bookkeeping. */
 export async function deleteGenerationsByNumber(
   service: TestService,
   { email }: TestCustomer,

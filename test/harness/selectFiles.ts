@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 
-/** What `npm test` runs: all but `test/e2e`. */
+/** Default paths of `npm test`: all but `test/e2e`. */
 const DEFAULT_PATHS = ['test/architecture.test.ts', 'test/unit', 'test/contract', 'test/flows'];
 const END_TO_END = 'test/e2e/';
 /** Options of mocha that take a value, which must not be taken for a file. */
@@ -42,7 +42,7 @@ function parseJobCount(text: string | undefined): number {
   throw new Error(`--jobs needs a whole number above 0. ${USAGE}`);
 }
 
-/** The test files that a path names: itself, or all below the folder. */
+/** Lists the test files of a path: the file itself, or all below the folder. */
 export function findTestFiles(path: string): string[] {
   const place = relative('.', path).replaceAll('\\', '/');
   const stats = statSync(place, { throwIfNoEntry: false });
@@ -59,7 +59,7 @@ function listTestFiles(folder: string): string[] {
     .sort();
 }
 
-/** What a run has to prepare for its files. */
+/** The preparations that the files of a run need. */
 export interface Needs {
   /** Postgres, Redis, the template database and the bundle. */
   servers: boolean;
@@ -69,7 +69,7 @@ export interface Needs {
   build: boolean;
 }
 
-/** Finds what the files need, by the modules of the harness that they import, directly or not. */
+/** Finds the needs of files, from the modules of the harness that they import, directly or indirectly. */
 export function findNeeds(files: readonly string[]): Needs {
   const modules = new Set<string>();
   const visitModule = (file: string): void => {

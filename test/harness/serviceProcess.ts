@@ -5,27 +5,29 @@ import { recordLog } from './testLogs.ts';
 
 /** An API server or a worker, in a process of its own or in the test's. */
 export interface ServiceHandle {
-  /** All that it has logged so far; after its end, all. What it logs comes through a pipe: later, maybe, than its answers. */
+  /**
+   * All of its log so far; after its end, the complete log. Lines arrive through a pipe, possibly later than responses.
+   */
   logs(): string;
-  /** Resolves once it has logged something. */
+  /** Resolves once it has logged a text. */
   waitForLog(text: string | RegExp): Promise<void>;
-  /** Ends it as a platform does, and waits. @returns its exit status. */
+  /** Stops it as a platform does, and waits. @returns its exit status. */
   stop(): Promise<number | null>;
-  /** Ends it as a power cut does, and waits. In the test's own process it can only be closed. */
+  /** Kills it as a power cut would, and waits. In the test's own process it can only be closed. */
   kill(): Promise<void>;
 }
 
-/** A process of the service: the build as a bundle, without the Procfile's bounds of memory. */
+/** A process of the service: the bundled program, without the memory limits of the Procfile. */
 export interface ServiceProcess extends ServiceHandle {
   child: ChildProcess;
-  /** Moves its clock, so many milliseconds ahead. Resolves when it goes by that. */
+  /** Sets its clock this many milliseconds ahead. Resolves when the process uses it. */
   moveClock(offsetMs: number): Promise<void>;
 }
 
 const START_TIMEOUT_MS = 50_000;
 const LOG_TIMEOUT_MS = 20_000;
 
-/** Lets the clock of a process be moved while it runs. */
+/** Allows moving the clock of a process while it runs. */
 const PROCESS_CLOCK = new URL('../../dev/local/processClock.mjs', import.meta.url).href;
 
 const READY_MESSAGE = { api: 'api listening', worker: 'worker ready' } as const;
@@ -43,11 +45,11 @@ export async function startServiceProcess(
   child.channel?.unref();
   let output = '';
   const outputEvents = new EventEmitter().setMaxListeners(0);
-  // Not its exit: what it has logged may still be on the way then.
+  // Not `exit`: logged lines may still be in the pipe then.
   const exited = once(child, 'close') as Promise<[number | null]>;
   await new Promise<void>((resolve, reject) => {
     const timer = setTimeout(() => {
-      // Nobody else knows of it: it would outlive the tests.
+      // No other code has a reference to it: it would outlive the tests.
       child.kill('SIGKILL');
       reject(new Error(`${name} was not ready in time:\n${output}`));
     }, START_TIMEOUT_MS);

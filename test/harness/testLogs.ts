@@ -34,7 +34,7 @@ export function recordLog(text: string): void {
   }
 }
 
-// What libraries of the fakes print belongs to the test that made them, not into the report.
+// Output of libraries in the fakes belongs to the test that caused it, not to the report.
 for (const level of ['info', 'warn'] as const) console[level] = (...args: unknown[]) => recordLog(inspect(args));
 process.removeAllListeners('warning');
 process.on('warning', (warning) => recordLog(`${warning.name}: ${warning.message}`));
@@ -76,7 +76,7 @@ function getCauseStacks(error: Error, depth = 0): string[] {
   return [cause.stack ?? cause.message, ...getCauseStacks(cause, depth + 1)];
 }
 
-/** Hooks have no `afterEach` of their own: what failed in them is found at the end of the file. */
+/** Hooks have no `afterEach` of their own: their failures are collected at the end of the file. */
 function findFailedHooks(suite: Suite | undefined): Hook[] {
   if (suite === undefined) return [];
   const lists = suite as unknown as Record<string, Hook[] | undefined>;

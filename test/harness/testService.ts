@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import pg from 'pg';
+import { buildServiceEnv } from '../../dev/local/serviceEnv.ts';
 import { allocatePort } from './ports.ts';
 import { type TestCustomer, createCustomer, request } from './apiClient.ts';
 import { createDatabase, requireTestEnv } from './databases.ts';
@@ -16,11 +17,11 @@ export interface TestServiceOptions {
   apis?: number;
   workers?: number;
   /**
-   * What runs in processes of its own from the start, for tests of what is about processes: kill, memory, two at once.
-   * Default: nothing; the first API and the first worker run in the test's process, and only further ones in their own.
+   * Parts that run in processes of their own from the start, for tests of kills, memory and concurrency. By default the
+   * first API and the first worker run in the test's process, and only further ones in their own.
    */
   spawn?: 'workers' | 'all';
-  /** How far the service's clock is ahead at first. */
+  /** Initial offset of the service's clock. */
   clockOffsetMs?: number;
   env?: Record<string, string>;
   redisUrl?: string;
@@ -28,7 +29,7 @@ export interface TestServiceOptions {
 
 export type RunningApi = ServiceHandle & { baseUrl: string };
 
-/** A whole service on a database of its own, with a fake model provider and a clock that tests move. */
+/** A whole service on a database of its own, with a fake model provider and a movable clock. */
 export class TestService {
   readonly env: Record<string, string>;
   readonly database: TestDatabase;
@@ -50,7 +51,7 @@ export class TestService {
     this.#inProcess = mayShare ? new InProcessService(env, { now: () => this.now }) : undefined;
   }
 
-  /** The address of the first web process. */
+  /** The address of the first API. */
   get baseUrl(): string {
     return this.baseUrls[0] as string;
   }
@@ -59,7 +60,7 @@ export class TestService {
     return this.apis.map((api) => api.baseUrl);
   }
 
-  /** The parts that `startService` starts first: in this process where that is allowed. */
+  /** The parts that `startTestService` starts first: in this process if that is allowed. */
   async startInitialParts({ apis, workers }: { apis: number; workers: number }): Promise<void> {
     const inProcess = this.#inProcess;
     if (inProcess !== undefined && apis > 0) {
@@ -101,7 +102,9 @@ export class TestService {
     return { baseUrl, env: { PORT: port, HOST: '127.0.0.1', BASE_URL: baseUrl } };
   }
 
-  /** Moves the clock of all parts while they run. @param alongside is done at the same moment, as seen from this process. */
+  /**
+   * Moves the clock of all parts while they run. @param alongside runs at the same moment, as seen from this process.
+   */
   async moveClockTo(date: Date, alongside = () => {}): Promise<void> {
     const offsetMs = date.getTime() - Date.now();
     const running = [...this.#processes].filter(({ child }) => child.exitCode === null && child.signalCode === null);
@@ -118,20 +121,23 @@ export class TestService {
     return request(this.baseUrl, method, path, options);
   }
 
-  /** Rows of a query, for what no client can see. */
+  /** Rows of a query, for state that clients cannot read. */
   async sql<Row = any>(text: string, values: unknown[] = []): Promise<Row[]> {
     return (await this.database.query(text, values)).rows as Row[];
   }
 
-  /** Now, by the clock of the service. */
+  /** Current time by the clock of the service. */
   get now(): Date {
     return new Date(Date.now() + this.clockOffsetMs);
   }
 
-  /** Invariants that rows which a test has made up itself break, of its own will. */
+  /** Invariants that rows fabricated by a test violate on purpose. */
   readonly fabricated = new Set<string>();
 
-  /** Fails unless all holds that must hold of the database; `isSettled`: also what holds once nothing is under way. */
+  /**
+   * Fails if an invariant of the database is violated; `isSettled` includes those that hold only when nothing is in
+   * progress.
+   */
   async checkIntegrity({ isSettled = false } = {}): Promise<void> {
     const client = await this.database.connect();
     try {
@@ -142,7 +148,7 @@ export class TestService {
     }
   }
 
-  /** Checks the books and ends everything. */
+  /** Checks the integrity of the database and stops everything. */
   async stop(): Promise<void> {
     try {
       await this.checkIntegrity();
@@ -154,7 +160,7 @@ export class TestService {
   }
 }
 
-/** Starts a service: one API and one worker unless told otherwise. */
+/** Starts a service: one API and one worker by default. */
 export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
   const { apis = 1, workers = 1, env = {}, redisUrl } = options;
   const upstream = await new FakeFal().start();
@@ -164,15 +170,16 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const id = randomUUID();
   const service = new TestService(
     {
-      DATABASE_URL: databaseUrl,
-      REDIS_URL: redisUrl ?? requireTestEnv('TEST_REDIS_URL'),
-      REDIS_PREFIX: `test-${id}`,
+      ...buildServiceEnv({
+        databaseUrl,
+        redisUrl: redisUrl ?? requireTestEnv('TEST_REDIS_URL'),
+        redisPrefix: `test-${id}`,
+        mediaDir: join(requireTestEnv('TEST_FOLDER'), 'media', id),
+      }),
       FAL_BASE_URL: upstream.url,
       FAL_KEY: 'test',
-      MEDIA_DIR: join(requireTestEnv('TEST_FOLDER'), 'media', id),
-      RATE_LIMITS: 'off',
       SWEEP_INTERVAL_MS: '500',
-      // Far more than a machine needs that is busy with other tests; tests of outages set what is deployed.
+      // Far more than a busy machine needs; tests of outages set the deployed value.
       DATABASE_TIMEOUT_MS: '6000',
       ...env,
     },
@@ -184,7 +191,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   return service;
 }
 
-/** Waits until something holds, looking every 50 ms, and fails with its description if it never does. */
+/** Polls a condition every 50 ms, and fails with its description if it never holds. */
 export async function eventually(
   description: string,
   isTrue: () => Promise<boolean> | boolean,

@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { median } from '../../dev/local/statistics.ts';
 import { toTestName } from './reporter.ts';
 import type { RunEvent } from './runEvents.ts';
 
@@ -10,9 +11,8 @@ type Timings = Record<string, number>;
 /** Sorts files so that the longest start first, which balances the processes. A file without a time counts as the median. */
 export function sortLongestFirst(files: readonly string[]): string[] {
   const timings = readTimings();
-  const known = Object.values(timings).sort((one, other) => one - other);
-  const median = known[Math.floor(known.length / 2)] ?? 0;
-  const getSeconds = (file: string): number => timings[toTestName(file)] ?? median;
+  const typicalSeconds = median(Object.values(timings)) || 0;
+  const getSeconds = (file: string): number => timings[toTestName(file)] ?? typicalSeconds;
   return files.toSorted((one, other) => getSeconds(other) - getSeconds(one) || (one < other ? -1 : 1));
 }
 

@@ -15,88 +15,88 @@ const ACCEPTED = { isGood: true, isUnknown: false };
 const REJECTED = { isGood: false, isUnknown: false };
 const UNKNOWN = { isGood: false, isUnknown: true };
 
-describe('the books of the clients of a chaos run', () => {
-  let world: ClientState;
-  let turn: Step;
+describe('the client store of a chaos run', () => {
+  let state: ClientState;
+  let step: Step;
 
   beforeEach(() => {
-    const around = { addresses: ['http://127.0.0.1:1'], accounts: 2, clients: 1, now: () => new Date() };
-    world = createClientState({ ...around, stripe: new FakeStripe(), random: createSeededRandom(1) });
-    for (const customer of world.customers) {
+    const options = { addresses: ['http://127.0.0.1:1'], accounts: 2, clients: 1, now: () => new Date() };
+    state = createClientState({ ...options, stripe: new FakeStripe(), random: createSeededRandom(1) });
+    for (const customer of state.customers) {
       customer.uuid = `account-${customer.index}`;
-      world.store.accounts.set(customer.uuid, customer.email);
+      state.store.accounts.set(customer.uuid, customer.email);
     }
-    turn = turnOf(0);
+    step = createStep(0);
   });
 
-  function turnOf(index: number): Step {
-    const customer = world.customers[index] as Step['customer'];
-    return { state: world, customer, random: createSeededRandom('turn'), name: String(index), ids: 0 };
+  function createStep(index: number): Step {
+    const customer = state.customers[index] as Step['customer'];
+    return { state, customer, random: createSeededRandom('step'), name: String(index), ids: 0 };
   }
 
-  function answered(order: CreateRequest, uuid: string, changes = {}) {
-    const { prompt, model, credits: credits_charged } = order.observed;
-    recordSent(turn, order);
+  function recordCreated(create: CreateRequest, uuid: string, changes = {}) {
+    const { prompt, model, credits: credits_charged } = create.observed;
+    recordSent(step, create);
     const shown = { uuid, prompt, model, credits_charged, status: 'queued', output_url: null, ...changes };
-    recordCreateResponse(turn, order, ACCEPTED, shown, 'REST');
+    recordCreateResponse(step, create, ACCEPTED, shown, 'REST');
     return shown;
   }
 
-  function sent(outcome: typeof UNKNOWN): CreateRequest {
-    const order = newCreateRequest(turn, null);
-    recordSent(turn, order);
-    recordCreateResponse(turn, order, outcome, undefined, 'REST');
-    return order;
+  function recordOutcome(outcome: typeof UNKNOWN): CreateRequest {
+    const create = newCreateRequest(step, null);
+    recordSent(step, create);
+    recordCreateResponse(step, create, outcome, undefined, 'REST');
+    return create;
   }
 
-  const broken = () => world.store.violations.map(({ invariant }) => invariant);
+  const violated = () => state.store.violations.map(({ invariant }) => invariant);
 
-  it('are in order where a generation is ordered twice under one key, ends, and is deleted', () => {
-    const order = newCreateRequest(turn, 'key');
-    const shown = answered(order, 'a');
-    answered(order, 'a');
-    recordShownGeneration(turn, shown, performance.now());
+  it('has no violations when a create is repeated with one key, ends, and appears in late responses', () => {
+    const create = newCreateRequest(step, 'key');
+    const shown = recordCreated(create, 'a');
+    recordCreated(create, 'a');
+    recordShownGeneration(step, shown, performance.now());
     const ended = { ...shown, status: 'succeeded', output_url: 'http://127.0.0.1:1/media/a.png' };
     const before = performance.now();
-    recordShownGeneration(turn, ended, before);
-    // The same from the process next door; and an answer that was on its way when the end was seen.
-    recordShownGeneration(turn, { ...ended, output_url: 'http://127.0.0.1:2/media/a.png' }, performance.now());
-    recordShownGeneration(turn, shown, before - 1);
-    expect(broken()).to.deep.equal([]);
+    recordShownGeneration(step, ended, before);
+    // The same generation from another process; and a response that was in flight when the end was observed.
+    recordShownGeneration(step, { ...ended, output_url: 'http://127.0.0.1:2/media/a.png' }, performance.now());
+    recordShownGeneration(step, shown, before - 1);
+    expect(violated()).to.deep.equal([]);
   });
 
-  it('tell of two generations under one key, and of another price', () => {
-    const order = newCreateRequest(turn, 'key');
-    answered(order, 'a');
-    answered(order, 'b');
-    answered(newCreateRequest(turn, null), 'c', { credits_charged: 1 });
-    expect(broken()).to.deep.equal(['same-key-same-answer', 'price-is-the-catalogs']);
+  it('reports two generations for one key, and a wrong price', () => {
+    const create = newCreateRequest(step, 'key');
+    recordCreated(create, 'a');
+    recordCreated(create, 'b');
+    recordCreated(newCreateRequest(step, null), 'c', { credits_charged: 1 });
+    expect(violated()).to.deep.equal(['same-key-same-response', 'price-matches-the-catalog']);
   });
 
-  it('tell of an end that does not last', () => {
-    const shown = answered(newCreateRequest(turn, null), 'a');
-    recordShownGeneration(turn, { ...shown, status: 'failed' }, performance.now());
-    recordShownGeneration(turn, shown, performance.now() + 1);
-    expect(broken()).to.deep.equal(['end-is-final']);
+  it('reports a generation that is queued again after its end', () => {
+    const shown = recordCreated(newCreateRequest(step, null), 'a');
+    recordShownGeneration(step, { ...shown, status: 'failed' }, performance.now());
+    recordShownGeneration(step, shown, performance.now() + 1);
+    expect(violated()).to.deep.equal(['end-is-final']);
   });
 
-  it('tell of what is shown after it was deleted, and of what is not its own', () => {
-    const shown = answered(newCreateRequest(turn, null), 'a');
-    const told = world.store.generations.get('a');
-    if (told !== undefined) told.deletedAt = performance.now();
-    recordShownGeneration(turn, shown, performance.now() + 1);
-    recordShownGeneration(turnOf(1), shown, 0);
-    recordShownGeneration(turn, { ...shown, uuid: 'x', prompt: 'nobody has ordered this' }, 0);
-    expect(broken()).to.deep.equal(['deleted-is-gone', 'lists-are-ones-own', 'nothing-unasked-for']);
+  it('reports a deleted generation that is still returned, and foreign or unrequested generations', () => {
+    const shown = recordCreated(newCreateRequest(step, null), 'a');
+    const known = state.store.generations.get('a');
+    if (known !== undefined) known.deletedAt = performance.now();
+    recordShownGeneration(step, shown, performance.now() + 1);
+    recordShownGeneration(createStep(1), shown, 0);
+    recordShownGeneration(step, { ...shown, uuid: 'x', prompt: 'a prompt that was never sent' }, 0);
+    expect(violated()).to.deep.equal(['deleted-is-gone', 'lists-show-own-items', 'no-unrequested-generations']);
   });
 
-  it('are held against the database', async () => {
-    const kept = answered(newCreateRequest(turn, null), 'a');
-    answered(newCreateRequest(turn, null), 'b');
-    const lost = sent(UNKNOWN);
-    const refused = sent(REJECTED);
+  it('is compared with the database', async () => {
+    const kept = recordCreated(newCreateRequest(step, null), 'a');
+    recordCreated(newCreateRequest(step, null), 'b');
+    const lost = recordOutcome(UNKNOWN);
+    const rejected = recordOutcome(REJECTED);
     const row = { account_uuid: 'account-0', status: 'queued', deleted_at: null };
-    const rowOf = ({ observed }: CreateRequest, uuid: string) => ({
+    const toRow = ({ observed }: CreateRequest, uuid: string) => ({
       ...row,
       uuid,
       model: observed.model,
@@ -105,31 +105,31 @@ describe('the books of the clients of a chaos run', () => {
     });
     const rows = [
       { ...row, uuid: 'a', model: kept.model, prompt: kept.prompt, credits_charged: kept.credits_charged },
-      // Its answer was lost: one is in order, two are not.
-      rowOf(lost, 'l1'),
-      rowOf(lost, 'l2'),
-      rowOf(refused, 'r'),
+      // Its response was lost: one generation is allowed, two are not.
+      toRow(lost, 'l1'),
+      toRow(lost, 'l2'),
+      toRow(rejected, 'r'),
     ];
-    const accounts = world.customers.map(({ uuid, email, index }) => ({ id: String(index + 1), uuid, email }));
+    const accounts = state.customers.map(({ uuid, email, index }) => ({ id: String(index + 1), uuid, email }));
     const database = {
       query: (text: string) => {
         if (text.includes('FROM generations')) return Promise.resolve({ rows });
         return Promise.resolve({ rows: text.includes('FROM accounts') ? accounts : [] });
       },
     };
-    world.store.topups.push({ accountUuid: 'account-1', sessionId: 'cs_test_1', amountCents: 5_000, at: 0 });
-    const found = await compareClientStore(world.store, database);
+    state.store.topups.push({ accountUuid: 'account-1', sessionId: 'cs_test_1', amountCents: 5_000, at: 0 });
+    const found = await compareClientStore(state.store, database);
     expect(found.map(({ invariant, accountId, subject }) => [invariant, accountId, subject])).to.deep.equal([
-      ['created-is-there', '1', 'b'],
-      ['one-order-one-generation', '1', lost.observed.prompt],
-      ['refused-is-not-charged', '1', refused.observed.prompt],
+      ['created-exists', '1', 'b'],
+      ['one-generation-per-create', '1', lost.observed.prompt],
+      ['rejected-is-not-charged', '1', rejected.observed.prompt],
       ['paid-topup-is-credited', '2', 'cs_test_1'],
     ]);
   });
 
-  it('are the same for the same seed', () => {
+  it('contains the same prompts for the same seed', () => {
     const prompts = [1, 2].map(() =>
-      Array.from({ length: 3 }, () => newCreateRequest(turnOf(0), null).observed.prompt),
+      Array.from({ length: 3 }, () => newCreateRequest(createStep(0), null).observed.prompt),
     );
     expect(prompts[0]).to.deep.equal(prompts[1]);
   });

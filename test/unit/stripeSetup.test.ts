@@ -63,7 +63,7 @@ describe('the setup of Stripe', () => {
       const env = { STRIPE_SECRET_KEY: other.secretKey, STRIPE_API_BASE: other.url };
       const { stdout, stderr } = await runStripeSetup(env);
       expect(stdout).to.include(`STRIPE_PRICE_LITE=${other.prices.lite}`).and.to.not.include(other.prices.pro);
-      expect(stderr).to.include(`in the place of ${other.prices.pro}`);
+      expect(stderr).to.include(`it replaces ${other.prices.pro}`);
       expect(price.lookup_key).to.equal(null);
       await other.stop();
     });

@@ -6,8 +6,8 @@ import pg from 'pg';
 import { serveParent } from '../childProcess.ts';
 
 /**
- * The least that a web server can do about an event: Koa without middleware, and one row by a prepared statement on a
- * pool of connections. It reads no body, checks no signature and rings for nobody.
+ * The minimum a web server can do for an event: Koa without middleware, and one row by a prepared statement on a pool
+ * of connections. It reads no body, checks no signature and enqueues no job.
  */
 const pool = new pg.Pool({ connectionString: process.env['DATABASE_URL'], max: 10 });
 const PAYLOAD = 'x'.repeat(2_000);

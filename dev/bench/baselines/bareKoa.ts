@@ -6,8 +6,8 @@ import { serveParent } from '../childProcess.ts';
 import { captureChargeStatement } from '../load/chargeStatement.ts';
 
 /**
- * The least that a web server can do about a create or a read: Koa without middleware, and one prepared statement on
- * a pool of connections. It checks nothing, parses no body and knows no keys.
+ * The minimum a web server can do for a create or a read: Koa without middleware, and one prepared statement on a pool
+ * of connections. It validates nothing, parses no body and checks no keys.
  */
 const charge = await captureChargeStatement();
 const pool = new pg.Pool({ connectionString: process.env['DATABASE_URL'], max: 10 });

@@ -7,8 +7,8 @@ import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/
 import { serveParent } from '../childProcess.ts';
 
 /**
- * The official SDK's server as its documentation has it, with one tool that does nothing: built for each request, on the
- * one port, and kept for each session, on the other. It knows no keys and keeps nothing that outlives the process.
+ * The official SDK's server as in its documentation, with one tool that does nothing: built per request on one port,
+ * and kept per session on the other. It checks no keys and stores nothing outside the process.
  */
 const sessions = new Map<string, StreamableHTTPServerTransport>();
 

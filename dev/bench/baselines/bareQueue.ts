@@ -3,8 +3,8 @@ import { serveParent } from '../childProcess.ts';
 import { type LoopClient, type ClosedLoop, startLoop } from '../load/closedLoop.ts';
 
 /**
- * Jobs that do nothing, on the same Redis: what the queue alone can carry. One process adds them, each with an `add`
- * of its own that is awaited, 32 of them under way at a time (which is faster than `addBulk`); another one works.
+ * Jobs that do nothing, on the same Redis: the throughput of the queue alone. One process adds them, each with an
+ * awaited `add` of its own, 32 at a time (which is faster than `addBulk`); another one works.
  */
 const CONCURRENT_ADDS = 32;
 const queueName = 'nothing';

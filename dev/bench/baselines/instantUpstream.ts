@@ -4,9 +4,9 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { serveParent } from '../childProcess.ts';
 
 /**
- * An upstream that has finished whatever it is asked for, and returns a picture of one pixel in the answer itself.
- * It speaks fal's queue protocol, and just as much HTTP as the service's client needs, to leave the machine to those
- * who are measured.
+ * An upstream that completes every request at once and returns a picture of one pixel in the response itself. It speaks
+ * fal's queue protocol, with just as much HTTP as the service's client needs, to leave the machine to the processes
+ * that are measured.
  */
 const PIXEL_IMAGE =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
@@ -34,7 +34,7 @@ server.listen(0, '127.0.0.1');
 await once(server, 'listening');
 const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
-/** How much of the text the first request takes; 0 while it is not whole. */
+/** Returns the length of the first request in the text, or 0 while it is incomplete. */
 function getRequestLength(text: string): number {
   const headEnd = text.indexOf('\r\n\r\n');
   if (headEnd < 0) return 0;

@@ -5,8 +5,8 @@ import Provider, { type Adapter, type AdapterPayload } from 'oidc-provider';
 import { serveParent } from '../childProcess.ts';
 
 /**
- * oidc-provider doing what our token endpoint does: codes with PKCE for RS256 access tokens and rotating refresh tokens.
- * It stores nothing: all that it keeps lies in a Map of this process.
+ * oidc-provider configured like our token endpoint: codes with PKCE for RS256 access tokens and rotating refresh
+ * tokens. All of its state is in a Map of this process.
  */
 const RESOURCE = 'http://127.0.0.1/mcp';
 const CLIENT = 'bench';
@@ -87,7 +87,7 @@ const provider = new Provider('http://127.0.0.1', {
   ttl: { AuthorizationCode: 86_400, RefreshToken: 86_400, Grant: 86_400, AccessToken: 3_600 },
 });
 
-/** Makes so many codes, or refresh tokens, as if people had allowed them; each of a grant of its own. */
+/** Issues this many codes or refresh tokens, as if users had given consent, each from a grant of its own. */
 async function createSecrets(kind: 'code' | 'refresh', count: number, challenge: string): Promise<string[]> {
   const made: string[] = [];
   const client = (await provider.Client.find(CLIENT))!;

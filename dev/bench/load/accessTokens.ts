@@ -1,11 +1,11 @@
 import { serveParent } from '../childProcess.ts';
 
-/** The service's own check of access tokens, in a process that does nothing else. */
-// The tables find their database through this.
+/** The service's own verification of access tokens, in a process that does nothing else. */
+// Importing it connects the table classes to their database.
 await import('../../../shared/lib/db.ts');
 const { issueAccessToken, verifyAccessToken } = await import('../../../shared/domain/oauth/accessTokens.ts');
 
-/** Fewer than are remembered. */
+/** Fewer than the cache of verified tokens holds. */
 const TOKENS = 4_000;
 const REPETITIONS = 25;
 
@@ -15,7 +15,7 @@ interface Costs {
   knownUs: number;
 }
 
-/** What making a token costs in processor time, and checking it: for the first time, and again. */
+/** Measures the processor time to issue a token, and to verify it for the first time and again. */
 async function measure(): Promise<Costs> {
   const scopes = new Set(['svc:read', 'svc:write'] as const);
   const about = { accountUuid: crypto.randomUUID(), grantUuid: crypto.randomUUID(), clientId: 'bench', scopes };

@@ -7,11 +7,11 @@ import { openQueues } from '../../../shared/queues/enqueue.ts';
 import { openService } from '../../../shared/service.ts';
 import { getAccountKeyHash, SPARE_ACCOUNT } from '../seed.ts';
 
-/** The service's own charge of one generation, ready to be run without the service. */
+/** The service's own charge of one generation, ready to run without the service. */
 export interface ChargeStatement {
   name: string;
   text: string;
-  /** What the statement takes for a new generation of an account. */
+  /** Values of the statement for a new generation of an account. */
   valuesFor(account: number): unknown[];
 }
 
@@ -22,8 +22,8 @@ interface Query {
 }
 
 /**
- * Catches the statement that the service charges with on its way to the database, by creating one generation of the
- * spare account: what is compared with is the same SQL by construction, however the service builds it.
+ * Captures the charge statement on its way to the database, by creating one generation of the spare account. The
+ * comparison then uses the same SQL by construction, however the service builds it.
  */
 export async function captureChargeStatement(): Promise<ChargeStatement> {
   let captured: Query | undefined;
@@ -47,11 +47,11 @@ export async function captureChargeStatement(): Promise<ChargeStatement> {
     },
   );
   Reflect.set(pg.Client.prototype, 'query', original);
-  // Its dispatch is on its way still.
+  // Its dispatch has not been enqueued yet.
   await delay(200);
   await service.close();
   if (captured === undefined)
-    throw new Error('The service created a generation without a statement that could be caught.');
+    throw new Error('The service created a generation without a charge statement that could be captured.');
   const { name, text, values } = captured;
   const spare: Placeholders = { uuid, account: SPARE_ACCOUNT, keyHash, keyHex: keyHash.toString('hex') };
   const hashes = new Map<number, Buffer>();

@@ -1,4 +1,4 @@
-import { quantile } from '../statistics.ts';
+import { quantile } from '../../local/statistics.ts';
 
 /** Does one thing, and calls back when it is done. */
 export type LoopClient = (done: (error: Error | null) => void) => void;
@@ -10,11 +10,11 @@ export interface LoopResult {
   p99Ms: number;
 }
 
-/** Clients at work, each of which begins its next exchange when its last one has ended. */
+/** Clients in a closed loop: each begins its next exchange when its last one has ended. */
 export interface ClosedLoop {
-  /** Raises the number of exchanges that may have been begun in all. */
+  /** Raises the total number of exchanges that may begin. */
   allow(total: number): void;
-  /** Begins no more; resolves when those under way have ended. */
+  /** Begins no more exchanges, and resolves when those in progress have ended. */
   stop(): Promise<LoopResult>;
 }
 
@@ -72,7 +72,7 @@ export function startLoop(clients: readonly LoopClient[], allowed = Number.POSIT
   };
 }
 
-/** Runs clients for so long, and lets each end what it has begun. */
+/** Runs clients for this long, then lets each finish its exchange. */
 export async function runLoop(clients: readonly LoopClient[], durationMs: number): Promise<LoopResult> {
   const loop = startLoop(clients);
   await new Promise((resolve) => setTimeout(resolve, durationMs));

@@ -3,7 +3,10 @@ import { connect, type Socket } from 'node:net';
 
 type OnResponse = (error: Error | null, status: number, body: Buffer) => void;
 
-/** One keep-alive HTTP/1.1 connection, made to cost as little as a client can: a write and a look at the answer. */
+/**
+ * One keep-alive HTTP/1.1 connection, made to cost as little as possible: one write, and a minimal parse of the
+ * response.
+ */
 export interface HttpConnection {
   /** Sends a whole request; one at a time. */
   exchange(request: Buffer, answered: OnResponse): void;
@@ -14,7 +17,10 @@ const EMPTY_BUFFER: Buffer = Buffer.alloc(0);
 const HEAD_END = Buffer.from('\r\n\r\n');
 const CONTENT_LENGTH = /\r\ncontent-length: *(\d+)/i;
 
-/** Node's server closes what was idle for 5 s: what was idle for this long is opened anew, lest it close just then. */
+/**
+ * Node's server closes connections that were idle for 5 s. One that was idle for this long is reopened, so that it does
+ * not close during a request.
+ */
 const STALE_MS = 3_000;
 
 export async function openHttpConnection(port: number): Promise<HttpConnection> {
@@ -49,7 +55,7 @@ export async function openHttpConnection(port: number): Promise<HttpConnection> 
     if (headEnd < 0) return;
     const length = CONTENT_LENGTH.exec(received.toString('latin1', 0, headEnd))?.[1];
     if (length === undefined) {
-      settle(new Error('An answer came without its length.'), 0, EMPTY_BUFFER);
+      settle(new Error('A response has no Content-Length.'), 0, EMPTY_BUFFER);
       return;
     }
     const bodyStart = headEnd + HEAD_END.length;

@@ -5,7 +5,7 @@ import { serveParent } from '../childProcess.ts';
 
 await openService(parseConfig(process.env));
 
-/** The service's own turn of the credit periods, as the worker's job runs it. */
+/** The service's own renewal of credit periods, as the worker's job runs it. */
 serveParent({
   turn: async () => {
     const startedAt = performance.now();

@@ -2,7 +2,7 @@ import { serveParent } from '../childProcess.ts';
 import { type LoopClient, type ClosedLoop, runLoop, startLoop } from './closedLoop.ts';
 import { type HttpConnection, openHttpConnection } from './connection.ts';
 
-/** Prepared requests to one server, which are sent in turn; each must be answered with the same status. */
+/** Prepared requests to one server, sent in rotation; each must return the same status. */
 export interface PreparedRequests {
   name: string;
   port: number;
@@ -25,7 +25,7 @@ function prepare({ requests, ...rest }: PreparedRequests): void {
 
 async function getClients(name: string, count: number): Promise<LoopClient[]> {
   const plan = prepared.get(name);
-  if (plan === undefined) throw new Error(`No requests are called ${name}.`);
+  if (plan === undefined) throw new Error(`There are no requests named ${name}.`);
   while (plan.connections.length < count) plan.connections.push(await openHttpConnection(plan.port));
   return plan.connections.slice(0, count).map((connection) => (done) => send(plan, connection, done));
 }
@@ -40,7 +40,10 @@ function send(plan: Preparation, connection: HttpConnection, done: (error: Error
   });
 }
 
-/** One request to each in turn, many times over: the fairest way to compare times. @returns each one's times in ms. */
+/**
+ * Sends one request to each target in turn, many times over: the fairest way to compare times. @returns the times of
+ * each target in ms.
+ */
 async function alternate(names: string[], times: number): Promise<number[][]> {
   const clients = await Promise.all(names.map(async (name) => (await getClients(name, 1))[0] as LoopClient));
   const latencies: number[][] = names.map(() => []);

@@ -3,7 +3,7 @@ import { serveParent } from '../childProcess.ts';
 import { captureChargeStatement } from './chargeStatement.ts';
 import { type LoopClient, runLoop } from './closedLoop.ts';
 
-/** The charge without a service around it: clients of the database that do nothing but run it, as pgbench would. */
+/** The charge without a service: database clients that only run the statement, as pgbench would. */
 const charge = await captureChargeStatement();
 const connections: pg.Client[] = [];
 let sent = 0;

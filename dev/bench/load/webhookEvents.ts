@@ -3,7 +3,7 @@ import { serveParent } from '../childProcess.ts';
 import { type LoopClient, runLoop } from './closedLoop.ts';
 import { type HttpConnection, openHttpConnection } from './connection.ts';
 
-/** Events as Stripe sends them: each is another one, signed when it is sent. */
+/** Events as Stripe sends them: each one is new, and signed when it is sent. */
 const SECRET = process.env['STRIPE_WEBHOOK_SECRET'] ?? 'whsec_bench';
 
 /** About as long as the event of an invoice. */

@@ -6,11 +6,11 @@ import type { Measurement } from '../report.ts';
 import { buildCreateRequest, listSpreadAccounts } from '../httpRequests.ts';
 import { HOT_ACCOUNT, seedDatabase } from '../seed.ts';
 import type { BenchApi, BenchEnvironment } from '../environment.ts';
-import { alternateRounds, median, medianRatio, type Rounds } from '../statistics.ts';
-import { medianMicroseconds, type ProcessMemory, readProcessMemory, withProcessorTime } from '../processUsage.ts';
+import { alternateRounds, median, medianRatio, type Rounds } from '../../local/statistics.ts';
+import { medianMicroseconds, type MemoryUsage, readMemoryUsage, withProcessorTime } from '../processUsage.ts';
 import { verifyDispatches, verifySums } from '../verify.ts';
 
-/** What creating is measured with: the API and, beside it, the bare statement and a bare web server. */
+/** Processes that measure creates: the API and, beside it, the bare statement and a bare web server. */
 interface CreateFixture {
   environment: BenchEnvironment;
   api: BenchApi;
@@ -18,20 +18,20 @@ interface CreateFixture {
   statement: BenchChild;
   bareKoa: BenchChild;
   spread: number[];
-  /** Creates that were answered for, and those of them that came through the API. */
+  /** Accepted creates, in total and through the API. */
   created: { total: number; byApi: number };
 }
 
 /**
- * Creates over HTTP, with their dispatch enqueued and no worker, against the same statement run bare. All of them are
- * added up in the end, and looked for in the queue.
+ * Measures creates over HTTP, with their dispatch enqueued and no worker, against the same statement run bare. All of
+ * them are summed up at the end and looked up in the queue.
  */
 export async function measureCreates(environment: BenchEnvironment): Promise<Measurement[]> {
   const { url, client } = await environment.database('bench_create');
   await seedDatabase(client, { accounts: environment.options.accounts + 1, hotRows: 0, rowsPerAccount: 0 });
   const api = await environment.api(url);
   await new Promise((resolve) => setTimeout(resolve, 1_000));
-  const idle = readProcessMemory(api.pid);
+  const idle = readMemoryUsage(api.pid);
   const fixture: CreateFixture = {
     environment,
     api,
@@ -39,7 +39,7 @@ export async function measureCreates(environment: BenchEnvironment): Promise<Mea
     statement: await environment.child('./load/statementLoad.ts', url),
     bareKoa: await environment.child('./baselines/bareKoa.ts', url),
     spread: listSpreadAccounts(environment.options.accounts + 1),
-    // The two that were made to catch the statement.
+    // The two creates that captured the statement.
     created: { total: 2, byApi: 0 },
   };
   await prepareRequests(fixture);
@@ -51,7 +51,7 @@ export async function measureCreates(environment: BenchEnvironment): Promise<Mea
   const measurements: Measurement[] = [];
   for (const [name, measure] of parts)
     if (environment.options.only.includes(name)) measurements.push(...(await measure(fixture)));
-  measurements.push(buildMemoryMeasurement(idle, readProcessMemory(api.pid)));
+  measurements.push(buildMemoryMeasurement(idle, readMemoryUsage(api.pid)));
   await verifySums(client, fixture.created.total);
   await verifyDispatches(environment.redis.url, client, fixture.created.byApi);
   await Promise.all([api.end(), fixture.http.end(), fixture.statement.end(), fixture.bareKoa.end()]);
@@ -93,7 +93,7 @@ async function runBareStatement(
 
 async function measureSpreadCreates(fixture: CreateFixture): Promise<Measurement[]> {
   const { rounds, roundMs } = fixture.environment.options;
-  // The first requests meet cold code, and keys that the API has not seen.
+  // The first requests run cold code, with keys that are not in the API's cache.
   await runHttp(fixture, 'spread', 32, roundMs);
   await runBareStatement(fixture, fixture.spread, 32, roundMs);
   const of32 = await alternateRounds(
@@ -114,7 +114,9 @@ async function measureSpreadCreates(fixture: CreateFixture): Promise<Measurement
   ];
 }
 
-/** More connections than the database has processors need not be faster: the bare statement gets what suits it. */
+/**
+ * More connections than the database has processors are not necessarily faster: the bare statement uses the best count.
+ */
 async function findFastestConnectionCount(fixture: CreateFixture): Promise<number> {
   let best = { connections: 32, perSecond: 0 };
   for (const connections of [32, 64, 128]) {
@@ -195,7 +197,7 @@ function summarizeThroughput(
   };
 }
 
-function buildMemoryMeasurement(idle: ProcessMemory | null, loaded: ProcessMemory | null): Measurement {
+function buildMemoryMeasurement(idle: MemoryUsage | null, loaded: MemoryUsage | null): Measurement {
   return {
     target: 'memoryApi',
     value: loaded?.peakMb ?? null,

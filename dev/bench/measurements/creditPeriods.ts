@@ -1,13 +1,13 @@
 import type { Client } from 'pg';
 import type { Measurement } from '../report.ts';
 import type { BenchEnvironment } from '../environment.ts';
-import { alternateRounds, median, medianRatio } from '../statistics.ts';
+import { alternateRounds, median, medianRatio } from '../../local/statistics.ts';
 import { verifySums } from '../verify.ts';
 
-/** Each turn of these accounts expires what is left, carries a month over and grants the next one. */
+/** Each renewal of these accounts expires the remainder, carries a month over and grants the next one. */
 const ENTRIES_PER_ACCOUNT = 3;
 
-/** Accounts on the largest plan, all of whose first month is unspent and over since yesterday. */
+/** Accounts on the largest plan whose unspent first month ended yesterday. */
 const buildSeedSql = (accounts: number) => `
   INSERT INTO accounts (uuid, email, social_provider, onboarding_step, created_at, plan_slug, spendable_until, parallel_limit,
                         balance, plan_credits, period_start, period_end, period_granted, ledger_count)
@@ -23,12 +23,12 @@ const buildSeedSql = (accounts: number) => `
   CREATE TABLE bare_entries (LIKE ledger_entries INCLUDING ALL);
   INSERT INTO bare_entries SELECT * FROM ledger_entries`;
 
-/** Spread over a day, in no order of the accounts. */
+/** Spread over a day, in no particular order of accounts. */
 function monthAgoSql(n: string): string {
   return `date_trunc('second', now()) - interval '1 month 2 days' + (${n}::bigint * 7919 % 86400) * interval '1 second'`;
 }
 
-/** As if one more month had passed since everything began: what has been turned is due again. */
+/** Makes periods that were renewed due again, as if one more month had passed since the start. */
 const ADVANCE_MONTH_SQL = `
   UPDATE subscriptions SET started_at = started_at - interval '1 month';
   UPDATE accounts a
@@ -36,7 +36,7 @@ const ADVANCE_MONTH_SQL = `
          period_end = s.started_at + make_interval(months => a.period_index + 1)
     FROM subscriptions s WHERE s.account_id = a.id`;
 
-/** As many rows with the same in them, by one statement that decides nothing and changes no account. */
+/** Inserts as many similar rows with one statement that decides nothing and changes no account. */
 const BARE_INSERT_SQL = `
   INSERT INTO bare_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description, effect_key, created_at)
   SELECT a.id, ${ENTRIES_PER_ACCOUNT} * $1::int + 1 + e.place, e.type, e.amount, e.amount, e.balance_after, e.description,
@@ -49,11 +49,14 @@ const BARE_INSERT_SQL = `
 interface CreditPeriodsFixture {
   client: Client;
   accounts: number;
-  /** Months that the bare table has had. */
+  /** Number of months that were inserted into the bare table. */
   bareMonths: number;
 }
 
-/** The monthly grants of accounts that are all due, against one bare insert of as many rows into a table like the ledger. */
+/**
+ * Measures monthly grants of accounts that are all due, against one bare insert of as many rows into a table like the
+ * ledger.
+ */
 export async function measureCreditPeriods(environment: BenchEnvironment): Promise<Measurement[]> {
   const { rounds, grants } = environment.options;
   const { url, client } = await environment.database('bench_grants');
@@ -66,13 +69,13 @@ export async function measureCreditPeriods(environment: BenchEnvironment): Promi
   async function renewPeriods(): Promise<number> {
     const { turned, ms } = await child.call<{ turned: number; ms: number }>('turn');
     if (turned !== fixture.accounts)
-      throw new Error(`${turned} periods were turned where ${fixture.accounts} were due.`);
+      throw new Error(`${turned} periods were renewed, but ${fixture.accounts} were due.`);
     await client.query(ADVANCE_MONTH_SQL);
     await vacuumTables(client);
     return (1_000 * turned) / ms;
   }
 
-  // The first of each meets cold code and pages that are nobody's yet.
+  // The first round of each side runs cold code on pages that are not cached.
   await renewPeriods();
   await insertBare(fixture);
   const perSecond = await alternateRounds(rounds, renewPeriods, () => insertBare(fixture));
@@ -102,7 +105,7 @@ async function insertBare(fixture: CreditPeriodsFixture): Promise<number> {
   return (1_000 * fixture.accounts) / ms;
 }
 
-/** So that neither side pays for what the other, or the passing of a month, has left behind. */
+/** Vacuums, so that neither side pays for dead rows of the other or of the month's change. */
 async function vacuumTables(client: Client): Promise<void> {
   await client.query('VACUUM ANALYZE accounts, subscriptions, ledger_entries, bare_entries');
 }
@@ -116,6 +119,6 @@ async function verifyEntries({ client, accounts, bareMonths }: CreditPeriodsFixt
     bare: accounts * (1 + ENTRIES_PER_ACCOUNT * bareMonths),
   };
   if (rows[0]!.ledger !== expected.ledger || rows[0]!.bare !== expected.bare) {
-    throw new Error(`${JSON.stringify(rows[0])} entries where there should be ${JSON.stringify(expected)}.`);
+    throw new Error(`${JSON.stringify(rows[0])} entries instead of ${JSON.stringify(expected)}.`);
   }
 }

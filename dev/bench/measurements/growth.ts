@@ -5,7 +5,7 @@ import type { Measurement } from '../report.ts';
 import { buildCreateRequest, buildGetRequest } from '../httpRequests.ts';
 import { deleteSomeGenerations, getAccountEmail, HOT_ACCOUNT, seedDatabase } from '../seed.ts';
 import type { BenchApi, BenchEnvironment } from '../environment.ts';
-import { median } from '../statistics.ts';
+import { median } from '../../local/statistics.ts';
 import type { TargetName } from '../targets.ts';
 import { verifySums } from '../verify.ts';
 
@@ -17,9 +17,9 @@ interface GrowthDatabase {
 }
 
 /**
- * How much longer requests take with a hundred times the rows. Two databases side by side with an API each, and one
- * request to the one and one to the other in turn. In the large database one account holds half of the rows; in the
- * small one all of them, as page 500 would not exist otherwise.
+ * Measures how much longer requests take with a hundred times the rows. Two databases run side by side with an API
+ * each, and requests alternate between them. In the large database one account owns half of the rows; in the small one
+ * it owns all, since page 500 would not exist otherwise.
  */
 export async function measureGrowth(environment: BenchEnvironment): Promise<Measurement[]> {
   const { small, large, requests } = environment.options.growth;
@@ -80,7 +80,7 @@ async function compareDatabases(
     await http.call('prepare', { name, port: api.port, expect, requests: [request] });
   }
   const names = databases.map(({ name }) => name);
-  // To have the code warm, and each connection of the pools the statement prepared and its plan settled.
+  // Warms up the code, and prepares the statements and plans on every connection of the pools.
   await http.call('alternate', names, Math.ceil(times / 3));
   const latencies = await http.call<number[][]>('alternate', names, times);
   const medians = latencies.map(median);

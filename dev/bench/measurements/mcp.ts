@@ -4,8 +4,8 @@ import type { Measurement } from '../report.ts';
 import { buildMcpRequest, listSpreadAccounts } from '../httpRequests.ts';
 import { seedDatabase } from '../seed.ts';
 import type { BenchEnvironment } from '../environment.ts';
-import { alternateRounds, median, type Rounds, medianRatio } from '../statistics.ts';
-import { medianMicroseconds, readProcessMemory, withProcessorTime } from '../processUsage.ts';
+import { alternateRounds, median, type Rounds, medianRatio } from '../../local/statistics.ts';
+import { medianMicroseconds, readMemoryUsage, withProcessorTime } from '../processUsage.ts';
 
 const CLIENTS = 32;
 const INITIALIZE = {
@@ -17,8 +17,8 @@ const INITIALIZE = {
 const TOOL_CALL = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'get_usage', arguments: {} } };
 
 /**
- * `tools/call get_usage` in sessions of 32 accounts, credentials and database and all, against the official SDK's own
- * server with a tool that does nothing; then how much memory ten thousand sessions take.
+ * Measures `tools/call get_usage` in sessions of 32 accounts, with credentials and database, against the official SDK's
+ * own server with a tool that does nothing. Then measures the memory that ten thousand sessions take.
  */
 export async function measureMcp(environment: BenchEnvironment): Promise<Measurement[]> {
   const { accounts, rounds, roundMs } = environment.options;
@@ -69,7 +69,7 @@ function summarizeComparison(
   return { value: medianRatio(perSecond), parts: { ...parts, ...medianMicroseconds(a), ...medianMicroseconds(b) } };
 }
 
-/** Opens a session for each account, and prepares the calls in them. */
+/** Opens a session for each account, and prepares its calls. */
 async function prepareCalls(http: BenchChild, name: string, port: number, accounts: number[]): Promise<void> {
   const requests = await Promise.all(
     accounts.map(async (account) => {
@@ -84,14 +84,15 @@ async function prepareCalls(http: BenchChild, name: string, port: number, accoun
       );
       const answer = await fetch(`http://127.0.0.1:${port}/mcp`, { method: 'POST', headers, body });
       const sessionId = answer.headers.get('mcp-session-id');
-      if (sessionId === null) throw new Error(`${name} opened no session: ${answer.status} ${await answer.text()}`);
+      if (sessionId === null)
+        throw new Error(`${name} did not open a session: ${answer.status} ${await answer.text()}`);
       return buildMcpRequest(account, TOOL_CALL, sessionId);
     }),
   );
   await http.call('prepare', { name, port, expect: 200, requests });
 }
 
-/** The memory that the API holds after a tenth of the sessions, and after all. */
+/** Memory of the API after a tenth of the sessions, and after all. */
 async function measureSessionMemory(
   environment: BenchEnvironment,
   http: BenchChild,
@@ -104,7 +105,7 @@ async function measureSessionMemory(
   let opened = 0;
   const openUpTo = async (count: number) => {
     while (opened < count) opened += (await http.call<LoopResult>('run', 'sessions', 4, 100)).done;
-    return readProcessMemory(api.pid)?.residentMb ?? null;
+    return readMemoryUsage(api.pid)?.residentMb ?? null;
   };
   const before = await openUpTo(sessions / 10);
   const first = opened;

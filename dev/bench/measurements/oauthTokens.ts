@@ -5,7 +5,7 @@ import type { LoopResult } from '../load/closedLoop.ts';
 import type { Measurement } from '../report.ts';
 import { seedDatabase } from '../seed.ts';
 import type { BenchApi, BenchEnvironment } from '../environment.ts';
-import { alternateRounds, median, medianRatio } from '../statistics.ts';
+import { alternateRounds, median, medianRatio } from '../../local/statistics.ts';
 import { medianMicroseconds, withProcessorTime } from '../processUsage.ts';
 
 const CLIENTS = 32;
@@ -13,14 +13,14 @@ const CLIENT_ID = 'bench';
 const REDIRECT_URI = 'http://127.0.0.1:9/callback';
 const VERIFIER = 'v'.repeat(43);
 const CHALLENGE = createHash('sha256').update(VERIFIER).digest('base64url');
-/** More than either could exchange a second. */
+/** More than either server could exchange per second. */
 const MAX_PER_SECOND = 2_500;
 
 type TokenKind = 'code' | 'refresh';
 
 /**
- * Code exchanges and refreshes, each of another code or token, against oidc-provider with all that it keeps in memory;
- * and what checking an access token costs.
+ * Measures code exchanges and refreshes, each of another code or token, against oidc-provider with all of its state in
+ * memory; and the cost of verifying an access token.
  */
 export async function measureTokens(environment: BenchEnvironment): Promise<Measurement[]> {
   const { accounts, rounds, roundMs } = environment.options;
@@ -48,8 +48,8 @@ export async function measureTokens(environment: BenchEnvironment): Promise<Meas
   await Promise.all([api.end(), http.end(), provider.end(), checks.end()]);
   return [
     ...measurements,
-    // What nobody can do without, for each exchange: an RSA signature.
-    { target: 'newToken', value: costs.newUs, parts: { 'making one µs': costs.issueUs } },
+    // The unavoidable part of each exchange: an RSA signature.
+    { target: 'newToken', value: costs.newUs, parts: { 'signing one, µs': costs.issueUs } },
     { target: 'knownToken', value: costs.knownUs, parts: {} },
   ];
 }
@@ -99,7 +99,7 @@ async function compareKind(
   };
 }
 
-/** Codes, or refresh tokens, as approvals would have left them; each of a grant of its own. */
+/** Inserts codes or refresh tokens as consent would have left them, each from a grant of its own. */
 async function seedSecrets(client: Client, kind: TokenKind, count: number, accounts: number): Promise<string[]> {
   const texts = Array.from({ length: count }, (_, index) =>
     createHash('sha256').update(`${kind} ${index}`).digest('hex'),
@@ -150,7 +150,7 @@ function buildFormRequest(kind: TokenKind, secret: string): string {
   return `${head.join('\r\n')}\r\n\r\n${body}`;
 }
 
-/** Each answer must have left its refresh token, and used up what it was given for. */
+/** Checks that each response stored its refresh token and used up its code or token. */
 async function verifyStoredTokens(client: Client, kind: TokenKind): Promise<void> {
   const table = kind === 'code' ? 'oauth_codes' : 'oauth_refresh_tokens';
   const { rows } = await client.query<{ used: number; renewed: number }>(
@@ -159,7 +159,7 @@ async function verifyStoredTokens(client: Client, kind: TokenKind): Promise<void
   );
   const expected = kind === 'code' ? exchanged : renewedBefore + exchanged;
   if (rows[0]!.used !== exchanged || rows[0]!.renewed !== expected)
-    throw new Error(`${kind}: ${JSON.stringify(rows[0])} are stored, of ${exchanged} exchanges.`);
+    throw new Error(`${kind}: ${JSON.stringify(rows[0])} are stored after ${exchanged} exchanges.`);
   renewedBefore = rows[0]!.renewed;
 }
 

@@ -8,16 +8,16 @@ import { buildCreateRequest, listSpreadAccounts } from '../httpRequests.ts';
 import { seedDatabase } from '../seed.ts';
 import type { BuiltProcess } from '../../local/builtProcess.ts';
 import type { BenchApi, BenchEnvironment } from '../environment.ts';
-import { alternateRounds, median, medianRatio } from '../statistics.ts';
-import { medianMicroseconds, readProcessMemory, withProcessorTime } from '../processUsage.ts';
+import { alternateRounds, median, medianRatio } from '../../local/statistics.ts';
+import { medianMicroseconds, readMemoryUsage, withProcessorTime } from '../processUsage.ts';
 import { waitForSteadyState } from '../waitForSteadyState.ts';
 import { verifyAllSucceeded, verifySums } from '../verify.ts';
 
-/** The service's own default, and what the bare worker gets. */
+/** The service's default, which the bare worker uses as well. */
 const CONCURRENCY = 16;
 const JOBS_PER_GENERATION = 2;
 const CREATE_CLIENTS = 32;
-/** Enough jobs waiting that the bare worker is never idle. */
+/** Enough waiting jobs that the bare worker is never idle. */
 const BARE_BACKLOG = 4_000;
 
 interface PipelineFixture {
@@ -33,9 +33,9 @@ interface PipelineFixture {
 }
 
 /**
- * Generations from their create to their end, a second: a closed loop that keeps so many under way that the two
- * seconds before a first poll hold nobody up. Against jobs that do nothing, two a generation, added and performed in a
- * closed loop of their own on the same Redis.
+ * Measures generations per second from create to end: a closed loop with enough in flight that the two seconds before a
+ * first poll delay nothing. The baseline is jobs that do nothing, two per generation, added and processed in a closed
+ * loop of their own on the same Redis.
  */
 export async function measurePipeline(environment: BenchEnvironment): Promise<Measurement[]> {
   const { url, client } = await environment.database('bench_pipeline');
@@ -52,7 +52,7 @@ export async function measurePipeline(environment: BenchEnvironment): Promise<Me
   const adder = await environment.child('./baselines/bareQueue.ts', url);
   const performer = await environment.child('./baselines/bareQueue.ts', url);
   await performer.call('startWorking', CONCURRENCY);
-  const idle = readProcessMemory(worker.pid);
+  const idle = readMemoryUsage(worker.pid);
   const fixture: PipelineFixture = { environment, client, api, worker, http, upstream, adder, performer, created: 0 };
 
   const inFlight = await findSaturation(fixture);
@@ -61,8 +61,8 @@ export async function measurePipeline(environment: BenchEnvironment): Promise<Me
     () => runServiceRound(fixture, inFlight),
     () => runBareRound(fixture),
   );
-  const loaded = readProcessMemory(worker.pid);
-  const apiMemory = readProcessMemory(api.pid);
+  const loaded = readMemoryUsage(worker.pid);
+  const apiMemory = readMemoryUsage(api.pid);
   await verifySums(client, fixture.created);
   await verifyAllSucceeded(client);
   await Promise.all([api, worker, http, upstream, adder, performer].map((process) => process.end()));
@@ -78,9 +78,9 @@ export async function measurePipeline(environment: BenchEnvironment): Promise<Me
       parts: {
         'service/s': median(perSecond.a),
         'bare/s': median(b),
-        'under way': inFlight,
+        'in flight': inFlight,
         'median s': median(a.map(({ medianSeconds }) => medianSeconds)),
-        bare: `added one by one, 32 under way; worked on at concurrency ${CONCURRENCY}`,
+        bare: `added one by one, 32 in flight; processed at concurrency ${CONCURRENCY}`,
         ...medianMicroseconds(a),
       },
     },
@@ -98,8 +98,8 @@ export async function measurePipeline(environment: BenchEnvironment): Promise<Me
 }
 
 /**
- * Finds out, while the code gets warm, how many must be under way: with too few, all of them wait out the two seconds
- * at the same time, and the machine idles. Twice as many, until that brings next to nothing.
+ * Finds, while the code warms up, how many generations must be in flight: with too few, all of them wait for the two
+ * seconds at the same time, and the machine idles. Doubles the number until that gains next to nothing.
  */
 async function findSaturation(fixture: PipelineFixture): Promise<number> {
   const { leastInFlight, mostInFlight } = fixture.environment.options.pipeline;
@@ -118,8 +118,8 @@ interface ServiceRound {
 }
 
 /**
- * Three times as many generations as are under way at a time. What counts is the middle third, by the order in which
- * they end: all the while as many are under way, and a whole cycle is in it where they end in bursts.
+ * Runs three times as many generations as are in flight at a time. Only the middle third counts, in the order of their
+ * end: the number in flight is constant, and it covers a whole cycle if they end in bursts.
  */
 async function runServiceRound(fixture: PipelineFixture, inFlight: number): Promise<ServiceRound> {
   const { environment, client, http, upstream, api, worker } = fixture;
@@ -184,7 +184,7 @@ async function countQueued(client: Client): Promise<number> {
   return rows[0]?.queued ?? 0;
 }
 
-/** The worker probes the models when it starts; what was seeded lies in the future until then. */
+/** The worker probes the models when it starts; the seeded probe times are in the future until then. */
 async function waitForWorker(client: Client): Promise<void> {
   await waitForSteadyState(async () => {
     const { rowCount } = await client.query('SELECT 1 FROM upstream_health WHERE probed_at > now()');

@@ -5,12 +5,12 @@ import type { Measurement } from '../report.ts';
 import { buildGetRequest } from '../httpRequests.ts';
 import { seedDatabase } from '../seed.ts';
 import type { BenchEnvironment } from '../environment.ts';
-import { alternateRounds, median, medianRatio } from '../statistics.ts';
+import { alternateRounds, median, medianRatio } from '../../local/statistics.ts';
 import { medianMicroseconds, withProcessorTime } from '../processUsage.ts';
 
 const CLIENTS = 32;
 
-/** Reads of succeeded generations by API key, against bare Koa with one prepared select by primary key. */
+/** Measures reads of succeeded generations by API key, against bare Koa with one prepared select by primary key. */
 export async function measureReads(environment: BenchEnvironment): Promise<Measurement[]> {
   const { accounts, rounds, roundMs } = environment.options;
   const { url, client } = await environment.database('bench_read');

@@ -3,13 +3,13 @@ import type { Client } from 'pg';
 import type { LoopResult } from '../load/closedLoop.ts';
 import type { Measurement } from '../report.ts';
 import type { BenchEnvironment } from '../environment.ts';
-import { alternateRounds, median, medianRatio } from '../statistics.ts';
+import { alternateRounds, median, medianRatio } from '../../local/statistics.ts';
 import { medianMicroseconds, withProcessorTime } from '../processUsage.ts';
 
 const CLIENTS = 32;
 const PATH = '/api/billing/webhooks/processor/';
 
-/** A processor that is never asked anything: no worker runs. */
+/** A processor that is never called, since no worker runs. */
 const PROCESSOR_ENV = {
   STRIPE_SECRET_KEY: 'sk_test_bench',
   STRIPE_WEBHOOK_SECRET: 'whsec_bench',
@@ -22,8 +22,8 @@ const PROCESSOR_ENV = {
 };
 
 /**
- * Acknowledgements of signed events, each of them another one that is stored and rung for, against bare Koa that inserts
- * one row. All of them are counted in the end.
+ * Measures acknowledgements of signed events, each of which is new, stored and enqueued, against bare Koa that inserts
+ * one row. All of them are counted at the end.
  */
 export async function measureWebhooks(environment: BenchEnvironment): Promise<Measurement[]> {
   const { rounds, roundMs } = environment.options;
@@ -87,6 +87,6 @@ async function verifyStoredEvents(client: Client, acknowledged: { service: numbe
     `SELECT (SELECT count(*)::int FROM payment_events) AS service, (SELECT count(*)::int FROM bare_events) AS bare`,
   );
   if (rows[0]!.service !== acknowledged.service || rows[0]!.bare !== acknowledged.bare) {
-    throw new Error(`${JSON.stringify(rows[0])} events are stored, of ${JSON.stringify(acknowledged)} acknowledged.`);
+    throw new Error(`${JSON.stringify(rows[0])} events are stored after ${JSON.stringify(acknowledged)} acknowledged.`);
   }
 }

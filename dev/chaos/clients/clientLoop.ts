@@ -13,7 +13,7 @@ import { sleepUnlessStopped, StoppedError, type Step, type ClientState } from '.
 
 type ClientAction = (turn: Step) => Promise<void>;
 
-/** What clients do, and how often, in a hundred. */
+/** The actions of clients, with their share in percent. */
 const ACTIONS: readonly (readonly [weight: number, action: ClientAction])[] = [
   [28, createGeneration],
   [22.5, readKnownGeneration],
@@ -35,7 +35,7 @@ const CALM_ACTIONS: readonly (readonly [weight: number, action: ClientAction])[]
   [40, readKnownGeneration],
   [20, readLists],
 ];
-/** When everybody comes at once: whatever moves credits, on as many accounts as there are. */
+/** Actions during a rush: everything that moves credits, on as many accounts as possible. */
 const RUSH_ACTIONS: readonly (readonly [weight: number, action: ClientAction])[] = [
   [30, createMany],
   [25, createOnceInParallel],
@@ -43,7 +43,7 @@ const RUSH_ACTIONS: readonly (readonly [weight: number, action: ClientAction])[]
   [15, changeSubscription],
 ];
 const READ_ONLY_ACTIONS: typeof ACTIONS = [[1, readLists]];
-/** Those without a plan, whose money comes too late: it is owed back. */
+/** Actions of customers without a plan, whose payment comes too late and must be refunded. */
 const UNSUBSCRIBED_ACTIONS: typeof ACTIONS = [
   [50, changeSubscription],
   [15, createGeneration],
@@ -57,12 +57,12 @@ const CREATE_ONLY_ACTIONS: typeof ACTIONS = [
   [10, createMany],
   [20, readKnownGeneration],
 ];
-/** How much of all is done on accounts that many use at once. */
+/** Share of all actions on accounts that many clients use at once. */
 const HOT_SHARE = 0.4;
 
 /**
- * One client, which goes on for as long as it may. What it does depends on the seed and the number of its turn, and on
- * whether everybody comes at once.
+ * Runs one client until it is stopped. Its actions depend on the seed, on the number of its step, and on whether there
+ * is a rush.
  */
 export async function runClientLoop(state: ClientState, number: number): Promise<void> {
   const own = state.random.fork(`client ${number}`);
@@ -100,7 +100,7 @@ function pickAction(
   return createGeneration;
 }
 
-/** Makes people customers, one after the other; several of these run at a time. */
+/** Onboards customers one after the other; several of these loops run at a time. */
 export async function onboardCustomers(state: ClientState, waiting: ChaosCustomer[]): Promise<void> {
   await runUntilStopped(async () => {
     for (let customer = waiting.shift(); customer !== undefined; customer = waiting.shift()) {

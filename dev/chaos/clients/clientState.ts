@@ -8,40 +8,40 @@ import { type ChaosCustomer, createCustomers } from './customers.ts';
 import { addViolation, type ClientRule } from './violations.ts';
 
 export interface ClientOptions {
-  /** The web processes, as clients reach them. */
+  /** Addresses of the API processes. */
   addresses: readonly string[];
   stripe: FakeStripe;
   random: SeededRandom;
-  /** How many customers there are. */
+  /** Number of customers. */
   accounts: number;
-  /** How many of their programs are at work at once. */
+  /** Number of clients that act concurrently. */
   clients: number;
-  /** The service's time. */
+  /** Current time of the service. */
   now(): Date;
-  /** Whether everybody comes at once; never, if it is not given. */
+  /** Returns true during a rush; without this function there are none. */
   isRush?(): boolean;
 }
 
-/** All that clients know of, and share. */
+/** State that all clients share. */
 export interface ClientState extends ClientOptions {
   store: ClientStore;
   agent: Agent;
   customers: readonly ChaosCustomer[];
-  /** The origin that the service takes for its own, by the address that it was asked at. */
+  /** The service's own origin, by the address of the request. */
   origins: Map<string, string>;
-  /** The names of keys that are being made: nobody knows their uuids yet. */
+  /** Names of keys that are being created and whose uuids are not known yet. */
   keysInProgress: Set<string>;
   stopping: AbortController;
-  /** Whether nothing but ordinary orders and reads are to be sent. */
+  /** True if only ordinary creates and reads are sent. */
   isCalm: boolean;
 }
 
-/** Ends whatever a client is in the middle of: no request is to be begun any more. */
+/** Thrown to abort a client's action: no further request may begin. */
 export class StoppedError extends Error {}
 
 export function createClientState(options: ClientOptions): ClientState {
   const stopping = new AbortController();
-  // All that wait listen to it.
+  // Every waiting client listens to it.
   setMaxListeners(0, stopping.signal);
   return {
     ...options,
@@ -55,7 +55,7 @@ export function createClientState(options: ClientOptions): ClientState {
   };
 }
 
-/** @throws Stopped as soon as clients are to stop. */
+/** @throws StoppedError as soon as clients are to stop. */
 export async function sleepUnlessStopped({ stopping }: ClientState, milliseconds: number): Promise<void> {
   try {
     await delay(milliseconds, undefined, { signal: stopping.signal });
@@ -64,25 +64,25 @@ export async function sleepUnlessStopped({ stopping }: ClientState, milliseconds
   }
 }
 
-/** What a client does in one go, with numbers of its own. */
+/** One action of a client, with random numbers of its own. */
 export interface Step {
   state: ClientState;
   customer: ChaosCustomer;
   random: SeededRandom;
-  /** Occurs once in a run. */
+  /** Unique within a run. */
   name: string;
-  /** How many ids were made in it. */
+  /** Number of ids that were generated in this step. */
   ids: number;
 }
 
-/** A word that occurs once in a run, and is the same in a run of the same seed. */
+/** Returns an id that is unique within a run, and the same in each run of a seed. */
 export function newStepId(step: Step): string {
   step.ids += 1;
   const hex = Array.from({ length: 4 }, () => step.random.nextBelow(65_536).toString(16).padStart(4, '0')).join('');
   return `${hex}-${step.name}-${step.ids}`;
 }
 
-/** Puts something that ought not to be into the books. */
+/** Records a violation. */
 export function reportViolation(
   { state, customer }: Pick<Step, 'state' | 'customer'>,
   rule: ClientRule,

@@ -2,37 +2,37 @@ import type { ModelSlug } from '../../../shared/spec/catalog.ts';
 import type { PlanSlug } from '../../../shared/spec/plans.ts';
 import type { ClientViolation } from './violations.ts';
 
-/** A request, and what came of it. */
+/** A request and its outcome. */
 export interface ClientRequest {
-  /** When it began, in milliseconds, as of `Date.now`. */
+  /** Start time in milliseconds, as of `Date.now`. */
   at: number;
   kind: string;
   address: string;
   status: number | 'cut' | 'timeout';
-  /** Of an error, as REST names it, also where a tool of MCP told it in a 200. */
+  /** Error code as in REST, also for an MCP tool error in a response with status 200. */
   code: string | null;
   durationMs: number;
 }
 
-/** An order of a generation, however often it was sent. Moments are in milliseconds, as of `performance.now`. */
+/** A create, however often it was sent. Times are in milliseconds, as of `performance.now`. */
 export interface ObservedCreate {
   prompt: string;
   accountUuid: string;
   model: ModelSlug;
   credits: number;
   idempotencyKey: string | null;
-  /** The moment of the first, by the service's clock. */
+  /** Time of the first request, by the service's clock. */
   firstSentAt: Date;
   sent: number;
-  /** Answers that say that nothing was done. */
+  /** Number of responses that rule out any effect. */
   rejected: number;
-  /** Sent again so late that its key may be forgotten. */
+  /** Repeated so late that its idempotency key may have expired. */
   isStale: boolean;
-  /** What it was answered with. */
+  /** Uuids in the responses. */
   uuids: Set<string>;
 }
 
-/** A generation whose 201 (or the answer of a tool) was seen. Moments as above. */
+/** A generation that a 201 or a tool result announced. Times as above. */
 export interface ObservedGeneration {
   uuid: string;
   accountUuid: string;
@@ -41,16 +41,16 @@ export interface ObservedGeneration {
   model: ModelSlug;
   credits: number;
   idempotencyKey: string | null;
-  /** The statuses that were seen, and how often. */
+  /** Observed statuses, with their count. */
   seen: Record<string, number>;
   final: { status: 'succeeded' | 'failed'; outputPath: string | null; at: number } | null;
   isDownloaded: boolean;
-  /** From when on somebody may have deleted it. */
+  /** Time from which on a client may have deleted it. */
   deleteRequestedAt: number | null;
   deletedAt: number | null;
 }
 
-/** An API key whose 201 was seen. Moments as above. */
+/** An API key that a 201 announced. Times as above. */
 export interface ObservedKey {
   uuid: string;
   key: string;
@@ -63,7 +63,7 @@ export interface PaidTopup {
   accountUuid: string;
   sessionId: string;
   amountCents: number;
-  /** As of `Date.now`, in milliseconds. */
+  /** In milliseconds, as of `Date.now`. */
   at: number;
 }
 
@@ -74,13 +74,13 @@ export interface PaidPlan {
   at: number;
 }
 
-/** A create, as it was sent. Moments are in milliseconds, as of `Date.now`. */
+/** A create as it was sent. Times are in milliseconds, as of `Date.now`. */
 export interface SentCreate {
   accountUuid: string;
   at: number;
 }
 
-/** A create that was answered in a way that rules out a later charge of a card. Moments as above. */
+/** A create whose response rules out a later charge of a card. Times as above. */
 export interface RejectedCreate extends SentCreate {
   respondedAt: number;
   prompt: string;
@@ -88,12 +88,12 @@ export interface RejectedCreate extends SentCreate {
   response: string;
 }
 
-/** What clients asked for, and what they were told. */
+/** Requests that clients sent, and the responses that they received. */
 export interface ClientStore {
   readonly requests: ClientRequest[];
-  /** Addresses by account. */
+  /** Email addresses by account. */
   readonly accounts: Map<string, string>;
-  /** By prompt: each order has its own. */
+  /** By prompt, which is unique per create. */
   readonly createsByPrompt: Map<string, ObservedCreate>;
   /** By uuid. */
   readonly generations: Map<string, ObservedGeneration>;
@@ -103,9 +103,9 @@ export interface ClientStore {
   readonly rejectedCreates: RejectedCreate[];
   readonly topups: PaidTopup[];
   readonly plans: PaidPlan[];
-  /** What was seen to be wrong at once. */
+  /** Violations that were detected in responses. */
   readonly violations: ClientViolation[];
-  /** Is told of every request when it has ended. */
+  /** Called for every request when it has ended. */
   onResponse?: ((request: ClientRequest) => void) | undefined;
 }
 
@@ -124,7 +124,7 @@ export function createClientStore(): ClientStore {
   };
 }
 
-/** Requests counted by kind and by what they were answered with: `create`, `201`; `read`, `503 internal_error`. */
+/** Counts requests by kind and response: `create`, `201`; `read`, `503 internal_error`. */
 export function countResponses({ requests }: Pick<ClientStore, 'requests'>): Map<string, Map<string, number>> {
   const counts = new Map<string, Map<string, number>>();
   for (const { kind, status, code } of requests) {

@@ -12,27 +12,27 @@ export type { ClientOptions } from './clientState.ts';
 
 export interface ChaosClients {
   readonly store: ClientStore;
-  /** From now on ordinary orders and reads only: no payments, no changes of plans and keys, nothing in crowds. */
+  /** From now on clients send only ordinary creates and reads: no payments, no changes of plans or keys, no bursts. */
   setCalm(): void;
-  /** How many of the customers have an account, a key and the plan that they wanted. */
+  /** Number of customers that have an account, a key and the plan that they wanted. */
   countReady(): number;
-  /** Begins no request any more; resolves when those under way have ended. */
+  /** Begins no further request, and resolves when those in progress have ended. */
   stop(): Promise<void>;
   /**
-   * Asks the service once more for what clients were told, when they have stopped and all is quiet: balances in both
-   * places, revoked keys at all addresses, outputs, deleted generations. Enters what it finds into the books, too.
+   * Repeats earlier reads after clients have stopped and all work has settled: balances in both places, revoked keys at
+   * all addresses, outputs, deleted generations. Returns the violations and adds them to the store.
    */
   checkDrained(): Promise<Violation[]>;
 }
 
-/** Sets customers to work, who are not easily put off. */
+/** Starts clients that retry through faults. */
 export function startChaosClients(options: ClientOptions): ChaosClients {
   const state = createClientState(options);
   const waiting = [...state.customers];
   const arrivals = Array.from({ length: options.clients }, () => onboardCustomers(state, waiting));
   const clients = Array.from({ length: options.clients }, (_, number) => runClientLoop(state, number));
   const running = Promise.all([...arrivals, ...clients]);
-  // Whoever stops them hears of it; until then it is nobody's.
+  // `stop` rethrows a failure; until then it must not be an unhandled rejection.
   running.catch(() => {});
   return {
     store: state.store,

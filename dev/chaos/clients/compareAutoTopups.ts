@@ -6,10 +6,10 @@ import {
 import type { ClientStore } from './clientStore.ts';
 import { type ClientRule, STATEMENTS } from './violations.ts';
 
-/** How long after it was sent a create may still be carried out: its client has given up, and the service has not. */
+/** A create may be executed this long after it was sent, although its client has given up. */
 const CREATE_TIMEOUT_MS = 60_000;
 
-/** An automatic top-up. Moments are by the clock of Postgres, in milliseconds, as of `Date.now`. */
+/** An automatic top-up. Times are by the clock of Postgres, in milliseconds, as of `Date.now`. */
 interface AutoTopupRow {
   account_id: string;
   account_uuid: string;
@@ -17,7 +17,7 @@ interface AutoTopupRow {
   claimed_at: number;
   /** Null while it has not succeeded. */
   credited_at: number | null;
-  /** Whether a burn has left the balance below the threshold since the automatic top-up before it. */
+  /** True if a burn has left the balance below the threshold since the previous automatic top-up. */
   has_burn: boolean;
 }
 
@@ -40,7 +40,7 @@ const AUTO_TOPUPS_SQL = `
            ON credited.topup = t.uuid
    WHERE t.kind = 'automatic'`;
 
-/** Holds automatic charges against what clients asked for and were told. Holds at every moment. */
+/** Compares automatic charges with the requests and responses of clients. The rules hold at every moment. */
 export async function compareAutoTopups(
   { sentCreates, rejectedCreates }: Pick<ClientStore, 'sentCreates' | 'rejectedCreates'>,
   client: Queryable,
@@ -57,16 +57,16 @@ export async function compareAutoTopups(
     );
     if (!row.has_burn && !isAsked) report('automatic-charges-have-a-cause', row, 'neither a burn nor a create');
     if (creditedAt === null) continue;
-    // In progress when the refusal was sent: the card was charged for what had been refused.
+    // In progress when the rejection was sent: the card was charged for a rejected create.
     const refused = rejectedCreates.find(
       ({ accountUuid, respondedAt }) => accountUuid === account && claimedAt < respondedAt && respondedAt < creditedAt,
     );
     if (refused === undefined) continue;
     const [before, after] = [refused.respondedAt - claimedAt, creditedAt - refused.respondedAt].map(Math.round);
     report(
-      'no-charge-after-a-refusal',
+      'no-charge-after-a-rejection',
       row,
-      `claimed ${before} ms before, and credited ${after} ms after "${refused.prompt}" was answered ${refused.response}`,
+      `claimed ${before} ms before, and credited ${after} ms after "${refused.prompt}" was rejected with ${refused.response}`,
     );
   }
   return found;

@@ -3,7 +3,7 @@ import type { Queryable } from '../../../shared/domain/credits/integrity/invaria
 import type { ClientStore } from './clientStore.ts';
 import type { ReportFunction } from './compareWithDatabase.ts';
 
-/** Every key that was told is kept, and is revoked exactly when that was asked for. */
+/** Checks that every announced key is stored, and is revoked exactly if a client revoked it. */
 export async function compareKeys(store: ClientStore, client: Queryable, report: ReportFunction): Promise<void> {
   const { rows } = await client.query(
     `SELECT k.uuid, encode(k.key_hash, 'hex') AS hash, k.revoked_at, a.uuid AS account_uuid
@@ -15,16 +15,16 @@ export async function compareKeys(store: ClientStore, client: Queryable, report:
     const row = kept.get(uuid);
     const hash = createHash('sha256').update(key).digest('hex');
     if (row === undefined || row.hash !== hash || row.account_uuid !== accountUuid) {
-      report('created-is-there', accountUuid, uuid, 'is a key that was told, and is not in the database as that');
+      report('created-exists', accountUuid, uuid, 'is a key from a 201, and is missing or different in the database');
     } else if (revokedAt !== null && row.revoked_at === null) {
-      report('revoked-key-is-refused', accountUuid, uuid, 'its revocation was answered, and it is not revoked');
+      report('revoked-key-is-rejected', accountUuid, uuid, 'its revocation was acknowledged, and it is not revoked');
     } else if (revokeAskedAt === null && row.revoked_at !== null) {
-      report('good-key-is-accepted', accountUuid, uuid, 'is revoked, and nobody has asked for that');
+      report('valid-key-is-accepted', accountUuid, uuid, 'is revoked without a request');
     }
   }
 }
 
-/** Every page that was paid on has led to its entry in the ledger, and to one. */
+/** Checks that every paid page led to exactly one ledger entry. */
 export async function compareTopups(store: ClientStore, client: Queryable, report: ReportFunction): Promise<void> {
   const { rows } = await client.query(
     `SELECT t.stripe_session_id AS session, t.status, t.credits, t.amount_cents, a.uuid AS account_uuid,
@@ -48,7 +48,7 @@ export async function compareTopups(store: ClientStore, client: Queryable, repor
   for (const { accountUuid, sessionId, amountCents } of store.topups) {
     const row = kept.get(sessionId);
     if (row === undefined) {
-      report('paid-topup-is-credited', accountUuid, sessionId, 'was paid, and is no top-up of ours');
+      report('paid-topup-is-credited', accountUuid, sessionId, 'was paid, but there is no such top-up');
     } else if (row.account_uuid !== accountUuid || row.amount_cents !== amountCents) {
       report('paid-topup-is-credited', accountUuid, sessionId, `is ${row.amount_cents} cents of ${row.account_uuid}`);
     } else if (row.status !== 'succeeded' || row.entries !== 1 || row.credited !== row.credits) {
@@ -58,7 +58,7 @@ export async function compareTopups(store: ClientStore, client: Queryable, repor
   }
 }
 
-/** Every plan that was paid for is a subscription of its account, whatever has become of it since. */
+/** Checks that every paid plan is a subscription of its account, whatever its present status. */
 export async function comparePlans(store: ClientStore, client: Queryable, report: ReportFunction): Promise<void> {
   const { rows } = await client.query(
     `SELECT s.stripe_subscription_id AS id, a.uuid AS account_uuid
@@ -73,7 +73,7 @@ export async function comparePlans(store: ClientStore, client: Queryable, report
       'paid-plan-is-known',
       accountUuid,
       subscriptionId,
-      `the plan ${plan} was paid, and there is no such subscription`,
+      `the plan ${plan} was paid, but there is no such subscription`,
     );
   }
 }

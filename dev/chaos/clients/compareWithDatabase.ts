@@ -3,7 +3,7 @@ import { compareKeys, comparePlans, compareTopups } from './compareKeysAndPaymen
 import type { ClientStore, ObservedGeneration, ObservedCreate } from './clientStore.ts';
 import { addViolation, type ClientViolation, type ClientRule } from './violations.ts';
 
-/** Writes down what the database denies. */
+/** Records a contradiction between clients and database. */
 export type ReportFunction = (rule: ClientRule, accountUuid: string, subject: string, detail: string) => void;
 
 interface GenerationRow {
@@ -17,8 +17,8 @@ interface GenerationRow {
 }
 
 /**
- * Holds the clients' books against the database, when all has settled.
- * @returns what clients saw to be wrong at once, with the ids of the accounts, and then what the database denies.
+ * Compares the clients' observations with the database, when all work has settled.
+ * @returns the violations in responses, with account ids, followed by the contradictions.
  */
 export async function compareClientStore(store: ClientStore, client: Queryable): Promise<Violation[]> {
   const found: ClientViolation[] = [];
@@ -31,8 +31,7 @@ export async function compareClientStore(store: ClientStore, client: Queryable):
   const { rows } = await client.query('SELECT id::text AS id, uuid, email FROM accounts');
   const accounts = new Map(rows.map((row: { id: string; uuid: string; email: string }) => [row.uuid, row]));
   for (const [uuid, email] of store.accounts) {
-    if (accounts.get(uuid)?.email !== email)
-      report('created-is-there', uuid, email, `there is no account ${uuid} of it`);
+    if (accounts.get(uuid)?.email !== email) report('created-exists', uuid, email, `has no account ${uuid}`);
   }
   return [...store.violations, ...found].map((violation) => ({
     ...violation,
@@ -42,7 +41,7 @@ export async function compareClientStore(store: ClientStore, client: Queryable):
 
 async function compareGenerations(store: ClientStore, client: Queryable, report: ReportFunction): Promise<void> {
   const { rows } = await client.query(
-    // The prompts of those that were deleted a month ago have been purged.
+    // The prompts of generations deleted a month ago have been purged.
     `SELECT g.uuid, a.uuid AS account_uuid, g.model, p.prompt, g.status, g.credits_charged, g.deleted_at
        FROM generations g JOIN accounts a ON a.id = g.account_id JOIN chaos.prompts p ON p.generation = g.uuid
       WHERE a.uuid = ANY ($1::uuid[])`,
@@ -60,10 +59,10 @@ function compareGeneration(observed: ObservedGeneration, row: GenerationRow | un
   const { uuid, accountUuid, final } = observed;
   if (row === undefined) {
     report(
-      'created-is-there',
+      'created-exists',
       accountUuid,
       uuid,
-      `was answered with 201 by ${observed.surface}, and is not in the database`,
+      `was created with 201 through ${observed.surface}, and is not in the database`,
     );
     return;
   }
@@ -73,33 +72,33 @@ function compareGeneration(observed: ObservedGeneration, row: GenerationRow | un
     ['prompt', observed.prompt, row.prompt],
     ['credits_charged', observed.credits, row.credits_charged],
   ] as const) {
-    if (was !== is) report('created-is-there', accountUuid, uuid, `${what} was told as ${was} and is ${is}`);
+    if (was !== is) report('created-exists', accountUuid, uuid, `${what} was ${was} in a response and is ${is}`);
   }
   if (final !== null && final.status !== row.status) {
     report('end-is-final', accountUuid, uuid, `was seen ${final.status} and is ${row.status}`);
   }
   if (observed.deletedAt !== null && row.deleted_at === null) {
-    report('deleted-is-gone', accountUuid, uuid, 'its deletion was answered, and it is not deleted');
+    report('deleted-is-gone', accountUuid, uuid, 'its deletion was acknowledged, and it is not deleted');
   }
   if (observed.deleteRequestedAt === null && row.deleted_at !== null) {
-    report('deleted-is-gone', accountUuid, uuid, 'it is deleted, and nobody has asked for that');
+    report('deleted-is-gone', accountUuid, uuid, 'is deleted without a request');
   }
 }
 
-/** What an order has led to. */
+/** Checks the generations that a create led to. */
 function compareCreate(observed: ObservedCreate | undefined, made: GenerationRow[], report: ReportFunction): void {
   const uuids = made.map(({ uuid }) => uuid).join(', ');
   const [first] = made as [GenerationRow];
   if (observed === undefined) {
-    report('nothing-unasked-for', first.account_uuid, uuids, `"${first.prompt}" was never ordered`);
+    report('no-unrequested-generations', first.account_uuid, uuids, `no client sent "${first.prompt}"`);
     return;
   }
   if (observed.isStale) return;
   const { accountUuid, sent, rejected, prompt } = observed;
   if (made.length > 1)
-    report('one-order-one-generation', accountUuid, prompt, `sent ${sent} times, it has made ${uuids}`);
-  if (sent === rejected) report('refused-is-not-charged', accountUuid, prompt, `was refused, and has made ${uuids}`);
+    report('one-generation-per-create', accountUuid, prompt, `sent ${sent} times, it led to ${uuids}`);
+  if (sent === rejected) report('rejected-is-not-charged', accountUuid, prompt, `was rejected, and led to ${uuids}`);
   if (first.account_uuid !== accountUuid) {
-    report('lists-are-ones-own', accountUuid, uuids, `belongs to ${first.account_uuid}`);
+    report('lists-show-own-items', accountUuid, uuids, `belongs to ${first.account_uuid}`);
   }
 }

@@ -12,19 +12,19 @@ import type { Json } from './httpClient.ts';
 import { reportViolation, newStepId, type Step, type ClientState } from './clientState.ts';
 
 const MAX_RECENT_GENERATIONS = 40;
-/** A key holds for a day: one that is used again almost that late proves nothing. */
+/** An idempotency key is valid for a day. Repeating a request that is almost that old proves nothing. */
 const KEY_VALID_MS = 20 * 3_600_000;
 
-/** Something that a customer wants to have made. */
+/** A create that a customer is going to send. */
 export interface CreateRequest {
   observed: ObservedCreate;
   params: GenerationParams;
 }
 
-/** Thinks of an order, with a prompt that no other has, and enters it into the books. */
+/** Builds a create with a unique prompt, and records it. */
 export function newCreateRequest(step: Step, idempotencyKey: string | null): CreateRequest {
   const { state, customer, random } = step;
-  // Those that are to use up their credits order what costs most.
+  // Customers that are to use up their credits create the most expensive output.
   const isVideo = random.chance(customer.role.only === 'orders' ? 0.8 : 0.25);
   const model: ModelSlug = isVideo ? 'vidmodel-video' : 'imgmodel-2';
   const params = (isVideo ? randomVideoParams(step) : randomImageParams(step)) as GenerationParams;
@@ -61,7 +61,7 @@ function randomImageParams({ random }: Step) {
   };
 }
 
-/** Enters that an order is about to be sent. */
+/** Records that a create is about to be sent. */
 export function recordSent({ state }: Step, { observed }: CreateRequest): void {
   observed.sent += 1;
   state.store.sentCreates.push({ accountUuid: observed.accountUuid, at: Date.now() });
@@ -72,7 +72,7 @@ function markIfStale(world: ClientState, told: ObservedCreate): void {
   if (Math.abs(world.now().getTime() - told.firstSentAt.getTime()) > KEY_VALID_MS) told.isStale = true;
 }
 
-/** Enters what an order was answered with. @param shown the generation, where it was accepted. */
+/** Records the response to a create. @param shown the generation, if it was accepted. */
 export function recordCreateResponse(
   step: Step,
   { observed }: CreateRequest,
@@ -80,7 +80,7 @@ export function recordCreateResponse(
   shown: Json,
   surface: 'REST' | 'MCP',
 ): void {
-  // Time may have been moved while it was under way.
+  // The clock may have been moved during the request.
   if (observed.sent > 1) markIfStale(step.state, observed);
   if (!answer.isGood) {
     recordRejection(step.state, observed, answer);
@@ -90,23 +90,23 @@ export function recordCreateResponse(
   if (credits !== observed.credits) {
     reportViolation(
       step,
-      'price-is-the-catalogs',
+      'price-matches-the-catalog',
       uuid,
       `${credits} credits were charged instead of ${observed.credits}`,
     );
   }
   if (status !== 'queued' || shown.prompt !== observed.prompt) {
-    reportViolation(step, 'created-is-there', uuid, `was answered as ${status}, with the prompt "${shown.prompt}"`);
+    reportViolation(step, 'created-exists', uuid, `has status ${status} and the prompt "${shown.prompt}"`);
   }
   observed.uuids.add(uuid);
   if (observed.uuids.size > 1 && !observed.isStale) {
-    const rule = observed.idempotencyKey === null ? 'one-order-one-generation' : 'same-key-same-answer';
+    const rule = observed.idempotencyKey === null ? 'one-generation-per-create' : 'same-key-same-response';
     reportViolation(step, rule, observed.idempotencyKey ?? observed.prompt, [...observed.uuids].join(' and '));
   }
   rememberGeneration(step, observed, uuid, surface);
 }
 
-/** The fields of an answer that say what a refusal promises. */
+/** The fields of a response that state the effect of a rejection. */
 interface RejectionDetails {
   code: string | null;
   text: string;
@@ -114,10 +114,10 @@ interface RejectionDetails {
   endedAt: number;
 }
 
-/** Answers after which there is no generation, whatever their status. */
+/** Responses that rule out a generation, whatever their status. */
 const NOT_CREATED = /no generation was created|(nothing was|no credits were) charged/i;
 
-/** Enters a refusal. Some answers with 503 are certain, too, and say so. */
+/** Records a rejection. Some 503 responses are definite too, and say so. */
 function recordRejection(
   { store }: ClientState,
   told: ObservedCreate,

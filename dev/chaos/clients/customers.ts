@@ -3,29 +3,29 @@ import type { SeededRandom } from '../../../test/fakes/seededRandom.ts';
 import type { ObservedKey } from './clientStore.ts';
 
 export interface CustomerRole {
-  /** The plan to begin with; null for somebody who never subscribes. */
+  /** The initial plan; null for a customer who never subscribes. */
   plan: PlanSlug | null;
-  /** Has credits bought when there are few. */
+  /** Uses automatic top-ups. */
   hasAutoTopups: boolean;
-  /** Below this balance; null lets the seed choose. */
+  /** Threshold of automatic top-ups; null lets the seed choose. */
   threshold: number | null;
-  /** Looks only, and orders nothing; or orders, and neither buys credits nor changes its plan. Null does everything. */
+  /** `looks` only reads; `orders` creates, but neither buys credits nor changes its plan. Null does everything. */
   only: 'looks' | 'orders' | null;
-  /** Used by many programs at once. */
+  /** Used by many clients at once. */
   isHot: boolean;
   isAffiliate: boolean;
-  /** Came by the link of an affiliate. */
+  /** Signs up through the link of an affiliate. */
   isReferred: boolean;
 }
 
 /** A session of the Model Context Protocol. */
 export interface McpSession {
   id: string;
-  /** The id of the last request. */
+  /** Id of the last request. */
   requests: number;
 }
 
-/** Somebody who has an account, or is about to. */
+/** A customer who has an account, or is about to have one. */
 export interface ChaosCustomer {
   index: number;
   email: string;
@@ -33,12 +33,12 @@ export interface ChaosCustomer {
   random: SeededRandom;
   uuid: string | null;
   cookie: string | null;
-  /** Those that are known, the ones that were revoked among them. */
+  /** Known keys, including revoked ones. */
   keys: ObservedKey[];
-  /** The uuids of the latest generations, the newest last. */
+  /** Uuids of the latest generations, newest last. */
   generations: string[];
   session: McpSession | null;
-  /** Of an affiliate. */
+  /** Referral code of an affiliate. */
   code: string | null;
   isReady: boolean;
 }
@@ -52,7 +52,7 @@ const DEFAULT_ROLE = {
   isReferred: false,
 };
 
-/** Customers of all kinds, in this order, over and over; `null` where the seed chooses the plan. */
+/** Customers of all kinds, assigned in this order, over and over; `null` lets the seed choose the plan. */
 const ROLES: readonly (Partial<CustomerRole> & { isUnsubscribed?: boolean })[] = [
   { plan: 'studio', isHot: true, hasAutoTopups: true },
   { plan: 'pro', isHot: true, hasAutoTopups: true },
@@ -65,7 +65,7 @@ const ROLES: readonly (Partial<CustomerRole> & { isUnsubscribed?: boolean })[] =
   { hasAutoTopups: true },
   // Its balance is always below the threshold, and nothing is ever burned.
   { plan: 'lite', hasAutoTopups: true, threshold: 1_000_000, only: 'looks' },
-  // No burn leaves it below its threshold: its top-ups are those of creates that the balance does not cover.
+  // No burn leaves it below its threshold: its top-ups are those for creates that the balance does not cover.
   { plan: 'lite', isHot: true, hasAutoTopups: true, threshold: 0, only: 'orders' },
   { plan: 'lite', isHot: true, hasAutoTopups: true, threshold: 0, only: 'orders' },
   { plan: 'lite', isHot: true, hasAutoTopups: true, threshold: 0, only: 'orders' },
@@ -76,7 +76,7 @@ export function createCustomers(count: number, random: SeededRandom): ChaosCusto
     const own = random.fork(`customer ${index}`);
     const { isUnsubscribed = false, ...role } = ROLES[index % ROLES.length] as (typeof ROLES)[number];
     const plan = isUnsubscribed ? null : own.pick(PLAN_SLUGS);
-    // The second round has no hot ones: a few accounts are to be crowded, not all.
+    // The second round has no hot accounts: only a few accounts are to be crowded.
     const isHot = role.isHot === true && index < ROLES.length;
     return {
       index,
@@ -94,7 +94,7 @@ export function createCustomers(count: number, random: SeededRandom): ChaosCusto
   });
 }
 
-/** The keys that nobody has tried to revoke. */
+/** Keys that no client has tried to revoke. */
 export function getActiveKeys({ keys }: ChaosCustomer): ObservedKey[] {
   return keys.filter(({ revokeRequestedAt: revokeAskedAt }) => revokeAskedAt === null);
 }

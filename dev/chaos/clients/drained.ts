@@ -13,11 +13,11 @@ import {
   type ClientState,
 } from './clientState.ts';
 
-/** Of what there is a lot of, so much is looked at for each customer. */
+/** Number of samples per customer, where there are many. */
 const SAMPLE_SIZE = 6;
 const MAX_ATTEMPTS = 10;
 
-/** Asks the service once more for what clients were told. @returns what it denies. */
+/** Repeats earlier reads. @returns the violations. */
 export async function checkDrained(
   options: ClientOptions,
   { store, customers }: ClientState,
@@ -48,7 +48,7 @@ async function checkCustomer(state: ClientState, customer: ChaosCustomer): Promi
   }
 }
 
-/** The usage summary, and the newest entry of the ledger: nothing is under way that would change either. */
+/** Compares the usage summary with the newest ledger entry; nothing is in progress that would change either. */
 async function checkBalances(step: Step): Promise<void> {
   const { state, customer } = step;
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
@@ -61,5 +61,5 @@ async function checkBalances(step: Step): Promise<void> {
     }
     await sleepUnlessStopped(state, 200);
   }
-  reportViolation(step, 'balances-agree', customer.email, `neither was told in ${MAX_ATTEMPTS} tries`);
+  reportViolation(step, 'balances-agree', customer.email, `neither could be read in ${MAX_ATTEMPTS} attempts`);
 }

@@ -2,11 +2,11 @@ import { request } from 'undici';
 import { addViolation } from './violations.ts';
 import { StoppedError, type ClientState } from './clientState.ts';
 
-/** So long a client waits for an answer. */
+/** Maximum time that a client waits for a response. */
 const REQUEST_TIMEOUT_MS = 20_000;
 
 export interface HttpMessage {
-  /** What it is counted as. */
+  /** Kind of request in the statistics. */
   kind: string;
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   path: string;
@@ -15,7 +15,7 @@ export interface HttpMessage {
   body?: object | undefined;
 }
 
-/** What came back. Moments are in milliseconds, as of `performance.now`. */
+/** An HTTP response. Times are in milliseconds, as of `performance.now`. */
 export interface HttpReply {
   status: number | 'cut' | 'timeout';
   headers: Record<string, string | string[] | undefined>;
@@ -25,7 +25,7 @@ export interface HttpReply {
   endedAt: number;
 }
 
-/** Sends a request, once. @throws Stopped when no more are to be begun. */
+/** Sends a request once. @throws StoppedError if no more requests may begin. */
 export async function sendHttp({ agent, stopping }: ClientState, message: HttpMessage): Promise<HttpReply> {
   if (stopping.signal.aborted) throw new StoppedError();
   const { method, path, address, headers, body } = message;
@@ -47,7 +47,7 @@ export async function sendHttp({ agent, stopping }: ClientState, message: HttpMe
   }
 }
 
-/** Enters a request into the books when it has ended. */
+/** Records a request when it has ended. */
 export function recordRequest({ store }: ClientState, kind: string, reply: HttpReply, code: string | null): void {
   const durationMs = Math.round(reply.endedAt - reply.beganAt);
   const entry = {
@@ -62,7 +62,7 @@ export function recordRequest({ store }: ClientState, kind: string, reply: HttpR
   store.onResponse?.(entry);
 }
 
-/** A fault of the service is wrong, whatever was asked for. */
+/** Reports a 500: a fault of the service is always a violation. */
 export function reportInternalError(
   { store }: ClientState,
   accountUuid: string | null,
@@ -79,10 +79,10 @@ export function reportInternalError(
   );
 }
 
-// oxlint-disable-next-line typescript/no-explicit-any -- answers have many shapes, which `responseShapes.ts` has looked at
+// oxlint-disable-next-line typescript/no-explicit-any -- responses have many shapes, which `responseShapes.ts` validates
 export type Json = any;
 
-/** The JSON of an answer; undefined where it is empty or none. */
+/** Parses the JSON of a response; undefined if it is empty or invalid. */
 export function parseJson(text: string): Json {
   if (text === '') return undefined;
   try {

@@ -5,31 +5,31 @@ import type { ObservedKey } from './clientStore.ts';
 import { reportInternalError, recordRequest, type Json, parseJson, type HttpReply, sendHttp } from './httpClient.ts';
 import { reportViolation, type Step } from './clientState.ts';
 
-/** Streamable HTTP, as a client that is written by hand speaks it (docs/mcp.md). */
+/** Streamable HTTP as a hand-written client speaks it (docs/mcp.md). */
 const PROTOCOL_VERSION = '2025-11-25';
 const ACCEPT = 'application/json, text/event-stream';
 
-/** What a tool said. */
+/** The result of a tool call. */
 export interface ToolResult extends HttpReply {
   code: ErrorCode | null;
   structured: Json;
   isGood: boolean;
-  /** Whether it may have been done, or may not. */
+  /** True if the call may or may not have taken effect. */
   isUnknown: boolean;
-  /** There is no such session any more: nothing was done. */
+  /** The session does not exist any more: the call had no effect. */
   isSessionGone: boolean;
 }
 
 export interface ToolCall {
   name: string;
   args: object;
-  /** Of the request, within the session. */
+  /** Id of the request within the session. */
   id: number;
   idempotencyKey: string | null;
   expectedErrors: readonly ErrorCode[];
 }
 
-/** Opens a session, unless the customer has one. @returns whether there is one. */
+/** Opens a session, unless the customer has one. @returns true if there is one. */
 export async function openMcpSession(step: Step): Promise<boolean> {
   const { customer, state, random } = step;
   if (customer.session !== null) return true;
@@ -37,14 +37,14 @@ export async function openMcpSession(step: Step): Promise<boolean> {
   const id = reply.headers['mcp-session-id'];
   if (reply.status !== 200) return false;
   if (typeof id !== 'string') {
-    reportViolation(step, 'answers-as-described', 'initialize', `no session: ${reply.text.slice(0, 300)}`);
+    reportViolation(step, 'responses-match-their-schema', 'initialize', `no session: ${reply.text.slice(0, 300)}`);
     return false;
   }
   customer.session = { id, requests: 0 };
   return true;
 }
 
-/** Introduces a client. */
+/** Initializes a client. */
 export async function initializeMcp(step: Step, key: ObservedKey, address: string): Promise<HttpReply> {
   const params = {
     protocolVersion: PROTOCOL_VERSION,
@@ -85,7 +85,7 @@ export async function callTool(
   recordRequest(state, kind, observed, answer.code ?? readTransportErrorCode(observed));
   verifyTransport(step, kind, observed, key);
   if (message !== undefined) verifyToolResult(step, kind, answer, message, expectedErrors);
-  // Somebody else may have opened a new one in the meantime.
+  // Another client of this customer may have opened a new one in the meantime.
   if (answer.isSessionGone && customer.session?.id === session) customer.session = null;
   return answer;
 }
@@ -103,14 +103,14 @@ function interpretToolResult(reply: HttpReply, message: Json): ToolResult {
   return { ...reply, code, structured, isGood, isUnknown, isSessionGone: status === 404 };
 }
 
-/** The answer to a request: the body, or an event of the stream that the body is; undefined where it was cut off. */
+/** Finds the response to a request: the body, or an event in the body's stream; undefined if it was cut off. */
 function findMessage({ headers, text }: HttpReply, id: number): Json {
   if (!String(headers['content-type']).startsWith('text/event-stream')) return parseJson(text);
   const events = text.split('\n\n').map((event) => /^data: ?(.+)$/m.exec(event)?.[1]);
   return events.map((data) => parseJson(data ?? '')).find((message) => message?.id === id);
 }
 
-/** Of a request that was refused before it came to a tool. */
+/** Reads the error code of a request that was rejected before it reached a tool. */
 function readTransportErrorCode({ status, text }: HttpReply): string | null {
   if (typeof status !== 'number' || status < 400) return null;
   const error = parseJson(text)?.error;
@@ -122,17 +122,17 @@ function verifyTransport(step: Step, kind: string, reply: HttpReply, key: Observ
   if (typeof status !== 'number') return;
   if (status === 500) return reportInternalError(step.state, step.customer.uuid, kind, reply);
   if (status === 401 && key.revokeRequestedAt === null) {
-    reportViolation(step, 'good-key-is-accepted', key.uuid, `${kind}: ${text.slice(0, 200)}`);
+    reportViolation(step, 'valid-key-is-accepted', key.uuid, `${kind}: ${text.slice(0, 200)}`);
   }
   if (status === 200 && key.revokedAt !== null && beganAt > key.revokedAt) {
     const late = Math.round(beganAt - key.revokedAt);
-    reportViolation(step, 'revoked-key-is-refused', key.uuid, `${kind} was answered ${late} ms after the revocation`);
+    reportViolation(step, 'revoked-key-is-rejected', key.uuid, `${kind} succeeded ${late} ms after the revocation`);
   }
   const observed = `${status} ${text.slice(0, 300)}`;
   if (status === 503 && headers['retry-after'] === undefined)
-    reportViolation(step, 'errors-in-the-envelope', kind, observed);
+    reportViolation(step, 'errors-use-the-envelope', kind, observed);
   if ([200, 202, 401, 404, 503].includes(status)) return;
-  reportViolation(step, 'expected-answers-only', kind, observed);
+  reportViolation(step, 'expected-responses-only', kind, observed);
 }
 
 function verifyToolResult(
@@ -145,14 +145,14 @@ function verifyToolResult(
   const { code, structured } = answer;
   const observed = JSON.stringify(message).slice(0, 400);
   if (answer.isGood) return;
-  if (message.error !== undefined) return reportViolation(step, 'expected-answers-only', kind, observed);
+  if (message.error !== undefined) return reportViolation(step, 'expected-responses-only', kind, observed);
   if (code === null || !(code in ERROR_STATUS) || typeof structured.detail !== 'string') {
-    return reportViolation(step, 'errors-in-the-envelope', kind, observed);
+    return reportViolation(step, 'errors-use-the-envelope', kind, observed);
   }
-  // A tool has no status: that it was an outage, and no fault, shows in what it says.
+  // Tool results have no status: only the text distinguishes an outage from a fault.
   if (code === 'internal_error') {
     if (structured.detail.startsWith('Something failed'))
       reportInternalError(step.state, step.customer.uuid, kind, answer);
   } else if (code !== 'invalid_api_key' && !expectedErrors.includes(code))
-    reportViolation(step, 'expected-answers-only', kind, observed);
+    reportViolation(step, 'expected-responses-only', kind, observed);
 }

@@ -1,7 +1,7 @@
 import type { ObservedGeneration } from './clientStore.ts';
 import { reportViolation, type Step } from './clientState.ts';
 
-/** What an answer says of a generation; of lists and tools, too. */
+/** A generation in a response, of lists and tools too. */
 interface ShownGeneration {
   uuid: string;
   prompt: string;
@@ -13,8 +13,8 @@ interface ShownGeneration {
 }
 
 /**
- * Holds what is said of a generation against what was said before.
- * @param beganAt when the request began that told it: what was seen by then holds.
+ * Compares a generation in a response with earlier observations.
+ * @param beganAt start of the request: what was observed before it must still hold.
  */
 export function recordShownGeneration(step: Step, shown: ShownGeneration, beganAt: number): void {
   const known = step.state.store.generations.get(shown.uuid);
@@ -22,20 +22,20 @@ export function recordShownGeneration(step: Step, shown: ShownGeneration, beganA
   const { uuid } = known;
   known.seen[shown.status] = (known.seen[shown.status] ?? 0) + 1;
   if (known.accountUuid !== step.customer.uuid)
-    reportViolation(step, 'lists-are-ones-own', uuid, `is ${known.accountUuid}'s`);
+    reportViolation(step, 'lists-show-own-items', uuid, `is ${known.accountUuid}'s`);
   for (const [what, told, now] of [
     ['prompt', known.prompt, shown.prompt],
     ['model', known.model, shown.model ?? known.model],
     ['credits_charged', known.credits, shown.credits_charged],
   ] as const) {
-    if (told !== now) reportViolation(step, 'created-is-there', uuid, `${what} was ${told} and is ${now}`);
+    if (told !== now) reportViolation(step, 'created-exists', uuid, `${what} was ${told} and is ${now}`);
   }
   if (known.deletedAt !== null && beganAt > known.deletedAt) {
     reportViolation(
       step,
       'deleted-is-gone',
       uuid,
-      `is shown ${Math.round(beganAt - known.deletedAt)} ms after it was deleted`,
+      `is returned ${Math.round(beganAt - known.deletedAt)} ms after it was deleted`,
     );
   }
   recordShownStatus(step, known, shown, beganAt);
@@ -44,7 +44,7 @@ export function recordShownGeneration(step: Step, shown: ShownGeneration, beganA
 function recordShownStatus(step: Step, known: ObservedGeneration, shown: ShownGeneration, beganAt: number): void {
   const { uuid, final } = known;
   const { status, output_url: url } = shown;
-  // Each process may take itself to be at another address; the path is what they share.
+  // Each process may build URLs with another origin; only the path is the same.
   const outputPath = url === null ? null : new URL(url).pathname;
   if (status === 'queued') {
     if (final !== null && beganAt > final.at) {
@@ -66,12 +66,12 @@ function recordShownStatus(step: Step, known: ObservedGeneration, shown: ShownGe
   }
 }
 
-/** One whose 201 was lost on the way: it must be of an order of this customer. */
+/** Checks a generation whose 201 was lost: it must belong to a create of this customer. */
 function checkUnknownGeneration(step: Step, { uuid, prompt }: ShownGeneration): void {
   const observed = step.state.store.createsByPrompt.get(prompt);
   if (observed === undefined)
-    return reportViolation(step, 'nothing-unasked-for', uuid, `"${prompt}" was never ordered`);
+    return reportViolation(step, 'no-unrequested-generations', uuid, `no client sent "${prompt}"`);
   if (observed.accountUuid !== step.customer.uuid) {
-    reportViolation(step, 'lists-are-ones-own', uuid, `was ordered by ${observed.accountUuid}`);
+    reportViolation(step, 'lists-show-own-items', uuid, `was created by ${observed.accountUuid}`);
   }
 }

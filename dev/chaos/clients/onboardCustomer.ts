@@ -7,10 +7,10 @@ import { getActiveKeys } from './customers.ts';
 import { recordRequest, parseJson, sendHttp } from './httpClient.ts';
 import { reportViolation, sleepUnlessStopped, type Step } from './clientState.ts';
 
-/** How often a customer looks whether the plan that they have paid has begun, before they ask again. */
+/** Number of status reads after payment before the customer checks out again. */
 const MAX_STATUS_READS = 12;
 
-/** Makes somebody a customer, whatever stands in the way. @throws Stopped */
+/** Onboards a customer, through all faults. @throws StoppedError */
 export async function onboardCustomer(step: Step): Promise<void> {
   const { customer } = step;
   const { role } = customer;
@@ -19,7 +19,7 @@ export async function onboardCustomer(step: Step): Promise<void> {
     step,
     async () => (await createKey(step, (question) => sendWithSession(step, question))) !== undefined,
   );
-  // From here on others may use it: what follows takes its time.
+  // From here on clients may use it: the remaining steps take their time.
   if (role.isAffiliate) await retryUntilDone(step, () => enrollAffiliate(step));
   if (role.plan !== null) await retryUntilDone(step, () => subscribeCustomer(step));
   customer.isReady = true;
@@ -31,7 +31,7 @@ async function retryUntilDone(customerStep: Step, attempt: () => Promise<boolean
   while (!(await attempt())) await sleepUnlessStopped(customerStep.state, customerStep.random.nextBetween(200, 1_000));
 }
 
-/** Signs in, for the first time by an affiliate's link where the customer is one of theirs. */
+/** Signs in; referred customers do so for the first time through an affiliate's link. */
 async function signUpCustomer(step: Step): Promise<boolean> {
   const { role, uuid } = step.customer;
   if (!role.isReferred || uuid !== null) return signInCustomer(step);
@@ -64,7 +64,7 @@ async function signInCustomer(step: Step, cookie?: string): Promise<boolean> {
   if (!answer.isGood) return false;
   const { uuid, email } = answer.body.user as { uuid: string; email: string };
   if (customer.uuid !== null && customer.uuid !== uuid) {
-    reportViolation(step, 'created-is-there', email, `was the account ${customer.uuid} and is ${uuid}`);
+    reportViolation(step, 'created-exists', email, `was the account ${customer.uuid} and is ${uuid}`);
   }
   customer.uuid = uuid;
   customer.cookie = readCookie(answer.headers['set-cookie'], 'token');
@@ -77,7 +77,7 @@ function readCookie(lines: string | string[] | undefined, name: string): string 
   return cookies.find((cookie) => cookie.startsWith(`${name}=`)) ?? null;
 }
 
-/** Asks as a browser that is signed in; signs in again where that is over. */
+/** Sends a request with the session cookie, and signs in again if the session is over. */
 async function sendWithSession(step: Step, request: RestRequest): Promise<RestResponse> {
   const { state, customer, random } = step;
   const address = random.pick(state.addresses);
@@ -92,7 +92,7 @@ async function sendWithSession(step: Step, request: RestRequest): Promise<RestRe
   return answer;
 }
 
-/** Where the service takes itself to be: what it is asked by is a proxy. null where it does not say. */
+/** Discovers the service's own origin, since requests go through a proxy. Null if the response does not contain it. */
 async function discoverOrigin({ state }: Step, address: string): Promise<string | null> {
   const known = state.origins.get(address);
   if (known !== undefined) return known;
@@ -107,7 +107,7 @@ async function discoverOrigin({ state }: Step, address: string): Promise<string 
   return origin;
 }
 
-/** Pays for the plan, and waits for it to begin. */
+/** Pays for the plan, and waits for it to become active. */
 async function subscribeCustomer(step: Step): Promise<boolean> {
   const { customer, state, random } = step;
   if (customer.role.plan === null || (await isSubscribed(step))) return true;
@@ -137,7 +137,7 @@ async function enrollAffiliate(step: Step): Promise<boolean> {
   step.customer.code = answer.body.code as string;
   const again = await sendWithKey(step, request);
   if (again.isGood && again.body.code !== step.customer.code) {
-    reportViolation(step, 'code-stays', step.customer.code, `and ${again.body.code}`);
+    reportViolation(step, 'referral-code-is-stable', step.customer.code, `and ${again.body.code}`);
   }
   return true;
 }
@@ -164,12 +164,12 @@ async function enableAutoTopups(step: Step): Promise<boolean> {
     body: {
       auto_topup_enabled: true,
       auto_topup_amount_cents: 100 * random.nextBetween(50, 80),
-      // Half of them want more than one top-up buys: their next one waits for nothing but the hour to be over.
+      // Half of the customers want more than one top-up buys: their next one waits only for the hour to pass.
       auto_topup_threshold_credits:
         step.customer.role.threshold ??
         (random.chance(0.5) ? random.nextBetween(100, 2_500) : random.nextBetween(20_000, 90_000)),
     },
-    // The plan may have been ended in the meantime.
+    // The plan may have ended in the meantime.
     expectedErrors: ['subscription_required'],
     status: 200,
     shape: 'topupSettings',
@@ -177,7 +177,7 @@ async function enableAutoTopups(step: Step): Promise<boolean> {
   return answer.isGood;
 }
 
-/** Whether a customer can be used by a client. */
+/** Returns true if clients can use this customer. */
 export function isUsable(step: Step): boolean {
   return step.customer.isReady && getActiveKeys(step.customer).length > 0;
 }

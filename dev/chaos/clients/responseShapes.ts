@@ -19,11 +19,11 @@ import { pageResponse, PaginationResponse } from '../../../api/rest/pagination.t
 import { UserResponse } from '../../../api/rest/session/schemas.ts';
 import { LedgerEntryResponse, UsageResponse } from '../../../api/rest/usage/schemas.ts';
 
-/** The answers that clients get, as the interface describes them. */
+/** Schemas of the responses that clients receive, as the API documents them. */
 const ajv = new Ajv2020({ strict: false, validateFormats: false });
 const compile = (schema: TSchema): ValidateFunction => ajv.compile(schema);
 
-/** What list_library shows of a generation: get_generation shows the rest. */
+/** Fields of a generation in list_library; get_generation has the others. */
 const Library = Type.Object({
   pagination: Type.Pick(PaginationResponse, ['current_page', 'total_pages', 'total_items']),
   data: Type.Array(
@@ -61,12 +61,12 @@ export const RESPONSE_SHAPES = {
   usage: compile(UsageResponse),
   user: compile(UserResponse),
 } as const;
-/** `nothing` for what has no body. */
+/** `nothing` for responses without a body. */
 export type ResponseShape = keyof typeof RESPONSE_SHAPES | 'nothing';
 
-/** What is wrong with a body; null if nothing is. */
+/** Describes a mismatch between body and schema; null if there is none. */
 export function findShapeProblem(shape: ResponseShape, body: unknown): string | null {
-  if (shape === 'nothing') return body === undefined ? null : 'there is a body';
+  if (shape === 'nothing') return body === undefined ? null : 'the body is not empty';
   const validate = RESPONSE_SHAPES[shape];
   return validate(body) ? null : ajv.errorsText(validate.errors);
 }

@@ -13,33 +13,33 @@ import {
 import { findShapeProblem, type ResponseShape } from './responseShapes.ts';
 import { reportViolation, type Step } from './clientState.ts';
 
-/** What is asked of the REST interface. */
+/** A request to the REST API. */
 export interface RestRequest {
   kind: string;
   method: HttpMessage['method'];
   path: string;
   body?: object;
   headers?: Record<string, string>;
-  /** Anywhere, if it is not given. */
+  /** Any address by default. */
   address?: string;
-  /** What it may be refused for, other than that the service is out of reach. */
+  /** Error codes that are allowed besides those of an outage. */
   expectedErrors?: readonly ErrorCode[];
-  /** What it is answered with. */
+  /** The expected status. */
   status: number;
   shape: ResponseShape;
 }
 
-/** An answer as a client understands it. */
+/** A response as a client interprets it. */
 export interface RestResponse extends HttpReply {
-  /** Of an error; null where there is none, or no answer. */
+  /** Error code; null for a success or without a response. */
   code: ErrorCode | null;
   body: Json;
   isGood: boolean;
-  /** Whether it may have been done, or may not. */
+  /** True if the request may or may not have taken effect. */
   isUnknown: boolean;
 }
 
-/** Asks with an API key: one that should be good, unless it is given. */
+/** Sends a request with an API key: one that should be valid, unless it is given. */
 export async function sendWithKey(step: Step, request: RestRequest, key = pickKey(step)): Promise<RestResponse> {
   const credential: Record<string, string> = step.random.chance(0.2)
     ? { 'x-api-key': key.key }
@@ -49,7 +49,7 @@ export async function sendWithKey(step: Step, request: RestRequest, key = pickKe
   return answer;
 }
 
-/** Asks with the headers that it has. */
+/** Sends a request with the given headers. */
 export async function sendRest(step: Step, request: RestRequest): Promise<RestResponse> {
   const { state, random } = step;
   const { kind, method, path, body, headers = {}, address = random.pick(state.addresses) } = request;
@@ -60,7 +60,7 @@ export async function sendRest(step: Step, request: RestRequest): Promise<RestRe
   return answer;
 }
 
-/** An account always has a good key when it is ready: the last one is not revoked. */
+/** A ready account always has a valid key: its last one is never revoked. */
 export function pickKey({ customer, random }: Step): ObservedKey {
   return random.pick(getActiveKeys(customer));
 }
@@ -86,37 +86,37 @@ function verifyResponse(
   if (status === 500) return reportInternalError(step.state, step.customer.uuid, kind, answer);
   if (status === good) {
     const problem = findShapeProblem(shape, body);
-    if (problem !== null) reportViolation(step, 'answers-as-described', subject, `${problem}: ${observed}`);
+    if (problem !== null) reportViolation(step, 'responses-match-their-schema', subject, `${problem}: ${observed}`);
     return;
   }
   const envelope = findEnvelopeProblem(answer);
-  if (envelope !== null) return reportViolation(step, 'errors-in-the-envelope', subject, `${envelope}: ${observed}`);
-  // Keys are judged for themselves; sessions end.
+  if (envelope !== null) return reportViolation(step, 'errors-use-the-envelope', subject, `${envelope}: ${observed}`);
+  // Keys are checked separately, and sessions expire.
   if (code === 'invalid_api_key' || status === 503) return;
   if (code === null || !expectedErrors.includes(code))
-    reportViolation(step, 'expected-answers-only', subject, observed);
+    reportViolation(step, 'expected-responses-only', subject, observed);
 }
 
 function findEnvelopeProblem({ status, code, body, headers }: RestResponse): string | null {
-  if (code === null || !(code in ERROR_STATUS)) return 'the code is none';
+  if (code === null || !(code in ERROR_STATUS)) return 'the code is not documented';
   if (typeof body.detail !== 'string' || body.detail === '') return 'no detail';
   if (status === 503 && code === 'internal_error')
     return headers['retry-after'] === undefined ? 'no Retry-After' : null;
-  return status === ERROR_STATUS[code] ? null : 'the status is not that of the code';
+  return status === ERROR_STATUS[code] ? null : 'the status does not match the code';
 }
 
 function verifyKeyUse(step: Step, key: ObservedKey, { status, beganAt, text }: RestResponse, kind: string): void {
   if (status === 401 && key.revokeRequestedAt === null) {
-    reportViolation(step, 'good-key-is-accepted', key.uuid, `${kind}: ${text.slice(0, 200)}`);
+    reportViolation(step, 'valid-key-is-accepted', key.uuid, `${kind}: ${text.slice(0, 200)}`);
   }
   const isRefused = typeof status !== 'number' || status === 401 || status === 429 || status >= 500;
   if (!isRefused && key.revokedAt !== null && beganAt > key.revokedAt) {
     const late = Math.round(beganAt - key.revokedAt);
     reportViolation(
       step,
-      'revoked-key-is-refused',
+      'revoked-key-is-rejected',
       key.uuid,
-      `${kind} was answered ${status}, ${late} ms after the revocation`,
+      `${kind} returned ${status}, ${late} ms after the revocation`,
     );
   }
 }

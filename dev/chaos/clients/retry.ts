@@ -1,12 +1,12 @@
 import type { RestResponse } from './restRequests.ts';
 import { sleepUnlessStopped, type Step } from './clientState.ts';
 
-/** A client that has a name for its request sends it again so often, where nobody knows what became of it. */
+/** Attempts of a client with an idempotency key while the outcome of its request is unknown. */
 const MAX_ATTEMPTS = 5;
 
 /**
- * Sends a request until it is known what became of it. Only for what may be sent again.
- * @param send sends it; it gets the number of the try, from 0.
+ * Repeats a request until its outcome is known. Only for idempotent requests.
+ * @param send sends it; receives the number of the attempt, from 0.
  */
 export async function retryUntilKnown<Told extends Pick<RestResponse, 'isUnknown'>>(
   step: Step,

@@ -1,43 +1,43 @@
 import type { Violation } from '../../../shared/domain/credits/integrity/invariant.ts';
 
-/** What clients hold the service to, by name. */
+/** The rules that clients check, by name. */
 export const STATEMENTS = {
-  'no-internal-errors': 'No request is answered with a fault of the service.',
-  'errors-in-the-envelope': 'Every error is told in the envelope, with a code that is known, and 503 with Retry-After.',
-  'answers-as-described': 'Every answer has the fields that the interface describes.',
-  'expected-answers-only': 'A request is refused only for a reason that it gave.',
-  'good-key-is-accepted': 'A key that nobody has revoked is accepted.',
-  'revoked-key-is-refused': 'A key is refused by all processes as soon as its revocation was answered.',
-  'created-is-there': 'What was answered with 201 exists, as it was answered.',
-  'price-is-the-catalogs': 'A generation costs what the catalog says.',
-  'end-is-final': 'A generation that has ended stays as it ended.',
-  'output-can-be-fetched': 'A generation that has succeeded has an output that can be downloaded.',
-  'deleted-is-gone': 'A generation whose deletion was answered is gone, and one that nobody deleted is there.',
-  'same-key-same-answer': 'Requests under one Idempotency-Key are one request.',
-  'one-order-one-generation': 'An order leads to one generation at most.',
-  'refused-is-not-charged': 'An order that was refused leads to no generation.',
-  'no-charge-after-a-refusal': 'After a create was refused for lack of credits, no card is charged for it.',
+  'no-internal-errors': 'No response reports an internal error.',
+  'errors-use-the-envelope': 'Every error uses the envelope with a documented code, and a 503 has Retry-After.',
+  'responses-match-their-schema': 'Every response has the documented fields.',
+  'expected-responses-only': 'A request is rejected only with an error that it can cause.',
+  'valid-key-is-accepted': 'A key is accepted until it is revoked.',
+  'revoked-key-is-rejected': 'All processes reject a key as soon as its revocation is acknowledged.',
+  'created-exists': 'Everything in a 201 response exists, with the same values.',
+  'price-matches-the-catalog': 'A generation costs what the catalog says.',
+  'end-is-final': 'A generation that has ended does not change.',
+  'output-can-be-fetched': 'A succeeded generation has an output that can be downloaded.',
+  'deleted-is-gone': 'A generation disappears when its deletion is acknowledged, and not without a deletion.',
+  'same-key-same-response': 'Requests with one Idempotency-Key have the effect and the response of one request.',
+  'one-generation-per-create': 'A create leads to at most one generation.',
+  'rejected-is-not-charged': 'A rejected create leads to no generation.',
+  'no-charge-after-a-rejection': 'After a create was rejected for lack of credits, no card is charged for it.',
   'automatic-charges-have-a-cause':
     'An automatic top-up follows a burn that left the balance below the threshold, or a create that the balance does not cover.',
-  'nothing-unasked-for': 'A customer has no generation that they have not ordered.',
-  'lists-are-ones-own': 'A list shows what belongs to its account, and nothing else.',
-  'ledger-page-is-a-chain': 'On a page of the ledger each balance is the one before it and the amount.',
-  'balance-is-never-negative': 'No balance that a client is told is below zero.',
-  'balances-agree': 'The usage summary and the ledger tell the same balance.',
-  'paid-topup-is-credited': 'A top-up that was paid is in the ledger, once.',
-  'paid-plan-is-known': 'A plan that was paid is known to the service.',
-  'code-stays': 'The code of an affiliate stays the same.',
+  'no-unrequested-generations': 'A customer has only generations that they created.',
+  'lists-show-own-items': 'A list contains only items of its account.',
+  'ledger-page-is-a-chain': 'On a ledger page each balance is the previous balance plus the amount.',
+  'balance-is-never-negative': 'No balance in a response is below zero.',
+  'balances-agree': 'The usage summary and the ledger show the same balance.',
+  'paid-topup-is-credited': 'A paid top-up is in the ledger exactly once.',
+  'paid-plan-is-known': 'A paid plan has a subscription.',
+  'referral-code-is-stable': 'The referral code of an affiliate does not change.',
 } as const;
 export type ClientRule = keyof typeof STATEMENTS;
 
-/** A violation as a client sees it: an account's id is inside the service, its uuid is what clients know. */
+/** A violation as a client sees it: clients know an account by its uuid, and the service by its id. */
 export interface ClientViolation extends Violation {
   accountUuid: string | null;
   /** In milliseconds, as of `Date.now`. */
   at: number;
 }
 
-/** Writes one down, the first of each subject. */
+/** Adds a violation, unless there is one of the same subject. */
 export function addViolation(
   violations: ClientViolation[],
   invariant: ClientRule,

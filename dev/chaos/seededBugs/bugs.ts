@@ -1,31 +1,25 @@
-/** A line of the built service, and what stands in its place. */
-export interface CodeChange {
-  /** Of the build. */
-  file: string;
-  /** Occurs in it so many times, each of which is replaced; once unless said. */
-  find: string;
-  times?: number;
-  replace: string;
-}
+import type { CodeChange } from './codeChange.ts';
 
-/** A mistake that somebody could make, to see that it is found. */
+/** A realistic mistake, built into a copy of the service to prove that chaos detects it. */
 export interface SeededBug {
   name: string;
   changes: CodeChange[];
-  /** Run in the migrated database: what stands behind the code as a second guard is taken away as well. */
+  /** Statements for the migrated database that remove the second line of defence, such as a unique index. */
   sql?: string[];
-  /** The invariants that may find it: what else is broken in a run proves nothing. */
+  /** The invariants that may detect it. Other violations in the same run prove nothing. */
   foundBy: string[];
-  /** What their finding must say, where they find other things as well. */
+  /** Limits `foundBy` to violations whose subject and detail match. */
   detailPattern?: RegExp;
 }
 
-const CLAIM = 'shared/domain/generations/execution/claim.js';
-const SETTLE = 'shared/domain/generations/execution/complete.js';
-const CHARGE = 'shared/domain/generations/charge.js';
-const AUTO_TOPUPS = 'shared/domain/billing/autoTopups.js';
+const CLAIM = 'shared/domain/generations/execution/claim.ts';
+const COMPLETE = 'shared/domain/generations/execution/complete.ts';
+const CHARGE = 'shared/domain/generations/charge.ts';
+const CREATE = 'shared/domain/generations/create.ts';
+const AUTO_TOPUPS = 'shared/domain/billing/autoTopups.ts';
+const REGISTRY = 'worker/registry.ts';
 
-/** The numbers of a ledger are one each: whoever moves credits on what they read too early would be refused by that. */
+/** Ledger numbers are unique per account: without this, the key would reject writes that are based on a stale read. */
 const DROP_LEDGER_KEY_SQL = [
   'ALTER TABLE ledger_entries DROP CONSTRAINT ledger_entries_pkey',
   'CREATE INDEX ledger_entries_listed ON ledger_entries (account_id, number)',
@@ -33,23 +27,28 @@ const DROP_LEDGER_KEY_SQL = [
 
 export const SEEDED_BUGS: readonly SeededBug[] = [
   {
-    name: 'a unique index dropped: that of Idempotency-Key',
+    name: 'the unique index of Idempotency-Key is missing',
     changes: [],
     sql: ['DROP INDEX generations_idempotency_key_unique'],
-    foundBy: ['same-key-same-answer', 'one-order-one-generation', 'one-generation-an-idempotency-key'],
+    foundBy: ['same-key-same-response', 'one-generation-per-create', 'one-generation-an-idempotency-key'],
   },
   {
-    name: 'the status guard removed: whoever ends a failed job refunds it',
-    changes: [{ file: SETTLE, find: `AND g.status = 'queued'`, times: 3, replace: '' }],
+    name: 'a generation that has ended can end again, and is refunded again',
+    changes: ['LOCK_OWNERS', 'COMPLETE_GENERATIONS', 'FAIL_GENERATIONS'].map((within) => ({
+      file: COMPLETE,
+      within,
+      find: `AND g.status = 'queued'`,
+      replace: '',
+    })),
     sql: ['DROP INDEX ledger_entries_generation_entry_type_unique'],
     foundBy: ['one-refund-a-failure', 'slots-are-what-is-queued', 'end-is-final'],
   },
   {
-    name: 'the outbox sweep off',
+    name: 'the generation sweep does nothing',
     changes: [
       {
-        file: 'worker/registry.js',
-        find: `'generation.sweep': () => sweep(),`,
+        file: REGISTRY,
+        find: `'generation.sweep': () => $sweep(),`,
         replace: `'generation.sweep': async () => {},`,
       },
     ],
@@ -57,8 +56,10 @@ export const SEEDED_BUGS: readonly SeededBug[] = [
     detailPattern: /generation/,
   },
   {
-    name: 'a lock skipped: credits are moved on a row that others write',
-    changes: [{ file: 'shared/domain/credits/ledger.js', find: '.forNoKeyUpdate()', replace: '' }],
+    name: 'credits are posted without the lock on the account',
+    changes: [
+      { file: 'shared/domain/credits/ledger.ts', within: 'lockAccount', find: '.forNoKeyUpdate()', replace: '' },
+    ],
     sql: DROP_LEDGER_KEY_SQL,
     foundBy: [
       'balance-is-the-ledger',
@@ -69,26 +70,28 @@ export const SEEDED_BUGS: readonly SeededBug[] = [
     ],
   },
   {
-    name: "the hour's claim removed: automatic top-ups whenever the balance is low",
+    name: 'automatic top-ups are not limited to one an hour',
     changes: [
       {
         file: AUTO_TOPUPS,
-        find: 'claimedAt === null || claimedAt <= addMilliseconds(at, -AUTO_TOPUP_INTERVAL_MS)',
-        replace: 'true || claimedAt',
+        within: 'claimAutoTopup',
+        find: '$claimedAt === null || $claimedAt <= $limit(',
+        replace: '$claimedAt === null || $claimedAt <= $limit($claimedAt, 1) || $claimedAt <= $limit(',
       },
     ],
     foundBy: ['automatic-topups-are-an-hour-apart'],
   },
   {
-    name: 'the webhook mark outside its transaction, and nobody looks again',
+    name: 'a webhook event is marked as applied outside its transaction, and nothing reconciles it',
     changes: [
       {
-        file: 'shared/domain/billing/paymentEvents.js',
-        find: 'await carryOut(effect, (transaction) => markApplied(eventId, transaction));',
-        replace: '{ await markApplied(eventId); await carryOut(effect); }',
+        file: 'shared/domain/billing/paymentEvents.ts',
+        within: 'processPaymentEvent',
+        find: 'await applyChange($change, ($transaction) => $mark($eventId, $transaction));',
+        replace: '{ await $mark($eventId); await applyChange($change); }',
       },
-      { file: 'worker/registry.js', find: 'alone(reconcilePayments)', replace: 'async () => {}' },
-      { file: 'worker/registry.js', find: 'alone(keepBillingUp)', replace: 'async () => {}' },
+      { file: REGISTRY, find: 'singleFlight(reconcilePayments)', replace: 'async () => {}' },
+      { file: REGISTRY, find: 'singleFlight(runBillingMaintenance)', replace: 'async () => {}' },
     ],
     foundBy: [
       'payments-are-topups',
@@ -99,34 +102,47 @@ export const SEEDED_BUGS: readonly SeededBug[] = [
     ],
   },
   {
-    name: 'a charge whose answer was lost counts as refused',
-    changes: [
-      { file: CHARGE, find: 'attempt === CHARGE_ATTEMPTS ||', replace: 'true ||' },
-      { file: CHARGE, find: 'throw error;', times: 2, replace: `return charges.map(() => 'model_unavailable');` },
-    ],
-    foundBy: ['refused-is-not-charged'],
-  },
-  {
-    name: 'a charge whose answer was lost counts as made',
+    name: 'a charge whose response was lost is reported as rejected',
     changes: [
       {
         file: CHARGE,
-        find: 'await (isLost ? chargedInTime(lookUntil, rest) : chargedAmong(rest))',
-        replace: 'rest.map(({ uuid }) => uuid)',
+        within: 'chargeExactlyOnce',
+        find: '$attempt === CHARGE_ATTEMPTS ||',
+        replace: '$attempt > 0 ||',
+      },
+      {
+        file: CHARGE,
+        within: 'chargeExactlyOnce',
+        find: `$outcomes.set($uuid, 'unknown')`,
+        replace: `$outcomes.set($uuid, 'model_unavailable')`,
       },
     ],
-    foundBy: ['created-is-there'],
+    foundBy: ['rejected-is-not-charged'],
   },
   {
-    name: 'a job is claimed whoever has it',
+    name: 'a charge whose response was lost is reported as accepted',
+    changes: [
+      {
+        file: CHARGE,
+        within: 'chargeExactlyOnce',
+        find: 'await ($isLost ? $findWithin($deadline, $remaining) : $find($remaining))',
+        replace: 'await Promise.resolve($remaining.map(({ uuid }) => uuid))',
+      },
+    ],
+    foundBy: ['created-exists'],
+  },
+  {
+    name: 'a generation is claimed while another worker holds its lease',
     changes: [
       {
         file: CLAIM,
-        find: `AND (g.leased_until IS NULL OR g.leased_until <= :now)`,
+        within: 'IS_CLAIMABLE',
+        find: 'AND (g.leased_until IS NULL OR g.leased_until <= :now)',
         replace: '',
       },
       {
         file: CLAIM,
+        within: 'CLAIM_UPDATE',
         find: 'unconfirmed_submits = g.unconfirmed_submits + cast(g.submit_started_at IS NOT NULL AS int),',
         replace: '',
       },
@@ -134,85 +150,110 @@ export const SEEDED_BUGS: readonly SeededBug[] = [
     foundBy: ['run-once'],
   },
   {
-    name: 'an acceptance that was recorded and whose answer was lost counts as too late, and the run is cancelled',
+    name: 'a recorded submit whose response was lost counts as late, and its run is canceled',
     changes: [
       {
         file: CLAIM,
+        within: 'RECORD_ACCEPTED',
         find: 'AND (g.upstream_handle IS NULL OR (g.upstream_handle = r.handle AND g.upstream = r.upstream))',
         replace: 'AND g.upstream_handle IS NULL',
       },
     ],
-    foundBy: ['cancelled-was-not-wanted'],
+    foundBy: ['canceled-runs-were-obsolete'],
   },
   {
-    name: 'the sweep skips owed refunds',
-    changes: [{ file: 'shared/domain/billing/maintenance.js', find: ', settleOwedRefunds', replace: '' }],
+    name: 'the billing maintenance skips owed refunds',
+    changes: [
+      {
+        file: 'shared/domain/billing/maintenance.ts',
+        within: 'runBillingMaintenance',
+        find: 'issueDueRefunds,',
+        replace: '',
+      },
+    ],
     foundBy: ['owed-refunds-are-paid', 'owed-refunds-are-attempted'],
   },
   {
-    name: 'the sweep charges a card for every low balance, without a burn',
+    name: 'the sweep charges a card for every low balance, without a burn as its cause',
     changes: [
-      { file: AUTO_TOPUPS, find: 'triggeredAt !== null && balance < threshold', replace: 'balance < threshold' },
-      { file: AUTO_TOPUPS, find: ".whereNotNull('auto_topup_triggered_at')", replace: '' },
+      { file: AUTO_TOPUPS, within: 'chargeTriggeredAutoTopup', find: '$triggeredAt !== null &&', replace: '' },
+      {
+        file: AUTO_TOPUPS,
+        within: 'sweepAutoTopups',
+        find: `.whereNotNull('auto_topup_triggered_at')`,
+        replace: '',
+      },
     ],
     foundBy: ['automatic-charges-have-a-cause'],
   },
   {
-    name: 'a top-up of unknown outcome counts as none: 402, and the card is charged',
+    name: 'a top-up of unknown outcome counts as failed: the response is 402, and the card is charged',
     changes: [
       {
-        file: 'shared/domain/generations/create.js',
-        find: "topup === 'unknown'",
-        replace: 'false',
+        file: CREATE,
+        within: 'chargeWithAutoTopup',
+        find: `if ($topup === 'unknown') throw $unknownError($debit);`,
+        replace: '',
       },
       {
-        file: 'shared/domain/generations/create.js',
-        find: "topup === 'none'",
-        replace: "topup !== 'credited'",
-      },
-    ],
-    foundBy: ['no-charge-after-a-refusal'],
-  },
-  {
-    name: 'a revoked key is still good',
-    changes: [
-      {
-        file: 'shared/domain/accounts/apiKeys.js',
-        find: 'WHERE k.key_hash = ANY (:hashes) AND k.revoked_at IS NULL',
-        replace: 'WHERE k.key_hash = ANY (:hashes)',
+        file: CREATE,
+        within: 'chargeWithAutoTopup',
+        find: `if ($topup === 'none') return`,
+        replace: `if ($topup !== 'credited') return`,
       },
     ],
-    foundBy: ['revoked-key-is-refused'],
+    foundBy: ['no-charge-after-a-rejection'],
   },
   {
-    name: 'a job that succeeded keeps its slot',
+    name: 'a revoked key is still accepted',
     changes: [
       {
-        file: SETTLE,
-        find: 'SET in_flight = owner.in_flight - jobs.ended',
-        replace: 'SET in_flight = owner.in_flight',
+        file: 'shared/domain/accounts/apiKeys.ts',
+        within: 'FIND_KEY_OWNERS',
+        find: 'AND k.revoked_at IS NULL',
+        replace: '',
+      },
+    ],
+    foundBy: ['revoked-key-is-rejected'],
+  },
+  {
+    name: 'a generation that succeeded keeps its slot',
+    changes: [
+      {
+        file: COMPLETE,
+        within: 'COMPLETE_GENERATIONS',
+        find: 'in_flight = owner.in_flight - jobs.ended',
+        replace: 'in_flight = owner.in_flight',
       },
     ],
     foundBy: ['slots-are-what-is-queued'],
   },
   {
-    name: 'the parallel limit unchecked',
-    changes: [{ file: CHARGE, find: 'WHEN a.in_flight >= a.parallel_limit', replace: 'WHEN false' }],
+    name: 'the parallel limit is not checked',
+    changes: [
+      {
+        file: CHARGE,
+        within: 'prepareChargeStatement',
+        find: 'WHEN a.in_flight >= a.parallel_limit',
+        replace: 'WHEN false',
+      },
+    ],
     foundBy: ['slots-within-the-limit'],
   },
   {
-    name: 'a charge of unknown outcome is repeated at once, under another key',
+    name: 'a charge of unknown outcome is repeated at once, with another idempotency key',
     changes: [
       {
-        file: 'shared/gateways/payments/stripeProcessor.js',
-        find: 'idempotencyKey: `topup-${topupUuid}`',
+        file: 'shared/gateways/payments/stripeProcessor.ts',
+        find: 'idempotencyKey: `topup-${$topupUuid}`',
         replace: 'idempotencyKey: `topup-${Math.random()}`',
       },
       {
         file: AUTO_TOPUPS,
-        find: 'await processor.chargeTopup({ customerId, paymentMethodId, topupUuid, amountCents });',
-        replace: `await twice(() => processor.chargeTopup({ customerId, paymentMethodId, topupUuid, amountCents }));
-            async function twice(charge) { try { return await charge(); } catch { return await charge(); } }`,
+        within: 'chargeAutoTopup',
+        find: 'await processor.chargeTopup(',
+        replace: `await ((...topup: Parameters<typeof processor.chargeTopup>) =>
+          processor.chargeTopup(...topup).catch(() => processor.chargeTopup(...topup)))(`,
       },
     ],
     foundBy: ['charged-once'],
@@ -221,12 +262,14 @@ export const SEEDED_BUGS: readonly SeededBug[] = [
     name: 'a refund goes into the wrong bucket',
     changes: [
       {
-        file: SETTLE,
+        file: COMPLETE,
+        within: 'FAIL_GENERATIONS',
         find: 'plan_credits = owner.plan_credits + jobs.plan_credits,',
         replace: 'plan_credits = owner.plan_credits,',
       },
       {
-        file: SETTLE,
+        file: COMPLETE,
+        within: 'FAIL_GENERATIONS',
         find: 'topup_credits = owner.topup_credits + jobs.credits - jobs.plan_credits,',
         replace: 'topup_credits = owner.topup_credits + jobs.credits,',
       },
@@ -234,8 +277,15 @@ export const SEEDED_BUGS: readonly SeededBug[] = [
     foundBy: ['buckets-are-the-ledger'],
   },
   {
-    name: 'months are granted by whoever comes, without a lock',
-    changes: [{ file: 'shared/domain/credits/periods.js', find: 'FOR NO KEY UPDATE OF a SKIP LOCKED', replace: '' }],
+    name: 'credit periods are renewed without a lock',
+    changes: [
+      {
+        file: 'shared/domain/credits/periods.ts',
+        within: 'prepareRenewal',
+        find: 'FOR NO KEY UPDATE OF a SKIP LOCKED',
+        replace: '',
+      },
+    ],
     sql: [...DROP_LEDGER_KEY_SQL, 'DROP INDEX ledger_entries_effect_key_unique'],
     foundBy: [
       'one-grant-a-month',

@@ -1,30 +1,29 @@
 import { rmSync } from 'node:fs';
 import { exitWithUsageError, readCommandLine } from '../../../shared/lib/commandLine.ts';
 import type { Violation } from '../../../shared/domain/credits/integrity/invariant.ts';
-import { buildDist } from '../../local/builtProcess.ts';
 import { parseNumberOption, parseIntegerOption } from '../options.ts';
 import { runChaos } from '../runChaos.ts';
 import { type SeededBug, SEEDED_BUGS } from './bugs.ts';
-import { copyBuildWithBug } from './copyBuildWithBug.ts';
+import { buildWithBug } from './buildWithBug.ts';
 
-const USAGE = `npm run chaos:planted -- [options]
+const USAGE = `npm run chaos:seeded-bugs -- [options]
 
-Plants one bug after the other into a copy of the service, and sees whether chaos finds it. Ends with 1 where one is not found.
+Builds the service with one known bug at a time and checks that chaos detects it. Exits with 1 if a bug is not detected.
 
-  --seeds <count>      how many seeds to try each with at most; 5 unless said
-  --minutes <number>   how long each of these runs breaks things; 1 unless said
-  --only <text>        those whose name contains it`;
+  --seeds <count>      try at most this many seeds for each bug; default 5
+  --minutes <number>   length of the fault phase of each run; default 1
+  --only <text>        only bugs whose name contains this text`;
 
 interface BugResult {
   bug: SeededBug;
-  /** Of the run that found it; null: none did. */
+  /** The seed that detected the bug, or null. */
   seed: number | null;
-  /** How long that run took to, from its start. */
+  /** Duration of the run that detected it. */
   seconds: number;
   by: string[];
 }
 
-const values = readCommandLine('npm run chaos:planted', USAGE, {
+const values = readCommandLine('npm run chaos:seeded-bugs', USAGE, {
   seeds: { type: 'string', default: '5' },
   minutes: { type: 'string', default: '1' },
   only: { type: 'string', default: '' },
@@ -40,12 +39,11 @@ function parseNumbersOrExit(): [seeds: number, minutes: number] {
       parseNumberOption('minutes', values.minutes, 0.1, 24 * 60),
     ];
   } catch (error) {
-    return exitWithUsageError('npm run chaos:planted', error as Error);
+    return exitWithUsageError('npm run chaos:seeded-bugs', error as Error);
   }
 }
 
 async function runAll(seeds: number, seconds: number, only: string): Promise<void> {
-  await buildDist();
   const found: BugResult[] = [];
   for (const bug of SEEDED_BUGS.filter(({ name }) => name.includes(only))) {
     const result = await tryBug(bug, seeds, seconds);
@@ -53,27 +51,27 @@ async function runAll(seeds: number, seconds: number, only: string): Promise<voi
     writeLine(formatRow(result));
   }
   writeLine('');
-  for (const line of ['| Planted | Found | By |', '|---|---|---|', ...found.map(formatRow)]) writeLine(line);
+  for (const line of ['| Seeded bug | Detected | By |', '|---|---|---|', ...found.map(formatRow)]) writeLine(line);
   if (found.some(({ seed }) => seed === null)) process.exitCode = 1;
 }
 
 async function tryBug(bug: SeededBug, seeds: number, seconds: number): Promise<BugResult> {
-  const copy = copyBuildWithBug(bug);
+  const build = buildWithBug(bug);
   try {
     for (let seed = 1; seed <= seeds; seed += 1) {
       const startedAt = performance.now();
-      const by = await runWithSeed(bug, copy.folder, seed, seconds);
+      const by = await runWithSeed(bug, build.folder, seed, seconds);
       const took = Math.round((performance.now() - startedAt) / 1_000);
       if (by.length > 0) return { bug, seed, seconds: took, by };
-      writeLine(`- ${bug.name}: not by seed ${seed}, in ${took} s`);
+      writeLine(`- ${bug.name}: not detected by seed ${seed} in ${took} s`);
     }
     return { bug, seed: null, seconds: 0, by: [] };
   } finally {
-    copy.remove();
+    build.remove();
   }
 }
 
-/** The invariants that found it. */
+/** The invariants that detected the bug. */
 async function runWithSeed(bug: SeededBug, folder: string, seed: number, seconds: number): Promise<string[]> {
   const isAbout = ({ invariant, subject, detail }: Violation) =>
     bug.foundBy.includes(invariant) && bug.detailPattern?.test(`${subject}: ${detail}`) !== false;
@@ -90,7 +88,7 @@ async function runWithSeed(bug: SeededBug, folder: string, seed: number, seconds
     log: () => {},
     logFault: () => {},
   });
-  // What it says is expected here.
+  // The logs are of no use: the violations are expected.
   if (logs !== null) rmSync(logs, { recursive: true, force: true });
   return [...new Set(violations.filter(isAbout).map(({ invariant }) => invariant))];
 }

@@ -8,9 +8,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 const LOCK_TIMEOUT_MS = 180_000;
 
 /**
- * Runs `work` while no other start or stop of the same server and data folder runs, in this process or another.
- * The lock is a listening socket: the system lets go of it however its holder ends, so it is never stale.
- * @throws Error when the lock is not had within three minutes.
+ * Runs `work` while no other start or stop of the same server and data folder runs, in this process or another. The
+ * lock is a listening socket: the system releases it however its holder ends, so that it is never stale.
+ * @throws Error if the lock is not free within three minutes.
  */
 export async function withDataDirLock<T>(name: string, dataDir: string, work: () => Promise<T>): Promise<T> {
   const lockServer = await acquireLock(name, dataDir);
@@ -29,7 +29,7 @@ async function acquireLock(name: string, dataDir: string): Promise<net.Server> {
     if (lockServer !== null) return lockServer;
     if (process.platform === 'darwin' && (await isStaleSocket(path))) rmSync(path, { force: true });
     if (performance.now() > deadline) {
-      throw new Error(`Another start of ${name} on ${dataDir} does not come to an end: end that process first.`);
+      throw new Error(`Another start of ${name} on ${dataDir} has not finished: stop that process first.`);
     }
     await delay(50);
   }
@@ -52,7 +52,7 @@ function tryListen(path: string): Promise<net.Server | null> {
   });
 }
 
-/** A socket file stays behind its killed holder; Linux (an abstract name) and Windows (a pipe) have none. */
+/** A socket file survives a killed holder; Linux (an abstract name) and Windows (a pipe) have no such file. */
 function isStaleSocket(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = net.connect(path);

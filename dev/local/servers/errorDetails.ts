@@ -1,9 +1,9 @@
-/** Returns the system's code of a failure (`ENOENT`), if it has one. */
+/** Returns the system's error code (`ENOENT`), if there is one. */
 export function getErrorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error ? String(error.code) : undefined;
 }
 
-/** Returns the words of a failure. */
+/** Returns the message of an error. */
 export function getErrorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

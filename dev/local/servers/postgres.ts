@@ -21,11 +21,11 @@ const DATABASE_NAME = 'genmeter';
 const START_TIMEOUT_MS = 120_000;
 const ORPHANS_TIMEOUT_MS = 15_000;
 
-/** How a Postgres is started: see {@link startPostgres}. */
+/** Options of {@link startPostgres}. */
 export interface PostgresOptions {
-  /** The folder of its data, made when it is not there. */
+  /** The data folder, created if it is missing. */
   dataDir: string;
-  /** Default: the port it had last time if that is free, else any free one. */
+  /** Default: the last port if it is free, else any free one. */
   port?: number;
   /** More settings of the server, as in `postgresql.conf`. */
   settings?: Record<string, string>;
@@ -33,9 +33,9 @@ export interface PostgresOptions {
 }
 
 /**
- * Starts a Postgres on a data folder, or attaches to the one that runs there already, with a database `genmeter`.
- * It listens on 127.0.0.1 only and outlives a killed parent; `stop()` ends it, also when this call only attached.
- * @throws Error that says what was tried and what to do.
+ * Starts a Postgres on a data folder, or attaches to the one that already runs there, with a database `genmeter`. It
+ * listens on 127.0.0.1 only and outlives a killed parent; `stop()` ends it, even if this call only attached.
+ * @throws Error with the attempts that were made and what to do.
  */
 export async function startPostgres(options: PostgresOptions): Promise<RunningServer> {
   const dataDir = openServerDataDir(options.dataDir, 'DATABASE_URL');
@@ -43,7 +43,7 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningSe
     const log = options.log ?? ((): void => {});
     const location = await preparePostgresLocation(dataDir, log);
     let postmaster = await findPostmaster(location.cluster);
-    if (postmaster !== null) log(`postgres: attached to the one that runs on ${location.cluster}`);
+    if (postmaster !== null) log(`postgres: attached to the running server on ${location.cluster}`);
     postmaster ??= await launchPostgres(location, options, log);
     const { pid, port } = postmaster;
     const version = await ensureDatabase(port);
@@ -67,7 +67,7 @@ async function launchPostgres(
   const binaries = await findPostgresBinaries(location, readClusterMajorVersion(location.cluster), log);
   const isDurable = options.settings?.fsync !== 'off';
   if (readClusterMajorVersion(location.cluster) === null)
-    log(`postgres: making a new data folder with ${binaries.source}`);
+    log(`postgres: creating a new data folder with ${binaries.source}`);
   await ensureCluster(location, binaries, isDurable);
 
   const orphansDeadline = performance.now() + ORPHANS_TIMEOUT_MS;
@@ -76,12 +76,12 @@ async function launchPostgres(
     writeServerRecordFile(location.recordFile, { port, pid: null, source: binaries.source });
     const outcome = await attemptPostgresLaunch(location, binaries, port, options.settings ?? {});
     if (typeof outcome !== 'string') return outcome;
-    // Children of a killed server end by themselves within moments; a start before that is refused.
+    // Children of a killed server end by themselves within moments; until then Postgres refuses to start.
     const isWaitingForOrphans = /shared memory block|is still in use/.test(outcome);
     if (isWaitingForOrphans && performance.now() < orphansDeadline) await delay(100);
     else if (attempt >= 3 || !/Address already in use|could not bind|lock file/.test(outcome)) {
       throw new Error(
-        `${binaries.source} ended at its start (${extractFailureReason(outcome)}; more in ${location.logFile}).`,
+        `${binaries.source} exited during startup (${extractFailureReason(outcome)}; more in ${location.logFile}).`,
       );
     }
     const other = await findPostmaster(location.cluster);
@@ -89,7 +89,7 @@ async function launchPostgres(
   }
 }
 
-/** Returns the server once it takes connections, or, when it ended instead, what it wrote. */
+/** Returns the server once it accepts connections, or its output if it exited. */
 async function attemptPostgresLaunch(
   location: PostgresLocation,
   binaries: PostgresBinaries,
@@ -116,7 +116,7 @@ async function attemptPostgresLaunch(
   const isSettled = await waitUntil(() => isPostgresReady(location.cluster, pid) || hasExited(), START_TIMEOUT_MS);
   if (!isSettled) {
     await terminatePostgres(location.cluster, pid);
-    throw new Error(`${binaries.source} took no connections for two minutes: see ${location.logFile}.`);
+    throw new Error(`${binaries.source} accepted no connections for two minutes: see ${location.logFile}.`);
   }
   if (hasExited()) return readLogSince(location.logFile, from);
   return { pid, port, status: 'ready' };
@@ -124,10 +124,10 @@ async function attemptPostgresLaunch(
 
 function extractFailureReason(output: string): string {
   const lines = output.split('\n').filter((line) => /FATAL|PANIC|ERROR|cannot|could not/.test(line));
-  return (lines.at(-1) ?? output.trim().split('\n').at(-1) ?? '').trim() || 'it wrote no reason';
+  return (lines.at(-1) ?? output.trim().split('\n').at(-1) ?? '').trim() || 'it logged no reason';
 }
 
-/** Makes the database if it is not there. Returns the version of the server. */
+/** Creates the database if it is missing. Returns the version of the server. */
 async function ensureDatabase(port: number): Promise<string> {
   const client = new Client({ host: '127.0.0.1', port, user: 'app', password: '', database: 'postgres', ssl: false });
   await client.connect();

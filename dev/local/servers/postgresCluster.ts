@@ -6,16 +6,16 @@ import { runCommand } from './runCommand.ts';
 import type { PostgresBinaries } from './postgresBinaries.ts';
 import type { SystemAccount, PostgresLocation } from './postgresLocation.ts';
 
-/** Returns the major version of Postgres that made a cluster; null when there is no cluster. */
+/** Returns the major version of a cluster's data; null if there is no cluster. */
 export function readClusterMajorVersion(cluster: string): number | null {
   const file = join(cluster, 'PG_VERSION');
   return existsSync(file) ? Number.parseInt(readFileSync(file, 'utf8'), 10) : null;
 }
 
 /**
- * Makes the cluster of a home if it has none, in a folder that gets its name only when it is whole: a start killed in
- * the middle leaves nothing that looks like data.
- * @param isDurable false skips the flush to disk (a throwaway cluster of a test).
+ * Creates the cluster if it is missing, in a folder that gets its name only when it is complete: a killed start leaves
+ * nothing that looks like data.
+ * @param isDurable false skips the flush to disk, for the throwaway cluster of a test.
  */
 export async function ensureCluster(
   location: PostgresLocation,
@@ -29,7 +29,9 @@ export async function ensureCluster(
     return;
   }
   if (existsSync(cluster)) {
-    throw new Error(`${cluster} exists but is no Postgres data folder: move it away, or choose another data folder.`);
+    throw new Error(
+      `${cluster} exists but is not a Postgres data folder: move it away, or choose another data folder.`,
+    );
   }
   const unfinished = `${cluster}.unfinished-${randomUUID()}`;
   mkdirSync(unfinished, { mode: 0o700 });
@@ -51,8 +53,8 @@ export async function ensureCluster(
 }
 
 /**
- * The account, the working folder it can surely enter, and our environment without what steers Postgres: a `PGDATA` or
- * `PGPORT` set for another server must not reach this one.
+ * Returns the account, a working folder that it can enter, and our environment without Postgres variables: a `PGDATA`
+ * or `PGPORT` for another server must not reach this one.
  */
 export function getSpawnOptions(account: SystemAccount | null): {
   cwd: string;
@@ -71,13 +73,13 @@ export function getSpawnOptions(account: SystemAccount | null): {
 function removeUnfinished(cluster: string): void {
   for (const entry of readdirSync(dirname(cluster))) {
     if (entry.startsWith(`${basename(cluster)}.unfinished-`)) {
-      // An initdb whose starter was killed may write there still; what it leaves goes at the next start.
+      // The initdb of a killed start may still be writing there; the next start deletes the rest.
       rmSync(join(dirname(cluster), entry), { recursive: true, force: true, maxRetries: 3 });
     }
   }
 }
 
-/** Data that root copied here belongs to root: hand it to the account that is to run on it. */
+/** Data that root copied here belongs to root, and must belong to the account that runs Postgres. */
 function changeOwner(account: SystemAccount, path: string): void {
   lchownSync(path, account.uid, account.gid);
   if (!statSync(path).isDirectory()) return;

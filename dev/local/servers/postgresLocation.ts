@@ -6,36 +6,36 @@ import { join, sep } from 'node:path';
 import { runCommand } from './runCommand.ts';
 import { terminateRunningPostgres } from './postmaster.ts';
 
-/** Where root keeps what an unprivileged account cannot reach in the project. */
+/** The data folder of root's Postgres, if its account cannot reach the project. */
 const SHARED_DATA_ROOT = '/var/lib/genmeter';
 
-/** The account Postgres runs as when we are root, which it refuses to be. */
+/** The account that runs Postgres if we are root, as Postgres refuses to run as root. */
 export interface SystemAccount {
   name: string;
   uid: number;
   gid: number;
 }
 
-/** The place of a Postgres: its cluster (the data), its log, its record, and who runs it (null: we ourselves). */
+/** Paths of a Postgres: its cluster (the data), its log, its record; and its account (null: ours). */
 export interface PostgresLocation {
   cluster: string;
   logFile: string;
   recordFile: string;
-  /** Where copies of the binaries may be kept. */
+  /** Folder for copies of the binaries. */
   binaryCopiesDir: string;
   account: SystemAccount | null;
 }
 
 /**
- * Prepares the place of a Postgres in `dataDir` (an existing folder, resolved). Root gets an account for it, and, where
- * that account cannot enter the folder, a place it can, for as long as `dataDir` points to it.
+ * Prepares the paths of a Postgres in `dataDir` (an existing folder, resolved). For root, chooses an account and, if
+ * that account cannot enter the folder, another location, which is used for as long as `dataDir` points to it.
  */
 export async function preparePostgresLocation(dataDir: string, log: (line: string) => void): Promise<PostgresLocation> {
   if (process.getuid?.() !== 0) return buildLocation(dataDir, dataDir, null);
   await removeAbandonedLocations();
   const shared = join(SHARED_DATA_ROOT, createHash('sha256').update(dataDir).digest('hex').slice(0, 16));
   const account = await chooseAccount([join(dataDir, 'cluster'), join(shared, 'cluster')]);
-  // Entering, not reading: the cluster below stays closed to all but its account.
+  // Grants entering, not reading: only its account can read the cluster below.
   if (statSync(dataDir).uid === 0) chmodSync(dataDir, statSync(dataDir).mode | 0o011);
   if (await canEnter(dataDir, account)) return buildLocation(dataDir, SHARED_DATA_ROOT, account);
 
@@ -47,7 +47,7 @@ export async function preparePostgresLocation(dataDir: string, log: (line: strin
     writeFileSync(join(dataDir, 'moved-to'), `${shared}\n${token}\n`);
     writeFileSync(join(shared, 'origin'), `${dataDir}\n${token}\n`);
   }
-  log(`postgres: ${account.name}, which runs it in place of root, cannot enter ${dataDir}; its data is in ${shared}`);
+  log(`postgres: ${account.name}, which runs it instead of root, cannot enter ${dataDir}; its data is in ${shared}`);
   return buildLocation(shared, SHARED_DATA_ROOT, account);
 }
 
@@ -61,12 +61,12 @@ function buildLocation(folder: string, binaryCopiesDir: string, account: SystemA
   };
 }
 
-/** Makes a folder that other accounts can enter whatever our umask is; one that exists stays as it is. */
+/** Creates a folder that other accounts can enter, whatever our umask is; an existing one stays unchanged. */
 export function createEnterableFolder(folder: string): void {
   if (mkdirSync(folder, { recursive: true }) !== undefined) chmodSync(folder, 0o755);
 }
 
-/** The owner of the data if there is one already, else the account made for this, else the one made for nothing. */
+/** Returns the owner of existing data, else `postgres`, else `nobody`. */
 async function chooseAccount(clusters: string[]): Promise<SystemAccount> {
   for (const cluster of clusters) {
     if (!existsSync(cluster)) continue;
@@ -78,7 +78,7 @@ async function chooseAccount(clusters: string[]): Promise<SystemAccount> {
     if (uid.ok && gid.ok) return { name: `account ${name}`, uid: Number(uid.stdout), gid: Number(gid.stdout) };
   }
   throw new Error(
-    'Postgres refuses to run as root, and there is neither an account postgres nor nobody to run it: ' +
+    'Postgres refuses to run as root, and this machine has no account `postgres` or `nobody`: ' +
       'start as another user, or set DATABASE_URL.',
   );
 }
@@ -88,8 +88,8 @@ async function canEnter(folder: string, { uid, gid }: SystemAccount): Promise<bo
 }
 
 /**
- * A shared place belongs to a data folder only while each names the other: whoever deletes the data folder to begin
- * anew must not meet the old data again.
+ * A shared location belongs to a data folder only while each points to the other: after the data folder was deleted, a
+ * new start must not find the old data.
  */
 function isLinkedFrom(shared: string): boolean {
   try {
@@ -100,7 +100,9 @@ function isLinkedFrom(shared: string): boolean {
   }
 }
 
-/** Removes what deleted temporary folders left behind; others may be on a disk that is only away for now. */
+/**
+ * Deletes the data of temporary folders that no longer exist; other folders may be on a disk that is only unmounted.
+ */
 async function removeAbandonedLocations(): Promise<void> {
   if (!existsSync(SHARED_DATA_ROOT)) return;
   const temporary = realpathSync(tmpdir()) + sep;

@@ -11,14 +11,14 @@ import {
 
 const RECOVERY_TIMEOUT_MS = 120_000;
 
-/** What a running Postgres says of itself in `postmaster.pid`. */
+/** The contents of `postmaster.pid`, as a running Postgres writes it. */
 export interface Postmaster {
   pid: number;
   port: number;
   status: string;
 }
 
-/** Reads the `postmaster.pid` of a cluster; null when there is none, or not yet all of it. */
+/** Reads the `postmaster.pid` of a cluster; null if it is missing or incomplete. */
 export function readPostmaster(cluster: string): Postmaster | null {
   let lines: string[];
   try {
@@ -31,11 +31,11 @@ export function readPostmaster(cluster: string): Postmaster | null {
 }
 
 /**
- * Finds the Postgres that runs on a cluster and waits until it takes connections; null when none does, or when it was
- * on its way out. Deletes a `postmaster.pid` whose process is another program or a zombie, either of which Postgres takes
- * for a rival; that of a dead process it replaces itself. In any case it looks, by the folder's inode, whether orphaned
- * children still hold the shared memory.
- * @throws Error when it neither becomes ready nor ends within two minutes.
+ * Finds the Postgres that runs on a cluster and waits until it accepts connections; null if there is none, or if it was
+ * shutting down. Deletes a `postmaster.pid` whose process is another program or a zombie, which Postgres would mistake
+ * for a running server; it replaces the file of a dead process itself. Postgres also checks, by the folder's inode,
+ * that no orphaned children hold the shared memory.
+ * @throws Error if it neither becomes ready nor exits within two minutes.
  */
 export async function findPostmaster(cluster: string): Promise<Postmaster | null> {
   const found = readPostmaster(cluster);
@@ -49,18 +49,20 @@ export async function findPostmaster(cluster: string): Promise<Postmaster | null
     RECOVERY_TIMEOUT_MS,
   );
   if (!settled) {
-    throw new Error(`The Postgres with process id ${found.pid} runs on ${cluster} but takes no connections: end it.`);
+    throw new Error(
+      `The Postgres with process id ${found.pid} runs on ${cluster} but accepts no connections: stop it.`,
+    );
   }
   return isAlive(found.pid) ? readPostmaster(cluster) : null;
 }
 
-/** Says whether the Postgres with this process id has opened the cluster for connections. */
+/** Returns true if the Postgres with this process id accepts connections to the cluster. */
 export function isPostgresReady(cluster: string, pid: number): boolean {
   const now = readPostmaster(cluster);
   return now !== null && now.pid === pid && now.status === 'ready';
 }
 
-/** Stops a Postgres of this cluster: the fast shutdown, which ends sessions, then the immediate one. */
+/** Stops a Postgres of this cluster: a fast shutdown, which ends sessions, then an immediate one. */
 export async function terminatePostgres(cluster: string, pid: number): Promise<void> {
   await terminateProcess(pid, () => isPostgresForCluster(pid, cluster), [
     ['SIGINT', 30_000],
@@ -69,13 +71,13 @@ export async function terminatePostgres(cluster: string, pid: number): Promise<v
   ]);
 }
 
-/** Stops whatever Postgres runs on a cluster, ready or not. */
+/** Stops any Postgres that runs on a cluster, ready or not. */
 export async function terminateRunningPostgres(cluster: string): Promise<void> {
   const found = readPostmaster(cluster);
   if (found !== null) await terminatePostgres(cluster, found.pid);
 }
 
-/** The folder it works in tells also where the cluster has been moved under a running server. */
+/** Its working folder follows the cluster even if the folder was moved under a running server. */
 function isPostgresForCluster(pid: number, cluster: string): boolean {
   if (process.platform === 'win32') return true;
   const command = readProcessCommandLine(pid);

@@ -5,7 +5,7 @@ import { getErrorCode } from './errorDetails.ts';
 
 const MAX_LOG_BYTES = 10 * 1024 * 1024;
 
-/** Where and as whom a server process runs. `uid` and `gid` only mean something to root. */
+/** Working folder and account of a server process. `uid` and `gid` have an effect for root only. */
 export interface DetachedSpawnOptions {
   cwd: string;
   logFile: string;
@@ -14,7 +14,7 @@ export interface DetachedSpawnOptions {
   gid?: number;
 }
 
-/** Says whether the system still lists a process, be it only as a zombie. */
+/** Returns true if the system lists a process, even as a zombie. */
 export function processExists(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -24,7 +24,7 @@ export function processExists(pid: number): boolean {
   }
 }
 
-/** Says whether a process runs. A zombie does not: nobody may ever reap it where process 1 is a plain program. */
+/** Returns true if a process runs. Zombies count as ended: they may never be reaped if process 1 is a plain program. */
 export function isAlive(pid: number): boolean {
   if (!processExists(pid)) return false;
   try {
@@ -35,7 +35,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Returns the command line of a process, its words parted by spaces; empty when it is gone or hidden from us. */
+/** Returns the command line of a process, joined by spaces; empty if it has ended or is not visible to us. */
 export function readProcessCommandLine(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
@@ -49,7 +49,7 @@ export function readProcessCommandLine(pid: number): string {
   }
 }
 
-/** Returns the working folder of a process where the system tells it (Linux), else null. */
+/** Returns the working folder of a process on systems that report it (Linux), else null. */
 export function readWorkingDirectory(pid: number): string | null {
   try {
     return readlinkSync(`/proc/${pid}/cwd`);
@@ -58,7 +58,7 @@ export function readWorkingDirectory(pid: number): string | null {
   }
 }
 
-/** Asks `isDone` every 20 ms. Returns false when it did not come true within `timeoutMs`. */
+/** Polls `isDone` every 20 ms. Returns false if it is still false after `timeoutMs`. */
 export async function waitUntil(isDone: () => boolean | Promise<boolean>, timeoutMs: number): Promise<boolean> {
   const deadline = performance.now() + timeoutMs;
   while (!(await isDone())) {
@@ -69,9 +69,9 @@ export async function waitUntil(isDone: () => boolean | Promise<boolean>, timeou
 }
 
 /**
- * Ends a process: each signal in turn, with the time it is given to act.
- * @param isStillOurs guards against a process id that has passed to another program since.
- * @throws Error when the process outlives all of them.
+ * Ends a process with each signal in turn, waiting for its time limit.
+ * @param isStillOurs protects a program that got the same process id since.
+ * @throws Error if the process survives all signals.
  */
 export async function terminateProcess(
   pid: number,
@@ -84,19 +84,19 @@ export async function terminateProcess(
       process.kill(pid, signal);
     } catch (error) {
       if (getErrorCode(error) === 'ESRCH') return;
-      throw new Error(`Process ${pid} belongs to another account: end it as that account or as root.`, {
+      throw new Error(`Process ${pid} belongs to another account: stop it as that account or as root.`, {
         cause: error,
       });
     }
     if (await waitUntil(() => !isAlive(pid), waitMs)) return;
   }
-  throw new Error(`Process ${pid} does not end: end it by hand.`);
+  throw new Error(`Process ${pid} does not exit: kill it by hand.`);
 }
 
 /**
- * Starts a server in a process group of its own, so that a ctrl-C in the terminal leaves it to whoever started it,
- * and with a file for its output, so that it outlives us without writing to a closed pipe.
- * Returns its process id, and a function that says whether it has ended.
+ * Starts a server in a process group of its own, so that Ctrl-C in the terminal does not reach it, and with its output
+ * in a file, so that it outlives its parent. Returns its process id, and a function that returns true once it has
+ * exited.
  */
 export async function spawnDetached(
   file: string,
@@ -119,12 +119,12 @@ export async function spawnDetached(
   }
 }
 
-/** Returns the size of a log now, to read later only what came after. */
+/** Returns the current size of a log, to read only later output. */
 export function getLogSize(logFile: string): number {
   return existsSync(logFile) ? statSync(logFile).size : 0;
 }
 
-/** Returns what a log has gained since it had `fromBytes`. */
+/** Returns the output in a log after `fromBytes`. */
 export function readLogSince(logFile: string, fromBytes: number): string {
   if (!existsSync(logFile)) return '';
   const content = readFileSync(logFile);

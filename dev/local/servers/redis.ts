@@ -27,13 +27,13 @@ export type { RunningServer } from './runningServer.ts';
 
 const START_TIMEOUT_MS = 60_000;
 
-/** How a Redis is started: see {@link startRedis}. */
+/** Options of {@link startRedis}. */
 export interface RedisOptions {
-  /** The folder of its data, made when it is not there. */
+  /** The data folder, created if it is missing. */
   dataDir: string;
-  /** Default: the port it had last time if that is free, else any free one. */
+  /** Default: the last port if it is free, else any free one. */
   port?: number;
-  /** Whether it keeps its data on disk. Default: true. */
+  /** Persists data to disk. Default: true. */
   appendOnly?: boolean;
   log?: (line: string) => void;
 }
@@ -52,16 +52,16 @@ interface FoundRedis {
 }
 
 /**
- * Starts a Redis on a data folder, or attaches to the one that runs there already. It listens on 127.0.0.1 only and outlives a
- * killed parent; `stop()` ends it, also when this call only attached.
- * @throws Error that says what was tried and what to do.
+ * Starts a Redis on a data folder, or attaches to the one that already runs there. It listens on 127.0.0.1 only and
+ * outlives a killed parent; `stop()` ends it, even if this call only attached.
+ * @throws Error with the attempts that were made and what to do.
  */
 export async function startRedis(options: RedisOptions): Promise<RunningServer> {
   const dataDir = openServerDataDir(options.dataDir, 'REDIS_URL');
   const paths = { dataDir, logFile: join(dataDir, 'redis.log'), recordFile: join(dataDir, 'redis.json') };
   return withDataDirLock('redis', dataDir, async () => {
     let found = await findRunningRedis(paths);
-    if (found !== null) options.log?.(`redis: attached to the one that runs on ${dataDir}`);
+    if (found !== null) options.log?.(`redis: attached to the running server on ${dataDir}`);
     found ??= await launchRedis(paths, options);
     const { port, pid, version, source } = found;
     return {
@@ -76,7 +76,7 @@ export async function startRedis(options: RedisOptions): Promise<RunningServer> 
   });
 }
 
-/** Finds the Redis of this place and waits until it has loaded; null when there is none, or when it was on its way out. */
+/** Finds the Redis of this folder and waits until it has loaded; null if there is none, or if it was shutting down. */
 async function findRunningRedis(paths: RedisPaths): Promise<FoundRedis | null> {
   const record = readServerRecord(paths.recordFile);
   if (record === null) return null;
@@ -86,19 +86,19 @@ async function findRunningRedis(paths: RedisPaths): Promise<FoundRedis | null> {
     return found !== null || !(await isStartingOrStopping(paths, record));
   };
   if (await waitUntil(isOver, START_TIMEOUT_MS)) return found;
-  throw new Error(`A Redis runs on ${paths.dataDir} (port ${record.port}) but does not become ready: end it.`);
+  throw new Error(`A Redis runs on ${paths.dataDir} (port ${record.port}) but does not become ready: stop it.`);
 }
 
 async function findReadyRedis(paths: RedisPaths, { port, pid, source }: ServerRecord): Promise<FoundRedis | null> {
   const answer = await probeRedis(port);
   if (answer === null || !answer.isReady) return null;
   if (answer.dir === paths.dataDir) return { port, pid: answer.pid, version: answer.version, source };
-  // The stand-in has no folder and does not know its process id: ours is the one that was recorded.
+  // The JavaScript fallback reports neither folder nor process id: ours is the recorded one.
   const isFallback = answer.dir === null && pid !== null && isRedisProcess(pid, port);
   return isFallback ? { port, pid, version: answer.version, source } : null;
 }
 
-/** Says whether a Redis of this place lives that does not answer yet (it loads), or no more (it ends). */
+/** Returns true if a Redis of this folder does not respond because it is loading or shutting down. */
 async function isStartingOrStopping(paths: RedisPaths, { port, pid }: ServerRecord): Promise<boolean> {
   if (pid !== null) return isAlive(pid) && isRedisProcess(pid, port);
   return (await probeRedis(port))?.dir === paths.dataDir;
@@ -115,15 +115,17 @@ async function launchRedis(paths: RedisPaths, options: RedisOptions): Promise<Fo
       hasQuarantined = true;
       quarantineData(paths.dataDir, options.log);
     } else if (attempt >= 3 || !/Address already in use|EADDRINUSE|bind/.test(outcome)) {
-      const last = outcome.trim().split('\n').at(-1) || 'it wrote no reason';
-      throw new Error(`${binary.source} ended at its start (${last}; more in ${paths.logFile}): or set REDIS_URL.`);
+      const last = outcome.trim().split('\n').at(-1) || 'it logged no reason';
+      throw new Error(
+        `${binary.source} exited during startup (${last}; more in ${paths.logFile}). Fix this, or set REDIS_URL.`,
+      );
     }
     const other = await findRunningRedis(paths);
     if (other !== null) return other;
   }
 }
 
-/** Returns the server once it takes commands, or, when it ended instead, what it wrote. */
+/** Returns the server once it accepts commands, or its output if it exited. */
 async function attemptRedisLaunch(
   paths: RedisPaths,
   binary: RedisBinary,
@@ -131,7 +133,7 @@ async function attemptRedisLaunch(
   appendOnly: boolean,
 ): Promise<FoundRedis | string> {
   const record = { port, pid: null, source: binary.source };
-  // Before the spawn: killed right after it, we leave behind where the server is to be found.
+  // Before the spawn, so that the server can be found even if this process is killed right after it.
   writeServerRecordFile(paths.recordFile, record);
   const from = getLogSize(paths.logFile);
   const [file, args] = binary.keepsData
@@ -139,7 +141,7 @@ async function attemptRedisLaunch(
     : [process.execPath, [binary.file, String(port)]];
   const { pid, hasExited } = await spawnDetached(file, args, {
     cwd: paths.dataDir,
-    // A language that is not installed would end it.
+    // Redis exits if the locale is not installed.
     env: { ...process.env, ...binary.env, LC_ALL: 'C' },
     logFile: paths.logFile,
   });
@@ -151,7 +153,7 @@ async function attemptRedisLaunch(
   }, START_TIMEOUT_MS);
   if (!isSettled) {
     await terminateRedis(pid, port);
-    throw new Error(`${binary.source} took no commands for a minute: see ${paths.logFile}, or set REDIS_URL.`);
+    throw new Error(`${binary.source} accepted no commands for a minute: see ${paths.logFile}, or set REDIS_URL.`);
   }
   return hasExited() ? readLogSince(paths.logFile, from) : found!;
 }
@@ -162,7 +164,7 @@ function buildServerArguments(dataDir: string, port: number, appendOnly: boolean
     ['--port', String(port)],
     ['--dir', dataDir],
     ['--appendonly', appendOnly ? 'yes' : 'no'],
-    // A kill in the middle of a write leaves half a command at the end: drop that, keep the rest.
+    // A kill during a write leaves half a command at the end: drop that, and keep the rest.
     ['--aof-load-truncated', 'yes'],
     ['--save', ''],
     ['--maxmemory-policy', 'noeviction'],
@@ -170,14 +172,17 @@ function buildServerArguments(dataDir: string, port: number, appendOnly: boolean
   return settings.flat();
 }
 
-/** A newer Redis, or a disk that failed, may leave files this one cannot read. */
+/** Files of a newer Redis, or from a failed disk, may not be readable. */
 function isUnreadableData(output: string): boolean {
   return /Can't handle RDB format|Bad file format|Unrecoverable error reading the append only file|AOF.*(corrupt|fail)/i.test(
     output,
   );
 }
 
-/** All in Redis can be made again from Postgres, so that a start without the file is better than none; it is kept. */
+/**
+ * Moves the file aside: everything in Redis can be rebuilt from Postgres, so that a start without it is better than
+ * none.
+ */
 function quarantineData(dataDir: string, log?: (line: string) => void): void {
   const aside = join(dataDir, `unreadable-${Date.now()}`);
   mkdirSync(aside);
@@ -188,7 +193,7 @@ function quarantineData(dataDir: string, log?: (line: string) => void): void {
       if (getErrorCode(error) !== 'ENOENT') throw error;
     }
   }
-  log?.(`redis: its files cannot be read; they are kept in ${aside}, and it starts empty`);
+  log?.(`redis: its files are unreadable; they are kept in ${aside}, and it starts empty`);
 }
 
 function isRedisProcess(pid: number, port: number): boolean {

@@ -3,19 +3,19 @@ import { fileURLToPath } from 'node:url';
 import { runCommand } from './runCommand.ts';
 import { unpackRedis } from './redisPackages.ts';
 
-/** A Redis that starts on this machine. */
+/** A Redis that runs on this machine. */
 export interface RedisBinary {
   file: string;
   env: NodeJS.ProcessEnv;
   source: string;
-  /** False for the stand-in that only lives in memory and takes no options. */
+  /** False for the in-memory fallback, which has no options. */
   keepsData: boolean;
 }
 
 /**
- * Finds a Redis fit for BullMQ (6.2 or newer): one on the PATH, else that of the
- * distribution's packages, else the stand-in in JavaScript.
- * @throws Error that names all that was tried.
+ * Finds a Redis that BullMQ supports (6.2 or newer): one on the PATH, else that of the distribution's packages, else
+ * the JavaScript fallback.
+ * @throws Error with all attempts that were made.
  */
 export async function findRedis(dataDir: string, log: (line: string) => void): Promise<RedisBinary> {
   const tried: string[] = [];
@@ -24,8 +24,8 @@ export async function findRedis(dataDir: string, log: (line: string) => void): P
     if (typeof found !== 'string') {
       if (!found.keepsData) {
         log(
-          `redis: no real one starts here (${tried.join('; ')}). Using ${found.source}: compatible with Redis but not Redis, ` +
-            'in memory only. Jobs in it do not outlive it; they are restored from Postgres. Set REDIS_URL for a real one.',
+          `redis: no real Redis runs here (${tried.join('; ')}). Using ${found.source}: compatible with Redis but not Redis, ` +
+            'in memory only. Its jobs are lost at exit and restored from Postgres. Set REDIS_URL to use a real one.',
         );
       }
       return found;
@@ -33,7 +33,7 @@ export async function findRedis(dataDir: string, log: (line: string) => void): P
     tried.push(found);
   }
   throw new Error(
-    `No Redis could be started here (${tried.join('; ')}): set REDIS_URL to one of yours, or install redis.`,
+    `No Redis could be started here (${tried.join('; ')}): set REDIS_URL to an existing one, or install redis.`,
   );
 }
 

@@ -15,8 +15,8 @@ export interface UnpackedRedis {
 }
 
 /**
- * Returns the redis-server of the Debian or Ubuntu this is, downloaded and unpacked without root and without touching the
- * system's own package lists, once for each account; or why there is none.
+ * Downloads and unpacks the redis-server of this Debian or Ubuntu, once per account, without root and without changing
+ * the system's package lists. Returns the reason if that fails.
  */
 export async function unpackRedis(dataDir: string, log: (line: string) => void): Promise<UnpackedRedis | string> {
   const release = existsSync('/etc/os-release') ? readFileSync('/etc/os-release', 'utf8') : '';
@@ -29,22 +29,22 @@ export async function unpackRedis(dataDir: string, log: (line: string) => void):
   if (kept !== null) return kept;
 
   if (!(await runCommand('apt-get', ['--version'])).ok) return 'there is no apt-get';
-  log(`redis: none is installed; getting the packages of ${distribution} once, into ${cache}`);
+  log(`redis: not installed; downloading the packages of ${distribution} once, into ${cache}`);
   removeAbandonedDownloads(cache);
   const work = mkdtempSync(join(cache, 'unfinished-'));
   try {
     const problem = await downloadPackages(work);
     if (problem !== null) return problem;
     const fresh = await findUnpackedRedis(join(work, 'root'), distribution);
-    if (fresh === null) return `the packages of ${distribution} hold no redis-server that starts here`;
+    if (fresh === null) return `the packages of ${distribution} contain no redis-server that runs here`;
     moveIntoPlace(join(work, 'root'), target, (await findUnpackedRedis(target, distribution)) !== null);
-    return (await findUnpackedRedis(target, distribution)) ?? 'the unpacked redis-server vanished';
+    return (await findUnpackedRedis(target, distribution)) ?? 'the unpacked redis-server is missing';
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
 }
 
-/** One folder for all data folders of an account; where its home is not writable, the data folder itself. */
+/** One folder per account for all data folders; if its home is not writable, the data folder itself. */
 function ensureCacheFolder(dataDir: string): string {
   for (const base of [process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), dataDir]) {
     const folder = join(base, 'genmeter', 'redis');
@@ -72,7 +72,7 @@ async function findUnpackedRedis(root: string, distribution: string): Promise<Un
   return works ? { file, env, distribution } : null;
 }
 
-/** Fills `work/root`. Returns null, or what went wrong. */
+/** Fills `work/root`. Returns null, or the problem. */
 async function downloadPackages(work: string): Promise<string | null> {
   const folders = ['lists/partial', 'cache/archives/partial', 'debs', 'root'].map((name) => join(work, name));
   for (const folder of folders) mkdirSync(folder, { recursive: true });
@@ -86,7 +86,7 @@ async function downloadPackages(work: string): Promise<string | null> {
       timeoutMs: DOWNLOAD_TIMEOUT_MS,
     });
 
-  // Its exit code also counts sources that have nothing to do with Redis; what matters is whether the download works.
+  // Its exit code includes sources without any relation to Redis; only the download matters.
   const update = await apt('apt-get', ['-qq', 'update']);
   const names = await listNeededPackages((args) => apt('apt-cache', args));
   const got = await apt('apt-get', ['-qq', 'download', ...names]);
@@ -98,7 +98,7 @@ async function downloadPackages(work: string): Promise<string | null> {
   return null;
 }
 
-/** Redis and those of its libraries that the system has not got; never the C library, which must be the system's. */
+/** Lists Redis and its libraries that the system lacks; never the C library, which must be the system's. */
 async function listNeededPackages(aptCache: (args: string[]) => ReturnType<typeof runCommand>): Promise<string[]> {
   const kinds = ['recommends', 'suggests', 'conflicts', 'breaks', 'replaces', 'enhances'].map((kind) => `--no-${kind}`);
   const { stdout } = await aptCache(['depends', '--recurse', ...kinds, 'redis-tools']);
@@ -110,8 +110,8 @@ async function listNeededPackages(aptCache: (args: string[]) => ReturnType<typeo
 }
 
 /**
- * Private lists and cache, no change of account (root's apt would drop to one that cannot write here), a quick end without a
- * network, and none of the system's hooks: those clean the system's own cache.
+ * Private lists and cache; no change of account (root's apt would switch to one that cannot write here); a quick
+ * failure without a network; no hooks, which would clean the system's cache.
  */
 function buildAptConfig(work: string): string {
   const hooks = ['APT::Update::Pre-Invoke', 'APT::Update::Post-Invoke', 'APT::Update::Post-Invoke-Success'];
@@ -128,7 +128,7 @@ function buildAptConfig(work: string): string {
   ].join('\n');
 }
 
-/** A rename is whole or nothing; where another start was faster, its result is as good as ours. */
+/** A rename is atomic; if a concurrent start was faster, its result is used. */
 function moveIntoPlace(fresh: string, target: string, isTargetGood: boolean): void {
   if (isTargetGood) return;
   rmSync(target, { recursive: true, force: true });

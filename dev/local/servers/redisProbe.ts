@@ -2,17 +2,17 @@ import net from 'node:net';
 
 const PROBE_TIMEOUT_MS = 1_000;
 
-/** What a Redis says of itself. */
+/** The properties that a Redis reports. */
 export interface RedisInfo {
-  /** False while it still loads its data. */
+  /** False while it is loading its data. */
   isReady: boolean;
   version: string;
   pid: number;
-  /** The folder of its data; null for a server that has none. */
+  /** Its data folder; null for a server without one. */
   dir: string | null;
 }
 
-/** Asks whatever listens on a port of 127.0.0.1 whether it is a Redis, and which; null when it is none. */
+/** Checks what listens on a port of 127.0.0.1; null if it is not a Redis. */
 export function probeRedis(port: number): Promise<RedisInfo | null> {
   const commands = [['PING'], ['INFO', 'server'], ['CONFIG', 'GET', 'dir'], ['QUIT']].map(encodeCommand).join('');
   return new Promise((resolve) => {

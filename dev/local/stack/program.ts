@@ -8,35 +8,35 @@ const STOP_TIMEOUT_MS = 28_000;
 const RESTART_DELAY_MS = 1_000;
 const MAX_RESTARTS = 5;
 const RESTART_WINDOW_MS = 60_000;
-/** How a program ends that cannot be run with its configuration: trying again would not help. */
+/** Exit status of a program with an invalid configuration, which a restart would not fix. */
 const EXIT_INVALID_CONFIG = 78;
 
-const PROJECT_ROOT = new URL('../../../../', import.meta.url);
+const PROJECT_ROOT = new URL('../../../', import.meta.url);
 const TSX = import.meta.resolve('tsx');
 
-/** A program of the service that is kept running. */
+/** A supervised program of the service. */
 export interface Program {
   name: string;
-  /** Asks it to end, in order, and waits until it has; one that takes longer than half a minute is killed. */
+  /** Stops it gracefully and waits; after half a minute it is killed. */
   stop(): Promise<void>;
-  /** Ends it at once. */
+  /** Kills it at once. */
   kill(): void;
 }
 
 export interface ProgramOptions {
   name: string;
-  /** Its main file, from the root of the project. */
+  /** Its main file, relative to the root of the project. */
   main: string;
   env: NodeJS.ProcessEnv;
   dataDir: string;
   pidFile: PidFile;
   /** Called with each line of its log. */
   onLine: (line: string) => void;
-  /** Called once, when it keeps ending. */
+  /** Called once, after repeated exits. */
   onGiveUp: (reason: string) => void;
 }
 
-/** Starts a program as a process of its own and starts it again when it ends, up to five times a minute. */
+/** Starts a program as a process of its own and restarts it when it exits, up to five times a minute. */
 export function startProgram(options: ProgramOptions): Program {
   const { name, onGiveUp, onLine } = options;
   const log = openProgramLog(options.dataDir, name, onLine);
@@ -49,7 +49,7 @@ export function startProgram(options: ProgramOptions): Program {
     const launched = spawnProgram(options);
     log.capture(launched.stdout!);
     log.capture(launched.stderr!);
-    // Two events may tell of the same end; one of them always comes.
+    // Both `exit` and `error` may report the same end; at least one of them always occurs.
     let hasEnded = false;
     const ended = (how: string, code: number | null): void => {
       if (hasEnded || isStopping) return;
@@ -64,12 +64,12 @@ export function startProgram(options: ProgramOptions): Program {
   function onEnded(how: string, code: number | null): void {
     const now = performance.now();
     endedAt = [...endedAt.filter((moment) => now - moment < RESTART_WINDOW_MS), now];
-    const end = `The ${name} process ended by itself (${how})`;
+    const end = `The ${name} process exited (${how})`;
     const file = `logs/${name}.log in the data folder`;
-    if (code === EXIT_INVALID_CONFIG) onGiveUp(`${end}: its configuration cannot be used, see above.`);
-    else if (endedAt.length > MAX_RESTARTS) onGiveUp(`${end}, once too often within a minute: see ${file}.`);
+    if (code === EXIT_INVALID_CONFIG) onGiveUp(`${end}: its configuration is invalid, see above.`);
+    else if (endedAt.length > MAX_RESTARTS) onGiveUp(`${end}, too often within a minute: see ${file}.`);
     else {
-      console.error(`${end} and is started again; more in ${file}.`);
+      console.error(`${end} and is being restarted; more in ${file}.`);
       restart = setTimeout(() => (child = launch()), RESTART_DELAY_MS);
     }
   }
@@ -95,14 +95,14 @@ export function startProgram(options: ProgramOptions): Program {
 }
 
 /**
- * In a process group of its own: the terminal sends its ctrl-C to the whole foreground group, and these take a second
- * signal, the launcher's, for "end at once".
+ * Uses a process group of its own: the terminal sends Ctrl-C to the whole foreground group, and these programs treat a
+ * second signal, the launcher's, as "exit at once".
  */
 function spawnProgram({ name, main, env, dataDir, pidFile }: ProgramOptions): ChildProcess {
   const [wrapper, program] = [new URL('programWrapper.ts', import.meta.url), new URL(main, PROJECT_ROOT)].map((url) =>
     fileURLToPath(url),
   );
-  // The last arguments only say, to whoever lists processes, whose this is.
+  // The last arguments only identify the owner in a list of processes.
   const child = spawn(process.execPath, ['--import', TSX, wrapper!, program!, dataDir, name], {
     env,
     stdio: ['pipe', 'pipe', 'pipe'],

@@ -13,14 +13,14 @@ interface LogEntry extends Record<string, unknown> {
   msg?: string;
 }
 
-/** The log file of one program; what somebody should see at once also goes to the console. */
+/** The log file of one program; warnings and errors are also printed on the console. */
 export interface ProgramLog {
   capture(output: Readable): void;
   close(): Promise<void>;
 }
 
 /**
- * Opens `logs/<name>.log` in the data folder. One of more than 10 MB is first set aside as `.log.1`.
+ * Opens `logs/<name>.log` in the data folder. A file of more than 10 MB is renamed to `.log.1` first.
  * @param onLine receives each line of the program.
  */
 export function openProgramLog(dataDir: string, name: string, onLine: (line: string) => void): ProgramLog {
@@ -30,7 +30,7 @@ export function openProgramLog(dataDir: string, name: string, onLine: (line: str
   if (existsSync(file) && statSync(file).size > MAX_LOG_BYTES) renameSync(file, `${file}.1`);
   const stream = createWriteStream(file, { flags: 'a' });
   // A full disk must not end the launcher, and with it the databases.
-  stream.on('error', (error) => console.error(`${name}: its log cannot be written (${error.message})`));
+  stream.on('error', (error) => console.error(`${name}: writing its log failed (${error.message})`));
   return {
     capture: (output) => {
       createInterface({ input: output, crlfDelay: Infinity }).on('line', (line) => {
@@ -44,7 +44,7 @@ export function openProgramLog(dataDir: string, name: string, onLine: (line: str
   };
 }
 
-/** A log line in words if it is a warning or worse, or no log line at all but, say, a stack trace; else null. */
+/** Formats a log line that is a warning or worse, or that is not a log line, such as a stack trace; else null. */
 export function formatLogLine(line: string): string | null {
   const entry = parseLogEntry(line);
   if (entry === null) return line.trim() === '' ? null : line;
@@ -65,7 +65,7 @@ function parseLogEntry(line: string): LogEntry | null {
   }
 }
 
-/** Of an error only what it says: its stack is in the file. */
+/** Only the message of an error: its stack is in the file. */
 function formatLogValue(value: unknown): string {
   if (typeof value === 'object' && value !== null && 'message' in value) return String(value.message);
   return typeof value === 'string' ? value : JSON.stringify(value);

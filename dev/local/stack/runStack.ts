@@ -22,18 +22,18 @@ import { formatUpstreamRows, prepareSampleUpstream, buildSampleEnv } from './ups
 
 const START_TIMEOUT_MS = 60_000;
 
-/** What runs, in the order in which it is stopped; each list at once. */
+/** Running programs and servers, in the order in which they are stopped; each list in parallel. */
 interface Running {
   service: Program[];
   upstream: Program[];
   databases: DatabaseServer[];
 }
 
-/** What the service was started with. */
+/** The servers that the service was started with. */
 interface StartedServers {
   postgres: DatabaseServer;
   redis: DatabaseServer;
-  /** Where the sample upstream is; null where it is not needed. */
+  /** Address of the sample upstream; null if it is not needed. */
   sampleUrl: string | null;
   metricsPorts: MetricsPorts;
 }
@@ -41,9 +41,9 @@ interface StartedServers {
 type StartProgram = (name: string, main: string, env: NodeJS.ProcessEnv) => Program;
 
 /**
- * Runs the whole service until it is asked to stop.
+ * Runs the whole service until a stop is requested.
  * @returns the exit status.
- * @throws Error in words when it cannot be started; what did start has been stopped then.
+ * @throws Error with a sentence for the user if it cannot be started, after stopping everything that did start.
  */
 export async function runStack(settings: Settings): Promise<number> {
   const { dataDir, config } = settings;
@@ -78,14 +78,14 @@ export async function runStack(settings: Settings): Promise<number> {
   }
 }
 
-/** Starts everything, unless it is asked to stop before that is done, and tells what runs. */
+/** Starts everything, unless a stop is requested first, and prints a summary. */
 async function startEverything(
   settings: Settings,
   running: Running,
   { start, metricsPorts }: { start: StartProgram; metricsPorts: MetricsPorts },
   stopRequest: StopRequest,
 ): Promise<void> {
-  console.log(`Starting; everything is kept in ${shortenPath(settings.dataDir)} ...`);
+  console.log(`Starting; all data is in ${shortenPath(settings.dataDir)} ...`);
   const sampleUrl = await startSampleProgram(settings, running, start);
   const [redis, postgres] = await openDatabases(settings, running);
   if (stopRequest.isRequested()) return;
@@ -111,7 +111,7 @@ async function startEverything(
   if (!stopRequest.isRequested()) await printSummary(settings, { postgres, redis, sampleUrl, metricsPorts }, answer);
 }
 
-/** Starts the sample upstream, if any model is to be made there. */
+/** Starts the sample upstream, if any model uses it. */
 async function startSampleProgram(settings: Settings, running: Running, start: StartProgram): Promise<string | null> {
   if (!settings.upstreams.needsSample) return null;
   const { url, env } = await prepareSampleUpstream(settings.dataDir);
@@ -119,7 +119,7 @@ async function startSampleProgram(settings: Settings, running: Running, start: S
   return url;
 }
 
-/** Waits for both databases, also where one fails: the one that did start is to be stopped. */
+/** Waits for both databases even if one fails: the other one has to be stopped. */
 async function openDatabases(
   settings: Settings,
   running: Running,
@@ -141,7 +141,7 @@ async function printSummary(
 ): Promise<void> {
   const { dataDir, config } = settings;
   const logs = `${shortenPath(join(dataDir, 'logs'))}/`;
-  if (answer.kind !== 'service') throw new Error(`The API did not answer within a minute: see ${logs}api.log.`);
+  if (answer.kind !== 'service') throw new Error(`The API did not respond within a minute: see ${logs}api.log.`);
   const node = `node ${process.versions.node}`;
   const parts = [
     formatDatabaseRow(postgres),
@@ -154,14 +154,14 @@ async function printSummary(
   console.log(`\n${alignColumns(parts)}\n`);
   if (!isServiceReady(answer)) {
     const states = answer.models.map(({ slug, status }) => `${slug} is ${status}`).join(', ');
-    console.error(`Not all models can be had (${states || 'nothing is known of them'}): see ${logs}worker.log.\n`);
+    console.error(`Not all models are available (${states || 'their status is unknown'}): see ${logs}worker.log.\n`);
   }
   console.log(`${formatBrowserAddresses(config)}\n`);
   if (isDevSignInAllowed(config)) console.log(`${formatFirstSteps(config, dataDir)}\n`);
-  console.log(`Logs are in ${logs}; ctrl-C stops everything.`);
+  console.log(`Logs are in ${logs}; Ctrl-C stops everything.`);
 }
 
-/** What `npm run admin` and `npm run check` need to work with the same databases. */
+/** Variables for `npm run admin` and `npm run check` to work with the same databases. */
 function buildCommandEnv(
   { REDIS_PREFIX, REDIS_TLS }: Settings['config'],
   postgresUrl: string,
@@ -184,7 +184,7 @@ async function stopAll({ service, upstream, databases }: Running): Promise<void>
   console.log('Stopped.');
 }
 
-/** Where the API is reached from this machine, whatever it is called from outside. */
+/** Address of the API on this machine, whatever its public address is. */
 function getLocalAddress({ config: { HOST, PORT } }: Settings): string {
   return formatAddress(HOST, PORT);
 }

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** So many questions come quickly after each other: a service that is well is ready within seconds. */
+/** Number of probes in quick succession: a healthy service is ready within seconds. */
 const FAST_POLLS = 10;
 const PROBE_TIMEOUT_MS = 5_000;
 
-/** How a service answers at an address now. */
+/** State of a service at an address. */
 export type ServiceProbe =
   | { kind: 'nothing' }
   | { kind: 'stranger'; what: string }
@@ -13,7 +13,7 @@ export type ServiceProbe =
 export interface ModelState {
   slug: string;
   status: string;
-  /** Who makes it. */
+  /** Provider of the model. */
   provider: string;
 }
 
@@ -24,7 +24,7 @@ interface ProbeBody {
   data?: ModelState[];
 }
 
-/** Asks whatever listens at an address whether it is this service, and how its models are. */
+/** Checks what listens at an address and, if it is this service, the health of its models. */
 export async function probeService(address: string): Promise<ServiceProbe> {
   let health: Response;
   try {
@@ -33,7 +33,7 @@ export async function probeService(address: string): Promise<ServiceProbe> {
     return { kind: 'nothing' };
   }
   const { status, version, error } = await parseProbeBody(health);
-  // Asked too often, by us or by others from here: it is there all the same.
+  // Rate limited, through our own or other requests from this address: the service is running.
   if (error === 'rate_limited') return { kind: 'service', version: '', models: [] };
   if (status !== 'ok') return { kind: 'stranger', what: `status ${health.status} for /api/health/` };
   const { data } = await fetchWithTimeout(`${address}/api/models/`).then(parseProbeBody, (): ProbeBody => ({}));
@@ -41,9 +41,9 @@ export async function probeService(address: string): Promise<ServiceProbe> {
 }
 
 /**
- * Waits until the service answers and all of its models can be had.
- * @param isAborted ends the wait before its time.
- * @returns the last answer, whatever it was by then.
+ * Waits until the service responds and all of its models are available.
+ * @param isAborted ends the wait early.
+ * @returns the last state, whatever it was.
  */
 export async function waitForService(
   address: string,
@@ -55,13 +55,13 @@ export async function waitForService(
   for (;;) {
     const answer = await probeService(address);
     if (isServiceReady(answer) || isAborted() || performance.now() > deadline) return answer;
-    // Only what was answered counts against the limits of the public endpoints, which are there for others, too.
+    // Only answered requests count against the rate limits of public endpoints, which other clients share.
     await delay(answer.kind === 'nothing' ? 100 : polls < FAST_POLLS ? 300 : 2_500);
     polls += answer.kind === 'nothing' ? 0 : 1;
   }
 }
 
-/** Whether everything can be made: the service answers, and no model is offline. */
+/** Returns true if the service responds, and no model is offline. */
 export function isServiceReady(answer: ServiceProbe): boolean {
   return (
     answer.kind === 'service' && answer.models.length > 0 && answer.models.every(({ status }) => status !== 'offline')

@@ -3,7 +3,10 @@ import { join } from 'node:path';
 import { LOCAL_SERVICE_FILE, type LocalService } from '../../../shared/lib/localService.ts';
 import { getErrorCode } from '../servers/errorDetails.ts';
 
-/** Leaves word in the data folder of the service that runs on it, readable for this user only: addresses may hold passwords. */
+/**
+ * Writes a record of the running service to the data folder, readable by this user only, since addresses may contain
+ * passwords.
+ */
 export function writeServiceRecord(dataDir: string, service: LocalService): void {
   removeServiceRecord(dataDir);
   writeFileSync(join(dataDir, LOCAL_SERVICE_FILE), `${JSON.stringify(service)}\n`, { mode: 0o600 });

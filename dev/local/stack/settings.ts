@@ -8,21 +8,21 @@ import { findFreePort } from '../servers/ports.ts';
 import { validateMetricsPorts } from './metricsPorts.ts';
 import { decideUpstreams, validateUpstreamKeys, type UpstreamPlan } from './upstreamPlan.ts';
 
-/** What is to be started, and where. */
+/** Settings of the local stack. */
 export interface Settings {
-  /** Absolute, and the folder exists. */
+  /** Absolute path of an existing folder. */
   dataDir: string;
-  /** Of the service; the addresses of what the launcher starts itself are not in it yet. */
+  /** Configuration of the service, still without the addresses of the servers that the launcher starts. */
   config: Readonly<Config>;
-  /** Addresses that were given: their part is not started here. */
+  /** Addresses of existing servers, which are not started here. */
   externalUrls: { databaseUrl?: string; redisUrl?: string };
   upstreams: UpstreamPlan;
 }
 
-/** Stands in until the real address is known, so that all else can be checked before anything is started. */
+/** Placeholders for the real addresses, so that everything else can be validated before anything starts. */
 const PLACEHOLDER_URLS = { DATABASE_URL: 'postgres://pending', REDIS_URL: 'redis://pending' };
 
-/** Takes over what the file `.env` of the current folder says, where the environment says nothing itself. */
+/** Loads variables from `.env` in the current folder that are not set in the environment. */
 export function loadEnvFile(): void {
   if (!existsSync('.env')) return;
   try {
@@ -33,19 +33,19 @@ export function loadEnvFile(): void {
 }
 
 /**
- * Reads the settings from the environment. A variable that the service would refuse is refused here, with the same
- * sentence.
- * @throws Error when a variable is of no use.
+ * Reads the settings from the environment. Variables that the service would reject are rejected here, with the same
+ * message.
+ * @throws Error if a variable is invalid.
  */
 export async function readSettings(): Promise<Settings> {
   const env = process.env;
   const given = { databaseUrl: readEnv('DATABASE_URL'), redisUrl: readEnv('REDIS_URL') };
   for (const [name, value] of Object.entries(PLACEHOLDER_URLS)) env[name] = readEnv(name) ?? value;
-  // The local sign-in takes everybody at their word, so that only this machine is let in unless HOST says otherwise.
+  // The local sign-in needs no proof of identity, so that only this machine has access unless HOST says otherwise.
   env['HOST'] = readEnv('HOST') ?? '127.0.0.1';
-  // Nobody but this machine needs the metrics, which take anybody without METRICS_TOKEN.
+  // Only this machine needs the metrics, which are open to all clients without METRICS_TOKEN.
   env['METRICS_HOST'] = readEnv('METRICS_HOST') ?? '127.0.0.1';
-  // Without a way out to the internet the documents cannot be read; clients register instead.
+  // Without internet access the documents cannot be read; clients register instead.
   env['OAUTH_CLIENT_METADATA_DOCUMENTS'] = readEnv('OAUTH_CLIENT_METADATA_DOCUMENTS') ?? 'off';
   if (readEnv('PORT') === '0') env['PORT'] = String(await findFreePort());
   const delayMs = readEnv('SAMPLE_DELAY_MS');
@@ -60,8 +60,8 @@ export async function readSettings(): Promise<Settings> {
 }
 
 /**
- * Makes sure that the API will be able to listen.
- * @throws Error that names PORT.
+ * Checks that the API will be able to listen.
+ * @throws Error with the name PORT.
  */
 export async function assertPortFree({ PORT, HOST }: Config): Promise<void> {
   const problem = await new Promise<Error | null>((done) => {
@@ -71,9 +71,11 @@ export async function assertPortFree({ PORT, HOST }: Config): Promise<void> {
   });
   if (problem === null) return;
   if (getErrorCode(problem) === 'EADDRINUSE') {
-    throw new Error(`Port ${PORT} is taken by another program: end it, or set PORT to a free one.`, { cause: problem });
+    throw new Error(`Port ${PORT} is in use by another program: stop it, or set PORT to a free one.`, {
+      cause: problem,
+    });
   }
-  throw new Error(`Port ${PORT} of ${HOST} cannot be listened on (${problem.message}): set PORT or HOST.`, {
+  throw new Error(`Port ${PORT} of ${HOST} cannot be opened (${problem.message}): set PORT or HOST.`, {
     cause: problem,
   });
 }
@@ -88,7 +90,7 @@ function resolveDataDir(dataDir: string): string {
     return realpathSync(dataDir);
   } catch (error) {
     throw new Error(
-      `The data folder ${dataDir} cannot be made (${getErrorMessage(error)}): set DATA_DIR to another one.`,
+      `The data folder ${dataDir} cannot be created (${getErrorMessage(error)}): set DATA_DIR to another one.`,
       {
         cause: error,
       },

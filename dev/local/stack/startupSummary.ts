@@ -2,21 +2,21 @@ import { join, relative } from 'node:path';
 import type { Config } from '../../../shared/lib/config.ts';
 import type { DatabaseServer } from './databases.ts';
 
-/** One line of what runs: what, version, address, and where it comes from. */
+/** One line of the summary: name, version, address and origin. */
 export type SummaryRow = readonly [what: string, version: string, address: string, note: string];
 
-/** The line of a database, without the password in its address. */
+/** Formats the line of a database, without the password in its address. */
 export function formatDatabaseRow({ name, version, url, source }: DatabaseServer): SummaryRow {
   return [name, version, url.replace(/^(\w+:\/\/[^:/@]*):[^@]*@/, '$1:***@'), source];
 }
 
-/** Where this machine reaches what listens on a host and port of it. */
+/** Returns the address of a local host and port. */
 export function formatAddress(host: string, port: number): string {
   const reached = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host;
   return `http://${reached}:${port}`;
 }
 
-/** Lays lines out in columns. */
+/** Aligns rows in columns. */
 export function alignColumns(lines: readonly (readonly string[])[]): string {
   const widths = lines[0]?.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0))) ?? [];
   return lines
@@ -24,7 +24,7 @@ export function alignColumns(lines: readonly (readonly string[])[]): string {
     .join('\n');
 }
 
-/** What people open in a browser. */
+/** Formats the addresses that people open in a browser. */
 export function formatBrowserAddresses({ BASE_URL, STAFF_EMAILS }: Pick<Config, 'BASE_URL' | 'STAFF_EMAILS'>): string {
   const staff =
     STAFF_EMAILS === ''
@@ -38,7 +38,7 @@ export function formatBrowserAddresses({ BASE_URL, STAFF_EMAILS }: Pick<Config, 
   return `Open in a browser:\n\n${alignColumns(lines)}`;
 }
 
-/** The commands that lead to a first image, ready to paste into any folder's terminal. */
+/** Formats the commands that lead to a first image, ready to paste into a terminal in any folder. */
 export function formatFirstSteps(
   { BASE_URL, STRIPE_SECRET_KEY }: Pick<Config, 'BASE_URL' | 'STRIPE_SECRET_KEY'>,
   dataDir: string,
@@ -50,7 +50,7 @@ export function formatFirstSteps(
     `curl -sb ${jar} -H 'Origin: ${new URL(BASE_URL).origin}' ${json} -d '${JSON.stringify(body)}' ${BASE_URL}${path}`;
   const signIn = `curl -sc ${jar} ${json} -d '{"email":"me@example.com"}' ${BASE_URL}/authentication/dev/sign-in/`;
   const subscribe = post('/api/billing/checkout/', { plan: 'pro' });
-  // The answer to the second one has the image's address.
+  // The response of the second command contains the image's address.
   const create = [
     `UUID=$(${post('/api/generations/create/', request)} | sed 's/.*"uuid":"\\([^"]*\\)".*/\\1/')`,
     `curl -sb ${jar} "${BASE_URL}/api/generations/$UUID/?wait=30"`,
@@ -58,15 +58,15 @@ export function formatFirstSteps(
   const steps =
     STRIPE_SECRET_KEY === undefined
       ? [
-          'A first image, in another terminal; it is at the output_url of the last answer:',
+          'Create a first image, in another terminal; the last response contains its output_url:',
           [signIn, subscribe, ...create],
         ]
       : [
-          'A first image, in another terminal:',
+          'Create a first image, in another terminal:',
           [signIn, subscribe],
-          'Pay at the checkout_url of that answer, in a browser (in test mode with the card 4242 4242 4242 4242).',
+          'Open the checkout_url of that response in a browser and pay (in test mode with the card 4242 4242 4242 4242).',
           `Stripe must reach ${BASE_URL}/api/billing/webhooks/processor/; on this machine "stripe listen" forwards to it.`,
-          'The image is at the output_url of the last answer:',
+          'The output_url of the last response is the image:',
           create,
         ];
   return steps
@@ -75,7 +75,7 @@ export function formatFirstSteps(
     .trimEnd();
 }
 
-/** A path as short as it can be said from here. */
+/** Returns the shortest form of a path, relative to the current folder. */
 export function shortenPath(path: string): string {
   const short = relative(process.cwd(), path);
   return short === '' ? '.' : short.startsWith('..') ? path : short;

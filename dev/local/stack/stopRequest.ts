@@ -1,20 +1,20 @@
 import { EventEmitter, once } from 'node:events';
 
-/** One ctrl-C may arrive more than once: from the terminal, and again from npm, which passes it on. */
+/** One Ctrl-C may arrive more than once: from the terminal, and again from npm, which forwards it. */
 const SIGNAL_DEBOUNCE_MS = 1_000;
 
-/** That somebody wants everything to stop, or that it has to. */
+/** A request to stop everything, by a signal or after a failure. */
 export interface StopRequest {
-  /** Makes it; `reason` is shown. */
+  /** Requests the stop; `reason` is printed. */
   request(status: number, reason?: string): void;
   isRequested(): boolean;
-  /** Resolves, with the exit status, once it is made. */
+  /** Resolves with the exit status once a stop is requested. */
   requested: Promise<number>;
 }
 
 /**
- * Listens for the signals that ask for an end.
- * @param onSecondRequest called when somebody asks once more, a second or more after the first time.
+ * Listens for signals that request a stop.
+ * @param onSecondRequest called on a further signal, a second or more after the first one.
  */
 export function listenForStopRequest(onSecondRequest: () => void): StopRequest {
   const events = new EventEmitter();
@@ -33,7 +33,7 @@ export function listenForStopRequest(onSecondRequest: () => void): StopRequest {
       else request(0);
     });
   }
-  // The terminal may be gone before we are.
+  // The terminal may be closed before this process ends.
   for (const output of [process.stdout, process.stderr]) output.on('error', () => {});
   return { request, isRequested: () => requestedAt !== undefined, requested };
 }

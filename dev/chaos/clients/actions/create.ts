@@ -3,11 +3,14 @@ import { newCreateRequest, recordCreateResponse, recordSent, type CreateRequest 
 import { retryUntilKnown } from '../retry.ts';
 import { reportViolation, newStepId, type Step } from '../clientState.ts';
 
-/** How many orders come at once in a burst. */
+/** Number of simultaneous creates in a burst. */
 const BURST_SIZE = 10;
 const PARALLEL_REQUESTS = 4;
 
-/** Orders something; where the order has a name, until it is known what became of it, and now and then once more. */
+/**
+ * Sends a create. One with an idempotency key is retried until its outcome is known, and now and then repeated
+ * afterwards.
+ */
 export async function createGeneration(step: Step): Promise<void> {
   const { random } = step;
   const request = newCreateRequest(step, random.chance(0.6) ? newStepId(step) : null);
@@ -19,7 +22,7 @@ export async function createGeneration(step: Step): Promise<void> {
   if (answer.isGood && random.chance(0.15)) await sendCreate(step, request);
 }
 
-/** Many orders of one account at the same moment, over all addresses. */
+/** Sends many creates of one account at the same moment, over all addresses. */
 export async function createMany(step: Step): Promise<void> {
   const requests = Array.from({ length: BURST_SIZE }, (_, index) =>
     newCreateRequest(step, index % 2 === 0 ? null : newStepId(step)),
@@ -27,7 +30,7 @@ export async function createMany(step: Step): Promise<void> {
   await Promise.all(requests.map((order) => sendCreate(step, order)));
 }
 
-/** One order, sent several times at the same moment under one key. */
+/** Sends one create several times at the same moment with one idempotency key. */
 export async function createOnceInParallel(step: Step): Promise<void> {
   const request = newCreateRequest(step, newStepId(step));
   const { addresses } = step.state;
@@ -37,7 +40,7 @@ export async function createOnceInParallel(step: Step): Promise<void> {
   await Promise.all(sent);
 }
 
-/** Another order under a key that was used is refused, and not carried out. */
+/** Sends another create with a used idempotency key, which must be rejected and have no effect. */
 export async function createWithUsedKey(step: Step): Promise<void> {
   const request = newCreateRequest(step, newStepId(step));
   const first = await retryUntilKnown(step, () => sendCreate(step, request));
@@ -47,13 +50,13 @@ export async function createWithUsedKey(step: Step): Promise<void> {
   if (!answer.isGood || other.observed.isStale) return;
   reportViolation(
     step,
-    'same-key-same-answer',
+    'same-key-same-response',
     String(request.observed.idempotencyKey),
-    'another order was accepted under it',
+    'another create was accepted with the same key',
   );
 }
 
-/** Sends an order once, and enters what came of it. */
+/** Sends a create once, and records the outcome. */
 export async function sendCreate(step: Step, createRequest: CreateRequest, address?: string): Promise<RestResponse> {
   const { observed, params } = createRequest;
   const request: RestRequest = {
@@ -67,7 +70,7 @@ export async function sendCreate(step: Step, createRequest: CreateRequest, addre
       'insufficient_credits',
       'parallel_limit_reached',
       'model_unavailable',
-      // Another order under a key that was used.
+      // Another create with a used key.
       ...(observed.idempotencyKey === null ? [] : (['validation_error'] as const)),
     ],
     status: 201,

@@ -3,7 +3,7 @@ import { retryUntilKnown } from '../retry.ts';
 import { reportViolation, type Step } from '../clientState.ts';
 import { pickKnownGeneration, readGeneration } from './read.ts';
 
-/** Deletes a generation, queued or not, and sees that it is gone. */
+/** Deletes a generation, queued or not, and checks that it is gone. */
 export async function deleteGeneration(step: Step): Promise<void> {
   const known = pickKnownGeneration(step);
   if (known === undefined || known.deleteRequestedAt !== null) return;
@@ -13,7 +13,7 @@ export async function deleteGeneration(step: Step): Promise<void> {
       kind: 'delete',
       method: 'DELETE',
       path: `/api/generations/${known.uuid}/`,
-      // One that was sent before may have done it.
+      // An earlier attempt may have deleted it.
       expectedErrors: attempt === 0 ? [] : ['not_found'],
       status: 204,
       shape: 'nothing',
@@ -22,8 +22,9 @@ export async function deleteGeneration(step: Step): Promise<void> {
   if (!answer.isGood && answer.status !== 404) return;
   known.deletedAt = performance.now();
   const after = await readGeneration(step, known);
-  if (after.isGood) reportViolation(step, 'deleted-is-gone', known.uuid, 'is read after its deletion was answered');
-  // Some stay among those that are asked for now and then.
+  if (after.isGood)
+    reportViolation(step, 'deleted-is-gone', known.uuid, 'is still readable after its deletion was acknowledged');
+  // Some stay among the generations that are read now and then.
   const { generations } = step.customer;
   const index = generations.indexOf(known.uuid);
   if (index >= 0 && step.random.chance(0.7)) generations.splice(index, 1);

@@ -6,10 +6,10 @@ import { reportViolation, newStepId, type Step } from '../clientState.ts';
 import { probeRevokedKey } from './mcpTools.ts';
 
 const PARALLEL_REVOCATIONS = 4;
-/** Of those that are known: more are revoked rather than made. */
+/** With more known keys than this, keys are revoked rather than created. */
 const MAX_KEYS = 5;
 
-/** Makes a key, or revokes one and sees that it is no good any more. */
+/** Creates a key, or revokes one and checks that it is rejected. */
 export async function changeKeys(step: Step): Promise<void> {
   const good = getActiveKeys(step.customer);
   const isToRevoke = good.length > 1 && (good.length >= MAX_KEYS || step.random.chance(0.5));
@@ -18,7 +18,7 @@ export async function changeKeys(step: Step): Promise<void> {
 }
 
 /**
- * Makes a key; under a name of the request, so that no key is made that nobody knows.
+ * Creates a key, with an idempotency key so that no unknown key is left behind.
  * @param send sends the request with a credential.
  */
 export async function createKey(
@@ -34,7 +34,7 @@ export async function createKey(
     path: '/api/keys/create/',
     body: { name },
     headers: { 'idempotency-key': idempotencyKey },
-    // There may be twenty already, of which some are not known.
+    // There may be twenty keys already, some of them unknown.
     expectedErrors: ['validation_error'],
     status: 201,
     shape: 'createdKey',
@@ -50,7 +50,7 @@ export async function createKey(
   const again = await send(request);
   const isSameDay = step.state.now().getTime() - startedAt.getTime() < 20 * 3_600_000;
   if (again.isGood && again.body.uuid !== observed.uuid && isSameDay) {
-    reportViolation(step, 'same-key-same-answer', idempotencyKey, `${observed.uuid} and ${again.body.uuid}`);
+    reportViolation(step, 'same-key-same-response', idempotencyKey, `${observed.uuid} and ${again.body.uuid}`);
   }
   return observed;
 }
@@ -68,7 +68,7 @@ function recordKey({ state, customer }: Step, { uuid, key }: { uuid: string; key
   return observed;
 }
 
-/** Makes room, where there are as many keys as there may be: those of which nobody has the text are of no use. */
+/** At the limit of keys, revokes those whose secret is unknown, as they are of no use. */
 async function revokeUnknownKeys(step: Step, send: (question: RestRequest) => Promise<RestResponse>): Promise<void> {
   const listed = await send({ kind: 'list keys', method: 'GET', path: '/api/keys/', status: 200, shape: 'apiKeys' });
   if (!listed.isGood) return;
@@ -82,7 +82,7 @@ function buildRevocation(uuid: string): RestRequest {
   return { kind: 'revoke key', method: 'POST', path: `/api/keys/${uuid}/revoke/`, status: 200, shape: 'revoked' };
 }
 
-/** Revokes a key, sometimes several times at once, and tries it everywhere as soon as that is answered. */
+/** Revokes a key, sometimes several times at once, and tries it at every address as soon as that is acknowledged. */
 async function revokeKey(step: Step, key: ObservedKey): Promise<void> {
   key.revokeRequestedAt = performance.now();
   const times = step.random.chance(0.25) ? PARALLEL_REVOCATIONS : 1;
@@ -100,7 +100,7 @@ export async function tryPreviouslyRevokedKey(step: Step): Promise<void> {
   if (revoked.length > 0) await tryRevokedKey(step, step.random.pick(revoked), step.random.pick(step.state.addresses));
 }
 
-/** Asks with a key that is to be refused; `ask` sees to it that it is. */
+/** Sends a request with a key that must be rejected; `sendRest` checks the response. */
 export async function tryRevokedKey(step: Step, key: ObservedKey, address: string): Promise<void> {
   const uuid = step.customer.generations.at(-1) ?? crypto.randomUUID();
   const common = { kind: 'use revoked key', address } as const;

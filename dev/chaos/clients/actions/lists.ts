@@ -10,7 +10,7 @@ interface ShownLedgerEntry {
   balance_after: number;
 }
 
-/** Looks at one of the lists, or at how things stand. */
+/** Reads one of the lists, or a summary. */
 export async function readLists(step: Step): Promise<void> {
   const page = step.random.nextBetween(1, 3);
   const reads = [
@@ -32,7 +32,7 @@ async function listGenerations(step: Step, page: number): Promise<void> {
   for (const shown of answer.body.data) recordShownGeneration(step, shown, answer.beganAt);
 }
 
-/** @returns the balance after the newest entry of the page, 0 where there is none; undefined where it was not told. */
+/** @returns the balance after the newest entry of the page, 0 if there is none; undefined without a response. */
 export async function readLedgerPage(step: Step, page = 1): Promise<number | undefined> {
   const answer = await getJson(step, 'ledger', `/api/ledger/?page=${page}`, 'ledger');
   if (!answer.isGood) return undefined;
@@ -41,12 +41,12 @@ export async function readLedgerPage(step: Step, page = 1): Promise<number | und
     if (balance < 0) reportViolation(step, 'balance-is-never-negative', uuid, `${balance} in the ledger`);
     const before = entries[index + 1]?.balance_after;
     if (before === undefined || before + amount === balance) continue;
-    reportViolation(step, 'ledger-page-is-a-chain', uuid, `${before} and ${amount} make ${balance}`);
+    reportViolation(step, 'ledger-page-is-a-chain', uuid, `${before} plus ${amount} gives ${balance}`);
   }
   return entries[0]?.balance_after ?? 0;
 }
 
-/** @returns the balance; undefined where it was not told. */
+/** @returns the balance; undefined without a response. */
 export async function readUsageSummary(step: Step): Promise<number | undefined> {
   const answer = await getJson(step, 'usage', '/api/usage/summary/', 'usage');
   return answer.isGood ? recordUsage(step, answer.body) : undefined;

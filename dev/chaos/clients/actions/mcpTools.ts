@@ -9,14 +9,14 @@ import { sendCreate } from './create.ts';
 import { recordUsage } from './lists.ts';
 import { pickKnownGeneration } from './read.ts';
 
-/** What an assistant does: orders half of the time, and looks. */
+/** Actions of an MCP client: half of the calls create, the others read. */
 export async function useMcpTools(step: Step): Promise<void> {
   if (!(await openMcpSession(step))) return;
   if (step.random.chance(0.4)) await createByTool(step);
   else await step.random.pick([getGenerationByTool, listLibraryByTool, getUsageByTool])(step);
 }
 
-/** Orders by a tool, under a key of ours or under the request's id; what is lost on the way is asked for again. */
+/** Creates with a tool, identified by an idempotency key or by the request's id, and retries lost responses. */
 async function createByTool(step: Step): Promise<void> {
   const { random } = step;
   const request = newCreateRequest(step, random.chance(0.5) ? newStepId(step) : null);
@@ -37,12 +37,12 @@ async function createByTool(step: Step): Promise<void> {
     return answer;
   };
   const answer = await retryUntilKnown(step, async () => {
-    // An id names a request within its session: in another one, it would be another order.
+    // An id identifies a request within its session: in another session it would be another create.
     const isNamed = observed.idempotencyKey !== null || step.customer.session?.id === session;
     return isNamed && (await openMcpSession(step)) ? call() : ABANDONED;
   });
   if (!('structured' in answer) || !answer.isGood || !random.chance(0.2)) return;
-  // The same key names the same order on the other surface.
+  // The same key identifies the same create over REST.
   if (observed.idempotencyKey !== null) await sendCreate(step, request);
   else if (step.customer.session?.id === session) await call();
 }
@@ -56,7 +56,7 @@ async function getGenerationByTool(step: Step): Promise<void> {
   const answer = await callReadTool(step, 'get_generation', args, 'generation');
   if (answer.isGood) recordShownGeneration(step, answer.structured, answer.beganAt);
   else if (answer.code === 'not_found' && known.deleteRequestedAt === null) {
-    reportViolation(step, 'created-is-there', known.uuid, 'get_generation does not find it, and nobody has deleted it');
+    reportViolation(step, 'created-exists', known.uuid, 'get_generation does not find it, and it was not deleted');
   }
 }
 
@@ -87,10 +87,10 @@ function nextMcpRequestId({ customer }: Step): number {
 function verifyToolShape(step: Step, shape: ResponseShape, { structured }: ToolResult): void {
   const problem = findShapeProblem(shape, structured);
   if (problem !== null)
-    reportViolation(step, 'answers-as-described', shape, `${problem}: ${JSON.stringify(structured)}`);
+    reportViolation(step, 'responses-match-their-schema', shape, `${problem}: ${JSON.stringify(structured)}`);
 }
 
-/** Introduces a client with a key that is to be refused. */
+/** Initializes an MCP client with a key that must be rejected. */
 export async function probeRevokedKey(step: Step, key: ObservedKey, address: string): Promise<void> {
   await initializeMcp(step, key, address);
 }

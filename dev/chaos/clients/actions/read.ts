@@ -4,7 +4,7 @@ import { recordShownGeneration } from '../observedGenerations.ts';
 import { recordRequest, sendHttp } from '../httpClient.ts';
 import { reportViolation, type Step } from '../clientState.ts';
 
-/** Looks at a generation that is known, or waits a little for its end; downloads it now and then. */
+/** Reads a known generation, or waits a little for its end; downloads it now and then. */
 export async function readKnownGeneration(step: Step): Promise<void> {
   const known = pickKnownGeneration(step);
   if (known === undefined) return;
@@ -13,7 +13,7 @@ export async function readKnownGeneration(step: Step): Promise<void> {
   if (answer.isGood && answer.body.status === 'succeeded' && step.random.chance(0.3)) await downloadOutput(step, known);
 }
 
-/** One of the latest generations of the account; some of them may be deleted. */
+/** Picks one of the latest generations of the account, which may be deleted. */
 export function pickKnownGeneration({ state, customer, random }: Step): ObservedGeneration | undefined {
   const uuid = customer.generations.length === 0 ? undefined : random.pick(customer.generations);
   return state.store.generations.get(uuid ?? '');
@@ -32,9 +32,9 @@ export async function readGeneration(step: Step, known: ObservedGeneration, wait
   else if (answer.status === 404 && known.deleteRequestedAt === null) {
     reportViolation(
       step,
-      'created-is-there',
+      'created-exists',
       known.uuid,
-      'was answered with 201, and nobody has deleted it: it is not found',
+      'is not found, although it was created with 201 and not deleted',
     );
   }
   return answer;
@@ -42,7 +42,7 @@ export async function readGeneration(step: Step, known: ObservedGeneration, wait
 
 const MEDIA_TYPES = /^(image|video)\//;
 
-/** Downloads what was made, once, by way of any address. */
+/** Downloads the output once, through any address. */
 export async function downloadOutput(step: Step, known: ObservedGeneration): Promise<void> {
   const path = known.final?.outputPath;
   if (path == null || known.isDownloaded) return;
@@ -59,5 +59,5 @@ export async function downloadOutput(step: Step, known: ObservedGeneration): Pro
   }
   const type = String(headers['content-type']);
   if (status === 200 && MEDIA_TYPES.test(type) && text !== '') return;
-  reportViolation(step, 'output-can-be-fetched', known.uuid, `${path} is answered with ${status} ${type}`);
+  reportViolation(step, 'output-can-be-fetched', known.uuid, `${path} returns ${status} ${type}`);
 }

@@ -1,7 +1,7 @@
 import { sleepUnlessStopped, type Step } from '../clientState.ts';
 import { tryAtProcessor } from './topups.ts';
 
-/** Has some of a top-up given back, or disputes it at the bank, which decides some seconds later. */
+/** Refunds part of a top-up, or disputes it at the bank, which decides some seconds later. */
 export async function refundOrDispute(step: Step): Promise<void> {
   const { state, customer, random } = step;
   const { stripe } = state;

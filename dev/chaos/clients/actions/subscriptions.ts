@@ -5,7 +5,7 @@ import { newStepId, sleepUnlessStopped, type Step } from '../clientState.ts';
 import { getJson } from './lists.ts';
 import { tryAtProcessor } from './topups.ts';
 
-/** What becomes of a subscription: another plan, an end of it at the renewal or at once, and back again. */
+/** Changes a subscription: another plan, a cancellation at renewal or at once, and a return. */
 export async function changeSubscription(step: Step): Promise<void> {
   const { state, customer, random } = step;
   const uuid = customer.uuid as string;
@@ -18,12 +18,12 @@ export async function changeSubscription(step: Step): Promise<void> {
   if (choice < 0.5) return openCheckoutPage(step, random.pick(PLAN_SLUGS), random.chance(0.9));
   if (choice < 0.7) tryAtProcessor(() => state.stripe.cancelAtPeriodEnd(uuid, random.pick(['flag', 'date'] as const)));
   else if (choice < 0.9) tryAtProcessor(() => state.stripe.resume(uuid));
-  // Those that everybody uses are kept, for there to be something to do.
+  // Hot accounts keep their subscription, so that their clients have something to do.
   else if (choice < 0.95 && !customer.role.isHot) tryAtProcessor(() => state.stripe.cancelNow(uuid));
   else await requestPortal(step);
 }
 
-/** Opens the page where a plan is paid or a switch is confirmed, and does that there. */
+/** Opens the page where a plan is paid or a switch is confirmed, and completes it. */
 export async function openCheckoutPage(step: Step, plan: PlanSlug, isToPay: boolean): Promise<void> {
   const { state, customer } = step;
   const key = newStepId(step);
@@ -40,7 +40,7 @@ export async function openCheckoutPage(step: Step, plan: PlanSlug, isToPay: bool
   state.store.plans.push({ accountUuid: customer.uuid as string, plan, subscriptionId, at: Date.now() });
 }
 
-/** Pays through a bank that takes its time, and cancels before the money has arrived: all of it is owed back. */
+/** Pays through a slow bank, and cancels before the money arrives: all of it must be refunded. */
 async function payAfterCancellation(step: Step): Promise<void> {
   const { state, random } = step;
   const key = newStepId(step);
@@ -64,7 +64,7 @@ function requestCheckout(step: Step, plan: PlanSlug, key: string): Promise<RestR
     path: '/api/billing/checkout/',
     body: { plan },
     headers: { 'idempotency-key': key },
-    // The plan that there is already, or an invoice that is open.
+    // The customer has the plan already, or an invoice is open.
     expectedErrors: ['validation_error'],
     status: 200,
     shape: 'checkout',

@@ -4,10 +4,10 @@ import { reportViolation, newStepId, sleepUnlessStopped, type Step } from '../cl
 import { createMany } from './create.ts';
 
 const DAY_MS = 20 * 3_600_000;
-/** Pages that are paid at the same moment. */
+/** Checkout pages that are paid at the same moment. */
 const PARALLEL_PAGES = 4;
 
-/** Opens a page to buy credits on, sometimes several times under one key, and mostly pays there. */
+/** Opens a top-up page, sometimes several times with one idempotency key, and usually pays there. */
 export async function buyTopup(step: Step): Promise<void> {
   const { random, state } = step;
   const amountCents = 100 * random.nextBetween(50, 200);
@@ -20,12 +20,14 @@ export async function buyTopup(step: Step): Promise<void> {
   const pages = answers.filter(({ isGood }) => isGood).map(({ body }) => body.checkout_url as string);
   const isSameDay = Math.abs(state.now().getTime() - startedAt.getTime()) < DAY_MS;
   if (new Set(pages).size > 1 && isSameDay)
-    reportViolation(step, 'same-key-same-answer', key, [...new Set(pages)].join(' and '));
+    reportViolation(step, 'same-key-same-response', key, [...new Set(pages)].join(' and '));
   const [page] = pages;
   if (page !== undefined && random.chance(0.9)) await payTopup(step, page, amountCents);
 }
 
-/** Opens several pages, and pays on all of them at the same moment, while the account orders as much as it may. */
+/**
+ * Opens several pages and pays all of them at the same moment, while the account creates as much as its limits allow.
+ */
 export async function topUpWhileCreating(step: Step): Promise<void> {
   const { random } = step;
   const amounts = Array.from({ length: PARALLEL_PAGES }, () => 100 * random.nextBetween(50, 60));
@@ -49,14 +51,14 @@ function requestTopup(step: Step, key: string, amountCents: number): Promise<Res
   });
 }
 
-/** Pays on a page: at once, after a card that is declined, or by a bank that takes its time. */
+/** Pays on a page: at once, after a declined card, or through a slow bank. */
 async function payTopup(step: Step, page: string, amountCents: number): Promise<void> {
   const { state, customer, random } = step;
   const { stripe } = state;
   const isSlow = random.chance(0.1);
   if (random.chance(0.1)) tryAtProcessor(() => stripe.completeCheckout(page, { declined: true }));
   const session = tryAtProcessor(() => stripe.completeCheckout(page, { async: isSlow }));
-  // The page may have expired, as time is moved.
+  // The page may have expired, since clocks are moved.
   if (session === undefined) return;
   if (isSlow) {
     try {
@@ -68,7 +70,7 @@ async function payTopup(step: Step, page: string, amountCents: number): Promise<
   state.store.topups.push({ accountUuid: customer.uuid as string, sessionId: session.id, amountCents, at: Date.now() });
 }
 
-/** Does something at the processor's; undefined where it cannot be done any more. */
+/** Performs an action at the payment processor; undefined if it is no longer possible. */
 export function tryAtProcessor<Found>(act: () => Found): Found | undefined {
   try {
     return act();

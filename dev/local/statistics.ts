@@ -1,4 +1,4 @@
-/** The value below which this share (0 to 1) of the values lies; the middle one for 0.5. NaN where there are none. */
+/** Returns the value below which this share (0 to 1) of the values lies; 0.5 is the median. NaN without values. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
@@ -8,13 +8,13 @@ export function median(values: readonly number[]): number {
   return quantile(values, 0.5);
 }
 
-/** The parts of one ratio, measured in turn. */
+/** The two sides of a ratio, measured in turn. */
 export interface Rounds<A, B> {
   a: A[];
   b: B[];
 }
 
-/** Measures A B A B …, so that whatever else the machine does in the meantime falls on both alike. */
+/** Measures A B A B …, so that other load on the machine affects both alike. */
 export async function alternateRounds<A, B>(
   rounds: number,
   a: () => Promise<A>,
@@ -28,7 +28,7 @@ export async function alternateRounds<A, B>(
   return measured;
 }
 
-/** The median of the rounds' own ratios a : b. */
+/** Median of the ratios a : b of the rounds. */
 export function medianRatio({ a, b }: Rounds<number, number>): number {
   return median(a.map((value, round) => value / (b[round] as number)));
 }

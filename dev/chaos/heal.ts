@@ -1,0 +1,119 @@
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Violation } from '../../shared/domain/credits/integrity/index.ts';
+import { waitUntil } from '../local/servers/processes.ts';
+import type { ChaosClients } from './clients/clients.ts';
+import { findOverdueRefunds, listPendingWork } from './drained.ts';
+import { connectTo } from '../local/databases.ts';
+import type { ChaosEnvironment } from './environment.ts';
+import type { SpeedWatch } from './speedWatch.ts';
+
+const FIRST_SUCCESS_LIMIT_MS = 10_000;
+const DRAINED_LIMIT_MS = 120_000;
+const DRAIN_TIMEOUT_MS = 180_000;
+/** Advances past everything with a period of ten minutes or less, such as payouts. */
+const ELEVEN_MINUTES_MS = 11 * 60_000;
+/** An owed refund may still be due this long after healing: its sweep runs every 30 s. */
+const OWED_REFUND_LIMIT_MS = 60_000;
+const OVER_AN_HOUR_MS = 65 * 60_000;
+
+/** Times of the first successes after healing. */
+export interface HealResult {
+  at: number;
+  firstSuccessMs: number | null;
+  firstCreateMs: number | null;
+}
+
+export const NOT_HEALED: HealResult = { at: 0, firstSuccessMs: null, firstCreateMs: null };
+
+/** Removes all faults; clients continue until a create has succeeded, for half a minute at most. */
+export async function heal(environment: ChaosEnvironment, clients: ChaosClients): Promise<HealResult> {
+  const { stripe } = environment;
+  // No event is dropped, repeated or reordered any more; dropped ones stay lost.
+  stripe.reset();
+  // A saved error expires only after a day, which is too long to wait here.
+  stripe.deleteSavedErrors();
+  environment.advanceTime(ELEVEN_MINUTES_MS);
+  clients.setCalm();
+  const healed: HealResult = { at: Date.now(), firstSuccessMs: null, firstCreateMs: null };
+  const ordered = new AbortController();
+  clients.store.onResponse = ({ at, kind, status, durationMs }) => {
+    if (at < healed.at || typeof status !== 'number' || status >= 300) return;
+    healed.firstSuccessMs ??= at + durationMs - healed.at;
+    if (!kind.startsWith('create') || status !== 201) return;
+    healed.firstCreateMs ??= at + durationMs - healed.at;
+    ordered.abort();
+  };
+  await Promise.race([once(ordered.signal, 'abort'), delay(30_000, undefined, { signal: ordered.signal })]).catch(
+    () => {},
+  );
+  clients.store.onResponse = undefined;
+  return healed;
+}
+
+/**
+ * Waits for pending work, or until enough is known.
+ * @returns the time since healing in milliseconds; null if it never settled.
+ */
+export async function waitUntilDrained(
+  environment: ChaosEnvironment,
+  healedAt: number,
+  found: Violation[],
+  speed: SpeedWatch,
+  isEnough?: (violation: Violation) => boolean,
+): Promise<number | null> {
+  const client = await connectTo(environment.databaseUrl);
+  try {
+    let pendingWork: string[] = [];
+    let isRefundOverdue = false;
+    const checkRefunds = async () => {
+      const paidMs = Math.min(1.5, speed.slownessBetween(healedAt, Date.now())) * OWED_REFUND_LIMIT_MS;
+      if (isRefundOverdue || Date.now() < healedAt + paidMs) return;
+      const overdue = await findOverdueRefunds(client, new Date(environment.now().getTime() - paidMs));
+      found.push(...overdue);
+      isRefundOverdue = overdue.length > 0;
+    };
+    const isDrained = async () => {
+      await checkRefunds();
+      if (isEnough !== undefined && found.some(isEnough)) return true;
+      pendingWork = await listPendingWork(client, environment);
+      return pendingWork.length === 0;
+    };
+    const isSettled = await waitUntil(isDrained, isEnough === undefined ? DRAIN_TIMEOUT_MS : DRAINED_LIMIT_MS);
+    if (isEnough !== undefined && found.some(isEnough)) return null;
+    const settledMs = isSettled ? Date.now() - healedAt : null;
+    if (settledMs === null || settledMs > DRAINED_LIMIT_MS) {
+      found.push(
+        buildMissedGoal('all-settled', 'Everything has settled within 120 s of healing.', settledMs, pendingWork),
+      );
+    }
+    await environment.stripe.drained().catch((error: Error) => {
+      found.push({
+        ...buildMissedGoal('events-are-delivered', 'Every event is delivered.', null),
+        detail: error.message,
+      });
+    });
+    // Includes the hourly checks.
+    environment.advanceTime(OVER_AN_HOUR_MS);
+    await delay(3_000);
+    await waitUntil(isDrained, 60_000);
+    return settledMs;
+  } finally {
+    await client.end();
+  }
+}
+
+export function checkFirstSuccess({ firstSuccessMs }: HealResult): Violation[] {
+  if (firstSuccessMs !== null && firstSuccessMs <= FIRST_SUCCESS_LIMIT_MS) return [];
+  return [buildMissedGoal('first-success', 'The first request succeeds within 10 s of healing.', firstSuccessMs)];
+}
+
+function buildMissedGoal(
+  invariant: string,
+  statement: string,
+  ms: number | null,
+  pendingWork: string[] = [],
+): Violation {
+  const detail = [ms === null ? 'never' : `${Math.round(ms)} ms`, ...pendingWork].join(', ');
+  return { invariant, statement, accountId: null, subject: 'the run', detail };
+}

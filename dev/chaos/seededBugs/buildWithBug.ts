@@ -1,0 +1,51 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ROOT } from '../../local/builtProcess.ts';
+import { createScratchFolder } from '../../local/scratchFolder.ts';
+import type { SeededBug } from './bugs.ts';
+import { applyCodeChange } from './codeChange.ts';
+
+/** The service, built with a bug in a folder of its own. */
+export interface BuggyBuild {
+  folder: string;
+  remove(): void;
+}
+
+const SOURCES = ['api', 'migrations', 'shared', 'worker', 'package.json', 'tsconfig.json', 'tsconfig.build.json'];
+
+/**
+ * Copies the source, applies the changes of a bug and compiles the result.
+ * @throws Error if a change does not fit the source, or if the changed source does not compile.
+ */
+export function buildWithBug(bug: SeededBug): BuggyBuild {
+  const folder = createScratchFolder('chaos-seeded-bug-');
+  const remove = () => {
+    rmSync(folder, { recursive: true, force: true });
+    process.off('exit', remove);
+  };
+  // The folder is also removed when the process is stopped early.
+  process.once('exit', remove);
+  try {
+    for (const name of SOURCES) cpSync(join(ROOT, name), join(folder, name), { recursive: true });
+    symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'), 'dir');
+    for (const change of bug.changes) {
+      const path = join(folder, change.file);
+      writeFileSync(path, applyCodeChange(readFileSync(path, 'utf8'), change));
+    }
+    compile(bug, folder);
+    return { folder, remove };
+  } catch (error) {
+    remove();
+    throw error;
+  }
+}
+
+function compile({ name }: SeededBug, folder: string): void {
+  const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
+  const { status, stdout, stderr } = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], {
+    cwd: folder,
+    encoding: 'utf8',
+  });
+  if (status !== 0) throw new Error(`The service with the bug "${name}" does not compile:\n${stdout}${stderr}`);
+}

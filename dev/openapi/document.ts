@@ -1,0 +1,32 @@
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { buildOpenApiDocument } from '../../api/rest/openapi/document.ts';
+import { HTTP_ROUTES, LOCAL_SIGN_IN_ROUTES } from '../../api/router.ts';
+
+/** Parsed JSON object; its schema is that of OpenAPI, which has no types here. */
+// oxlint-disable-next-line typescript/no-explicit-any
+export type Json = Record<string, any>;
+
+/** Path of the checked-in document, from the root of the repository. */
+export const OPENAPI_PATH = 'docs/openapi.json';
+export const OPENAPI_FILE = join(fileURLToPath(new URL('../..', import.meta.url)), OPENAPI_PATH);
+
+/** Address in the checked-in document; a service puts its own BASE_URL there. */
+const BASE_URL = 'http://localhost:3000';
+
+/** Formats a document as the file stores it: one property per line, so that an interface change is a readable diff. */
+export function formatOpenApiDocument(document: unknown): string {
+  return `${JSON.stringify(document, null, 2)}\n`;
+}
+
+/** Replaces the address of a service, so that documents of two services can be compared. */
+export function withDefaultBaseUrl(document: Json): Json {
+  const { info, servers, ...rest } = document;
+  const withInfo = { ...info, license: { ...info.license, url: BASE_URL } };
+  return { ...rest, info: withInfo, servers: servers.map(() => ({ url: BASE_URL })) };
+}
+
+/** Builds the document of a development service, which includes the local sign-in. */
+export function buildCurrentDocument(): Json {
+  return buildOpenApiDocument([...HTTP_ROUTES, ...LOCAL_SIGN_IN_ROUTES], BASE_URL);
+}

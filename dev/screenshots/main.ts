@@ -1,0 +1,176 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { accessSync, constants, mkdirSync, rmSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+import { type APIRequestContext, type Browser, chromium } from 'playwright-core';
+import { readCommandLine } from '../../shared/lib/commandLine.ts';
+import { findLocalService } from '../../shared/lib/localService.ts';
+import { findFreePort } from '../local/servers/ports.ts';
+
+const USAGE = `npm run screenshots
+
+Regenerates docs/images/account.png and docs/images/admin.png from a service that it starts with demo data. It needs
+Chromium on the PATH, and takes no options.`;
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const IMAGES = join(ROOT, 'docs/images');
+const STAFF_EMAIL = 'ada@example.com';
+const START_TIMEOUT_MS = 180_000;
+const BROWSER_NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
+const IMAGE = { model: 'imgmodel-2', params: { resolution: '1K' } };
+const VIDEO = { model: 'vidmodel-video', params: { duration: 5, resolution: '720p' } };
+
+interface DemoCustomer {
+  email: string;
+  plan: string;
+  prompts: { model: string; params: object; prompt: string }[];
+}
+
+const CUSTOMERS: DemoCustomer[] = [
+  {
+    email: STAFF_EMAIL,
+    plan: 'pro',
+    prompts: [
+      { ...IMAGE, prompt: 'A lighthouse at dusk' },
+      { ...VIDEO, prompt: 'Waves rolling in below a lighthouse' },
+      { ...IMAGE, prompt: 'A harbour in the morning' },
+      { ...IMAGE, prompt: 'A map of an island' },
+    ],
+  },
+  { email: 'grace@example.com', plan: 'studio', prompts: [VIDEO, VIDEO, VIDEO, IMAGE, IMAGE].map(withPrompt) },
+  { email: 'alan@example.com', plan: 'lite', prompts: [IMAGE, IMAGE].map(withPrompt) },
+  { email: 'edsger@example.com', plan: 'starter', prompts: [VIDEO, IMAGE, IMAGE].map(withPrompt) },
+  { email: 'barbara@example.com', plan: 'pro', prompts: [VIDEO, IMAGE].map(withPrompt) },
+];
+
+readCommandLine('npm run screenshots', USAGE, {});
+const folder = await mkdtemp(join(tmpdir(), 'genmeter-screenshots-'));
+const port = await findFreePort();
+const baseUrl = `http://localhost:${port}`;
+const service = spawn(process.execPath, ['--import', 'tsx', 'dev/local/start.ts'], {
+  cwd: ROOT,
+  env: { ...process.env, PORT: String(port), DATA_DIR: folder, STAFF_EMAILS: STAFF_EMAIL, STRIPE_SECRET_KEY: '' },
+  stdio: ['ignore', 'ignore', 'inherit'],
+});
+const exit = once(service, 'exit');
+try {
+  await waitUntilReady();
+  const browser = await chromium.launch({ executablePath: findBrowser(), args: ['--no-sandbox', '--disable-gpu'] });
+  try {
+    await takeScreenshots(browser);
+  } finally {
+    await browser.close();
+  }
+} catch (error) {
+  console.error((error as Error).message);
+  process.exitCode = 1;
+} finally {
+  service.kill('SIGTERM');
+  await exit;
+  rmSync(folder, { recursive: true, force: true });
+}
+
+async function takeScreenshots(browser: Browser): Promise<void> {
+  mkdirSync(IMAGES, { recursive: true });
+  // Customers first, so that the staff pages show their work.
+  for (const customer of CUSTOMERS.toReversed()) {
+    const context = await browser.newContext({ baseURL: baseUrl, viewport: { width: 960, height: 900 } });
+    await useService(context.request, customer);
+    if (customer.email === STAFF_EMAIL) {
+      await addDemoHistory();
+      const page = await context.newPage();
+      for (const [path, name] of [
+        ['/account/', 'account.png'],
+        ['/admin/', 'admin.png'],
+      ] as const) {
+        await page.goto(path);
+        await page.screenshot({ path: join(IMAGES, name) });
+        console.log(`docs/images/${name}`);
+      }
+    }
+    await context.close();
+  }
+}
+
+/**
+ * Adds 29 days of staff metrics, scaled from today's, so that the charts show a month. Waits for the rollup of today's
+ * first. Columns are addressed by position.
+ */
+async function addDemoHistory(): Promise<void> {
+  const client = new pg.Client({ connectionString: findLocalService(folder)?.environment['DATABASE_URL'] });
+  await client.connect();
+  try {
+    const deadline = Date.now() + START_TIMEOUT_MS;
+    while (Date.now() < deadline) {
+      const { rows } = await client.query<{ open: boolean }>('SELECT EXISTS (SELECT 1 FROM metric_deltas) AS open');
+      if (rows[0]?.open === false) break;
+      await delay(500);
+    }
+    await client.query(
+      `INSERT INTO metric_deltas
+       SELECT today.metric, today.label, today.day - n, round(today.quantity * scale), round(today.amount * scale)
+         FROM metric_days AS today (day, metric, label, quantity, amount), generate_series(1, 29) AS n,
+              LATERAL (SELECT (1 - n / 45.0) * (0.5 + (n * 7 % 11) / 15.0) AS scale) AS scales`,
+    );
+  } finally {
+    await client.end();
+  }
+}
+
+/** Signs a customer in, subscribes, creates an API key and the generations, and waits until they have ended. */
+async function useService(client: APIRequestContext, { email, plan, prompts }: DemoCustomer): Promise<void> {
+  await post(client, '/authentication/dev/sign-in/', { email });
+  await post(client, '/authentication/onboarding/advance/', { step_completed: 'profile', data: { first_name: 'Ada' } });
+  await post(client, '/api/billing/checkout/', { plan });
+  await post(client, '/api/keys/create/', { name: 'My script' });
+  for (const request of prompts) {
+    const { uuid } = await post(client, '/api/generations/create/', request);
+    const response = await client.get(`/api/generations/${String(uuid)}/?wait=45`, { timeout: 60_000 });
+    const { status } = (await response.json()) as { status: string };
+    if (status !== 'succeeded') throw new Error(`A generation is ${status}, so the pages would not look as usual.`);
+  }
+}
+
+async function post(client: APIRequestContext, path: string, data: object): Promise<Record<string, unknown>> {
+  const response = await client.post(path, { data, headers: { origin: baseUrl } });
+  if (!response.ok()) throw new Error(`POST ${path} was answered with ${response.status()}: ${await response.text()}`);
+  return (await response.json()) as Record<string, unknown>;
+}
+
+async function waitUntilReady(): Promise<void> {
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  while (Date.now() < deadline && service.exitCode === null) {
+    const models = await fetch(`${baseUrl}/api/models/`).then(
+      (response) => response.json() as Promise<{ data: { status: string }[] }>,
+      () => undefined,
+    );
+    if (models?.data.every(({ status }) => status === 'online') === true) return;
+    await delay(500);
+  }
+  throw new Error('The service did not become ready; see the messages above.');
+}
+
+function findBrowser(): string {
+  const candidates = (process.env['PATH'] ?? '')
+    .split(delimiter)
+    .flatMap((path) => BROWSER_NAMES.map((name) => join(path, name)));
+  const found = candidates.find((file) => {
+    try {
+      accessSync(file, constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+  if (found === undefined) throw new Error(`None of ${BROWSER_NAMES.join(', ')} is on the PATH.`);
+  return found;
+}
+
+function withPrompt<Request extends object>(request: Request, index: number): Request & { prompt: string } {
+  return { ...request, prompt: `Demo scene ${index + 1}` };
+}

@@ -1,0 +1,78 @@
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { findBreakingChanges } from '../../dev/openapi/breakingChanges.ts';
+import { formatOpenApiDocument, type Json, OPENAPI_FILE, withDefaultBaseUrl } from '../../dev/openapi/document.ts';
+import { startTestService } from '../harness/testService.ts';
+
+const stored = JSON.parse(readFileSync(OPENAPI_FILE, 'utf8')) as Json;
+
+/** Finds what a change of the stored document breaks. */
+const changesAfter = (change: (document: Json) => void): string[] => {
+  const changed = structuredClone(stored);
+  change(changed);
+  return findBreakingChanges(stored, changed);
+};
+const createBody = (document: Json) => document['paths']['/api/billing/topup/'].post.requestBody;
+const topupSchema = (document: Json): Json => createBody(document).content['application/json'].schema;
+const schemas = (document: Json): Json => document['components'].schemas;
+
+describe('docs/openapi.json', () => {
+  it('equals the document of a running service; npm run openapi updates it', async () => {
+    const service = await startTestService({ workers: 0 });
+    try {
+      const { body } = await service.request('GET', '/api/openapi.json');
+      expect(withDefaultBaseUrl(body as Json)).to.deep.equal(stored);
+      expect(readFileSync(OPENAPI_FILE, 'utf8')).to.equal(formatOpenApiDocument(stored));
+    } finally {
+      await service.stop();
+    }
+  });
+
+  describe('its compatibility check', () => {
+    it('accepts an unchanged document, new operations and new response fields', () => {
+      expect(changesAfter(() => {})).to.deep.equal([]);
+      const additions = changesAfter((document) => {
+        document['paths']['/api/new/'] = document['paths']['/api/health/'];
+        schemas(document)['Generation'].properties.more = { type: 'string' };
+        topupSchema(document)['properties'].note = { type: 'string' };
+      });
+      expect(additions).to.deep.equal([]);
+    });
+
+    it('reports a removed operation', () => {
+      expect(changesAfter((document) => delete document['paths']['/api/ledger/'])).to.deep.equal([
+        'GET /api/ledger/: removed',
+      ]);
+    });
+
+    it('reports a removed response field once for each operation that returns it', () => {
+      const changes = changesAfter((document) => delete schemas(document)['Generation'].properties.output_url);
+      expect(changes).to.include('POST /api/generations/create/: response 201.output_url: removed');
+      expect(changes.length).to.be.above(1);
+    });
+
+    it('reports input that is rejected from now on: new required fields, narrower bounds, fewer values', () => {
+      const changes = changesAfter((document) => {
+        const schema = topupSchema(document);
+        schema['properties'].note = { type: 'string' };
+        schema['required'] = [...schema['required'], 'note'];
+        schema['properties'].amount_cents.minimum += 1;
+        schemas(document)['VideoParams'].properties.duration.enum = [5];
+      });
+      expect(changes).to.include('POST /api/billing/topup/: request.note: became required');
+      expect(changes).to.include('POST /api/billing/topup/: request.amount_cents: minimum was raised');
+      expect(changes.join('\n')).to.match(/POST \/api\/generations\/create\/: request.*duration: no longer accepts 10/);
+    });
+
+    it('reports a changed type and a credential that is no longer accepted', () => {
+      const changes = changesAfter((document) => {
+        schemas(document)['Generation'].properties.credits_charged = { type: 'string' };
+        document['paths']['/api/ledger/'].get.security = [{ session: [] }];
+        document['paths']['/api/models/'].get.security = [{ session: [] }];
+      });
+      expect(changes.join('\n')).to.include('credits_charged: type changed (integer to string)');
+      expect(changes).to.include('GET /api/ledger/: no longer accepts {"bearerKey":[]}');
+      expect(changes).to.include('GET /api/models/: now needs a credential');
+    });
+  });
+});

@@ -1,0 +1,124 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const README_LINES_MAX = 150;
+/** Variables of `npm start` alone, which the service does not read. */
+const LOCAL_VARIABLES = ['DATA_DIR', 'SAMPLE_DELAY_MS'];
+
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+
+/** Every Markdown file outside of installed and generated folders. */
+function listDocuments(): string[] {
+  const inRoot = readdirSync(ROOT).filter((name) => name.endsWith('.md'));
+  const inFolders = ['.github', 'api', 'dev', 'docs', 'migrations', 'shared', 'test', 'worker'].flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && entry.name.endsWith('.md'))
+      .map((entry) => relative(ROOT, join(entry.parentPath, entry.name))),
+  );
+  return [...inRoot, ...inFolders];
+}
+
+const withoutCode = (text: string): string =>
+  text.replaceAll(/^```.*?^```/gms, '').replaceAll(/`[^`\n]*`/g, (code) => code);
+
+/** Anchors of the headings of a document, as GitHub builds them. */
+function listAnchors(path: string): string[] {
+  const headings = [...withoutCode(read(path)).matchAll(/^#{1,6} (.+)$/gm)].map(([, heading = '']) => heading);
+  return headings.map((heading) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+      .trim()
+      .replaceAll(/\s/g, '-'),
+  );
+}
+
+function exists(path: string): boolean {
+  try {
+    readdirSync(join(ROOT, dirname(path)));
+    return readdirSync(join(ROOT, dirname(path))).includes(path.split('/').at(-1) as string);
+  } catch {
+    return false;
+  }
+}
+
+/** Names of the variables in the schema of the configuration. */
+function listVariables(): string[] {
+  const files = readdirSync(join(ROOT, 'shared/lib')).filter((name) => /config/i.test(name));
+  const texts = files.map((name) => read(`shared/lib/${name}`)).join('\n');
+  return [...new Set([...texts.matchAll(/^ {2}([A-Z][A-Z0-9_]+): /gm)].map(([, name = '']) => name))];
+}
+
+describe('the documentation', () => {
+  const documents = listDocuments();
+
+  it('contains no relative link to a missing file or heading', () => {
+    const broken = documents.flatMap((path) =>
+      [...withoutCode(read(path)).matchAll(/\]\(([^)\s]+)\)/g)]
+        .map(([, link = '']) => link)
+        .filter((link) => !/^(https?:|mailto:)/.test(link))
+        .filter((link) => {
+          const [file = '', anchor] = link.split('#');
+          const target = file === '' ? path : join(dirname(path), file);
+          if (!exists(target)) return true;
+          return anchor !== undefined && !listAnchors(target).includes(anchor);
+        })
+        .map((link) => `${path}: ${link}`),
+    );
+    expect(broken).to.deep.equal([]);
+  });
+
+  it('lists every page of docs in its index', () => {
+    const index = read('docs/README.md');
+    const records = read('docs/adr/README.md');
+    const missing = documents
+      .filter((path) => path.startsWith('docs/') && !path.endsWith('README.md'))
+      .filter((path) => {
+        const isRecord = path.startsWith('docs/adr/');
+        return !(isRecord ? records : index).includes(`(${relative(isRecord ? 'docs/adr' : 'docs', path)})`);
+      });
+    expect(missing).to.deep.equal([]);
+  });
+
+  it('names only source files that exist', () => {
+    const folders = ['api', 'dev', 'migrations', 'shared', 'test', 'worker'];
+    const files = folders.flatMap((folder) =>
+      readdirSync(join(ROOT, folder), { recursive: true }).map((name) => `/${folder}/${String(name)}`),
+    );
+    const unknown = documents
+      // The changelog may name files of earlier versions.
+      .filter((path) => path !== 'CHANGELOG.md')
+      .flatMap((path) => {
+        const names = [...read(path).matchAll(/`([\w./-]+\.tsx?)`/g)].map(([, name = '']) => name);
+        return names
+          .filter((name) => !files.some((file) => file.endsWith(`/${name}`)))
+          .map((name) => `${path}: ${name}`);
+      });
+    expect(unknown).to.deep.equal([]);
+  });
+
+  it('describes every environment variable in docs/configuration.md and .env.example, and no other', () => {
+    const variables = [...listVariables(), ...LOCAL_VARIABLES];
+    expect(variables.length).to.be.above(60);
+    const rows = [...read('docs/configuration.md').matchAll(/^\| (`[A-Z][^|]*) \|/gm)].map(([, cell = '']) => cell);
+    const documented = rows.flatMap((cell) => [...cell.matchAll(/`([A-Z0-9_]+)`/g)].map(([, name = '']) => name));
+    expect(documented).to.have.members(variables);
+    const example = [...read('.env.example').matchAll(/^([A-Z][A-Z0-9_]+)=/gm)].map(([, name = '']) => name);
+    expect(example).to.have.members(variables);
+  });
+
+  it('names only npm scripts that exist', () => {
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+    const named = documents.flatMap((path) =>
+      [...read(path).matchAll(/npm run (?:--silent |-s )?([a-z][\w:-]*)/g)].map(([, name = '']) => ({ path, name })),
+    );
+    expect(named.filter(({ name }) => scripts[name] === undefined)).to.deep.equal([]);
+  });
+
+  it('keeps the README short enough to read at once', () => {
+    expect(read('README.md').split('\n').length).to.be.at.most(README_LINES_MAX);
+  });
+});
